@@ -1,6 +1,6 @@
 /**
- * What the API server's own code costs: GET, POST, LIST and watch events through the handler, without network and disk.
- * Run: node bench/api-inproc.ts [seconds per row] [first word of a row]
+ * The cost of the API server's own code: GET, POST, LIST and watch events through the handler, without network and disk. Run:
+ * node bench/api-inproc.ts [seconds per row] [first word of a row]
  */
 import { ConfigMaps } from '../src/api/gen/resources.ts';
 import type { ApiRequest, ApiResponse } from '../src/api/transport.ts';

@@ -1,14 +1,13 @@
-// Whether a control plane keeps something of what comes and goes: definitions with rules, their objects, workloads, namespaces.
+// Whether a control plane retains memory of deleted objects: definitions with rules, their objects, workloads, namespaces.
 //
 //   npm run bench:churn -- [--minutes 15] [--definitions 10] [--rest 30] [--every 1] [--calm 0] [--alive] [--snapshots DIRECTORY]
-//
-// A simulated cluster of three nodes. Each round makes all of it anew, under other names, deletes it, rests and prints the
-// process's own pages and the store's size. In the end: by how much both rise per hour, after the first third of the rounds.
-// V8 keeps pages it emptied, so the pages follow the highest peak so far, which a busy machine raises. `--alive` collects after
-// each round and prints what is alive instead, the measure of what is kept. Bounded memories fill sooner with a shorter `--rest`
-// (seconds between rounds); `--every 4 --calm 90` measures after four rounds and 90 further seconds, when the changes that are
-// kept for watches (75 s) are gone. `--snapshots` writes a heap snapshot after rounds 1, 2, 4, 8, 16 and so on. A request that fails
-// or is not answered in time is sent again, as clients of a busy server do.
+// A simulated cluster of three nodes. Each round creates all objects with new names, deletes them, rests and prints the process's
+// private pages and the store's size. At the end it prints by how much both grow per hour, after the first third of the rounds.
+// V8 keeps pages that it emptied, so the pages follow the highest peak so far, which a busy machine raises. `--alive` collects
+// garbage after each round and prints the live memory instead, the measure of what is retained. Bounded caches fill sooner with a
+// shorter `--rest` (seconds between rounds); `--every 4 --calm 90` measures after four rounds and 90 further seconds, when the
+// changes that are kept for watches (75 s) are gone. `--snapshots` writes a heap snapshot after rounds 1, 2, 4, 8, 16 and so on.
+// A request that fails or times out is repeated, as clients of a busy server do.
 import { readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
@@ -86,7 +85,7 @@ async function round(client: KubeClient, number: number): Promise<void> {
   await until(() => isGone(`/api/v1/namespaces/${namespace}`), { what: 'its end', timeoutMs: 600_000, everyMs: 500 });
 }
 
-/** Least squares, per hour. */
+/** The slope by least squares, per hour. */
 function slope(samples: readonly Sample[], of: (sample: Sample) => number): number {
   const mean = (numbers: readonly number[]): number => numbers.reduce((sum, each) => sum + each, 0) / numbers.length;
   const x = mean(samples.map(({ minutes }) => minutes));
@@ -95,7 +94,7 @@ function slope(samples: readonly Sample[], of: (sample: Sample) => number): numb
   return (60 * covariance) / mean(samples.map(({ minutes }) => (minutes - x) ** 2));
 }
 
-/** The process's own pages, or what is alive in it. */
+/** The process's private pages, or its live memory. */
 async function measure(): Promise<number> {
   if (values.alive) {
     const { heap, external } = await measureAlive(`${instance.dataDir}.log`);

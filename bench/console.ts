@@ -1,6 +1,6 @@
-// `npm run bench:console`: the console in a real Chromium over an API server with many pods. How long until the list of all of
-// them can be used, how smoothly it and the map of nodes scroll while pods change, what the tab takes, and what an open console
-// costs the server.
+// `npm run bench:console`: the console in a real Chromium with an API server with many pods. It measures the time until the list
+// of all pods is usable, the smoothness of scrolling the list and the map of nodes while pods change, the tab's memory, and the
+// server's cost of an open console.
 //
 //   node bench/console.ts [--pods 50000] [--nodes 5000] [--changes 500]
 import { parseArgs } from 'node:util';
@@ -40,7 +40,7 @@ await page.goto(link);
 await page.locator('#content').waitFor();
 await page.goto('about:blank');
 
-// As a user who opens a bookmark.
+// as for a user who opens a bookmark
 const startMs = performance.now();
 await page.goto(`${new URL(link).origin}/console/#/list/pods`, { waitUntil: 'commit' });
 await opened();
@@ -142,7 +142,7 @@ async function changePod(name: string, turn: number): Promise<void> {
   });
 }
 
-/** Frames drawn in a second, over five; those that took longer than 50 ms beside them. */
+/** The frames drawn per second, over five seconds, and the number of frames that took longer than 50 ms. */
 async function frames(scrolled: string, pixels: number): Promise<string> {
   return (await page.evaluate(`new Promise((done) => {
     const grid = document.querySelector('${scrolled}');
@@ -160,7 +160,7 @@ async function frames(scrolled: string, pixels: number): Promise<string> {
   })`)) as string;
 }
 
-/** Resident, after a collection where there can be one. */
+/** Resident memory, after a garbage collection when one can be requested. */
 function memoryMb(): string {
   globalThis.gc?.();
   return (process.memoryUsage().rss / 2 ** 20).toFixed(0);
@@ -175,7 +175,7 @@ async function cpuShare(): Promise<number> {
   return (user + system) / 1000 / (performance.now() - beganMs);
 }
 
-/** Memory of a user's tab with the list, and with the map after it, while pods change. */
+/** Memory of a user's tab with the list, and then with the map, while pods change. */
 async function printMemory(): Promise<void> {
   await using tab = await BareTab.open(await cluster.console());
   const measure = async (what: string): Promise<void> => {

@@ -1,5 +1,5 @@
-// Controllers through API server and store in this process: a Deployment on simulated nodes, the end of a full namespace, and
-// what a large cluster costs at rest: node bench/controllers-path.ts [--store memory|sqlite] [--scale 0.1] [workload …]
+// Controllers with API server and store in this process: a Deployment on simulated nodes, the deletion of a full namespace, and
+// the cost of a large idle cluster: node bench/controllers-path.ts [--store memory|sqlite] [--scale 0.1] [workload …]
 import { parseArgs } from 'node:util';
 import { ConfigMaps, Deployments, Leases, Namespaces, Nodes, Pods, ServiceAccounts } from '../src/api/gen/resources.ts';
 import { formatMicroTime, formatTime } from '../src/api/time.ts';
@@ -28,7 +28,7 @@ function report(name: string, { seconds, goal, detail }: { seconds: number; goal
   );
 }
 
-/** From nothing to all replicas Ready, on nodes with simulated kubelets. */
+/** The time from zero to all replicas Ready, on nodes with simulated kubelets. */
 async function deployment(): Promise<void> {
   const replicas = scaled(5000);
   const cluster = await Cluster.start({ clock: 'real', nodes: 0 });
@@ -46,7 +46,7 @@ async function deployment(): Promise<void> {
   await cluster.stop();
 }
 
-/** A namespace with 10,000 config maps, until it is gone. */
+/** The deletion of a namespace with 10,000 config maps. */
 async function namespace(): Promise<void> {
   const count = scaled(10_000);
   const bench = await startControlPlane(options.store);
@@ -102,7 +102,7 @@ async function fillRunning(admin: Client, nodes: number, pods: number): Promise<
   });
 }
 
-/** 5,000 nodes and 50,000 pods at rest; of kubelets there are the leases alone, every ten seconds, and they are counted. */
+/** 5,000 nodes and 50,000 pods at rest. The kubelets' leases, renewed every ten seconds, are counted, too. */
 async function atRest(): Promise<void> {
   const [nodes, pods] = [scaled(5000), scaled(50_000)];
   const bench = await startControlPlane(options.store);

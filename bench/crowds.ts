@@ -1,9 +1,8 @@
-// Crowds against a real process: many requests at the same instant, each within every bound, while another client reads.
+// Crowds against a real process: many requests at the same instant, each within every limit, while another client reads.
 //
 //   node --conditions=keelson-source bench/crowds.ts [--only TEXT]
-//
-// Prints, for each attack, the longest halt of the server's main thread in processor time, the longest wait of the other
-// client, the most memory that was resident, and what the attackers were answered.
+// Prints, for each attack, the longest halt of the server's main thread in processor time, the longest wait of the other client,
+// the maximum resident memory, and the responses to the attackers.
 import { readFileSync, rmSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 
@@ -15,7 +14,7 @@ import { createBenchInstance } from './run/instance.ts';
 const { values: options } = parseArgs({ options: { only: { type: 'string', default: '' } } });
 
 const protobuf = { accept: 'application/vnd.kubernetes.protobuf' };
-/** Compressed to a byte each, but for the first of a connection. */
+/** HPACK compresses each to a byte, except on the first request of a connection. */
 const largeHead = Object.fromEntries(Array.from({ length: 15 }, (_, at) => [`x-${at}`, 'v'.repeat(2000)]));
 const MAPS = '/api/v1/namespaces/tenant/configmaps';
 const SECRETS = '/api/v1/namespaces/heavy/secrets';
@@ -43,7 +42,7 @@ const attacks: Readonly<Record<string, { readonly anonymous?: boolean; readonly 
   '240 lists of 26 MB, indented': { run: gets(8, 240, (at) => `${SECRETS}?pretty=true&labelSelector=x!%3D${at}`) },
 };
 
-/** Namespaces, objects and an account that may read them. Resolves to its token. */
+/** Creates namespaces, objects and an account that may read them. Resolves to its token. */
 async function prepare(post: (path: string, body: object) => Promise<unknown>): Promise<string> {
   for (const name of ['tenant', 'heavy']) {
     await post('/api/v1/namespaces', { metadata: { name } });

@@ -1,7 +1,7 @@
 /**
- * Queries per second of cluster DNS over loopback UDP: `node bench/dns.ts [seconds]`. The server runs in a process of its own
- * with 1,000 services; the client asks for them, for names that do not exist, and for headless ones, 64 queries in flight;
- * and for them once more at a steady rate, the goal's, whatever has been answered.
+ * Queries per second of cluster DNS over loopback UDP: `node bench/dns.ts [seconds]`. The server runs in a separate process with
+ * 1,000 services. The client queries their names, names that do not exist, and headless services, with 64 queries in flight; then
+ * again at a steady rate, the goal's, independent of the responses.
  */
 import { fork } from 'node:child_process';
 import { createSocket } from 'node:dgram';
@@ -57,7 +57,7 @@ interface Asked {
   readonly p99Ms: number;
 }
 
-/** Asks for so many seconds: at once again after each answer, or `steadily`, at the same rate whether answered or not. */
+/** Queries for this many seconds: each after a response, or with `steadily` at a constant rate. */
 async function measure(
   port: number,
   { names, seconds, steadily }: { names: readonly string[]; seconds: number; steadily: boolean },

@@ -1,10 +1,10 @@
-// A hostile client: sends the worst inputs of each kind to a real process, while another client reads.
+// A hostile client: sends the most expensive inputs of each kind to a real process, while another client reads.
 //
-//   node --conditions=keelson-source bench/hostile.ts [--only TEXT] [--above MILLISECONDS] [--repeat COUNT] [--kubeconfig FILE [--halts FILE]]
-//
+//   node --conditions=keelson-source bench/hostile.ts [--only TEXT] [--above MILLISECONDS] [--repeat COUNT] [--kubeconfig FILE
+//   [--halts FILE]]
 // Prints, for each input, the longest halt of the server's main thread in processor time, and the longest wait of the other
-// client. On a busy machine the first figure is the one that says something. Lists that the server refuses for their
-// number of parts are sent again, shorter, until they are read to their end.
+// client. On a busy machine only the first figure is meaningful. Lists that the server refuses for their number of parts are
+// shortened and sent again, until they are read to their end.
 import { rmSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 
@@ -25,9 +25,9 @@ const { values: options } = parseArgs({
 });
 
 const itemCounts = [Infinity, 24_500, 16_000, 11_000, 8000, 5500, 3500, 2000];
-/** Inputs that keep a thread for so long are sent once. */
+/** Inputs that occupy a thread for this long are sent once. */
 const SLOW_MS = 3000;
-/** Longer halts are measured again: the shortest of some is what the input costs. */
+/** Longer halts are measured again: the shortest is the cost of the input. */
 const REPEATED_FROM_MS = 25;
 
 async function measureShortest(target: Target, input: HostileInput): Promise<Figures> {

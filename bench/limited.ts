@@ -1,9 +1,9 @@
-// One node with ten real pods under a limit of memory: does it live, and how near to the limit?
+// One node with ten real pods under a memory limit: whether it survives, and how near it comes to the limit.
 //
 //   npm run bench:limited -- [--megabytes 512] [--pods 10] [--minutes 3]
-//
-// Keelson, its DNS, containerd and the shims share a cgroup with that limit; the pods' own processes are in theirs. Fails
-// when the kernel ended one of them. Prints what counts against the limit: own pages, and files, which the kernel drops.
+// Keelson, its DNS, containerd and the shims share a cgroup with that limit; the pods' own processes are in theirs. Fails when
+// the kernel killed one of them. Prints the memory that counts against the limit: private pages, and file pages, which the kernel
+// can drop.
 import { existsSync, mkdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 
@@ -28,11 +28,11 @@ interface Limited {
   readonly home: string;
   readonly usage: string;
   readonly kills: string;
-  /** Makes it, with the limit. */
+  /** Creates the cgroup with the limit. */
   make(): void;
 }
 
-/** A cgroup for the limit, of version 1 or 2 as the machine has it; not made yet. */
+/** A cgroup for the limit, of the machine's version 1 or 2; not created yet. */
 function limitedGroup(): Limited {
   const isV1 = readFileSync('/proc/mounts', 'utf8').includes(' /sys/fs/cgroup/memory ');
   const root = isV1 ? '/sys/fs/cgroup/memory' : '/sys/fs/cgroup';
@@ -70,7 +70,7 @@ function report(group: Limited, when: string): void {
 
 async function startWithin(group: Limited, instance: BenchInstance): Promise<void> {
   let starting: ReturnType<BenchInstance['start']>;
-  moveTo(group.folder); // What starts from here on counts; the tool itself goes back.
+  moveTo(group.folder); // processes started from here on count; the tool itself moves back
   try {
     starting = instance.start();
   } finally {

@@ -1,7 +1,7 @@
 /**
- * The network's goals in one command: `node bench/network.ts`, as root. In network namespaces of its own: the rules of 5,000
- * services (first sync, one endpoint's change), connections through a service beside direct ones, a pod's throughput over
- * the bridge beside a plain veth pair; and cluster DNS over loopback. Prints what was reached beside the goal.
+ * The network's goals in one command: `node bench/network.ts`, as root. In separate network namespaces: the rules of 5,000
+ * services (first sync, one endpoint's change), connections through a service compared with direct ones, a pod's throughput over
+ * the bridge compared with a plain veth pair; and cluster DNS over loopback. Prints the figures beside the goals.
  */
 import { execFileSync, spawn, spawnSync, type ChildProcess } from 'node:child_process';
 import { join } from 'node:path';
@@ -17,7 +17,7 @@ interface Line {
   readonly value: number;
   readonly unit: string;
   readonly goal?: number;
-  /** Whether more is better. */
+  /** Whether a higher figure is better. */
   readonly more?: boolean;
 }
 
@@ -35,7 +35,7 @@ const inside = (namespace: string, program: string, args: readonly string[]): st
   ...args,
 ];
 
-/** Two pods on a bridge as CNI makes them, and two ends of one veth pair. */
+/** Two pods on a bridge as CNI creates them, and two ends of one veth pair. */
 function createNamespaces(): void {
   for (const name of namespaces) {
     ip('netns', 'add', name);
@@ -60,7 +60,10 @@ function createNamespaces(): void {
   }
 }
 
-/** Puts the rules of all services into the pods' host; the first one leads to the second pod. Resolves to what ends it. */
+/**
+ * Installs the rules of all services in the pods' host; the first service leads to the second pod. Resolves to a function that
+ * removes them.
+ */
 async function serveServices(): Promise<() => Promise<void>> {
   const platform = createNodePlatform({ log: { level: 'warn' } });
   const api = createFakeApi(() => '2026-01-01T00:00:00Z');
@@ -126,7 +129,7 @@ async function receiver(namespace: string): Promise<ChildProcess> {
   return child;
 }
 
-/** Megabytes per second that dd sends from one namespace to a receiver in another. */
+/** The throughput of dd from one namespace to a receiver in another, in megabytes per second. */
 function throughput(from: string, to: string): number {
   const startMs = performance.now();
   const send = `dd if=/dev/zero bs=1M count=${MEGABYTES} 2>/dev/null > /dev/tcp/${to}/${PORT}`;
@@ -158,7 +161,7 @@ async function connections(): Promise<Line[]> {
   }
 }
 
-/** Runs another benchmark of this folder; the numbers after each text. */
+/** Runs another benchmark of this folder and returns the numbers after each text. */
 function numbersOf(file: string, args: readonly string[], ...patterns: readonly RegExp[]): number[] {
   const { stdout, status, stderr } = spawnSync(process.execPath, [join(import.meta.dirname, file), ...args], {
     encoding: 'utf8',

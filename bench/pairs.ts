@@ -1,15 +1,14 @@
-// Two commits side by side: what a request, a start and idling cost the server, as ratios with their spread.
+// Compares two commits: the server's cost of a request, a start and idling, as ratios with their spread.
 //
 //   node bench/pairs.ts BASE [OTHER] [--only get,post,pod,start,idle,memory,resident] [--rounds N] [--processes N]
 //     [--seconds N] [--base-flags FLAGS] [--other-flags FLAGS] [--keep]
-//
-// OTHER is by default what the checkout holds, without files git does not know. Each commit is built in a worktree of its
-// own below a temporary directory; BASE may be such a directory that an earlier run kept. Figures are the server's processor
-// time, which other work on the machine changes less than time on the clock. Both servers run at the same time and work in
-// turns, the first of which changes: what the machine does meanwhile meets both. V8 compiles the same code better in one
-// process than in another, which no number of rounds evens out: `--processes` compares so many pairs of servers.
-// `--base-flags` and `--other-flags` are flags of `up` between spaces: `. . --base-flags=--history-size=0` compares a commit
-// without history to the same one with it.
+// OTHER is by default the checkout's content, without files that git does not track. Each commit is built in a separate worktree
+// below a temporary directory; BASE may be such a directory that an earlier run kept. Figures are the server's processor time,
+// which other work on the machine affects less than elapsed time. Both servers run at the same time and work in turns, with
+// alternating order, so that load of the machine affects both. V8 compiles the same code better in one process than in another,
+// which more rounds do not even out: `--processes` compares several pairs of servers. `--base-flags` and `--other-flags` are
+// flags of `up` separated by spaces: `. . --base-flags=--history-size=0` compares a commit without history to the same one with
+// it.
 import { parseArgs } from 'node:util';
 
 import { compareMemory } from './pairs/memory.ts';
@@ -26,9 +25,9 @@ const { values: options, positionals } = parseArgs({
   options: {
     only: { type: 'string', default: 'get,post,pod,memory,idle,start' },
     rounds: { type: 'string', default: '100' },
-    /** Of requests, each with as many rounds. */
+    /** Pairs of processes for requests, each with as many rounds. */
     processes: { type: 'string', default: '1' },
-    /** Of idling. */
+    /** The duration of idling. */
     seconds: { type: 'string', default: '60' },
     'base-flags': { type: 'string', default: '' },
     'other-flags': { type: 'string', default: '' },
@@ -55,7 +54,7 @@ async function compareIdling(servers: Sides<Server>): Promise<string> {
 }
 
 async function measure(builds: Sides<Build>): Promise<void> {
-  // The first start of a build compiles what later ones find compiled.
+  // The first start of a build compiles code that later starts find compiled.
   for (const build of builds) await (await startServer(build)).stop();
   const wanted = (Object.keys(kinds) as Kind[]).filter((kind) => parts.includes(kind));
   if (parts.includes('idle')) await withServers(builds, async (servers) => console.log(await compareIdling(servers)));

@@ -1,6 +1,6 @@
 /**
- * Service rules in a real kernel: `node bench/proxy-rules.ts [services] [endpoints] [mode]`, as root. In a network namespace of its
- * own: the time of the first sync, of the minutely rewrite, and from an endpoint's change in the API to its rule.
+ * Service rules in a real kernel: `node bench/proxy-rules.ts [services] [endpoints] [mode]`, as root. Measures, in a separate
+ * network namespace, the time of the first sync, of the periodic full sync, and from an endpoint's change in the API to its rule.
  */
 import { spawnSync } from 'node:child_process';
 import { EndpointSlices, Services } from '../src/api/gen/resources.ts';
@@ -14,7 +14,7 @@ import { createServiceProxy } from '../src/proxy/service-proxy.ts';
 
 const [services, endpoints] = [Number(process.argv[2] ?? 5_000), Number(process.argv[3] ?? 2)];
 const mode = process.argv[4] === 'iptables' ? 'iptables' : 'nftables';
-// A change in iptables mode writes every rule again.
+// In iptables mode a change writes every rule again.
 const changes = Math.min(mode === 'iptables' ? 5 : 50, services);
 const namespace = `keelson-bench-${process.pid}`;
 
@@ -59,7 +59,7 @@ async function main(): Promise<void> {
     async run(file, args, options) {
       const startMs = performance.now();
       const result = await platform.exec.run(file, args, options);
-      if (args.some((arg) => arg === 'iptables-save')) return result; // Looks, and writes nothing.
+      if (args.some((arg) => arg === 'iptables-save')) return result; // reads only
       ended.push(performance.now());
       nftMs = performance.now() - startMs;
       return result;
@@ -81,7 +81,7 @@ async function main(): Promise<void> {
   const stop = new AbortController();
   informers.start(stop.signal);
   await informers.waitForSync();
-  await platform.exec.run('true', []); // the spawner is up
+  await platform.exec.run('true', []); // starts the spawner
   await clock.sleep(200);
   const startMs = performance.now();
   const running = proxy.start(stop.signal);

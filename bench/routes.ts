@@ -1,7 +1,7 @@
 /**
- * Requests per second through the data plane of routes beside Debian's nginx in the same run: `node bench/routes.ts [seconds]`.
- * Both are one process before the same backend (an nginx that answers 1 KB); wrk asks over 16 kept connections, plain and with
- * TLS. Rounds take turns, so that a busy machine slows both. Needs nginx and wrk.
+ * Requests per second through the data plane of routes, compared with Debian's nginx in the same run: `node bench/routes.ts
+ * [seconds]`. Both are one process in front of the same backend (an nginx with 1 KB responses); wrk uses 16 persistent
+ * connections, plain and with TLS. Rounds alternate, so that load of the machine affects both. Needs nginx and wrk.
  */
 import { execFileSync, fork, spawn, type ChildProcess } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -40,7 +40,7 @@ http { access_log off; keepalive_requests 1000000; ${servers} }`,
   return spawn('nginx', ['-c', file, '-p', folder], { stdio: 'inherit' });
 }
 
-/** Processor seconds that a process has taken. */
+/** The processor time of a process in seconds. */
 function processorSeconds(pid: number): number {
   const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]!.split(' ');
   return (Number(fields[11]) + Number(fields[12])) / 100;
@@ -114,7 +114,7 @@ async function main(seconds: number): Promise<void> {
       for (let round = 0; round <= ROUNDS; round++) {
         const one = ask(url(own), plane.pid!, seconds);
         const other = ask(url(nginx), children[1]!.pid!, seconds);
-        if (round === 0) continue; // Warm-up.
+        if (round === 0) continue; // warm-up
         rounds.keelson.push(one);
         rounds.nginx.push(other);
       }

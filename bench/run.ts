@@ -1,5 +1,5 @@
-// `npm run bench`: what this machine makes of Keelson, beside the goals and upstream's figures. One
-// cluster of its own in a temporary directory, started from the bundle, measured part by part and removed.
+// `npm run bench`: Keelson's figures on this machine, beside the goals and upstream's figures. A new cluster in a temporary
+// directory, started from the bundle, is measured part by part and removed.
 //
 //   npm run bench -- [--quick] [--json] [--deployment] [--only idle,demo,api,wrk,watch,list,pods,pods80,kubelet,pods500,stored]
 import { join } from 'node:path';
@@ -66,7 +66,7 @@ async function main(): Promise<void> {
   console.log(options.json ? json(machine, figures) : table(machine, figures));
 }
 
-/** Parts that take long: in the whole run, or when named. */
+/** Long parts run in a complete run, or when named. */
 function wantedLong({ only, quick }: BenchOptions, part: 'pods80' | 'kubelet'): boolean {
   return only.length === 0 ? !quick : only.includes(part);
 }
@@ -94,7 +94,7 @@ async function measure(bench: Bench): Promise<void> {
   if (wanted('idle')) await measureIdle(bench, 'worked');
   await instance.stop();
   await measureFloor(bench, containerdSocket, measured);
-  await sleep(1100); // Heartbeats are in whole seconds: those of the second start must be later.
+  await sleep(1100); // Heartbeats are in whole seconds, and those of the second start must be later.
   const second = await instance.start();
   add('secondApiReady', 'start, second, to API ready', [second.apiReadyMs, 'ms']);
   add('secondNodeReady', 'start, second, to node Ready', [second.nodeReadyMs, 'ms']);
@@ -113,7 +113,7 @@ const idleLabels = { idle: 'idle, fresh', worked: 'idle, after work', pods500: '
 
 async function measureIdle({ options, instance, add }: Bench, when: keyof typeof idleLabels): Promise<void> {
   const label = idleLabels[when];
-  // After work, memory is given back at the first idle look, every 10 s; V8's own reducer follows 8 s after that.
+  // After work, memory is released at the first idle check, every 10 s; V8's own reducer follows 8 s after that.
   await sleep(options.quick ? 1000 : when === 'idle' ? 5000 : 40_000);
   const seconds = options.quick ? 4 : when === 'idle' ? 20 : 10;
   const processes = await sampleProcesses({ pid: instance.pid(), dataDir: instance.dataDir }, seconds * 1000);
@@ -163,7 +163,7 @@ async function measurePods(
 ): Promise<readonly (Group & { readonly times: PodTimes })[]> {
   if (groups.length === 0) return [];
   await provideImage(containerdSocket);
-  await onePod(instance, 1); // The first pod of a cluster pays for what is loaded on demand.
+  await onePod(instance, 1); // the first pod of a cluster includes the loading of modules on demand
   const one = await onePod(instance, options.quick ? 3 : 5);
   add('onePodReady', 'one pod, create to Ready', [one.ready, 'ms']);
   add('onePodGone', 'one pod, delete to gone', [one.gone, 'ms']);
@@ -174,7 +174,7 @@ async function measurePods(
     add(`${key}PodsReady`, `${count} pods at once, all Ready`, [times.ready, 'ms']);
     add(`${key}PodsGone`, `${count} pods at once, all gone`, [times.gone, 'ms']);
     measured.push({ ...group, times });
-    await sleep(1000); // Their sandboxes are removed after they are gone.
+    await sleep(1000); // sandboxes are removed after their pods
   }
   if (options.deployment) {
     const scaled = await scaleDeployment(instance, 60);
@@ -184,7 +184,7 @@ async function measurePods(
   return measured;
 }
 
-/** What 500 pods leave behind: in waves of 50, as many as a node takes at once. */
+/** The memory after 500 pods, in waves of 50, as many as a node runs at once. */
 async function measureWaves(bench: Bench): Promise<void> {
   const { instance, add } = bench;
   await provideImage((await clusterStatus(instance.dataDir)).containerdSocket);

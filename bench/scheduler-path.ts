@@ -1,5 +1,5 @@
-// Pods per second, created to bound, through API server, store and scheduler in this process:
-// node bench/scheduler-path.ts [--store memory|sqlite] [--scale 0.1] [workload …]. `--scale` shrinks nodes and pods alike.
+// Pods per second from created to bound, with API server, store and scheduler in this process: node bench/scheduler-path.ts
+// [--store memory|sqlite] [--scale 0.1] [workload …]. `--scale` reduces nodes and pods alike.
 import { parseArgs } from 'node:util';
 import { Nodes, Pods, PriorityClasses, ServiceAccounts } from '../src/api/gen/resources.ts';
 import type { Pod, PodSpec } from '../src/api/gen/core-v1.ts';
@@ -18,7 +18,7 @@ interface Workload {
   readonly goal: number;
   readonly nodes: number;
   readonly pods: number;
-  /** Pods that run before, per node. */
+  /** Pods per node that run before the measurement. */
   readonly before?: number;
   readonly spec: (index: number) => Partial<PodSpec>;
   readonly labels?: Record<string, string>;

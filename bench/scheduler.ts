@@ -59,7 +59,7 @@ function run(nodes: number, pod: (i: number) => Stored<Pod>): string {
     placed++;
     cache.assume(made, result.node);
   }
-  // Processor time: other work on the machine does not count.
+  // Processor time, so that other work on the machine does not count.
   const used = process.cpuUsage(start);
   const seconds = (used.user + used.system) / 1e6;
   return `${Math.round(PODS / seconds)} pods per processor second (${placed} of ${PODS} placed)`;

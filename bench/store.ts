@@ -1,6 +1,6 @@
 /**
- * Durable writes per second of the SQLite store (and, for comparison, of the memory store): `node bench/store.ts
- * [seconds per row]`. Each client updates its own keys with 1.2 KB values by compare-and-swap, one write after the other.
+ * Durable writes per second of the SQLite store (and, for comparison, of the memory store): `node bench/store.ts [seconds per
+ * row]`. Each client updates its own keys with 1.2 KB values by compare-and-swap, one write after the other.
  */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';

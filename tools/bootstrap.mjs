@@ -1,7 +1,7 @@
 #!/usr/bin/env node
-// Makes a checkout able to run: Node.js 24, npm dependencies, Debian packages; then becomes the given command under
-// that Node.js. Runs on any Node.js >= 20 with nothing installed. What is there already is neither touched nor
-// mentioned. What the phases took goes to the command in KEELSON_SETUP (JSON: phases, durationMs).
+// Makes a checkout able to run: installs Node.js 24, npm dependencies and Debian packages, then runs the given command with that
+// Node.js. It runs on any Node.js >= 20 with nothing installed. Components that are present are neither changed nor mentioned.
+// The durations of the phases are passed to the command in KEELSON_SETUP (JSON: phases, durationMs).
 //
 //   node tools/bootstrap.mjs [--for up|test|unit] -- COMMAND...
 import { spawn } from 'node:child_process';
@@ -37,7 +37,7 @@ export function parseArguments(args) {
   return { purpose, command: end < 0 ? [] : args.slice(end + 1) };
 }
 
-/** Why a purpose cannot be served by this user, or undefined. */
+/** The reason why this user cannot use a purpose; undefined when they can. */
 export function refusal(purpose, uid) {
   if (packagesFor[purpose].length === 0 || uid === 0) return undefined;
   return purpose === 'up'
@@ -45,12 +45,12 @@ export function refusal(purpose, uid) {
     : 'the integration tests run real containers and need root: run "sudo npm test", or "npm run test:unit" without';
 }
 
-/** The environment in which `node` and `npm` are the given Node.js, also for whatever the command starts. */
+/** The environment in which `node` and `npm` are the given Node.js, also for processes that the command starts. */
 export function environmentFor(node, { env = process.env, phases = [], durationMs = 0 } = {}) {
   const folders = [dirname(node), join(root, 'node_modules', '.bin'), ...(env.PATH ?? '').split(':')];
   const path = [...new Set(folders.filter((folder) => folder !== ''))].join(':');
   return {
-    // Tests, benches and tools start clusters that no kubeconfig of the user's need know of.
+    // Clusters of tests, benches and tools are not added to the user's kubeconfig.
     KEELSON_WRITE_KUBECONFIG: 'none',
     ...env,
     PATH: path,
@@ -60,7 +60,10 @@ export function environmentFor(node, { env = process.env, phases = [], durationM
   };
 }
 
-/** Does all the set-up for a purpose; Debian packages and npm's are fetched at the same time. Returns the Node.js to use and the phases. */
+/**
+ * Does the whole set-up for a purpose; Debian packages and npm's are fetched at the same time. Returns the Node.js to use and the
+ * phases.
+ */
 export async function setUp(purpose) {
   const startedMs = performance.now();
   const phases = createPhases();
@@ -82,7 +85,7 @@ export async function setUp(purpose) {
   return { node, phases: phases.done, durationMs: performance.now() - startedMs };
 }
 
-// Node 20 cannot replace its process image, so the command is a child: signals are passed on, its end is ours.
+// Node 20 cannot replace its process image, so the command is a child: signals are forwarded, and its exit status is ours.
 function become(command, env) {
   const child = spawn(command[0], command.slice(1), { env, stdio: 'inherit' });
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => child.kill(signal));

@@ -1,5 +1,5 @@
 // Bundles src/console/ for browsers into dist/console/: scripts and one style sheet with hashed names, the page that loads them,
-// each precompressed, and files.json, the index that the server answers from.
+// each precompressed, and files.json, the index from which the server responds.
 import { createHash } from 'node:crypto';
 import { existsSync, globSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -10,10 +10,10 @@ import { type OutputChunk, rolldown } from 'rolldown';
 
 const pack = { gzip: promisify(gzip), brotli: promisify(brotliCompress) };
 
-/** Where the browser code starts. */
+/** The entry module of the browser code. */
 const ENTRY = 'src/console/main.tsx';
 
-/** Style sheets in the order of the cascade; folders' sheets by name. Packages' sheets are of views that load on demand. */
+/** Style sheets in the order of the cascade; those of folders by name. Views load the style sheets of packages on demand. */
 export const styleSheets: readonly string[] = [
   'src/console/styles/*.css',
   'src/console/app/*.css',
@@ -61,7 +61,7 @@ async function bundle(root: string): Promise<readonly OutputChunk[]> {
     input: { main: join(root, ENTRY) },
     platform: 'browser',
     tsconfig: false,
-    // Packages' style sheets are adopted by the views that use them.
+    // Views adopt the style sheets of the packages that they use.
     moduleTypes: { '.css': 'text' },
     transform: { jsx: { runtime: 'automatic', importSource: 'preact' }, target: 'es2023' },
     onLog(level, log, handle) {
@@ -89,7 +89,7 @@ function styleSheet(root: string): BuiltFile {
   return fileOf(`style-${hashOf(text)}.css`, Buffer.from(text), true);
 }
 
-/** Without comments, line breaks and indentation: compression does the rest. */
+/** Removes comments, line breaks and indentation; compression does the rest. */
 function minified(css: string): string {
   return css.replaceAll(/\/\*[^]*?\*\//g, '').replaceAll(/\s*\n\s*/g, '');
 }
@@ -131,7 +131,7 @@ function hashOf(content: string | Uint8Array): string {
   return createHash('sha256').update(content).digest('base64url').slice(0, 12);
 }
 
-// A page that was loaded from an earlier build may yet load a view of it: those go only after a day.
+// Files of an earlier build are removed only after a day, because a page of that build may still load one of its views.
 function removeOldFiles(folder: string, files: readonly BuiltFile[]): void {
   const keptMs = 24 * 3600 * 1000;
   const current = new Set(['files.json', ...files.flatMap(({ name }) => [name, `${name}.gz`, `${name}.br`])]);

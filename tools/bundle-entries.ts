@@ -1,9 +1,9 @@
-// The files of dist/ that Node.js loads by itself, in front of scripts, which bin/load-bundle.cjs loads: programs of threads
-// and processes, and the entries of `keelson/testing`.
+// Writes the files of dist/ that Node.js loads itself. They run scripts by bin/load-bundle.cjs: programs of threads and
+// processes, and the entries of `keelson/testing`.
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-// The entries of a library are read by any Node.js: one that is too old gets one clear line.
+// Any Node.js may load the entries of a library, so one that is too old gets a clear message in one line.
 const CHECK = `const [major, minor] = process.versions.node.split('.').map(Number);
 if (major < 24 || (major === 24 && minor < 15)) {
   const error = new Error(\`keelson/testing needs Node.js 24.15 or newer; this is \${process.version}\`);
@@ -11,7 +11,7 @@ if (major < 24 || (major === 24 && minor < 15)) {
   throw error;
 }`;
 
-/** A test's process may end without notice; in this time a first cluster has started. */
+/** A test's process may end at any time; a first cluster has started by then. */
 const TEST_LASTS_MS = 2000;
 
 /**

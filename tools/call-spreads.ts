@@ -1,7 +1,7 @@
-// Refuses `push(...list)` and its like in the product: a call with more than about 120,000 arguments throws a RangeError, and lists
-// that clients or the cluster make grow so long. `appendAll`, `largest` and `smallest` (src/base/lists.ts) take lists of any length.
-// A function's own rest parameter may go on as it came, and so may a list that is written out. Where a list is short whatever
-// anybody does, its call stands in `BOUNDED` with the reason.
+// Refuses `push(...list)` and similar calls in the product: a call with more than about 120,000 arguments throws a RangeError,
+// and lists of clients or of the cluster can be that long. `appendAll`, `largest` and `smallest` (src/base/lists.ts) accept lists
+// of any length. A function may spread its own rest parameter, and a literal list. Calls whose list is always short are in
+// `BOUNDED` with the reason.
 import { globSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 
@@ -9,7 +9,7 @@ import { parseAst } from 'rolldown/parseAst';
 
 import { isMain, repositoryRoot } from './repository.ts';
 
-/** Calls whose list is short, as `path text of the list`, and why. An entry that is no longer needed fails the check. */
+/** Calls whose list is short, as `path text of the list`, with the reason. An unneeded entry fails the check. */
 const BOUNDED: ReadonlyMap<string, string> = new Map([
   ['src/proxy/nft-script.ts fixedRules(config)', 'the rules that every table has'],
   ["src/kubelet/volumes/host-path-check.ts target.split('/')", 'the kernel ends a link at 4,096 bytes'],
@@ -50,7 +50,7 @@ interface AstNode {
 /** A list that is spread into a call. */
 export interface CallSpread {
   readonly line: number;
-  /** The list, as the source has it. */
+  /** The source text of the list. */
   readonly text: string;
 }
 
@@ -88,7 +88,7 @@ function isShort(list: AstNode, rest: ReadonlySet<string>): boolean {
 }
 
 function restNames(node: AstNode): string[] {
-  // Functions have a list of parameters; the types of functions have none that runs.
+  // Functions have a list of parameters; function types have none with values.
   const params = node['params'];
   if (!Array.isArray(params)) return [];
   return (params as AstNode[]).flatMap((param) => {
@@ -103,7 +103,7 @@ function* children(node: AstNode): Generator<AstNode> {
       if (typeof (item as AstNode | null)?.type === 'string') yield item as AstNode;
 }
 
-/** Spreads below `root`/src that `bounded` does not name, as `path:line text`; tests are exempt. */
+/** Spreads below `root`/src that `bounded` does not list, as `path:line text`; tests are exempt. */
 export function unboundedSpreads(root: string, bounded: ReadonlyMap<string, string> = new Map()): string[] {
   const unused = new Set(bounded.keys());
   const exclude = (path: string): boolean => /\/gen$|\.test\.ts$|-fixture\.ts$|-suite\.ts$/.test(path);

@@ -1,4 +1,4 @@
-// Which variables of a chunk's top level functions assign: an export that changes cannot be read once (chunk-script.ts).
+// Finds the variables of a chunk's top level that functions assign: an export that changes cannot be read once (chunk-script.ts).
 import { type ESTree, type ParseResult, Visitor } from 'rolldown/utils';
 
 type BindingTarget =
@@ -8,15 +8,15 @@ type BindingTarget =
   | ESTree.ParamPattern
   | ESTree.ArrayAssignmentTarget['elements'][number];
 
-/** A function: what it declares anywhere inside, and the variables that it or a function in it assigns. */
+/** A function: the variables that it declares anywhere inside, and those that it or a nested function assigns. */
 interface Scope {
   readonly declared: Set<string>;
   readonly assigned: Set<string>;
 }
 
 /**
- * Those of the variables that functions of the chunk assign. The tree of a chunk takes a second to make: only where some are
- * neither constants nor functions nor classes, as the bundler prints them.
+ * The given variables that functions of the chunk assign. Parsing a chunk takes a second, so it is done only when some are
+ * neither constants nor functions nor classes in the bundler's output.
  */
 export function changedInFunctions(
   parsed: Pick<ParseResult, 'program'>,
@@ -86,7 +86,7 @@ class Scopes {
   }
 }
 
-/** The variables of a pattern, a parameter or a target of an assignment. */
+/** The variables of a pattern, a parameter or an assignment's target. */
 function namesIn(target: BindingTarget | null): string[] {
   switch (target?.type) {
     case 'Identifier':

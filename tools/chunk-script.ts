@@ -1,10 +1,9 @@
-// Turns a chunk, an ES module, into a script, which `bin/load-bundle.cjs` runs: of a script that has run, V8 gives the code of
-// all functions that were called, and takes it back at the next start. Of a module Node.js keeps only what compiling it
-// yields, and every function is compiled again when it is first called.
-//
-// The script is a function of `require`, `importChunk` (for `import()`) and `importMeta`; it returns its exports, which an
-// importer reads once, when it is loaded. So chunks do not import each other, change no export later and await nothing at
-// their top level: the build fails where one does.
+// Turns a chunk, an ES module, into a script, which `bin/load-bundle.cjs` runs. From a script that has run, V8 serializes the
+// code of all functions that were called, and reuses it at the next start. From a module, Node.js caches only the top-level
+// compilation, and every function is compiled again at its first call.
+// The script is a function of `require`, `importChunk` (for `import()`) and `importMeta`. It returns its exports, which an
+// importer reads once, when it is loaded. Chunks must therefore not import each other, change an export later or await at their
+// top level; the build fails for one that does.
 import { Script } from 'node:vm';
 
 import { type ParseResult, parseSync } from 'rolldown/utils';
@@ -13,7 +12,7 @@ import { changedInFunctions } from './changed-variables.ts';
 
 export interface ChunkScript {
   readonly code: string;
-  /** The chunks that it loads at once. */
+  /** The chunks that it loads at its start. */
   readonly requires: readonly string[];
 }
 
@@ -23,21 +22,21 @@ interface Edit {
   readonly text: string;
 }
 
-/** What the statements that import and export become. */
+/** The translation of import and export statements. */
 interface Links {
   readonly edits: Edit[];
-  /** Where imports start. */
+  /** The offsets of imports. */
   readonly imports: Set<number>;
-  /** Statements before all others. */
+  /** Statements that precede all others. */
   readonly heads: string[];
   readonly requires: string[];
-  /** What is exported: a variable or an expression by name. */
+  /** The exported variables or expressions by name. */
   readonly exports: Map<string, string>;
 }
 
 /**
- * The chunk `name` of this text, which is ASCII.
- * @throws Error that names the chunk, where the text has what a script cannot have
+ * Translates the chunk `name`, whose text is ASCII.
+ * @throws Error that names the chunk, for constructs that a script cannot have
  */
 export function chunkScript(name: string, text: string): ChunkScript {
   try {
@@ -65,7 +64,7 @@ function linked(text: string, parsed: ParseResult): ChunkScript {
 return { ${exported.join(', ')} };
 })
 `;
-  // Compiling it finds an await at the top level, among others.
+  // Compilation reports an await at the top level, among others.
   void new Script(code);
   return { code, requires: links.requires };
 }
@@ -90,7 +89,7 @@ function addImport(links: Links, module: string, names = ''): void {
   const call = requireCall(links, module);
   const [, single, whole, listed] = /^(?:([\w$]+)(?:, )?)?(?:\* as ([\w$]+))?(?:(\{.*\}))?$/.exec(names)!;
   const targets: string[] = [];
-  // What Node.js's modules export by default is the whole.
+  // The default export of Node.js's modules is the whole module.
   if (single !== undefined) targets.push(isChunk(module) ? `{ default: ${single} }` : single);
   if (whole !== undefined) targets.push(whole);
   if (listed !== undefined) targets.push(listed.replaceAll(' as ', ': '));
@@ -106,7 +105,7 @@ function addExports(links: Links, list: string, module: string | undefined): voi
   }
 }
 
-/** @throws Error where a line of a text was read as a statement, or a statement was not read */
+/** @throws Error when a line inside a text was parsed as a statement, or a statement was not parsed */
 function checkLinks(links: Links, { staticImports, staticExports }: ParseResult['module']): void {
   const starts = new Set(staticImports.map(({ start }) => start));
   const names = staticExports.flatMap(({ entries }) => entries.map(({ exportName }) => exportName.name ?? 'default'));
@@ -143,7 +142,7 @@ function edited(text: string, edits: readonly Edit[]): string {
   return result + text.slice(at);
 }
 
-/** @throws Error that names chunks that import each other: a script's exports are there once it has run */
+/** @throws Error that names chunks that import each other: a script's exports exist only after it has run */
 export function checkOrder(scripts: ReadonlyMap<string, ChunkScript>): void {
   const done = new Set<string>();
   const visit = (name: string, path: readonly string[]): void => {

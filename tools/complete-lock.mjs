@@ -1,9 +1,8 @@
 // Completes package-lock.json: run it after `npm install` has changed the lock file.
-//
-// npm leaves an optional package out of the lock when the registry cannot deliver it, and registries behind a firewall
-// often lack the binaries of other platforms. `npm ci` then refuses the lock file, everywhere. This adds the missing
-// entries: the version is the one its dependant names exactly, the platform is in the package's name. Without an
-// integrity hash, npm takes the one the registry gives on the day of install, on those platforms alone.
+// npm leaves an optional package out of the lock when the registry does not have it, and registries behind a firewall often lack
+// the binaries of other platforms. `npm ci` then refuses the lock file everywhere. This program adds the missing entries: the
+// dependant states the exact version, and the package's name the platform. Without an integrity hash, npm uses the one that the
+// registry has at the time of the install, only on those platforms.
 //
 //   node tools/complete-lock.mjs
 import { readFileSync, realpathSync, writeFileSync } from 'node:fs';
@@ -13,7 +12,7 @@ import { fileURLToPath } from 'node:url';
 const platform =
   /[-/](?<os>aix|android|darwin|freebsd|linux|netbsd|openbsd|openharmony|sunos|wasm32|win32)-(?<cpu>[a-z0-9]+?)(?:-(?<abi>[a-z]+))?$/;
 
-/** The `os`, `cpu` and `libc` of a package of one platform, read off its name; undefined when the name has none. */
+/** The `os`, `cpu` and `libc` of a package for one platform, from its name; undefined for other names. */
 export function platformOf(name) {
   const match = platform.exec(name)?.groups;
   if (match === undefined) return undefined;
@@ -23,7 +22,7 @@ export function platformOf(name) {
 }
 
 /**
- * The lock with an entry for each optional package of one platform that it names but does not hold.
+ * The lock with an entry for each optional package of one platform that it refers to but lacks.
  * @returns {{ lock: object, added: string[] }}
  */
 export function completeLock(lock) {

@@ -1,8 +1,8 @@
-// Checks how constants of modules are named. A `const` at the top of a module whose value is written out is `SCREAMING_CASE`:
+// Checks the names of modules' constants. A `const` at the top of a module with a literal value is `SCREAMING_CASE`:
 // - numbers, strings, booleans, regular expressions, and arithmetic or templates of those, in all sources;
 // - tables (arrays, objects, sets and maps with entries, all of them such values or tables), in the product. Tests and tools name
-//   the objects that they pass around like any other variable.
-// A table that holds functions or objects made elsewhere is named like a variable.
+//   the objects that they pass around like variables. A table of functions, or of objects created elsewhere, is named like a
+//   variable.
 import { globSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 
@@ -92,13 +92,13 @@ function isEntry(node: AstNode | undefined): boolean {
   return isScalarOrConstant(node) || isTable(node);
 }
 
-/** `'first second'.split(' ')` is a list that is written out, too. */
+/** `'first second'.split(' ')` counts as a literal list, too. */
 function isSplitText(call: AstNode): boolean {
   const callee = nodeAt(call, 'callee')!;
   return nodeAt(callee, 'property')?.['name'] === 'split' && isScalar(nodeAt(callee, 'object'));
 }
 
-/** The value below `as const`, `satisfies` and their like. */
+/** The value without `as const`, `satisfies` and similar. */
 function withoutType(node: AstNode | undefined): AstNode | undefined {
   return node !== undefined && /^TS(?:As|Satisfies|NonNull)Expression$/.test(node.type)
     ? withoutType(nodeAt(node, 'expression'))
@@ -113,7 +113,7 @@ function nodesAt(node: AstNode, field: string): AstNode[] {
   return (node[field] as (AstNode | null)[]).map((entry) => entry ?? { type: 'Hole', start: node.start });
 }
 
-/** The misnamed constants below `root`, by the file's path in it; generated files are exempt. */
+/** The misnamed constants below `root`, by relative path; generated files are exempt. */
 export function misnamedConstantsBelow(root: string): ReadonlyMap<string, readonly MisnamedConstant[]> {
   const paths = globSync(
     ['src', 'tools', 'test', 'bench', 'examples'].map((folder) => `${folder}/**/*.ts`),

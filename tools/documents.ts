@@ -1,11 +1,12 @@
-// Checks what the documents say about the tree: relative links and their anchors resolve, npm scripts exist, paths of sources
-// exist, and in documents that explain the source every code name is a word of it. Renaming something mends its documents.
+// Checks the documents against the tree: relative links and their anchors must resolve, npm scripts and source paths must exist,
+// and in documents that explain the source every code name must occur in it. So a renamed identifier is also renamed in the
+// documents.
 import { existsSync, globSync, readFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 
 import { isMain, repositoryRoot } from './repository.ts';
 
-/** Documents that name code; in the others only paths of sources are checked. */
+/** Documents whose code names are checked; in the others only source paths are. */
 const EXPLAINS_SOURCE = [
   'ARCHITECTURE.md',
   'CONTRIBUTING.md',
@@ -15,15 +16,15 @@ const EXPLAINS_SOURCE = [
   'docs/decisions/',
   'src/',
 ];
-/** Tells of files that are gone. */
+/** Names files that no longer exist. */
 const HISTORY = 'CHANGELOG.md';
 
-/** The tree that the documents are held against. */
+/** The tree that the documents are checked against. */
 interface Tree {
   readonly root: string;
   readonly files: readonly string[];
   readonly scripts: ReadonlySet<string>;
-  /** What `package.json` names that is no file of the tree: packages, what is imported of this one, what is built. */
+  /** Names in `package.json` that are no files of the tree: packages, exports of this one, built files. */
   readonly packaged: ReadonlySet<string>;
   readonly words: ReadonlySet<string>;
 }
@@ -42,12 +43,12 @@ function withoutFences(text: string): string {
   return text.replaceAll(/^( *)(`{3,}).*\n[^]*?^\1\2$/gm, blank);
 }
 
-/** As many characters and lines, so that places in the document stay. */
+/** The same number of characters and lines, so that positions stay the same. */
 function blank(text: string): string {
   return text.replaceAll(/[^\n]/g, ' ');
 }
 
-/** The anchors that GitHub gives the headings of a document. */
+/** GitHub's anchors of a document's headings. */
 export function anchorsOf(text: string): Set<string> {
   const anchors = new Set<string>();
   for (const [, heading = ''] of withoutFences(text).matchAll(/^#{1,6} +(.+?) *$/gm)) {
@@ -76,7 +77,7 @@ function existsPath(tree: Tree, path: string): boolean {
   return tree.files.some((file) => pattern.test(file));
 }
 
-/** What is wrong with the text of an inline code span. */
+/** The fault of an inline code span; undefined for a correct one. */
 function brokenCode(tree: Tree, document: string, code: string): string | undefined {
   const script = /^npm run ([\w:-]+)/.exec(code)?.[1];
   if (script !== undefined) return tree.scripts.has(script) ? undefined : `npm run ${script}: there is no such script`;
@@ -94,7 +95,7 @@ function brokenCode(tree: Tree, document: string, code: string): string | undefi
   return missing === undefined ? undefined : `${code}: no source has the word ${missing}`;
 }
 
-/** Names of code in the diagrams of a document, with where they stand. */
+/** Code names in the diagrams of a document, with their positions. */
 function namesInDiagrams(text: string): { index: number; name: string }[] {
   return [...text.matchAll(/^```mermaid\n([^]*?)^```$/gm)].flatMap(({ index, 0: block }) =>
     [...block.replaceAll(/^ *(?:%%|sequenceDiagram).*$/gm, blank).matchAll(/\b[A-Za-z]*[a-z][A-Z][A-Za-z]*\b/g)].map(
@@ -103,7 +104,7 @@ function namesInDiagrams(text: string): { index: number; name: string }[] {
   );
 }
 
-/** A name in a diagram; names of CRI calls begin with a capital there. */
+/** The fault of a name in a diagram, where names of CRI calls begin with a capital. */
 function brokenName({ words }: Tree, name: string): string | undefined {
   const known = words.has(name) || words.has(name.charAt(0).toLowerCase() + name.slice(1));
   return known ? undefined : `${name} in a diagram: no source has this word`;
@@ -158,7 +159,7 @@ function readTree(root: string): Tree {
   };
 }
 
-/** What is wrong in the documents below a folder, as `path:line fault`. */
+/** The faults of the documents below a folder, as `path:line fault`. */
 export function checkDocuments(root: string): { documents: number; faults: string[] } {
   const tree = readTree(root);
   const documents = [...new Set(tree.files.filter((path) => path.endsWith('.md')))].sort();

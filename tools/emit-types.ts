@@ -1,15 +1,16 @@
-// The declarations of `keelson/testing`, for packages that import it: dist/types, by the compiler from the sources. Only
-// what its entries lead to is kept. `npm run build` calls this; starting Keelson does not, it needs no types.
+// Writes the declarations of `keelson/testing`, for packages that import it, into dist/types, by the compiler from the sources.
+// Only files reachable from its entries are kept. `npm run build` calls this; starting Keelson does not, because it needs no
+// types.
 import { execFileSync } from 'node:child_process';
 import { globSync, mkdirSync, readFileSync, rmSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 
-/** Where package.json's `exports` points, below the types' folder. */
+/** The targets of package.json's `exports`, relative to the types' folder. */
 export const TYPES_ENTRIES = ['testing/index.d.ts', 'testing/runners/vitest.d.ts', 'testing/runners/jest.d.ts'];
 
 /**
- * Writes the declarations of the checkout at `root` into `folder`, anew.
- * @returns how many files
+ * Replaces the content of `folder` by the declarations of the checkout at `root`.
+ * @returns the number of files
  * @throws Error with the compiler's messages
  */
 export function emitTypes(root: string, folder: string): number {
@@ -32,7 +33,7 @@ export function emitTypes(root: string, folder: string): number {
   return needed.size;
 }
 
-/** The files and all that they import, directly or not. */
+/** The files and all files that they import, directly or indirectly. */
 function reachable(entries: readonly string[]): ReadonlySet<string> {
   const found = new Set<string>();
   const waiting = [...entries];

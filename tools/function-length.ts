@@ -1,6 +1,6 @@
-// Checks that functions stay short, in two ways. A function's own lines (without those of the functions inside it) are at most
-// `MAX_OWN_LINES`; the style asks for about 40. All its lines are at most `MAX_WHOLE_LINES`: a factory whose closures are longer
-// becomes a class or smaller functions. Blank lines and comments do not count.
+// Checks the length of functions in two ways. A function's own lines (without those of nested functions) are at most
+// `MAX_OWN_LINES`; the style asks for about 40. All its lines are at most `MAX_WHOLE_LINES`: a longer factory becomes a class or
+// smaller functions. Blank lines and comments do not count.
 import { globSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 
@@ -14,13 +14,13 @@ export const MAX_OWN_LINES = 60;
 /** The most lines a function may have together with the functions inside it. */
 export const MAX_WHOLE_LINES = 120;
 
-/** Functions longer than `MAX_WHOLE_LINES` that are still to be divided. An entry that is no longer needed fails the check. */
+/** Functions longer than `MAX_WHOLE_LINES` that still have to be divided. An unneeded entry fails the check. */
 const UNDIVIDED: readonly string[] = [];
 
-/** A function and the lines that are its own. */
+/** A function with the number of its own lines and of all its lines. */
 export interface FunctionLength {
   readonly name: string;
-  /** The line it starts at, from 1. */
+  /** The line of its start, from 1. */
   readonly line: number;
   readonly ownLines: number;
   readonly wholeLines: number;
@@ -51,7 +51,7 @@ export function functionLengths(source: string, lang: 'ts' | 'tsx' = 'ts'): Func
     const codeLines = lines.filter((line) => counts[line]);
     const ownLines = codeLines.filter((line) => !inner.has(line)).length;
     found[index] = { name, line: first, ownLines, wholeLines: codeLines.length };
-    // The first and last line are shared with what surrounds the function.
+    // The first and last line are shared with the code around the function.
     return new Set(lines.slice(1));
   };
   visit(parseAst(source, { lang }) as unknown as AstNode, '');
@@ -71,7 +71,7 @@ function nameOf(node: AstNode, parent: AstNode): string {
   return named?.name ?? '';
 }
 
-// Where lines begin, and which of them hold something other than white space and comments.
+// The starts of lines, and which lines contain code.
 function readLines(source: string): { lineOf(offset: number): number; counts: boolean[] } {
   const starts = [0];
   for (let at = source.indexOf('\n'); at >= 0; at = source.indexOf('\n', at + 1)) starts.push(at + 1);
@@ -90,7 +90,7 @@ function readLines(source: string): { lineOf(offset: number): number; counts: bo
 
 /**
  * The functions below `root`/src that are too long, as `path:line name has N lines`; tests and generated files are exempt.
- * `undivided` are functions that may have more whole lines, as `path name`.
+ * `undivided` lists functions that may be longer as a whole, as `path name`.
  */
 export function longFunctions(
   root: string,

@@ -1,5 +1,6 @@
-// Takes the facts of the Gateway API's standard channel (types, required fields, defaults, limits, rules) from the CustomResourceDefinitions
-// of a checkout of kubernetes-sigs/gateway-api, without their texts, and writes src/gateway/gateway-api/gen/definitions.ts.
+// Extracts the facts of the Gateway API's standard channel (types, required fields, defaults, limits, rules) from the
+// CustomResourceDefinitions of a checkout of kubernetes-sigs/gateway-api, without their texts, and writes
+// src/gateway/gateway-api/gen/definitions.ts.
 //
 //   node tools/gateway-api-definitions.ts CHECKOUT/config/crd/standard VERSION
 import { readFileSync, writeFileSync } from 'node:fs';
@@ -32,7 +33,7 @@ interface Definition {
   };
 }
 
-/** Descriptions are prose, all else of a schema is a fact. Below `properties` a field may itself be called description. */
+/** Descriptions are prose, everything else of a schema is a fact. Below `properties` a field may itself be called description. */
 function withoutTexts(value: unknown, isProperties = false): unknown {
   if (Array.isArray(value)) return value.map((one) => withoutTexts(one));
   if (typeof value !== 'object' || value === null) return value;
@@ -50,7 +51,7 @@ function main(folder: string, version: string): void {
     const { spec } = parse(
       readFileSync(join(folder, `gateway.networking.k8s.io_${plural}.yaml`), 'utf8'),
     ) as Definition;
-    // Versions that are not served any more are of use to clusters that had them alone.
+    // Versions that are no longer served only matter for clusters that stored them.
     const served = spec.versions.filter(({ served: isServed }) => isServed === true);
     const schemas = served.map(({ schema }) => JSON.stringify(withoutTexts(schema.openAPIV3Schema)));
     if (new Set(schemas).size > 1) throw new Error(`${plural}: its versions differ`);

@@ -1,5 +1,5 @@
-// Writes all generated code from the facts in tools/facts: `npm run generate`. The output is committed; run this after a
-// change of the facts or of an emitter.
+// Writes all generated code from the facts in tools/facts: `npm run generate`. The output is committed; run this after a change
+// of the facts or of an emitter.
 
 import { mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -12,10 +12,9 @@ import { emitTypes as emitCriTypes } from './generate-cri/emit-types.ts';
 import { loadCriFacts } from './generate-cri/read-facts.ts';
 import { isMain, repositoryRoot } from './repository.ts';
 
-/** Where the facts are. */
 export const factsFolder = join(repositoryRoot, 'tools', 'facts');
 
-/** The files of each generated folder, by name. Nothing else is in these folders. */
+/** The files of each generated folder, by name. These folders contain nothing else. */
 export function generate(): Map<string, ReadonlyMap<string, string>> {
   const facts = loadFacts(join(factsFolder, 'kubernetes'));
   const cri = loadCriFacts(join(factsFolder, 'cri-runtime-v1.txt'));

@@ -1,4 +1,4 @@
-// Files of this machine for images: programs with the libraries they load.
+// Files of this machine for images: programs with the libraries that they load.
 import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync, realpathSync } from 'node:fs';
 import { join } from 'node:path';
@@ -13,7 +13,7 @@ export function findProgram(name: string): string | undefined {
 }
 
 /**
- * The libraries a program loads, as absolute paths (the loader itself among them); none for a static program.
+ * The libraries that a program loads, as absolute paths, including the loader; empty for a static program.
  * @throws Error when one of them is missing on this machine
  */
 export function librariesOf(path: string): string[] {
@@ -21,7 +21,7 @@ export function librariesOf(path: string): string[] {
   return parseLdd(execFileSync('ldd', [path], { encoding: 'utf8' }), path);
 }
 
-/** Reads the output of `ldd`. */
+/** Parses the output of `ldd`. */
 export function parseLdd(output: string, path: string): string[] {
   const libraries: string[] = [];
   for (const line of output.split('\n')) {
@@ -32,7 +32,7 @@ export function parseLdd(output: string, path: string): string[] {
   return libraries;
 }
 
-// A program that names no interpreter (program header of type 3, PT_INTERP) needs no loader and no libraries.
+// A program without an interpreter (program header of type 3, PT_INTERP) needs no loader and no libraries.
 function isStatic(path: string): boolean {
   const file = readFileSync(path);
   if (file.readUInt32BE(0) !== 0x7f454c46 || file[4] !== 2) throw new Error(`${path} is no 64-bit ELF program`);
@@ -45,12 +45,12 @@ function isStatic(path: string): boolean {
   return true;
 }
 
-/** A file of this machine at a path of the image (the same one, unless given), links resolved. */
+/** A file of this machine at a path of the image, by default the same path, with links resolved. */
 export function hostFile(path: string, imagePath = path): TarEntry {
   return { path: imagePath.replace(/^\/+/, ''), kind: 'file', content: readFileSync(realpathSync(path)), mode: 0o755 };
 }
 
-/** Programs at `/bin` of the image with all libraries they load, each file once. */
+/** Programs in `/bin` of the image with all libraries that they load, each file once. */
 export function programFiles(paths: readonly string[]): TarEntry[] {
   const libraries = new Set(paths.flatMap(librariesOf));
   return [

@@ -1,13 +1,13 @@
-// Makes container images as docker-archive tars (manifest.json, config, one layer), which `ctr images import` and
-// `docker load` read: the way to images without a registry. The same files give the same image id.
+// Builds container images as docker-archive tars (manifest.json, config, one layer), which `ctr images import` and `docker load`
+// read, so that no registry is needed. Equal files give the same image id.
 import { createHash } from 'node:crypto';
 
 import { withFolders, writeTar, type TarEntry } from './tar.ts';
 
-/** What an image is made of. `name` is a full reference such as `localhost/keelson/demo:1`. */
+/** The content of an image. `name` is a full reference such as `localhost/keelson/demo:1`. */
 export interface ImageSpec {
   readonly name: string;
-  /** The file system, paths without a leading slash; folders above them are added. */
+  /** The file system, paths without a leading slash; parent folders are added. */
   readonly files: readonly TarEntry[];
   readonly entrypoint?: readonly string[];
   readonly command?: readonly string[];

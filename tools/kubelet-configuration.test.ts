@@ -1,4 +1,4 @@
-/** The page about KubeletConfiguration says what the tables say, and what the tables call honoured is read by somebody. */
+/** The page about KubeletConfiguration equals the tables, and product code reads the fields that the tables call honoured. */
 import assert from 'node:assert/strict';
 import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -12,7 +12,7 @@ it('docs/kubelet-configuration.md is current (node tools/kubelet-configuration.t
   assert.equal(readFileSync(join(repositoryRoot, 'docs/kubelet-configuration.md'), 'utf8'), configurationDocument());
 });
 
-/** Paths of the fields that are said to be honoured, in full or in part. */
+/** Paths of the fields that are honoured, in full or in part. */
 function honoured(table: FieldTable, prefix = ''): string[] {
   return Object.entries(table).flatMap(([name, { type, state }]) => {
     if (typeof type === 'object' && 'of' in type) return honoured(type.of, `${prefix}${name}.`);
@@ -26,7 +26,7 @@ it('every field of KubeletConfiguration that is honoured is read outside its tab
   })
     .filter((path) => !/(-fields|\.test|-fixture)\.ts$/.test(path))
     .map((path) => readFileSync(join(repositoryRoot, path), 'utf8'))
-    // Words in comments read nothing.
+    // Words in comments do not count.
     .map((text) => text.replace(/\/\*[\s\S]*?\*\//g, '').replace(/\/\/.*$/gm, ''));
   const words = new Set(sources.flatMap((text) => text.match(/\w+/g) ?? []));
   const paths = honoured(FIELDS);

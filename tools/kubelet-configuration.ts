@@ -1,4 +1,4 @@
-/** Writes docs/kubelet-configuration.md anew: `node tools/kubelet-configuration.ts`. */
+/** Writes docs/kubelet-configuration.md: `node tools/kubelet-configuration.ts`. */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { configurationDocument } from '../src/kubelet/configuration/document.ts';

@@ -1,12 +1,12 @@
-// Checks the layer rules (.dependency-cruiser.cjs) over src/. dependency-cruiser reads TypeScript only through a
-// TypeScript it supports, and without one it reports no modules and succeeds: so every source file must have been seen.
+// Checks the layer rules (.dependency-cruiser.cjs) over src/. dependency-cruiser parses TypeScript only with a version that it
+// supports; without one it reports no modules and succeeds. Therefore every source file must have been seen.
 import { execFile } from 'node:child_process';
 import { globSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 
 import { isMain, repositoryRoot } from './repository.ts';
 
-/** What a check found: `modules` are the files of src/ that were read. */
+/** The result of a check: `modules` are the files of src/ that were parsed. */
 export interface LayerReport {
   readonly modules: number;
   readonly violations: readonly string[];

@@ -1,4 +1,4 @@
-// The linearizability check, longer than the tests have time for:
+// The linearizability check, for longer than the tests run it:
 //   node tools/linearizability.ts [--store memory|sqlite|etcd] [--operations N] [--clients N] [--keys N] [--seed N]
 import { parseArgs } from 'node:util';
 

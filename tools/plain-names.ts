@@ -1,6 +1,6 @@
-// Finds names of the product that are private vocabulary: verbs of telling and judging for what upstream calls by a noun of its own
-// (`told` for metrics, `wish` for desired replicas, `look` for an observation). CONTRIBUTING.md has what to write instead. Every
-// declared name counts: variables, parameters, properties, functions, types, imports under another name.
+// Finds names of the product in private vocabulary: verbs of telling and judging for things that upstream names by nouns (`told`
+// for metrics, `wish` for desired replicas, `look` for an observation). CONTRIBUTING.md lists the replacements. Every declared
+// name counts: variables, parameters, properties, functions, types, renamed imports.
 import { globSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 
@@ -23,10 +23,10 @@ const PRIVATE_WORDS: ReadonlySet<string> = new Set(
   'told tell tells say says said look looks looked wish wishes wished judge judges judged given'.split(' '),
 );
 
-/** Names that others rely on: fields of answers and words of scenarios. */
+/** Published names: fields of responses and words of scenarios. */
 const PUBLISHED: ReadonlySet<string> = new Set(['lookedAt', 'notLookedAt', 'says']);
 
-/** The fields of nodes of the syntax tree that hold the name that the node declares. */
+/** The fields of syntax tree nodes that hold the name that the node declares. */
 const DECLARED: Readonly<Record<string, readonly string[]>> = {
   VariableDeclarator: ['id'],
   FunctionDeclaration: ['id', 'params'],
@@ -91,7 +91,7 @@ function isPrivate(name: string): boolean {
     .toLowerCase()
     .split(/[^a-z]+/)
     .filter((word) => word !== '');
-  // To look something up is everybody's word.
+  // `lookUp` is a common word.
   return (
     !PUBLISHED.has(name) &&
     words.some((word, at) => PRIVATE_WORDS.has(word) && !(word.startsWith('look') && words[at + 1] === 'up'))

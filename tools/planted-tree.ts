@@ -5,10 +5,10 @@ import { dirname, join } from 'node:path';
 
 import { repositoryRoot } from './repository.ts';
 
-/** A folder that is removed when it goes out of scope (`using`). */
+/** A folder that is removed at the end of its scope (`using`). */
 export interface PlantedTree {
   readonly root: string;
-  /** Writes one more file, or another content. */
+  /** Writes one more file, or replaces its content. */
   write(path: string, text: string): void;
   [Symbol.dispose](): void;
 }

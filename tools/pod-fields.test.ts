@@ -1,4 +1,4 @@
-/** The page about a pod's fields says what the tables say, and what the tables call honoured is read by somebody. */
+/** The page about a pod's fields equals the tables, and product code reads the values that the tables call honoured. */
 import assert from 'node:assert/strict';
 import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -11,7 +11,7 @@ it('docs/pod-fields.md is current (node tools/pod-fields.ts writes it)', () => {
   assert.equal(readFileSync(join(repositoryRoot, 'docs/pod-fields.md'), 'utf8'), podFieldsDocument());
 });
 
-/** What a template's metadata may hold and nobody reads, and what upstream's translation to CSI leaves out, too. */
+/** Fields of a template's metadata that no component reads, and those that upstream's translation to CSI omits, too. */
 const UNREAD = ['fieldsType', 'fieldsV1', 'selfLink', 'storagePolicyID'];
 
 it('every value of a pod that is honoured is read by a component', () => {
@@ -22,7 +22,7 @@ it('every value of a pod that is honoured is read by a component', () => {
   )
     .filter((path) => !/pod-fields\/|\.test\.ts$|-fixture\.ts$/.test(path))
     .map((path) => readFileSync(join(repositoryRoot, path), 'utf8'))
-    // Words in comments read nothing.
+    // Words in comments do not count.
     .map((text) => text.replace(/\/\*[\s\S]*?\*\//g, '').replace(/\/\/.*$/gm, ''));
   const words = new Set(sources.flatMap((text) => text.match(/\w+/g) ?? []));
   const nameOf = (path: string): string => path.replace(/\[\]|\{\}/g, '').replace(/^.*\./, '');

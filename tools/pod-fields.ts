@@ -1,4 +1,4 @@
-/** Writes docs/pod-fields.md anew: `node tools/pod-fields.ts`. */
+/** Writes docs/pod-fields.md: `node tools/pod-fields.ts`. */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { podFieldsDocument } from '../src/kubelet/pod-fields/document.ts';

@@ -1,4 +1,4 @@
-// Where this checkout is, and whether a tool was started or imported.
+// The path of this checkout, and whether a tool was started or imported.
 import { realpathSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';

@@ -1,6 +1,6 @@
-// `npm test`: runs the stages in order, stops at the first that fails, and ends with a table of times and the totals
-// of all test runs as a line of their own: `N passed, N failed`. A check that fails before any test ran counts as one failure.
-// What was skipped stands between them, with its reason.
+// `npm test`: runs the stages in order, stops at the first that fails, and ends with a table of durations, the skipped tests with
+// their reasons, and the totals of all test runs in a line: `N passed, N failed`. A check that fails before any test ran counts
+// as one failure.
 //
 //   node tools/run-tests.ts [STAGE...]
 import { spawn } from 'node:child_process';
@@ -13,7 +13,6 @@ import type { TestTotals } from './run-tests/reporter.ts';
 import { type Skip, skipsText } from './run-tests/skips.ts';
 import { chooseStages, type Stage } from './run-tests/stages.ts';
 
-/** How one stage ended. */
 export interface StageResult {
   readonly name: string;
   readonly outcome: 'passed' | 'failed' | 'not run';
@@ -21,7 +20,7 @@ export interface StageResult {
   readonly totals?: TestTotals;
 }
 
-/** The closing lines: a table of the stages, what was skipped and why, then the totals. */
+/** The closing lines: a table of the stages, the skipped tests with their reasons, then the totals. */
 export function closingText(results: readonly StageResult[]): string {
   const width = Math.max(...results.map(({ name }) => name.length));
   const marks = { passed: '✓', failed: '✖', 'not run': '-' };
@@ -76,7 +75,7 @@ async function runCommands({ commands, atOnce = false }: Stage, folder: string):
   return passed;
 }
 
-/** The sum over the stage's commands; undefined when one left none: node:test died before its summary. */
+/** The sum over the stage's commands; undefined when one left no totals, because node:test ended before its summary. */
 function readTotals({ commands }: Stage, folder: string): TestTotals | undefined {
   const sum = { passed: 0, failed: 0, skipped: 0 };
   const allSkips: Skip[] = [];
@@ -94,7 +93,7 @@ function readTotals({ commands }: Stage, folder: string): TestTotals | undefined
   return { ...sum, skips: allSkips };
 }
 
-/** Runs Node.js; what it writes to its standard error is shown when it fails. */
+/** Runs Node.js; its standard error is shown when it fails. */
 function runNode(args: readonly string[], totals: string): Promise<boolean> {
   const { promise, resolve, reject } = Promise.withResolvers<boolean>();
   const env = {
@@ -102,7 +101,7 @@ function runNode(args: readonly string[], totals: string): Promise<boolean> {
     KEELSON_TEST_TOTALS: totals,
     NODE_COMPILE_CACHE: join(repositoryRoot, '.cache', 'compile'),
   };
-  // Control planes in the process of the tests log there.
+  // Control planes in the tests' process log there.
   const errors = `${totals}.stderr`;
   const fd = openSync(errors, 'w');
   const child = spawn(process.execPath, args, { cwd: repositoryRoot, env, stdio: ['ignore', 'inherit', fd] });
@@ -119,7 +118,7 @@ function runNode(args: readonly string[], totals: string): Promise<boolean> {
   return promise;
 }
 
-/** Stages with those they run beside. Exported for its test. */
+/** Stages grouped with those that run at the same time. Exported for its test. */
 export function inGroups(stages: readonly Stage[]): readonly (readonly Stage[])[] {
   const groups: Stage[][] = [];
   let open = false;

@@ -1,6 +1,6 @@
 /**
- * The page and the JSON schemas of scenario files, made from the shapes that read them (src/testing/scenario*.ts).
- * `node tools/scenario-reference.ts` writes docs/scenario-steps.md, docs/scenario.schema.json and docs/images.schema.json.
+ * Generates the page and the JSON schemas of scenario files from the shapes that parse them (src/testing/scenario*.ts). `node
+ * tools/scenario-reference.ts` writes docs/scenario-steps.md, docs/scenario.schema.json and docs/images.schema.json.
  */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -8,7 +8,7 @@ import { fileSchemas } from '../src/testing/scenario.ts';
 import type { Schema } from '../src/testing/scenario-shape.ts';
 import { isMain, repositoryRoot } from './repository.ts';
 
-/** A file and its text. */
+/** The path of a file with its text. */
 export interface ReferenceFile {
   readonly path: string;
   readonly text: string;
@@ -58,7 +58,7 @@ function page(scenario: Schema): string {
 
 function stepText(name: string, schema: Schema): string[] {
   const head = [`\n### ${name}\n`, String(schema['description'])];
-  // The fields of images have a table of their own.
+  // The fields of images have a separate table.
   if (name === 'image') return [...head, '\nTakes `name` and the fields of [an image](#an-image).'];
   if (name === 'addNode') return [...head, '\nTakes the fields of [a machine](#a-machine); **name** is needed.'];
   const object = alternatives(schema).find((one) => one['properties'] !== undefined);
@@ -68,7 +68,7 @@ function stepText(name: string, schema: Schema): string[] {
   return [...head, ...takes, ...(object === undefined ? [] : ['', ...table(fieldRows(object))])];
 }
 
-/** An `anyOf` that has no name of its own. */
+/** The members of an `anyOf` without a name. */
 function alternatives(schema: Schema): readonly Schema[] {
   const choices = schema['anyOf'] as readonly Schema[] | undefined;
   return choices === undefined || schema['title'] !== undefined || schema['properties'] !== undefined
@@ -83,7 +83,7 @@ interface Row {
   readonly description: string;
 }
 
-/** The fields of an object, and those of objects in it, so many levels down. */
+/** The fields of an object, and those of nested objects to this depth. */
 function fieldRows(schema: Schema, prefix = '', depth = 2): Row[] {
   const { properties, required = [] } = schema as { properties: Record<string, Schema>; required?: readonly string[] };
   return Object.entries(properties).flatMap(([name, field]) => {
@@ -99,7 +99,7 @@ function fieldRows(schema: Schema, prefix = '', depth = 2): Row[] {
   });
 }
 
-/** The first objects with fields among what a schema takes, and how a path goes on to them. */
+/** The first objects with fields that a schema contains, and the path to them. */
 function objectsIn(schema: Schema): (readonly [Schema, string])[] {
   const found = alternatives(schema).flatMap((one): (readonly [Schema, string])[] => {
     if (one['properties'] !== undefined) return [[one, '']];

@@ -1,7 +1,7 @@
-// Writes tar archives (POSIX ustar), the same bytes for the same entries: no times, no owners but root.
-// Only what container images need: files, folders and symbolic links, names up to 100 bytes (255 with a prefix).
+// Writes tar archives (POSIX ustar) whose bytes depend only on the entries: no times, no owners except root. Supports what
+// container images need: files, folders and symbolic links, names up to 100 bytes (255 with a prefix).
 
-/** One entry of an archive. A path is relative; the folders above it are not added by themselves. */
+/** One entry of an archive. A path is relative; parent folders are not added. */
 export type TarEntry =
   | { readonly path: string; readonly kind: 'file'; readonly content: Uint8Array | string; readonly mode?: number }
   | { readonly path: string; readonly kind: 'folder'; readonly mode?: number }
@@ -24,7 +24,7 @@ export function writeTar(entries: readonly TarEntry[]): Buffer {
   return Buffer.concat(blocks);
 }
 
-/** The entries below `/` with every folder above them, parents first, each path once; for archives that are file systems. */
+/** The entries with all their parent folders, parents first, each path once; for archives that are file systems. */
 export function withFolders(entries: readonly TarEntry[]): TarEntry[] {
   const given = new Map(entries.map((entry) => [entry.path, entry]));
   const result = new Map<string, TarEntry>();
@@ -51,7 +51,7 @@ function header(entry: TarEntry, size: number): Buffer {
   block.write(octal(0, 8), 116); // group
   block.write(octal(size, 12), 124);
   block.write(octal(0, 12), 136); // modification time
-  block.write(' '.repeat(8), 148); // the checksum is taken with spaces in its place
+  block.write(' '.repeat(8), 148); // the checksum is computed with spaces in its place
   block.write(typeFlags[entry.kind], 156);
   block.write(target, 157);
   block.write('ustar\x0000', 257);

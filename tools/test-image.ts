@@ -1,5 +1,5 @@
-// The image of the integration tests: as the demo's, and with programs of this machine that load their libraries and
-// so can resolve names (getent, curl, wget) and speak what tests need (bash). Busybox answers for all else.
+// Builds the image of the integration tests: the demo's, with programs of this machine that load their libraries and therefore
+// can resolve names (getent, curl, wget), and bash. Other commands are busybox's.
 //
 //   node tools/test-image.ts FILE    writes the archive
 import { existsSync, writeFileSync } from 'node:fs';
@@ -10,10 +10,10 @@ import { buildImage, type ImageArchive } from './image-archive.ts';
 import { isMain } from './repository.ts';
 import type { TarEntry } from './tar.ts';
 
-/** The reference of the test image. `testImage` can be asked for others of the same content, for rolling updates. */
+/** The reference of the test image. `testImage` builds others with the same content, for rolling updates. */
 export const TEST_IMAGE_NAME = 'localhost/keelson/test:1';
 
-/** Programs the image must have, and those it has when this machine does. */
+/** Programs that the image must have, and those that it has when this machine does. */
 const required = ['bash', 'getent'];
 const optional = ['curl', 'wget', 'stdbuf', 'timeout', 'tar', 'setpriv'];
 
@@ -21,8 +21,8 @@ const optional = ['curl', 'wget', 'stdbuf', 'timeout', 'tar', 'setpriv'];
 const nameServiceLibraries = ['libnss_dns.so.2', 'libnss_files.so.2', 'libresolv.so.2'];
 const libraryFolders = ['/lib/x86_64-linux-gnu', '/lib/aarch64-linux-gnu', '/lib64', '/usr/lib64', '/usr/lib'];
 
-// Serves /www on $PORT: /index.html and /cgi-bin/hostname; $GREETING is the page when set. Ends at once on TERM,
-// or after $DRAIN_SECONDS, during which it goes on serving.
+// Serves /www on $PORT: /index.html and /cgi-bin/hostname; $GREETING is the page when it is set. Ends at once on TERM, or after
+// $DRAIN_SECONDS, during which it continues to serve.
 const SERVE_SCRIPT = `#!/bin/sh
 mkdir -p /tmp/www/cgi-bin
 cp /www/cgi-bin/* /tmp/www/cgi-bin/
@@ -35,7 +35,7 @@ wait
 
 const cgi = (commands: string): string => `#!/bin/sh\nprintf 'Content-Type: text/plain\\r\\n\\r\\n'\n${commands}\n`;
 
-/** Builds the test image under a name; `version` is served at /cgi-bin/version and makes images of different ids. */
+/** Builds the test image with a name; `version` is served at /cgi-bin/version and changes the image id. */
 export function testImage({ name = TEST_IMAGE_NAME, version = '1' } = {}): ImageArchive {
   const programs = [
     ...required.map((program) => {
@@ -55,7 +55,7 @@ export function testImage({ name = TEST_IMAGE_NAME, version = '1' } = {}): Image
     { path: 'www/cgi-bin/client', kind: 'file', content: cgi('echo "$REMOTE_ADDR"'), mode: 0o755 },
     { path: 'etc/keelson-version', kind: 'file', content: `${version}\n` },
   ];
-  // Of files named twice (a program of this machine over busybox's, a library of several programs) the last one counts.
+  // Of several files with one path (a program of this machine and busybox's, a library of several programs) the last counts.
   const unique = [...new Map(files.map((file) => [file.path, file])).values()];
   return buildImage({ name, files: unique, command: ['/serve'], ports: [8080] });
 }

@@ -1,6 +1,6 @@
-// `npm run up`: from a checkout to a cluster that serves a demo. Builds, starts the cluster in the background, puts the
-// demo's image in place, deploys it and waits until its Service answers. What is done already is found done.
-// Arguments are those of `keelson up`, for example: npm run up -- --data-dir /srv/keelson --https-port 7443
+// `npm run up`: from a checkout to a cluster that serves a demo. Builds, starts the cluster in the background, imports the demo's
+// image, deploys it and waits until its Service responds. Steps that are done already are skipped. Arguments are those of
+// `keelson up`, for example: npm run up -- --data-dir /srv/keelson --https-port 7443
 import { build, buildTypes } from './build.ts';
 import { isMain, repositoryRoot } from './repository.ts';
 import { clusterStatus, connectIfReady, dataDirectory, kubeconfigPath, startCluster } from './up/cluster.ts';

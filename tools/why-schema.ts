@@ -1,7 +1,7 @@
 /**
- * The JSON schema of the answers to "why", made from the interfaces in src/why. `node tools/why-schema.ts` writes
- * docs/why.schema.json. A library that makes schemas from types would do it too; the types here need a few forms alone, and one
- * that it does not know is an error.
+ * The JSON schema of explanations, generated from the interfaces in src/why. `node tools/why-schema.ts` writes
+ * docs/why.schema.json. It replaces a general library for schemas from types: the types here need only a few forms, and an
+ * unknown form is an error.
  */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -9,13 +9,13 @@ import ts from 'typescript';
 import { isMain, repositoryRoot } from './repository.ts';
 
 const SOURCES = ['src/why/explanation.ts', 'src/why/trouble.ts'];
-/** Whole answers; what they refer to is defined beside them. */
+/** Complete responses; the types that they refer to are definitions beside them. */
 const ANSWERS = ['Explanation', 'ExplanationList', 'Troubles'];
 export const SCHEMA_FILE = 'docs/why.schema.json';
 
 type Schema = Readonly<Record<string, unknown>>;
 
-/** The schema as text. Throws for a type of a form that it does not know. */
+/** The schema as text. Throws for an unknown form of a type. */
 export function whySchema(): string {
   const types = new Map(SOURCES.flatMap(declarationsOf).map((one) => [one.name.text, one]));
   const defs = new Map<string, Schema>();
@@ -69,7 +69,7 @@ class Converter {
     };
   }
 
-  /** Those of what it extends come last. */
+  /** The members of the extended interface are the last. */
   #membersOf(declaration: ts.InterfaceDeclaration): readonly ts.PropertySignature[] {
     const own = declaration.members.filter(ts.isPropertySignature);
     const bases = (declaration.heritageClauses ?? []).flatMap(({ types }) => types.map((type) => type.getText()));
@@ -101,7 +101,7 @@ class Converter {
     throw new Error(`a type of this form has no schema here: ${node.getText()}`);
   }
 
-  /** What is undefined is absent in JSON. */
+  /** In JSON, undefined fields are absent. */
   #union(types: readonly ts.TypeNode[]): Schema {
     const present = types.filter(({ kind }) => kind !== ts.SyntaxKind.UndefinedKeyword);
     if (present.length === 1) return this.#type(present[0]!);

@@ -1,6 +1,6 @@
 /**
- * A page in a Chromium of its own, whose memory is that of a user's tab. Playwright's pages are no measure of it: Chromium keeps
- * the bodies of all answers for whoever follows a page's network (up to 200 MB), and Playwright always does.
+ * A page in a separate Chromium, whose memory equals that of a user's tab. Pages of Playwright use more: Chromium keeps the
+ * bodies of all responses (up to 200 MB) for a client that follows a page's network, as Playwright does.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -51,7 +51,7 @@ export class BareTab implements AsyncDisposable {
     return answer.result.value;
   }
 
-  /** Bytes of the page's process, shared pages in proportion, and of JavaScript's objects. */
+  /** Bytes of the page's process, with shared pages in proportion, and of JavaScript's objects. */
   async memory({
     collects,
   }: {
@@ -86,14 +86,14 @@ export class BareTab implements AsyncDisposable {
   }
 }
 
-/** An answer of the DevTools protocol; without an id: an event. */
+/** A response of the DevTools protocol, or an event when it has no id. */
 interface Answer {
   readonly id?: number;
   readonly result?: unknown;
   readonly error?: { readonly message: string };
 }
 
-/** The port of the DevTools protocol, which Chromium writes down when it listens. */
+/** The port of the DevTools protocol, which Chromium prints when it listens. */
 async function portOf({ stderr }: ChildProcess): Promise<string> {
   let written = '';
   for await (const piece of stderr!.iterator({ destroyOnReturn: false })) {
@@ -119,7 +119,7 @@ async function pageAddress(port: string): Promise<string> {
   }
 }
 
-/** Processes below the browser's that render pages. */
+/** Child processes of the browser that render pages. */
 function rendererIds(browser: number): readonly number[] {
   const below = [browser];
   for (const id of below) below.push(...childrenOf(id));

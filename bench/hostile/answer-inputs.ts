@@ -1,9 +1,9 @@
-// Answers of webhooks and aggregated servers, as large as they are read, shaped to make their readers work.
+// Responses of webhooks and aggregated servers of the maximum size, in expensive forms.
 import { fill, list, type HostileInput, type HostileRequest } from './bodies.ts';
 import { type Answer, answerWith, peerConfig, peerPort } from './peer.ts';
 
 const MIB = 1024 * 1024;
-/** Of a webhook's answer, less what stands around. */
+/** The limit of a webhook's response, without its envelope. */
 const ROOM = 8 * MIB - 1000;
 
 const admission =
@@ -83,7 +83,7 @@ const stored: HostileRequest = {
   path: turned('v2'),
   body: '{"apiVersion":"halts.example/v2","kind":"Turned","metadata":{"name":"a"},"spec":{}}',
 };
-/** A new revision is converted anew. */
+/** A new revision is converted again. */
 const changed = (): HostileRequest => ({
   method: 'PATCH',
   path: `${turned('v2')}/a`,
@@ -156,7 +156,7 @@ const aggregated = (): readonly HostileRequest[] => [
 
 const PROTOBUF = 'application/com.github.proto-openapi.spec.v2.v1.0+protobuf';
 
-/** Requests whose answer depends on what a webhook or an aggregated server says. */
+/** Requests whose cost depends on the response of a webhook or an aggregated server. */
 export function answerInputs(): HostileInput[] {
   const set = (answer: () => Answer): readonly HostileRequest[] => {
     answerWith(answer());
@@ -165,7 +165,7 @@ export function answerInputs(): HostileInput[] {
   return [
     ...Object.entries(admissions).map(([name, answer]): HostileInput => ({
       name: `admission webhook: ${name}`,
-      // The definition is there long before its turn.
+      // The definition is created long before its turn.
       before: () => [...set(answer), hookOf(), convertedDefinition()],
       request: () => ({ method: 'POST', path: 'configmaps?dryRun=All', body: HOOKED }),
     })),

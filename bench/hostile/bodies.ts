@@ -1,6 +1,6 @@
-// What the inputs are made of.
+// Functions that build inputs.
 
-/** One request. `path` without a leading slash is below the namespace of the run. */
+/** One request. A `path` without a leading slash is relative to the namespace of the run. */
 export interface HostileRequest {
   readonly method: string;
   readonly path: string;
@@ -9,19 +9,19 @@ export interface HostileRequest {
   readonly body?: string | Uint8Array;
 }
 
-/** A hostile input: requests that prepare it, and the one that is measured. */
+/** A hostile input: requests that prepare it, and the measured one. */
 export interface HostileInput {
   readonly name: string;
   readonly before?: () => readonly HostileRequest[];
   readonly request: () => HostileRequest;
-  /** How long the server works on after its answer. */
+  /** How long the server continues to work after its response. */
   readonly settleMs?: number;
 }
 
-/** What the server takes of a body. */
+/** The server's limit of a body. */
 export const BODY_LIMIT = 3 * 1024 * 1024;
 
-/** The part again and again, as long as the limit allows. */
+/** The part repeated up to the limit. */
 export function fill(part: string, limit = BODY_LIMIT, around: readonly [string, string] = ['', '']): string {
   const room = limit - Buffer.byteLength(around[0]) - Buffer.byteLength(around[1]);
   return around[0] + part.repeat(Math.floor(room / Buffer.byteLength(part))) + around[1];
@@ -29,12 +29,12 @@ export function fill(part: string, limit = BODY_LIMIT, around: readonly [string,
 
 let mostItems = Infinity;
 
-/** Lists and maps get no more items: what stays below the bound of parts is read to its end. */
+/** Limits the items of lists and maps, so that the input stays below the limit of parts and is read to its end. */
 export function limitItems(count: number): void {
   mostItems = count;
 }
 
-/** Parts made of their number, joined, as long as the limit allows. */
+/** Parts computed from their index and joined, up to the limit. */
 export function list(part: (index: number) => string, around: readonly [string, string], limit = BODY_LIMIT): string {
   const parts: string[] = [];
   let room = limit - around[0].length - around[1].length;

@@ -1,17 +1,17 @@
-// Crowds: many requests of one tenant, or of nobody, at the same instant. Each alone is within every bound.
+// Crowds: many requests of one tenant, or of an anonymous client, at the same instant. Each alone is within every limit.
 import { connect as connectHttp2, type ClientHttp2Session } from 'node:http2';
 import { connect as connectTcp, type Socket } from 'node:net';
 import { connect as connectTls } from 'node:tls';
 import { sleep } from '../run/wait.ts';
 
-/** Who attacks: nobody without a token. */
+/** The attacker; anonymous without a token. */
 export interface Crowd {
   readonly server: URL;
   readonly ca: string | Buffer;
   readonly token?: string;
 }
 
-/** Resolves to how many had which status. */
+/** Resolves to the number of responses by status. */
 export type Attack = (crowd: Crowd) => Promise<Readonly<Record<string, number>>>;
 
 function tally(statuses: readonly string[]): Record<string, number> {
@@ -53,7 +53,7 @@ export const gets =
     return tally(statuses);
   };
 
-/** POSTs of one body on connections of their own: all but the last byte, then the last bytes at once. */
+/** POSTs of one body on separate connections: all but the last byte, then the last bytes at once. */
 export const posts =
   (count: number, path: string, body: Buffer): Attack =>
   async (crowd) => {
@@ -87,7 +87,7 @@ export const posts =
     return tally(statuses);
   };
 
-/** First messages of TLS, all at once, that nobody goes on with. */
+/** First messages of TLS, all at once, without a continuation. */
 export const hellos =
   (count: number): Attack =>
   async ({ server }) => {
@@ -113,7 +113,7 @@ export const hellos =
     return tally(statuses);
   };
 
-/** Pipelines of HTTP/1.1, all at once. Counts connections that brought an answer, and those that were ended without. */
+/** Pipelines of HTTP/1.1, all at once. Counts connections with a response, and those closed without one. */
 export const pipelines =
   (connections: number, requests: number): Attack =>
   async ({ server, ca }) => {
@@ -139,7 +139,7 @@ export const pipelines =
     return tally(statuses);
   };
 
-/** What Node.js sends first. */
+/** The first message of a Node.js client. */
 async function recordedHello(): Promise<Buffer> {
   const { createServer } = await import('node:net');
   return new Promise((resolve) => {

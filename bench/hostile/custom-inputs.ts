@@ -1,4 +1,4 @@
-// Custom resources: what their schemas make of large objects.
+// Custom resources: large objects with expensive schemas.
 import { fill, list, type HostileInput, type HostileRequest } from './bodies.ts';
 
 const DEFINITIONS = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions';
@@ -7,7 +7,7 @@ const columns = ['..*', '.spec.items[*].a', '.spec.text', '.spec.items[*]']
   .map((jsonPath, i) => `{"name":"C${i}","type":"string","jsonPath":${JSON.stringify(jsonPath)}}`)
   .join(',');
 
-/** A definition of `plural` whose objects have this `spec`, replaced if it is there. */
+/** A definition of `plural` whose objects have this `spec`, which replaces an existing one. */
 function define(plural: string, spec: string): readonly HostileRequest[] {
   const kind = plural[0]!.toUpperCase() + plural.slice(1);
   const schema = `{"type":"object","properties":{"spec":${spec}}}`;

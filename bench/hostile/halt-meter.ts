@@ -1,11 +1,11 @@
-// Loaded into the server before its own program: writes down each time the main thread was busy between two turns of a timer.
-// It counts processor time, so that other programs of the machine do not count.
+// Loaded into the server before its own program: records each time the main thread was busy between two runs of a timer. It
+// counts processor time, so that other programs of the machine do not count.
 import { appendFileSync } from 'node:fs';
 import { isMainThread } from 'node:worker_threads';
 
 const file = process.env['KEELSON_HALTS_FILE'];
 const EVERY_MS = 4;
-/** Shorter ones are of no interest. */
+/** Shorter halts are not recorded. */
 const LEAST_MS = 8;
 
 if (isMainThread && file !== undefined) {

@@ -1,4 +1,4 @@
-// The worst that a client may send of each kind: as large as the server takes it, shaped to make its readers work.
+// The most expensive inputs of each kind, as large as the server accepts.
 import type { HostileInput } from './bodies.ts';
 import { answerInputs } from './answer-inputs.ts';
 import { customInputs } from './custom-inputs.ts';
@@ -9,7 +9,6 @@ import { textInputs } from './text-inputs.ts';
 import { protobufInputs } from './protobuf-inputs.ts';
 import { resourceInputs } from './resource-inputs.ts';
 
-/** All of them. */
 export const inputs = (): HostileInput[] => [
   ...jsonInputs(),
   ...yamlInputs(),

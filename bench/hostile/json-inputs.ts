@@ -1,4 +1,4 @@
-// JSON of the largest size in the shapes that cost parser, decoder and writers most.
+// JSON of the maximum size in the forms that are most expensive for parser, decoder and printers.
 import { BODY_LIMIT, fill, list, type HostileInput, type HostileRequest } from './bodies.ts';
 
 const head = (kind: string, apiVersion: string): string => `{"apiVersion":"${apiVersion}","kind":"${kind}",`;

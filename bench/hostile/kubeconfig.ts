@@ -1,4 +1,4 @@
-// What a client needs of a kubeconfig with certificates.
+// Parses a kubeconfig with certificates.
 import { parse } from 'yaml';
 
 interface Kubeconfig {
@@ -6,7 +6,7 @@ interface Kubeconfig {
   readonly users: readonly { user: { 'client-certificate-data': string; 'client-key-data': string } }[];
 }
 
-/** The server's address, and the certificates to reach it. */
+/** The server's address, and the certificates for it. */
 export function kubeconfigOf(text: string): { server: string; tls: { ca: Buffer; cert: Buffer; key: Buffer } } {
   const config = parse(text) as Kubeconfig;
   const { cluster } = config.clusters[0]!;

@@ -1,4 +1,4 @@
-// A webhook and an aggregated API server that answer the worst they may.
+// A webhook and an aggregated API server with the most expensive responses.
 import { execFileSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import type { IncomingMessage } from 'node:http';
@@ -7,37 +7,37 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-/** What the server asks, as far as answers depend on it. */
+/** The parts of a request that responses depend on. */
 export interface Question {
   readonly path: string;
-  /** Of a review. */
+  /** The uid of a review. */
   readonly uid: string;
   readonly objects: readonly Readonly<Record<string, unknown>>[];
 }
 
-/** The body of an answer; undefined: 404. */
+/** The body of a response; undefined for 404. */
 export type Answer = (question: Question) => string | undefined;
 
 let answer: Answer = () => undefined;
 let port = 0;
 let caBundle = '';
 
-/** How the peer answers from now on. */
+/** Sets the response of the peer. */
 export function answerWith(next: Answer): void {
   answer = next;
 }
 
-/** How a webhook's configuration names the peer. */
+/** The client configuration of a webhook that the peer serves. */
 export function peerConfig(): { readonly url: string; readonly caBundle: string } {
   return { url: `https://127.0.0.1:${port}/`, caBundle };
 }
 
-/** Its port on loopback. */
+/** The peer's port on loopback. */
 export function peerPort(): number {
   return port;
 }
 
-/** Starts it; what is returned ends it. */
+/** Starts the peer; the returned function ends it. */
 export async function startPeer(): Promise<() => void> {
   const { key, cert } = certificate();
   caBundle = cert.toString('base64');

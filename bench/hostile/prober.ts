@@ -1,4 +1,4 @@
-// The other client: a thread that reads one object all the time and knows how long that took.
+// The other client: a thread that reads one object continuously and measures the duration.
 import { readFileSync } from 'node:fs';
 import { Agent, request } from 'node:https';
 import { parentPort, workerData } from 'node:worker_threads';
@@ -23,7 +23,7 @@ function probe(): void {
     .end();
 }
 
-// A question takes the worst time since the last one, that of an unanswered request included.
+// A message requests the longest duration since the last one, including that of a pending request.
 parentPort!.on('message', () => {
   parentPort!.postMessage(Math.max(worst, sentAt === 0 ? 0 : performance.now() - sentAt));
   worst = 0;

@@ -1,4 +1,4 @@
-// Protobuf: messages of two bytes each, nesting, packed and unknown fields, entries of maps.
+// Protobuf inputs: messages of two bytes each, nesting, packed and unknown fields, map entries.
 import { BODY_LIMIT, type HostileInput } from './bodies.ts';
 
 function varint(value: number): Buffer {

@@ -1,4 +1,4 @@
-// Reads of large objects and of many, in every form, and the documents of OpenAPI.
+// Reads of large objects and of many objects, in every form, and of the OpenAPI documents.
 import { fill, list, type HostileInput, type HostileRequest } from './bodies.ts';
 
 const TABLE = 'application/json;as=Table;g=meta.k8s.io;v=v1';
@@ -25,7 +25,7 @@ const inNamespace = (name: string): HostileRequest => ({
   body: `{"apiVersion":"v1","kind":"Namespace","metadata":{"name":"${name}"}}`,
 });
 
-/** Created once: a second request is a conflict. */
+/** Created once: a second request would be a conflict. */
 const sets: Readonly<Record<string, () => readonly HostileRequest[]>> = {
   'many-keys': () => [
     inNamespace('many-keys'),
@@ -72,7 +72,7 @@ function wideDefinition(): string {
   return `{"apiVersion":"apiextensions.k8s.io/v1","kind":"CustomResourceDefinition","metadata":{"name":"wides.wide.example"},"spec":{"group":"wide.example","scope":"Namespaced","names":{"plural":"wides","kind":"Wide"},"versions":[{"name":"v1","served":true,"storage":true,"schema":{"openAPIV3Schema":{"type":"object","properties":{${properties}}}}}]}}`;
 }
 
-/** Each definition that comes or goes makes the documents anew. */
+/** Each created or deleted definition changes the documents. */
 function changeDocuments(): readonly HostileRequest[] {
   return [
     { method: 'DELETE', path: `${DEFINITIONS}/wides.wide.example` },

@@ -1,4 +1,4 @@
-// The server under attack: what is sent to it, and what it and its other client went through meanwhile.
+// The attacked server: sends requests to it, and measures it and the other client meanwhile.
 import { existsSync, readFileSync, truncateSync } from 'node:fs';
 import { Agent, request } from 'node:https';
 import { Worker } from 'node:worker_threads';
@@ -10,22 +10,22 @@ import { kubeconfigOf } from './kubeconfig.ts';
 const NAMESPACE = 'default';
 const REQUEST_TIMEOUT_MS = 120_000;
 
-/** What was measured of one request. */
+/** The measurements of one request. */
 export interface Figures {
   readonly status: string;
   readonly tookMs: number;
-  /** The other client's longest wait. */
+  /** The longest wait of the other client. */
   readonly waitMs: number;
-  /** The longest time the main thread worked without a turn of its timers. NaN for servers without the meter. */
+  /** The longest time for which the main thread ran no timers. NaN for servers without the meter. */
   readonly haltMs: number;
 }
 
-/** A server and the client beside us. */
+/** A server and the client that reads from it. */
 export interface Target {
   send(of: HostileRequest): Promise<string>;
-  /** `settleMs`: how long the server works on after its answer. */
+  /** `settleMs`: how long the server continues to work after its response. */
   measure(of: HostileRequest, settleMs?: number): Promise<Figures>;
-  /** The same of any attack, which resolves to what came of it. */
+  /** Measures any attack, which resolves to its result. */
   during(attack: () => Promise<string>, settleMs?: number): Promise<Figures>;
   close(): void;
 }
@@ -34,7 +34,7 @@ function pathOf(path: string): string {
   return path.startsWith('/') ? path.replace('{}', NAMESPACE) : `/api/v1/namespaces/${NAMESPACE}/${path}`;
 }
 
-/** Sends one request; resolves to the status, or to a short text where none came. */
+/** Sends one request; resolves to the status, or to a short text when there was none. */
 function send(server: string, agent: Agent, of: HostileRequest): Promise<string> {
   const data = of.body === undefined ? undefined : Buffer.from(of.body as string);
   const { hostname, port } = new URL(server);
@@ -62,7 +62,7 @@ function send(server: string, agent: Agent, of: HostileRequest): Promise<string>
   });
 }
 
-/** The longest halt that the meter wrote down since the last question. */
+/** The longest recorded halt since the last call. */
 function longestHalt(file: string | undefined): number {
   if (file === undefined || !existsSync(file)) return file === undefined ? NaN : 0;
   const halts = readFileSync(file, 'utf8').split('\n').map(Number);
@@ -70,7 +70,7 @@ function longestHalt(file: string | undefined): number {
   return Math.max(0, ...halts);
 }
 
-/** Connects, and starts the other client. `haltsFile`: where the meter writes. */
+/** Connects, and starts the other client. `haltsFile`: the file of the meter. */
 export function connect(kubeconfig: string, haltsFile: string | undefined): Target {
   const { server, tls } = kubeconfigOf(readFileSync(kubeconfig, 'utf8'));
   const path = `/api/v1/namespaces/${NAMESPACE}`;

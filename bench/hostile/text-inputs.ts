@@ -1,4 +1,4 @@
-// Paths, queries and headers: up to what the HTTP server takes (64 KiB for all of a request's head).
+// Paths, queries and headers up to the HTTP server's limit (64 KiB for all headers of a request).
 import { fill, list, type HostileInput, type HostileRequest } from './bodies.ts';
 
 const ROOM = 60_000;

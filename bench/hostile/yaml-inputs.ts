@@ -1,4 +1,4 @@
-// YAML whose size says little of the work it makes.
+// YAML that costs far more than its size suggests.
 import { BODY_LIMIT, fill, type HostileInput } from './bodies.ts';
 
 const shapes: Readonly<Record<string, () => string>> = {
@@ -26,7 +26,7 @@ const shapes: Readonly<Record<string, () => string>> = {
     `apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: big-yaml\ndata:\n${Array.from({ length: 20_000 }, (_, i) => `  key-${i}: "the value of ${i} is ${i}"`).join('\n')}`,
 };
 
-/** Bodies, and apply patches, which are YAML for all that the server knows. */
+/** Bodies, and apply patches, which the server parses as YAML. */
 export function yamlInputs(): HostileInput[] {
   return Object.entries(shapes).flatMap(([name, text]): HostileInput[] => [
     {

@@ -1,4 +1,4 @@
-// What a POST allocates, and what of it V8 promotes to its old generation, where only a collection of everything frees it.
+// The memory that a POST allocates, and the part that V8 promotes to its old generation, where only a full collection frees it.
 import { sleep } from '../run/wait.ts';
 import { ratioLine } from './ratio.ts';
 import { sendMany } from './requests.ts';
@@ -17,7 +17,7 @@ export async function compareMemory(builds: Sides<Build>): Promise<string[]> {
 
 const labels = { allocated: 'allocated B', promoted: 'promoted B', pauses: 'GC µs' };
 
-/** Of one request. */
+/** Figures per request. */
 type Figures = Readonly<Record<keyof typeof labels, number>>;
 
 async function measure(build: Build): Promise<Figures> {
@@ -36,7 +36,7 @@ async function measure(build: Build): Promise<Figures> {
   }
 }
 
-/** Of the main thread, whose collector is the first to write a line. */
+/** The main thread's figures: its collector writes the first line. */
 function sums(server: Server): Figures {
   const lines = server.output().split('\n');
   const isolate = /^\[\d+:0x[0-9a-f]+(:\d+)?\]/.exec(lines.find((line) => line.includes(' gc=')) ?? '')?.[0] ?? 'none';

@@ -3,8 +3,8 @@ import { median } from '../run/wait.ts';
 import type { Sides } from './server.ts';
 
 /**
- * The medians of both sides and of the second to the first in each pair, and the interval that holds the ratio's true median
- * in 95 of 100 runs, by the order of the pairs alone.
+ * The medians of both sides and of the ratio in each pair, with the interval that contains the ratio's true median in 95 of 100
+ * runs, by order statistics alone.
  */
 export function ratioLine(what: string, pairs: readonly Sides<number>[]): string {
   const ratios = pairs.map(([first, second]) => second / first).sort((a, b) => a - b);
@@ -19,7 +19,7 @@ export function ratioLine(what: string, pairs: readonly Sides<number>[]): string
   return `${what.padEnd(34)}${side(0)}${side(1)}  ratio ${median(ratios).toFixed(3)}${spread}`;
 }
 
-/** The same of whole runs of processes, one pair each. */
+/** The ratio of whole runs of processes, one pair each. */
 export function processesLine(wholes: readonly Sides<number>[]): string {
   const ratios = wholes.map(([first, second]) => (second / first).toFixed(3));
   return `${ratioLine('  with what follows, by processes', wholes)}

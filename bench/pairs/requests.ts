@@ -1,4 +1,4 @@
-// Requests in alternating turns.
+// Sends requests in alternating turns.
 import { inParallel, sleep } from '../run/wait.ts';
 import { CONNECTIONS, type Server, type Sides } from './server.ts';
 
@@ -15,7 +15,7 @@ const configMap = (): string =>
     data: { payload: 'x'.repeat(1000) },
   });
 
-/** No scheduler takes it: what happens to it later is not measured. */
+/** No scheduler takes the pod, so only its creation is measured. */
 const pod = (): string =>
   JSON.stringify({
     apiVersion: 'v1',
@@ -28,12 +28,12 @@ const NAMESPACE = '/api/v1/namespaces/default';
 
 interface Requests {
   readonly what: string;
-  /** In a turn: some 40 ms of processor time. */
+  /** The number of requests in a turn, some 40 ms of processor time. */
   readonly count: number;
   send(server: Server): Promise<void>;
 }
 
-/** What is sent. */
+/** The requests of each kind. */
 export const kinds: Readonly<Record<Kind, Requests>> = {
   get: {
     what: 'GET of a config map, µs',
@@ -52,19 +52,19 @@ const WARM_UP_TURNS = 15;
 /** The history is written two seconds after the changes. */
 const AFTERWARDS_MS = 3500;
 
-/** Sends so many requests of a kind over all connections. */
+/** Sends this many requests of a kind over all connections. */
 export async function sendMany(server: Server, kind: Kind, count: number): Promise<void> {
   await inParallel({ count, width: CONNECTIONS }, () => kinds[kind].send(server));
 }
 
-/** What a pair of processes spent on requests, in microseconds each. */
+/** The processor time of a pair of processes, in microseconds per request. */
 export interface Spent {
   readonly turns: readonly Sides<number>[];
-  /** All turns, and what the servers did between and after them: what is put off to another moment is in it. */
+  /** Of all turns including the time between and after them, so that deferred work counts. */
   readonly whole: Sides<number>;
 }
 
-/** Processor time of one request of each side, in turns. Odd pairs of processes begin with the second side. */
+/** Processor time of one request of each side, in turns. Odd pairs of processes start with the second side. */
 export async function compareRequests(
   servers: Sides<Server>,
   kind: Kind,

@@ -1,15 +1,15 @@
-// Memory of a server that rests: after its start, and after writes.
+// Memory of an idle server: after its start, and after writes.
 import { sleep } from '../run/wait.ts';
 import { ratioLine } from './ratio.ts';
 import { sendMany } from './requests.ts';
 import { type Build, type Server, type Sides, withServers } from './server.ts';
 
 const WRITES = 5000;
-/** Longer than what an idle process waits for until it gives memory back, and than what is written later. */
+/** Longer than the delay after which an idle process releases memory, and than the delay of deferred writes. */
 const REST_MS = 40_000;
 const MIB = 1024 * 1024;
 
-/** Of both at the same time. */
+/** Measures both sides at the same time. */
 export async function compareResident(builds: Sides<Build>, processes: number): Promise<string[]> {
   const fresh: Sides<number>[] = [];
   const written: Sides<number>[] = [];

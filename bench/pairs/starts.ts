@@ -1,8 +1,8 @@
-// Starts in alternating turns.
+// Measures starts in alternating turns.
 import { ratioLine } from './ratio.ts';
 import { type Build, type Sides, startServer } from './server.ts';
 
-/** Fresh starts of each side until they are ready. */
+/** New starts of each side until they are ready. */
 export async function compareStarts(builds: Sides<Build>, rounds: number): Promise<string[]> {
   const clock: Sides<number>[] = [];
   const cpu: Sides<number>[] = [];

@@ -8,7 +8,7 @@ import { repositoryRoot } from '../../tools/repository.ts';
 
 const made: { readonly folder: string; readonly tree: string }[] = [];
 
-/** A built tree of the commit; `.`: of the checkout with its changes. A tree an earlier run kept is taken as it is. */
+/** A built tree of the commit; `.` is the checkout with its changes. A tree that an earlier run kept is used unchanged. */
 export async function makeTree(ref: string): Promise<string> {
   if (ref.startsWith('/') && existsSync(join(ref, 'dist', 'build.json'))) return ref;
   const commit = ref === '.' ? git('stash', 'create') || git('rev-parse', 'HEAD') : git('rev-parse', `${ref}^{commit}`);

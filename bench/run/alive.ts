@@ -1,11 +1,11 @@
-/** What is alive in a process that was started with `--inspect=127.0.0.1:0`: memory after a full collection. */
+/** The live memory of a process started with `--inspect=127.0.0.1:0`, after a full collection. */
 import { appendFileSync, readFileSync, writeFileSync } from 'node:fs';
 
 /** In megabytes. */
 export interface Alive {
-  /** Of objects. */
+  /** Memory of JavaScript objects. */
   readonly heap: number;
-  /** Held by objects outside of the heap: buffers and what native code told. */
+  /** Memory outside of the heap that objects hold: buffers and memory reported by native code. */
   readonly external: number;
 }
 
@@ -21,13 +21,13 @@ interface InspectorEvent {
 
 interface Inspector {
   ask(method: string, params?: object): Promise<Answer>;
-  /** Calls `take` with each event of that method from now on. */
+  /** Calls `take` with each later event of that method. */
   listen(method: string, take: (params: Readonly<Record<string, unknown>>) => void): void;
 }
 
 const USAGE = 'JSON.stringify(process.memoryUsage())';
 
-/** Collects and measures through the inspector, whose address stands in the process's log. */
+/** Collects garbage and measures through the inspector, whose address is in the process's log. */
 export function measureAlive(logFile: string): Promise<Alive> {
   return withInspector(logFile, async ({ ask }) => {
     await ask('HeapProfiler.enable');
@@ -38,7 +38,7 @@ export function measureAlive(logFile: string): Promise<Alive> {
   });
 }
 
-/** Writes a heap snapshot, which Chromium's developer tools open. The process halts meanwhile. */
+/** Writes a heap snapshot, which Chromium's developer tools can open. The process halts meanwhile. */
 export function writeSnapshot(logFile: string, target: string): Promise<void> {
   return withInspector(logFile, async ({ ask, listen }) => {
     writeFileSync(target, '');

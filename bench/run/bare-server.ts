@@ -1,4 +1,4 @@
-// What Node.js itself can do here: an HTTPS server that answers every request with the same 1.3 KB.
+// The baseline of Node.js: an HTTPS server that responds to every request with the same 1.3 KB.
 //
 //   node bench/run/bare-server.ts CERTIFICATE KEY
 import { readFileSync } from 'node:fs';

@@ -1,4 +1,4 @@
-// Programs whose standard output is wanted.
+// Runs programs and returns their standard output.
 import { spawn } from 'node:child_process';
 
 /** Runs a program to its end. @throws when it fails */

@@ -1,4 +1,4 @@
-// A control plane in this process, over a store of its own, for benchmarks that measure the path through the API server.
+// A control plane in this process, with its own store, for benchmarks of the path through the API server.
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -12,12 +12,12 @@ import { API_SERVER_CLIENT, PLACEHOLDER_CA_PEM } from '../../src/testing/sim-ide
 export interface BenchControlPlane {
   readonly controlPlane: ControlPlane;
   readonly platform: NodePlatform;
-  /** Ends what runs under it; `stop` does so, too. */
+  /** Ends what runs with it; `stop` aborts it, too. */
   readonly signal: AbortSignal;
   stop(): Promise<void>;
 }
 
-/** Starts it, without controllers or scheduler. */
+/** Starts it without controllers or scheduler. */
 export async function startControlPlane(storeKind: string): Promise<BenchControlPlane> {
   const folder = mkdtempSync(join(tmpdir(), 'keelson-bench-'));
   const platform = createNodePlatform({ startSpawner: false, log: { level: 'error' } });
@@ -64,7 +64,7 @@ export async function startControlPlane(storeKind: string): Promise<BenchControl
   };
 }
 
-/** Does something so many times, a few dozen at once. */
+/** Runs `work` for each index, a few dozen at once. */
 export async function eachOf(count: number, work: (index: number) => Promise<unknown>): Promise<void> {
   let next = 0;
   const lane = async (): Promise<void> => {

@@ -1,4 +1,4 @@
-// The floor: the same pods in raw CRI calls on the same containerd, with 8 calls in flight, while Keelson is stopped.
+// The floor: the same pods by raw CRI calls on the same containerd, with 8 calls in flight, while Keelson is stopped.
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 
@@ -12,17 +12,17 @@ import { inParallel, median } from './wait.ts';
 export interface FloorPlace {
   readonly containerdSocket: string;
   readonly dataDir: string;
-  /** Cgroup below which the sandboxes go. */
+  /** The parent cgroup of the sandboxes. */
   readonly cgroupParent: string;
 }
 
-/** Times of one pod (the median of `rounds`) and of each count at once. */
+/** The time of one pod (the median of `rounds`) and of each number of pods at once. */
 export async function criFloor(
   place: FloorPlace,
   { rounds, counts }: { rounds: number; counts: readonly number[] },
 ): Promise<{ one: PodTimes; many: readonly PodTimes[] }> {
   const cri = createCriClient({ clock: createNodeClock() }, { endpoint: place.containerdSocket });
-  const alive = setInterval(() => undefined, 1000); // The clock's timers keep no process alive.
+  const alive = setInterval(() => undefined, 1000); // the clock's timers keep no process alive
   try {
     await cri.runtime.version({});
     const samples: PodTimes[] = [];

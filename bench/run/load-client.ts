@@ -1,9 +1,9 @@
-// The API load, in a process of its own so that client and server do not share a loop:
+// The API load, in a separate process so that client and server do not share an event loop:
 //
 //   node bench/run/load-client.ts KUBECONFIG api|watch|fill|list|gzip|probe MILLISECONDS|COUNT
-//
-// Prints one JSON object of figures. `fill` makes so many objects, `list` reads them all by four clients, `gzip` compressed, `probe` reads one
-// of them all the time and tells how long that took. 16 keep-alive HTTPS connections, objects of 1 KB, as in docs/performance.md.
+// Prints one JSON object of figures. `fill` creates this many objects, `list` reads them all with four clients, `gzip`
+// compressed, `probe` reads one of them continuously and reports the durations. 16 keep-alive HTTPS connections, objects of 1 KB,
+// as in docs/performance.md.
 import { readFileSync } from 'node:fs';
 import { Agent, request } from 'node:https';
 
@@ -38,11 +38,11 @@ interface Call {
   readonly path: string;
   readonly body?: object;
   readonly type?: string;
-  /** Takes a compressed answer, which it does not unpack. */
+  /** Accepts a compressed response, without unpacking it. */
   readonly gzip?: boolean;
 }
 
-/** Sends one request; resolves to the length of the answer. @throws when it is refused */
+/** Sends one request; resolves to the length of the response. @throws when it is refused */
 function send({ method, path, body, type = 'application/json', gzip = false }: Call): Promise<number> {
   const data = body === undefined ? undefined : Buffer.from(JSON.stringify(body));
   const headers = {

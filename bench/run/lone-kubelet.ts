@@ -1,6 +1,6 @@
-// A kubelet as a process of its own (`keelson kubelet`, from the bundle) with many pods: what it takes at rest, how soon a
-// changed config map is in its file, how soon a crash is seen. The control plane is in this process, so that the kubelet's
-// figures are its own; containerd is one of its own.
+// A kubelet in a separate process (`keelson kubelet`, from the bundle) with many pods: its cost at rest, the delay until a
+// changed config map is in its file, and until a crash is seen. The control plane is in this process, so that the kubelet's
+// figures are separate; it has its own containerd.
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
@@ -16,11 +16,11 @@ import { median, sleep, until } from './wait.ts';
 const NODE_NAME = 'lone';
 const NAMESPACE = 'default';
 const DEBUG_VERBOSITY = 4;
-/** Memory is given back at an idle look, every 10 s; the first sync of all pods is over by then, too. */
+/** Memory is released at an idle check, every 10 s; the first sync of all pods has ended by then, too. */
 const settleMs = { quick: 25_000, full: 75_000 };
 const sampleMs = { quick: 10_000, full: 60_000 };
 
-/** What is asked of it. */
+/** The options of the measurement. */
 export interface LoneKubeletOptions {
   readonly pods: number;
   readonly quick: boolean;
@@ -113,7 +113,7 @@ function pod(name: string, changes: Partial<NonNullable<Pod['spec']>> = {}, moun
   };
 }
 
-/** How soon the kubelet follows what happens; its log says when its loop heard of a crash. */
+/** The delays with which the kubelet follows changes; its log has the time at which its loop received a crash. */
 async function reactions(machine: KubeletMachine, rounds: number): Promise<readonly Figure[]> {
   const kubelet = await startKubelet(machine, '--v', String(DEBUG_VERBOSITY));
   const maps = machine.plane.admin.resource(ConfigMaps);
@@ -174,20 +174,20 @@ async function reactions(machine: KubeletMachine, rounds: number): Promise<reado
   ];
 }
 
-/** Milliseconds from the crash. */
+/** In milliseconds since the crash. */
 interface Crash {
   readonly criMs: number;
   readonly seenMs: number;
   readonly toldMs: number;
 }
 
-/** One pod whose process is killed. */
+/** A pod whose process is killed. */
 async function crash(machine: KubeletMachine, kubelet: Running, name: string): Promise<Crash> {
   const pods = machine.plane.admin.resource(Pods);
   const created = await pods.create(pod(name, { restartPolicy: 'Never' }));
   const ready = async (): Promise<boolean> => isReady(await pods.get({ namespace: NAMESPACE, name }));
   await until(ready, { what: 'a Ready pod', timeoutMs: 60_000, everyMs: 20 });
-  await sleep(500); // What follows its start is over.
+  await sleep(500); // the work after its start has ended
   const { status } = await pods.get({ namespace: NAMESPACE, name });
   const containerId = (status?.containerStatuses?.[0]?.containerID ?? '').replace('containerd://', '');
   const { runtime } = machine.containerd.client;
@@ -216,7 +216,7 @@ async function untilTold({ plane }: KubeletMachine, name: string): Promise<numbe
   throw new Error('the watch ended');
 }
 
-/** When the loop handled the end of a container of this pod, by its log. */
+/** The time at which the loop handled the end of a container of this pod, from its log. */
 function diedAtMs(log: string, uid: string): number | undefined {
   const line = log.split('\n').find((each) => each.includes('"ContainerDied"') && each.includes(uid));
   return line === undefined ? undefined : Date.parse((JSON.parse(line) as { time: string }).time);

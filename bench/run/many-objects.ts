@@ -1,4 +1,4 @@
-// What many objects cost: lists of 10,000 of them while others ask for one, and a start with 100,000 of them stored.
+// The cost of many objects: lists of 10,000 while other clients read one, and a start with 100,000 stored.
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
@@ -11,7 +11,7 @@ import { sleep } from './wait.ts';
 const LISTED = 10_000;
 const STORED = 100_000;
 
-/** Lists of 10,000 objects of 1 KB by four clients for so long, one object read beside them, and what memory that took. */
+/** Lists of 10,000 objects of 1 KB by four clients for this time, one object read beside them, and the memory of that. */
 export async function listFigures(instance: BenchInstance, forMs: number): Promise<Figure[]> {
   await load(instance, 'fill', LISTED);
   const beforeMb = residentMb(instance.pid());
@@ -41,7 +41,7 @@ export async function listFigures(instance: BenchInstance, forMs: number): Promi
   ];
 }
 
-/** A start with 100,000 objects in the store, and what is idle then. */
+/** A start with 100,000 objects in the store, and the idle figures after it. */
 export async function storedFigures(instance: BenchInstance): Promise<Figure[]> {
   await load(instance, 'fill', STORED);
   await instance.stop();

@@ -1,10 +1,10 @@
 // The command line of the benchmark.
 import { parseArgs } from 'node:util';
 
-/** What is measured, and how long. */
+/** What is measured, and for how long. */
 export interface BenchOptions {
   readonly json: boolean;
-  /** Under a minute: shorter samples, one pod three times, no Deployment. */
+  /** Takes less than a minute: shorter samples, one pod three times, no Deployment. */
   readonly quick: boolean;
   readonly deployment: boolean;
   readonly pods: number;
@@ -27,7 +27,7 @@ const USAGE = `usage: npm run bench -- [options]
   --node-arg ARG        an argument of Node.js for the measured process; may be repeated
   --cluster-cidr RANGE, --service-cidr RANGE  as \`keelson up\``;
 
-/** Reads the command line. @throws Error with the usage */
+/** Parses the command line. @throws Error with the usage */
 export function readOptions(args: readonly string[]): BenchOptions {
   const { values } = parsed(args);
   const pods = Number(values.pods);

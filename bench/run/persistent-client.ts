@@ -1,11 +1,11 @@
-/** Requests of a benchmark that goes on for an hour: a busy machine answers late once in a while, which ends no benchmark. */
+/** Requests of a benchmark that runs for an hour: late responses of a busy machine do not end it. */
 import type { KubeClient } from '../../tools/up/kube-client.ts';
 import { sleep } from './wait.ts';
 
 const ATTEMPTS = 20;
 const PAUSE_MS = 3000;
 
-/** Sends again what was not answered, or was answered with 429, 500 or above; at most 20 times. */
+/** Repeats requests without a response, or with 429, 500 or above; at most 20 times. */
 export function persistentClient(client: KubeClient): KubeClient {
   return {
     ...client,
@@ -23,7 +23,7 @@ export function persistentClient(client: KubeClient): KubeClient {
   };
 }
 
-/** Sends one request. An attempt that was not answered may have been done: "exists already" and "not found" are no failures. */
+/** Sends one request. An attempt without a response may have taken effect: "exists already" and "not found" are no failures. */
 export async function persist(
   client: KubeClient,
   method: 'POST' | 'DELETE',

@@ -1,4 +1,4 @@
-// Pods through the whole cluster: create to Ready and delete to gone, as a watching client sees them.
+// Pods through the whole cluster: from creation to Ready and from deletion to removal, as a watching client sees them.
 import { Agent, request } from 'node:https';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -8,7 +8,7 @@ import type { KubeClient } from '../../tools/up/kube-client.ts';
 import type { BenchInstance } from './instance.ts';
 import { inParallel, median, sleep } from './wait.ts';
 
-/** Milliseconds. */
+/** In milliseconds. */
 export interface PodTimes {
   readonly ready: number;
   readonly gone: number;
@@ -24,12 +24,12 @@ export async function onePod(instance: BenchInstance, rounds: number): Promise<P
   const samples: PodTimes[] = [];
   for (let round = 0; round < rounds; round++) {
     samples.push(await podsAtOnce(instance, 1, `one-${round}`));
-    await sleep(300); // What a pod leaves behind, its sandbox, is removed after it is gone.
+    await sleep(300); // the pod's sandbox is removed after the pod
   }
   return { ready: median(samples.map(({ ready }) => ready)), gone: median(samples.map(({ gone }) => gone)) };
 }
 
-/** Many at once: until the last is Ready, until the last is gone. */
+/** Many at once: until the last is Ready, until the last is removed. */
 export async function podsAtOnce(instance: BenchInstance, count: number, prefix: string): Promise<PodTimes> {
   const client = instance.client();
   const watch = await watchPods(instance);
@@ -68,7 +68,7 @@ export async function startPods(instance: BenchInstance, count: number, prefix: 
   }
 }
 
-/** A Deployment from nothing to `replicas` and back. */
+/** Scales a Deployment from 0 to `replicas` and back. */
 export async function scaleDeployment(instance: BenchInstance, replicas: number): Promise<PodTimes> {
   const client = instance.client();
   const path = '/apis/apps/v1/namespaces/default/deployments';
@@ -98,7 +98,7 @@ export async function scaleDeployment(instance: BenchInstance, replicas: number)
   }
 }
 
-/** Sends one request. @throws when it is not answered with success */
+/** Sends one request. @throws when the response is not a success */
 export async function expectSuccess(
   client: KubeClient,
   method: string,
@@ -120,14 +120,14 @@ interface PodEvent {
   };
 }
 
-/** What a watch on all pods of the default namespace has seen since it began. */
+/** Events of a watch on all pods of the default namespace. */
 export interface PodWatch {
-  /** Resolves to the moment when so many pods of this prefix have been seen Ready or deleted. */
+  /** Resolves to the time at which this many pods with this prefix have been Ready or deleted. */
   seen(what: 'Ready' | 'DELETED', prefix: string, count: number): Promise<number>;
   close(): void;
 }
 
-/** Watches the pods of the default namespace, of which there are none yet of the prefixes asked for. */
+/** Watches the pods of the default namespace, which has none with the requested prefixes yet. */
 export async function watchPods({ server, dataDir }: BenchInstance): Promise<PodWatch> {
   const read = (name: string): Buffer => readFileSync(join(dataDir, 'pki', name));
   const agent = new Agent({ ca: read('ca.crt'), cert: read('admin.crt'), key: read('admin.key') });

@@ -1,4 +1,4 @@
-// What processes use, read from /proc: resident memory, and CPU time to the nanosecond from each thread's schedstat.
+// The resources of processes, from /proc: resident memory, and CPU time to the nanosecond from each thread's schedstat.
 import { readdirSync, readFileSync } from 'node:fs';
 
 import { sleep } from './wait.ts';
@@ -7,15 +7,15 @@ import { sleep } from './wait.ts';
 export interface ProcessUsage {
   readonly name: 'keelson' | 'dns' | 'spawner';
   readonly pid: number;
-  /** Resident, its share of files that other processes map too counted whole. */
+  /** Resident memory, including the full size of shared file pages. */
   readonly residentMb: number;
-  /** Of that: pages of its own, which no file backs. */
+  /** The private pages of it, which no file backs. */
   readonly anonymousMb: number;
-  /** Of one core, over the sample. */
+  /** Percent of one core, over the sample. */
   readonly cpuPercent: number;
 }
 
-/** Samples keelson's own processes for so long; containerd and what it runs are not among them. */
+/** Samples keelson's own processes for this time, without containerd and its children. */
 export async function sampleProcesses(
   { pid, dataDir }: { pid: number; dataDir: string },
   durationMs: number,
@@ -44,8 +44,8 @@ function ownProcesses(pid: number, dataDir: string): Pick<ProcessUsage, 'name' |
 }
 
 /**
- * What the processes take of the machine together: their own pages, and the file pages of the one that maps most. They run
- * the same program from the same files, whose pages the kernel keeps once, so a sum of resident sets would count them thrice.
+ * The memory of all processes together: their private pages, and the file pages of the one that maps most. They run the same
+ * program from the same files, whose pages the kernel keeps once, so a sum of resident sets would count them several times.
  */
 export function memoryTogetherMb(processes: readonly ProcessUsage[]): number {
   const own = processes.reduce((sum, each) => sum + each.anonymousMb, 0);
@@ -59,7 +59,7 @@ function memoryOf(pid: number): Pick<ProcessUsage, 'residentMb' | 'anonymousMb'>
   return { residentMb: megabytes('Rss'), anonymousMb: megabytes('Anonymous') };
 }
 
-/** CPU time of a process; of threads that ended meanwhile it knows nothing, which an idle process has none of. */
+/** CPU time of a process, without threads that ended meanwhile, which an idle process does not have. */
 function cpuMs(pid: number): number {
   let ns = 0;
   for (const thread of list(`/proc/${pid}/task`))
@@ -71,7 +71,7 @@ function text(path: string): string {
   try {
     return readFileSync(path, 'utf8');
   } catch {
-    return ''; // The process has ended.
+    return ''; // the process has ended
   }
 }
 

@@ -11,8 +11,8 @@ const SERVICES = '/api/v1/namespaces/default/services';
 const labels = { app: 'reachable' };
 
 /**
- * Milliseconds from the event that says Ready to an accepted connection, of so many pods one after the other, each the
- * only endpoint of a Service. The demo's image must be there.
+ * Milliseconds from the Ready event to an accepted connection, for several pods one after the other, each the only endpoint of a
+ * Service. The demo's image must be imported.
  */
 export async function readyToReachableMs(instance: BenchInstance, rounds: number): Promise<number[]> {
   const client = instance.client();
@@ -66,7 +66,7 @@ function demoPort(): number {
   return demoPodSpec().containers[0]?.ports?.[0]?.containerPort ?? 80;
 }
 
-/** Refused at once while there is no endpoint: the proxy rejects such packets. */
+/** Without an endpoint the proxy rejects packets, so connections are refused at once. */
 function accepts(address: string): Promise<boolean> {
   return new Promise((resolve) => {
     const socket = connect({ host: address, port: 80, timeout: 1000 });

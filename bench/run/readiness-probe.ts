@@ -1,15 +1,18 @@
-// Asks a server whether it is ready.
+// Probes whether a server is ready.
 import { Agent as HttpAgent, request as httpRequest } from 'node:http';
 import { Agent, request } from 'node:https';
 
-/** Asks again and again, over one connection. */
+/** Repeated probes over one connection. */
 export interface ReadinessProbe {
-  /** True for 200. Answered, refused, cut off or silent: it resolves, or the whole run would hang on one request. */
+  /**
+   * True for 200. It resolves in all cases (other status, refused, cut off, silent); otherwise the whole run would hang on one
+   * request.
+   */
   ready(): Promise<boolean>;
   close(): void;
 }
 
-/** Asks this URL, whoever its certificate says it is. */
+/** Probes this URL, whatever its certificate is. */
 export function readinessProbe(url: string): ReadinessProbe {
   const isSecure = url.startsWith('https:');
   const agent = isSecure
@@ -21,7 +24,7 @@ export function readinessProbe(url: string): ReadinessProbe {
       new Promise((resolve) => {
         const call = send(url, { agent, timeout: 2000 }, (response) => {
           response.resume().on('error', () => undefined);
-          // Not its 'close': over a connection that is kept, the request's own comes before.
+          // Not 'close': on a persistent connection the request's own 'close' comes earlier.
           response.on('end', () => resolve(response.statusCode === 200));
         });
         call.on('timeout', () => call.destroy());

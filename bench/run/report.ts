@@ -1,4 +1,4 @@
-// What the benchmark found, as a table beside the goals, or as JSON.
+// The results of the benchmark as a table beside the goals, or as JSON.
 import { cpus, loadavg, release, totalmem } from 'node:os';
 
 export interface Figure {
@@ -13,7 +13,7 @@ interface Target {
   readonly upstream: string;
 }
 
-/** Of rates more is better; of everything else less. */
+/** For rates higher is better; for all other figures lower. */
 function verdictOf({ key, value, unit }: Figure): string {
   const goal = Number((targets[key]?.goal ?? '').replaceAll(',', ''));
   if (goal === 0) return '';
@@ -21,7 +21,7 @@ function verdictOf({ key, value, unit }: Figure): string {
   return (isRate ? value >= goal : value <= goal) ? 'met' : 'missed';
 }
 
-/** Goals, and what upstream v1.20.2 did on a quiet machine of two cores. */
+/** Goals, and upstream v1.20.2's figures on a quiet machine of two cores. */
 const targets: Readonly<Record<string, Target>> = {
   freshApiReady: { goal: '500', upstream: '3,100' },
   freshNodeReady: { goal: '2,000', upstream: '19,000' },
@@ -59,7 +59,7 @@ const targets: Readonly<Record<string, Target>> = {
   deploymentDown: { goal: '7,000', upstream: '47,000' },
 };
 
-/** The machine a run was made on. */
+/** The machine of a run. */
 export function describeMachine(): Record<string, string | number> {
   return {
     cpu: cpus()[0]?.model ?? '',
@@ -92,7 +92,7 @@ export function table(machine: ReturnType<typeof describeMachine>, figures: read
   ].join('\n');
 }
 
-/** The same for programs. */
+/** The results for programs. */
 export function json(machine: ReturnType<typeof describeMachine>, figures: readonly Figure[]): string {
   const results = Object.fromEntries(
     figures.map(({ key, value, unit }) => [key, { value: Number(value.toPrecision(4)), unit }]),

@@ -5,7 +5,7 @@ export function sleep(ms: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, ms));
 }
 
-/** Repeats a check until it holds. @throws Error naming what did not come within `timeoutMs` */
+/** Repeats a check until it holds. @throws Error naming what did not occur within `timeoutMs` */
 export async function until(
   check: () => Promise<boolean>,
   { what, timeoutMs, everyMs }: { what: string; timeoutMs: number; everyMs: number },
@@ -17,12 +17,11 @@ export async function until(
   }
 }
 
-/** The middle one. */
 export function median(samples: readonly number[]): number {
   return samples.toSorted((a, b) => a - b)[Math.floor(samples.length / 2)] ?? Number.NaN;
 }
 
-/** Works on `count` items with this many at a time; resolves to the milliseconds it took. */
+/** Processes `count` items with this many at a time; resolves to the duration in milliseconds. */
 export async function inParallel(
   { count, width }: { count: number; width: number },
   work: (index: number) => Promise<void>,

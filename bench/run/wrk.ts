@@ -1,5 +1,5 @@
-// GET and POST rates as wrk sees them over TLS at 16 connections, with a token and RBAC; and those of a bare Node.js
-// HTTPS server right before, since machines differ.
+// GET and POST rates that wrk measures over TLS at 16 connections, with a token and RBAC; and those of a bare Node.js HTTPS
+// server just before, for comparison between machines.
 import { spawn } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -19,7 +19,7 @@ export interface WrkRates {
 
 const COLLECTION = '/api/v1/namespaces/default/configmaps';
 
-// Fresh names: the thread's number and a counter, and a start that differs between runs.
+// Unique names: the thread's number and a counter, and a prefix that differs between runs.
 const POST_SCRIPT = `
 local thread = 0
 function setup(t) t:set("id", thread); thread = thread + 1 end
@@ -32,7 +32,7 @@ function request()
 end
 `;
 
-/** Measures, or resolves to undefined where there is no wrk (Debian package wrk). */
+/** Measures, or resolves to undefined without wrk (Debian package wrk). */
 export async function wrkRates(instance: BenchInstance, seconds: number): Promise<WrkRates | undefined> {
   if (findProgram('wrk') === undefined) return undefined;
   const client = instance.client();
@@ -79,7 +79,7 @@ async function bareRate({ dataDir }: BenchInstance, seconds: number): Promise<nu
   }
 }
 
-/** A service account that may do what is measured by a role of its own, and its token. */
+/** A service account whose role allows the measured requests, and its token. */
 async function benchToken(client: KubeClient): Promise<string> {
   const accounts = '/api/v1/namespaces/default/serviceaccounts';
   const rbac = '/apis/rbac.authorization.k8s.io/v1';

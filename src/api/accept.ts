@@ -1,4 +1,4 @@
-/** Accept headers: what a client takes, in its order. */
+/** Accept headers: the media types that a client accepts, in its order of preference. */
 
 /** One clause of an Accept header. */
 export interface AcceptClause {
@@ -7,11 +7,11 @@ export interface AcceptClause {
   readonly quality: number;
 }
 
-/** Browsers send ten. The header is read of everybody, also to refuse them. */
+/** Browsers send ten clauses. Every request's header is parsed, also that of a request that is refused. */
 const MAX_CLAUSES = 100;
 const MAX_PARAMS = 20;
 
-/** Clauses, the preferred first; those beyond a hundred are not looked at. */
+/** The clauses, the preferred first. Clauses beyond a hundred are ignored. */
 export function parseAccept(header: string): AcceptClause[] {
   const clauses = header.split(',', MAX_CLAUSES).map((text) => {
     const [type = '', ...rest] = text.split(';', MAX_PARAMS).map((part) => part.trim());

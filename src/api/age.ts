@@ -1,4 +1,4 @@
-/** How long ago, for people: `5s`, `3m20s`, `2d4h`. Upstream: apimachinery/pkg/util/duration. */
+/** Durations for people: `5s`, `3m20s`, `2d4h`. Upstream: apimachinery/pkg/util/duration. */
 import { parseTime } from './time.ts';
 
 function pair(major: number, minor: number, units: string): string {
@@ -24,7 +24,7 @@ export function humanDuration(durationMs: number): string {
   return days < 2920 ? pair(years, days % 365, 'yd') : `${years}y`;
 }
 
-/** The age column: time since an RFC 3339 text, `<unknown>` without one. */
+/** The value of the age column: the time since an RFC 3339 time, `<unknown>` without one. */
 export function ageOf(time: string | undefined, nowMs: number): string {
   const then = parseTime(time);
   return Number.isNaN(then) ? '<unknown>' : humanDuration(nowMs - then);

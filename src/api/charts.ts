@@ -1,8 +1,11 @@
-/** Charts of the last hour: what the API server answers at `/keelson/v1/charts/` and `/keelson/v1/api-charts`. No counterpart upstream. */
+/**
+ * Charts of the last hour: the types of the API server's responses at `/keelson/v1/charts/` and `/keelson/v1/api-charts`. No
+ * counterpart upstream.
+ */
 
 export type ChartName = 'cpu' | 'memory' | 'network' | 'restarts' | 'requests' | 'failures' | 'latency' | 'load';
 
-/** What a series is of, beside an object: its place in the chart's legend. */
+/** The name of a series: its entry in the chart's legend. */
 export type SeriesName =
   | 'used'
   | 'received'
@@ -23,11 +26,11 @@ export type SeriesName =
   | 'openWatches';
 
 export interface ChartSeries {
-  /** Absent: it is of the object. */
+  /** Absent for the only series of the chart's object. */
   readonly name?: SeriesName;
-  /** One of the largest of a list. */
+  /** The object of the series, in charts of the largest of a list. */
   readonly object?: { readonly namespace: string; readonly name: string };
-  /** Beside the set's times; null where nothing is known. */
+  /** One value for each of the set's times; null where it is unknown. */
   readonly values: readonly (number | null)[];
 }
 
@@ -35,19 +38,19 @@ export interface Chart {
   readonly name: ChartName;
   readonly unit: 'cores' | 'bytes' | 'bytesPerSecond' | 'perSecond' | 'seconds' | 'count';
   readonly series: readonly ChartSeries[];
-  /** The limit of a pod, what of a node can be allocated. */
+  /** The limit of a pod, or a node's allocatable amount. */
   readonly limit?: number | undefined;
 }
 
 export interface ChartSet {
   readonly apiVersion: 'keelson/v1';
   readonly kind: 'ChartSet';
-  /** Since when numbers are collected, in seconds since 1970. */
+  /** The time at which collection began, in seconds since 1970. */
   readonly since: number;
   readonly periodSeconds: number;
-  /** When the samples were taken, in seconds since 1970, the newest last. */
+  /** The times of the samples, in seconds since 1970, the newest last. */
   readonly times: readonly number[];
   readonly charts: readonly Chart[];
-  /** False: the cluster is so large that numbers are kept of what was asked for alone. */
+  /** False when the cluster is so large that samples are kept only for objects whose charts were requested. */
   readonly complete: boolean;
 }

@@ -12,7 +12,7 @@ const UNIT_NANOS: Readonly<Record<string, number>> = {
 };
 const PART = /(\d+(?:\.\d*)?|\.\d+)(ns|us|\u00b5s|\u03bcs|ms|s|m|h)/gy;
 
-/** Milliseconds of a duration text; undefined when it is invalid. Fractions of a millisecond are kept. */
+/** The milliseconds of a duration; undefined for invalid text. Fractions of a millisecond are kept. */
 export function parseDurationMs(text: string): number | undefined {
   const negative = text.startsWith('-');
   const body = text.replace(/^[+-]/, '');
@@ -25,7 +25,7 @@ export function parseDurationMs(text: string): number | undefined {
     nanos += Number(match[1]) * UNIT_NANOS[match[2]!]!;
     end = PART.lastIndex;
   }
-  // Go counts nanoseconds in 64 bits with a sign.
+  // Go represents durations as signed 64-bit nanoseconds.
   if (end !== body.length || nanos > 2 ** 63 || (nanos === 2 ** 63 && !negative)) return undefined;
   return (negative ? -nanos : nanos) / 1e6;
 }
@@ -34,7 +34,7 @@ function trimmed(amount: number): string {
   return String(Number(amount.toFixed(9)));
 }
 
-/** The text of a duration, as Go's `Duration.String`: `0s`, `1.5s`, `1h0m0s`. */
+/** The text of a duration as Go's `Duration.String` formats it: `0s`, `1.5s`, `1h0m0s`. */
 export function formatDurationMs(durationMs: number): string {
   const sign = durationMs < 0 ? '-' : '';
   const totalMs = Math.abs(durationMs);

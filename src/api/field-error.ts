@@ -1,5 +1,5 @@
 /**
- * Field errors with upstream's texts: builders for one error, and `Field`, a place in an object that collects them.
+ * Field errors with upstream's texts: functions that create one error, and `Field`, a place in an object that collects errors.
  * Upstream: apimachinery/pkg/util/validation/field.
  */
 import { type Int64 } from './int64.ts';
@@ -7,20 +7,20 @@ import { quote } from '../base/go-quote.ts';
 import { startOfJson } from './codec/json.ts';
 import type { FieldCause } from './status-error.ts';
 
-/** Errors beyond this many are not rendered: of a hundred thousand items each could have several. Upstream lists them all. */
+/** Further errors are not added: each of a hundred thousand items could have several. Upstream lists them all. */
 export const MAX_FIELD_ERRORS = 1000;
 
-/** Longer values and keys are shown cut short: thousands of errors may show the same one. Upstream shows them whole. */
+/** Longer values and keys are truncated, because thousands of errors may quote the same one. Upstream quotes them whole. */
 const SHOWN_LENGTH = 8192;
 
 function shortened(text: string): string {
   return text.length <= SHOWN_LENGTH ? text : `${text.slice(0, SHOWN_LENGTH)}...`;
 }
 
-/** Collects what a validation finds wrong, in order. */
+/** The errors of a validation, in order. */
 export type FieldErrors = FieldCause[];
 
-/** How upstream shows a value: quoted text, bare number or boolean, JSON for the rest. */
+/** A value as upstream quotes it: a quoted text, a bare number or boolean, JSON for all others. */
 export function renderValue(value: unknown): string {
   if (value === undefined || value === null) return 'null';
   if (typeof value === 'string') return quote(shortened(value));
@@ -47,7 +47,7 @@ export function typeInvalid(field: string, value: unknown, detail: string): Fiel
   return cause('FieldValueTypeInvalid', field, [`Invalid value: ${renderValue(value)}`, detail]);
 }
 
-/** `Unsupported value: "x": supported values: "A", "B"`. Values are shown in the order given. */
+/** `Unsupported value: "x": supported values: "A", "B"`, in the order of the list. */
 export function notSupported(field: string, value: unknown, supported: readonly string[]): FieldCause {
   const detail = supported.length === 0 ? '' : supportedText(supported);
   return cause('FieldValueNotSupported', field, [`Unsupported value: ${renderValue(value)}`, detail]);
@@ -55,7 +55,7 @@ export function notSupported(field: string, value: unknown, supported: readonly 
 
 const supportedTexts = new WeakMap<readonly string[], string>();
 
-/** Made once for each list: a thousand errors may show the same five thousand values. */
+/** Computed once for each list: a thousand errors may quote the same five thousand values. */
 function supportedText(supported: readonly string[]): string {
   let text = supportedTexts.get(supported);
   if (text === undefined)
@@ -90,17 +90,17 @@ export function tooMany(field: string, actual: number, max: Int64): FieldCause {
 }
 
 /**
- * A place in an object under validation. Children share the list of errors; the path's text (`spec.containers[0].name`)
- * is only made when something is wrong.
+ * A place in an object under validation. Children share the list of errors. The path's text (`spec.containers[0].name`) is
+ * computed only for an error.
  */
 export class Field {
   readonly errors: FieldErrors;
   readonly #parent: Field | undefined;
-  /** A number: the place in a list. */
+  /** A number is the index in a list. */
   readonly #segment: string | number;
-  /** The name in its object or map; none for an item of a list. */
+  /** The name of the field or key; undefined for an item of a list. */
   readonly #name: string | undefined;
-  /** What stood in places of the object before the update; shared with children. */
+  /** Values at places of the old object, shared with children. */
   readonly #earlier: Map<string, ReadonlySet<unknown>> | undefined;
 
   // oxlint-disable-next-line max-params -- hundreds are made for each object
@@ -118,13 +118,13 @@ export class Field {
     this.#earlier = earlier;
   }
 
-  /** The object itself, with an empty list of errors. `old`: what it was before an update. */
+  /** The root of an object, with an empty list of errors. `old` is the object before an update. */
   static root(old?: object): Field {
     const earlier = old === undefined ? undefined : new Map([['', new Set<unknown>([old])]]);
     return new Field([], '', undefined, undefined, earlier);
   }
 
-  /** The place with a path of its own, for errors that upstream reports relative to a part. */
+  /** A place with a separate path, for errors that upstream reports relative to a part of the object. */
   static named(path: string, errors: FieldErrors = []): Field {
     return new Field(errors, path);
   }
@@ -137,31 +137,31 @@ export class Field {
     return segment.startsWith('[') ? before + segment : `${before}.${segment}`;
   }
 
-  /** A field of this object. */
+  /** The place of a field of this object. */
   at(name: string): Field {
     return new Field(this.errors, name, this, name);
   }
 
-  /** An item of this list. */
+  /** The place of an item of this list. */
   item(index: number): Field {
     return new Field(this.errors, index, this);
   }
-  /** An entry of this map. */
+  /** The place of an entry of this map. */
   key(key: string): Field {
     return new Field(this.errors, `[${key}]`, this, key);
   }
 
-  /** Whether the object had this text in this field before the update; items of a list are alike. */
+  /** Whether the old object had this text at this field. The index of a list's item is ignored. */
   wasThere(text: string): boolean {
     return this.#earlier !== undefined && this.#before(this.#earlier).has(text);
   }
 
-  /** The path in which items of a list are alike. */
+  /** The path without the indexes of lists. */
   get #place(): string {
     return this.#parent === undefined ? '' : `${this.#parent.#place}\n${this.#name ?? ''}`;
   }
 
-  /** Gathered once for each place: a list of thousands may ask for each of its items. */
+  /** Collected once for each place, because validation asks for each item of a list of thousands. */
   #before(earlier: Map<string, ReadonlySet<unknown>>): ReadonlySet<unknown> {
     const place = this.#place;
     let values = earlier.get(place);
@@ -179,7 +179,7 @@ export class Field {
     return [(value as Record<string, unknown>)[name]];
   }
 
-  /** False when so much is wrong already that more texts would help nobody. */
+  /** False when the limit of errors is reached. */
   #isOpen(): boolean {
     return this.errors.length < MAX_FIELD_ERRORS;
   }
@@ -190,12 +190,12 @@ export class Field {
   invalid(value: unknown, detail: string): void {
     if (this.#isOpen()) this.errors.push(invalidValue(this.path, value, detail));
   }
-  /** `Invalid value: detail`: the value is not shown. */
+  /** `Invalid value: detail`, without the value. */
   invalidWhole(detail: string): void {
     if (this.#isOpen())
       this.errors.push({ reason: 'FieldValueInvalid', field: this.path, text: `Invalid value: ${detail}` });
   }
-  /** One `Invalid value` per complaint. */
+  /** Adds an `Invalid value` error for each text. */
   complain(value: unknown, complaints: readonly string[]): void {
     for (const complaint of complaints) this.invalid(value, complaint);
   }

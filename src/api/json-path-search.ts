@@ -1,16 +1,19 @@
-/** Finds the values in an object that a JSON path names. */
+/** Finds the values that a JSON path selects in an object. */
 import { isObject } from './codec/own-property.ts';
 import type { JsonPath, Operand, Step } from './json-path.ts';
 
-/** What a search may still look at. */
+/** Limits the values that a search may still visit. */
 interface Work {
   left: number;
 }
 
-/** Three times what the largest object consists of. Steps that select values more than once multiply them without end. */
+/**
+ * Three times the number of values in the largest object. Steps that select values several times could multiply them without
+ * limit.
+ */
 const MAX_VISITED_VALUES = 300_000;
 
-/** All values the path selects, in order; none if it looks at too many for that. */
+/** All values that the path selects, in order; none when the search exceeds its limit. */
 export function findValues(path: JsonPath, value: unknown): unknown[] {
   return search(path, value, { left: MAX_VISITED_VALUES });
 }
@@ -46,7 +49,7 @@ function apply(step: Exclude<Step, { kind: 'union' }>, value: unknown, work: Wor
       return at >= 0 && at < value.length ? [value[at] as unknown] : [];
     }
     case 'slice':
-      // Upstream takes the path, and then finds nothing by it.
+      // As upstream, such a path is valid and selects nothing.
       if (!Array.isArray(value) || !(step.step > 0)) return [];
       return children(value, work)
         .slice(step.from, step.to)

@@ -1,9 +1,8 @@
 /**
- * JSONPath as printer columns, selectable fields and scale paths use it. Upstream: client-go/util/jsonpath, of which the
- * text around braces and ranges are left out: a definition may not use them.
- *
- * Missing keys yield nothing. Paths are parsed once and evaluated without recursion into user text.
- * By hand rather than by jsonpath-plus: another dialect, which evaluates scripts.
+ * JSONPath of printer columns, selectable fields and scale paths. Upstream: client-go/util/jsonpath. Text around braces and
+ * ranges are left out, because definitions may not use them.
+ * Missing keys select nothing. A path is parsed once and evaluated without recursion into user text. It is written by hand rather
+ * than with jsonpath-plus, whose dialect differs and evaluates scripts.
  */
 
 /** One step of a path. */
@@ -29,12 +28,12 @@ export class JsonPathError extends Error {
 
 interface Reader {
   readonly text: string;
-  /** In how many filters and unions the path stands. */
+  /** The number of enclosing filters and unions. */
   readonly depth: number;
   at: number;
 }
 
-/** Each level of nesting is read once more. */
+/** The limit of nesting, since each level is parsed once more. */
 const MAX_DEPTH = 20;
 
 /** Parses `.spec.items[?(@.type=="A")].name`, with or without braces and `$`. Throws {@link JsonPathError}. */
@@ -111,7 +110,7 @@ function readBracket(reader: Reader): Step {
   };
 }
 
-/** What commas outside quotes separate. */
+/** Splits at commas outside quotes. */
 function membersOf(text: string): string[] {
   const members: string[] = [];
   let quote = '';
@@ -163,7 +162,7 @@ function operand(text: string, depth: number): Operand {
   throw new JsonPathError(`unrecognized filter operand ${text}`);
 }
 
-/** The field names of a path that has nothing but fields; undefined for any other. */
+/** The field names of a path that has only fields; undefined for other paths. */
 export function plainFields(path: JsonPath): readonly string[] | undefined {
   const names: string[] = [];
   for (const step of path.steps) {

@@ -1,4 +1,4 @@
-/** What every API object has. Objects are immutable plain JSON once stored; a change makes a copy. */
+/** The common part of all API objects. Stored objects are immutable plain JSON; a change makes a copy. */
 import type { JsonObject } from './codec/own-property.ts';
 import type { ListMeta, ObjectMeta } from './gen/meta-v1.ts';
 
@@ -9,7 +9,7 @@ export interface KubernetesObject {
   metadata: ObjectMeta;
 }
 
-/** Metadata as the API server stores it: `namespace` is there where the kind is namespaced. */
+/** Metadata as the API server stores it. `namespace` is present when the kind is namespaced. */
 export type StoredMeta<M extends ObjectMeta> = M & {
   name: string;
   uid: string;
@@ -17,8 +17,8 @@ export type StoredMeta<M extends ObjectMeta> = M & {
 } & ('~namespaced' extends keyof M ? { namespace: string } : unknown);
 
 /**
- * An object that the API server has stored, as it comes from informers and answers. A function that reads the identity of
- * an object takes this one; what is written or decoded is of the plain type, whose metadata may lack everything.
+ * An object that the API server has stored, from an informer or a response. Functions that read the identity of an object take
+ * this type; objects under construction and decoded ones have the plain type, whose metadata may lack everything.
  */
 export type Stored<T extends KubernetesObject> = T & { metadata: StoredMeta<T['metadata']> };
 
@@ -30,12 +30,12 @@ export interface ObjectList<T> {
   items: T[];
 }
 
-/** The same object, to be read and written field by field: interfaces have no index signature, though every object is plain JSON. */
+/** The same object as a map of fields: interfaces have no index signature, though every object is plain JSON. */
 export function jsonOf(object: KubernetesObject): JsonObject {
   return object as KubernetesObject & JsonObject;
 }
 
-/** The same JSON under the type whose schema it was decoded with. Nothing is checked here. */
+/** Casts decoded JSON to the type whose schema it was decoded with, without a check. */
 export function objectOf<T extends KubernetesObject = KubernetesObject>(decoded: JsonObject): T {
   return decoded as T & JsonObject;
 }

@@ -1,29 +1,29 @@
 /**
- * What a kubelet does for one pod, event by event: messages that reach its sync loop, and what the pod's worker does about
- * them. It is recorded while somebody looks. The kubelet serves it, the API server hands it out. No counterpart upstream.
+ * The kubelet's activity for one pod: the events that reach its sync loop, and the steps of the pod's worker. Events are recorded
+ * only while a client reads them. The kubelet serves the activity and the API server forwards it. No counterpart upstream.
  */
 
-/** The first segment of the path at which a kubelet serves the activity of a pod; the namespace and name follow. */
+/** The first segment of the kubelet's path for a pod's activity; the namespace and name follow. */
 export const POD_ACTIVITY_ROUTE = 'podActivity';
 
 /**
- * Where an event comes from: `source` the API server or a file, `pleg` the runtime, `probe` a probe whose result changed, `timer`
+ * The origin of an event: `source` the API server or a file, `pleg` the runtime, `probe` a probe whose result changed, `timer`
  * the work queue, `worker` the pod's own worker.
  */
 export type ActivityPart = 'source' | 'pleg' | 'probe' | 'timer' | 'worker';
 
 export interface ActivityEvent {
-  /** Rises by one with each event of the pod. */
+  /** Incremented by one for each event of the pod. */
   readonly number: number;
   /** RFC 3339 with microseconds. */
   readonly at: string;
   readonly part: ActivityPart;
-  /** `ADD`, `ContainerDied`, `readiness failure`, `sync`. */
+  /** The event: `ADD`, `ContainerDied`, `readiness failure`, `sync`. */
   readonly what: string;
-  /** How long a worker's step took; absent: it goes on, or it is no step. */
+  /** The duration of a worker's step; absent while it runs, and for events that are no steps. */
   readonly durationMs?: number | undefined;
   readonly error?: string | undefined;
-  /** When the worker looks at the pod again by itself. */
+  /** The time at which the worker syncs the pod again without an event. */
   readonly nextSync?: string | undefined;
 }
 
@@ -31,10 +31,10 @@ export interface PodActivity {
   readonly apiVersion: 'keelson/v1';
   readonly kind: 'PodActivity';
   readonly uid: string;
-  /** The time on the node when it answered. */
+  /** The node's time at the response. */
   readonly now: string;
-  /** Since when events are recorded: earlier ones are not known. */
+  /** The time at which recording began; earlier events are not recorded. */
   readonly since: string;
-  /** The newest last. */
+  /** The events, the newest last. */
   readonly events: readonly ActivityEvent[];
 }

@@ -1,7 +1,10 @@
 /** The containers of a pod's spec. Upstream: pkg/api/v1/pod (VisitContainers, IsRestartableInitContainer). */
 import type { Container, PodSpec } from './gen/core-v1.ts';
 
-/** A sidecar: an init container that keeps running beside the containers, and is restarted whatever the pod's policy. */
+/**
+ * Whether an init container is a sidecar: it keeps running beside the containers, and is restarted whatever the pod's restart
+ * policy is.
+ */
 export function isRestartableInitContainer(container: Pick<Container, 'restartPolicy'>): boolean {
   return container.restartPolicy === 'Always';
 }
@@ -10,7 +13,7 @@ export function sidecarsOf(spec: Pick<PodSpec, 'initContainers'> | undefined): r
   return (spec?.initContainers ?? []).filter(isRestartableInitContainer);
 }
 
-/** Init containers, then containers; no ephemeral ones. */
+/** Init containers, followed by containers, without ephemeral ones. */
 export function podContainers(spec: PodSpec | undefined): readonly Container[] {
   return [...(spec?.initContainers ?? []), ...(spec?.containers ?? [])];
 }

@@ -1,6 +1,6 @@
-/** Upstream: IsPodPhaseTerminal (pkg/api/v1/pod). */
+/** Terminal phases of pods. Upstream: IsPodPhaseTerminal (pkg/api/v1/pod). */
 
-/** Whether a pod never leaves the phase: no container of it runs again. */
+/** Whether the phase is final: no container of the pod is started again. */
 export function isPodPhaseTerminal(phase: string | undefined): boolean {
   return phase === 'Succeeded' || phase === 'Failed';
 }

@@ -2,7 +2,7 @@
 import type { Pod, ResourceRequirements } from './gen/core-v1.ts';
 import { addQuantities, compareQuantities, isZeroQuantity } from './quantity.ts';
 
-/** Guaranteed: limits equal requests for cpu and memory everywhere; BestEffort: neither anywhere. */
+/** Guaranteed: all containers have limits equal to requests for cpu and memory. BestEffort: no container has either. */
 export type QosClass = 'Guaranteed' | 'Burstable' | 'BestEffort';
 
 type Totals = Record<string, string>;
@@ -20,7 +20,7 @@ function addPositive(into: Totals, from: Readonly<Record<string, string>> | unde
   return found;
 }
 
-/** The class by the spec; a class already in status wins only where callers ask for `podQosClass`. */
+/** The class by the spec. `podQosClass` gives precedence to the class in status. */
 export function computePodQosClass(pod: Pick<Pod, 'spec'>): QosClass {
   const requests: Totals = {};
   const limits: Totals = {};
@@ -48,7 +48,7 @@ function hasPodLevel(resources: ResourceRequirements | undefined): boolean {
   );
 }
 
-/** The class in status when there is one, else the computed one. Upstream: GetPodQOS. */
+/** The class in status when it is set, else the computed one. Upstream: GetPodQOS. */
 export function podQosClass(pod: Pick<Pod, 'spec' | 'status'>): QosClass {
   const recorded = pod.status?.qosClass;
   return recorded === 'Guaranteed' || recorded === 'Burstable' || recorded === 'BestEffort'

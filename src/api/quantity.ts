@@ -1,15 +1,14 @@
 /**
- * Resource quantities: exact decimal numbers with a suffix. Amounts are counted in nano-units as big integers, so that
- * arithmetic and comparison are exact. Upstream: apimachinery/pkg/api/resource.Quantity; as there, a text's finer digits
- * than nano round up and no text with a binary suffix counts more than 2^63-1. Differs: from 10^21 a decimal suffix keeps
- * the value, where upstream loses the thousands that have no suffix.
- *
- * Parsed texts are memoised (quantities repeat endlessly), so hot paths may parse again and again.
+ * Resource quantities: exact decimal numbers with a suffix. Amounts are big integers of nano-units, so arithmetic and comparison
+ * are exact. Upstream: apimachinery/pkg/api/resource.Quantity; as there, digits finer than nano round up, and a text with a
+ * binary suffix is at most 2^63-1. Differs: from 10^21 on a decimal suffix keeps the value, where upstream loses the thousands
+ * that have no suffix.
+ * Parsed texts are cached, because quantities repeat, so hot paths may parse the same text again.
  */
 
 import { StacklessError } from '../base/errors.ts';
 
-/** Which suffixes a quantity is written with. */
+/** The kind of suffix that a quantity is written with. */
 export type QuantityFormat = 'BinarySI' | 'DecimalSI' | 'DecimalExponent';
 
 /** A parsed quantity; immutable. */
@@ -18,14 +17,14 @@ export interface ParsedQuantity {
   readonly format: QuantityFormat;
 }
 
-/** The text is no quantity; the message is upstream's. */
+/** The error of an invalid quantity, with upstream's message. */
 export class QuantityError extends StacklessError {
   override readonly name = 'QuantityError';
 }
 
 const NANO = 1_000_000_000n;
 const SHAPE = /^([+-]?)(\d*)(?:\.(\d*))?(Ki|Mi|Gi|Ti|Pi|Ei|n|u|m|k|M|G|T|P|E|[eE][+-]?\d+)?$/;
-/** Upstream's message for text that is no quantity. */
+/** Upstream's message for an invalid quantity. */
 export const QUANTITY_FORMAT_TEXT =
   "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'";
 const BINARY_POWER: Readonly<Record<string, bigint>> = { Ki: 10n, Mi: 20n, Gi: 30n, Ti: 40n, Pi: 50n, Ei: 60n };
@@ -43,15 +42,15 @@ const DECIMAL_POWER: Readonly<Record<string, number>> = {
 };
 const DECIMAL_SUFFIXES = ['n', 'u', 'm', '', 'k', 'M', 'G', 'T', 'P', 'E'] as const;
 const BINARY_SUFFIXES = ['', 'Ki', 'Mi', 'Gi', 'Ti', 'Pi', 'Ei'] as const;
-/** Larger exponents would only cost memory. */
+/** Larger exponents would only take memory. */
 const MAX_EXPONENT = 999;
-/** Digits of the whole part; upstream has no limit. */
+/** The limit of digits in the whole part; upstream has none. */
 const MAX_DIGITS = 2000;
 const MAX_NANOS = ((1n << 63n) - 1n) * NANO;
 const MEMO_LIMIT = 4096;
 const memo = new Map<string, ParsedQuantity>();
 
-/** Parses a quantity. Throws {@link QuantityError}. */
+/** Throws {@link QuantityError}. */
 export function parseQuantity(text: string): ParsedQuantity {
   const known = memo.get(text);
   if (known !== undefined) return known;
@@ -61,7 +60,7 @@ export function parseQuantity(text: string): ParsedQuantity {
   return parsed;
 }
 
-/** Parses a quantity; undefined when the text is invalid. */
+/** Returns undefined when the text is invalid. */
 export function tryParseQuantity(text: unknown): ParsedQuantity | undefined {
   if (typeof text !== 'string') return undefined;
   try {
@@ -90,8 +89,8 @@ function parseExact(text: string): ParsedQuantity {
 }
 
 /**
- * Digits enough to know the value or that it is too large: of a longer fraction only counts whether there is something to
- * round up.
+ * Truncates digits that cannot change the value. Of a longer fraction only whether it has a nonzero digit matters, for rounding
+ * up.
  */
 function shortened(whole: string, fraction: string): [whole: string, fraction: string] {
   if (whole.length <= MAX_DIGITS && fraction.length <= MAX_DIGITS) return [whole, fraction];
@@ -118,7 +117,7 @@ function scaleOf(suffix: string): { numerator: bigint; denominator: bigint; form
     : { numerator: 10n ** BigInt(power), denominator: 1n, format };
 }
 
-/** The canonical text: the largest suffix that loses nothing. */
+/** The canonical text: the largest suffix that keeps the exact value. */
 export function formatQuantity(quantity: ParsedQuantity): string {
   const { nanos, format } = quantity;
   if (nanos === 0n) return '0';
@@ -146,10 +145,10 @@ function formatBinary(whole: bigint): string {
   return `${amount}${BINARY_SUFFIXES[step]}`;
 }
 
-/** Small whole numbers, which most quantities are, stand for themselves. */
+/** Small whole numbers, which most quantities are, are canonical texts already. */
 const PLAIN = /^(?:0|[1-9]\d{0,2})$/;
 
-/** Canonical text of a quantity, which upstream writes back for whatever a client sent; undefined when the text is invalid. */
+/** The canonical text, which upstream stores for any text of a client; undefined when the text is invalid. */
 export function canonicalQuantity(text: string): string | undefined {
   if (PLAIN.test(text)) return text;
   const parsed = tryParseQuantity(text);
@@ -164,14 +163,14 @@ export function compareQuantities(a: string, b: string): number {
   return left < right ? -1 : left > right ? 1 : 0;
 }
 
-/** The sum, in `a`'s format (in `b`'s when `a` is zero, as upstream). */
+/** The sum in the format of `a` (of `b` when `a` is zero, as upstream). */
 export function addQuantities(a: string, b: string): string {
   const left = parseQuantity(a);
   const right = parseQuantity(b);
   return formatQuantity({ nanos: left.nanos + right.nanos, format: left.nanos === 0n ? right.format : left.format });
 }
 
-/** The difference `a - b`, in `a`'s format (in `b`'s when `a` is zero, as upstream). */
+/** The difference `a - b` in the format of `a` (of `b` when `a` is zero, as upstream). */
 export function subtractQuantities(a: string, b: string): string {
   const left = parseQuantity(a);
   const right = parseQuantity(b);
@@ -199,17 +198,17 @@ export function quantityAsFloat(text: string): number {
   return Number(parseQuantity(text).nanos) / 1e9;
 }
 
-/** Whether the quantity is zero; undefined counts as zero. */
+/** Whether the quantity is zero; an undefined one counts as zero. */
 export function isZeroQuantity(text: string | undefined): boolean {
   return text === undefined || parseQuantity(text).nanos === 0n;
 }
 
-/** A quantity text from whole units. */
+/** The text of a quantity of whole units. */
 export function quantityFromValue(units: number | bigint, format: QuantityFormat = 'DecimalSI'): string {
   return formatQuantity({ nanos: BigInt(units) * NANO, format });
 }
 
-/** A quantity text from thousandths. */
+/** The text of a quantity of thousandths. */
 export function quantityFromMilliValue(milliUnits: number | bigint, format: QuantityFormat = 'DecimalSI'): string {
   return formatQuantity({ nanos: BigInt(milliUnits) * (NANO / 1000n), format });
 }

@@ -1,12 +1,15 @@
-/** Compiles what clients call a regular expression, within bounds. Upstream: Go's regexp/syntax, whose limits on nesting and size these follow. */
+/**
+ * Compiles regular expressions of clients within limits. Upstream: Go's regexp/syntax, whose limits of nesting and size these
+ * follow.
+ */
 import { RE2JS } from 're2js';
 import { programSize } from './re2-size.ts';
 
-/** Go refuses deeper nesting. */
+/** As Go, deeper nesting is refused. */
 const MAX_NESTING = 1000;
-/** The compiler takes some ten milliseconds for this many characters. Go's limit is on the program's size. */
+/** Compiling this many characters takes some ten milliseconds. Go limits the program's size instead. */
 const MAX_LENGTH = 16 * 1024;
-/** A program of this many instructions takes as long. Go allows some three million. */
+/** Compiling a program of this many instructions takes as long. Go allows some three million. */
 const MAX_PROGRAM = 20_000;
 
 /** Throws an Error with Go's text. */
@@ -19,7 +22,9 @@ export function compileRe2(pattern: string): RE2JS {
   return RE2JS.compile(pattern);
 }
 
-/** Whether parentheses nest too deeply; those in classes and quoted texts count, which only a hostile pattern has so many of. */
+/**
+ * Whether parentheses nest too deep. Parentheses in classes and quoted texts count too; only hostile patterns have many of them.
+ */
 function nests(pattern: string): boolean {
   let depth = 0;
   for (let at = 0; at < pattern.length; at++) {

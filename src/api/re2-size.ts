@@ -1,12 +1,12 @@
-/** How large a regular expression's program becomes, before it is compiled. Upstream: Go's regexp/syntax checkSize. */
+/** Estimates the size of a regular expression's program before it is compiled. Upstream: Go's regexp/syntax checkSize. */
 
 const REPEAT = /\{(\d+)(,(\d*))?\}/y;
 
-/** Roughly the number of the program's instructions: repetitions with a number copy what they repeat. */
+/** The approximate number of instructions: a repetition with a count copies its operand. */
 export function programSize(pattern: string): number {
   const outer: number[] = [];
   let size = 0;
-  /** The size of what a repetition at this place would repeat. */
+  /** The size of the operand that a repetition at this place would copy. */
   let atom = 0;
   for (let at = 0; at < pattern.length; at++) {
     const character = pattern[at];

@@ -1,4 +1,6 @@
-/** Who may reach whom by network policies: what the API server answers at `/keelson/v1/reach/`. No counterpart upstream. */
+/**
+ * Reachability of pods under network policies: the responses of the API server at `/keelson/v1/reach/`. No counterpart upstream.
+ */
 
 export interface PortRange {
   readonly protocol: 'TCP' | 'UDP' | 'SCTP';
@@ -6,48 +8,48 @@ export interface PortRange {
   readonly last: number;
 }
 
-/** `Open`: everything. `Limited`: the ports alone. `Closed`: nothing. */
+/** `Open`: all ports are reachable. `Limited`: only the listed ports. `Closed`: none. */
 export type ReachVerdict = 'Open' | 'Limited' | 'Closed';
 
-/** Why policies do not decide. */
+/** The reason why policies do not apply. */
 export type Unasked = 'Itself' | 'SameMachine' | 'NoAddress';
 
-/** A policy that isolates the pod, and what it lets through between the two. */
+/** A policy that isolates the pod, and the rules by which it allows traffic between the two pods. */
 export interface DecidingPolicy {
   readonly namespace: string;
   readonly name: string;
   readonly verdict: ReachVerdict;
   readonly ports: readonly PortRange[];
-  /** Places, from 0, of its rules that let something through. */
+  /** Indices, from 0, of its rules that allow some traffic. */
   readonly rules: readonly number[];
-  /** Why it lets nothing through whatever its rules are. */
+  /** The reason why the policy allows nothing, whatever its rules are. */
   readonly excess?: string | undefined;
 }
 
-/** From one pod to another. */
+/** The reachability from one pod to another. */
 export interface Reach {
   readonly verdict: ReachVerdict;
   readonly because?: Unasked;
-  /** What is let through where it is limited. */
+  /** The reachable ports when the verdict is `Limited`. */
   readonly ports: readonly PortRange[];
-  /** Those of the sending pod, and of the receiving one. Without any, that direction is open. */
+  /** The policies of the sending pod, and those of the receiving pod. A direction without policies is open. */
   readonly egress: readonly DecidingPolicy[];
   readonly ingress: readonly DecidingPolicy[];
 }
 
-/** A workload, or a pod that has none. */
+/** A workload, or a pod without one. */
 export interface ReachGroup {
   readonly namespace: string;
   readonly kind: string;
   readonly name: string;
   readonly pods: number;
-  /** The name of one of its pods. */
+  /** The name of one pod of the group. */
   readonly pod: string;
 }
 
 /**
- * From one group to another, by their places in the list. `Mixed`: not the same for all of their pods; `NotCompared`: policies
- * tell too many kinds of pods apart.
+ * The verdict from one group to another, by their indices. `Mixed`: it differs between pods of the groups; `NotCompared`:
+ * policies distinguish too many kinds of pods.
  */
 export interface ReachCell {
   readonly from: number;
@@ -60,12 +62,12 @@ export interface ReachTable {
   readonly apiVersion: 'keelson/v1';
   readonly kind: 'ReachTable';
   readonly groups: readonly ReachGroup[];
-  /** Pairs that are not open to each other; all others are. */
+  /** Pairs of groups whose verdict is not `Open`; all other pairs are open. */
   readonly cells: readonly ReachCell[];
-  /** Groups beyond the most that are answered. */
+  /** The number of groups beyond the limit of a response. */
   readonly groupsNotShown: number;
-  /** Pods that were not looked at: there are too many. */
+  /** The number of pods beyond the limit, which were not read. */
   readonly podsNotRead: number;
-  /** Pods of the host's network, which policies are not about: they are in no group. */
+  /** The number of pods in the host's network, to which policies do not apply; they are in no group. */
   readonly hostNetworkPods: number;
 }

@@ -1,10 +1,10 @@
-// What a resource is to a client: names, scope, verbs, sub-resources. Built-in resources are described in
-// gen/resources.ts; custom resources produce the same shape at run time. Upstream: metav1.APIResource.
+// A resource for clients: names, scope, verbs, sub-resources. gen/resources.ts describes built-in resources; custom resources
+// have the same type at run time. Upstream: metav1.APIResource.
 
-/** A sub-resource such as `status` or `scale`, and the kind its requests carry. */
+/** A sub-resource such as `status` or `scale`, and the kind of its request bodies. */
 export interface SubresourceInfo {
   readonly name: string;
-  /** Group, version and kind of the body: `scale` takes an autoscaling/v1 Scale. */
+  /** Group, version and kind of the body: that of `scale` is an autoscaling/v1 Scale. */
   readonly group: string;
   readonly version: string;
   readonly kind: string;
@@ -16,7 +16,7 @@ export interface ResourceInfo<T = unknown> {
   /** API group; empty for the core group. */
   readonly group: string;
   readonly version: string;
-  /** Plural lower-case name as in paths: `pods`. */
+  /** The plural lower-case name as in paths: `pods`. */
   readonly resource: string;
   readonly kind: string;
   readonly listKind: string;
@@ -26,16 +26,16 @@ export interface ResourceInfo<T = unknown> {
   readonly subresources: readonly SubresourceInfo[];
   readonly shortNames: readonly string[];
   readonly categories: readonly string[];
-  /** Never present at run time; carries the object type. */
+  /** Absent at run time; its type is the object type. */
   readonly '~object'?: T;
 }
 
-/** `group/version` as `apiVersion` spells it: `v1` for the core group. */
+/** The value of `apiVersion`: `group/version`, or `v1` for the core group. */
 export function apiVersionOf(info: { readonly group: string; readonly version: string }): string {
   return info.group === '' ? info.version : `${info.group}/${info.version}`;
 }
 
-/** `deployments.apps`, or `pods` for the core group: upstream's GroupResource text in errors and discovery. */
+/** Upstream's GroupResource text in errors and discovery: `deployments.apps`, or `pods` for the core group. */
 export function groupResourceOf(info: { readonly group: string; readonly resource: string }): string {
   return info.group === '' ? info.resource : `${info.resource}.${info.group}`;
 }

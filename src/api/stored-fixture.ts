@@ -1,7 +1,7 @@
-/** Objects as the store gives them back: what a test leaves out of name, uid and resourceVersion is filled in. */
+/** Objects as the store returns them: a name, uid and resourceVersion that a test leaves out are filled in. */
 import type { KubernetesObject, Stored } from './object.ts';
 
-/** The object with what the server would have added to its metadata. The namespace is the test's to choose. */
+/** The object with the metadata that the server would have added, except the namespace. */
 export function stored<T extends KubernetesObject>(object: T): Stored<T> {
   const { namespace = '', name = '' } = object.metadata;
   const added = { name, uid: `uid-of-${namespace}/${name}`, resourceVersion: '1' };

@@ -1,9 +1,12 @@
 /**
- * API times: RFC 3339 texts with second precision (Time) or microseconds (MicroTime), always UTC. The only place, beside
- * platform/node, that builds `Date`s, and only from given numbers. Upstream: metav1.Time, metav1.MicroTime.
+ * API times: RFC 3339 texts with second precision (Time) or microseconds (MicroTime), always UTC. Only this file and
+ * platform/node create `Date`s, and only from numbers that callers pass. Upstream: metav1.Time, metav1.MicroTime.
  */
 
-/** `2026-01-02T03:04:05Z`: a Time from wall-clock milliseconds. One text for all of a second: objects that come together keep it. */
+/**
+ * A Time from wall-clock milliseconds: `2026-01-02T03:04:05Z`. All calls within a second return the same string object, which
+ * saves memory.
+ */
 export function formatTime(wallMs: number): string {
   const text = secondText(wallMs);
   if (last.time === '') last.time = `${text}Z`;
@@ -14,10 +17,10 @@ const DAY_MS = 86_400_000;
 const lastDay = { day: Number.NaN, text: '' };
 const last = { second: Number.NaN, text: '', time: '' };
 
-/** `00` to `59`. */
+/** The texts `00` to `59`. */
 const twoDigits = Array.from({ length: 60 }, (_, number) => String(number).padStart(2, '0'));
 
-/** `2026-01-02T03:04:05`. The text of the last second asked for is kept: what happens at one time is stamped many times. */
+/** `2026-01-02T03:04:05`. The text of the last second is cached, because many objects are stamped at one time. */
 function secondText(wallMs: number): string {
   const second = Math.floor(wallMs / 1000);
   if (second !== last.second) {
@@ -28,7 +31,7 @@ function secondText(wallMs: number): string {
   return last.text;
 }
 
-/** `2026-01-02T`. The calendar is asked once a day. Throws RangeError for what is no time. */
+/** `2026-01-02T`, computed once a day. Throws RangeError for an invalid time. */
 function dayText(wallMs: number): string {
   const day = Math.floor(wallMs / DAY_MS);
   if (day !== lastDay.day) {
@@ -38,7 +41,7 @@ function dayText(wallMs: number): string {
   return lastDay.text;
 }
 
-/** `03:04:05`. */
+/** A time of day: `03:04:05`. */
 function timeOfDay(second: number): string {
   const minute = Math.floor(second / 60);
   const hour = Math.floor(minute / 60);
@@ -46,7 +49,7 @@ function timeOfDay(second: number): string {
   return `${twoDigits[hourOfDay]!}:${twoDigits[minute - hour * 60]!}:${twoDigits[second - minute * 60]!}`;
 }
 
-/** `2026-01-02T03:04:05.000006Z`: a MicroTime from wall-clock milliseconds (fractions are microseconds). */
+/** A MicroTime from wall-clock milliseconds, whose fractions are microseconds: `2026-01-02T03:04:05.000006Z`. */
 export function formatMicroTime(wallMs: number): string {
   const wholeMs = Math.floor(wallMs);
   const micros = Math.floor((wallMs - wholeMs) * 1000);
@@ -54,12 +57,12 @@ export function formatMicroTime(wallMs: number): string {
   return `${secondText(wholeMs)}.${String(ms).padStart(3, '0')}${String(micros).padStart(3, '0')}Z`;
 }
 
-/** A `Date`, for libraries that take nothing else (certificates, tokens). */
+/** A `Date` for libraries that require one (certificates, tokens). */
 export function dateOf(wallMs: number): Date {
   return new Date(wallMs);
 }
 
-/** Milliseconds since the epoch of an RFC 3339 text; NaN when it is invalid. */
+/** Milliseconds since 1970 of an RFC 3339 text; NaN when it is invalid. */
 export function parseTime(text: string | undefined): number {
   return text === undefined ? Number.NaN : Date.parse(text);
 }

@@ -1,7 +1,7 @@
 /**
- * How an API request travels inside a process: the shape shared by the API server's handler, the HTTP adapter before it
- * and the in-process transport of the client. In-process callers pass and receive immutable objects through the same
- * filters; network callers pass and receive bytes.
+ * An API request inside a process: the type that the API server's handler, the HTTP adapter in front of it and the client's
+ * in-process transport share. In-process callers pass and receive immutable objects through the same filters; network callers
+ * pass and receive bytes.
  */
 import type { ByteSink, Duplex } from '../platform/streams.ts';
 import type { BodyGate, PeerCertificate } from '../platform/http.ts';
@@ -15,7 +15,7 @@ export interface Principal {
   readonly extra?: Readonly<Record<string, readonly string[]>>;
 }
 
-/** The request's body: bytes from the network, or an object from inside the process (never mutated by the server). */
+/** The request's body: bytes from the network, or an object from inside the process (which the server never mutates). */
 export type ApiBody =
   | { readonly kind: 'none' }
   | {
@@ -27,42 +27,48 @@ export type ApiBody =
 
 export interface ApiRequest {
   readonly method: string;
-  /** Raw path without query. */
+  /** The raw path without the query. */
   readonly path: string;
-  /** Raw query without `?`. */
+  /** The raw query without `?`. */
   readonly query: string;
-  /** Lower-case names. */
+  /** Headers by lower-case name. */
   readonly headers: Readonly<Record<string, string | undefined>>;
-  /** The values of a header apart, one per line it was sent in. Absent where each was sent in one (`headerLines`). */
+  /** The values of a header, one per line in which it was sent. Absent when every header was sent in one line (`headerLines`). */
   readonly headerLines?: ((name: string) => readonly string[]) | undefined;
   readonly remoteAddress: string;
   readonly peerCertificate?: PeerCertificate;
-  /** The client's certificate was not verified, or has expired. */
+  /** Set when the client's certificate could not be verified, or has expired. */
   readonly refusedCertificate?: boolean;
   /** Set by the in-process transport only: authentication is skipped, authorization is not. */
   readonly principal?: Principal;
-  /** Set by the in-process transport only: the answer of another request is made of this one, and tells what was refused. */
+  /**
+   * Set only by the in-process transport when the response becomes part of another request's response. Then errors name the
+   * refused resource.
+   */
   readonly isPart?: true | undefined;
-  /** True: the caller takes `object` and `watch` results instead of bytes. */
+  /** The caller accepts `object` and `watch` results instead of bytes. */
   readonly wantsObjects: boolean;
   readonly wantsUpgrade: boolean;
   readonly body: ApiBody;
-  /** Reads and writes YAML off the loop. Absent: on it. */
+  /** Reads and writes YAML outside the event loop's thread. Absent: on the event loop. */
   readonly yaml?: YamlCodec;
-  /** Lets other work run. Absent: nobody waits for the loop. */
+  /** Lets other work run. Absent when no other work shares the event loop. */
   readonly pause?: () => Promise<void>;
-  /** Called before work that may take milliseconds; a promise must be awaited. Absent: the caller does not share the event loop. */
+  /**
+   * Called before work that may take milliseconds; the caller awaits a returned promise. Absent when the caller does not share
+   * the event loop.
+   */
   readonly turn?: () => Promise<void> | undefined;
   readonly signal: AbortSignal;
 }
 
-/** The values of a header, of which some may have commas in them. */
+/** The values of a header, one per line, because a value may contain commas. */
 export function headerLines(request: ApiRequest, name: string): readonly string[] {
   const value = request.headers[name];
   return value === undefined ? [] : (request.headerLines?.(name) ?? [value]);
 }
 
-/** An event of an in-process watch. `object` is immutable; for ERROR it is a Status. */
+/** An event of an in-process watch. `object` is immutable; in ERROR events it is a Status. */
 export interface ObjectEvent {
   readonly type: 'ADDED' | 'MODIFIED' | 'DELETED' | 'BOOKMARK' | 'ERROR';
   readonly object: unknown;
@@ -71,10 +77,10 @@ export interface ObjectEvent {
 /** Headers to send. */
 export type ApiHeaders = Readonly<Record<string, string | readonly string[]>>;
 
-/** One API response. Errors are `object`/`bytes` with a Status. */
+/** One API response. Errors are `object` or `bytes` with a Status. */
 export type ApiResponse =
   | { readonly kind: 'object'; readonly status: number; readonly headers: ApiHeaders; readonly object: unknown }
-  /** Batches arrive whole commit by whole commit; ends when the server ends the watch; `return()` stops it. */
+  /** Each batch contains whole commits. The iteration ends when the server ends the watch; `return()` stops it. */
   | {
       readonly kind: 'watch';
       readonly status: 200;
@@ -93,7 +99,7 @@ export type ApiResponse =
       readonly headers: ApiHeaders;
       run(sink: ByteSink): Promise<void>;
     }
-  /** One of the two is called; `dispose` ends what was opened for a connection that cannot be had. */
+  /** One of the two is called. `dispose` ends what was opened for a connection that could not be established. */
   | { readonly kind: 'upgrade'; accept(socket: Duplex): Promise<void>; dispose?(): void };
 
 /** The API server as a function. Never throws. */

@@ -1,6 +1,8 @@
-/** Reads `Warning` headers of answers. Upstream: ParseWarningHeaders in apimachinery/pkg/util/net. */
+/** Parses `Warning` headers of responses. Upstream: ParseWarningHeaders in apimachinery/pkg/util/net. */
 
-/** The texts of a header, which may have several warnings with commas between. Bytes of UTF-8 come as Latin-1, as HTTP clients read them. */
+/**
+ * The texts of a header with one or more comma-separated warnings. UTF-8 bytes arrive as Latin-1, as HTTP clients decode headers.
+ */
 export function warningTexts(header: string): string[] {
   return [...header.matchAll(/299 \S+ "((?:[^"\\]|\\.)*)"/g)].map(([, text = '']) =>
     utf8(text.replaceAll(/\\(.)/g, '$1')),

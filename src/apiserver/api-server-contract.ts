@@ -1,4 +1,4 @@
-/** What an API server is made of, how it behaves, and what it offers to its owner. */
+/** The parts of an API server, its settings, and the interface for its owner. */
 import type { Info } from '../api/gen/version.ts';
 import type { ApiHandler } from '../api/transport.ts';
 import type { EventLoop } from '../platform/event-loop.ts';
@@ -27,41 +27,41 @@ export interface ApiServerDeps {
   readonly definitions: readonly ResourceDefinition[];
   readonly authenticators: readonly Authenticator[];
   readonly authorizers: readonly Authorizer[];
-  /** In the order they run. */
+  /** The plugins in the order they run. */
   readonly admission: readonly AdmissionPlugin[];
-  /** APIs beside the registry's: other servers' by APIService, and computed ones. Absent: there are none. */
+  /** APIs outside the registry: of other servers, by APIService, and computed ones. Absent: none. */
   readonly aggregation?: Pick<AggregatorDeps, 'net' | 'identity' | 'builtIns' | 'rejectsRedirects' | 'isolatesPages'>;
-  /** Further paths: key sets, debugging. */
+  /** Further routes: key sets, debugging. */
   readonly routes?: readonly NonResourceRoute[];
-  /** Remembers the requests that made and bound pods. Absent when they are not needed. */
+  /** Records the requests that created and bound pods. Absent: not recorded. */
   readonly podRequests?: PodRequests;
-  /** Makes spans of requests. Absent: none is traced. */
+  /** Creates spans of requests. Absent: no tracing. */
   readonly tracer?: Tracer | undefined;
-  /** What can be read about objects beside them. */
+  /** Views of objects, served besides the objects. */
   readonly views?: readonly ObjectView[];
-  /** How kubelets are asked for the charts of the last hour. Absent: there are no charts. */
+  /** Reads the kubelets' summaries for the charts of the last hour. Absent: no charts. */
   readonly charts?: SummaryDeps | undefined;
-  /** The way to conversion webhooks; absent: what they would convert cannot be had. */
+  /** Calls conversion webhooks; absent: objects that need conversion cannot be read. */
   readonly postConversionReview?: PostConversionReview;
   /** Further health checks. */
   readonly healthChecks?: readonly HealthCheck[];
-  /** Records requests. It is its owner's to stop. */
+  /** Records requests. The owner stops it. */
   readonly auditor?: Auditor;
-  /** Watched, where it can stand still. */
+  /** The event loop to watch for stalls. */
   readonly eventLoop?: EventLoop;
 }
 
 export interface ApiServerConfig extends RequestLimitsConfig {
   readonly version: Info;
-  /** `host:port` clients reach the server at. */
+  /** The `host:port` at which clients reach the server. */
   readonly serverAddress: string;
-  /** As `--runtime-config`. */
+  /** The `--runtime-config` flag. */
   readonly runtimeConfig?: string;
   /** Default five minutes; 0: never. */
   readonly compactionPeriodMs?: number;
-  /** How long a request may take. Default a minute. */
+  /** The time limit of a request. Default a minute. */
   readonly requestTimeoutMs?: number;
-  /** How long a watch lasts that does not say, at least. Default half an hour. */
+  /** The minimum duration of watches without a timeout. Default half an hour. */
   readonly minRequestTimeoutMs?: number;
 }
 
@@ -69,22 +69,25 @@ export interface ApiServer {
   /** Serves requests of the network (through `createHttpHandler`) and of the process. */
   readonly handler: ApiHandler;
   readonly objects: ObjectStore;
-  /** Reads the store and starts watching it. Resolves when requests can be served; rejects when the store cannot be read. */
+  /**
+   * Reads the store and follows its changes. Resolves when requests can be served; rejects when the store cannot be
+   * read.
+   */
   start(signal: AbortSignal): Promise<void>;
-  /** Ends watches and timers. The store is its owner's to close. */
+  /** Ends watches and timers. The owner closes the store. */
   stop(): Promise<void>;
   /** Whether requests can be served. */
   ready(): boolean;
-  /** Short requests that are served at this moment. */
+  /** The number of short requests being served. */
   busy(): number;
-  /** Verbs and paths of the requests that wait for something, the oldest first, a hundred at most. */
+  /** Verbs and paths of waiting requests, the oldest first, a hundred at most. */
   underWay(): readonly string[];
-  /** Watches that run at this moment. */
+  /** The number of open watches. */
   watches(): number;
-  /** For a quiet time: gives back what caches hold to be quick. */
+  /** Releases memory that caches hold for speed; call it when the server is idle. */
   releaseMemory(): void;
-  /** Adds or replaces resources at run time; those of one prefix together. Resolves when they are served. */
+  /** Adds or replaces resources at run time, those of one prefix together. Resolves when they are served. */
   addDefinitions(definitions: readonly ResourceDefinition[]): Promise<void>;
-  /** Takes resources off and ends their watches; their objects stay in the store. */
+  /** Removes resources and ends their watches; their objects stay in the store. */
   removeDefinitions(keys: readonly ResourceKey[]): void;
 }

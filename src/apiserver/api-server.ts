@@ -1,8 +1,10 @@
 /**
- * The API server, composed: storage, resources, filters and routes behind one handler. Upstream: the generic API server.
+ * Composes the API server: storage, resources, filters and routes behind one handler. Upstream: the generic API
+ * server.
  *
- * `createServerStorage` comes first; authorizers, admission plugins and resource definitions are made of its `objects`,
- * then this. Construction does nothing; `start` reads the store and resolves when the caches are full; `stop` ends watches.
+ * `createServerStorage` comes first; authorizers, admission plugins and resource definitions are created from its
+ * `objects`, then the server. Construction has no effects; `start` reads the store and resolves when the caches are
+ * filled; `stop` ends watches.
  */
 import type { ApiHandler } from '../api/transport.ts';
 import { AdmissionChain } from './admission/admission-chain.ts';

@@ -1,4 +1,4 @@
-/** Sends requests in every spelling to a server whose authorizer takes down what it was asked: for tests of this folder only. */
+/** Sends requests in every spelling to a server that records the questions to its authorizer: for tests of this folder only. */
 import { createMemoryStore } from '../storage/memory/memory-store.ts';
 import { prefixEnd } from '../storage/store.ts';
 import type { KubernetesObject } from '../api/object.ts';
@@ -15,7 +15,7 @@ import type { KubeletConnector } from './registry/services.ts';
 import { createServerStorage } from './server-storage.ts';
 import { startTestServer, testPlatform, type TestServer } from './server-fixture.ts';
 
-/** What a handler did, beside what the store shows. `subresource` '*': not known here. */
+/** An effect of a handler that the store does not show. `subresource` '*': not known here. */
 export interface Touched {
   readonly namespace: string;
   readonly name: string;
@@ -23,7 +23,7 @@ export interface Touched {
   readonly effect: 'read' | 'create' | 'change' | 'delete' | 'connect';
 }
 
-/** What was authorized and done since the last request began. */
+/** The authorized attributes and the effects of one request. */
 export class Notes {
   readonly asked: AuthorizationAttributes[] = [];
   readonly touched: Touched[] = [];
@@ -46,7 +46,7 @@ export class Notes {
   }
 }
 
-/** A server whose requests are noted. */
+/** A server that records its requests. */
 export interface NotedServer extends TestServer {
   readonly notes: Notes;
 }
@@ -71,7 +71,7 @@ function mapValues<T, U>(table: Readonly<Record<string, T>> | undefined, make: (
   return table && Object.fromEntries(Object.entries(table).map(([key, value]) => [key, make(key, value)]));
 }
 
-/** The definition with rules that let everything pass, so that every verb comes to its object. */
+/** The definition with rules that accept everything, so that every verb reaches its object. */
 function lenient(definition: ResourceDefinition, notes: Notes): ResourceDefinition {
   const { info, virtual } = definition;
   const strategy = (subresource: string): Strategy<KubernetesObject> => ({
@@ -156,7 +156,7 @@ export async function startNotedServer(parts: Pick<ApiServerDeps, 'aggregation'>
 const seededNamespaces = ['a', 'b'];
 const seededNames = ['x', 'y'];
 
-/** What is in the store before each request. */
+/** The objects of the store before each request. */
 export class Seeds {
   readonly #server: NotedServer;
   readonly #values = new Map<string, Uint8Array>();
@@ -185,7 +185,7 @@ export class Seeds {
     if (!result.ok) throw new Error(`cannot put ${key}`);
   }
 
-  /** What changed since the seeds were put, undone. */
+  /** Reverts the changes since `put`, and returns them. */
   async undo(): Promise<{ readonly key: string; readonly effect: Touched['effect'] }[]> {
     const { store } = this.#server.storage;
     const found = await store.range({ start: '/registry/', end: prefixEnd('/registry/') });
@@ -213,7 +213,7 @@ export class Seeds {
 
   readonly #ignored = new Set<string>();
 
-  /** Leaves alone what is there now and is no seed. */
+  /** Excludes current objects that are no seeds. */
   async ignoreOthers(): Promise<void> {
     const found = await this.#server.storage.store.range({ start: '/registry/', end: prefixEnd('/registry/') });
     for (const { key } of found.entries) if (!this.#values.has(key)) this.#ignored.add(key);
@@ -230,7 +230,7 @@ function objectOf(info: ResourceInfo, namespace: string, name: string): object {
   };
 }
 
-/** Reads an answer or the beginning of a watch: the objects it shows. */
+/** Reads a response or the beginning of a watch; resolves to its objects. */
 export async function objectsOf(
   { platform }: TestServer,
   response: ApiResponse,

@@ -1,4 +1,4 @@
-/** Parts of a request that throw where nobody foresaw it: a 500 Status of that request, logged once with its stack. */
+/** Steps of a request that throw unexpectedly: a 500 Status for that request, logged once with its stack. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Net } from '../platform/net.ts';
@@ -20,7 +20,7 @@ const broken = (): never => {
 
 const CONFIG_MAPS = '/api/v1/namespaces/a/configmaps';
 
-/** Asks for what breaks, and then for something else. */
+/** Sends the failing request, and then another one. */
 async function assertEndsAlone({ send, platform }: TestServer, path: string, other: string): Promise<void> {
   const answer = await send('GET', path);
   assert.deepEqual([answer.status, answer.body.kind, answer.body.reason], [500, 'Status', 'InternalError']);

@@ -15,7 +15,7 @@ import { background } from '../platform/unexpected.ts';
 /** As upstream. */
 export const COMPACTION_PERIOD_MS = 300_000;
 
-/** A period ends after so much: twice of it is what the store has of the past at most. */
+/** A period also ends after this many bytes, so the store keeps at most twice as much of the past. */
 export const COMPACTION_BYTES = 256 * 1024 * 1024;
 
 const COMPACT_REV_KEY = 'compact_rev_key';
@@ -27,7 +27,7 @@ export interface CompactionDeps {
   readonly caches: Pick<CacheHub, 'revision' | 'compacted' | 'onBytes'>;
 }
 
-/** Starts compacting; the result stops it. */
+/** Starts compacting. The returned function stops it. */
 export function startCompaction(deps: CompactionDeps, periodMs: number = COMPACTION_PERIOD_MS): () => void {
   const { store, caches } = deps;
   const isOurTurn = store.latestRevision === undefined ? async () => true : createTurns(store);
@@ -63,7 +63,7 @@ export function startCompaction(deps: CompactionDeps, periodMs: number = COMPACT
   return () => stops.forEach((stop) => stop());
 }
 
-/** Writes the key at the revision it was last seen at; who finds it changed leaves this period to the other. */
+/** Writes the key at the revision it was last seen at. A server that finds it changed leaves this period to the other server. */
 function createTurns(store: Store): (target: number) => Promise<boolean> {
   let seen: number | undefined;
   return async (target) => {

@@ -1,4 +1,4 @@
-/** Chooses who answers a request that may be answered: an aggregated API, a resource or a route. Upstream: server.director. */
+/** Chooses the handler of a request: an aggregated API, a resource or a route. Upstream: server.director. */
 import { isReason, methodNotAllowed, noSuchPath } from '../api/status-error.ts';
 import { checkScope, dispatch, type DispatchDeps } from './dispatch.ts';
 import type { Answer, Handler } from './filters/filter.ts';
@@ -21,7 +21,7 @@ export interface Director {
   /** Throws 404 and 405. */
   readonly handle: Handler;
   /**
-   * What of this server stands at the request's path: the subresource ('' for the resource itself), or the path of the route;
+   * The part of this server at the request's path: the subresource ('' for the resource itself), or the path of the route;
    * undefined when there is nothing. Few in number whatever clients ask for, so metrics may be labelled with it.
    */
   served(scope: RequestScope): string | undefined;

@@ -88,7 +88,7 @@ export function dispatch(
   }
 }
 
-/** What a table holds under a client's text; never what it inherits. */
+/** The table's own entry for a client's text; never an inherited property. */
 function ownOf<T>(table: Readonly<Record<string, T>> | undefined, key: string): T | undefined {
   return table !== undefined && Object.hasOwn(table, key) ? table[key] : undefined;
 }

@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import { startWithAll } from './all-resources-fixture.ts';
 
 const META = 'kind apiVersion metadata';
-/** The fields of documents and of their parts, in upstream's order; `*` stands for the items of a list. */
+/** The fields of documents and their nested objects, in upstream's order; `*` stands for the items of a list. */
 const ORDERS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   Status: {
     '': `${META} status message reason details code`,

@@ -1,8 +1,8 @@
-/** Spoils good values, from a seed: what tests of bad input have in common. */
+/** Mutates valid values by a seed: shared by tests of invalid input. */
 import fc from 'fast-check';
 import type { JsonObject } from '../api/codec/own-property.ts';
 
-/** A value nobody expects. */
+/** Values that no field expects. */
 export const odd = fc.constantFrom<unknown>(
   null,
   '',
@@ -25,7 +25,7 @@ export const odd = fc.constantFrom<unknown>(
   { a: { b: [{}] } },
 );
 
-/** Every place of a value, as a path. */
+/** The paths of all parts of a value. */
 function places(value: unknown, path: readonly (string | number)[] = []): (string | number)[][] {
   if (typeof value !== 'object' || value === null) return [[...path]];
   return [
@@ -47,7 +47,7 @@ function replaced(value: unknown, path: readonly (string | number)[], by: unknow
 /** Where to put what; a place is counted among those there are. */
 export const oddChanges = fc.array(fc.tuple(fc.nat(), odd), { minLength: 1, maxLength: 3 });
 
-/** A good value with something odd at these places. */
+/** A valid value with odd values at these paths. */
 export function spoiled(good: unknown, changes: readonly (readonly [place: number, by: unknown])[]): unknown {
   let value = good;
   for (const [at, by] of changes) {

@@ -1,4 +1,4 @@
-/** Command lines and configuration files of every sort, from a seed: taken, or refused in one line; none is a crash. */
+/** Random command lines and configuration files, by a seed: accepted, or refused in one line, never a crash. */
 import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
 import fc from 'fast-check';
@@ -102,7 +102,7 @@ const asked = [
   { isResourceRequest: false, verb: 'get', path: '/x' },
 ].map((one) => ({ user: { name: 'a', groups: ['g'] }, info: one }) as unknown as RequestScope);
 
-/** What is taken is used, too. */
+/** Evaluates an accepted policy. */
 function usePolicy(value: unknown): void {
   const policy = checkPolicy(value);
   for (const scope of asked) decideAudit(policy, scope);

@@ -1,7 +1,8 @@
 /**
- * The API server as a function: the filters around every request, in their order. Upstream: server.DefaultBuildHandlerChain.
+ * Composes the API server's handler: the filters around every request, in order. Upstream:
+ * server.DefaultBuildHandlerChain.
  *
- * Whatever goes wrong becomes a Status in the outermost filter. Nothing waits unless a filter must.
+ * Every error becomes a Status in the outermost filter. Nothing is asynchronous unless a filter has to wait.
  */
 import type { ApiHandler, ApiRequest, Principal } from '../api/transport.ts';
 import type { Clock } from '../platform/clock.ts';
@@ -21,7 +22,6 @@ import { queryParams } from './query-params.ts';
 import { parseRequestInfo } from './request-info.ts';
 import { RequestScope } from './request-scope.ts';
 
-/** What the filters and the director need. */
 export interface HandlerChainDeps
   extends
     AuthenticationFilterDeps,
@@ -51,7 +51,7 @@ function filtersOf(deps: HandlerChainDeps): readonly Filter[] {
   ];
 }
 
-/** Makes the handler of all requests, of the network and of callers inside the process. */
+/** The handler of all requests, from the network and from callers inside the process. */
 export function buildHandlerChain(deps: HandlerChainDeps): ApiHandler {
   const director = createDirector(deps);
   const chain = filtersOf(deps).reduceRight<Handler>((handler, filter) => filter(handler), director.handle);
@@ -68,10 +68,10 @@ export function buildHandlerChain(deps: HandlerChainDeps): ApiHandler {
   };
 }
 
-/** Until authentication. */
+/** The user until authentication. */
 const nobody: Principal = { name: '', groups: [] };
 
-/** Throws 400 for a path or parameters that mean nothing. Upstream: endpoints/filters.WithRequestInfo. */
+/** Throws 400 for an invalid path or parameters. Upstream: endpoints/filters.WithRequestInfo. */
 function requestScopeOf(request: ApiRequest, receivedMs: number): RequestScope {
   const params = queryParams(request.query);
   const info = parseRequestInfo({ method: request.method, path: request.path, params });

@@ -1,4 +1,4 @@
-/** Between the HTTP server port and the API handler: bytes in, bytes out. */
+/** Connects the HTTP server port with the API handler: bytes in, bytes out. */
 import { yamlOnLoop, type YamlCodec } from '../api/codec/yaml-codec.ts';
 import type { ApiBody, ApiHandler, ApiRequest, ApiResponse } from '../api/transport.ts';
 import { clientLane } from '../platform/client-lane.ts';
@@ -42,12 +42,12 @@ export interface CompressionDeps {
   readonly clock: Clock;
 }
 
-/** What converts bodies elsewhere than on the loop. Without compression nothing is compressed. */
+/** Threads that convert bodies off the event loop. Without `compression`, responses are not compressed. */
 export interface BodyDeps extends Partial<CompressionDeps> {
   readonly yaml?: YamlCodec;
 }
 
-/** Serves HTTP requests by an API handler. `random` makes the Audit-Id of each answer whose request brings none. */
+/** Serves HTTP requests by an API handler. `random` generates the Audit-Id of responses to requests without one. */
 export function createHttpHandler(handler: ApiHandler, random: Random, bodies: BodyDeps = {}): HttpHandler {
   const { yaml = yamlOnLoop, compression, clock } = bodies;
   const packing = compression?.compresses === true && clock !== undefined ? { compression, clock } : undefined;
@@ -79,9 +79,9 @@ export function createHttpHandler(handler: ApiHandler, random: Random, bodies: B
 
 type BytesResponse = Extract<HttpResponse, { kind: 'bytes' }>;
 
-/** As upstream: less is not worth it. */
+/** As upstream: smaller bodies are not compressed. */
 const PACK_FROM_BYTES = 128 * 1024;
-/** Compression runs on Node's thread pool, which other work can hold up: then the answer goes out as it is. */
+/** Compression uses Node.js's thread pool, which may be busy: after this time the response is sent uncompressed. */
 const PACK_WITHIN_MS = 2000;
 
 function takesGzip(header: string | undefined): boolean {

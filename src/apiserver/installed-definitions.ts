@@ -1,4 +1,7 @@
-/** Resources that come and go while the server runs. Upstream: GenericAPIServer.InstallAPIGroup, and the handlers of custom resources. */
+/**
+ * Adds and removes resources at run time. Upstream: GenericAPIServer.InstallAPIGroup, and the handlers of custom
+ * resources.
+ */
 import type { RunningWatches } from './endpoints/running-watches.ts';
 import type { ResourceKey } from './generic-registry/resource-registry.ts';
 import type { RegistryServices } from './generic-registry/services.ts';
@@ -11,7 +14,7 @@ export class InstalledDefinitions {
   readonly #watches: RunningWatches;
   readonly #serves: (definition: ResourceDefinition) => boolean;
 
-  /** `serves`: whether the runtime configuration has the definition served. */
+  /** `serves`: whether the runtime configuration enables the definition. */
   constructor(
     storage: Pick<ServerStorage, 'hub' | 'registry'>,
     services: RegistryServices,
@@ -24,12 +27,12 @@ export class InstalledDefinitions {
     this.#serves = serves;
   }
 
-  /** Before the hub runs: nothing is loaded, and nobody watches. */
+  /** Call before the hub runs, while nothing is loaded and there are no watches. */
   addAtStart(definitions: readonly ResourceDefinition[]): void {
     this.#storage.registry.add(definitions, this.#services, this.#serves);
   }
 
-  /** Adds definitions while the hub runs. Watches of what they replace end: their clients go on with the new ones. */
+  /** Adds definitions while the hub runs. Watches of replaced resources end; clients resume them on the new ones. */
   async add(definitions: readonly ResourceDefinition[], replaces: readonly ResourceKey[]): Promise<void> {
     const { hub, registry } = this.#storage;
     const prefixes = new Set(definitions.map(({ storagePrefix }) => storagePrefix).filter((prefix) => prefix !== ''));
@@ -41,7 +44,7 @@ export class InstalledDefinitions {
     for (const store of replaced) this.#watches.endAll(store);
   }
 
-  /** As `add`, but what is built in stays, whatever a custom definition in its group calls itself. Upstream's handlers come first too. */
+  /** Like `add`, but never replaces a built-in resource, as upstream's handler order ensures. */
   addCustom(definitions: readonly ResourceDefinition[], replaces: readonly ResourceKey[]): Promise<void> {
     const { registry } = this.#storage;
     const own = definitions.filter(({ info }) => {
@@ -51,7 +54,7 @@ export class InstalledDefinitions {
     return this.add(own, replaces);
   }
 
-  /** Takes resources off and ends their watches; their objects stay in the store. */
+  /** Removes resources and ends their watches; their objects stay in the store. */
   remove(keys: readonly ResourceKey[]): void {
     const { registry } = this.#storage;
     const gone = keys.map((key) => registry.known(key)).filter((store) => store !== undefined);

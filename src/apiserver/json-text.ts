@@ -1,6 +1,6 @@
 /**
- * JSON as the server writes it: an object and the end of its line, or indented and without one for people. Upstream:
- * apimachinery serializer/json, negotiation.isPrettyPrint.
+ * JSON as the server writes it: compact with a newline at the end, or indented without one. Upstream: apimachinery
+ * serializer/json, negotiation.isPrettyPrint.
  */
 import { stringifyJson } from '../api/codec/json.ts';
 import { asWritten } from '../api/codec/written-form.ts';
@@ -9,17 +9,20 @@ import { parseGoBoolean } from '../base/go-boolean.ts';
 
 const INDENT_SPACES = 2;
 
-/** The object's JSON and the end of its line. */
+/** The object's JSON with a newline. */
 export function lineOf(object: object): Buffer {
   return Buffer.from(`${stringifyJson(asWritten(object))}\n`);
 }
 
-/** The object's JSON as a person reads it. */
+/** The object's JSON, indented. */
 export function prettyOf(object: object): Buffer {
   return Buffer.from(stringifyJson(asWritten(object), INDENT_SPACES));
 }
 
-/** Whether the query wants indented JSON, or the client is a browser, curl or Wget and the query does not refuse it. */
+/**
+ * Whether the query asks for indented JSON, or the client is a browser, curl or Wget and the query does not forbid
+ * it.
+ */
 export function isPrettyPrint({ query, headers }: Pick<ApiRequest, 'query' | 'headers'>): boolean {
   if (query.includes('pretty')) {
     const pretty = new URLSearchParams(query).get('pretty') ?? '';

@@ -1,10 +1,10 @@
-/** What is for those alone who have shown who they are, whatever roles say. */
+/** Refuses unauthenticated requests, whatever roles allow. */
 import type { RequestContext } from './request-context.ts';
 import { attributesOf, forbiddenError } from './filters/authorization.ts';
 
 /**
- * The past of an object, who changed it and what was refused say more than the object that everybody may get: `cluster-info`
- * is there for machines that join. Throws 403.
+ * An object's history, authors and refused writes reveal more than the object, which may be public: everyone may get
+ * `cluster-info`. Throws 403.
  */
 export function refuseUnauthenticated({ user, info }: Pick<RequestContext, 'user' | 'info'>): void {
   if (!user.groups.includes('system:unauthenticated')) return;

@@ -86,7 +86,7 @@ test('each pass of an apply over a large object is a step', async () => {
   const pausesOf = await startCounting();
   const apply = (prefix: string): HttpRequest => request('PATCH', `${PATH}/b`, [APPLY_TYPE, keysOf('b', prefix)]);
   assert.ok((await pausesOf(apply('a'))) >= 15);
-  // All that was there goes, and all of it is owned by this manager alone: that takes the most passes.
+  // Every field is removed, and this manager alone owns all of them: the case with the most passes.
   assert.ok((await pausesOf(apply('b'))) >= 25);
 });
 

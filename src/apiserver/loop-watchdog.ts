@@ -1,17 +1,20 @@
-/** Measures how long the loop stood still and logs which requests were under way. Upstream has a thread per request instead. */
+/**
+ * Measures stalls of the event loop and logs the requests that were running. Upstream has a thread per request
+ * instead.
+ */
 import type { Clock } from '../platform/clock.ts';
 import type { EventLoop, HaltMeasurement } from '../platform/event-loop.ts';
 import type { Log } from '../platform/log.ts';
 import type { Histogram, Metrics } from '../platform/metrics.ts';
 import type { RequestScope } from './request-scope.ts';
 
-/** Halts from here on are logged. */
+/** Shorter stalls are not logged. */
 const LOGGED_MS = 250;
-/** Requests that took less cannot have held the loop for long. */
+/** Shorter requests cannot have blocked the loop for long. */
 const NOTICED_MS = 100;
-/** A request that held the loop may end later; the log waits for it. */
+/** The log entry waits this long for the end of the request that blocked the loop. */
 const PATIENCE_MS = 2000;
-/** One line in this time; the next one has the number of those left out. */
+/** At most one log entry in this time; the next one has the number of omitted entries. */
 const QUIET_MS = 10_000;
 const REMEMBERED = 16;
 const SHOWN_LENGTH = 200;
@@ -19,7 +22,7 @@ const SHOWN_LENGTH = 200;
 interface SlowRequest {
   readonly startMs: number;
   readonly endMs: number;
-  /** Not the request itself, which may hold megabytes. */
+  /** What is logged of the request; the request itself may hold megabytes. */
   readonly shown: object;
 }
 
@@ -48,7 +51,7 @@ export class LoopWatchdog {
     });
   }
 
-  /** The function that is returned ends it. */
+  /** Returns a function that ends the measurement. */
   start(): () => void {
     const measurement = this.#deps.loop.onHalt((haltMs) => {
       this.#stalls.observe(haltMs / 1000);
@@ -58,12 +61,12 @@ export class LoopWatchdog {
     return () => measurement.stop();
   }
 
-  /** Hears of each request before anything is done for it. Those of the cluster's own parts end no rest. */
+  /** Call before each request is handled. Requests of the cluster's own parts do not count as activity. */
   began({ request }: Pick<RequestScope, 'request'>): void {
     if (request.principal === undefined) this.#measurement?.expectWork();
   }
 
-  /** Hears of each request that ended. */
+  /** Call when a request has ended. */
   ended(scope: RequestScope, { startMs, endMs }: { startMs: number; endMs: number }): void {
     if (endMs - startMs < NOTICED_MS || scope.info.verb === 'watch') return;
     this.#slow.push({ shown: describe(scope, endMs - startMs), startMs, endMs });
@@ -82,7 +85,7 @@ export class LoopWatchdog {
   }
 
   #log(haltMs: number, seenMs: number): void {
-    // The halt ended within the second before it was seen.
+    // The stall ended within the second before it was noticed.
     const earliestMs = seenMs - 1000 - haltMs;
     const requests = this.#slow
       .filter(({ startMs, endMs }) => startMs <= seenMs && endMs >= earliestMs)
@@ -100,7 +103,7 @@ export class LoopWatchdog {
 
 const shortened = (text: string): string => text.slice(0, SHOWN_LENGTH);
 
-/** No body and no query: they may hold secrets. */
+/** Without body and query, which may contain secrets. */
 function describe(scope: RequestScope, tookMs: number): object {
   const { info, user, request } = scope;
   const { apiGroup, resource, subresource, namespace } = info;

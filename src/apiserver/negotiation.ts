@@ -1,32 +1,32 @@
 /**
- * Chooses the form of a response from the Accept header. Upstream: endpoints/handlers/negotiation.
- * CBOR is not offered; gzip is a matter of the HTTP adapter.
+ * Chooses the form of a response by the Accept header. Upstream: endpoints/handlers/negotiation. CBOR is not offered;
+ * the HTTP adapter handles gzip.
  */
 import { Lru } from '../base/lru.ts';
 import { type AcceptClause, parseAccept } from '../api/accept.ts';
 import { notAcceptable } from '../api/status-error.ts';
 
-/** Encodings of the wire. */
+/** Serializations of responses. */
 export type Serialization = 'json' | 'yaml' | 'protobuf';
 
 /** The form a response takes. */
 export interface MediaForm {
   readonly serialization: Serialization;
-  /** Kind the objects are turned into. */
+  /** The kind that objects are converted to. */
   readonly as?: 'Table' | 'PartialObjectMetadata' | 'PartialObjectMetadataList';
-  /** Version of meta.k8s.io for `as`. */
+  /** The version of meta.k8s.io for `as`. */
   readonly asVersion: string;
   /** Whether the client asks for indented JSON in its Accept header. */
   readonly isPretty?: boolean;
-  /** Names the form: equal keys give equal bytes. */
+  /** Identifies the form: equal keys give equal bytes. */
   readonly key: string;
 }
 
-/** What an endpoint can turn its objects into. */
+/** The forms that an endpoint offers. */
 export interface FormOffer {
   readonly as: readonly string[];
   readonly protobuf: boolean;
-  /** Watches: YAML cannot be streamed. */
+  /** Whether the response is a watch, which YAML does not support. */
   readonly stream: boolean;
 }
 
@@ -69,7 +69,7 @@ function matches(clause: AcceptClause, offer: FormOffer): MediaForm | undefined 
 const JSON: MediaForm = { serialization: 'json', asVersion: '', key: 'json' };
 const remembered = new Lru<string, MediaForm>(256);
 
-/** Built-in kinds answer what none of their types is asked for by naming all, custom resources by the types that fit. */
+/** The media types named in an error: built-in kinds name all, custom resources only those that fit the request. */
 function producedBy({ as, stream }: FormOffer): readonly string[] {
   const isList = stream || as.includes('PartialObjectMetadataList');
   return isList ? [...plainTypes, ...STREAM_TYPES] : plainTypes;

@@ -1,4 +1,4 @@
-/** Paths outside the resources: discovery, OpenAPI, health, version, metrics, key sets. */
+/** Paths outside resources: discovery, OpenAPI, health, version, metrics, key sets. */
 import type { ApiResponse } from '../api/transport.ts';
 import type { RequestScope } from './request-scope.ts';
 
@@ -6,7 +6,7 @@ import type { RequestScope } from './request-scope.ts';
 export interface NonResourceRoute {
   /** Exact path without trailing slash (`/` itself excepted). */
   readonly path: string;
-  /** Serves all paths below too. */
+  /** Whether all paths below are served too. */
   readonly prefix?: boolean;
   /** Allowed methods; default GET and HEAD. */
   readonly methods?: readonly string[];
@@ -25,7 +25,7 @@ export class RouteTable {
     this.#prefixes.sort((a, b) => b.path.length - a.path.length);
   }
 
-  /** The route of a path; a trailing slash is forgiven. */
+  /** The route of a path, with or without a trailing slash. */
   find(path: string): NonResourceRoute | undefined {
     const bare = path.length > 1 && path.endsWith('/') ? path.slice(0, -1) : path;
     return this.#exact.get(bare) ?? this.#prefixes.find((route) => bare.startsWith(`${route.path}/`));

@@ -1,8 +1,9 @@
 /**
- * What can be read about an object beside the object itself: its history, for instance. Keelson's own API, at
- * `/keelson/v1/VIEW/` followed by the object's path. Whoever may get the object may get each view of it. Some are of lists as well.
+ * Views of an object in addition to the object itself, such as its history. Keelson's own API, at `/keelson/v1/VIEW/`
+ * followed by the object's path. Users who may get the object may get each of its views. Some views exist for lists
+ * as well.
  *
- * It is no API group, so that discovery says what upstream's says.
+ * The views form no API group, since discovery lists only upstream's groups.
  */
 import { noSuchPath } from '../api/status-error.ts';
 import type { Answer } from './filters/filter.ts';
@@ -10,17 +11,17 @@ import type { GenericStore } from './generic-registry/generic-store.ts';
 import { refuseUnauthenticated } from './known-user.ts';
 import type { RequestScope } from './request-scope.ts';
 
-/** One view of objects of all kinds. */
+/** One view, for objects of all kinds. */
 export interface ObjectView {
-  /** The segment of the path that names it. */
+  /** Its segment in the path. */
   readonly name: string;
-  /** The object may be gone, or never have been. Throws or rejects with StatusErrors. */
+  /** The object may not exist. Throws or rejects with StatusErrors. */
   serve(scope: RequestScope, store: GenericStore): Answer;
-  /** The same of a list, for whoever may list them; absent: it is of single objects. Its scope has the selectors. */
+  /** The same for a list, for users who may list it; absent: only for single objects. The scope has the selectors. */
   serveList?(scope: RequestScope, store: GenericStore): Answer;
 }
 
-/** The views that a server offers, by name. */
+/** The views of a server by name. */
 export class ObjectViews {
   readonly #views: ReadonlyMap<string, ObjectView>;
 
@@ -32,7 +33,7 @@ export class ObjectViews {
     return this.#views.has(name);
   }
 
-  /** Throws 404 for a view that this server does not offer. */
+  /** Throws 404 for an unknown view. */
   serve(name: string, scope: RequestScope, store: GenericStore): Answer {
     const view = this.#views.get(name);
     if (view === undefined) throw noSuchPath();

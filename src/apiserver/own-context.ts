@@ -1,4 +1,4 @@
-/** The context of requests the server makes of itself, for the generic path: nobody waits for them or reads their warnings. */
+/** The context of the server's own requests, which have no client that reads warnings or disconnects. */
 import { apiVersionOf, type ResourceInfo } from '../api/resource-info.ts';
 import type { Principal } from '../api/transport.ts';
 import type { ApiVerb, RequestContext } from './request-context.ts';
@@ -7,7 +7,7 @@ import type { ApiVerb, RequestContext } from './request-context.ts';
 const USER: Principal = { name: 'system:apiserver', groups: ['system:masters'] };
 const never = new AbortController().signal;
 
-/** A context for one verb on one object. */
+/** A context for one verb on one object, or on a list where `name` is ''. */
 export function ownContext(
   verb: ApiVerb,
   resource: ResourceInfo,

@@ -1,4 +1,4 @@
-/** The view `activity` of pods: what the kubelet of the pod's node does for it, recorded while somebody asks. */
+/** The view `activity` of pods: what the kubelet does for the pod, streamed while it happens. */
 import { POD_ACTIVITY_ROUTE } from '../api/pod-activity.ts';
 import type { ObjectView } from './object-views.ts';
 import { podNodeView } from './pod-state-view.ts';

@@ -1,4 +1,4 @@
-/** Views of pods that the kubelet of the pod's node answers. `state`: what it knows and no object tells. */
+/** Views of pods that the kubelet of the pod's node serves. `state`: what the kubelet knows beyond the API objects. */
 import { Pods } from '../api/gen/resources.ts';
 import { badRequest, notFound, serviceUnavailable } from '../api/status-error.ts';
 import type { ApiResponse } from '../api/transport.ts';
@@ -11,7 +11,7 @@ export function podStateView(deps: KubeletJsonDeps): ObjectView {
   return podNodeView(deps, { name: 'state', route: POD_STATE_ROUTE });
 }
 
-/** A view that passes on what the kubelet serves at a route: an object with the pod's uid. */
+/** A view that forwards an object from a route of the kubelet; the object must have the pod's uid. */
 export function podNodeView(
   deps: KubeletJsonDeps,
   { name: viewName, route }: { readonly name: string; readonly route: string },

@@ -1,4 +1,4 @@
-/** The parameters of a request. They are read before anybody is known to have sent them. */
+/** The query parameters of a request, parsed before authentication. */
 import { badRequest } from '../api/status-error.ts';
 
 /** Commands of exec are the longest lists: a parameter for each argument. Upstream: Go's net/url has 10,000. */
@@ -7,7 +7,7 @@ const MAX_PARAMS = 1000;
 /** The parameters of a request without a query; shared, never changed. */
 export const noParams = new URLSearchParams();
 
-/** Throws 400 for more parameters than any request needs. */
+/** Throws 400 for too many parameters. */
 export function queryParams(query: string): URLSearchParams {
   if (query === '') return noParams;
   let count = 1;

@@ -12,13 +12,13 @@ import type { Log } from '../platform/log.ts';
 import { builtinSchema, encodeProtobuf } from '../api/codec/protobuf.ts';
 import type { JsonObject } from '../api/codec/own-property.ts';
 
-/** Sent with every answer of the API, as upstream. */
+/** Sent with every response of the API, as upstream. */
 export const CACHE_CONTROL = 'no-cache, private';
 
-/** Headers of an answer in JSON; shared. */
+/** The headers of a JSON response; shared. */
 export const JSON_HEADERS: ApiHeaders = { 'content-type': 'application/json', 'cache-control': CACHE_CONTROL };
 
-/** The Status of any error; what is not an API error is a bug, logged with its stack. */
+/** The Status of any error; other errors than API errors are bugs, logged with their stack. */
 export function statusOf(error: unknown, log: Log): Status {
   if (error instanceof StatusError) return error.status;
   if (error instanceof BodyTooLargeError) {
@@ -32,7 +32,7 @@ export function statusOf(error: unknown, log: Log): Status {
       code: 413,
     };
   }
-  // The client has left and does not read the answer.
+  // The client has disconnected and does not read the response.
   if (error instanceof BodyBrokenOffError) return internalError(error.message).status;
   if (error instanceof StoreError) return storeStatus(error);
   log.unexpected('request failed', error);
@@ -54,7 +54,10 @@ function storeStatus(error: StoreError): Status {
   }
 }
 
-/** An answer that is an object of its own (a Status, a discovery document), in the form the client takes. Who takes YAML gets JSON. */
+/**
+ * A response with an object that is not stored (a Status, a discovery document), in a form that the client accepts.
+ * Clients that accept YAML get JSON.
+ */
 export function objectResponse(
   request: ApiRequest,
   answer: { status?: number; object: object; headers?: ApiHeaders },
@@ -62,7 +65,7 @@ export function objectResponse(
   const { status = 200, object, headers = {} } = answer;
   if (request.wantsObjects) return { kind: 'object', status, headers: { ...headers }, object };
   const { apiVersion = '', kind = '' } = object as { apiVersion?: string; kind?: string };
-  // The list of the core group's resources names no version.
+  // The resource list of the core group has no version in its kind.
   const schema = builtinSchema(apiVersion === '' ? 'v1' : apiVersion, kind);
   const form = formOf(request, { isLenient: status >= 400 || schema === undefined, protobuf: schema !== undefined });
   if (form?.serialization === 'protobuf' && schema !== undefined) {
@@ -75,7 +78,10 @@ export function objectResponse(
   return { kind: 'bytes', status, headers: { ...JSON_HEADERS, ...headers }, chunks: [bytes] };
 }
 
-/** Undefined where the client takes no form of a failure, or of what is no object of the API: the answer is indented JSON. Throws 406. */
+/**
+ * Undefined when the client accepts no form of an error, or for other values than API objects: the response is
+ * indented JSON. Throws 406.
+ */
 function formOf(
   request: ApiRequest,
   { isLenient, protobuf }: { isLenient: boolean; protobuf: boolean },
@@ -88,13 +94,13 @@ function formOf(
   }
 }
 
-/** An answer that is no object of the API. As upstream indented, whatever the client takes. */
+/** A response with a value other than an API object. As upstream indented, whatever the client accepts. */
 export function rawJsonResponse(request: ApiRequest, object: object): ApiResponse {
   if (request.wantsObjects) return { kind: 'object', status: 200, headers: {}, object };
   return { kind: 'bytes', status: 200, headers: JSON_HEADERS, chunks: [prettyOf(object)] };
 }
 
-/** The answer to a failed request. */
+/** The response to a failed request. */
 export function errorResponse(request: ApiRequest, status: Status, warnings: readonly string[] = []): ApiResponse {
   const retry = status.details?.retryAfterSeconds;
   const headers: ApiHeaders = {
@@ -104,7 +110,7 @@ export function errorResponse(request: ApiRequest, status: Status, warnings: rea
   return objectResponse(request, { status: status.code ?? 500, object: status, headers });
 }
 
-/** A plain-text answer. */
+/** A plain-text response. */
 export function textResponse(status: number, text: string, headers: ApiHeaders = {}): ApiResponse {
   const all = {
     'content-type': 'text/plain; charset=utf-8',

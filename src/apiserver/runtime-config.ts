@@ -10,7 +10,7 @@ import type { ResourceDefinition } from './registry/resource-definition.ts';
 /** Parsed `--runtime-config`. */
 export type RuntimeConfig = ReadonlyMap<string, boolean>;
 
-/** Reads `a=true,b=false`. Throws an Error that says what is wrong; to ask for what is not there is wrong, too. */
+/** Parses `a=true,b=false`. Throws an Error for an invalid text and for enabling something that does not exist. */
 export function parseRuntimeConfig(text: string, definitions: readonly ResourceDefinition[]): RuntimeConfig {
   const config = new Map<string, boolean>();
   for (const part of text.split(',').filter((one) => one !== '')) {
@@ -28,7 +28,7 @@ export function parseRuntimeConfig(text: string, definitions: readonly ResourceD
 
 const WIDE_KEYS: readonly string[] = ['api/all', 'api/ga', 'api/beta', 'api/alpha'];
 
-/** A version or resource that is not there can be left out, but not be served. */
+/** A version or resource that does not exist can be disabled but not enabled. */
 function checkKey(key: string, asked: boolean, definitions: readonly ResourceDefinition[]): void {
   const [groupVersion, resource] = /^(v1|[^/]+\/[^/]+)(?:\/([^/]+))?$/.exec(key)?.slice(1) ?? [];
   if (groupVersion === undefined) throw new Error(`runtime-config: invalid key ${key}`);
@@ -47,7 +47,7 @@ function stability(version: string): string {
 
 export function isServed(config: RuntimeConfig, definition: ResourceDefinition): boolean {
   const { info } = definition;
-  // Custom resources are served as their definition says.
+  // Custom resources are served according to their definition.
   if (definition.schema !== undefined) return definition.enabledByDefault;
   const groupVersion = apiVersionOf(info);
   for (const key of [`${groupVersion}/${info.resource}`, groupVersion, stability(info.version), 'api/all']) {

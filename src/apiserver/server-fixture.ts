@@ -123,7 +123,7 @@ export function testPlatform(): BasePlatform & {
   };
 }
 
-/** An answer, read to its end. */
+/** A complete response. */
 export interface TestAnswer {
   readonly status: number;
   readonly headers: Readonly<Record<string, string | readonly string[]>>;
@@ -144,7 +144,7 @@ export interface TestServer {
   request(method: string, path: string, parts?: Partial<ApiRequest>): ApiRequest;
 }
 
-/** Starts a server; `parts` replace what it is made of. */
+/** Starts a server; `parts` replace its default parts. */
 export async function startTestServer(
   parts: Partial<ApiServerDeps> = {},
   config: { runtimeConfig?: string; requestTimeoutMs?: number } = {},

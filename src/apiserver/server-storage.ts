@@ -1,6 +1,6 @@
 /**
- * The part of the API server that everything else of it stands on: store, caches, registry of resources and the object
- * store over them. Made before the server, because authorizers, admission plugins and resource definitions use it.
+ * The foundation of the API server: store, caches, registry of resources and the object store over them. Created
+ * before the server, because authorizers, admission plugins and resource definitions use it.
  */
 import type { BasePlatform } from '../platform/platform.ts';
 import type { HistoryLog } from '../storage/history-log.ts';
@@ -13,25 +13,25 @@ import { StorageMetrics } from './storage-metrics.ts';
 import { CacheHub } from './watch-cache/cache-hub.ts';
 
 export interface ServerStorage {
-  /** Measured. */
+  /** The store with metrics. */
   readonly store: Store;
   readonly metrics: StorageMetrics;
   readonly hub: CacheHub;
   /** Absent: no history is kept. */
   readonly history: HistoryRecorder | undefined;
   readonly registry: ResourceRegistry;
-  /** Finds nothing before the server has started; listeners hear of everything then. */
+  /** Finds nothing before the server has started; its listeners then get all objects. */
   readonly objects: ObjectStore;
 }
 
 export interface ServerStorageDeps {
   readonly store: Store;
   readonly platform: BasePlatform;
-  /** Where the history of objects is kept. It is its owner's to close. */
+  /** Where the history of objects is kept. The owner closes it. */
   readonly history?: HistoryLog | undefined;
 }
 
-/** Constructs it; nothing is read yet. */
+/** Reads nothing yet. */
 export function createServerStorage(deps: ServerStorageDeps): ServerStorage {
   const { platform } = deps;
   const metrics = new StorageMetrics(platform.clock);

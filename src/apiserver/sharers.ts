@@ -3,8 +3,9 @@ import { associatedNodeOf, serviceAccountOf } from '../component-helpers/user-na
 import type { Principal } from '../api/transport.ts';
 
 /**
- * Service accounts of one namespace share one, since whoever may make one may make many; their pods on different nodes do
- * not. Undefined: users of the cluster's own, whose certificates all nodes may share.
+ * The name under which the user shares the limit. Service accounts of a namespace share one, since whoever may create
+ * one may create many; their pods on different nodes do not. Undefined: the cluster's own users, whose certificates
+ * all nodes may share.
  */
 export function sharersOf(user: Principal): string | undefined {
   const account = serviceAccountOf(user.name);

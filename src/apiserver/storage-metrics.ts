@@ -1,6 +1,6 @@
 /**
- * How long the store takes and how much it holds, under upstream's metric names. Kept in plain maps like those of requests
- * (`request-metrics.ts`), written out when scraped. Upstream: storage/etcd3/metrics.
+ * Metrics of the store's latency and size under upstream's names. Kept in plain maps like those of requests
+ * (`request-metrics.ts`), formatted when scraped. Upstream: storage/etcd3/metrics.
  */
 import type { Clock } from '../platform/clock.ts';
 import type { Store } from '../storage/store.ts';
@@ -24,7 +24,7 @@ export class StorageMetrics {
     this.#clock = clock;
   }
 
-  /** The same store, measured. */
+  /** Wraps a store so that its operations are measured. */
   measure(store: Store): Store {
     const timed = <T>(operation: string, key: string, work: Promise<T>): Promise<T> => {
       const sinceMs = this.#clock.monotonicMs();
@@ -52,7 +52,7 @@ export class StorageMetrics {
     };
   }
 
-  /** From now on series of groups' resources that the registry takes off go with them: definitions come and go. */
+  /** From now on the series of removed custom resources are removed too. */
   follow(registry: ResourceRegistry): void {
     registry.onChange(() => {
       const known = registry.storagePrefixes();
@@ -75,7 +75,7 @@ export class StorageMetrics {
     if (bucket >= 0) series.counts[bucket]!++;
   }
 
-  /** Prometheus text. The store's size is left out while the store does not answer. */
+  /** Prometheus text. The store's size is omitted while the store does not answer. */
   async expose(store: Store, registry: ResourceRegistry): Promise<string> {
     const lines: string[] = [];
     const size = await store.status().catch(() => undefined);
@@ -140,7 +140,10 @@ function exposeCounts(lines: string[], registry: ResourceRegistry): void {
     lines.push(`apiserver_storage_objects{resource="${group === '' ? resource : `${resource}.${group}`}"} ${count}`);
 }
 
-/** `/registry/pods/`, `/registry/services/specs/`, `/registry/example.com/things/`; the root for ranges that span resources. */
+/**
+ * `/registry/pods/`, `/registry/services/specs/`, `/registry/example.com/things/`; the root for ranges over several
+ * resources.
+ */
 function prefixOf(key: string): string {
   const rootEnd = key.indexOf('/', 1);
   const firstEnd = key.indexOf('/', rootEnd + 1);
@@ -151,7 +154,7 @@ function prefixOf(key: string): string {
   return secondEnd < 0 ? key : key.slice(0, secondEnd + 1);
 }
 
-/** `/registry/example.com/things/`, as definitions have it. */
+/** Whether the prefix is that of a custom resource, such as `/registry/example.com/things/`. */
 function isOfGroup(prefix: string): boolean {
   const [, , group = '', resource = ''] = prefix.split('/');
   return group.includes('.') && resource !== '';

@@ -1,6 +1,6 @@
 /**
- * Asks a store that is somewhere else, every few seconds, whether it answers: for health checks, which must not wait for
- * it. A store in this process is told by its watch. Upstream: the etcd health check, with its two seconds.
+ * Checks a remote store every few seconds, for health checks, which must not wait for it. A store in this process is
+ * checked through its watch. Upstream: the etcd health check, with its two seconds.
  */
 import type { Clock } from '../platform/clock.ts';
 import type { Store } from '../storage/store.ts';
@@ -8,13 +8,13 @@ import type { Store } from '../storage/store.ts';
 const PERIOD_MS = 2_000;
 
 export interface StoreProbe {
-  /** Why the store cannot be used, or undefined. */
+  /** The reason why the store cannot be used; undefined when it can. */
   problem(): string | undefined;
-  /** Starts asking; the result stops it. */
+  /** Starts the checks; the result stops them. */
   start(): () => void;
 }
 
-/** Makes a probe; nothing is asked before `start`. */
+/** Sends nothing before `start`. */
 export function createStoreProbe(deps: { readonly store: Store; readonly clock: Clock }): StoreProbe {
   const { store, clock } = deps;
   let asking = false;

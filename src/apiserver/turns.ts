@@ -1,13 +1,13 @@
-/** Long work on the loop leaves others their turn. */
+/** Lets other work run between the parts of long work on the event loop. */
 import type { ApiRequest } from '../api/transport.ts';
 import type { Clock } from '../platform/clock.ts';
 
-/** One piece of work goes on for so long, then others have their turn. */
+/** How long a piece of work runs before other work gets a turn. */
 const TURN_MS = 2;
 
 export type Pace = Pick<Clock, 'monotonicMs' | 'yield' | 'turn'>;
 
-/** The clock for work of a request, which waits among its like. */
+/** The pace for work of a request, which queues with other requests' work. */
 export function paceOf({ pause, turn }: Pick<ApiRequest, 'pause' | 'turn'>, clock: Clock): Pace {
   return {
     monotonicMs: () => clock.monotonicMs(),
@@ -16,7 +16,10 @@ export function paceOf({ pause, turn }: Pick<ApiRequest, 'pause' | 'turn'>, cloc
   };
 }
 
-/** The same for an answer that is not read once the client has left: waiting rejects with the signal's reason then. */
+/**
+ * The same for a response that is not read after the client has disconnected: waiting then rejects with the signal's
+ * reason.
+ */
 export function answerPaceOf(request: Pick<ApiRequest, 'pause' | 'turn' | 'signal'>, clock: Clock): Pace {
   const pace = paceOf(request, clock);
   const unlessLeft = async (due: Promise<void>): Promise<void> => {
@@ -44,7 +47,7 @@ export class Turns {
     this.#sinceMs = pace.monotonicMs();
   }
 
-  /** A promise must be awaited: this turn was long, or other work has the turn. */
+  /** A returned promise must be awaited: this turn was long, or other work has the turn. */
   next(): Promise<void> | undefined {
     if (!this.#hasBegun) return this.#begin();
     return this.#pace.monotonicMs() - this.#sinceMs <= TURN_MS ? undefined : this.#goOnAfter(this.#pace.yield());

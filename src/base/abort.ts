@@ -1,6 +1,6 @@
-/** Abort signals as arguments: waiting with a way out. No timers here; deadlines come from the clock port. */
+/** Abort signals as arguments: waits that an abort ends. No timers here; deadlines come from the clock port. */
 
-/** A callback threw when its signal aborted. All other callbacks were called: nothing but its own work is undone. */
+/** A callback threw when its signal aborted. All other callbacks were called, so only its own work is not cancelled. */
 export class AbortCallbackError extends Error {
   constructor(cause: unknown) {
     super('a callback of an abort signal threw', { cause });
@@ -13,11 +13,12 @@ const nothing = (): void => undefined;
 const callbacks = new WeakMap<AbortSignal, Set<() => void>>();
 
 /**
- * Calls back when the signal aborts, in the order of registration; the result unregisters. All callbacks of a signal share
- * one listener: a signal that lives as long as its component has hundreds, and the platform walks through all of its
- * listeners to take one off. Not for signals that are aborted already. Each callback is
- * registered once: every call for it, and its result, mean the same registration. One that throws keeps nothing from the
- * others, nor from who aborts: it is thrown later, as `AbortCallbackError`, which ends nothing in a process of ours.
+ * Calls back when the signal aborts, in the order of registration; the result unregisters. All callbacks of a signal
+ * share one listener: a signal that lives as long as its component has hundreds, and the platform walks through all
+ * of its listeners to remove one. Not for signals that are aborted already. A callback is registered once: further
+ * calls for it, and their results, refer to the same registration. An exception of a callback reaches neither the
+ * other callbacks nor the caller of `abort`: it is thrown later, as `AbortCallbackError`, which does not end
+ * Keelson's processes.
  */
 export function onAbort(signal: AbortSignal | undefined, callback: () => void): () => void {
   if (signal === undefined) return nothing;

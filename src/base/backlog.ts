@@ -1,26 +1,26 @@
 /**
- * What has been made for readers and not been taken by them yet, all together. A reader that takes nothing for long is given up;
- * while all together hold too much, those that stand still go first, the longest-standing before others; while they hold twice
- * as much, the largest, however they move.
+ * Counts the bytes buffered for all readers together. A reader that takes nothing for long is dropped; while the
+ * buffers together are too large, stalled readers are dropped, the longest-stalled first; while they are twice as
+ * large, the largest buffer is dropped, stalled or not.
  */
 
 export interface BacklogLimits {
-  /** For all readers together. */
+  /** The limit for all readers together. */
   readonly totalBytes: number;
-  /** Beyond the total, a reader that took nothing for this long stands still. */
+  /** Above the total, a reader that took nothing for this long counts as stalled. */
   readonly stalledMs: number;
-  /** A reader that took nothing for this long is given up in any case. */
+  /** A reader that took nothing for this long is always dropped. */
   readonly stillMs: number;
 }
 
-/** As upstream's limit for a request: what nobody takes for a minute is not waited for. */
+/** As upstream's request timeout: a response that the client does not read for a minute is dropped. */
 const DEFAULT_BACKLOG_LIMITS: BacklogLimits = {
   totalBytes: 256 * 1024 * 1024,
   stalledMs: 2000,
   stillMs: 60_000,
 };
 
-/** More than this many times the total is never held for long. */
+/** Above this multiple of the total, buffers are dropped at once. */
 const MOST_FACTOR = 2;
 
 export class Unread {
@@ -39,12 +39,15 @@ export class Unread {
     return this.#bytes;
   }
 
-  /** When the reader last took something, or had nothing to take. */
+  /** When the reader last took something or had nothing to take. */
   get movedMs(): number {
     return this.#movedMs;
   }
 
-  /** What it has not taken now; less than before means that it took something. Zero: it takes no place. */
+  /**
+   * Sets the number of buffered bytes; a smaller number means that the reader took some. Zero: the reader is not
+   * counted.
+   */
   set(bytes: number): void {
     if (this.#hasLeft) return;
     const before = this.#bytes;
@@ -53,13 +56,13 @@ export class Unread {
     this.#backlog.changed(this, bytes - before);
   }
 
-  /** It has taken everything, or is gone: what its writer says later counts no more. */
+  /** The stream has taken everything or is closed: later calls of its writer are ignored. */
   leave(): void {
     this.set(0);
     this.#hasLeft = true;
   }
 
-  /** Ends it as one that stands still. */
+  /** Drops the reader as stalled. */
   giveUp(): void {
     this.leave();
     this.#giveUp();
@@ -77,7 +80,7 @@ export class Backlog {
     this.#limits = limits;
   }
 
-  /** Bytes that wait for all readers. */
+  /** The bytes buffered for all readers. */
   get bytes(): number {
     return this.#bytes;
   }
@@ -86,19 +89,19 @@ export class Backlog {
     return this.#unread.size === 0;
   }
 
-  /** @param giveUp drops what the reader did not take, and the reader */
+  /** @param giveUp drops the reader and its buffer */
   reader(giveUp: () => void): Unread {
     return new Unread(this, giveUp);
   }
 
-  /** For `Unread` alone. */
+  /** Called by `Unread` only. */
   changed(one: Unread, byBytes: number): void {
     this.#bytes += byBytes;
     if (one.bytes === 0) this.#unread.delete(one);
     else this.#unread.add(one);
   }
 
-  /** Gives up those that stand still. Called about once a second while anything is unread. */
+  /** Drops stalled readers. Called about once a second while anything is buffered. */
   check(): void {
     const { totalBytes, stalledMs, stillMs } = this.#limits;
     const nowMs = this.nowMs();

@@ -1,10 +1,10 @@
-/** How many begin before others have their turn. */
+/** How many begin before the event loop gets a turn. */
 export interface Turns {
   readonly perTurn: number;
   readonly pause: () => Promise<void>;
 }
 
-/** Begins all work, not all of it in one turn of the loop. */
+/** Begins all work, spread over several turns of the event loop. */
 async function begun<T, R>(
   items: readonly T[],
   begin: (item: T) => Promise<R>,
@@ -14,13 +14,13 @@ async function begun<T, R>(
   for (const [at, item] of items.entries()) {
     if (at > 0 && at % perTurn === 0) await pause();
     const work = begin(item);
-    work.catch(() => undefined); // What fails before all have begun is reported by the caller.
+    work.catch(() => undefined); // An error before all have begun is reported by the caller.
     all.push(work);
   }
   return { all };
 }
 
-/** `Promise.all` of work that goes on for long, of which not all begins in one turn of the loop. */
+/** `Promise.all` for lasting work, whose start is spread over several turns of the event loop. */
 export async function beginInTurns<T, R>(
   items: readonly T[],
   begin: (item: T) => Promise<R>,

@@ -1,6 +1,7 @@
 /**
- * Memory for small values that come and go together: they share large pieces, for each buffer of its own takes as much
- * again as half of an event. A piece is freed with its last value, so values of different lifetimes need an arena each.
+ * Memory for small values of about the same lifetime: they share large pieces, since a buffer of its own for each
+ * adds half of an event's size. A piece is freed with its last value, so values of different lifetimes need an arena
+ * each.
  */
 
 const PIECE_BYTES = 64 * 1024;
@@ -11,14 +12,14 @@ export class ByteArena {
   #piece = Buffer.alloc(0);
   #used = 0;
 
-  /** The text's UTF-8 bytes; of a long text in memory of its own. */
+  /** The text's UTF-8 bytes; a long text gets a buffer of its own. */
   encode(text: string): Buffer {
     const kept = this.#room(Buffer.byteLength(text));
     kept.write(text);
     return kept;
   }
 
-  /** The same bytes once more, kept by the same rule. */
+  /** A copy of the bytes, stored by the same rule. */
   copy(bytes: Buffer): Buffer {
     const kept = this.#room(bytes.length);
     bytes.copy(kept);

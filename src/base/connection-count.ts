@@ -1,6 +1,6 @@
-/** Connections of a server by their clients' addresses, so that one client does not take what all others need. */
+/** Counts a server's connections by client address, so that one client cannot use up all of them. */
 
-/** Connections at a time. */
+/** The most concurrent connections. */
 export interface ConnectionLimits {
   readonly total: number;
   readonly ofOneAddress: number;
@@ -16,7 +16,7 @@ export class ConnectionCount {
     this.#limits = limits;
   }
 
-  /** False: there are too many; nothing is counted then. */
+  /** Counts a connection; returns false, without counting it, when there are too many. */
   enter(address: string): boolean {
     const own = this.#byAddress.get(address) ?? 0;
     if (this.#total >= this.#limits.total || own >= this.#limits.ofOneAddress) return false;

@@ -1,18 +1,18 @@
-// How much work a call is, as a number that is the same on every machine: how often the blocks of its source ran. What the
-// engine does by itself, as to copy a list, is not in it.
+// Measures the work of a call by a number that is equal on every machine: how often the blocks of its source ran. Work inside the
+// engine, such as copying a list, is not included.
 import { Session } from 'node:inspector/promises';
 import { setFlagsFromString } from 'node:v8';
 
 // Runs of functions that the compiler put into others would not be counted.
 setFlagsFromString('--no-opt');
 setFlagsFromString('--no-maglev');
-// Counting begins when this file is imported: only what is compiled later, thus first called later, is counted by its blocks.
+// Counting begins when this file is imported: only functions that are first called later are compiled with block counters.
 const session = new Session();
 session.connect();
 await session.post('Profiler.enable');
 await session.post('Profiler.startPreciseCoverage', { callCount: true, detailed: true });
 
-/** Runs of all blocks and functions of the sources whose address ends with `file`, while `work` runs. */
+/** Number of runs of all blocks and functions in sources whose URL ends with `file`, while `work` runs. */
 export async function countSteps(file: string, work: () => unknown): Promise<number> {
   await session.post('Profiler.takePreciseCoverage');
   await work();

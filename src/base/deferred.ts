@@ -1,4 +1,4 @@
-/** A promise with its two ends in hand. */
+/** A promise with its `resolve` and `reject`. */
 
 /** A promise that someone else settles. */
 export interface Deferred<T> {
@@ -9,12 +9,15 @@ export interface Deferred<T> {
   readonly settled: boolean;
 }
 
-/** Makes a deferred; settling it again does nothing. */
+/** Settling it a second time does nothing. */
 export function createDeferred<T>(): Deferred<T> {
   return new PromiseInHand<T>();
 }
 
-/** A class: an object literal with a getter takes four times the room. The methods can be handed on by themselves. */
+/**
+ * A class: an object literal with a getter takes four times the memory. The methods may be passed on without the
+ * object.
+ */
 class PromiseInHand<T> implements Deferred<T> {
   readonly promise: Promise<T>;
   readonly resolve: (value: T | PromiseLike<T>) => void;

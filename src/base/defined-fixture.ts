@@ -1,4 +1,4 @@
-// What tests compare of objects that may have a property with the value undefined where another has no such property.
+// Compares objects without their undefined properties.
 
 /** A deep copy without properties that are undefined. */
 export function defined<T>(value: T): T {

@@ -1,8 +1,8 @@
 /**
- * DER, read: elements one after another, each a tag, a length and a content. Definite lengths only, as DER demands, and
- * nothing beyond the end of what encloses it. Upstream: encoding/asn1.
- * By hand rather than by @peculiar/x509: loading it takes a fifth of a first start. Tests hold it against Node's and
- * OpenSSL's readers.
+ * Reads DER: elements one after another, each a tag, a length and a content. Lengths are definite, as DER demands, and no
+ * element reaches beyond the end of the one around it. Upstream: encoding/asn1.
+ * By hand rather than by @peculiar/x509: loading it takes a fifth of a first start. Tests compare with Node's and OpenSSL's
+ * readers.
  */
 
 /** One element; all three are views of the bytes it was read from. */
@@ -13,7 +13,7 @@ export interface DerElement {
   readonly whole: Uint8Array;
 }
 
-/** Tags of universal elements, as they stand in the first byte. */
+/** Tags of universal elements, as in their first byte. */
 export const TAG = {
   integer: 0x02,
   bitString: 0x03,
@@ -27,8 +27,8 @@ export const TAG = {
 } as const;
 
 /**
- * The elements in these bytes, or the first `most` of them: a client's text may hold a million. Throws when one that is
- * read is cut off, or no DER.
+ * The elements in these bytes, or only the first `most`, since a client's text may hold a million. Throws when an
+ * element that is read is truncated or not DER.
  */
 export function derElements(bytes: Uint8Array, most = Infinity): readonly DerElement[] {
   const elements: DerElement[] = [];
@@ -40,12 +40,12 @@ export function derElements(bytes: Uint8Array, most = Infinity): readonly DerEle
   return elements;
 }
 
-/** What is in an element of this tag, or the first `most` of it. Throws when there is none, or it is of another tag. */
+/** The content of an element with this tag, or the first `most` of it. Throws when there is none, or its tag is another. */
 export function derContent(element: DerElement | undefined, tag: number, most?: number): readonly DerElement[] {
   return derElements(derBytes(element, tag), most);
 }
 
-/** The content of an element of this tag, as it is. Throws when there is none, or it is of another tag. */
+/** The raw content of an element with this tag. Throws when there is none or it has another tag. */
 export function derBytes(element: DerElement | undefined, tag: number): Uint8Array {
   if (element?.tag !== tag) throw new Error(`malformed DER: tag ${element?.tag ?? 'none'} where ${tag} must stand`);
   return element.content;
@@ -59,7 +59,7 @@ function elementAt(bytes: Uint8Array, at: number): DerElement {
   return { tag, content: bytes.subarray(start, start + length), whole: bytes.subarray(at, start + length) };
 }
 
-/** Lengths of up to 127 bytes stand for themselves; else the first byte says how many more there are. */
+/** Lengths of up to 127 are one byte; for others the first byte is the number of further bytes. */
 function lengthAt(bytes: Uint8Array, at: number): { readonly length: number; readonly start: number } {
   const first = bytes[at] ?? 0x80;
   if (first < 0x80) return { length: first, start: at + 1 };

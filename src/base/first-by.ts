@@ -1,4 +1,7 @@
-/** Lists as maps: what is looked up in a client's list for each item of another one must not take the product of both. */
+/**
+ * Lists as maps by key: looking up every item of one client's list in another must not cost the product of their
+ * lengths.
+ */
 
 /** The first item of each key. */
 export function firstBy<T, K>(items: readonly T[], keyOf: (item: T) => K): ReadonlyMap<K, T> {

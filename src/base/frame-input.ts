@@ -1,28 +1,29 @@
 /**
- * The bytes of a connection as a reader of frames takes them: heads whole, payloads in the pieces they come in. Nothing
- * but a head that is not whole yet is gathered, so a frame of any length costs no copies and no memory.
+ * The bytes of a connection as a reader of frames needs them: complete heads, payloads in the chunks in which they
+ * arrive. Only an incomplete head is buffered, so a frame of any length costs no copies and no memory.
  *
- * Invariant: after so much work others have their turn, whatever the frames are like: empty ones cost their heads.
+ * Invariant: after a fixed amount of work other tasks get a turn, whatever the frames are like: an empty one costs
+ * its head.
  */
 
-/** Lets others have their turn. */
+/** Gives other tasks a turn. */
 export interface FramePace {
-  /** Before bytes that have come are read. Undefined: go on. */
+  /** Called before received bytes are read. Undefined: continue at once. */
   turn(): Promise<void> | undefined;
-  /** Between two parts of them. */
+  /** Called between two parts of the received bytes. */
   yield(): Promise<void>;
 }
 
 /** The most bytes of one read. */
 const TURN_BYTES = 64 * 1024;
-/** A frame costs as much as this many bytes of a payload. */
+/** Reading a frame's head counts like this many bytes of payload. */
 const FRAME_BYTES = 64;
 
 export class FrameInput {
   readonly #incoming: AsyncIterator<Uint8Array>;
   readonly #pace: FramePace;
   #chunk: Buffer = Buffer.alloc(0);
-  /** Work since others had their turn. */
+  /** Work done since other tasks had a turn. */
   #done = 0;
 
   constructor(incoming: AsyncIterable<Uint8Array>, pace: FramePace) {
@@ -30,7 +31,7 @@ export class FrameInput {
     this.#pace = pace;
   }
 
-  /** As many bytes as a head has; undefined where the stream ends before. */
+  /** The `bytes` bytes of a head; undefined when the stream ends before. */
   async head(bytes: number): Promise<Buffer | undefined> {
     await this.#count(FRAME_BYTES + bytes);
     if (this.#chunk.length >= bytes) return this.#cut(bytes);
@@ -45,14 +46,17 @@ export class FrameInput {
     return head;
   }
 
-  /** What has come of a payload of which `bytes` are missing, at least one; undefined where the stream ends before. */
+  /**
+   * The next chunk of a payload of which `bytes` are missing, at least one byte; undefined when the stream ends
+   * before.
+   */
   async piece(bytes: number): Promise<Buffer | undefined> {
     const piece = await this.#next(bytes);
     if (piece !== undefined) await this.#count(piece.length);
     return piece;
   }
 
-  /** No more is read of the connection. */
+  /** Stops reading the connection. */
   async leave(): Promise<void> {
     await this.#incoming.return?.();
   }

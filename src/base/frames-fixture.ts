@@ -5,7 +5,7 @@ export async function* inPieces(of: Uint8Array, size: number): AsyncGenerator<Ui
   for (let at = 0; at < of.length; at += size) yield of.subarray(at, at + size);
 }
 
-/** A client's frame, masked as clients must. */
+/** A client's frame, masked as RFC 6455 requires of clients. */
 export function maskedFrame(opcode: number, payload: Uint8Array, final = true): Buffer {
   const mask = Buffer.from([1, 2, 3, 4]);
   const length = payload.byteLength;

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { addressProblem, prefixProblem } from './go-address.ts';
 import { parseIp } from './cidr.ts';
 
-/** What Go 1.26 says after `ParseAddr("…"): `. */
+/** The error of Go 1.26 after `ParseAddr("…"): `. */
 const ADDRESSES: Readonly<Record<string, string>> = {
   '': 'unable to parse IP',
   name: 'unable to parse IP',
@@ -40,7 +40,7 @@ test('texts that are no addresses are refused in words of Go', () => {
   assert.equal(addressProblem('fe80::1%eth0'), undefined, 'a zone belongs to an address');
 });
 
-/** What Go 1.26 says after `netip.ParsePrefix("…"): `. */
+/** The error of Go 1.26 after `netip.ParsePrefix("…"): `. */
 const PREFIXES: Readonly<Record<string, string>> = {
   '10.0.0.0': "no '/'",
   'x/8': 'ParseAddr("x"): unable to parse IP',

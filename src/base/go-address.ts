@@ -1,20 +1,20 @@
-/** Why a text is no IP address or range, in the words of Go's `net/netip`: clients see them in answers. */
+/** The reason why a text is no IP address or range, in the words of Go's `net/netip`: clients see them in answers. */
 import { quote } from './go-quote.ts';
 
-/** What is wrong, and the rest of the text from where it is. */
+/** An error, and the rest of the text from its place. */
 interface Problem {
   readonly why: string;
   readonly at?: string;
 }
 
-/** What Go says of a text that is no address; undefined for an address. A zone makes none. */
+/** Go's error for a text that is no address; undefined for an address. A zone is no error. */
 export function addressProblem(text: string): string | undefined {
   const problem = problemOf(text);
   if (problem === undefined) return undefined;
   return `ParseAddr(${quote(text)}): ${problem.why}${problem.at === undefined ? '' : ` (at ${quote(problem.at)})`}`;
 }
 
-/** What Go says of a text that is no range; undefined for a range. */
+/** Go's error for a text that is no range; undefined for a range. */
 export function prefixProblem(text: string): string | undefined {
   const slash = text.lastIndexOf('/');
   const why = slash < 0 ? "no '/'" : partsProblem(text.slice(0, slash), text.slice(slash + 1));
@@ -105,7 +105,7 @@ interface Read {
   readonly isShortened: boolean;
 }
 
-/** What is wrong with an IPv4 address at the end of an IPv6 one. */
+/** The error of an IPv4 address at the end of an IPv6 one. */
 function embeddedProblem(rest: string, { fields, isShortened }: Read): Problem | undefined {
   if (!isShortened && fields !== FIELDS - 2)
     return { why: 'embedded IPv4 address must replace the final 2 fields of the address', at: rest };

@@ -1,4 +1,4 @@
-/** The words for true and false that Go's strconv.ParseBool takes, and with it flags and queries. */
+/** The texts that Go's strconv.ParseBool accepts, and with it flags and queries. */
 
 const TRUE: readonly string[] = ['1', 't', 'T', 'true', 'TRUE', 'True'];
 const FALSE: readonly string[] = ['0', 'f', 'F', 'false', 'FALSE', 'False'];

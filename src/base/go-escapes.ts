@@ -1,4 +1,4 @@
-/** Escapes of URLs, in the rules and words of Go's `net/url`. */
+/** Escapes in URLs, checked by the rules of Go's `net/url` and with its error texts. */
 import { quote } from './go-quote.ts';
 
 const PLAIN_NAME = /^[\w.~!$&'()*+,;=:[\]<>"-]*$/;

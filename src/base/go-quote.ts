@@ -1,6 +1,6 @@
 /** Texts as Go prints them with %q. Upstream: strconv.Quote. */
 
-/** What Go's unicode.IsPrint denies, and what a quoted text escapes. */
+/** Characters for which Go's unicode.IsPrint is false, and those that a quoted text escapes. */
 const ESCAPED_BY_GO = /[^\p{L}\p{M}\p{N}\p{P}\p{S} ]|["\\]/gu;
 
 const SHORT_ESCAPES: ReadonlyMap<string, string> = new Map([

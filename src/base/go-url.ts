@@ -1,5 +1,5 @@
 /**
- * URLs as Go's `net/url` reads them, which takes and refuses other texts than the platform's `URL`, and in other words.
+ * Parses URLs like Go's `net/url`, which accepts other texts than the platform's `URL` and has other error texts.
  * Upstream: url.Parse and url.ParseRequestURI.
  */
 import { addressProblem } from './go-address.ts';
@@ -19,7 +19,10 @@ export interface GoUrl {
   readonly fragment: string;
 }
 
-/** Parses a reference as it stands in a document. A text says what is wrong, without its beginning (`parse "x": `). */
+/**
+ * Parses a URL reference in a document. Returns an error text, without its beginning (`parse "x": `), for an invalid
+ * one.
+ */
 export function parseGoUrl(text: string): GoUrl | string {
   const [whole, fragment] = cutAt(text, '#');
   const url = parse(whole, false);
@@ -28,7 +31,7 @@ export function parseGoUrl(text: string): GoUrl | string {
   return problem === undefined ? { ...url, fragment } : `parse ${quote(text)}: ${problem}`;
 }
 
-/** Parses an absolute URL or path as requests have it: a `#` begins no fragment. */
+/** Parses an absolute URL or path of a request: a `#` starts no fragment. */
 export function parseGoRequestUri(text: string): GoUrl | string {
   const url = parse(text, true);
   return typeof url === 'string' ? `parse ${quote(text)}: ${url}` : url;
@@ -63,7 +66,7 @@ function parse(text: string, isRequest: boolean): GoUrl | string {
   return problem ?? { ...none, scheme, user, host: unescaped(host), path, query };
 }
 
-/** A host name, or an IPv6 address in brackets, perhaps with a zone; then perhaps a port, as large as it likes. */
+/** A host name, or an IPv6 address in brackets with an optional zone; then an optional port of any size. */
 function hostProblem(host: string, scheme: string): string | undefined {
   const open = host.lastIndexOf('[');
   if (open > 0) return 'invalid IP-literal';
@@ -89,7 +92,7 @@ function literalProblem(host: string): string | undefined {
   return name.includes(':') ? undefined : 'invalid IP-literal';
 }
 
-/** Name and password are unescaped one by one. */
+/** Name and password are unescaped separately. */
 function userProblem(user: string): string | undefined {
   if (!/^[\w.~:!$&'()*+,;=%@-]*$/.test(user)) return 'net/url: invalid userinfo';
   const [name, password] = cutAt(user, ':');

@@ -1,7 +1,7 @@
 /**
- * Text in HTTP headers. Ports carry header values as HTTP does, a character per byte, as Node.js takes and gives them. Go
- * writes strings as their UTF-8 bytes, so names beyond ASCII are encoded here on the way out and decoded on the way in.
- * Upstream: golang.org/x/net/http/httpguts, client-go transport/round_trippers.go.
+ * Text in HTTP headers. Ports carry header values like Node.js, one character per byte. Go writes strings as their
+ * UTF-8 bytes, so names beyond ASCII are encoded here when sent and decoded when received. Upstream:
+ * golang.org/x/net/http/httpguts, client-go transport/round_trippers.go.
  */
 
 const CONTROLS = /[\u0000-\u0008\u000a-\u001f\u007f]/;
@@ -53,7 +53,10 @@ export function percentDecoded(part: string): string {
   }
 }
 
-/** A value that can be sent as it is: control characters become spaces, and HTTP/2 allows none around it. */
+/**
+ * A value that can be sent unchanged: control characters become spaces, and spaces around it are removed, which
+ * HTTP/2 forbids.
+ */
 export function sendableHeaderValue(value: string): string {
   return headerValueOf(value.replaceAll(new RegExp(CONTROLS, 'g'), ' ').trim());
 }

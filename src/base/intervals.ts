@@ -18,7 +18,7 @@ export function joinIntervals(intervals: readonly Interval[]): Interval[] {
   return joined;
 }
 
-/** What of `whole` is in none of `holes`. */
+/** The parts of `whole` that no interval of `holes` covers. */
 export function withoutIntervals(whole: Interval, holes: readonly Interval[]): Interval[] {
   const left: Interval[] = [];
   let at = whole.first;
@@ -31,7 +31,7 @@ export function withoutIntervals(whole: Interval, holes: readonly Interval[]): I
   return left;
 }
 
-/** What is in both: of lists that neither overlap nor touch themselves. */
+/** The parts in both lists, neither of which has intervals that overlap or touch. */
 export function commonIntervals(a: readonly Interval[], b: readonly Interval[]): Interval[] {
   const common: Interval[] = [];
   let inA = 0;

@@ -11,7 +11,7 @@ export class Lru<K, V> {
   /** The most recently used. */
   #newest: K | undefined;
 
-  /** `onEvict` is called for entries dropped for want of room, not for those deleted or replaced. */
+  /** `onEvict` is called for entries dropped because the map is full, not for those deleted or replaced. */
   constructor(capacity: number, onEvict?: (key: K, value: V) => void) {
     if (!(capacity >= 1)) throw new RangeError(`LRU capacity must be at least 1, got ${capacity}`);
     this.#capacity = capacity;

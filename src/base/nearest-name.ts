@@ -1,4 +1,4 @@
-/** What somebody meant who misspelt a name. */
+/** The known name that a misspelt name is nearest to. */
 
 /** The known name nearest to a misspelt one; undefined where none is near. */
 export function nearestName(misspelt: string, known: Iterable<string>): string | undefined {
@@ -18,17 +18,20 @@ export function didYouMean(misspelt: string, known: Iterable<string>): string {
   return nearest === undefined ? '' : `; did you mean ${nearest}?`;
 }
 
-/** A name and its beginning are near, however long the rest; what else differs by more than `most` in length is not. */
+/**
+ * A name and its prefix are near, however long the rest; other names that differ by more than `most` in length are
+ * not.
+ */
 function distanceWithin(most: number, a: string, b: string): number {
   const [short, long] = a.length < b.length ? [a, b] : [b, a];
   if (short.length >= LEAST_STEM && long.startsWith(short)) return Math.min(most, long.length - short.length);
   return long.length - short.length > most ? Infinity : distance(a, b);
 }
 
-/** Shorter beginnings are anybody's. */
+/** Shorter prefixes are common to too many names. */
 const LEAST_STEM = 4;
 
-/** Damerau and Levenshtein's: characters added, left out, replaced, and neighbours that changed places. */
+/** The Damerau-Levenshtein distance: characters inserted, deleted, replaced, and neighbours swapped. */
 function distance(a: string, b: string): number {
   let before: number[] = [];
   let row = Array.from({ length: b.length + 1 }, (_, index) => index);

@@ -4,7 +4,7 @@
  */
 
 export interface PemBlock {
-  /** What stands behind BEGIN. */
+  /** The label behind BEGIN. */
   readonly type: string;
   /** Whether lines of the form `name: value` precede the content. */
   readonly hasHeaders: boolean;

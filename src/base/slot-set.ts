@@ -1,10 +1,11 @@
 /**
- * A set whose members come and go all the time. A `Set` makes a new table every few members and links the old one, with the
- * members it had, to it: once one table is in V8's old generation, every later one is promoted with what it held.
+ * A set whose members change all the time. A `Set` allocates a new table every few members and links the old one to
+ * it, with its former members: once one table is in V8's old generation, every later one is promoted with what it
+ * held.
  */
 export class SlotSet<T extends object> {
   readonly #members: (T | undefined)[] = [];
-  /** When the member of each slot came: higher is later. */
+  /** When the member of each slot was added: higher is later. */
   readonly #turns: number[] = [];
   readonly #free: number[] = [];
   #nextTurn = 0;
@@ -17,13 +18,13 @@ export class SlotSet<T extends object> {
     return slot;
   }
 
-  /** Once for each slot that `add` returned. */
+  /** Call once for each slot that `add` returned. */
   remove(slot: number): void {
     this.#members[slot] = undefined;
     this.#free.push(slot);
   }
 
-  /** In the order in which they came. */
+  /** The members in the order of their addition. */
   inOrder(): T[] {
     const slots = [...this.#members.keys()].filter((slot) => this.#members[slot] !== undefined);
     return slots.sort((a, b) => this.#turns[a]! - this.#turns[b]!).map((slot) => this.#members[slot]!);

@@ -1,7 +1,7 @@
-/** A stable sort in steps, for lists that take longer than others can wait. */
+/** A stable sort in steps, for lists whose sorting would block other tasks for too long. */
 import type { Steps } from './steps.ts';
 
-/** As many comparisons take about a millisecond. */
+/** This many comparisons take about a millisecond. */
 const PER_STEP = 4096;
 
 /** Merges sorted runs until one is left. */

@@ -1,6 +1,6 @@
 /**
  * Frames of SPDY/3.1, control and data, as both ends write and read them. Specified in: SPDY Protocol, Draft 3.1, section 2.2.
- * By hand: no maintained library for Node.js speaks SPDY.
+ * By hand: no maintained library for Node.js implements SPDY.
  */
 import { FrameInput, type FramePace } from './frame-input.ts';
 

@@ -1,4 +1,4 @@
-/** Work in steps, between which others may have their turn. */
+/** Work in steps, between which other tasks may get a turn. */
 
 /** Yields between two steps; what it returns is the result. */
 export type Steps<T> = Generator<undefined, T, undefined>;
@@ -12,7 +12,7 @@ export class StepMeter {
     this.#limit = limit;
   }
 
-  /** Adds work that was done. True: the step ends here. */
+  /** Adds completed work. Returns true when the step should end here. */
   endsStep(units: number): boolean {
     this.#done += units;
     if (this.#done < this.#limit) return false;
@@ -21,7 +21,7 @@ export class StepMeter {
   }
 }
 
-/** The result, all steps in one turn. */
+/** Runs all steps without a break and returns the result. */
 export function allSteps<T>(steps: Steps<T>): T {
   for (;;) {
     const { done, value } = steps.next();
@@ -29,7 +29,7 @@ export function allSteps<T>(steps: Steps<T>): T {
   }
 }
 
-/** The result, at once where there is one step only; else it waits for `pause` between the steps. */
+/** The result, at once when there is only one step; otherwise a promise that waits for `pause` between the steps. */
 export function stepByStep<T>(steps: Steps<T>, pause: () => Promise<void> | undefined): T | Promise<T> {
   const { done, value } = steps.next();
   return done === true ? value : goOn(steps, pause);

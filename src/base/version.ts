@@ -1,4 +1,4 @@
-/** The version of this package, and of the Kubernetes API it speaks. */
+/** The version of this package, and of the Kubernetes API it serves. */
 
 /** Keelson's own version, as in package.json (a test compares them). */
 export const VERSION = '0.1.0';

@@ -1,11 +1,11 @@
 /**
- * Frames of a WebSocket (RFC 6455) as its server writes them, and the head that accepts one; `websocket-reader.ts` reads them.
- * No extension, no continuation of what is written.
- * By hand rather than by ws, which runs on Node's streams: these frames also run over simulated connections.
+ * Writes the WebSocket frames (RFC 6455) of a server and the head that accepts a connection; `websocket-reader.ts`
+ * reads frames. Without extensions, and every message is written as a single frame. By hand rather than by ws, which
+ * runs on Node's streams: these frames also run over simulated connections.
  */
 const ACCEPT_SUFFIX = '258EAFA5-E914-47DA-95CA-C5AB0DC85B11';
 
-/** What a frame says. */
+/** The opcodes of frames. */
 export const OPCODES = { continuation: 0, text: 1, binary: 2, close: 8, ping: 9, pong: 10 } as const;
 
 /** The head that accepts the client's key and one of its protocols, if it offers any. */

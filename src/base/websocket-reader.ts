@@ -1,6 +1,6 @@
 /**
- * What a client sends on a WebSocket (RFC 6455), as its server reads it: messages in the pieces they come in, however long
- * they are and whatever frames they are cut into.
+ * Reads a client's messages on a WebSocket (RFC 6455): in the chunks in which they arrive, whatever their length and
+ * frames.
  */
 import { FrameInput, type FramePace } from './frame-input.ts';
 import { OPCODES } from './websocket-frames.ts';
@@ -8,7 +8,7 @@ import { OPCODES } from './websocket-frames.ts';
 /** A piece of a message, unmasked, or a ping. An empty message is one empty piece. */
 export interface MessagePiece {
   readonly kind: 'data' | 'ping';
-  /** Whether the message begins with it. */
+  /** Whether this piece begins a message. */
   readonly isFirst: boolean;
   readonly payload: Buffer;
 }
@@ -57,7 +57,7 @@ async function readHead(input: FrameInput): Promise<FrameHead | undefined> {
   const more = await input.head(lengthBytes + MASK_BYTES);
   if (more === undefined) return undefined;
   const length = lengthBytes === 8 ? Number(more.readBigUInt64BE(0)) : lengthBytes === 2 ? more.readUInt16BE(0) : short;
-  // A copy: the next bytes may come into the same memory.
+  // A copy: the next bytes may overwrite the memory.
   return { final: first[0]! >= 0x80, opcode: first[0]! & 0x0f, length, mask: Buffer.from(more.subarray(lengthBytes)) };
 }
 

@@ -1,7 +1,7 @@
 /** A cache bounded by the weight of what it holds, for entries whose size others choose. */
 import { Lru } from './lru.ts';
 
-/** An entry heavier than this share of the whole would drive too many others out: it is not kept. */
+/** A heavier entry would evict too many others and is not kept. */
 const LARGEST_SHARE = 1 / 64;
 
 /** Least-recently-used cache of at most `capacity` entries and `maxWeight` in all. */

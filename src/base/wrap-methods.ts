@@ -1,4 +1,4 @@
-/** Something before every method of an object, made when the method is first asked for: of dozens a few are ever called. */
+/** Wraps every method of an object, each when it is first used: of dozens only a few are ever called. */
 
 type Method = (...values: unknown[]) => unknown;
 

@@ -88,7 +88,7 @@ const componentDefaults = [
   'requestheader-username-headers=x-remote-user tls-min-version=VersionTLS12 tls-private-key-file=',
 ];
 
-/** What is said of these flags. */
+/** The messages about these flags. */
 const said = (lines: readonly string[], flags: readonly Flag[], fixed: FixedFlags): readonly string[] =>
   fixedOptions(fixed).read(parseFlags(split(lines), flags, {}).values);
 const UNLIKE =

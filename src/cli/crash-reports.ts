@@ -1,5 +1,5 @@
 /**
- * What is known of abnormal ends, in the data directory: `crashes/<time>-<pid>.json`, readable by its owner alone, the
+ * Reports of abnormal ends in the data directory: `crashes/<time>-<pid>.json`, readable by its owner alone, the
  * newest ten. A process that can still run code writes its own; of any other the next one writes what it can find out.
  */
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -73,8 +73,7 @@ export function writeCrashReport(dataDir: string, report: CrashReport): string {
 }
 
 /**
- * Report of the previous run, written now if that run could not write one, and a description of its end. Without room for
- * it the start goes on: `path` is why there is none.
+ * Report of the previous run, written now if that run could not write one, and a description of its end. When it cannot be written, `path` has the reason and the start continues.
  */
 export function reportOfLastEnd(dataDir: string, end: LastEnd): { readonly path: string; readonly end: string } {
   const fatal = takeFatalError(dataDir, end.pid);
@@ -124,7 +123,7 @@ function takeFatalError(dataDir: string, pid: number): { readonly event: string;
     const { heapSpaces: _, ...heap } = javascriptHeap;
     return { event: header.event, memory: { ...heap, maxRss: resourceUsage['maxRss'] } };
   } catch {
-    return undefined; // None was written, or not to its end.
+    return undefined; // missing or incomplete
   } finally {
     rmSync(path, { force: true });
   }

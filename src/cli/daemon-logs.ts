@@ -8,7 +8,7 @@ import { rotateLarge } from '../platform/node/log-rotation.ts';
 const CHECK_PERIOD_MS = 30_000;
 const DAEMONS = ['containerd.log', 'etcd.log'];
 
-/** Checks the files that are there now periodically until cancelled. A cluster without such programs wakes for nothing. */
+/** Checks the files that are there now periodically until cancelled. Without such programs nothing is scheduled. */
 export function boundDaemonLogs(
   { clock, log }: { readonly clock: Clock; readonly log: Log },
   logDir: string,

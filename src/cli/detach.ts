@@ -44,7 +44,7 @@ export async function startInBackground(dataDir: string, { supervised, kubeconfi
   }
   if (outcome === 'late')
     throw new UserError(`the cluster is not ready after ${START_DEADLINE_MS / 1000} s; see ${logFile}`);
-  // It says why when it is done with cleaning up.
+  // The child logs its error after it has cleaned up.
   const code = await Promise.race([exit, sleep(STOP_DEADLINE_MS, 1, { ref: false })]);
   throw new UserError(`${lastError(logFile, logStart)} (log: ${logFile})`, code === 2 ? 2 : 1);
 }

@@ -1,4 +1,4 @@
-/** `keelson doctor`: what of this machine keeps a cluster from working, and what helps. Changes nothing. */
+/** `keelson doctor`: what prevents a cluster from working on this machine, and what helps. Changes nothing. */
 import { resolve } from 'node:path';
 import { Command, Option } from 'commander';
 import { requestControl } from '../cluster/instance/control-client.ts';

@@ -82,7 +82,7 @@ function fileOf({ encryptionProviderConfig }: RawEncryption): string {
   return resolve(encryptionProviderConfig);
 }
 
-/** What is on disk, of a cluster that runs or not. */
+/** The entries on disk, whether the cluster runs or not. */
 async function readStore(platform: Platform, { dataDir }: RawEncryption): Promise<readonly StoredEntry[]> {
   const { saveSnapshot } = await import('../cluster/store/snapshots.ts');
   const { readSnapshot } = await import('../cluster/snapshots/verify/read-snapshot.ts');

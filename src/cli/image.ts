@@ -1,4 +1,4 @@
-/** `keelson image`: brings images to the nodes of this machine without a registry, and keeps them in order. */
+/** `keelson image`: loads, builds, lists and removes images on the nodes of this machine without a registry. */
 import { Command, Option } from 'commander';
 import { columns } from './columns.ts';
 import { dataDirOption } from './cluster-options.ts';

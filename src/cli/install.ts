@@ -1,4 +1,4 @@
-/** `keelson install`: a server or an agent as a service of systemd. */
+/** `keelson install`: installs a server or an agent as a systemd service. */
 import { realpathSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { Command } from 'commander';
@@ -28,7 +28,7 @@ interface RawInstall {
   readonly start: boolean;
 }
 
-/** Flags of `install` itself, and the token, which goes into a file. */
+/** Flags of `install` itself, and the token, which is written to a file. */
 const OWN_FLAGS: readonly string[] = ['--dry-run', '--unit-dir', '--no-start', '--token'];
 
 export function installCommand(): Command {
@@ -78,7 +78,7 @@ async function install(role: ServiceRole, command: Command, raw: RawInstall): Pr
   await write({ ...place, text, dataDir, token, start: raw.start && raw.unitDir === undefined });
 }
 
-/** The unit is a file that everybody reads. */
+/** Refuses secrets in the unit, which all users of the machine can read. */
 function refuseSecrets(command: Command): void {
   const attribute = S3_SECRET_OPTIONS.find((each) => command.getOptionValueSource(each) === 'cli');
   if (attribute !== undefined)
@@ -108,7 +108,7 @@ function nextStep({ name }: UnitPlace, started: boolean): string {
   return `next: systemctl daemon-reload && systemctl enable --now ${name}`;
 }
 
-/** A cluster that was started by hand would keep the service from starting. */
+/** Refuses a cluster that was started by hand, since it would keep the service from starting. */
 async function refuseSecond(
   platform: Parameters<typeof isActive>[0],
   service: { name: string; dataDir: string },
@@ -121,7 +121,7 @@ async function refuseSecond(
   );
 }
 
-/** This program, as a service starts it. Throws `UserError` where it may go. */
+/** This program's command line for the service. Throws `UserError` if the program may be deleted. */
 function ownProgram(): readonly string[] {
   const program = realpathSync(process.argv[1] ?? '');
   if (/\/_npx\//.test(program))

@@ -1,4 +1,6 @@
-/** The last net in processes of its own: what an abort callback throws ends nothing, anything else ends the process. */
+/**
+ * The handler of uncaught errors in separate processes: an error of an abort callback ends nothing, any other ends the process.
+ */
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { test } from 'node:test';

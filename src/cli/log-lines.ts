@@ -1,4 +1,4 @@
-/** Lines of Keelson's log: which are of a component, and how they read. Pure. */
+/** Selects the lines of Keelson's log by component, and formats them. Pure. */
 
 export interface LogSelection {
   /** With the parts of it (`kubelet` has `kubelet.volumes`); undefined: all. */
@@ -23,7 +23,7 @@ export function logLineText(line: string, selection: LogSelection, seen: Set<str
   return [String(time), String(level).padEnd(5), `${source}:`, String(msg), ...rest].join(' ');
 }
 
-/** Undefined for what is no entry of the log, such as what the runtime wrote. */
+/** Undefined for other text than a log entry, such as the runtime's. */
 function entryOf(line: string): Record<string, unknown> | undefined {
   if (!line.startsWith('{')) return undefined;
   try {

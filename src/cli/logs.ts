@@ -46,7 +46,7 @@ export function logsCommand(): Command {
     });
 }
 
-/** Throws `UserError` for a node that is not there. */
+/** Throws `UserError` for an unknown node. */
 function logDirOf(dataDir: string, node: string | undefined): string {
   if (node === undefined) return `${dataDir}/logs`;
   const dir = `${dataDir}/nodes/${node}`;
@@ -81,7 +81,7 @@ async function show(path: string, { tail, selection, follow }: Showing): Promise
       if (ino !== 0 && ino !== (await handle.stat()).ino) {
         await handle.close();
         [handle, at, reader] = [await open(path, 'r'), 0, lineReader()];
-      } else if (size < at) [at, reader] = [0, lineReader()]; // It was emptied for its size.
+      } else if (size < at) [at, reader] = [0, lineReader()]; // truncated by the rotation
       at = await readOn(handle, at, (chunk) => {
         for (const line of reader(chunk)) {
           const text = logLineText(line, selection, seen);
@@ -101,7 +101,7 @@ function refuseUnknown(component: string, seen: ReadonlySet<string>): never {
   );
 }
 
-/** Reads from a place to the end; resolves to the end. */
+/** Reads from an offset to the end; resolves to the end. */
 async function readOn(handle: FileHandle, from: number, take: (chunk: Buffer) => void): Promise<number> {
   const buffer = Buffer.alloc(CHUNK_BYTES);
   for (let at = from; ;) {
@@ -112,7 +112,7 @@ async function readOn(handle: FileHandle, from: number, take: (chunk: Buffer) =>
   }
 }
 
-/** Cuts chunks into lines; a line that is not finished waits for the next chunk. */
+/** Splits chunks into lines; an incomplete line waits for the next chunk. */
 function lineReader(): (chunk: Buffer) => string[] {
   const decoder = new TextDecoder();
   let rest = '';

@@ -1,6 +1,6 @@
 /**
- * The clusters of this machine that this user can ask: in the default places, in others by links in an index, those that
- * run or were killed, and those whose context is in the user's kubeconfig.
+ * The clusters of this machine that the user can access: in the default places, by links in an index, running or
+ * killed ones, and those with a context in the user's kubeconfig.
  */
 import {
   existsSync,
@@ -42,7 +42,10 @@ function indexFolder(): string {
   return process.getuid?.() === 0 ? '/var/lib/keelson-clusters' : join(homedir(), '.local/share/keelson-clusters');
 }
 
-/** Lets a cluster that is stopped be found again by its name. Links to directories that are gone go. Logs why it cannot. */
+/**
+ * Adds a link to the index, so that a stopped cluster is found by its name. Removes links to deleted directories.
+ * Logs failures.
+ */
 export function noteCluster(dataDir: string, log: Pick<Log, 'warn'>, places?: Places): void {
   try {
     const { folder, known } = places ?? { folder: indexFolder(), known: defaultPlaces() };
@@ -56,7 +59,7 @@ export function noteCluster(dataDir: string, log: Pick<Log, 'warn'>, places?: Pl
   }
 }
 
-/** Where clusters are looked for. */
+/** The places that are searched for clusters. */
 interface Places {
   /** Has links to data directories. */
   readonly folder: string;
@@ -64,7 +67,7 @@ interface Places {
   readonly known: readonly string[];
 }
 
-/** For a data directory that is deleted. */
+/** Removes the link of a deleted data directory. */
 export function forgetCluster(dataDir: string): void {
   forgetClusters(indexFolder(), (target) => target === dataDir || !existsSync(target));
 }
@@ -76,12 +79,12 @@ function forgetClusters(folder: string, isGone: (dataDir: string) => boolean): v
   try {
     rmdirSync(folder);
   } catch (error) {
-    // Another cluster has removed it, or stands in it since.
+    // Another cluster has removed or replaced it.
     if (!hasErrorCode(error, 'ENOENT', 'ENOTEMPTY')) throw error;
   }
 }
 
-/** Files of other kinds are not ours. */
+/** Links only; other files belong to other programs. */
 function linksIn(folder: string): { readonly link: string; readonly target: string }[] {
   return namesIn(folder).flatMap((name) => {
     const link = join(folder, name);
@@ -96,7 +99,7 @@ function linksIn(folder: string): { readonly link: string; readonly target: stri
 
 const STARTED: readonly string[] = ['settings.json', 'instance.json'];
 
-/** All of them, by name. */
+/** All clusters of this machine, by name. */
 export async function machineClusters(): Promise<readonly MachineCluster[]> {
   const places = new Set([...defaultPlaces(), ...indexed(), ...running(), ...(await published())]);
   const found = [...places].filter(
@@ -107,12 +110,12 @@ export async function machineClusters(): Promise<readonly MachineCluster[]> {
     .sort((a, b) => (a.name < b.name ? -1 : 1));
 }
 
-/** Whether it is of a further node (`keelson up --nodes`), which is no cluster of its own. */
+/** Whether the directory is that of a further node (`keelson up --nodes`), which is no cluster of its own. */
 function isNodeOfCluster(dataDir: string): boolean {
   return basename(dirname(dataDir)) === 'nodes' && existsSync(join(dataDir, '../../nodes.json'));
 }
 
-/** With what each is doing. */
+/** The clusters with their states. */
 export async function listClusters(): Promise<readonly ListedCluster[]> {
   return Promise.all((await machineClusters()).map(listed));
 }
@@ -123,7 +126,7 @@ async function listed(cluster: MachineCluster): Promise<ListedCluster> {
   const remembered = { port: settings['https-port'] ?? '-', version: settings.version ?? '-' };
   const status = await requestControl(dataDir, 'status').then(
     (answer) => answer as Partial<ClusterStatus> | undefined,
-    () => 'closed' as const, // Another user's.
+    () => 'closed' as const, // another user's
   );
   if (status === 'closed') return { ...cluster, ...remembered, state: 'of another user' };
   if (status === undefined)
@@ -147,14 +150,14 @@ function indexed(): string[] {
   return linksIn(indexFolder()).map(({ target }) => target);
 }
 
-/** Root's, from the notes in their run directories. */
+/** Root's clusters, from the records in their run directories. */
 function running(): string[] {
   return namesIn('/run/keelson').flatMap((name) => {
     try {
       const note = JSON.parse(readFileSync(`/run/keelson/${name}/ranges.json`, 'utf8')) as { dataDir?: unknown };
       return typeof note.dataDir === 'string' ? [note.dataDir] : [];
     } catch {
-      return []; // None, just removed, or not for this user.
+      return []; // missing, just removed, or not readable by this user
     }
   });
 }
@@ -166,7 +169,7 @@ async function published(): Promise<string[]> {
   try {
     return ownContexts(readFileSync(file, 'utf8')).map((context) => context['data-dir']);
   } catch {
-    return []; // Not readable as a kubeconfig: kubectl says so better.
+    return []; // not a valid kubeconfig, which kubectl reports better
   }
 }
 
@@ -174,6 +177,6 @@ function namesIn(folder: string): string[] {
   try {
     return readdirSync(folder);
   } catch {
-    return []; // Not there, or not for this user.
+    return []; // missing, or not readable by this user
   }
 }

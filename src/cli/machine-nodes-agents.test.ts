@@ -1,4 +1,4 @@
-/** What the agents of a machine's further nodes are started with. */
+/** The arguments of the agents of a machine's further nodes. */
 import assert from 'node:assert/strict';
 import { resolve } from 'node:path';
 import { test } from 'node:test';

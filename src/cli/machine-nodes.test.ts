@@ -28,7 +28,7 @@ for (const [args, refusal] of [
   [['--nodes', '2', '--node-name', 'a'.repeat(61)], /give a --node-name$/],
 ] as const)
   test(`up ${args.join(' ')} is refused`, async () => {
-    // The data directory cannot be: what is not refused fails otherwise.
+    // The data directory is invalid: arguments that are not refused lead to another error.
     await assert.rejects(upCommand().parseAsync(['--data-dir', '/dev/null/x', ...args], { from: 'user' }), {
       name: 'UserError',
       message: refusal,

@@ -1,6 +1,7 @@
 /**
- * The file of `keelson up --simulate --record`. A recording begins with an empty cluster and lacks nothing that was done to it, and no
- * file is lost: it goes on only in the file that this cluster's settings name, and only while the cluster has not run unrecorded.
+ * The file of `keelson up --simulate --record`. A recording begins with an empty cluster and contains every change. It is
+ * continued only in the file in this cluster's settings, and only while the cluster has not run unrecorded; no recording is
+ * overwritten.
  */
 import type { ApiHandler } from '../api/transport.ts';
 import { errorMessage } from '../base/errors.ts';
@@ -22,7 +23,7 @@ export interface RecordingStart extends Pick<RecorderDeps, 'cluster' | 'find'> {
   readonly clock?: RecorderDeps['clock'] | undefined;
   readonly dataDir: string;
   readonly store: ClusterOptions['store']['kind'];
-  /** What earlier starts left in the data directory. */
+  /** The settings of earlier starts in the data directory. */
   readonly settings: Settings;
   /** The supervisor has started the process again after an abnormal end. */
   readonly isRestart: boolean;
@@ -61,7 +62,7 @@ export async function beginRecording(deps: Deps, start: RecordingStart): Promise
   };
 }
 
-/** The text to go on with; undefined for a new recording. */
+/** The text to continue; undefined for a new recording. */
 async function earlierRecording(deps: Deps, start: RecordingStart): Promise<string | undefined> {
   const { file, dataDir, store, settings, isRestart } = start;
   const { files } = deps;

@@ -1,4 +1,4 @@
-/** What commands share that do one piece of work and end. */
+/** The common part of commands that do one piece of work and end. */
 import type { Platform } from '../platform/platform.ts';
 import type { NodePlatformOptions } from '../platform/node/node-platform.ts';
 

@@ -19,7 +19,7 @@ test('a replaced thread gets no more work, even when its answer arrives late', a
   const startThread = () => {
     const number = threads.length;
     const thread = Object.assign(new EventEmitter(), {
-      // The first is too slow; it answers when it is told to.
+      // The first thread is too slow; it answers only after a message with a negative id.
       postMessage: ({ id }: { id: number }) => number > 0 && thread.emit('message', { id, result: { seed: number } }),
       terminate: async () => 0,
     });

@@ -33,7 +33,7 @@ export class SimulatedTime {
     };
   }
 
-  /** Lets it run. */
+  /** Starts the advance of the cluster's virtual time, unless time is real. */
   start(cluster: Cluster): void {
     this.#cluster = cluster;
     this.#ended = this.running?.start();

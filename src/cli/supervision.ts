@@ -29,7 +29,7 @@ type Env = Readonly<Record<string, string | undefined>>;
 
 /** Reads the environment; undefined for a process without a supervisor. */
 export function readSupervision(env: Env, ppid: number): Supervision | undefined {
-  // What a process started by a supervised one inherits is not meant for it.
+  // A process inherits these variables from a supervised one, for which they are not meant.
   if (env['KEELSON_SUPERVISOR'] !== String(ppid)) return undefined;
   const restarts = Number(env['KEELSON_RESTARTS'] ?? 0);
   const [pid = '', code = '', lasted = ''] = (env['KEELSON_LAST_END'] ?? '').split(' ');

@@ -23,7 +23,7 @@ const GIVEN: readonly (readonly [string, string])[] = [
 test('up --simulate refuses each network and machine option that it does not honour', async () => {
   for (const [option, value] of GIVEN)
     await assert.rejects(
-      // The data directory cannot be: what is not refused fails otherwise.
+      // The data directory is invalid: arguments that are not refused lead to another error.
       upCommand().parseAsync(['--simulate', '--data-dir', '/dev/null/x', option, value], { from: 'user' }),
       (error: Error) => error instanceof UserError && error.message === `--simulate: ${option} needs a real cluster`,
       option,

@@ -15,7 +15,7 @@ export interface CertificateOrder {
   readonly usages: readonly string[];
 }
 
-/** The certificate, PEM. Rejects when the request is denied, fails, or nobody signs it within 15 minutes. */
+/** The certificate, PEM. Rejects when the request is denied, fails, or is not signed within 15 minutes. */
 export async function requestCertificate(
   { client, clock }: { readonly client: Client; readonly clock: Clock },
   { requestPem, signerName, usages }: CertificateOrder,

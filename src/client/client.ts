@@ -79,7 +79,7 @@ export interface ResourceClient<T extends KubernetesObject> {
   update(object: T, options?: WriteOptions): Promise<Stored<T>>;
   updateStatus(object: T, options?: WriteOptions): Promise<Stored<T>>;
   patch(key: ObjectKey, patch: Patch, options?: WriteOptions): Promise<Stored<T>>;
-  /** Resolves to the object as it stands while it terminates, or to a Status when it is gone. */
+  /** Resolves to the terminating object, or to a Status when the object is deleted. */
   delete(key: ObjectKey, options?: DeleteOptions): Promise<unknown>;
   deleteCollection(options: ListOptions & DeleteOptions): Promise<unknown>;
   /** GET on a sub-resource, e.g. scale. */
@@ -96,7 +96,7 @@ export interface SubresourceOptions {
 
 export interface RawAnswer {
   readonly status: number;
-  /** By names in lower case. Absent where a client has none. */
+  /** Names in lower case; absent where the transport has no headers. */
   readonly headers?: Readonly<Record<string, string>>;
   readonly body: Uint8Array;
 }

@@ -12,7 +12,10 @@ const ACCEPT = 'application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscovery
 
 export interface Discovered {
   readonly resources: ResourceInfo<KubernetesObject>[];
-  /** Group versions whose content is not known now (an aggregated server is down): `metrics.k8s.io/v1beta1`. */
+  /**
+   * Group versions whose content is unknown at present because an aggregated server is down:
+   * `metrics.k8s.io/v1beta1`.
+   */
   readonly stale: string[];
 }
 
@@ -21,10 +24,12 @@ interface Known {
   readonly found: Discovered;
 }
 
-/** The last answers of each client's server and what they were read as: what is asked for often seldom changes. */
+/**
+ * The last responses of each client's server with their parsed form: discovery is requested often and seldom changes.
+ */
 const knownByClient = new WeakMap<Client, Known>();
 
-/** The same by the document of `/apis`: servers in this process share its bytes. */
+/** The same by the body of `/apis`, which servers in this process share. */
 const knownByBody = new WeakMap<Uint8Array, Known>();
 
 /** Asks the server. Built-in resources come as their own descriptors. Results are shared: never mutate them. */

@@ -1,9 +1,9 @@
 /**
- * Records events and sends them behind the caller's back: to the API through the correlator, and to the log. Upstream:
+ * Records events and sends them in the background: to the API through the correlator, and to the log. Upstream:
  * client-go tools/record EventBroadcaster.
  *
- * Invariants: recording never throws and never waits; at most 1000 events wait, further ones are dropped and counted in
- * the log; connection failures are retried 12 times, refusals by the server are not.
+ * Invariants: recording never throws and never waits; at most 1000 events wait, further ones are dropped and counted
+ * in the log; connection failures are retried 12 times, refusals by the server are not.
  */
 import { onAbort } from '../base/abort.ts';
 import { Channel } from '../base/channel.ts';
@@ -36,7 +36,7 @@ export interface EventBroadcasterDeps {
   readonly rememberedObjects?: number;
 }
 
-/** Makes recorders and sends what they record. */
+/** Creates recorders and sends their events. */
 export interface EventBroadcaster {
   /** A recorder whose events name `component` (and `host`, the node's name for node agents) as their source. */
   recorderFor(component: string, host?: string): EventRecorder;
@@ -44,7 +44,7 @@ export interface EventBroadcaster {
   start(signal: AbortSignal): void;
 }
 
-/** Makes a broadcaster. One per process: its event names are unique. */
+/** Create one per process: its event names are unique. */
 export function createEventBroadcaster(deps: EventBroadcasterDeps): EventBroadcaster {
   const queue = new Channel<Event>(QUEUE_LENGTH);
   const correlator = createEventCorrelator(deps.clock, deps.rememberedObjects);

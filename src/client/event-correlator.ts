@@ -1,6 +1,6 @@
 /**
- * Decides what becomes of an event before it is sent: combined with similar ones, counted up on the one sent before, or
- * dropped as spam. Upstream: client-go tools/record EventCorrelator with its defaults.
+ * Decides how an event is sent: combined with similar ones, counted up on the one sent before, or dropped as spam.
+ * Upstream: client-go tools/record EventCorrelator with its defaults.
  */
 import { Lru } from '../base/lru.ts';
 import { formatTime } from '../api/time.ts';
@@ -17,7 +17,7 @@ const GROUP_OBSERVATIONS = 64;
 const SPAM_BURST = 25;
 const SPAM_PER_SECOND = 1 / 300;
 
-/** What to do with an event. */
+/** The decision about an event. */
 export type CorrelationResult = CorrelatedEvent | { readonly action: 'drop' };
 
 /** An event to be sent. */
@@ -25,11 +25,11 @@ export interface CorrelatedEvent {
   /** Patch: the same event was sent before, raise the count of `event.metadata.name`. */
   readonly action: 'create' | 'patch';
   readonly event: Event;
-  /** Where it is remembered; for `stored`. */
+  /** The place where the event is remembered, to be passed to `stored`. */
   readonly place: EventPlace;
 }
 
-/** Where a correlator remembers events that are the same. */
+/** Where a correlator remembers an event. */
 export interface EventPlace {
   readonly group: EventGroup;
   readonly identity: Identity;
@@ -38,19 +38,22 @@ export interface EventPlace {
 /** Correlates the events of one process. */
 export interface EventCorrelator {
   correlate(event: Event): CorrelationResult;
-  /** Tells what the server stored, so that the next one counts from there. */
+  /** Records what the server stored, so that the next count starts from there. */
   stored(place: EventPlace, event: Event): void;
 }
 
-/** One stands alone, without a list around it: of most things there is one, and thousands of nodes remember them all. */
+/**
+ * A single item is stored without a list, since most objects have one event and thousands of nodes remember all of
+ * theirs.
+ */
 type Some<T extends object | string> = T | readonly T[];
 
 /**
- * What is remembered of one object's events from one source: together, for the names that tell objects apart are long.
- * The lists are made anew when they change (`concat`), for what was pushed to has room for 17.
+ * The memory of one object's events from one source: together, because the names that identify objects are long.
+ * `concat` makes a new list at each change: a list that grew by `push` has room for 17 elements.
  */
 interface Source {
-  /** What its events may still cost. */
+  /** Limits the rate of this source's events. */
   readonly bucket: TokenBucket;
   groups: readonly EventGroup[];
 }
@@ -61,17 +64,17 @@ interface EventGroup {
   readonly reason: string | undefined;
   readonly reportingComponent: string | undefined;
   readonly reportingInstance: string | undefined;
-  /** The different messages of late, oldest first. */
+  /** The different recent messages, oldest first. */
   recent: Some<string>;
   lastMs: number;
-  /** What was sent, oldest first. */
+  /** The events sent, oldest first. */
   observations: Some<Observation>;
 }
 
 /** The last state of an event that was sent. */
 interface Observation {
   readonly fieldPath: string | undefined;
-  /** Undefined for what similar events were combined to. */
+  /** Undefined for the combination of similar events. */
   readonly message: string | undefined;
   readonly count: number;
   readonly firstTimestamp: string | undefined;
@@ -83,7 +86,7 @@ type Identity = Pick<Observation, 'fieldPath' | 'message'>;
 
 const COMBINED: Identity = { fieldPath: undefined, message: undefined };
 
-/** Makes a correlator with empty memory. `maxObjects`: remembers the events of this many objects. */
+/** Starts with empty memory. `maxObjects`: how many objects' events are remembered. */
 export function createEventCorrelator(clock: Clock, maxObjects = MAX_SOURCES): EventCorrelator {
   const sources = new Lru<string, Source>(Math.min(maxObjects, MAX_SOURCES));
 
@@ -97,7 +100,7 @@ export function createEventCorrelator(clock: Clock, maxObjects = MAX_SOURCES): E
     return source;
   }
 
-  /** Counts the event in; says whether it is one too many of its kind. */
+  /** Counts the event; returns whether it exceeds the number of similar events that are sent separately. */
   function isCombined(group: EventGroup, message: string): boolean {
     const nowMs = clock.monotonicMs();
     const recent = nowMs - group.lastMs > AGGREGATE_WINDOW_MS ? [] : listOf(group.recent);

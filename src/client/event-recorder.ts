@@ -1,7 +1,7 @@
 /** Contract of event recording. Upstream: client-go tools/record (core/v1 Events with correlation and aggregation). */
 import type { KubernetesObject } from '../api/object.ts';
 
-/** What an event is about: a whole object or a reference. */
+/** The object of an event: a whole object or a reference. */
 export interface EventTarget {
   readonly apiVersion?: string;
   readonly kind?: string;
@@ -12,7 +12,7 @@ export interface EventTarget {
   readonly fieldPath?: string;
 }
 
-/** Records events; never throws, never waits: sending happens behind, correlated, aggregated and rate-limited. */
+/** Records events; never throws, never waits: they are sent in the background, correlated, aggregated and rate-limited. */
 export interface EventRecorder {
   event(target: KubernetesObject | EventTarget, type: 'Normal' | 'Warning', reason: string, message: string): void;
 }

@@ -2,7 +2,7 @@
 import { isReason, type StatusError } from '../api/status-error.ts';
 import type { Log } from '../platform/log.ts';
 
-/** Logs the refusal: nobody can mend what ends with its namespace. */
+/** Logs the refusal, except where it ends with its namespace. */
 export function logRejectedEvent(log: Log, event: string | undefined, error: StatusError): void {
   const causes = error.status.details?.causes ?? [];
   const namespaceGone = isReason(error, 'Forbidden') && causes.some(({ reason }) => reason === 'NamespaceTerminating');

@@ -41,7 +41,7 @@ export interface EventSeriesBroadcasterDeps {
   readonly hostName: string;
 }
 
-/** Makes recorders and sends what they record. One per process: its event names are unique. */
+/** Creates recorders and sends their events. Create one per process: its event names are unique. */
 export class EventSeriesBroadcaster {
   readonly #deps: EventSeriesBroadcasterDeps;
   readonly #log: Log;
@@ -141,7 +141,7 @@ export class EventSeriesBroadcaster {
     }
   }
 
-  /** Whether the event needs no further try: it is stored, or the server has refused it. */
+  /** Returns whether the event needs no retry: the server stored or refused it. */
   async #recordEvent(event: Event, signal: AbortSignal): Promise<boolean> {
     try {
       await send(this.#deps.client, event, signal);
@@ -161,7 +161,7 @@ export class EventSeriesBroadcaster {
     }
   }
 
-  /** Writes the final count of what has been quiet for six minutes, and forgets it. */
+  /** Writes the final count of series that were quiet for six minutes, and forgets them. */
   async #finishSeries(signal: AbortSignal): Promise<void> {
     const before = this.#deps.clock.nowMs() - FINISH_MS;
     for (const [key, event] of this.#cache) {
@@ -171,7 +171,7 @@ export class EventSeriesBroadcaster {
     }
   }
 
-  /** Writes the counts of series that go on, so that their events do not expire. */
+  /** Writes the counts of ongoing series, so that their events do not expire. */
   async #refreshExistingEventSeries(signal: AbortSignal): Promise<void> {
     for (const event of this.#cache.values()) {
       if (event.series !== undefined) await this.#recordEvent(event, signal);

@@ -10,7 +10,7 @@ export interface RecordedEvent {
   readonly type: 'Normal' | 'Warning';
   /** Why the action was taken. */
   readonly reason: string;
-  /** What was done, or what failed: `Binding`, `Scheduling`, `Preempting`. */
+  /** The action that was taken or that failed: `Binding`, `Scheduling`, `Preempting`. */
   readonly action: string;
   /** Human-readable; cut at 1,024 characters. */
   readonly note: string;

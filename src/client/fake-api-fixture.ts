@@ -13,7 +13,7 @@ import type { ApiHandler, ApiRequest, ApiResponse, ObjectEvent } from '../api/tr
 import { Channel } from '../base/channel.ts';
 import { deepEqual } from '../base/equal.ts';
 
-/** A handler with a look inside. */
+/** A handler whose state tests read. */
 export interface FakeApi {
   readonly handler: ApiHandler;
   /** Method and path of every request, oldest first (watches too). */
@@ -25,12 +25,12 @@ export interface FakeApi {
   }[];
   /** Stores an object as it is, with uid, revision and time filled in where absent. */
   seed<T extends KubernetesObject>(info: ResourceInfo<T>, object: T): T;
-  /** Takes an object away, whatever its finalizers. */
+  /** Removes an object, whatever its finalizers. */
   remove(info: ResourceInfo, key: string): void;
   objects<T extends KubernetesObject>(info: ResourceInfo<T>): T[];
   /** Changes an object in place of a component that the test does not run. */
   modify<T extends KubernetesObject>(info: ResourceInfo<T>, key: string, change: (object: T) => T): T;
-  /** Called before each request; throws what the caller is to get. */
+  /** Called before each request; an error it throws is the response. */
   intercept: ((request: { method: string; path: string; body: unknown }) => void) | undefined;
   /** Ends all open watches; `forget` also makes older revisions expired. */
   breakWatches(options?: { forget?: boolean }): void;
@@ -49,7 +49,7 @@ interface Target {
   readonly subresource: string | undefined;
 }
 
-/** Makes an empty server; `now` gives creation and deletion times, `custom` are resources beside the built-in ones. */
+/** Creates an empty server; `now` gives creation and deletion times, `custom` adds resources to the built-in ones. */
 export function createFakeApi(now: () => string, firstUid = 1, custom: readonly ResourceInfo[] = []): FakeApi {
   const served = [...allResources, ...custom];
   const objects = new Map<string, KubernetesObject>();
@@ -307,7 +307,7 @@ function withoutZeros(status: object | undefined): object | undefined {
     : Object.fromEntries(Object.entries(status).filter(([, value]) => value !== 0));
 }
 
-/** RFC 7386, and lists replaced: enough for the patches the tests send. */
+/** RFC 7386: lists are replaced, which is enough for the patches of the tests. */
 function mergePatch(target: unknown, patch: unknown): unknown {
   if (typeof patch !== 'object' || patch === null || Array.isArray(patch)) return patch;
   const base =

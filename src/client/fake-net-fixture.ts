@@ -1,4 +1,4 @@
-/** A Net whose HTTP calls reach an API handler as bytes: what a network would carry, cut into awkward pieces. */
+/** A Net whose HTTP calls reach an API handler as bytes, in awkward chunks as a network delivers them. */
 import { onAbort } from '../base/abort.ts';
 import type { ApiHandler, ApiResponse } from '../api/transport.ts';
 import type { HttpAnswer, HttpCall, Net } from '../platform/net.ts';

@@ -9,7 +9,7 @@ import type { KubernetesObject, Stored } from '../api/object.ts';
 import type { ResourceInfo } from '../api/resource-info.ts';
 import type { ObjectKey } from './client.ts';
 
-/** What to call on changes. Must not throw and must return quickly: put a key in a queue. */
+/** Called on changes. Upstream: ResourceEventHandler. Must not throw and must return quickly: put a key in a queue. */
 export interface InformerHandler<T extends KubernetesObject> {
   onAdd?(object: Stored<T>, isInInitialList: boolean): void;
   onUpdate?(oldObject: Stored<T>, newObject: Stored<T>): void;
@@ -17,7 +17,7 @@ export interface InformerHandler<T extends KubernetesObject> {
   onDelete?(object: Stored<T>, finalStateUnknown: boolean): void;
 }
 
-/** A handler that does the same with an object that is new, has changed or is gone. */
+/** A handler that calls the same function for added, updated and deleted objects. */
 export function onEveryChange<T extends KubernetesObject>(handle: (object: Stored<T>) => void): InformerHandler<T> {
   return { onAdd: handle, onUpdate: (_, object) => handle(object), onDelete: handle };
 }
@@ -55,9 +55,9 @@ export interface InformerOptions<T extends KubernetesObject> {
 /** Makes and shares informers. */
 export interface InformerFactory {
   informer<T extends KubernetesObject>(info: ResourceInfo<T>, options?: InformerOptions<T>): Informer<T>;
-  /** The informer of all whole objects of a resource, where somebody has asked for it already. */
+  /** The informer of all whole objects of a resource, if one exists. */
   existing<T extends KubernetesObject>(info: ResourceInfo<T>): Informer<T> | undefined;
-  /** Starts those made since the last call; they stop with the signal. */
+  /** Starts the informers created since the last call; they stop with the signal. */
   start(signal: AbortSignal): void;
   /** Resolves when all started ones have synced. */
   waitForSync(signal?: AbortSignal): Promise<void>;

@@ -52,7 +52,7 @@ interface ContextEntry {
   readonly namespace?: string;
 }
 
-/** One context, resolved: where to connect and as whom. Paths are still to be read. */
+/** A resolved context: the server's address and the credentials, with files still to be read. */
 export interface ResolvedContext {
   readonly server: string;
   readonly namespace: string;
@@ -168,7 +168,7 @@ function credentials(deps: KubeconfigDeps, folder: string, user: UserEntry): Par
   return impersonate;
 }
 
-/** The client a kubeconfig describes. */
+/** The client that a kubeconfig describes. */
 export async function createKubeconfigClient(
   deps: KubeconfigDeps,
   path: string,

@@ -36,13 +36,13 @@ export interface LeaderElectionConfig {
   readonly leaseDurationMs?: number;
   readonly renewDeadlineMs?: number;
   readonly retryPeriodMs?: number;
-  /** Gives the lease back on a clean stop. Default true. */
+  /** Releases the lease on an orderly stop. Default true. */
   readonly releaseOnStop?: boolean;
   /** The leader's work; its signal aborts when leadership is lost or the elector stops. */
   lead(signal: AbortSignal): Promise<void>;
 }
 
-/** What was last seen of the lease, and when by our clock. */
+/** The lease as last seen, and when by our clock. */
 interface Observed {
   readonly lease: Lease;
   readonly atMs: number;
@@ -152,7 +152,7 @@ function createElector(deps: LeaderElectorDeps, config: LeaderElectionConfig): E
     return true;
   }
 
-  /** Reads first: a renewal that was cut off may have arrived all the same. */
+  /** Reads the lease first: an interrupted renewal may have been stored. */
   async function giveBack(signal: AbortSignal): Promise<void> {
     const lease = await getOrUndefined(leases, key, signal);
     if (lease?.spec?.holderIdentity !== config.identity) return;

@@ -5,7 +5,7 @@ import type { HttpCall, Net } from '../platform/net.ts';
 
 const SECONDS = [0.005, 0.025, 0.1, 0.25, 0.5, 1, 2, 4, 8, 15, 30, 60];
 
-/** The same port; what it is given goes to API servers alone. Times are those to an answer's head. */
+/** Wraps the port, which must be used only for API servers. Times end at an answer's head. */
 export function measuredNet(net: Net, { clock, metrics }: { readonly clock: Clock; readonly metrics: Metrics }): Net {
   const total = metrics.counter({
     name: 'rest_client_requests_total',

@@ -1,6 +1,6 @@
 /**
- * Two connected in-memory ends of a byte stream, with backpressure and half-close: what a socket is to network
- * transports, for upgraded connections inside the process.
+ * Two connected in-memory ends of a byte stream, with backpressure and half-close: the counterpart of a socket for
+ * upgraded connections inside the process.
  */
 import type { Duplex } from '../platform/streams.ts';
 

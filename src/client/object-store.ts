@@ -29,7 +29,7 @@ interface Index<T> {
   readonly values: Map<string, Map<string, T>>;
 }
 
-/** Made when first asked for: a kubelet's informers hold what is its own, and list all of it. */
+/** Created when first needed: a kubelet's informers hold only its own objects and list all of them. */
 const NAMESPACE_INDEX = '~namespace';
 
 /** A set of objects with indices. */

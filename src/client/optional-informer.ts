@@ -1,7 +1,6 @@
 /**
- * An informer of a resource that the server may not serve, as it is with alpha and beta versions: it asks once, and then
- * either follows the resource or has nothing for ever. Upstream: informers behind feature gates; here what is served says
- * what is on.
+ * An informer of a resource that the server may not serve, such as an alpha or beta version: it asks once, and then
+ * either follows the resource or stays empty. Upstream: informers behind feature gates.
  */
 import type { KubernetesObject, Stored } from '../api/object.ts';
 import { apiVersionOf, type ResourceInfo } from '../api/resource-info.ts';
@@ -12,7 +11,7 @@ import type { Client } from './client.ts';
 import type { Informer, InformerFactory, InformerHandler, InformerOptions } from './informer.ts';
 
 const RETRY_MS = 5000;
-/** A cluster that starts may lack its roles for a moment. */
+/** A cluster that is starting may lack roles for a moment. */
 const MOST_REFUSALS = 3;
 
 export interface OptionalInformerDeps {
@@ -26,16 +25,16 @@ export interface OptionalInformerDeps {
 export interface OptionalInformer<T extends KubernetesObject> {
   get(name: string): Stored<T> | undefined;
   list(): Stored<T>[];
-  /** Before `start`. */
+  /** Call before `start`. */
   addHandler(handler: InformerHandler<T>): void;
   /**
-   * Asks the server, until it answers, and waits for the first list. Resolves to whether the resource is served to us: who
-   * is refused it again and again goes without, for others wait for this one. Rejects when aborted.
+   * Asks the server until it answers, then waits for the first list. Resolves to whether this client may read the
+   * resource: after several refusals it stays empty, since others wait for `start`. Rejects when aborted.
    */
   start(signal: AbortSignal): Promise<boolean>;
 }
 
-/** Makes one; nothing is asked before `start`. */
+/** Sends nothing before `start`. */
 export function createOptionalInformer<T extends KubernetesObject>(
   deps: OptionalInformerDeps,
   info: ResourceInfo<T>,

@@ -4,7 +4,7 @@
  */
 import type { Clock } from '../platform/clock.ts';
 
-/** Says how long a key that failed must wait. */
+/** Computes how long a failed key must wait. */
 export interface RateLimiter<K> {
   /** Milliseconds to wait before the key's next try; counts a failure. */
   whenMs(key: K): number;
@@ -15,9 +15,9 @@ export interface RateLimiter<K> {
 
 /** A bucket of `burst` tokens, refilled at `perSecond`. */
 export interface TokenBucket {
-  /** Takes a token that may lie in the future; returns the milliseconds until it is there. */
+  /** Takes a token that may become available later; returns the milliseconds until then. */
   reserveMs(): number;
-  /** Takes a token only when one is there now. */
+  /** Takes a token only if one is available now. */
   tryTake(): boolean;
   setRate(perSecond: number): void;
 }
@@ -30,7 +30,7 @@ export function createTokenBucket(
   return new RefilledBucket(clock, rate);
 }
 
-/** A class: who correlates events has one for each object. */
+/** A class: event correlation has one for each object. */
 class RefilledBucket implements TokenBucket {
   readonly #clock: Clock;
   readonly #burst: number;
@@ -55,7 +55,7 @@ class RefilledBucket implements TokenBucket {
 
   tryTake(): boolean {
     this.#refill();
-    // Refilling adds fractions; a hair below one is one.
+    // Refilling adds fractions; rounding may leave one slightly below 1.
     if (this.#tokens < 1 - 1e-9) return false;
     this.#tokens -= 1;
     return true;

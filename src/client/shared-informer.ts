@@ -16,7 +16,6 @@ import { formatKey, keyOfObject, ObjectStore } from './object-store.ts';
 import { runReflector, type ReflectorTarget } from './reflector.ts';
 import { compareRevisions } from './revisions.ts';
 
-/** What an informer is made from. */
 export interface SharedInformerDeps<T extends KubernetesObject> {
   readonly client: ResourceClient<T>;
   readonly options: InformerOptions<T>;
@@ -46,7 +45,7 @@ class ReflectedInformer<T extends KubernetesObject> implements SharedInformer<T>
   readonly #deps: SharedInformerDeps<T>;
   readonly #store = new ObjectStore<Stored<T>>();
   readonly #handlers = new Set<InformerHandler<T>>();
-  /** Gone once synced. */
+  /** Undefined once synced. */
   #syncing: PromiseWithResolvers<void> | undefined = Promise.withResolvers<void>();
   #lastRevision = '';
   #waiters: readonly RevisionWaiter[] = [];

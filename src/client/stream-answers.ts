@@ -1,6 +1,6 @@
 /**
- * Answers that other servers give through the API server, to clients inside the process: read up to a length, and in
- * steps, for aggregated servers may answer anything.
+ * Reads responses that other servers give through the API server, for clients inside the process: up to a length and
+ * in steps, since aggregated servers may answer anything.
  */
 import { stepByStep } from '../base/steps.ts';
 import { jsonSteps } from '../api/codec/json-steps.ts';
@@ -45,7 +45,7 @@ export async function valueOfStream(response: StreamResponse, clock: Clock): Pro
   }
 }
 
-/** The events of a watch. To stop iterating closes the connection. */
+/** The events of a watch. Ending the iteration closes the connection. */
 export async function* eventsOfStream(
   response: StreamResponse,
   clock: Clock,

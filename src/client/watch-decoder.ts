@@ -1,6 +1,7 @@
 /**
- * Decodes a watch stream: JSON events, one per line, cut anywhere by the network. All events complete in one chunk make
- * one batch. Long lines are read in steps, between which others have their turn: aggregated servers may send anything.
+ * Decodes a watch stream: JSON events, one per line, split anywhere by the network. All events completed by one chunk
+ * form one batch. Long lines are parsed in steps, between which other tasks get a turn: aggregated servers may send
+ * anything.
  */
 import { jsonSteps } from '../api/codec/json-steps.ts';
 import { asRead } from '../api/codec/written-form.ts';
@@ -13,10 +14,10 @@ const NEWLINE = 0x0a;
 /** The longest line of an event: objects are 3 MiB at most. */
 const MAX_LINE_BYTES = 8 * 1024 * 1024;
 
-/** What of an event is read in one turn. */
+/** The most bytes of an event that are parsed in one turn. */
 const TURN_LENGTH = 32 * 1024;
 
-/** The most parts of a long event. An object has 100,000 beside its managed fields, which may have as many. */
+/** The most parts of a long event. An object may have 100,000 besides its managed fields, which may have as many. */
 const MAX_PARTS = 250_000;
 
 /** Yields batches in order. A last line without newline counts if it is whole JSON; a broken line throws. */
@@ -61,7 +62,7 @@ function eventOf(line: string, clock: Pick<Clock, 'yield'>): unknown {
   return stepByStep(jsonSteps(line, { maxParts: MAX_PARTS }), () => clock.yield());
 }
 
-/** Bytes of a line that has no end yet. Copied: each of a million tiny chunks would keep a buffer of its own. */
+/** The bytes of an incomplete line. Copied: each of a million tiny chunks would keep a buffer of its own. */
 class GrowingBytes {
   #bytes = Buffer.alloc(0);
   length = 0;
@@ -77,7 +78,7 @@ class GrowingBytes {
     this.length = length;
   }
 
-  /** All of them as text; none are left. */
+  /** Returns all bytes as text and empties the buffer. */
   take(): string {
     const text = this.#bytes.toString('utf8', 0, this.length);
     this.#bytes = Buffer.alloc(0);

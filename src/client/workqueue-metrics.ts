@@ -4,14 +4,14 @@ import type { Metrics } from '../platform/metrics.ts';
 
 /** Called by the queue as keys move. */
 export interface WorkqueueMetrics<K> {
-  /** Somebody takes keys: a queue that nobody ever works on tells nothing of work, and leaves nothing behind. */
+  /** Called when a consumer is registered: a queue without a consumer has no work metrics. */
   opened(): void;
   added(key: K): void;
   depth(waiting: number): void;
   started(key: K, waiting: number): void;
   finished(key: K): void;
   retried(): void;
-  /** The queue is shut down: what tells its state goes, what was counted stays. */
+  /** The queue is shut down: gauges are removed, counters stay. */
   closed(): void;
 }
 
@@ -87,7 +87,10 @@ export function createWorkqueueMetrics<K>(
   };
 }
 
-/** Work under way, added up when somebody asks: stuck workers show here alone. Returns what ends it. */
+/**
+ * The total duration of unfinished work, computed at each exposition: only this shows stuck workers. Returns a
+ * function that ends it.
+ */
 function exposeUnfinished(
   metrics: Metrics,
   { clock, labels, startedAtMs }: { clock: Clock; labels: { name: string }; startedAtMs: ReadonlyMap<unknown, number> },

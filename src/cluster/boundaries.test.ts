@@ -1,4 +1,4 @@
-/** Units whose callbacks throw: their neighbours go on, and the fault is counted once. */
+/** Components whose callbacks throw: the others continue, and the fault is counted once. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ResourceRegistry } from '../apiserver/generic-registry/resource-registry.ts';

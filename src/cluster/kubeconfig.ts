@@ -1,4 +1,4 @@
-/** The kubeconfig files Keelson writes. Pure text. */
+/** Generates the kubeconfig files that Keelson writes. Pure. */
 
 /** The server, and the names of cluster and user. */
 export interface KubeconfigInput {
@@ -8,7 +8,7 @@ export interface KubeconfigInput {
   readonly cluster: string;
 }
 
-/** Credentials inline, or a file with certificate and key that another process rotates. */
+/** Inline credentials, or a file with certificate and key that another process rotates. */
 export type KubeconfigCredentials =
   | { readonly token: string }
   | { readonly certPem: string; readonly keyPem: string }
@@ -23,7 +23,7 @@ function userYaml(credentials: KubeconfigCredentials): string {
     : `    client-certificate-data: ${b64(credentials.certPem)}\n    client-key-data: ${b64(credentials.keyPem)}`;
 }
 
-/** What `cluster-info` publishes: where the cluster is and its authority, nobody's credentials. */
+/** The content of `cluster-info`: the cluster's address and authority, without credentials. */
 export function clusterInfoYaml({ server, caPem }: Pick<KubeconfigInput, 'server' | 'caPem'>): string {
   return `apiVersion: v1
 kind: Config
@@ -35,7 +35,7 @@ clusters:
 `;
 }
 
-/** The same as JSON, which is YAML too: for a process that would need the YAML library for nothing else. */
+/** The same as JSON, which is valid YAML, for a process that does not load the YAML library. */
 export function kubeconfigJson(input: KubeconfigInput & KubeconfigCredentials): string {
   const { server, caPem, user, cluster } = input;
   const credentials = userJson(input);

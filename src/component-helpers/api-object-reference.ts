@@ -1,8 +1,10 @@
-/** Whether a pod needs an object of the API, which one that runs without it may not. Upstream: api/pod HasAPIObjectReference. */
+/**
+ * Whether a pod refers to an object of the API, which a static pod must not. Upstream: api/pod HasAPIObjectReference.
+ */
 import type { Pod, Volume, VolumeProjection } from '../api/gen/core-v1.ts';
 import { configMapNames, secretNames } from './pod-references.ts';
 
-/** By the field of the volume that names it. */
+/** By the volume field that names the object. */
 const BY_VOLUME: Readonly<Partial<Record<keyof Volume, string>>> = {
   configMap: 'configmaps (via configmap volumes)',
   secret: 'secrets (via secret volumes)',
@@ -21,7 +23,7 @@ const BY_SOURCE: Readonly<Partial<Record<keyof VolumeProjection, string>>> = {
   podCertificate: 'podcertificates',
 };
 
-/** The resource a pod refers to, the first there is; undefined: none. */
+/** The resource of the first API object that the pod refers to; undefined: none. */
 export function apiObjectReference(pod: Pod): string | undefined {
   const { serviceAccountName = '', resourceClaims = [], volumes = [] } = pod.spec ?? {};
   if (serviceAccountName !== '') return 'serviceaccounts';

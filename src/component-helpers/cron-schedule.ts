@@ -45,7 +45,7 @@ export function checkTimeZone(timeZone: string): void {
   }
 }
 
-/** What was due between `earliestMs` and now. */
+/** The times that were due between `earliestMs` and now. */
 export interface Due {
   /** The latest due time; undefined when nothing is due yet. */
   readonly latestMs?: number;
@@ -80,7 +80,7 @@ export function mostRecentDue(schedule: Schedule, earliestMs: number, nowMs: num
 
 /** When to sync a schedule again: at the first time that is not yet due. */
 export function nextDueMs(schedule: Schedule, sinceMs: number, nowMs: number): number | undefined {
-  // From the last time, not from now: what comes `@every` so often would else never come where it is asked more often.
+  // From the last time, not from now: a short `@every` would never be due for a caller that asks more often.
   return schedule.nextMs(mostRecentDue(schedule, sinceMs, nowMs).latestMs ?? sinceMs);
 }
 

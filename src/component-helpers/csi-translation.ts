@@ -1,5 +1,5 @@
 /**
- * Volume types that used to be built in, as volumes of the CSI drivers that took them over. Pure. Upstream:
+ * Translates volume types that used to be built in to volumes of the CSI drivers that replaced them. Pure. Upstream:
  * k8s.io/csi-translation-lib.
  */
 import type {
@@ -23,12 +23,12 @@ const MIGRATED_TYPES = [
 
 const isMigratedType: ReadonlySet<string> = new Set(MIGRATED_TYPES);
 
-/** What all the types have in common between pods and persistent volumes. */
+/** The migrated fields that pods and persistent volumes have in common. */
 type MigratedSources = Pick<PersistentVolumeSpec, (typeof MIGRATED_TYPES)[number]>;
 
 const ZONE_LABELS = ['topology.kubernetes.io/zone', 'failure-domain.beta.kubernetes.io/zone'] as const;
 
-/** The CSI source of a persistent volume, its own or the one its type stands for now; undefined: none. */
+/** The CSI source of a persistent volume, its own or the translation of a migrated type; undefined: none. */
 export function csiSourceOf(volume: PersistentVolume | undefined): CSIPersistentVolumeSource | undefined {
   const { spec } = volume ?? {};
   if (spec === undefined || spec.csi !== undefined) return spec?.csi;
@@ -36,7 +36,7 @@ export function csiSourceOf(volume: PersistentVolume | undefined): CSIPersistent
   return translate(spec, { zones: zonesOf(volume), namespace, unique: `${name}` });
 }
 
-/** A volume written into a pod as the persistent volume it stands for; undefined: its type is none of these. */
+/** A pod's volume as a persistent volume; undefined when its type is not migrated. */
 export function migratedInlineVolume(volume: Volume, podNamespace: string): PersistentVolume | undefined {
   // Runs for every volume of every pod: its two keys are fewer than the types to try.
   if (!Object.keys(volume).some((key) => isMigratedType.has(key))) return undefined;
@@ -65,7 +65,7 @@ function idOf(volume: MigratedSources): string | undefined {
 interface Surroundings {
   readonly zones: readonly string[];
   readonly namespace: string;
-  /** Tells apart two uses of one file share. */
+  /** Distinguishes two uses of one file share. */
   readonly unique: string;
 }
 

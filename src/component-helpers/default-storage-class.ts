@@ -1,11 +1,14 @@
-/** The class of claims that name none: given at admission, and later to those that came before it. Upstream: volume/util/storageclass.go. */
+/**
+ * The class of claims that name none: assigned at admission, and later to claims created before the class. Upstream:
+ * volume/util/storageclass.go.
+ */
 import type { PersistentVolumeClaim } from '../api/gen/core-v1.ts';
 import type { StorageClass } from '../api/gen/storage-v1.ts';
 import { parseTime } from '../api/time.ts';
 
 const ANNOTATIONS = ['storageclass.kubernetes.io/is-default-class', 'storageclass.beta.kubernetes.io/is-default-class'];
 
-/** Whether the claim says which class it is of; '' says that it is of none. */
+/** Whether the claim sets its class; '' means no class. */
 export function namesStorageClass({ metadata, spec }: PersistentVolumeClaim): boolean {
   return (
     metadata.annotations?.['volume.beta.kubernetes.io/storage-class'] !== undefined ||
@@ -13,7 +16,7 @@ export function namesStorageClass({ metadata, spec }: PersistentVolumeClaim): bo
   );
 }
 
-/** The default class; of several the newest. */
+/** The default class, the newest if there are several. */
 export function defaultStorageClass(classes: readonly StorageClass[]): StorageClass | undefined {
   const defaults = classes.filter((each) => ANNOTATIONS.some((key) => each.metadata.annotations?.[key] === 'true'));
   return defaults.toSorted(

@@ -1,6 +1,6 @@
 /**
- * Taints that administrators put on devices by DeviceTaintRules, as the scheduler and the eviction controller must see them
- * alike. Upstream: dynamic-resource-allocation/resourceslice/tracker and ruleMatchesDevice of devicetainteviction.
+ * Device taints from DeviceTaintRules, computed alike for the scheduler and the eviction controller. Upstream:
+ * dynamic-resource-allocation/resourceslice/tracker and ruleMatchesDevice of devicetainteviction.
  */
 import type { Device, DeviceTaint, ResourceSlice } from '../api/gen/resource-v1.ts';
 import type { DeviceTaintRule } from '../api/gen/resource-v1beta2.ts';
@@ -11,7 +11,7 @@ export interface DeviceName {
   readonly device: string;
 }
 
-/** Whether the rule selects the device: an empty selector selects all, none at all nothing. */
+/** Whether the rule selects the device: an empty selector selects all devices, a missing one none. */
 export function ruleSelects({ spec }: DeviceTaintRule, { driver, pool, device }: DeviceName): boolean {
   const selector = spec.deviceSelector;
   if (selector === undefined || selector === null) return false;
@@ -20,7 +20,7 @@ export function ruleSelects({ spec }: DeviceTaintRule, { driver, pool, device }:
   );
 }
 
-/** The slices with the taints of the rules beside their own; slices without a selected device stay as they are. */
+/** The slices with the rules' taints added to their own; slices without a selected device are returned unchanged. */
 export function withRuleTaints(
   slices: readonly ResourceSlice[],
   rules: readonly DeviceTaintRule[],

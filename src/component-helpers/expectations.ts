@@ -1,10 +1,11 @@
 /**
- * What a controller still has to see in its cache of what it did: creations and deletions of one owner. While they are
- * not seen, the cache must not be acted on. Upstream: controller ControllerExpectations, UIDTrackingControllerExpectations.
+ * The creations and deletions of one owner that a controller made and has not yet seen in its cache. Until they are
+ * seen, the controller must not act on the cache. Upstream: controller ControllerExpectations
+ * (SatisfiedExpectations), UIDTrackingControllerExpectations.
  */
 import type { Clock } from '../platform/clock.ts';
 
-/** Unfulfilled for this long, expectations are taken for lost and ignored. */
+/** Expectations older than this are considered lost and ignored. */
 const TIMEOUT_MS = 5 * 60_000;
 
 interface Expected {
@@ -22,7 +23,7 @@ export class Expectations {
     this.#clock = clock;
   }
 
-  /** Whether the cache shows all that was done (or enough time passed). */
+  /** Whether the cache shows everything that was done, or enough time has passed. */
   satisfied(owner: string): boolean {
     const expected = this.#expected.get(owner);
     if (expected === undefined) return true;
@@ -30,33 +31,33 @@ export class Expectations {
     return this.#clock.monotonicMs() - expected.atMs > TIMEOUT_MS;
   }
 
-  /** Replaces what is expected: this many creations. */
+  /** Replaces the expectations: this many creations. */
   expectCreations(owner: string, count: number): void {
     this.#expected.set(owner, { creations: count, deletions: new Set(), atMs: this.#clock.monotonicMs() });
   }
 
-  /** Replaces what is expected: the deletion of these objects (by any unique key). */
+  /** Replaces the expectations: the deletion of these objects (by any unique key). */
   expectDeletions(owner: string, keys: readonly string[]): void {
     this.#expected.set(owner, { creations: 0, deletions: new Set(keys), atMs: this.#clock.monotonicMs() });
   }
 
-  /** Replaces what is expected: creations and deletions. */
+  /** Replaces the expectations: creations and deletions. */
   expect(owner: string, creations: number, deletions: readonly string[]): void {
     this.#expected.set(owner, { creations, deletions: new Set(deletions), atMs: this.#clock.monotonicMs() });
   }
 
-  /** A creation was seen, or did not come about. */
+  /** Call when a creation was seen or has failed. */
   creationObserved(owner: string): void {
     const expected = this.#expected.get(owner);
     if (expected !== undefined) expected.creations--;
   }
 
-  /** A deletion was seen, or did not come about. */
+  /** Call when a deletion was seen or has failed. */
   deletionObserved(owner: string, key: string): void {
     this.#expected.get(owner)?.deletions.delete(key);
   }
 
-  /** The owner is gone. */
+  /** Call when the owner was deleted. */
   forget(owner: string): void {
     this.#expected.delete(owner);
   }

@@ -2,7 +2,7 @@
 import { sidecarsOf } from '../api/pod-containers.ts';
 import type { Pod } from '../api/gen/core-v1.ts';
 
-/** One wanted host port. */
+/** One requested host port. */
 export interface HostPort {
   readonly ip: string;
   readonly protocol: string;
@@ -31,10 +31,10 @@ export function hostPortsOf(pod: Pod): readonly HostPort[] {
   return found ?? NONE;
 }
 
-/** Fewer pairs are compared one by one. */
+/** Up to this number, pairs are compared one by one. */
 const FEW_PAIRS = 64;
 
-/** Whether one of some host ports cannot be held beside one of others, in linear time. */
+/** Whether any of some host ports conflicts with any of others, in linear time. */
 export function anyHostPortsCollide(wanted: readonly HostPort[], used: readonly HostPort[]): boolean {
   if (wanted.length * used.length <= FEW_PAIRS)
     return wanted.some((port) => used.some((other) => hostPortsCollide(port, other)));
@@ -51,7 +51,7 @@ export function anyHostPortsCollide(wanted: readonly HostPort[], used: readonly 
   });
 }
 
-/** Whether two host ports cannot be held at once. */
+/** Whether two host ports conflict. */
 export function hostPortsCollide(a: HostPort, b: HostPort): boolean {
   return a.port === b.port && a.protocol === b.protocol && (a.ip === b.ip || a.ip === ANY || b.ip === ANY);
 }

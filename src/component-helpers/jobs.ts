@@ -1,4 +1,4 @@
-/** What a job's status says. Upstream: controller/job/utils.go (FinishedCondition, IsJobFinished). */
+/** The state of a job, by its status. Upstream: controller/job/utils.go (FinishedCondition, IsJobFinished). */
 import type { Job, JobCondition } from '../api/gen/batch-v1.ts';
 
 /** The condition that ends the job, Complete or Failed; undefined while it runs. */
@@ -8,7 +8,7 @@ export function finishedCondition(job: Job): JobCondition | undefined {
   );
 }
 
-/** Complete or Failed: nothing more happens to the job. */
+/** Whether the job is Complete or Failed, after which nothing more happens to it. */
 export function isJobFinished(job: Job): boolean {
   return finishedCondition(job) !== undefined;
 }

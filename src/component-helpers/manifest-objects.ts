@@ -1,7 +1,7 @@
-/** The objects of manifests: documents that were read, with `List` kinds taken apart. Pure. */
+/** The objects in parsed manifests; `List` kinds are expanded. Pure. */
 import type { KubernetesObject } from '../api/object.ts';
 
-/** Throws an Error on what is no object. */
+/** Throws an Error for a value that is no object. */
 export function manifestObjects(values: readonly unknown[]): KubernetesObject[] {
   return values.flatMap((value) => {
     const object = value as Partial<KubernetesObject> & { items?: object[] };
@@ -14,7 +14,7 @@ export function manifestObjects(values: readonly unknown[]): KubernetesObject[] 
   });
 }
 
-/** Without what it holds: an event quotes the error, and the value may be a Secret whose `kind` was forgotten. */
+/** Never includes the value: events quote the error, and it may be a Secret without a `kind`. */
 function kindOfValue(value: unknown): string {
   if (Array.isArray(value)) return 'a list';
   if (typeof value !== 'object' || value === null) return `a ${value === null ? 'null' : typeof value}`;

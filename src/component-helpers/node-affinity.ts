@@ -13,7 +13,10 @@ export function nodeSelectorMatches(pod: Pod, node: Node): boolean {
   return required === undefined || someTermMatches(required.nodeSelectorTerms, node);
 }
 
-/** What of the pod's node selector and required affinity the node does not meet, for people; empty where it meets all. */
+/**
+ * The parts of the pod's node selector and required affinity that the node does not meet, as text; empty when it
+ * meets all.
+ */
 export function selectorLacks(pod: Pod, node: Node): string[] {
   const labels = node.metadata.labels ?? {};
   const terms =

@@ -1,22 +1,22 @@
 /**
- * Features of kubelets that not every node has yet: nodes declare them in `status.declaredFeatures`, and pods that need one
- * go only where it is declared. One list for the kubelet (what it declares), the scheduler and the API server (what a pod
- * or its change needs). Pure. Upstream: component-helpers/nodedeclaredfeatures.
+ * Features that not every node's kubelet has yet: nodes declare them in `status.declaredFeatures`, and pods that need
+ * one are only scheduled where it is declared. One list for the kubelet (what it declares), the scheduler and the API
+ * server (what a pod or its change needs). Pure. Upstream: component-helpers/nodedeclaredfeatures.
  */
 import type { Container, Node, Pod, PodSpec } from '../api/gen/core-v1.ts';
 import { compareQuantities } from '../api/quantity.ts';
 import { deepEqual } from '../base/equal.ts';
 
 interface DeclaredFeature {
-  /** The gate bears the same name. */
+  /** Also the name of the feature gate. */
   readonly name: string;
-  /** A pod with this spec can only run where the feature is declared. */
+  /** Whether a pod with this spec needs the feature. */
   readonly toSchedule?: (spec: PodSpec) => boolean;
-  /** A pod on a node can only change like this where the feature is declared. */
+  /** Whether this change of a pod needs the feature on the pod's node. */
   readonly toUpdate?: (before: PodSpec, now: PodSpec) => boolean;
 }
 
-/** By name, as nodes must list them. */
+/** Sorted by name, the order in which nodes must list them. */
 const FEATURES = [
   { name: 'ExtendWebSocketsToKubelet' },
   { name: 'InPlacePodLevelResourcesVerticalScaling', toUpdate: resizesPodLevel },
@@ -31,10 +31,10 @@ const FEATURES = [
 const features: readonly DeclaredFeature[] = FEATURES;
 const NONE: readonly string[] = [];
 
-/** A feature nodes may declare. */
+/** A feature that nodes may declare. */
 export type NodeFeature = (typeof FEATURES)[number]['name'];
 
-/** What a node declares of which these hold; sorted. */
+/** The features among these that a node declares; sorted. */
 export function declaredFeatures(has: (feature: NodeFeature) => boolean): readonly NodeFeature[] {
   return FEATURES.filter(({ name }) => has(name)).map(({ name }) => name);
 }
@@ -59,7 +59,7 @@ export function featuresToUpdate(before: Pod, now: Pod): readonly string[] {
   return features.filter(({ toUpdate }) => toUpdate?.(old, spec) === true).map(({ name }) => name);
 }
 
-/** Those of the features that the node does not declare. */
+/** The features of `needed` that the node does not declare. */
 export function undeclaredFeatures(needed: readonly string[], node: Node): readonly string[] {
   if (needed.length === 0) return NONE;
   const declared = node.status?.declaredFeatures ?? NONE;

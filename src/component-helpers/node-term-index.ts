@@ -1,20 +1,20 @@
-/** Finds the node selector terms that a node may match: a term that needs a label is tried only on nodes that have it. */
+/** Indexes node selector terms so that a term that requires a label is tried only on nodes with that label. */
 import type { NodeSelectorTerm } from '../api/gen/core-v1.ts';
 
 /** Up to this number of terms, all are tried. */
 const FEW = 16;
 
 interface TermIndex {
-  /** Terms by a label that a node must have to match. */
+  /** Terms by a label that they require. */
   readonly byLabel: ReadonlyMap<string, readonly NodeSelectorTerm[]>;
-  /** Terms that a node without labels may match. */
+  /** Terms that may match a node without labels. */
   readonly others: readonly NodeSelectorTerm[];
 }
 
 const WANTS_LABEL = new Set(['In', 'Exists', 'Gt', 'Lt']);
 const indexes = new WeakMap<readonly NodeSelectorTerm[], TermIndex>();
 
-/** The terms that a node with these labels may match, in no certain order. */
+/** The terms that may match a node with these labels, in no particular order. */
 export function termsToTry(
   terms: readonly NodeSelectorTerm[],
   labels: Readonly<Record<string, string>> = {},

@@ -5,7 +5,7 @@ import type { Stored } from '../api/object.ts';
 /** Name of the index of pods by the keys of their claims. */
 export const PODS_BY_CLAIM = 'claim';
 
-/** `namespace/name` of each claim, those made for its ephemeral volumes too. */
+/** `namespace/name` of each claim, including those of ephemeral volumes. */
 export function claimKeysOf(pod: Stored<Pod>): string[] {
   const { namespace, name: podName } = pod.metadata;
   return (pod.spec?.volumes ?? []).flatMap(({ name, persistentVolumeClaim, ephemeral }) => {

@@ -1,21 +1,22 @@
 /**
- * The answer to "why is this pod where it is, or nowhere": what the scheduler tells, the API server hands out and the command
- * line shows. The text form is here too, so that tests' failures and the command say the same. No counterpart upstream.
+ * The answer to "why is this pod where it is, or nowhere": from the scheduler, served by the API server, shown by the
+ * command line. The text form is here too, so that test failures and the command show the same. No counterpart
+ * upstream.
  */
 import { appendAll } from '../base/lists.ts';
 
-/** What one plugin said about one node. */
+/** The verdict of one plugin on one node. */
 export interface PluginVerdict {
   readonly name: string;
-  /** `Unresolvable`: making other pods leave would not help. */
+  /** `Unresolvable`: removing other pods would not help. */
   readonly verdict: 'Passed' | 'Rejected' | 'Unresolvable' | 'Error';
-  /** In upstream's words. */
+  /** Upstream's messages. */
   readonly reasons?: readonly string[];
-  /** What exactly is missing. */
+  /** What the node lacks, in detail. */
   readonly lacks?: readonly string[];
 }
 
-/** What one plugin gave one node: `score` is 0 to 100, before the weight. */
+/** The score of one plugin for one node: `score` is 0 to 100, before the weight. */
 export interface PluginScore {
   readonly name: string;
   readonly score: number;
@@ -26,31 +27,31 @@ export interface PluginScore {
 export interface NodeVerdict {
   readonly name: string;
   readonly verdict: 'Chosen' | 'Feasible' | 'Rejected' | 'Unresolvable';
-  /** Those that filtered; a decision stops at the first rejection, a look on request does not. */
+  /** The plugins that filtered the node; a decision stops at the first rejection, an evaluation on request does not. */
   readonly plugins: readonly PluginVerdict[];
-  /** Absent where there was nothing to compare. */
+  /** Absent when there was only one node to choose from. */
   readonly scores?: readonly PluginScore[];
   readonly totalScore?: number;
 }
 
-/** One look at all nodes. */
+/** An evaluation of all nodes. */
 export interface PodDecision {
   readonly time: string;
   readonly result: 'Scheduled' | 'Unschedulable' | 'Schedulable';
   readonly message: string;
   readonly nodeName?: string;
   readonly nodeCount: number;
-  /** The plugin that refused the pod before any node was looked at. */
+  /** The plugin that rejected the pod before any node was evaluated. */
   readonly rejectedBy?: string;
-  /** Plugins that refused nodes, those of the nearest node first; absent where all nodes are in the answer. */
+  /** Plugins that rejected nodes, those of the nearest node first; absent where `nodes` has all nodes. */
   readonly refusedBy?: readonly string[];
-  /** Best first: by score, then by how little is missing. Nodes that were not looked at are not here. */
+  /** The best first: by score, then by how little is missing. Without nodes that were not evaluated. */
   readonly nodes: readonly NodeVerdict[];
-  /** Nodes that were looked at and are left out, for their number. */
+  /** How many evaluated nodes are left out. */
   readonly nodesNotShown?: number;
 }
 
-/** Where a pod stands with the scheduler. */
+/** The state of a pod in the scheduler. */
 export interface PodWhy {
   readonly apiVersion: 'keelson/v1';
   readonly kind: 'PodWhy';
@@ -63,19 +64,19 @@ export interface PodWhy {
     readonly attempts: number;
     readonly waitingSeconds: number;
     readonly nextTrySeconds?: number;
-    /** An event wakes the pod only when one of these asked for it. */
+    /** The plugins one of whose events makes the pod schedulable again. */
     readonly rejectedBy: readonly string[];
   };
-  /** The last one still remembered. */
+  /** The last decision still remembered. */
   readonly lastDecision?: PodDecision;
-  /** A look at the cluster as it is at this moment, for pods that wait. */
+  /** An evaluation of the present cluster, for waiting pods. */
   readonly now?: PodDecision;
 }
 
-/** Answers for a pod; undefined: this scheduler knows nothing of it. */
+/** The answer for a pod; undefined: unknown to this scheduler. */
 export type ExplainPod = (namespace: string, name: string) => Promise<PodWhy | undefined>;
 
-/** The answer with at most `most` nodes of each decision. */
+/** The answer with at most `most` nodes per decision. */
 export function boundedPodWhy(why: PodWhy, most: number): PodWhy {
   const { lastDecision, now } = why;
   return {
@@ -96,17 +97,17 @@ function boundedDecision(decision: PodDecision, most: number): PodDecision {
   };
 }
 
-/** Plugins that refused nodes, those of the nearest node first. */
+/** Plugins that rejected nodes, those of the nearest node first. */
 export function refusedBy({ refusedBy: known, nodes }: PodDecision): readonly string[] {
   return known ?? [...new Set(nodes.flatMap((node) => refusals(node).map(({ name }) => name)))];
 }
 
-/** What refused the node. */
+/** The plugins that rejected the node. */
 export function refusals({ plugins }: NodeVerdict): readonly PluginVerdict[] {
   return plugins.filter(({ verdict }) => verdict !== 'Passed');
 }
 
-/** The answer as text, `nodes` nodes at most. */
+/** The answer as text, with at most `nodes` nodes. */
 export function podWhyText(why: PodWhy, nodes: number = 5): string {
   const { metadata, queue } = why;
   const lines = [

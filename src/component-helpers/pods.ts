@@ -1,4 +1,4 @@
-/** What a pod's status says. Upstream: api/v1/pod util, controller.FilterActivePods. */
+/** The state of a pod, by its status. Upstream: api/v1/pod util, controller.FilterActivePods. */
 import { isPodPhaseTerminal } from '../api/pod-phase.ts';
 import { parseTime } from '../api/time.ts';
 import type { Pod, PodCondition } from '../api/gen/core-v1.ts';
@@ -16,8 +16,8 @@ export function isPodReady(pod: Pod): boolean {
 }
 
 /**
- * When the pod, staying ready, has been so for `minReadySeconds`, in milliseconds since the Unix epoch: `Infinity` when it is
- * not ready or does not say since when, `-Infinity` when nothing is to be waited for.
+ * When the pod, staying ready, will have been so for `minReadySeconds`, in milliseconds since the epoch: `Infinity`
+ * when it is not ready or has no transition time, `-Infinity` when there is nothing to wait for.
  */
 export function availableAtMs(pod: Pod, minReadySeconds: number): number {
   const ready = podCondition(pod, 'Ready');

@@ -1,9 +1,10 @@
 /**
- * A request that the API server refused, as it remembers it: who asked for what, what the request had passed, and who refused.
- * The API server hands it out, `keelson why request/ID` explains it. No bodies. No counterpart upstream.
+ * A request that the API server refused, as it remembers it: the user, the request, the parts it passed, and the part
+ * that refused it. Served by the API server, explained by `keelson why request/ID`. Without bodies. No counterpart
+ * upstream.
  */
 
-/** The parts of the API server that refuse, in the order a request meets them. */
+/** The parts of the API server that may refuse a request, in the order in which it passes them. */
 export const REFUSING_PARTS = [
   'authentication',
   'impersonation',
@@ -19,12 +20,12 @@ export const REFUSING_PARTS = [
 /** `timeout`: the answer took too long, wherever the request was. */
 export type RefusingPart = (typeof REFUSING_PARTS)[number] | 'timeout';
 
-/** A webhook that refused, or could not be asked. */
+/** A webhook that denied the request or could not be called. */
 export interface RefusingWebhook {
   readonly configuration: string;
   readonly name: string;
   readonly mutating: boolean;
-  /** The reason for having no answer; absent when the webhook denied the request. */
+  /** The reason why the call failed; absent when the webhook denied the request. */
   readonly failure?: string;
 }
 
@@ -42,18 +43,18 @@ export interface Refuser {
     readonly namespace: string;
     readonly name: string;
     /**
-     * What is wrong with it, where it may be one thing or another. Of a quota: the request does not say what it measures, or what is
-     * used has not been counted yet; else it has no room. Of a namespace: it does not exist; else it is being deleted.
+     * The cause, where there are several. Quota: the request does not set what the quota measures, or the usage was
+     * not counted yet; otherwise the quota is exceeded. Namespace: it does not exist; otherwise it is being deleted.
      */
     readonly detail?: FaultDetail | undefined;
   };
   /** The flow schema and priority level without room. */
   readonly flow?: { readonly schema: string; readonly level: string };
-  /** The authorizers' reason; '' when they gave none. */
+  /** The authorizers' reason; '' when there was none. */
   readonly reason?: string | undefined;
 }
 
-/** A part that a request passed, or waited for. */
+/** A part that the request passed or waited for. */
 export interface PassedPart {
   /** A refusing part, or the admission plugin that was waited for. */
   readonly name: string;
@@ -61,7 +62,7 @@ export interface PassedPart {
   readonly milliseconds: number;
 }
 
-/** The object or list that a request's path names. */
+/** The object or list in a request's path. */
 export interface RequestedResource {
   readonly group: string;
   readonly version: string;
@@ -90,7 +91,7 @@ export interface RefusedRequest {
   readonly reason: string;
   readonly message: string;
   readonly refusedBy: Refuser;
-  /** The parts it passed before, in order. */
+  /** The parts that the request passed before, in order. */
   readonly passed: readonly PassedPart[];
   readonly milliseconds: number;
 }

@@ -1,7 +1,7 @@
 /**
- * `/statusz` of every component: what runs, since when, and where to look further, as a text for people or, for who names
- * group, version and kind, as an object. Upstream: apiserver/pkg/server/statusz (ComponentStatusz). Differs: CBOR is not
- * offered.
+ * `/statusz` of every component: its name, versions, start time and paths, as text for people or as an object when
+ * the request names group, version and kind. Upstream: apiserver/pkg/server/statusz (ComponentStatusz). Differs: CBOR
+ * is not offered.
  */
 import { type AcceptClause, parseAccept } from '../api/accept.ts';
 import { stringifyYaml } from '../api/codec/yaml-writer.ts';
@@ -24,7 +24,7 @@ export interface StatuszAnswer {
   readonly body: string;
 }
 
-/** What text readers are told not to do is made hard for them: the form changes from second to second. */
+/** The delimiter changes every second, to keep programs from parsing the text. */
 const DELIMITERS = [':', ': ', '=', ' '] as const;
 const NOT_FOR_DEBUGGING = new Set(['/apis', '/api', '/openid', '/openapi', '/.well-known']);
 const VERSIONS = new Set(['v1alpha1', 'v1beta1']);
@@ -49,7 +49,7 @@ export function statusz(accept: string | undefined, page: StatuszPage): StatuszA
   return { status: 406, contentType: 'text/plain; charset=utf-8', body };
 }
 
-/** The version that is asked for; all three parts must be named. */
+/** The requested version; all three parts must be named. */
 function structuredVersion({ params }: AcceptClause): string | undefined {
   const { g, v = '', as } = params;
   return g === 'config.k8s.io' && as === 'Statusz' && VERSIONS.has(v) ? v : undefined;

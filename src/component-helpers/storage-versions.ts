@@ -1,5 +1,5 @@
 /**
- * What API servers say together about the version a resource is stored in. Upstream: apiserver/pkg/storageversion, which the
+ * The storage version of a resource on which all API servers agree. Upstream: apiserver/pkg/storageversion, which the
  * servers and the garbage collector of these records share.
  */
 import type {
@@ -12,7 +12,7 @@ import { formatTime } from '../api/time.ts';
 
 const TYPE = 'AllEncodingVersionsEqual';
 
-/** By which the lease of an API server is known from other leases of kube-system. */
+/** Distinguishes the leases of API servers from other leases in kube-system. */
 export const IDENTITY_LABEL = 'apiserver.kubernetes.io/identity';
 
 /** Value of that label. */

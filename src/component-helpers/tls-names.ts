@@ -1,4 +1,7 @@
-/** Names of TLS versions and cipher suites in flags and configuration files, as Go has them, and in OpenSSL's words. */
+/**
+ * Names of TLS versions and cipher suites in flags and configuration files: Go's, and the corresponding names of
+ * OpenSSL.
+ */
 
 /** The TLS versions that are offered, by Go's name. */
 export const TLS_VERSIONS: Readonly<Record<string, 'TLSv1.2' | 'TLSv1.3'>> = {

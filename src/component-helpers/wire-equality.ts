@@ -1,11 +1,12 @@
 /**
- * Equality of statuses as they travel: a zero, an empty text, list or object says the same as an absent field, for the
- * server drops them. Comparing any stricter would write the same status for ever. Upstream: equality.Semantic.DeepEqual on
- * structs, where an absent field and its zero value are one. Not for specs, where an explicit zero can mean something.
+ * Equality of statuses in their stored form: a zero, an empty text, list or object equals an absent field, since the
+ * server drops them. A stricter comparison would write the same status forever. Upstream: equality.Semantic.DeepEqual
+ * on structs, where an absent field and its zero value are one. Not for specs, where an explicit zero may have a
+ * meaning.
  */
 import { deepEqual } from '../base/equal.ts';
 
-/** Whether two statuses say the same. */
+/** Whether two statuses are equal when stored. */
 export function equalStatus(a: unknown, b: unknown): boolean {
   return deepEqual(withoutZeros(a), withoutZeros(b));
 }

@@ -1,6 +1,6 @@
 /** Conditions of workloads' status. Upstream: the SetXCondition functions of each controller. */
 
-/** What all these conditions have in common. */
+/** The fields that all these conditions have in common. */
 export interface WorkloadCondition {
   readonly type: string;
   readonly status: string;

@@ -1,4 +1,4 @@
-/** The rules of a package's style sheet, as text to be adopted. */
+/** The rules of a package's style sheet, as a text to be adopted. */
 declare module '*.css' {
   const rules: string;
   export default rules;

@@ -1,4 +1,4 @@
-/** Begins: who is signed in, then the page. */
+/** Starts the page: the session first, then the views. */
 import { render } from 'preact';
 import { followCluster } from './app/cluster-state.ts';
 import { followKeys } from './app/keyboard.ts';

@@ -1,14 +1,14 @@
 /**
- * How long a change of one of many pods waits for more of them, where a sync looks at all. Upstream:
- * --endpoint-updates-batch-period and --endpointslice-updates-batch-period, 0 for every Service unless set. Differs on
- * purpose: a Service of hundreds of pods waits in proportion to them, so that what syncs take stays a small share of the
- * time while its pods come or go; a smaller one does not wait at all.
+ * How long the sync of an owner with many pods waits for further changes, since each sync visits all its pods.
+ * Upstream: --endpoint-updates-batch-period and --endpointslice-updates-batch-period, 0 for every Service unless set.
+ * Differs on purpose: a Service with hundreds of pods waits in proportion to their number, so that syncs take a small
+ * share of the time while its pods change; smaller ones do not wait.
  */
 const FROM_PODS = 100;
 const MS_PER_POD = 0.1;
 const MAX_MS = 500;
 
-/** The periods of all owners, by how many pods they had last. */
+/** The periods of all owners, by their number of pods at the last sync. */
 export interface BatchPeriods {
   /** Records that this many pods were visited. */
   saw(key: string, pods: number): void;
@@ -16,7 +16,6 @@ export interface BatchPeriods {
   forget(key: string): void;
 }
 
-/** Makes those of one controller. */
 export function createBatchPeriods(): BatchPeriods {
   const sizes = new Map<string, number>();
   return {

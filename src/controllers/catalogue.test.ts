@@ -12,14 +12,14 @@ import { controllers, type ControllerName } from './list.ts';
 interface Names {
   /** The service account it acts as. */
   readonly account: string;
-  /** The component its events come from. */
+  /** The component of its events. */
   readonly events: string;
   /** `name` of `workqueue_*`. */
   readonly queues: string;
   readonly metrics: string;
 }
 
-/** Names of metrics without what they have in common, which comes first. */
+/** Names of metrics without their common prefix, which comes first. */
 type Row = readonly [account: string, events: string, queues: string, metrics?: string];
 
 const SLICES = 'changes desired_endpoint_slices endpoints_added_per_sync endpoints_desired endpoints_removed_per_sync';
@@ -196,7 +196,7 @@ async function namesOf(name: ControllerName): Promise<Names> {
       if (!spec.name.startsWith('workqueue_')) told.push(spec.name);
       const metric = register(spec);
       if (spec.name !== 'workqueue_depth') return metric;
-      // What a queue that is shut down takes back, whether it was used or not.
+      // The labels that the shutdown of a queue removes, for every created queue.
       return { ...metric, remove: (labels: Record<string, string>) => void queues.push(labels['name']!) };
     };
   const metrics: Metrics = {

@@ -1,6 +1,7 @@
 /**
- * Revisions of a workload's template, kept as ControllerRevisions: what DaemonSets and StatefulSets share. Upstream:
- * pkg/controller/history. Differs on purpose: revisions are compared as JSON values, not as bytes.
+ * Revisions of a workload's template, stored as ControllerRevisions; DaemonSets and StatefulSets share this.
+ * Upstream: pkg/controller/history (NewControllerRevision, realHistory). Differs on purpose: revisions are compared
+ * as JSON values, not as bytes.
  */
 import { addInt64, type Int64 } from '../api/int64.ts';
 import { deepEqual } from '../base/equal.ts';
@@ -21,12 +22,15 @@ export function templatePatch(template: PodTemplateSpec): Record<string, unknown
   return { spec: { template: { ...template, $patch: 'replace' } } };
 }
 
-/** What a revision keeps of it: clients (`kubectl rollout undo`) compare the bytes with such as they make, keys in order. */
+/**
+ * The stored form of a template, with sorted keys: clients (`kubectl rollout undo`) compare its bytes with those they
+ * compute.
+ */
 export function recorded<T>(data: T): T {
   return sortKeys(data);
 }
 
-/** The template a revision records. */
+/** The template that a revision stores. */
 export function templateOf(revision: ControllerRevision): PodTemplateSpec {
   const data = revision.data as
     | { readonly spec?: { readonly template?: PodTemplateSpec & { $patch?: string } } }
@@ -46,7 +50,7 @@ export function sortRevisions(revisions: readonly Stored<ControllerRevision>[]):
   });
 }
 
-/** Whether both record the same. */
+/** Whether both store the same. */
 export function equalRevisions(a: ControllerRevision, b: ControllerRevision): boolean {
   return deepEqual(a.data, b.data);
 }
@@ -68,7 +72,7 @@ export function revisionName(owner: string, hash: string): string {
   return `${owner.length > 223 ? owner.slice(0, 223) : owner}-${hash}`;
 }
 
-/** Gives the revision another number, re-reading it when it changed meanwhile. */
+/** Changes the revision's number, with a retry on conflict. */
 export async function renumber(
   client: Client,
   revision: Stored<ControllerRevision>,

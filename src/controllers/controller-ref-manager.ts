@@ -2,8 +2,9 @@
  * Adoption and release: which objects a controller manages, by owner reference and selector. Upstream: controller
  * ControllerRefManager.
  *
- * Invariants: an object with another controller is never touched; before the first adoption the owner is read live, so
- * that an owner deleted and recreated under the same name adopts nothing by mistake.
+ * Invariants: an object with another controller is never changed; before the first adoption the owner is read from
+ * the server, so that an owner that was deleted and created again under the same name does not adopt pods of the old
+ * one.
  */
 import type { LabelMatcher } from '../api/label-selector.ts';
 import type { KubernetesObject, Stored } from '../api/object.ts';
@@ -19,12 +20,12 @@ export interface ClaimConfig {
   readonly owner: Stored<KubernetesObject>;
   readonly ownerInfo: ResourceInfo<KubernetesObject>;
   readonly selector: LabelMatcher;
-  /** Added to what is adopted. */
+  /** Finalizers added to adopted objects. */
   readonly adoptFinalizers?: readonly string[];
   readonly signal: AbortSignal;
 }
 
-/** Objects of one kind, some of which may be the owner's. */
+/** The objects of one kind among which the owner's are found. */
 export interface Claimable<T extends KubernetesObject> {
   readonly info: ResourceInfo<T>;
   readonly objects: readonly Stored<T>[];
@@ -34,7 +35,7 @@ interface Claim<T extends KubernetesObject> extends ClaimConfig {
   readonly claimed: ResourceClient<T>;
 }
 
-/** Adopts matching orphans, releases what no longer matches, returns what is the owner's. */
+/** Adopts matching orphans, releases objects that no longer match, and returns the owner's objects. */
 export async function claimObjects<T extends KubernetesObject>(
   config: ClaimConfig,
   { info, objects }: Claimable<T>,
@@ -89,7 +90,7 @@ async function release<T extends KubernetesObject>(claim: Claim<T>, object: T): 
   await patch(claim, object, { metadata: { uid: object.metadata.uid, ownerReferences } });
 }
 
-/** False when the object is gone or was replaced meanwhile: nothing left to do then. */
+/** False when the object was deleted or replaced, so that nothing is left to do. */
 async function patch<T extends KubernetesObject>(claim: Claim<T>, object: T, body: object): Promise<boolean> {
   try {
     const key = parseKey(keyOfObject(object));

@@ -1,10 +1,10 @@
-/** What writing EndpointSlices amounts to. Upstream: endpointslice/metrics and endpointslicemirroring/metrics. */
+/** Metrics of writing EndpointSlices. Upstream: endpointslice/metrics and endpointslicemirroring/metrics. */
 import type { EndpointSlice } from '../api/gen/discovery-v1.ts';
 import type { Metrics } from '../platform/metrics.ts';
 
-/** What a sync of one service did to its slices of one address type, or of all. */
+/** The changes that a sync of one service made to its slices, of one address type or of all. */
 export interface SliceChanges {
-  /** The service and the type of its slices; a later report with the same key replaces the earlier one. */
+  /** The service and the address type; a later report with the same key replaces the earlier one. */
   readonly key: string;
   readonly existing: readonly EndpointSlice[];
   readonly create: readonly EndpointSlice[];
@@ -15,7 +15,7 @@ export interface SliceChanges {
 export interface EndpointSliceMetrics {
   /** Changes that were written. */
   changed(changes: SliceChanges): void;
-  /** A service is gone with all its slices, or with those of one address type; the keys begin with this. */
+  /** Removes a deleted service, or one of its address types, by the keys' prefix. */
   forget(service: string, type?: string): void;
 }
 

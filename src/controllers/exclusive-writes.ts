@@ -49,10 +49,10 @@ const named =
   ({ metadata }: KubernetesObject): boolean =>
     metadata.name === name;
 
-/** The requests' certificates; several controllers approve, as people do. */
+/** Approvals are not exclusive: several controllers approve, and people do. */
 const certificateSigning = by('certificate-controller', sets(CertificateSigningRequests, ['status', 'certificate']));
 
-/** Name in `--controllers` → its statement. Where there is nothing, the comment says who else writes. */
+/** The statements by name in `--controllers`. A controller without any has a comment that names the other writers. */
 export const exclusiveWrites: Readonly<Record<ControllerName, ExclusiveWrites>> = {
   'replicaset-controller': by(
     'replicaset-controller',
@@ -85,7 +85,7 @@ export const exclusiveWrites: Readonly<Record<ControllerName, ExclusiveWrites>> 
     creates(ControllerRevisions, ownedBy('StatefulSet')),
     creates(Pods, ownedBy('StatefulSet')),
   ),
-  // Sizes are set through `scale`, as people do.
+  // Target sizes are set through `scale`, which people use too.
   'horizontal-pod-autoscaler-controller': by('horizontal-pod-autoscaler', sets(HorizontalPodAutoscalers, ['status'])),
   // disruptionsAllowed is also lowered by evictions.
   'disruption-controller': by(
@@ -134,19 +134,19 @@ export const exclusiveWrites: Readonly<Record<ControllerName, ExclusiveWrites>> 
     ...creates(ConfigMaps, named('kube-root-ca.crt')),
     fields: [['data']],
   }),
-  // A kubelet that registers with a range keeps it.
+  // A kubelet may register with a range, which is kept.
   'node-ipam-controller': by('node-controller', sets(Nodes, ['spec', 'podCIDR'], ['spec', 'podCIDRs'])),
   // People and the kubelet set taints, too, and a kubelet that returns sets conditions.
   'node-lifecycle-controller': by('node-controller'),
   // People delete nodes, too, and taints are one list.
   'cloud-node-lifecycle-controller': by('node-controller'),
-  // Its annotation stands in one map with those of others.
+  // Its annotation is in one map with those of others.
   'ttl-controller': by('ttl-controller'),
-  // It deletes pods and sets a condition on them before.
+  // Others delete pods and set a condition on them too.
   'taint-eviction-controller': by('node-controller'),
-  // It also deletes pods and sets a condition on them before.
+  // Others delete pods and set a condition on them too.
   'device-taint-eviction-controller': by('device-taint-eviction-controller', sets(DeviceTaintRules, ['status'])),
-  // It deletes, and removes finalizers and owners, on behalf of all.
+  // It deletes, and removes finalizers and owners, of objects of all kinds.
   'garbage-collector-controller': by('generic-garbage-collector'),
   'clusterrole-aggregation-controller': by('clusterrole-aggregation-controller', {
     ...sets(ClusterRoles, ['rules']),
@@ -156,7 +156,7 @@ export const exclusiveWrites: Readonly<Record<ControllerName, ExclusiveWrites>> 
   'certificatesigningrequest-approving-controller': certificateSigning,
   'kubelet-serving-certificate-approving-controller': certificateSigning,
   'certificatesigningrequest-cleaner-controller': certificateSigning,
-  // People write `cluster-info` of kube-public; the signatures in it are its own by their keys.
+  // People write `cluster-info` of kube-public; its entries there are known by their keys.
   'bootstrap-signer-controller': by('bootstrap-signer'),
   // It deletes expired tokens.
   'token-cleaner-controller': by('token-cleaner'),
@@ -170,7 +170,7 @@ export const exclusiveWrites: Readonly<Record<ControllerName, ExclusiveWrites>> 
     creates(VolumeAttachments),
     sets(Nodes, ['status', 'volumesAttached']),
   ),
-  // It writes events alone.
+  // It writes only events.
   'persistentvolume-expander-controller': by('expand-controller'),
   'ephemeral-volume-controller': by('ephemeral-volume-controller', creates(PersistentVolumeClaims, ownedBy('Pod'))),
   'local-path-provisioner-controller': by(
@@ -180,11 +180,11 @@ export const exclusiveWrites: Readonly<Record<ControllerName, ExclusiveWrites>> 
       ({ metadata }) => metadata.annotations?.['pv.kubernetes.io/provisioned-by'] === LOCAL_PATH_PROVISIONER,
     ),
   ),
-  // Of the three protections, admission sets the finalizer and the controller removes it.
+  // For the three protections, admission adds the finalizer and the controller removes it.
   'persistentvolumeclaim-protection-controller': by('pvc-protection-controller'),
   'persistentvolume-protection-controller': by('pv-protection-controller'),
   'volumeattributesclass-protection-controller': by('volumeattributesclass-protection-controller'),
-  // A pod's last state is its kubelet's, while there is one.
+  // The kubelet writes a pod's last state, while the node has one.
   'pod-garbage-collector-controller': by('pod-garbage-collector'),
   'service-cidr-controller': by('service-cidrs-controller', sets(ServiceCIDRs, ['status', 'conditions'])),
   // The API servers write StorageVersions themselves.

@@ -1,10 +1,10 @@
-/** Gauges of the number of objects of each set of labels, as counted last: sets that are gone are removed. */
+/** Gauges of numbers of objects by their labels: label sets that no object has any more are removed. */
 import type { Gauge } from '../platform/metrics.ts';
 
 /** Labels of one series. */
 export type Labels = Readonly<Record<string, string>>;
 
-/** The values that several gauges have. */
+/** The series of several gauges. */
 export interface GroupCounts {
   /** Counts the objects again. */
   update<T>(to: Gauge, objects: readonly T[], labelsOf: (object: T) => Labels): void;
@@ -12,7 +12,6 @@ export interface GroupCounts {
   forget(): void;
 }
 
-/** No values yet. */
 export function createGroupCounts(): GroupCounts {
   const reported = new Map<Gauge, readonly Labels[]>();
   const update: GroupCounts['update'] = (to, objects, labelsOf) => {

@@ -50,7 +50,7 @@ import { createValidatingAdmissionPolicyStatusController } from './validatingadm
 /** Makes a controller; nothing runs before its `start`. */
 export type ControllerFactory = (deps: ControllerDeps) => Controller;
 
-/** Name in `--controllers` → factory, in the order they start. */
+/** The factories by name in `--controllers`, in start order. */
 export const controllers = {
   'replicaset-controller': (deps) => createReplicaController(deps, replicaSetFlavour),
   'replicationcontroller-controller': (deps) => createReplicaController(deps, replicationControllerFlavour),
@@ -103,7 +103,7 @@ export const controllers = {
 export type ControllerName = keyof typeof controllers;
 
 /**
- * Makes the named controllers (all by default), starts the informers and then the controllers. Resolves when all have
+ * Creates the named controllers (default: all), starts the informers and then the controllers. Resolves when all have
  * ended after the signal's abort.
  */
 export async function runControllers(

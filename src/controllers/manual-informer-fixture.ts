@@ -1,4 +1,4 @@
-/** An informer whose objects a test puts and removes: tallies are compared with a recount. */
+/** An informer whose objects a test adds and removes: tallies are compared with a recount. */
 import type { KubernetesObject, Stored } from '../api/object.ts';
 import type { ResourceInfo } from '../api/resource-info.ts';
 import type { Informer, InformerHandler } from '../client/informer.ts';

@@ -1,6 +1,6 @@
 /**
- * The newest revision of each object that a controller wrote itself, so that it never acts on an older copy from its cache:
- * the event of the write brings the object back. Upstream: the gates StaleControllerConsistency* of v1.36.
+ * The newest resource version of each object that a controller wrote, so that it never acts on an older copy from its
+ * cache: the event of the write enqueues the object again. Upstream: the gates StaleControllerConsistency* of v1.36.
  */
 import type { KubernetesObject, Stored } from '../api/object.ts';
 import { compareRevisions } from '../client/revisions.ts';
@@ -8,19 +8,19 @@ import { compareRevisions } from '../client/revisions.ts';
 export class OwnWrites {
   readonly #revisions = new Map<string, string>();
 
-  /** Notes an object as the server answered it. */
+  /** Records an object as the server returned it. */
   note(key: string, { metadata }: Stored<KubernetesObject>): void {
     const { resourceVersion } = metadata;
     if (compareRevisions(resourceVersion, this.#revisions.get(key) ?? '') > 0)
       this.#revisions.set(key, resourceVersion);
   }
 
-  /** Whether the cached copy is older than what was written. */
+  /** Whether the cached copy is older than the controller's last write. */
   isBehind(key: string, { metadata }: Stored<KubernetesObject>): boolean {
     return compareRevisions(metadata.resourceVersion, this.#revisions.get(key) ?? '') < 0;
   }
 
-  /** The object is gone. */
+  /** Drops a deleted object. */
   forget(key: string): void {
     this.#revisions.delete(key);
   }

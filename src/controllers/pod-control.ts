@@ -1,5 +1,5 @@
 /**
- * Creating and deleting the pods of a controller, with upstream's events. Upstream: controller.RealPodControl,
+ * Creates and deletes the pods of a controller, with upstream's events. Upstream: controller.RealPodControl,
  * GetPodFromTemplate, slowStartBatch.
  */
 import { Pods } from '../api/gen/resources.ts';
@@ -18,7 +18,7 @@ import type { Clock } from '../platform/clock.ts';
 export interface PodControl {
   /** Resolves to the new pod. Records SuccessfulCreate or FailedCreate on the owner. */
   create(owner: KubernetesObject, pod: Pod, signal: AbortSignal): Promise<Pod>;
-  /** Deletes; a pod that is gone already is an error (NotFound) the caller may ignore. Records SuccessfulDelete or FailedDelete. */
+  /** Deletes a pod; NotFound is an error that the caller may ignore. Records SuccessfulDelete or FailedDelete. */
   remove(owner: KubernetesObject, pod: Stored<Pod>, signal: AbortSignal): Promise<void>;
 }
 
@@ -76,17 +76,16 @@ export function podFromTemplate(
   };
 }
 
-/** What became of a slow start. */
 export interface SlowStartResult {
   readonly successes: number;
-  /** The first failure, when there was one; nothing was tried after its batch. */
+  /** The first failure, if any; no task was started after its batch. */
   readonly error?: unknown;
 }
 
-/** Calls about pods that begin in one turn of the loop: each takes up to a millisecond before it waits for anything. */
+/** Calls about pods that begin in one turn of the loop: each takes up to a millisecond before it first waits. */
 const PODS_PER_TURN = 16;
 
-/** The turns in which hundreds of pods are created, changed or deleted. */
+/** The turns over which creations, changes or deletions of hundreds of pods are spread. */
 export function podTurns(clock: Clock): Turns {
   return { perTurn: PODS_PER_TURN, pause: () => clock.yield() };
 }
@@ -95,8 +94,8 @@ export function podTurns(clock: Clock): Turns {
 const MAX_BATCH = 500;
 
 /**
- * Runs `task` `count` times in batches of 1, 2, 4 … up to 500, stopping after the first batch with a failure: when each fails (a
- * quota, say) little is wasted, and when all is well it is nearly as quick as all at once.
+ * Runs `task` `count` times in batches of 1, 2, 4 … up to 500, and stops after the first batch with a failure. When
+ * every task fails (a quota, say) few are wasted; when all succeed it is nearly as fast as all at once.
  */
 export async function slowStartBatch(
   count: number,

@@ -1,5 +1,5 @@
 /**
- * Which owners a pod's changes concern, and the expectations they fulfil. Upstream: the pod handlers of
+ * Enqueues the owners that a pod's changes concern, and fulfils their expectations. Upstream: the pod handlers of
  * ReplicaSetController, DaemonSetsController, StatefulSetController, which are alike.
  */
 import { deepEqual } from '../base/equal.ts';
@@ -11,7 +11,7 @@ import { keyOfObject } from '../client/object-store.ts';
 import type { Expectations } from '../component-helpers/expectations.ts';
 import { controllerOf } from '../component-helpers/owner-references.ts';
 
-/** Index of pods by their controller's uid; those without one under {@link orphansOf} their namespace. */
+/** Index of pods by their controller's uid; those without a controller are under {@link orphansOf} their namespace. */
 export const PODS_BY_CONTROLLER = 'controller-uid';
 
 /** The index value of a namespace's pods without controller. */
@@ -23,9 +23,9 @@ export interface PodEventDeps<T extends KubernetesObject> {
   readonly pods: Informer<Pod>;
   readonly owners: Informer<T>;
   selectorOf(owner: T): LabelMatcher;
-  /** Absent for controllers that act on what they see alone. */
+  /** Absent for controllers without expectations. */
   readonly expectations?: Expectations;
-  /** `old` is absent for pods that came or went. */
+  /** `old` is absent for added and deleted pods. */
   enqueue(key: string, pod: Stored<Pod>, old?: Stored<Pod>): void;
 }
 
@@ -59,7 +59,7 @@ export function watchPods<T extends KubernetesObject>(deps: PodEventDeps<T>): vo
 
   pods.addHandler({
     onAdd(pod) {
-      // After a restart a pod may first be seen while it terminates.
+      // After a restart a pod may first be observed while it terminates.
       if (pod.metadata.deletionTimestamp !== undefined) return onGone(pod);
       if (controllerOf(pod) === undefined) return enqueueMatching(pod);
       const key = ownerKey(pod);

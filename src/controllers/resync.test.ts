@@ -27,7 +27,7 @@ it('a resync of all controllers finds nothing to do once the cluster has settled
   await h.stop();
 });
 
-/** How many keys each work queue was given so far. */
+/** The number of keys that were added to each work queue. */
 async function keysAdded(h: ServerHarness): Promise<Map<string, number>> {
   const text = await h.metrics.expose();
   return new Map(

@@ -46,7 +46,7 @@ const UPSTREAM = [
   ...['validatingadmissionpolicy-status', 'volumeattributesclass-protection'],
 ].map((name) => `${name}-controller`);
 
-/** What upstream leaves to people or to distributions. */
+/** Controllers that upstream leaves to administrators or distributions. */
 const OWN = ['kubelet-serving-certificate-approving-controller', 'local-path-provisioner-controller'];
 
 test("the names are upstream's: each of those is built, or refused with a reason", () => {

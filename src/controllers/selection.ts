@@ -1,6 +1,6 @@
-/** Which controllers `--controllers` means. Pure. Upstream: controller-manager names, aliases and IsControllerEnabled. */
+/** Parses `--controllers`. Pure. Upstream: controller-manager names, aliases and IsControllerEnabled. */
 
-/** Names of early releases → today's. */
+/** Current names by names of early releases. */
 const ALIASES: Readonly<Record<string, string>> = {
   attachdetach: 'persistentvolume-attach-detach-controller',
   bootstrapsigner: 'bootstrap-signer-controller',
@@ -45,7 +45,10 @@ const ALIASES: Readonly<Record<string, string>> = {
   'ttl-after-finished': 'ttl-after-finished-controller',
 };
 
-/** Upstream's controllers that are not built here → why. Turning one off changes nothing; asking for one is refused. */
+/**
+ * Upstream's controllers that are not implemented, with the reason. Disabling one has no effect; enabling one is
+ * refused.
+ */
 const ABSENT: Readonly<Record<string, string>> = {
   'service-lb-controller': 'load balancers come from a cloud, whose own controller manager runs it',
   'node-route-controller': 'routes come from a cloud, whose own controller manager runs it',
@@ -56,8 +59,8 @@ const ABSENT: Readonly<Record<string, string>> = {
 };
 
 /**
- * The names a list such as `*,-job-controller` selects, in the order of `known`. `*`: all that are not named; `-name`: not
- * this one. Throws when a name is none, or is one of a controller that is not built here; the message says which.
+ * The names that a list such as `*,-job-controller` selects, in the order of `known`. `*`: all that are not named;
+ * `-name`: all but this one. Throws for a name that is unknown or not implemented; the message says which.
  */
 export function selectControllers(list: string, known: readonly string[]): string[] {
   const wanted = new Set<string>();

@@ -45,10 +45,10 @@ export interface ServerHarness {
   readonly clock: VirtualClock;
   readonly log: MemoryLog;
   readonly admin: Client;
-  /** What the server keeps everything in. */
+  /** The store of the server. */
   readonly store: Store;
   readonly metrics: Metrics;
-  /** Creates; the namespace is `default` unless the object says otherwise. Needs no kind. */
+  /** Creates an object; the namespace is `default` unless the object has one. Needs no kind. */
   create<T extends KubernetesObject>(info: ResourceInfo<T>, object: object): Promise<T>;
   get<T extends KubernetesObject>(info: ResourceInfo<T>, key: string): Promise<T>;
   list<T extends KubernetesObject>(info: ResourceInfo<T>): Promise<T[]>;
@@ -69,13 +69,13 @@ export interface ServerHarness {
   events(): Promise<string[]>;
   /** Advances in steps; after each, active pods (those `which` selects) run and are ready, terminating ones go. */
   run(ms: number, options?: { which?: (pod: Pod) => boolean; stepMs?: number }): Promise<void>;
-  /** Writes the server answered so far, without events. */
+  /** The number of successful writes so far, without events. */
   writes(): number;
-  /** Starts all controllers once more beside the first ones, with empty caches: every object is synced anew. */
+  /** Starts all controllers a second time beside the first ones, with empty caches: every object is synced again. */
   startAgain(): Promise<void>;
   /**
-   * Starts more controllers, with clients and caches of their own, whose calls go `through` what stands between them and
-   * the server. Ended by the function that is returned, as a process is that is killed.
+   * Starts more controllers with their own clients and caches, whose calls pass `through` a wrapper. The returned function ends
+   * them as abruptly as a kill of their process.
    */
   startThrough(more: MoreControllers): (reason: Error) => void;
   /** Method and path of each write so far. */
@@ -88,7 +88,7 @@ export interface MoreControllers {
   readonly factories: readonly ((deps: ControllerDeps) => Controller)[];
   readonly config?: ControllersConfig;
   readonly through: (handler: ApiHandler) => ApiHandler;
-  /** Whom `client` acts as. Default the controller manager. */
+  /** The user of `client`. Default the controller manager. */
   readonly user?: string;
 }
 
@@ -142,7 +142,7 @@ export async function startServerHarness(
 
 type Starts = Pick<ServerHarness, 'startAgain' | 'startThrough' | 'stop'>;
 
-/** What the store of a bootstrapped server holds, in the order of its revisions: made once, every server begins with it. */
+/** The entries of a bootstrapped server's store, in the order of revisions: computed once, every server begins with them. */
 let bootstrapped: Promise<readonly StoredEntry[]> | undefined;
 
 async function bootstrap(): Promise<readonly StoredEntry[]> {
@@ -162,7 +162,7 @@ async function bootstrap(): Promise<readonly StoredEntry[]> {
 }
 
 interface ServerSetup {
-  /** What the store holds at first. */
+  /** The initial entries of the store. */
   readonly entries: readonly StoredEntry[];
   /** The seed of its randomness: uids must differ from those of `entries`. */
   readonly seed: number;
@@ -247,7 +247,7 @@ function startControllers(
   const informers = createInformerFactory({ client, clock, random, log });
   const deps: ControllerDeps = {
     client,
-    // Each under a name of its own in managed fields, so that tests see who wrote what.
+    // Each with its own name in managed fields, so that tests see the writer of a field.
     clientFor: (account) => clientFor(accountPrincipal('kube-system', account) as Principal, account),
     informers,
     platform,
@@ -330,7 +330,7 @@ function withNamespace<T extends KubernetesObject>(info: ResourceInfo<T>, object
   return info.namespaced ? ({ ...given, metadata: { namespace: 'default', ...given.metadata } } as T) : given;
 }
 
-/** Ended by the kubelet's word: the grace period is over. What finalizers hold stays. */
+/** Deletes the pod as the kubelet does at the end of the grace period. Finalizers still hold it. */
 async function removePod(admin: Client, pod: Pod): Promise<void> {
   const { namespace = '', name = '', uid } = pod.metadata;
   await ignoreGone(

@@ -1,4 +1,4 @@
-/** What the tests of Endpoints and EndpointSlices share: both controllers, a service and its pods. */
+/** Fixtures of the tests of Endpoints and EndpointSlices: both controllers, a service and its pods. */
 import type { Pod, Service } from '../api/gen/core-v1.ts';
 import { EndpointSlices, Nodes } from '../api/gen/resources.ts';
 import { type Harness, startHarness } from './controllers-fixture.ts';

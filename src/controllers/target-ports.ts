@@ -1,7 +1,7 @@
 /**
- * The numbers that a Service's ports have on its pods. Upstream: pkg/api/v1/pod FindPort.
+ * The numbers of a Service's target ports on its pods. Upstream: pkg/api/v1/pod FindPort.
  *
- * A Service may have thousands of ports, each of its pods thousands of ports of containers: each list is walked once.
+ * A Service may have thousands of ports, and each of its pods thousands of container ports: each list is walked once.
  */
 import { sidecarsOf } from '../api/pod-containers.ts';
 import type { Pod, Service, ServicePort } from '../api/gen/core-v1.ts';
@@ -12,7 +12,7 @@ export interface TargetPort {
   readonly number: number;
 }
 
-/** Ports of a Service that name one port of a pod, which has it by this number. */
+/** Ports of a Service that refer to one named port of a pod, and its number. */
 export interface NamedTarget {
   /** Equal for equal ports and number. */
   readonly key: string;
@@ -22,7 +22,7 @@ export interface NamedTarget {
 
 /** The ports of one Service, indexed. */
 export class TargetPorts {
-  /** Those whose number is the same on every pod. */
+  /** Ports with a numeric target, which is the same on every pod. */
   readonly fixed: readonly TargetPort[];
   readonly #ports: readonly ServicePort[];
   readonly #byName: ReadonlyMap<string, readonly ServicePort[]>;
@@ -37,7 +37,7 @@ export class TargetPorts {
     this.#byName = Map.groupBy(named, ({ targetPort, protocol }) => nameKey(String(targetPort), protocol));
   }
 
-  /** What the pod has of the ports that are given by name. The first container that has a name counts. */
+  /** The pod's ports that the Service refers to by name. The first container port with a name counts. */
   named(pod: Pod): NamedTarget[] {
     if (this.#byName.size === 0) return [];
     const found = new Map<string, NamedTarget>();
@@ -54,7 +54,7 @@ export class TargetPorts {
     return [...found.values()];
   }
 
-  /** Those of `named` and the fixed ones, in the Service's order. */
+  /** The targets of `named` and the fixed ones, in the Service's order. */
   inOrder(named: readonly NamedTarget[]): TargetPort[] {
     const numbers = new Map(this.fixed.map(({ port, number }) => [port, number]));
     for (const { ports, number } of named) for (const port of ports) numbers.set(port, number);
@@ -65,7 +65,7 @@ export class TargetPorts {
   }
 }
 
-/** Undefined: the pod's port of that name. */
+/** Undefined: the target port is a name. */
 function fixedNumber({ port, targetPort = port }: ServicePort): number | undefined {
   if (typeof targetPort === 'number') return targetPort === 0 ? port : targetPort;
   return targetPort === '' ? port : undefined;

@@ -1,6 +1,6 @@
 /**
- * Holds every version of every object in a store against what controllers say they alone write, by the managed fields that
- * the server keeps of each writer. For tests.
+ * Compares every version of every object in a store with the exclusive writes that controllers declare, by the managed fields of
+ * each writer. For tests.
  */
 import type { FieldsV1, ManagedFieldsEntry } from '../api/gen/meta-v1.ts';
 import type { KubernetesObject } from '../api/object.ts';
@@ -8,7 +8,7 @@ import { apiVersionOf } from '../api/resource-info.ts';
 import { prefixEnd, type Store, type StoreEvent } from '../storage/store.ts';
 import type { ExclusiveWrite, ExclusiveWrites } from './exclusive-write.ts';
 
-/** What was seen. */
+/** The observed violations and writes. */
 export interface WriteWatch {
   /** One line per write that was another's to do. */
   readonly violations: ReadonlySet<string>;
@@ -17,11 +17,11 @@ export interface WriteWatch {
   stop(): void;
 }
 
-/** Whom the watch knows. */
+/** The managers by role. */
 export interface WriteWatchNames {
   /** The manager in managed fields of a controller's account. */
   readonly managerOf: (account: string) => string;
-  /** Managers that are people, who may write anything. */
+  /** Managers that are users, who may write anything. */
   readonly people: readonly string[];
 }
 
@@ -55,7 +55,7 @@ function concerns({ resource, where }: ExclusiveWrite, object: KubernetesObject)
   return object.kind === resource.kind && object.apiVersion === apiVersionOf(resource) && (where?.(object) ?? true);
 }
 
-/** Who did what the statement is about: pairs of what and manager. */
+/** The managers that made the write: pairs of write and manager. */
 function* writersOf(write: ExclusiveWrite, object: KubernetesObject, created: boolean): Generator<[string, string]> {
   const entries: readonly ManagedFieldsEntry[] = object.metadata.managedFields ?? [];
   for (const { manager = '', fieldsV1 } of entries) {

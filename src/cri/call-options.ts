@@ -1,4 +1,4 @@
-/** What every CRI call takes beside its request, and the shape of requests. */
+/** What every CRI call takes besides its request, and the form of requests. */
 
 import type { GrpcCallOptions } from '../grpc/call-options.ts';
 import type { Span } from '../platform/tracing.ts';

@@ -64,14 +64,14 @@ function readFlat(bytes: Uint8Array): { strings: Map<number, string>; numbers: M
   return { strings, numbers };
 }
 
-/** The event an envelope means; undefined when it is of no interest. TaskExit: container_id 1, id 2, pid 3, exit_status 4. */
+/** The event in an envelope; undefined when it is irrelevant. TaskExit: container_id 1, id 2, pid 3, exit_status 4. */
 export function eventOf(envelope: Envelope, namespace: string): CriEvent | undefined {
   const type = getOwn(TOPICS, envelope.topic);
   if (type === undefined || envelope.namespace !== namespace || envelope.event === undefined) return undefined;
   const { strings, numbers } = readFlat(envelope.event.value);
   const containerId = strings.get(1) ?? '';
   if (type !== 'stopped') return { containerId, type };
-  // An exec'd process has an id of its own; its end is not the container's.
+  // An exec'd process has an id of its own; its exit is not the container's.
   if (strings.get(2) !== containerId) return undefined;
   return { containerId, type, exitCode: numbers.get(4) ?? 0 };
 }

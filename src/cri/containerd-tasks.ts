@@ -1,10 +1,11 @@
 /**
- * Removal that also ends what CRI does not know to run. A StartContainer whose caller was killed can leave a task in
- * containerd that its CRI plugin calls created or ended (1.6); the plugin then neither stops the container nor removes it
- * ("cannot delete running task"), for ever. CRI says that a removal ends what still runs, so the client does it, through
- * containerd's own task service on the same socket. No counterpart upstream: there the container counts a restart and stays.
+ * Removes containers together with tasks that CRI does not know to be running. A StartContainer whose caller was
+ * killed can leave a task in containerd that its CRI plugin treats as created or exited (1.6); the plugin then
+ * neither stops nor removes the container ("cannot delete running task"). By the CRI, a removal ends what still runs,
+ * so the client does it through containerd's own task service on the same socket. No counterpart upstream: there the
+ * container counts a restart and stays.
  *
- * Only containerd speaks these words, so no other runtime is ever asked for the service.
+ * Only containerd has this service, so no other runtime is called.
  */
 import type { GrpcCaller } from '../grpc/grpc-caller.ts';
 import { isGrpcCode } from '../grpc/grpc-error.ts';
@@ -32,18 +33,18 @@ export const tasksTable = {
 } as const satisfies ProtobufTable;
 
 const SIGKILL = 9;
-/** A killed task ends at once, unless it hangs in the kernel: then the next removal tries again. */
+/** A killed task ends at once unless it hangs in the kernel: then the next removal tries again. */
 const TASK_END_TIMEOUT_MS = 10_000;
 const RUNNING_TASK = /cannot delete running task ([^\s:]+): failed precondition/;
 
-/** Ends a task and takes it out of containerd. Nothing happens when there is none. Rejects with GrpcError. */
+/** Kills and deletes a task. A missing task is no error. Rejects with GrpcError. */
 export async function endTask(caller: GrpcCaller, containerId: string): Promise<void> {
   const service = `${tasksTable.package}.Tasks`;
   const call = async (method: keyof typeof tasksTable.services.Tasks, request: object): Promise<void> => {
     try {
       await caller.unary({ service, method }, request, { timeoutMs: TASK_END_TIMEOUT_MS });
     } catch (error) {
-      // It ended meanwhile, or somebody else has taken it away.
+      // It has ended or was deleted in the meantime.
       if (!isGrpcCode(error, 'NotFound')) throw error;
     }
   };
@@ -53,8 +54,8 @@ export async function endTask(caller: GrpcCaller, containerId: string): Promise<
 }
 
 /**
- * Runs a removal; ends each task that stands in its way once, and tries again. Rejects with the removal's own error when
- * that is no help.
+ * Runs a removal; kills each task that prevents it once, and retries. Rejects with the removal's own error when that
+ * does not help.
  */
 export async function removeWithTasks<T>(
   remove: () => Promise<T>,

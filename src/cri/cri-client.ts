@@ -24,7 +24,6 @@ export interface CriClientConfig {
   readonly containerdNamespace?: string;
 }
 
-/** What the client needs of the platform. */
 export interface CriClientDeps {
   readonly clock: Clock;
   /** How to reach the runtime. Default: gRPC over its socket, with containerd's namespace in each call. */
@@ -56,7 +55,7 @@ export function socketPathOf(endpoint: string): string {
   throw new Error(`CRI endpoint ${endpoint}: only unix sockets are supported`);
 }
 
-/** Deadline of one call: the method's; StopContainer and ExecSync wait for their own timeout besides. */
+/** The deadline of one call: the method's; StopContainer and ExecSync add their own timeout. */
 function deadlineMs(method: string, request: object, baseMs: number): number | undefined {
   const { timeoutSeconds } = request as { timeoutSeconds?: number };
   if (method === 'ExecSync' && !timeoutSeconds) return undefined;
@@ -64,7 +63,7 @@ function deadlineMs(method: string, request: object, baseMs: number): number | u
   return ms === 0 ? undefined : ms;
 }
 
-/** No I/O until the first call. The next call replaces a broken connection. */
+/** Connects at the first call. After a failure the next call connects again. */
 export function createCriClient({ clock, connectGrpc }: CriClientDeps, config: CriClientConfig): CriClient {
   const socketPath = socketPathOf(config.endpoint);
   const baseMs = config.requestTimeoutMs ?? DEFAULT_TIMEOUT_MS;
@@ -119,7 +118,7 @@ export function createCriClient({ clock, connectGrpc }: CriClientDeps, config: C
   };
 }
 
-/** The service, whose removals also end tasks that CRI has lost sight of. */
+/** The service with removals that also kill tasks unknown to CRI. */
 function removingTasks(service: CriRuntimeService, load: () => Promise<GrpcCaller>): CriRuntimeService {
   const end = async (containerId: string): Promise<void> => endTask(await load(), containerId);
   return {

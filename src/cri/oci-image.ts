@@ -16,7 +16,7 @@ export interface OciImage {
   readonly layers: readonly OciBlob[];
 }
 
-/** What goes into the image. `architecture` is Go's name. */
+/** The content of the image. `architecture` is Go's name. */
 export interface OciImageSpec {
   readonly architecture: string;
   readonly files: readonly TarEntry[];

@@ -6,9 +6,9 @@
  */
 import type { CriImageService, CriRuntimeService } from './gen/cri-types.ts';
 
-/** A change of a container or sandbox in the runtime's event stream; it only causes a read of the state. */
+/** A change of a container or sandbox in the runtime's event stream; it only triggers a read of the state. */
 export interface CriEvent {
-  /** Id of the container, or of the sandbox when it is the sandbox's own process. */
+  /** The id of the container, or of the sandbox when its own process changed. */
   readonly containerId: string;
   readonly type: 'created' | 'started' | 'stopped' | 'deleted';
   /** Present when type is `stopped` and the event has it. */
@@ -21,7 +21,7 @@ export interface CriRuntime {
   readonly images: CriImageService;
   /**
    * Events from now on until aborted. The first `next()` subscribes. Throws CriError when the stream breaks: relist and
-   * subscribe anew.
+   * subscribe again.
    */
   events(signal: AbortSignal): AsyncIterable<CriEvent>;
 }

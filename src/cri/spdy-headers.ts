@@ -23,7 +23,7 @@ const ZLIB_HEAD_BYTES = 6;
 /** How far back deflate data may refer. */
 const WINDOW_BYTES = 32 * 1024;
 
-/** What one header block may inflate to. Clients of Kubernetes send some 100 bytes; a frame of 1 MiB could hold 1 GiB of zeros. */
+/** The limit of an inflated header block. Clients of Kubernetes send some 100 bytes; a frame of 1 MiB could hold 1 GiB of zeros. */
 const MAX_BLOCK_BYTES = 8 * 1024;
 
 /** Reads the header blocks of one connection, in their order. Throws Error on invalid input. */

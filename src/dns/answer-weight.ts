@@ -1,11 +1,11 @@
-/** Estimates what an answer takes in memory, so that caches of answers are bounded by bytes. */
+/** Estimates the memory of an answer, so that caches of answers are limited by bytes. */
 import type { Answer, ResourceRecord } from './resolver.ts';
 
-/** What a record takes beside its texts and bytes. */
+/** The weight of a record beside its texts and bytes. */
 const RECORD_BYTES = 200;
 const VALUE_BYTES = 32;
 
-/** Bytes, about. */
+/** Approximate bytes. */
 export function weightOf({ answers, authorities, additionals }: Answer): number {
   return [answers, authorities, additionals].reduce((sum, records) => sum + weightOfRecords(records), RECORD_BYTES);
 }

@@ -1,13 +1,13 @@
 /**
- * Reads an answer record by record, so that others have their turn between: a name may point to pointers to pointers, which
- * dns-packet follows one by one, and a message of 64 KB may hold thousands of records with such names.
+ * Decodes a response record by record, with yields: a name may be a chain of pointers, which dns-packet follows one
+ * by one, and a message of 64 KB may have thousands of such records.
  */
 import * as dnsPacket from 'dns-packet';
 import type { Clock } from '../platform/clock.ts';
 
-/** Records between two turns. */
+/** Records decoded between two yields. */
 const STEP = 32;
-/** Where the three counts of records stand in a header. */
+/** Offsets of the three record counts in the header. */
 const COUNTS = [6, 8, 10] as const;
 
 /** As dns-packet's `decode`; rejects where that throws. */
@@ -30,7 +30,7 @@ export async function decodeInSteps(message: Uint8Array, clock: Clock): Promise<
   return { ...packet, answers, authorities, additionals };
 }
 
-/** The message without its records. An answer repeats the one question. */
+/** The message without its records; a response repeats the single question. */
 function decodeHead(bytes: Buffer): { readonly packet: dnsPacket.Packet; readonly end: number } {
   if (bytes.readUInt16BE(4) !== 1) throw new Error('an answer with other than one question');
   const head = Buffer.from(bytes);

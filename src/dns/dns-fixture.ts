@@ -72,20 +72,20 @@ export function seedServices(api: ReturnType<typeof createFakeApi>): void {
   api.seed(Services, service('loop', [], { type: 'ExternalName', externalName: 'loop.default.svc.cluster.local' }));
 }
 
-/** How the scripted upstream answers; undefined: not at all. */
+/** The answers of the scripted upstream; undefined: none. */
 export type UpstreamScript = (query: dnsPacket.Packet, transport: 'udp' | 'tcp') => object | undefined;
 
-/** What `setUpDns` makes. */
+/** A DNS server, its upstream and a client. */
 export interface DnsFixture {
   readonly platform: SimPlatform;
   readonly dns: Dns;
   readonly api: ReturnType<typeof createFakeApi>;
-  /** Questions that reached the upstream, `transport type name`. */
+  /** Questions to the upstream, `transport type name`. */
   readonly asked: string[];
   script: UpstreamScript;
-  /** Sends bytes by UDP; undefined when no answer came. */
+  /** Sends bytes by UDP; undefined without an answer. */
   send(message: Uint8Array): Promise<Buffer | undefined>;
-  /** Asks by UDP for records. */
+  /** Queries records by UDP. */
   ask(name: string, type: string, options?: { edns?: number }): Promise<dnsPacket.Packet>;
   /** Sends messages over one TCP connection and waits for as many answers. */
   overTcp(messages: readonly Uint8Array[]): Promise<dnsPacket.Packet[]>;

@@ -1,6 +1,6 @@
 /**
- * The server's metrics under CoreDNS's names. Answers are counted in plain numbers and handed to the registry once in a
- * while: a labelled counter costs more than an answer from memory.
+ * The server's metrics under CoreDNS's names. Queries are counted in plain numbers and added to the registry
+ * periodically, since a labelled counter costs more than a cached response.
  */
 import type { CancelTimer, Clock } from '../platform/clock.ts';
 import type { Metrics } from '../platform/metrics.ts';
@@ -8,7 +8,7 @@ import type { Metrics } from '../platform/metrics.ts';
 export interface DnsMetrics {
   answered(transport: 'udp' | 'tcp', type: string, rcode: string): void;
   start(): void;
-  /** Hands over what is counted. */
+  /** Adds the remaining counts. */
   stop(): void;
 }
 

@@ -1,9 +1,9 @@
 /**
- * Serves DNS over UDP and TCP. Every query gets an answer: what is malformed, refused or failing gets the code that says so.
+ * Serves DNS over UDP and TCP. Every query gets a response: malformed, refused and failed ones get the matching code.
  * Upstream: CoreDNS's server.
  *
- * The hot path is a map from a query's bytes (without its id) to the encoded response: a name asked often costs one look-up
- * and one copy. Encoded responses are valid while the zone is unchanged and as long as the answer says.
+ * The hot path is a map from a query's bytes (without its id) to the encoded response: a frequent name costs one
+ * lookup and one copy. Encoded responses are valid while the zone is unchanged and as long as the answer says.
  */
 import { ConnectionCount } from '../base/connection-count.ts';
 import { WeighedLru } from '../base/weighed-lru.ts';
@@ -29,11 +29,11 @@ export interface DnsServerDeps {
     readonly metrics: Metrics;
   };
   readonly resolve: Resolver;
-  /** Grows when answers from memory may have changed. */
+  /** Changes when cached answers may be invalid. */
   zoneVersion(): number;
 }
 
-/** Where to listen, on UDP and TCP alike. */
+/** The addresses to listen on, for UDP and TCP. */
 export interface DnsServerConfig {
   readonly listen: readonly SocketAddress[];
 }
@@ -41,14 +41,17 @@ export interface DnsServerConfig {
 export interface DnsServer {
   /** Opens all sockets; rejects with Node's code when one cannot be opened, and closes the others. */
   start(): Promise<void>;
-  /** Where it listens, with the ports that were chosen. */
+  /** The addresses it listens on, with the chosen ports. */
   addresses(): readonly SocketAddress[];
   stop(): Promise<void>;
 }
 
 type Transport = 'udp' | 'tcp';
 
-/** An answer kept with its encoded responses: one per order of its records, made when first used, handed out in turn. */
+/**
+ * A cached answer with its encoded responses: one per rotation of its records, created at first use and returned in
+ * turn.
+ */
 interface CachedAnswer {
   readonly version: number;
   readonly untilMs: number;
@@ -61,11 +64,11 @@ interface CachedAnswer {
 const KEPT_RESPONSES = 10_000;
 /** The size of each transport's cache, as `weightOf` estimates it. */
 const KEPT_BYTES = 16 * 1024 * 1024;
-/** Longer queries carry what no two of them share. */
+/** Longer queries are not cached, as they have parts that never repeat. */
 const MAX_KEPT_QUERY = 512;
 const MAX_ORDERS = 8;
 const MIN_UDP_SIZE = 512;
-/** Larger datagrams are cut into fragments that get lost: beyond this, TCP is better. */
+/** Larger datagrams are fragmented and often lost; TCP is better then. */
 const MAX_UDP_SIZE = 4096;
 const MAX_MESSAGE = 65_535;
 const MAX_CONNECTIONS = { total: 1000, ofOneAddress: 100 };
@@ -134,7 +137,7 @@ export function createDnsServer(deps: DnsServerDeps, config: DnsServerConfig): D
   };
 }
 
-/** From message to response; undefined where there must be none. Promises never reject. */
+/** Encodes the response to a message; undefined when there must be none. Promises never reject. */
 type Answering = (message: Buffer, transport: Transport) => Buffer | Promise<Buffer> | undefined;
 
 function createAnswering({ resolve, zoneVersion, platform }: DnsServerDeps, metrics: DnsMetrics): Answering {
@@ -164,7 +167,7 @@ function createAnswering({ resolve, zoneVersion, platform }: DnsServerDeps, metr
       version: zoneVersion(),
       untilMs: answer.validUntilMs ?? Infinity,
       answer,
-      // The question is a view into a buffer that the socket may use again.
+      // The question is a view of a buffer that the socket may reuse.
       query: { ...query, question: Buffer.from(query.question) },
       orders: Array.from({ length: orders }, () => undefined),
       next: orders === 1 ? 0 : random.int(orders),
@@ -208,7 +211,7 @@ function createAnswering({ resolve, zoneVersion, platform }: DnsServerDeps, metr
   }
 }
 
-/** The response whose turn it is. Clients take the first address: each order starts with another one. */
+/** The next response in turn. Clients use the first address, so each rotation begins with another one. */
 function nextOrder(entry: CachedAnswer, transport: Transport): Buffer {
   const { query, answer, orders, next } = entry;
   entry.next = next + 1 === orders.length ? 0 : next + 1;

@@ -1,6 +1,6 @@
 /**
- * Cluster DNS composed: the zone fed from the API, the forwarder behind it, the server in front. It runs as a small process
- * of its own, so that names resolve while the rest is restarted.
+ * Composes cluster DNS: the zone fed by the API, the forwarder behind it, the server in front. It runs as a small
+ * process of its own, so that names resolve while Keelson restarts.
  */
 import type { Client } from '../client/client.ts';
 import { createInformerFactory } from '../client/informer-factory.ts';
@@ -23,7 +23,7 @@ export interface DnsConfig {
   readonly listen: readonly SocketAddress[];
   /** The cluster domain, e.g. `cluster.local`. */
   readonly domain: string;
-  /** The host's resolv.conf: the servers for other names. */
+  /** The path of the host's resolv.conf, whose servers resolve other names. */
   readonly resolvConfPath: string;
   readonly stubDomains?: readonly StubDomain[];
 }

@@ -1,6 +1,6 @@
 /**
- * One question to one server: UDP from a fresh port with a random id, TCP when the answer was cut. Answers that do not
- * match the question are ignored, as they may be forged.
+ * One question to one server: UDP from a new port with a random id, TCP when the response was truncated. Responses
+ * that do not match the question are ignored, as they may be forged.
  */
 import * as dnsPacket from 'dns-packet';
 import { FrameInput } from '../base/frame-input.ts';
@@ -19,7 +19,7 @@ export interface ExchangeDeps {
   readonly random: Random;
 }
 
-/** A question on its way. */
+/** A question for one server. */
 interface ExchangeRequest {
   readonly server: SocketAddress;
   readonly question: Question;
@@ -33,7 +33,7 @@ const UDP_SIZE = 1232;
 export async function exchange(deps: ExchangeDeps, request: ExchangeRequest): Promise<dnsPacket.Packet> {
   const answer = await overUdp(deps, request, true);
   if (answer.flag_tc) return await overTcp(deps, request);
-  // Servers from before EDNS answer so.
+  // Servers that do not know EDNS answer FORMERR (RFC 6891, section 7), some NOTIMP.
   if (answer.rcode === 'FORMERR' || answer.rcode === 'NOTIMP') return await overUdp(deps, request, false);
   return answer;
 }
@@ -78,7 +78,7 @@ async function overUdp(
     { address: server.address.includes(':') ? '::' : '0.0.0.0', port: 0 },
     (message, from) => {
       if (from.port !== server.port || from.address !== server.address || !hasId(message, id)) return;
-      if (isReading) return; // A server that sends many answers has one read at a time.
+      if (isReading) return; // of a server's many responses one is read at a time
       isReading = true;
       matching(Buffer.from(message), { question, clock })
         .then(

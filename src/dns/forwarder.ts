@@ -1,7 +1,7 @@
 /**
- * Names outside the cluster: asks the host's name servers, one after the other, and remembers what they said. Equal questions
- * that are under way share one exchange; without a server the answer is SERVFAIL at once. Upstream: CoreDNS's forward and
- * cache plugins.
+ * Resolves names outside the cluster: asks the host's name servers, one after the other, and caches their answers.
+ * Equal concurrent questions share one exchange; without a server the answer is SERVFAIL at once. Upstream: CoreDNS's
+ * forward and cache plugins.
  */
 import type { Packet, Record as PacketRecord } from 'dns-packet';
 import { WeighedLru } from '../base/weighed-lru.ts';
@@ -20,7 +20,7 @@ export interface ForwarderDeps extends ExchangeDeps {
   readonly upstreams: Upstreams;
 }
 
-/** Domains with servers of their own, the longest match first served. */
+/** Domains with their own servers; the longest match applies. */
 export interface StubDomain {
   readonly domain: string;
   readonly servers: readonly SocketAddress[];
@@ -37,14 +37,14 @@ const MIN_TRIES = 2;
 const MAX_TRIES = 4;
 const MAX_UNDER_WAY = 1_000;
 const CACHED_ANSWERS = 10_000;
-/** As `weightOf` estimates: outside servers choose how large answers are. */
+/** In bytes of `weightOf`, since outside servers determine how large answers are. */
 const CACHED_BYTES = 16 * 1024 * 1024;
 const MAX_POSITIVE_SECONDS = 3_600;
 const MAX_NEGATIVE_SECONDS = 30;
-/** Encoded responses are kept no longer, so that the TTLs in them count down. */
+/** How long encoded responses are kept, so that the TTLs in them decrease. */
 const KEEP_ENCODED_MS = 1_000;
 
-/** Makes a forwarder. Its `resolve` rejects only when too many questions are under way or no server answered. */
+/** `resolve` rejects only when too many queries are in progress or no server answered. */
 export function createForwarder(deps: ForwarderDeps, stubDomains: readonly StubDomain[] = []): Forwarder {
   const { clock, log } = deps;
   const cache = new WeighedLru<string, Cached>(CACHED_ANSWERS, CACHED_BYTES);
@@ -123,7 +123,7 @@ function keyOf({ name, type }: Question): string {
   return `${type} ${name}`;
 }
 
-/** The answer as it is some time after it was stored. */
+/** The answer with its TTLs reduced by its age. */
 function aged({ answer, storedMs, untilMs }: Cached, nowMs: number): Answer {
   const age = Math.floor((nowMs - storedMs) / 1000);
   const older = (records: readonly ResourceRecord[]): readonly ResourceRecord[] =>
@@ -151,7 +151,7 @@ function answerOf(packet: Packet): Answer {
   };
 }
 
-/** How long an answer may be kept; 0 for a negative one without SOA (RFC 2308). */
+/** How long an answer may be cached; 0 for a negative one without SOA (RFC 2308). */
 function cacheSeconds({ rcode, answers, authorities }: Answer): number {
   if (rcode === 'NOERROR' && answers.length > 0)
     return smallest(

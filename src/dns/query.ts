@@ -1,7 +1,7 @@
 /**
- * Reads queries off the wire, tolerantly but exactly: what is not a plain question is told apart here, so that the server
- * can answer it with the right code. Pure. Responses are read with dns-packet.
- * By hand rather than by dns-packet: it throws for malformed questions, which need an answer with the right code.
+ * Parses queries: anything but a plain question is distinguished here, so that the server can respond with the right
+ * code. Pure. Responses are parsed by dns-packet; queries by hand, since dns-packet throws for malformed questions,
+ * which need a response with the right code.
  */
 import { typeName } from './record-types.ts';
 
@@ -13,13 +13,13 @@ export interface Query {
   /** Lower case, without the trailing dot. */
   readonly name: string;
   readonly type: string;
-  /** The question section as it came, with the client's letters. */
+  /** The question section as received, with the client's upper and lower case. */
   readonly question: Uint8Array;
   readonly edns: Edns | undefined;
 }
 
 export interface Edns {
-  /** Largest UDP response it takes. */
+  /** The largest UDP response it accepts. */
   readonly udpSize: number;
   readonly version: number;
   readonly dnssecOk: boolean;
@@ -31,7 +31,7 @@ export interface BadQuery {
   readonly copiedFlags: number;
   readonly opcode: number;
   readonly rcode: 'FORMERR' | 'NOTIMP' | 'REFUSED';
-  /** Empty when it could not be read. */
+  /** Empty when it could not be parsed. */
   readonly question: Uint8Array;
 }
 
@@ -67,7 +67,7 @@ export function parseQuery(message: Buffer): Query | BadQuery | undefined {
   return { ...head, name: name.text, type: typeName(type), question, edns };
 }
 
-/** A name of a question: never compressed. Labels with a dot inside have no meaning here and count as malformed. */
+/** A name in a question, which is never compressed. Labels that contain a dot count as malformed. */
 function readName(message: Buffer, start: number): { text: string; end: number } | undefined {
   let text = '';
   for (let at = start; at < message.length;) {
@@ -82,7 +82,7 @@ function readName(message: Buffer, start: number): { text: string; end: number }
   return undefined;
 }
 
-/** The OPT record among those that follow the question. */
+/** Finds the OPT record after the question. */
 function readEdns(message: Buffer, start: number): Edns | undefined | 'malformed' {
   const records = message.readUInt16BE(6) + message.readUInt16BE(8) + message.readUInt16BE(10);
   let at = start;

@@ -1,4 +1,7 @@
-/** The host's name servers, read from resolv.conf and read again when it changes. Upstream: CoreDNS's `forward . /etc/resolv.conf`. */
+/**
+ * The host's name servers, from resolv.conf, which is read again when it changes. Upstream: CoreDNS's `forward .
+ * /etc/resolv.conf`.
+ */
 import type { Clock } from '../platform/clock.ts';
 import type { SocketAddress } from '../platform/datagrams.ts';
 import type { Files } from '../platform/files.ts';
@@ -19,18 +22,18 @@ export function nameserversOf(text: string): string[] {
   return [...new Set(found)];
 }
 
-/** The servers to ask now. */
+/** The current servers. */
 export interface Upstreams {
   current(): Promise<readonly SocketAddress[]>;
 }
 
 export interface UpstreamsConfig {
   readonly resolvConfPath: string;
-  /** Whether asking this address would be asking ourselves. */
+  /** Whether the address is this server's own. */
   isOwn(address: string): boolean;
 }
 
-/** Makes the source; a file that is missing or empty means no servers. */
+/** A file that is missing or empty means no servers. */
 export function createUpstreams(
   deps: { readonly files: Files; readonly clock: Clock; readonly log: Log },
   config: UpstreamsConfig,

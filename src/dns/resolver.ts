@@ -14,14 +14,14 @@ export interface Question {
   readonly type: string;
 }
 
-/** What goes into the response. */
+/** The content of the response. */
 export interface Answer {
   readonly rcode: Rcode;
   readonly authoritative: boolean;
   readonly answers: readonly ResourceRecord[];
   readonly authorities: readonly ResourceRecord[];
   readonly additionals: readonly ResourceRecord[];
-  /** Monotonic time after which to ask again; absent: valid while the zone is unchanged. 0: do not keep it. */
+  /** Monotonic expiry; absent: valid while the zone is unchanged. 0: not to be cached. */
   readonly validUntilMs?: number;
 }
 
@@ -33,7 +33,7 @@ export interface ResourceRecord {
   readonly data: unknown;
 }
 
-/** Asks the servers of the outer world. Rejects when none answers. */
+/** Asks external servers. Rejects when none answers. */
 export interface Forwarder {
   resolve(question: Question): Answer | Promise<Answer>;
 }
@@ -41,16 +41,16 @@ export interface Forwarder {
 export interface ResolverDeps {
   readonly zone: Zone;
   readonly forwarder: Forwarder;
-  /** Whether the zone holds everything yet. Until then a missing name may only be late: SERVFAIL. */
+  /** Whether the zone is complete. Until then a missing name may only be late: SERVFAIL. */
   isReady(): boolean;
 }
 
 /** Answers a question; at once where the answer is in memory. Never rejects. */
 export type Resolver = (question: Question) => Answer | Promise<Answer>;
 
-/** TTL of cluster records, of CoreDNS's default configuration. */
+/** TTL of cluster records, the default of CoreDNS's configuration. */
 const TTL_SECONDS = 30;
-/** The same for names that do not exist: a client waiting for a service must not miss it for long. */
+/** TTL of names that do not exist, short for clients that wait for a service. */
 const NEGATIVE_TTL_SECONDS = 5;
 const MAX_ALIASES = 8;
 
@@ -109,7 +109,7 @@ function isAlias(record: DnsRecord): record is Alias {
   return record.type === 'CNAME';
 }
 
-/** An ExternalName service: its alias and, where it can be had, what the alias leads to. */
+/** An ExternalName service: its CNAME and, if it can be resolved, the records of the target. */
 function followAlias(
   deps: ResolverDeps,
   { alias, type }: { alias: Alias; type: string },

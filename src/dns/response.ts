@@ -1,14 +1,13 @@
 /**
- * Writes responses: owner names are compressed, the question is repeated with the client's letters (so that its check by
- * random case holds), and what does not fit a datagram is cut at a record with the truncation bit. Pure.
- * Records are encoded by dns-packet; the message around them by hand, because dns-packet does not cut one at a record.
+ * Encodes responses: owner names are compressed, the question is repeated with the client's upper and lower case
+ * (which clients check against forgery), and a response too large for a datagram is truncated at a record with the TC
+ * bit. Pure. Records are encoded by dns-packet; the message by hand, since dns-packet does not truncate at a record.
  */
 import * as dnsPacket from 'dns-packet';
 import type { Edns } from './query.ts';
 import { RCODES, typeNumber, type Rcode } from './record-types.ts';
 import type { ResourceRecord } from './resolver.ts';
 
-/** What a response is made of. */
 export interface ResponseParts {
   readonly id: number;
   /** Flags copied from the query: recursion desired, checking disabled. */
@@ -16,7 +15,7 @@ export interface ResponseParts {
   readonly opcode?: number;
   readonly rcode: Rcode;
   readonly authoritative: boolean;
-  /** Raw; empty when the query had none that could be read. */
+  /** As received; empty when the query had none that could be parsed. */
   readonly question: Uint8Array;
   readonly answers: readonly ResourceRecord[];
   readonly authorities: readonly ResourceRecord[];
@@ -25,7 +24,7 @@ export interface ResponseParts {
   readonly edns: Edns | undefined;
 }
 
-/** The advertised size of datagrams. */
+/** The largest datagrams this server advertises. */
 const OUR_UDP_SIZE = 1232;
 const HEADER_LENGTH = 12;
 const OPT_LENGTH = 11;
@@ -48,7 +47,7 @@ export function encodeError(
 
 const CHUNK = Buffer.allocUnsafe(65_535);
 
-/** One writer per response over one shared buffer: writing never waits. */
+/** One writer per response over one shared buffer, as writing is synchronous. */
 class ResponseWriter {
   readonly #parts: ResponseParts;
   readonly #limit: number;
@@ -68,7 +67,7 @@ class ResponseWriter {
     this.#at += question.length;
     const answers = this.#section(this.#parts.answers);
     const authorities = answers.whole ? this.#section(this.#parts.authorities) : { count: 0, whole: false };
-    // Additional records are a courtesy: leaving them out is no truncation.
+    // Additional records are optional: leaving them out is no truncation.
     const additionals = authorities.whole ? this.#section(this.#parts.additionals).count : 0;
     if (edns !== undefined) this.#writeOpt(edns);
     this.#writeHeader({
@@ -91,7 +90,7 @@ class ResponseWriter {
     return { count: records.length, whole: true };
   }
 
-  /** False when the record does not fit. */
+  /** Returns false when the record does not fit. */
   #writeRecord(record: ResourceRecord): boolean {
     if (this.#at + record.name.length + 16 > this.#limit && this.#names.get(record.name) === undefined) return false;
     if (this.#at + 12 > this.#limit) return false;
@@ -130,7 +129,7 @@ class ResponseWriter {
     CHUNK[this.#at++] = 0;
   }
 
-  /** Names further on are pointers into the question. */
+  /** Records offsets of the question's names, to which later names point. */
   #noteQuestionName(question: Uint8Array): void {
     const labels: [offset: number, label: string][] = [];
     for (let at = 0; at < question.length && question[at] !== 0; at += 1 + (question[at] as number)) {

@@ -4,7 +4,7 @@ import type { Clock } from '../platform/clock.ts';
 import type { Duplex } from '../platform/streams.ts';
 import { frame, serveStream } from './stream-connection.ts';
 
-/** A client that sends these bytes at once; how its connection ended, and how often others had their turn. */
+/** A client that sends these bytes at once; returns how its connection ended, and the turns of other work. */
 async function send(bytes: Buffer): Promise<{ answered: number; turns: number; destroyed: boolean }> {
   const seen = { answered: 0, turns: 0, destroyed: false };
   const connection: Duplex = {

@@ -1,4 +1,4 @@
-/** One TCP connection of a DNS client: messages with their length in front, several per connection, answered in order. */
+/** One TCP connection of a DNS client: length-prefixed messages, several per connection, answered in order. */
 import { FrameInput } from '../base/frame-input.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Duplex } from '../platform/streams.ts';
@@ -7,19 +7,19 @@ import { isProgramError } from '../platform/unexpected.ts';
 export interface StreamConnection {
   readonly clock: Clock;
   readonly connection: Duplex;
-  /** The client's address: clients with several connections take turns with the others as one. */
+  /** The client's address: all its connections together get one share of the turns. */
   readonly client: string;
   answer(message: Buffer): Buffer | Promise<Buffer> | undefined;
 }
 
 /** Idle time after which a connection is closed. */
 const IDLE_MS = 10_000;
-/** One question with its options is far smaller. */
+/** Far more than a question with options needs. */
 const MAX_QUERY = 4096;
-/** A header. What is shorter is no message, and would cost more to read than to send. */
+/** The size of a header. Shorter messages are not answered. */
 const MIN_QUERY = 12;
 
-/** Serves until the client ends, is idle or breaks the protocol. Rejects with faults of the program alone. */
+/** Serves until the client ends, is idle or breaks the protocol. Rejects only with errors of this program. */
 export async function serveStream(stream: StreamConnection): Promise<void> {
   const { clock, connection } = stream;
   let cancelIdle = (): void => undefined;
@@ -32,14 +32,14 @@ export async function serveStream(stream: StreamConnection): Promise<void> {
     if (await answerAll(stream, armIdle)) await connection.end();
     else connection.destroy();
   } catch (error) {
-    connection.destroy(); // The client is gone: nobody is left to answer.
+    connection.destroy(); // the client is gone
     if (isProgramError(error)) throw error;
   } finally {
     cancelIdle();
   }
 }
 
-/** True: the client has ended; false: it breaks the protocol. `heard` is called at each message. */
+/** True: the client has ended; false: it broke the protocol. `heard` is called at each message. */
 async function answerAll({ clock, connection, client, answer }: StreamConnection, heard: () => void): Promise<boolean> {
   const input = new FrameInput(connection.incoming, {
     turn: () => clock.turn(client),
@@ -57,14 +57,14 @@ async function answerAll({ clock, connection, client, answer }: StreamConnection
   }
 }
 
-/** The first whole message. */
+/** The first complete message. */
 export function takeFrame(bytes: Buffer): Buffer | undefined {
   if (bytes.length < 2) return undefined;
   const length = bytes.readUInt16BE(0);
   return bytes.length < 2 + length ? undefined : bytes.subarray(2, 2 + length);
 }
 
-/** A message with its length in front. */
+/** A message with its length prefix. */
 export function frame(message: Uint8Array): Buffer {
   const framed = Buffer.allocUnsafe(2 + message.length);
   framed.writeUInt16BE(message.length, 0);

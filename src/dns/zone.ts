@@ -1,7 +1,7 @@
 /**
- * What cluster DNS knows: services, their endpoints and the names that follow from them, kept as an index by name and by
- * address. Pure: built from objects, asked by the resolver. Upstream: the DNS specification for service discovery, as
- * CoreDNS's kubernetes plugin answers it.
+ * The names of cluster DNS: services and their endpoints, indexed by name and by address. Pure: built from objects,
+ * queried by the resolver. Upstream: the DNS specification for service discovery, as CoreDNS's kubernetes plugin
+ * implements it.
  */
 import type { Stored } from '../api/object.ts';
 import type { Service } from '../api/gen/core-v1.ts';
@@ -9,12 +9,12 @@ import type { EndpointSlice } from '../api/gen/discovery-v1.ts';
 import { deepEqual } from '../base/equal.ts';
 import { addressRecord, type Built, type DnsRecord, EMPTY, podRecords, serviceRecords } from './service-records.ts';
 
-/** The records that can be asked for. */
+/** The records for queries. */
 export interface Zone {
   readonly domain: string;
   /** Grows with every change of a record. */
   readonly version: number;
-  /** Records that own this exact name; undefined when the name does not exist. Empty where only names below it exist. */
+  /** Records of exactly this name; undefined when the name does not exist. Empty where only names below it exist. */
   lookup(name: string): readonly DnsRecord[] | undefined;
   /** Names of an address, for PTR queries. */
   reverse(address: string): readonly string[];
@@ -31,7 +31,7 @@ export interface MutableZone extends Zone {
 interface ServiceEntry {
   service: Stored<Service> | undefined;
   readonly slices: Map<string, Stored<EndpointSlice>>;
-  /** The records that this service has in the index, to be taken out again. */
+  /** The service's records in the index, for their removal. */
   built: Built;
 }
 
@@ -55,7 +55,7 @@ export function createZone(domain: string, nameservers: readonly string[] = []):
     const built =
       entry.service === undefined ? EMPTY : serviceRecords(entry.service, [...entry.slices.values()], domain);
     if (entry.service === undefined && entry.slices.size === 0) services.delete(key);
-    // Endpoints of a service with an address of its own change all the time, its records never.
+    // Endpoints of a service with a cluster IP change often, and its records do not.
     if (deepEqual(built, entry.built)) return;
     index.replace(entry.built, built);
     entry.built = built;
@@ -107,7 +107,7 @@ function sliceKey(slice: Stored<EndpointSlice>): string | undefined {
 }
 
 interface RecordIndex {
-  /** Takes out what a service had put in, and puts in what it has now. */
+  /** Replaces a service's records. */
   replace(before: Built, after: Built): void;
   lookup(name: string): readonly DnsRecord[] | undefined;
   reverse(address: string): readonly string[];
@@ -115,7 +115,7 @@ interface RecordIndex {
 
 function createRecordIndex(domain: string): RecordIndex {
   const byName = new Map<string, DnsRecord[]>();
-  /** Names that exist because something exists below them, with how many. */
+  /** Names that exist because of names below them, with their number. */
   const parents = new Map<string, number>();
   const byAddress = new Map<string, Set<string>>();
   const countParents = (name: string, by: 1 | -1): void => {

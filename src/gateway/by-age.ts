@@ -1,4 +1,4 @@
-/** The oldest first, then by name, as upstream breaks ties. */
+/** Orders objects by age, then by name, as upstream does. */
 import type { KubernetesObject, Stored } from '../api/object.ts';
 
 export function byAge(a: Stored<KubernetesObject>, b: Stored<KubernetesObject>): number {

@@ -1,6 +1,6 @@
 /**
- * Serves the Ingress objects of our classes on one node: follows the objects, makes a snapshot a few milliseconds after a
- * change and publishes it where it differs. What cannot be served is an event of its object. Upstream: none; the place of an
+ * Serves the Ingress objects of our classes on one node: watches the objects, builds a snapshot a few milliseconds after a
+ * change, and publishes it when it differs. Parts that cannot be served cause an event of their object. Upstream: none; it is an
  * ingress controller.
  */
 import { EndpointSlices, IngressClasses, Ingresses, Secrets, Services } from '../api/gen/resources.ts';
@@ -33,33 +33,33 @@ export interface GatewayControllerDeps {
   readonly clock: Clock;
   readonly log: Log;
   readonly inspect: InspectCertificate;
-  /** Takes each snapshot that differs from the last. */
+  /** Receives each snapshot that differs from the last. */
   readonly publish: (snapshot: PublishedSnapshot) => void;
 }
 
-/** A snapshot as it is sent. */
+/** A snapshot in the form in which it is sent. */
 export interface PublishedSnapshot {
   /** The JSON of `SnapshotTables`. */
   readonly pieces: readonly string[];
-  /** Those of its listeners. None: no data plane is needed. */
+  /** The ports of its listeners. When it is empty, no data plane is needed. */
   readonly ports: ReadonlySet<number>;
 }
 
 export interface GatewayControllerConfig {
   readonly ports: GatewayPorts;
   readonly defaultCertificate: SnapshotInput['defaultCertificate'];
-  /** What else the node needs a port for; undefined: nothing. */
+  /** The component of the node that uses a port; undefined for a free one. */
   readonly portUser: (port: number) => string | undefined;
 }
 
 const SERVICE_NAME_LABEL = 'kubernetes.io/service-name';
 const BY_SERVICE = 'service';
-/** Changes that come together make one snapshot. */
+/** Changes within this time cause one snapshot. */
 const GATHER_MS = 5;
-/** A build that took long waits for as many times its duration before the next: builds take a quarter of the time at most. */
+/** The pause after a build is this many times its duration, so that builds take at most a quarter of the time. */
 const REST_FACTOR = 3;
 
-/** Drops all data of a secret but its certificate. */
+/** Drops all data of a secret except its certificate. */
 const CERTIFICATE_DATA = {
   name: 'tls',
   apply: (secret: Stored<Secret>): Stored<Secret> => {
@@ -69,7 +69,7 @@ const CERTIFICATE_DATA = {
   },
 };
 
-/** What routes are made from. */
+/** The fields of a node that routes depend on. */
 function factsOf({ metadata, status }: Node): object {
   const { addresses, daemonEndpoints } = status ?? {};
   const ports = metadata.annotations?.[GATEWAY_PORTS_ANNOTATION];
@@ -92,12 +92,12 @@ export class GatewayController {
   #isBuilding = false;
   #isStale = false;
   #restMs = 0;
-  /** Services and Secrets that the last build has asked for; undefined: none is known to have ended well. */
+  /** Services and Secrets that the last build has read; undefined when no build has succeeded. */
   #used: ReadonlySet<string> | undefined;
-  /** By uid: what was recorded of an ingress. */
+  /** The events recorded for each ingress, by uid. */
   #recorded = new Map<string, string>();
 
-  /** Adds its handlers to the informers, whose owner starts them. */
+  /** Adds its handlers to the informers, which their owner starts. */
   constructor(deps: GatewayControllerDeps, config: GatewayControllerConfig) {
     const { informers } = deps;
     this.#deps = deps;
@@ -119,7 +119,7 @@ export class GatewayController {
     this.#touchWhereUsed(this.#secrets, 'Secret', ({ metadata }) => metadata.name);
   }
 
-  /** Routes are made anew for those of the informer's objects that the last ones were made from, or looked for. */
+  /** Rebuilds when the changed object was read by the last build, or was missing in it. */
   #touchWhereUsed<T extends KubernetesObject>(
     informer: Informer<T>,
     kind: string,
@@ -136,7 +136,7 @@ export class GatewayController {
     informer.addHandler({ onAdd: onChange, onUpdate, onDelete: onChange });
   }
 
-  /** Resolves once all objects are known and the first snapshot is published. */
+  /** Resolves once all objects are loaded and the first snapshot is published. */
   async start(signal: AbortSignal): Promise<void> {
     await Promise.all(this.#informers().map((informer) => informer.waitForSync(signal)));
     await this.#gatewayApi?.nodes.waitForSync(signal);
@@ -149,11 +149,11 @@ export class GatewayController {
     this.#cancel?.();
   }
 
-  /** Serves Gateways as well. `nodes` say where they are reached. */
+  /** Serves Gateways, too. `nodes` provide their addresses. */
   useGatewayApi(api: GatewayApi, nodes: Informer<Node>): void {
     const onNode = (): void => this.touch();
     const onUpdate = (before: Stored<Node>, node: Stored<Node>): void => {
-      // Nodes report that they live every few seconds.
+      // The kubelet's heartbeats change other fields every few seconds.
       if (!deepEqual(factsOf(before), factsOf(node))) this.touch();
     };
     nodes.addHandler({ onAdd: onNode, onUpdate, onDelete: onNode });
@@ -161,7 +161,7 @@ export class GatewayController {
     this.touch();
   }
 
-  /** The ingresses that are ours. */
+  /** The ingresses of our classes. */
   served(): readonly Stored<Ingress>[] {
     const classNamed = (name: string) => this.#classes.get({ name });
     return this.#ingresses.list().filter((ingress) => isServedIngress(ingress, classNamed));
@@ -171,7 +171,7 @@ export class GatewayController {
     return [this.#ingresses, this.#classes, this.#services, this.#slices, this.#secrets] as const;
   }
 
-  /** Something that snapshots are made from has changed. */
+  /** Called when an object that snapshots depend on has changed. */
   touch(): void {
     if (!this.#isSynced) return;
     if (this.#isBuilding) this.#isStale = true;
@@ -182,7 +182,7 @@ export class GatewayController {
       });
   }
 
-  /** Builds in turns with others. What changes meanwhile makes the next build. */
+  /** Builds in steps between other tasks. Changes during the build cause the next one. */
   async #buildNow(): Promise<void> {
     const { clock } = this.#deps;
     const startMs = clock.monotonicMs();
@@ -254,7 +254,7 @@ export class GatewayController {
     };
   }
 
-  /** Each problem is an event when it comes up. */
+  /** Records an event for each new problem. */
   #record(ingresses: readonly Stored<Ingress>[], problems: ReadonlyMap<string, readonly RouteProblem[]>): void {
     const recorded = new Map<string, string>();
     for (const ingress of ingresses) {

@@ -1,4 +1,4 @@
-/** What every gRPC call takes beside its request. */
+/** The options of every gRPC call besides its request. */
 
 /** Limits of one call. */
 export interface GrpcCallOptions {
@@ -6,6 +6,6 @@ export interface GrpcCallOptions {
   readonly signal?: AbortSignal | undefined;
   /** Deadline in milliseconds, counted from the call; none when absent or 0. */
   readonly timeoutMs?: number | undefined;
-  /** Sent with this call, beside those of the caller. */
+  /** Sent with this call, in addition to those of the caller. */
   readonly headers?: Readonly<Record<string, string>> | undefined;
 }

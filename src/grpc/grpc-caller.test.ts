@@ -1,4 +1,4 @@
-/** Calls over a real unix socket: what only a real connection can do. */
+/** Calls over a real unix socket: behaviour that needs a real connection. */
 import assert from 'node:assert/strict';
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { mkdtemp, rm } from 'node:fs/promises';

@@ -1,4 +1,4 @@
-/** gRPC servers that are functions, behind sockets that are names; messages take the way over the wire format all the same. */
+/** gRPC servers made of functions, behind names in place of sockets; messages still pass through the wire format. */
 import { aborted, onAbort } from '../base/abort.ts';
 import type { Clock } from '../platform/clock.ts';
 import { GrpcError } from './grpc-error.ts';
@@ -7,15 +7,15 @@ import type { ProtobufTable } from './protobuf-table.ts';
 import type { GrpcConnector } from './grpc-connector.ts';
 import type { SocketServer } from './socket-server.ts';
 
-/** A method: what it answers, or the error it throws. */
+/** A method: returns its answer or throws its error. */
 export type FakeMethod = (request: never, signal: AbortSignal) => object | Promise<object> | AsyncIterable<object>;
 
 /** The servers of a simulated machine. */
 export interface FakeSockets {
   readonly connect: GrpcConnector;
-  /** What serves a socket in this process, to be called through `connect`. */
+  /** Serves a socket in this process, for calls through `connect`. */
   readonly listen: SocketServer;
-  /** Serves methods by name (`GetInfo`); whoever served the socket before is gone. */
+  /** Serves methods by name (`GetInfo`); replaces the former server of the socket. */
   serve(socketPath: string, methods: Readonly<Record<string, FakeMethod>>): void;
   close(socketPath: string): void;
   /** Calls so far: `GetInfo`. */

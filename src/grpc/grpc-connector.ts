@@ -1,6 +1,6 @@
 /**
- * Calls of servers that come and go, such as a node's plugins and pods. gRPC is loaded at the first call, so that a process
- * that calls nobody does without it.
+ * Connects to servers that start and stop, such as a node's plugins and pods. gRPC is loaded at the first call, so
+ * that a process without calls does not load it.
  */
 import type { Clock } from '../platform/clock.ts';
 import type { GrpcCaller } from './grpc-caller.ts';
@@ -9,8 +9,8 @@ import type { GrpcTarget } from './grpc-target.ts';
 import type { ProtobufTable } from './protobuf-table.ts';
 
 /**
- * Makes a caller of the services in `tables`. `target` is the path of a unix socket, or `http://host:port` for TCP without
- * TLS. Nothing is opened before the first call.
+ * Creates a caller of the services in `tables`. `target` is the path of a unix socket, or `http://host:port` for TCP
+ * without TLS. Connects at the first call.
  */
 export type GrpcConnector = (
   target: string,

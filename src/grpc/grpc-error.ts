@@ -28,7 +28,7 @@ export type GrpcCode = (typeof GRPC_CODES)[number];
 export class GrpcError extends Error {
   readonly code: GrpcCode;
   readonly detail: string;
-  /** False: the call never reached a server, so nothing can have come of it. */
+  /** False: the call never reached a server, so it had no effect. */
   readonly sent: boolean;
 
   constructor(code: GrpcCode, detail: string, options?: ErrorOptions & { readonly sent?: boolean }) {

@@ -7,7 +7,7 @@ import { GrpcError } from './grpc-error.ts';
 /** Bytes of a frame's header. */
 export const HEADER_BYTES = 5;
 
-/** One message as it goes over the wire, uncompressed. */
+/** A message in its uncompressed wire form. */
 export function frame(message: Uint8Array): Uint8Array {
   const framed = Buffer.allocUnsafe(HEADER_BYTES + message.length);
   framed[0] = 0;
@@ -16,7 +16,7 @@ export function frame(message: Uint8Array): Uint8Array {
   return framed;
 }
 
-/** Cuts what arrives, in whatever pieces, into messages. */
+/** Splits the received bytes into messages. */
 export interface FrameReader {
   /** The messages completed by these bytes; views of them where possible. Throws a GrpcError when one is compressed. */
   read(bytes: Uint8Array): readonly Uint8Array[];
@@ -36,7 +36,7 @@ export function tooLarge(bytes: number, maxBytes: number): GrpcError {
 export function createFrameReader(maxBytes = Infinity): FrameReader {
   let pieces: Uint8Array[] = [];
   let length = 0;
-  /** With fewer bytes nothing is complete. */
+  /** While fewer bytes are buffered, nothing is complete. */
   let wanted = HEADER_BYTES;
   return {
     read(bytes) {

@@ -1,4 +1,4 @@
-/** What gRPC says in HTTP/2's headers and trailers. */
+/** gRPC's headers and trailers in HTTP/2. */
 import { percentDecoded } from '../base/header-text.ts';
 import { GrpcError, GRPC_CODES } from './grpc-error.ts';
 
@@ -18,7 +18,10 @@ export function requestHeaders(
   };
 }
 
-/** How the runtime says the call ended: in trailers, or in the headers when there is no answer at all; undefined when these do not say. */
+/**
+ * The runtime's status of the call: in the trailers, or in the headers when there is no message; undefined when these
+ * contain no status.
+ */
 export function callStatus(headers: Readonly<Record<string, unknown>>): 'OK' | GrpcError | undefined {
   const status = headers['grpc-status'];
   if (status === undefined) {
@@ -31,7 +34,10 @@ export function callStatus(headers: Readonly<Record<string, unknown>>): 'OK' | G
   return code === 'OK' ? 'OK' : new GrpcError(code, percentDecoded(String(headers['grpc-message'] ?? '')));
 }
 
-/** The error of a call without a status: its connection could not be made or broke, for which gRPC says Unavailable. `sent`: whether it may have reached the server. */
+/**
+ * The error of a call without a status: its connection could not be made or broke, for which gRPC says Unavailable.
+ * `sent`: whether it may have reached the server.
+ */
 export function brokenCall(error: unknown, sent = true): GrpcError {
   if (error instanceof GrpcError && error.sent === sent) return error;
   if (error instanceof GrpcError) return new GrpcError(error.code, error.detail, { cause: error, sent });

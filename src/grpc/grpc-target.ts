@@ -1,4 +1,4 @@
-/** Where gRPC calls go: a unix socket or a TLS endpoint, and the HTTP/2 sessions to it. */
+/** The targets of gRPC calls: a unix socket or a TLS endpoint, and the HTTP/2 sessions to it. */
 import { Http2SessionManager } from '@connectrpc/connect-node';
 import { GrpcError } from './grpc-error.ts';
 
@@ -14,7 +14,7 @@ export interface GrpcTls {
   readonly keyPem?: string;
 }
 
-/** Over TCP the server may send so much of one answer ahead. */
+/** How many unread bytes of one answer the server may send over TCP. */
 const STREAM_WINDOW_BYTES = 4 * 1024 * 1024;
 
 export function createSessions(target: GrpcTarget): Http2SessionManager {

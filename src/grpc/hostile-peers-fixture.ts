@@ -1,7 +1,7 @@
-/** What a server on a unix socket may do instead of answering a call, for tests. */
+/** Misbehaviours of a gRPC server on a unix socket, for tests. */
 import type { ServerHttp2Stream } from 'node:http2';
 
-/** What a plugin may do on its socket instead of answering. */
+/** What a plugin may send on its socket in place of an answer. */
 export const hostilePeers: Readonly<Record<string, (stream: ServerHttp2Stream) => void>> = {
   'promises four gigabytes and sends without end': (stream) => {
     stream.respond({ ':status': 200, 'content-type': 'application/grpc' });

@@ -1,11 +1,11 @@
 /**
- * Between protobuf's wire format and our plain objects, in one step: 64-bit integers are plain numbers, nanosecond times
- * milliseconds (with fractions down to the microsecond), enums their names.
+ * Converts between protobuf's wire format and plain objects in one step: 64-bit integers are plain numbers,
+ * nanosecond times milliseconds (with fractions down to the microsecond), enums their names.
  *
- * A per-message plan is computed once. Values a plain object lacks are zero values, which proto3 leaves out; names the
- * message does not have are an error, so that a misspelt field cannot vanish.
- * By hand rather than by protobuf-es: its messages are classes to convert from and to; only its reader and writer of
- * the wire are used.
+ * A per-message plan is computed once. Values that a plain object lacks are zero values, which proto3 leaves out;
+ * names that the message does not have are an error, so that a misspelt field cannot vanish. By hand rather than by
+ * protobuf-es: its messages are classes to convert from and to; only its reader and writer of the wire format are
+ * used.
  */
 import { BinaryReader, WireType } from '@bufbuild/protobuf/wire';
 import { setOwn } from '../api/codec/own-property.ts';
@@ -29,13 +29,13 @@ import { type EncodedLists, longListSteps, MessageWriter, writeMessage } from '.
 export interface MessageCodec {
   /** The bytes of a plain object. Throws on a field the message does not have. */
   encode(typeName: string, plain: object): Uint8Array;
-  /** The same in steps: a list of messages that is long goes piece by piece. */
+  /** Encodes in steps: long lists of messages are encoded piece by piece. */
   encodeSteps(typeName: string, plain: object): Steps<Uint8Array>;
   /** A plain object with every scalar, list and map present. Throws on bytes that are not such a message. */
   decode(typeName: string, bytes: Uint8Array): object;
 }
 
-/** Makes the codec of the messages these tables describe. */
+/** The codec for the messages of these tables. */
 export function createMessageCodec(tables: readonly ProtobufTable[]): MessageCodec {
   const plans = new Map<string, MessagePlan>();
   const planOf = (typeName: string): MessagePlan => {
@@ -58,7 +58,7 @@ export function createMessageCodec(tables: readonly ProtobufTable[]): MessageCod
     plans.set(typeName, plan);
     return plan;
   };
-  // Plans are looked up when a value is there: messages may hold themselves.
+  // Plans are looked up when a value is present, since messages may contain themselves.
   const messageCodec = (typeName: string): ValueCodec => ({
     wireType: WireType.LengthDelimited,
     zero: undefined,

@@ -92,7 +92,7 @@ function fileOf(table: ProtobufTable, dependency: readonly string[]) {
   });
 }
 
-/** The descriptors of one table. `dependencies` are built tables whose types it names. */
+/** The descriptors of one table. `dependencies`: built tables whose types it uses. */
 export function buildDescriptors(table: ProtobufTable, dependencies: readonly FileRegistry[] = []): FileRegistry {
   const known = new Map(
     dependencies.flatMap((registry) => [...registry.files]).map((file) => [`${file.name}.proto`, file]),

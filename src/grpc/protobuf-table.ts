@@ -37,7 +37,7 @@ export function parseFields(text: string): readonly TableField[] {
   });
 }
 
-/** The name a field bears in our types. */
+/** The field's name in our types. */
 export function plainFieldName(field: TableField): string {
   const camel = field.name.replace(/_(.)/g, (_, letter: string) => letter.toUpperCase());
   if (field.conversion === 'ns') return `${camel}Ms`;

@@ -25,7 +25,7 @@ interface Route {
   readonly streams: boolean;
 }
 
-/** No message of the services here comes near it. gRPC's own default. */
+/** gRPC's own default, far above any message of the services here. */
 const MAX_REQUEST_BYTES = 4 * 1024 * 1024;
 
 /** Makes the server over a transport. */

@@ -1,4 +1,4 @@
-/** How protobuf's scalars, enums and times are read and written as plain values, and the plans of messages of them. */
+/** Reads and writes protobuf's scalars, enums and times as plain values, and holds the plans of messages. */
 import type { BinaryReader, BinaryWriter } from '@bufbuild/protobuf/wire';
 import { WireType } from '@bufbuild/protobuf/wire';
 

@@ -1,4 +1,4 @@
-/** Writes messages by their plans; lists of thousands of messages are written before, piece by piece. */
+/** Writes messages by their plans; lists of thousands of messages are encoded beforehand, piece by piece. */
 import { BinaryWriter, WireType } from '@bufbuild/protobuf/wire';
 import type { Steps } from '../base/steps.ts';
 import { bytes, type FieldPlan, type MessagePlan, type Plain } from './value-codecs.ts';
@@ -6,7 +6,7 @@ import { bytes, type FieldPlan, type MessagePlan, type Plain } from './value-cod
 /** Items of a list of messages that are encoded in one turn: some milliseconds. */
 const ITEMS_PER_STEP = 10_000;
 
-/** Lists that are encoded already, with their tags. */
+/** Already encoded lists, including their tags. */
 export type EncodedLists = Map<readonly unknown[], readonly Uint8Array[]>;
 
 export class MessageWriter extends BinaryWriter {
@@ -17,7 +17,7 @@ export class MessageWriter extends BinaryWriter {
     this.#lists = lists;
   }
 
-  /** Whether the list was encoded before, and stands here now. */
+  /** Writes the list if it was encoded beforehand; returns whether it was. */
   writeEncoded(list: readonly unknown[]): boolean {
     const pieces = this.#lists.size === 0 ? undefined : this.#lists.get(list);
     pieces?.forEach((piece) => this.raw(piece));

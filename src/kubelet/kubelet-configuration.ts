@@ -4,10 +4,10 @@ import type { TracingSettings } from '../component-helpers/tracing/tracing-confi
 import type { PullVerificationConfig } from './images/pull-verification.ts';
 import type { TopologyManagerConfig } from './topology-manager/topology-manager.ts';
 
-/** Settings. Durations are milliseconds. */
+/** Durations are milliseconds. */
 export interface KubeletConfiguration {
   readonly nodeName: string;
-  /** Labels the node registers with besides the well-known ones. */
+  /** Further labels that the node registers with, besides the well-known ones. */
   readonly nodeLabels: Readonly<Record<string, string>>;
   readonly registerNode: boolean;
   readonly registerWithTaints: readonly Taint[];
@@ -15,11 +15,13 @@ export interface KubeletConfiguration {
   /** Addresses of the node; found from its interfaces when empty. */
   readonly nodeIps: readonly string[];
   readonly providerId: string;
-  /** A cloud's own controller sees to the node's addresses, provider id and zone. Upstream: --cloud-provider=external. */
+  /**
+   * An external cloud provider sets the node's addresses, provider id and zone. Upstream: --cloud-provider=external.
+   */
   readonly externalCloud: boolean;
-  /** Where pods' directories live. */
+  /** The directory of pods' directories. */
   readonly rootDirectory: string;
-  /** Where directories of local-path volumes live; empty: none are kept. */
+  /** The directory of local-path volumes; empty: the node has none. */
   readonly localPathRoot: string;
   /** A directory or file with manifests of static pods; empty: none. */
   readonly staticPodPath: string;
@@ -40,7 +42,7 @@ export interface KubeletConfiguration {
   readonly clusterDomain: string;
   readonly systemReserved: Readonly<Record<string, string>>;
   readonly kubeReserved: Readonly<Record<string, string>>;
-  /** Hard eviction thresholds: they reduce what is allocatable. */
+  /** Hard eviction thresholds, which reduce allocatable. */
   readonly evictionHard: Readonly<Record<string, string>>;
   readonly allowedUnsafeSysctls: readonly string[];
   /** Relist period of the PLEG while the runtime's event stream works, and while it does not. */
@@ -51,10 +53,10 @@ export interface KubeletConfiguration {
   readonly maxContainerCount: number;
   readonly minimumGcAgeMs: number;
   readonly containerGcPeriodMs: number;
-  /** Most pods per CPU; 0: only `maxPods` counts. */
+  /** The most pods per CPU; 0: only `maxPods` counts. */
   readonly podsPerCore: number;
   readonly resolvConf: string;
-  /** Where spans go. Undefined: there are none. */
+  /** Where traces are sent. Undefined: nowhere. */
   readonly tracing: TracingSettings | undefined;
   /** Directory of containers' logs. */
   readonly podLogsDir: string;
@@ -62,15 +64,15 @@ export interface KubeletConfiguration {
   readonly crashLoopBackOff: { readonly initialMs: number; readonly maxMs: number };
   readonly cgroups: CgroupSettings;
   readonly eviction: EvictionSettings;
-  /** No limit of pulls per second where `pullsPerSecond` is 0. */
+  /** `pullsPerSecond` 0: no limit. */
   readonly images: {
     readonly maxParallelPulls: number;
     readonly pullsPerSecond: number;
     readonly pullBurst: number;
-    /** Which images that are there already a pod must prove its right to. Absent: none. */
+    /** Which present images are used only by pods with a right to them. Absent: none are verified. */
     readonly verification?: Pick<PullVerificationConfig, 'policy' | 'allowlist'>;
   };
-  /** Chains of iptables that others rely on are kept. */
+  /** Keeps the iptables chains that other programs rely on. */
   readonly iptablesUtilChains: boolean;
   readonly imageGc: {
     readonly highThresholdPercent: number;
@@ -84,18 +86,18 @@ export interface KubeletConfiguration {
     readonly periodMs: number;
     readonly maxWorkers: number;
   };
-  /** How old the measures of volumes may be; negative: they are not measured. */
+  /** How old the measured usage of volumes may be; negative: it is not measured. */
   readonly volumeStatsPeriodMs: number;
-  /** Ids in the user namespace of a pod that has one of its own. */
+  /** The number of ids in the user namespace of a pod that has its own. */
   readonly userNamespaceIdsPerPod: number;
   readonly cpuManager: {
     readonly policy: 'none' | 'static';
-    /** Processors no container gets alone, as the kernel writes lists; empty: as many as are reserved. */
+    /** CPUs that no container gets exclusively, as a kernel list; empty: as many as are reserved. */
     readonly reservedCpus: string;
     readonly fullPcpusOnly: boolean;
     readonly distributeAcrossNuma: boolean;
     readonly strictReservation: boolean;
-    /** Containers with processors of their own are held to their limit besides. Upstream's gate, negated. */
+    /** Exclusive CPUs are limited by quota too. Upstream's gate, negated. */
     readonly quotaOnExclusiveCpus: boolean;
     readonly reconcilePeriodMs: number;
   };
@@ -107,25 +109,28 @@ export interface KubeletConfiguration {
     }[];
   };
   readonly topologyManager: TopologyManagerConfig;
-  /** Containers' statuses have the health of their devices. Upstream's gate ResourceHealthStatus. */
+  /** Container statuses include the health of devices. Upstream's gate ResourceHealthStatus. */
   readonly resourceHealthStatus: boolean;
-  /** Features the node declares, sorted; undefined: it declares none and takes any pod. Upstream: gate NodeDeclaredFeatures. */
+  /**
+   * Features the node declares, sorted; undefined: it declares none and does not check pods. Upstream: gate
+   * NodeDeclaredFeatures.
+   */
   readonly declaredFeatures: readonly string[] | undefined;
-  /** Containers' states may be written to files. Upstream's gate ContainerCheckpoint. */
+  /** Containers may be checkpointed. Upstream's gate ContainerCheckpoint. */
   readonly checkpoints: boolean;
   readonly volumes: {
-    /** Volumes may be cloned by git. Upstream's gate GitRepoVolumeDriver. */
+    /** gitRepo volumes are supported. Upstream's gate GitRepoVolumeDriver. */
     readonly gitRepo: boolean;
     /** Directory of flexVolume drivers. */
     readonly pluginDir: string;
-    /** No controller attaches volumes to this node. */
+    /** The kubelet attaches volumes itself, as no controller does. */
     readonly attachesItself: boolean;
   };
   /** Sources whose pods may use the host's namespaces; `*` is all. Upstream's early --host-*-sources. */
   readonly allowedHostNamespaceSources: Readonly<Record<'network' | 'pid' | 'ipc', readonly string[]>>;
   /** False: there is no API server; pods come from files and URLs alone. */
   readonly hasApiServer: boolean;
-  /** What /configz shows: the configuration file's form. */
+  /** The answer of /configz, in the form of the configuration file. */
   readonly published?: () => object;
 }
 
@@ -139,22 +144,22 @@ export interface CgroupSettings {
   readonly cpuCfsQuotaPeriodUs: number;
   /** Below 1: no limit. */
   readonly podPidsLimit: number;
-  /** Share of the memory that pods of better classes ask for, kept from the classes below. */
+  /** Percentage of the memory requests of higher QoS classes that lower classes may not use. */
   readonly qosReservedMemoryPercent: number;
   readonly singleProcessOomKill: boolean;
   readonly swapBehavior: 'NoSwap' | 'LimitedSwap';
-  /** memory.high by this factor where given; memory.min and memory.low where tiered. Version 2 only. */
+  /** The factor of memory.high where set; `tieredReservation`: memory.min and memory.low are set. Cgroups v2 only. */
   readonly memoryQos: { readonly throttlingFactor: number | undefined; readonly tieredReservation: boolean };
 }
 
-/** When pods are evicted, besides the hard thresholds. Amounts are quantities or percentages. */
+/** Eviction settings besides the hard thresholds. Amounts are quantities or percentages. */
 export interface EvictionSettings {
   readonly soft: Readonly<Record<string, string>>;
   readonly softGracePeriodMs: Readonly<Record<string, number>>;
   readonly minimumReclaim: Readonly<Record<string, string>>;
   readonly pressureTransitionPeriodMs: number;
-  /** Longest grace for pods of a soft eviction. */
+  /** The longest grace period of a pod in a soft eviction. */
   readonly maxPodGracePeriodSeconds: number;
-  /** Limits of ephemeral storage are watched. */
+  /** Limits of ephemeral storage are enforced. */
   readonly localStorageCapacityIsolation: boolean;
 }

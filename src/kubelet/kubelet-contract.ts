@@ -1,4 +1,4 @@
-/** What a kubelet is made from, the view of its core for volumes and runtime, and what it offers. */
+/** The interfaces of the kubelet: what it needs, the core that volumes and runtime use, and what it provides. */
 import type { Container, Node, Pod } from '../api/gen/core-v1.ts';
 import type { Client } from '../client/client.ts';
 import type { KubeletEventRecorder } from './event-reasons.ts';
@@ -23,7 +23,7 @@ import type { KubeletHost } from './server/host.ts';
 import type { NodeStats, Summary } from './stats/summary-types.ts';
 import type { VolumeManager } from './volumes/volume-manager-contract.ts';
 
-/** The core for volumes and the runtime manager. Usable from construction on. */
+/** The core as volumes and the runtime manager use it, from construction on. */
 export interface KubeletCore {
   readonly probeResults: ProbeResults;
   /** The pods that should run here. */
@@ -31,41 +31,40 @@ export interface KubeletCore {
   readonly podState: PodStateProvider;
   readonly directories: PodDirectories;
   readonly podStarts: PodStarts;
-  /** Allocated resources of pods and containers, also those of in-place resizes. */
+  /** Allocated resources of pods and containers, including in-place resizes. */
   readonly allocations: AllocationManager;
   readonly nodeIps: () => readonly string[];
   /**
-   * Pods whose containers run or may run, also those no longer configured that still end: what is theirs (volumes, cgroups)
-   * must stay.
+   * Pods whose containers run or may run, including removed ones that still end: their volumes and cgroups are kept.
    */
   readonly podsWithRuntime: () => readonly Pod[];
   /** Takes handlers of plugins (CSI drivers, DRA drivers, device plugins) until the kubelet starts. */
   readonly plugins: Pick<PluginManager, 'addHandler'>;
   readonly connectGrpc: GrpcConnector;
-  /** The node's object as known now. */
+  /** The newest Node object. */
   readonly ownNode: () => Node | undefined;
-  /** What device plugins add to a container. */
+  /** The settings that device plugins add to a container. */
   readonly containerDevices: (pod: Pod, container: Container) => Promise<ContainerDevices | undefined>;
-  /** Whether a container of the pod has processors alone: then no quota throttles the pod. */
+  /** Whether a container of the pod has exclusive CPUs, so that the pod has no quota. */
   readonly withoutCpuQuota: (pod: Pod) => boolean;
-  /** Updates the node's status: something in it may have changed. */
+  /** Updates the node's status, since something in it may have changed. */
   readonly nodeStatusChanged: () => void;
   /** Every pod source has sent its pods: unknown pods are orphans. */
   readonly sourcesReady: () => boolean;
 }
 
-/** What the kubelet is made from. Volumes and runtime are made with a view of the core, which they need and which needs them. */
+/** Volumes and runtime are created by functions of the core, since the dependency is circular. */
 export interface KubeletDeps {
   readonly platform: Platform;
   readonly client: Client;
-  /** For the lease; `client` when absent. */
+  /** For the lease; default: `client`. */
   readonly heartbeatClient?: Client;
   readonly recorder: KubeletEventRecorder;
   readonly informers: InformerFactory;
   readonly podContainers: PodContainerManager;
-  /** Calls plugins behind their sockets, and health services of pods. The machine's own when absent. */
+  /** Connects to plugins' sockets, and to health services of pods. Default: the machine's own. */
   readonly connectGrpc?: GrpcConnector;
-  /** Serves device plugins and readers of pods' resources. The machine's own sockets when absent. */
+  /** Serves the sockets for device plugins and for pod resources. Default: the machine's own. */
   readonly serveSocket?: SocketServer;
   readonly volumes: (core: KubeletCore) => VolumeManager;
   readonly runtime: (core: KubeletCore, volumes: VolumeManager) => ContainerRuntime;
@@ -78,16 +77,16 @@ export interface KubeletDeps {
   };
   /** Reports the machine's shutdown, and the pods' grace periods by priority. */
   readonly shutdown?: { readonly source: ShutdownSource; readonly groups: readonly ShutdownGroup[] };
-  /** Defaults and validates a pod read from a file or URL, as the API server would; throws what is wrong. */
+  /** Sets defaults of a pod from a file or URL and validates it, as the API server would; throws the error. */
   readonly preparePod: PreparePod;
-  /** Absent: nothing is traced. */
+  /** Absent: no traces. */
   readonly tracer?: Tracer | undefined;
 }
 
 export interface Kubelet {
-  /** Resolves once the main loop runs; registration goes on after that. Informers must be started by the caller. */
+  /** Resolves once the main loop runs; registration continues after that. The caller starts the informers. */
   start(signal: AbortSignal): Promise<void>;
-  /** Ends everything; resolves when no sync runs any more. Containers keep running. */
+  /** Resolves when no sync runs any more. Containers keep running. */
   stop(): Promise<void>;
   readonly host: KubeletHost;
   readonly core: KubeletCore;

@@ -1,4 +1,4 @@
-/** The kubelet's settings that nobody has configured. Upstream: pkg/kubelet/apis/config/v1beta1/defaults.go. */
+/** The kubelet's default settings. Upstream: pkg/kubelet/apis/config/v1beta1/defaults.go. */
 import { declaredFeatures } from '../component-helpers/node-declared-features.ts';
 import { gateEnabled } from './configuration/feature-gates.ts';
 import type { KubeletConfiguration } from './kubelet-configuration.ts';

@@ -1,10 +1,10 @@
 /**
- * The kubelet, put together: construct (no I/O, no timers) → start → stop. Upstream: NewMainKubelet, startKubelet and Run
- * in cmd/kubelet and pkg/kubelet/kubelet.go.
+ * Composes the kubelet: construct (no I/O, no timers), start, stop. Upstream: NewMainKubelet, startKubelet and Run in
+ * cmd/kubelet and pkg/kubelet/kubelet.go.
  *
- * Each subject has a folder in composition/ whose types.ts says what it needs and gives; the two circular dependencies are in
- * late-bindings.ts. Stopping leaves the containers as they are: the next start finds them by its first relist, restarts none, and
- * kills no unknown pod before every pod source has sent its pods.
+ * Each subject has a folder in composition/ with a types.ts that states its dependencies and results; the two
+ * circular dependencies are in late-bindings.ts. Stopping leaves the containers running: the next start finds them by
+ * its first relist, restarts none, and kills no unknown pod before every pod source has sent its pods.
  */
 import { onAbort } from '../base/abort.ts';
 import { createKubeletContext } from './composition/context.ts';

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { AnswerTooLongError, answerText } from './answer-text.ts';
 import type { HttpAnswer } from './net.ts';
 
-/** An answer whose body comes in chunks of so many bytes. */
+/** A response whose body arrives in chunks of this size. */
 function answerOf(body: Uint8Array, chunkBytes: number, cancel = (): void => undefined): HttpAnswer {
   async function* chunks(): AsyncGenerator<Uint8Array> {
     for (let at = 0; at < body.length; at += chunkBytes) yield body.subarray(at, at + chunkBytes);

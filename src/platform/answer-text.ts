@@ -1,14 +1,13 @@
-/** Bodies of answers as text, up to a length: no server may fill the memory of who asks it. */
+/** Reads bodies of responses as text, up to a length, so that no server can fill the client's memory. */
 import type { HttpAnswer } from './net.ts';
 
-/** There was more than was to be read. */
+/** The body was longer than the limit. */
 export class AnswerTooLongError extends Error {
   override readonly name = 'AnswerTooLongError';
 }
 
 /**
- * The whole body. Rejects with {@link AnswerTooLongError} beyond this many bytes; the connection is dropped then. `take` is told of
- * each piece; what it answers is awaited before the next piece is read.
+ * The whole body. Rejects with {@link AnswerTooLongError} beyond this many bytes; the connection is dropped then. `take` is called with each chunk; its result is awaited before the next chunk is read.
  */
 export async function answerText(
   answer: HttpAnswer,
@@ -30,16 +29,16 @@ export async function answerText(
   return text.end();
 }
 
-/** Bytes that are decoded together. */
+/** The bytes that are decoded together. */
 const PIECE_BYTES = 64 * 1024;
 const FIRST_PIECE_BYTES = 1024;
 
-/** Decodes small chunks together: a text of its own for each takes some forty bytes for every byte of the body. */
+/** Decodes small chunks together: a string for each takes some forty bytes for every byte of the body. */
 class TextOfChunks {
   readonly #decoder = new TextDecoder('utf-8', { ignoreBOM: true });
   #text = '';
   #piece = new Uint8Array(FIRST_PIECE_BYTES);
-  /** Bytes of the piece that wait to be decoded. */
+  /** Buffered bytes that are not yet decoded. */
   #waiting = 0;
 
   add(chunk: Uint8Array): void {

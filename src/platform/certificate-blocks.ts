@@ -1,13 +1,13 @@
 /**
- * Certificates in a PEM text, before anybody trusts them: TLS libraries take an empty or cut off text of authorities
- * without a word, and may then trust the world's public ones. Upstream: pem.Decode and cert.ParseCertsPEM, stricter: a
- * block that is cut off is no certificate here, where upstream leaves it out.
+ * Checks the certificates in a PEM text of authorities: TLS libraries silently accept an empty or truncated text, and
+ * may then trust the public authorities. Upstream: pem.Decode and cert.ParseCertsPEM. Differs: a truncated block is
+ * an error here, where upstream skips it.
  */
 
 const BEGIN = '-----BEGIN CERTIFICATE-----';
 const BLOCK = /^([A-Za-z0-9+/=\s]+)-----END CERTIFICATE-----/;
 
-/** Each certificate's PEM block, in order. @throws Error when there is none, or one is cut off or not base64 */
+/** Each certificate's PEM block, in order. @throws Error when there is none, or one is truncated or not base64 */
 export function certificateBlocks(pem: string): readonly string[] {
   const [, ...bodies] = pem.split(BEGIN);
   if (bodies.length === 0) throw new Error('data does not contain any valid RSA or ECDSA certificates');

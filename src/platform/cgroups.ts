@@ -1,10 +1,10 @@
 /**
- * The cgroup port, version 1 and 2 behind one interface in terms of version 2's meaning.
- * Names are slash-separated paths below the instance's cgroup root, e.g. `/kubepods/burstable/pod<uid>`.
+ * The cgroup port: versions 1 and 2 behind one interface with version 2's semantics. Names are slash-separated paths
+ * below the instance's cgroup root, e.g. `/kubepods/burstable/pod<uid>`.
  */
 import type { Pressures } from './pressure.ts';
 
-/** Limits of a cgroup. Absent means: leave as it is. */
+/** Limits of a cgroup. Absent ones are left unchanged. */
 export interface CgroupResources {
   readonly memoryMaxBytes?: number | 'max';
   readonly cpuShares?: number;
@@ -17,7 +17,7 @@ export interface CgroupResources {
   readonly hugePageLimits?: Readonly<Record<string, number>>;
 }
 
-/** Use of a cgroup, as read from its files. */
+/** Usage figures from a cgroup's files. */
 export interface CgroupStats {
   readonly cpuUsageNs: number;
   readonly memoryUsageBytes: number;
@@ -28,7 +28,7 @@ export interface CgroupStats {
   readonly pids: number;
 }
 
-/** What one block device did for a cgroup. */
+/** The counters of one block device for a cgroup. */
 export interface CgroupDeviceCounters {
   readonly major: number;
   readonly minor: number;
@@ -38,7 +38,7 @@ export interface CgroupDeviceCounters {
   readonly writes: number;
 }
 
-/** Counters for cadvisor's metrics. Absent: the kernel has no file for it. */
+/** Counters for cadvisor's metrics. Absent ones have no file in this kernel. */
 export interface CgroupCounters {
   readonly cpuUserNs?: number;
   readonly cpuSystemNs?: number;
@@ -65,7 +65,7 @@ export interface Cgroups {
   /** Creates with all parents; applies the limits. Idempotent. */
   create(name: string, resources: CgroupResources): Promise<void>;
   update(name: string, resources: CgroupResources): Promise<void>;
-  /** Ends every process below, then removes the tree. No error when it is not there. */
+  /** Kills every process below, then removes the tree. A missing cgroup is no error. */
   destroy(name: string): Promise<void>;
   /** Moves a process into the cgroup, which must exist. */
   addProcess(name: string, pid: number): Promise<void>;
@@ -75,11 +75,11 @@ export interface Cgroups {
   /** The memory limit in force. */
   memoryMax(name: string): Promise<number | 'max'>;
   /**
-   * How long tasks of the cgroup waited, or those of the container with this id right below it, whose directory's name
-   * has the id in it. Empty: the kernel does not tell, or there is no such cgroup.
+   * The waiting times of the cgroup's tasks, or of those of the container with this id directly below it, whose
+   * directory's name contains the id. Empty when the kernel does not report them or there is no such cgroup.
    */
   pressures(name: string, containerId?: string): Promise<Pressures>;
-  /** Counters of the cgroup, or of the container with this id right below it, as `pressures`; undefined: there is none. */
+  /** Counters of the cgroup, or of the container with this id directly below it; undefined for a missing cgroup. */
   counters(name: string, containerId?: string): Promise<CgroupCounters | undefined>;
   /** Names of direct children. */
   children(name: string): Promise<readonly string[]>;

@@ -1,4 +1,7 @@
-/** Symmetric ciphers, at once: what WebCrypto does only asynchronously, which would break the order of a store's events. */
+/**
+ * Synchronous symmetric ciphers. WebCrypto has only asynchronous ones, which would break the order of a store's
+ * events.
+ */
 
 /** AES with keys of 16, 24 or 32 bytes. */
 export interface Ciphers {
@@ -8,11 +11,11 @@ export interface Ciphers {
   decryptAesCbc(key: Uint8Array, iv: Uint8Array, data: Uint8Array): Uint8Array;
   /** Ciphertext with the tag of 16 bytes at its end; `nonce` of 12 bytes. */
   encryptAesGcm(using: GcmKey, data: Uint8Array): Uint8Array;
-  /** Throws when the text or the additional data is not what was encrypted. */
+  /** Throws when the text or the additional data was changed. */
   decryptAesGcm(using: GcmKey, data: Uint8Array): Uint8Array;
 }
 
-/** What one message in GCM is encrypted with. */
+/** The key and nonce of one message in GCM. */
 export interface GcmKey {
   readonly key: Uint8Array;
   readonly nonce: Uint8Array;

@@ -1,9 +1,9 @@
-/** In which line the requests of a client wait for their turn of the event loop. */
+/** The lane in which a client's requests wait for their turn of the event loop. */
 import type { PeerCertificate } from './http.ts';
 
 /**
- * Those of nodes, components and administrators wait with the cluster's own work (undefined), people with certificates by
- * their name, all others by address.
+ * Undefined for nodes, components and administrators, which share the cluster's own lane; for other users with
+ * certificates their name, for everybody else the address.
  */
 export function clientLane(peer: PeerCertificate | undefined, address: string): string | undefined {
   if (peer === undefined) return address;

@@ -1,23 +1,23 @@
-/** Compresses what goes over the network. Work of its own turns: it never blocks the loop. */
+/** Compresses network traffic, without blocking the event loop. */
 
 /** The compression port. */
 export interface Compression {
-  /** The bytes in gzip's form; fast rather than small. Never rejects for sound input. */
+  /** Compresses to gzip's format, fast rather than small. Does not reject for valid input. */
   gzip(bytes: Uint8Array): Promise<Uint8Array>;
   /**
-   * The pieces of an answer, one after another, in gzip's form. Undefined: too many are being compressed for this one to be, or
-   * the signal aborted; then nothing of it is under way any more.
+   * Compresses the chunks of a response, one after another. Undefined when too many responses are being compressed or
+   * the signal has aborted; then nothing is in progress any more.
    */
   gzipAnswer(pieces: readonly Uint8Array[], signal: AbortSignal): Promise<readonly Uint8Array[] | undefined>;
-  /** Whether bytes are really compressed; if not, no answer may claim a content encoding. */
+  /** Whether bytes are really compressed; if not, no response may have a content encoding. */
   readonly compresses: boolean;
-  /** Absent in simulations, where nothing that is compressed is passed on. */
+  /** Absent in simulations, where compressed data is never forwarded. */
   readonly inflateRaw?: InflateRaw;
 }
 
 /**
- * Inflates one block of raw deflate data that ends at a whole byte. `before` is what its stream has inflated to so far, or the
- * dictionary it began with: the block may refer to the last 32 KiB of it. Throws a plain Error for what is no such block, and
- * for one of more than `maxBytes`, of which no more is made.
+ * Inflates one block of raw deflate data that ends at a whole byte. `before` is the output of its stream so far, or
+ * the dictionary: the block may refer to its last 32 KiB. Throws a plain Error for invalid data and for output of
+ * more than `maxBytes`, which is not produced.
  */
 export type InflateRaw = (block: Uint8Array, before: Uint8Array, maxBytes: number) => Uint8Array;

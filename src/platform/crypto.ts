@@ -1,6 +1,6 @@
 /**
- * The cryptography port: hashing at once, key pairs and signatures through WebCrypto. Under simulation the key material
- * may be seeded; hashing is always real.
+ * The cryptography port: synchronous hashing, and key pairs and signatures through WebCrypto. In simulations keys may
+ * be seeded; hashing is always real.
  */
 
 import type { Ciphers } from './ciphers.ts';

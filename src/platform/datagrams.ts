@@ -1,4 +1,4 @@
-/** The port for what listens below HTTP: datagrams and plain streams. The cluster's DNS and health checks use it. */
+/** The port for servers without HTTP: datagrams and plain streams. Used by the cluster's DNS and by health checks. */
 import type { Duplex } from './streams.ts';
 
 /** A host and a port. */
@@ -10,7 +10,7 @@ export interface SocketAddress {
 /** An open datagram socket. */
 export interface DatagramSocket {
   readonly local: SocketAddress;
-  /** Sends; errors of the network are not reported, as datagrams may be lost anyhow. */
+  /** Sends; network errors are not reported, since datagrams may be lost anyway. */
   send(data: Uint8Array, to: SocketAddress): void;
   close(): Promise<void>;
 }

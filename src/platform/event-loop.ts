@@ -1,17 +1,17 @@
-/** How long the loop of this process stood still. */
+/** Measures how long this process's event loop was blocked. */
 
 /** The event loop port. */
 export interface EventLoop {
   /**
-   * Calls back with the longest halt of each second that had one of more than some milliseconds. Measuring costs a wake-up
-   * of microseconds 20 times a second, so it rests while the process does next to nothing.
+   * Calls back with the longest halt of each second that had one of more than a few milliseconds. Measuring wakes the
+   * process 20 times a second for some microseconds, so it pauses while the process is nearly idle.
    */
   onHalt(listener: (haltMs: number) => void): HaltMeasurement;
 }
 
-/** A measurement under way. */
+/** A running measurement. */
 export interface HaltMeasurement {
-  /** Work comes that may hold the loop: ends the rest. Cheap enough for every request. */
+  /** Announces work that may block the loop, which ends a pause. Cheap enough for every request. */
   expectWork(): void;
   stop(): void;
 }

@@ -1,6 +1,6 @@
 /**
- * The process port. `spawn` blocks the event loop for as long as the process is large, so the real adapter sends the
- * request to a small spawner process started first.
+ * The process port. `spawn` blocks the event loop longer the larger the process is, so the real adapter delegates to
+ * a small spawner process that was started first.
  */
 
 /** How a program ended. */
@@ -22,7 +22,7 @@ export interface ExecOptions {
   /** Runs as this user and group, without other groups. Default: this process's. */
   readonly user?: number | undefined;
   readonly cwd?: string;
-  /** Ends the program with SIGKILL after so long. Default 60 s. */
+  /** Ends the program with SIGKILL after this time. Default 60 s. */
   readonly timeoutMs?: number;
   readonly signal?: AbortSignal;
 }
@@ -34,7 +34,10 @@ export interface DaemonOptions {
   readonly logFile: string;
 }
 
-/** A small program of Keelson's own, a process that can be killed. Its argument and answer: its file in `platform/node/`. */
+/**
+ * A small program of Keelson's own, which runs as a process so that it can be killed. Its argument and result are
+ * described in its file in `platform/node/`.
+ */
 export type OwnProgram = 'give-to-group';
 
 /** Runs programs. */
@@ -45,7 +48,10 @@ export interface Exec {
   ownProgram(name: OwnProgram): readonly [string, ...string[]];
   /** Starts a program in a session of its own that outlives this process; resolves to its pid. */
   startDaemon(file: string, args: readonly string[], options: DaemonOptions): Promise<number>;
-  /** Sends a signal; false when there is no such process. Signal 0 only asks: false also when it has ended and is not reaped. */
+  /**
+   * Sends a signal; false when there is no such process. Signal 0 only checks: also false for a process that has
+   * ended but is not reaped.
+   */
   kill(pid: number, signal: 'SIGTERM' | 'SIGKILL' | 'SIGHUP' | 0): boolean;
   /** Kills a process that `startDaemon` started, with the children in its process group; false when there is none. */
   killDaemon(pid: number): boolean;

@@ -1,10 +1,10 @@
 /**
- * The file-system port: what Keelson needs of `fs`, no more. Paths are absolute. Errors are Node's (`code` is `ENOENT`,
- * `EEXIST` …) on every adapter. Whatever a pod's volume can hang (NFS, FUSE) must not be called through this port
+ * The file-system port: only what Keelson needs of `fs`. Paths are absolute. Errors are Node's (`code` is `ENOENT`,
+ * `EEXIST` …) on every adapter. Calls that a pod's volume can block (NFS, FUSE) must not be made through this port
  * in-process: see `Exec`.
  */
 
-/** Facts of a file, as `lstat`/`stat` give them. */
+/** The result of `lstat` and `stat`. */
 export interface FileStat {
   readonly kind: 'file' | 'directory' | 'symlink' | 'socket' | 'fifo' | 'block' | 'char';
   readonly sizeBytes: number;
@@ -25,7 +25,7 @@ export interface FileSystemStat {
   readonly availableInodes: number;
 }
 
-/** An open file for appending and reading pieces; close it. */
+/** An open file for appending and for reading chunks; close it. */
 export interface FileHandle {
   /** Reads up to `length` bytes from `offset`; an empty array at the end. */
   read(offset: number, length: number): Promise<Uint8Array>;
@@ -35,9 +35,9 @@ export interface FileHandle {
   close(): Promise<void>;
 }
 
-/** What a path led to when it was opened, whatever is renamed or linked meanwhile; close it. */
+/** An open file that is independent of renames and links at its path; close it. */
 export interface PathHandle {
-  /** Leads to it in calls of this port: as a whole, or followed by `/` and a name in it. */
+  /** A path to the open file for calls of this port; may be followed by `/` and a name in it. */
   readonly path: string;
   stat(): Promise<FileStat>;
   close(): Promise<void>;
@@ -54,18 +54,22 @@ export interface Files {
   readText(path: string): Promise<string>;
   /** Writes in place: creates or truncates. */
   writeFile(path: string, data: string | Uint8Array, options?: { mode?: number }): Promise<void>;
-  /** Writes beside and renames over, so that a reader or a crash sees the old content or the new, and syncs first. */
+  /** Writes a new file, syncs it and renames it, so that readers and crashes see either the old content or the new. */
   writeFileAtomic(path: string, data: string | Uint8Array, options?: { mode?: number }): Promise<void>;
   /**
-   * For reading, only a regular file opens, and no open waits for a peer as a FIFO's does: others may have made the path.
-   * Rejects with EINVAL for another kind, and with ELOOP for a link unless `followLinks` is set. `mode` is that of a file made here.
+   * Opens a file that others may have created. When reading, only regular files open, and opening never blocks as a
+   * FIFO would. Rejects with EINVAL for another kind, and with ELOOP for a link unless `followLinks` is set. `mode`
+   * is used for a created file.
    */
   open(
     path: string,
     flags: 'r' | 'a',
     options?: { readonly followLinks?: boolean; readonly mode?: number },
   ): Promise<FileHandle>;
-  /** Opens what is there without reading it, of any kind; a link itself. Only the last name may be somebody else's. */
+  /**
+   * Opens a file of any kind, or a link itself, without reading it. Only the last name may be under another user's
+   * control.
+   */
   openPath(path: string): Promise<PathHandle>;
   stat(path: string): Promise<FileStat>;
   lstat(path: string): Promise<FileStat>;
@@ -73,11 +77,11 @@ export interface Files {
   exists(path: string): Promise<boolean>;
   /** Names in a directory, sorted. */
   readDir(path: string): Promise<string[]>;
-  /** Creates a directory and its parents; no error when it is there. */
+  /** Creates a directory and its parents; an existing one is no error. */
   makeDir(path: string, options?: { mode?: number }): Promise<void>;
   /**
-   * Removes a file or, recursively, a directory; no error when it is not there. `mayChange`: programs that are not trusted may
-   * swap parts of it meanwhile; nothing outside of it is removed, nor another file system below it.
+   * Removes a file or, recursively, a directory; a missing one is no error. `mayChange`: untrusted programs may
+   * change the tree during the removal; nothing outside of it and no other file system below it is removed.
    */
   remove(path: string, options?: { readonly mayChange?: boolean }): Promise<void>;
   /** Removes an empty directory; fails with ENOTEMPTY otherwise. */
@@ -89,6 +93,6 @@ export interface Files {
   /** -1 keeps the owner or the group. Follows links. */
   chown(path: string, uid: number, gid: number): Promise<void>;
   statFileSystem(path: string): Promise<FileSystemStat>;
-  /** Calls back after something changed at `path`; may call too often, never too seldom; `onError` once if it breaks. */
+  /** Calls back after changes at `path`, perhaps too often, never too seldom; `onError` once if watching fails. */
   watch(path: string, onChange: () => void, onError: (error: Error) => void): FileWatch;
 }

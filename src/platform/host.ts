@@ -1,4 +1,4 @@
-/** Facts about the machine, as NodeInfo and capacity need them. Real: /proc, /sys, os. Simulated: as the test says. */
+/** Facts about the machine for NodeInfo and capacity. Real: /proc, /sys, os. Simulated: set by the test. */
 
 export interface HostInfo {
   readonly hostname: string;
@@ -17,7 +17,7 @@ export interface HostInfo {
   readonly hugePages: readonly { readonly pageSizeBytes: number; readonly count: number }[];
 }
 
-/** A logical processor and where it sits. Socket and core number together identify a core. */
+/** A logical processor and its place. Socket and core number together identify a core. */
 export interface HostCpu {
   readonly cpu: number;
   readonly core: number;
@@ -30,11 +30,14 @@ export interface HostNumaNode {
   readonly node: number;
   readonly memoryBytes: number;
   readonly hugePages: readonly { readonly pageSizeBytes: number; readonly count: number }[];
-  /** Distances to all nodes in order, itself included, as the firmware reports them (10 is near); absent when it reports none. */
+  /**
+   * Distances to all nodes in order, including itself, as the firmware reports them (10 is near); absent without a
+   * report.
+   */
   readonly distances?: readonly number[];
 }
 
-/** Processors that are online, and NUMA nodes, each in order of their numbers. */
+/** Online processors and NUMA nodes, each sorted by number. */
 export interface HostTopology {
   readonly cpus: readonly HostCpu[];
   readonly nodes: readonly HostNumaNode[];

@@ -9,15 +9,18 @@ import type { ByteSink, Duplex } from './streams.ts';
 export interface PeerCertificate {
   readonly commonName: string;
   readonly organizations: readonly string[];
-  /** Values of the subject's attribute 1.3.6.1.4.1.57683.2, which identifies a user for good. Absent: none. */
+  /** Values of the subject's attribute 1.3.6.1.4.1.57683.2, a permanent identifier of the user. Absent: none. */
   readonly uids?: readonly string[];
   /** SHA-256 of the DER form, hexadecimal. */
   readonly fingerprint256: string;
-  /** The same of the trusted authority that issued it. Absent: one between, which the peer brought along, did. */
+  /**
+   * The same of the trusted authority that issued it. Absent when an intermediate authority, sent by the peer, issued
+   * it.
+   */
   readonly authorityFingerprint256?: string;
-  /** Whether the server's authorities, which may change, vouch for it now. Absent: they never change. */
+  /** Whether the server's present authorities trust it. Absent: they never change. */
   readonly isTrusted?: () => boolean;
-  /** When it or that authority ends, wall-clock milliseconds. Servers leave expired ones out of their requests. */
+  /** When the certificate or the authority expires, in wall-clock milliseconds. Servers ignore expired ones. */
   readonly expiresAtMs?: number;
 }
 
@@ -29,34 +32,40 @@ export interface HttpRequest {
   /** The raw query without `?`; '' when there is none. */
   readonly query: string;
   readonly headers: Readonly<Record<string, string | undefined>>;
-  /** The values of a header (lower-case name) apart, one per line it was sent in; `headers` has them joined. */
+  /** The separate values of a header (lower-case name), one per line; `headers` has them joined. */
   headerLines(name: string): readonly string[];
   readonly remoteAddress: string;
   /** Present only when the peer's certificate was verified against the server's client CA and has not expired. */
   readonly peerCertificate?: PeerCertificate;
-  /** The peer gave a certificate that was not verified, or has expired: it is nobody rather than anonymous. */
+  /**
+   * Whether the peer's certificate was not verified or has expired: its requests are refused rather than treated as
+   * anonymous.
+   */
   readonly refusedCertificate?: boolean;
-  /** Aborts when the client goes away. */
+  /** Aborts when the client disconnects. */
   readonly signal: AbortSignal;
   /** True over HTTP/2, where a connection carries several requests at a time. */
   readonly isHttp2?: boolean;
   /** True when the request asks to switch protocols. */
   readonly wantsUpgrade: boolean;
-  /** The whole body. Rejects with a `BodyTooLargeError` past `limitBytes`, and as the gate does. */
+  /** The whole body. Rejects with a `BodyTooLargeError` above `limitBytes`, and like the gate. */
   readBody(limitBytes: number, gate?: BodyGate): Promise<Uint8Array>;
   /** The body as it arrives, for proxying. Use this or `readBody`, once. */
   bodyStream(): AsyncIterable<Uint8Array>;
 }
 
-/** Where the reading of a body waits whose length is not known. */
+/** Delays the reading of a body of unknown length. */
 export interface BodyGate {
   /** The most bytes that are read without a call of `pass`. */
   readonly freeBytes: number;
-  /** Called once. Nothing more is read until it resolves; when it rejects, so does the reading. */
+  /** Called once. Reading pauses until it resolves and fails if it rejects. */
   pass(): Promise<void>;
 }
 
-/** The response head's headers; array values are sent as several lines. `connection: close` ends it, over HTTP/2 too. */
+/**
+ * The response's headers; array values are sent as several lines. `connection: close` ends the connection, also with
+ * HTTP/2.
+ */
 export type HttpHeaders = Readonly<Record<string, string | readonly string[]>>;
 
 export type HttpResponse =
@@ -76,7 +85,7 @@ export type HttpResponse =
       /** Takes the raw connection; the handler writes the `101` (or refusal) head itself. HTTP/1.1 only. */
       readonly kind: 'upgrade';
       accept(socket: Duplex): Promise<void>;
-      /** Called instead of `accept` where there is no connection to take: ends what was opened for it. */
+      /** Called instead of `accept` when the connection is gone: releases what was opened for it. */
       dispose?(): void;
     };
 
@@ -94,7 +103,7 @@ export class BodyTooLargeError extends Error {
   }
 }
 
-/** The client went away, or broke the protocol, before its body was whole. */
+/** The client disconnected or violated the protocol before the body was complete. */
 export class BodyBrokenOffError extends Error {
   constructor(cause: unknown) {
     super('the request body broke off', { cause });
@@ -106,7 +115,7 @@ export class BodyBrokenOffError extends Error {
 export interface SniCertificate {
   readonly certPem: string;
   readonly keyPem: string;
-  /** Lower case, `*.example.com` too; empty: those in the certificate. */
+  /** Lower case, may be `*.example.com`; empty: the names in the certificate. */
   readonly names: readonly string[];
 }
 
@@ -114,42 +123,48 @@ export interface ListenOptions {
   readonly host: string;
   /** 0 chooses a free port. */
   readonly port: number;
-  /** Lets other processes listen on the port too; the kernel spreads the connections. Default false. */
+  /** Whether other processes may listen on the port too; the kernel distributes connections. Default false. */
   readonly sharesPort?: boolean;
   /** Plain HTTP when absent. */
   readonly tls?: {
     readonly certPem: string;
     readonly keyPem: string;
-    /** Client certificates are asked for (not required) and verified against these. */
+    /** Client certificates are requested (not required) and verified against these. */
     readonly clientCaPem?: string;
     /** Offer HTTP/2 by ALPN. Default true. */
     readonly http2?: boolean;
-    /** Streams at a time on an HTTP/2 connection. Default 250. */
+    /** Concurrent streams per HTTP/2 connection. Default 250. */
     readonly http2MaxStreams?: number;
-    /** Instead of the certificate above where a client asks for these names. */
+    /** Certificates for clients that ask for these names. */
     readonly sni?: readonly SniCertificate[];
     /** Default 1.2. */
     readonly minVersion?: 'TLSv1.2' | 'TLSv1.3';
-    /** Suites by OpenSSL's names, the wanted first. Default: the runtime's. */
+    /** Cipher suites by OpenSSL's names, in order of preference. Default: the runtime's. */
     readonly ciphers?: readonly string[];
   };
 }
 
-/** What a server shows, and whom it takes for its clients' authority. */
+/** The server's certificates, and the authority of its clients. */
 export interface ServedCertificates {
   readonly certPem: string;
   readonly keyPem: string;
   readonly clientCaPem?: string | undefined;
-  /** Only where the server began with some. */
+  /** Only for servers that started with some. */
   readonly sni?: readonly SniCertificate[] | undefined;
 }
 
 /** A listening server. */
 export interface HttpServer {
   readonly port: number;
-  /** Swaps them for new connections; what is not given stays. Throws for what does not fit, and nothing changes then. */
+  /**
+   * Replaces the certificates for new connections; absent ones are kept. Throws for invalid ones and then changes
+   * nothing.
+   */
   setCertificate(certificates: ServedCertificates): void;
-  /** Stops accepting, aborts the requests that still run after `graceMs`, closes. Called again, the shorter time counts. */
+  /**
+   * Stops accepting, aborts requests that still run after `graceMs`, and closes. After several calls the shortest
+   * time counts.
+   */
   close(graceMs: number): Promise<void>;
 }
 

@@ -2,7 +2,7 @@
 
 export interface Counter {
   inc(labels?: Readonly<Record<string, string>>, by?: number): void;
-  /** Removes the series with these labels: what they name is gone. */
+  /** Removes the series with these labels, whose subject no longer exists. */
   remove(labels: Readonly<Record<string, string>>): void;
 }
 export interface Gauge {
@@ -11,7 +11,7 @@ export interface Gauge {
   remove(labels: Readonly<Record<string, string>>): void;
 }
 export interface Histogram {
-  /** `value` in the unit the metric's name says, seconds mostly. */
+  /** `value` has the unit in the metric's name, mostly seconds. */
   observe(value: number, labels?: Readonly<Record<string, string>>): void;
 }
 export interface MetricSpec {
@@ -34,8 +34,8 @@ export interface Metrics {
   gauge(spec: MetricSpec): Gauge;
   histogram(spec: MetricSpec): Histogram;
   /**
-   * Calls back before every exposition: the time to set gauges that nobody keeps up to date meanwhile. The function that is
-   * returned ends it; the series that were set stay.
+   * Calls back before every exposition, to update gauges that are not kept current otherwise. The returned function
+   * unregisters; series that were set stay.
    */
   beforeExpose(refresh: () => void): () => void;
   /** Everything in Prometheus text format 0.0.4. */

@@ -1,4 +1,4 @@
-/** All ports in one object, as the composition root hands them to components. */
+/** All ports in one object, which the composition root passes to components. */
 import type { Cgroups } from './cgroups.ts';
 import type { Clock } from './clock.ts';
 import type { Compression } from './compression.ts';
@@ -18,7 +18,7 @@ import type { ListenRpc } from './rpc.ts';
 import type { ServiceManager } from './service-manager.ts';
 import type { Threads } from './threads.ts';
 
-/** What every process part needs: time, randomness, log and metrics, no I/O. */
+/** The ports that every part of a process needs: time, randomness, log and metrics, no I/O. */
 export interface BasePlatform {
   readonly clock: Clock;
   readonly random: Random;
@@ -27,7 +27,7 @@ export interface BasePlatform {
   readonly metrics: Metrics;
 }
 
-/** Everything a node's components may do to the machine. */
+/** Everything that a node's components may do to the machine. */
 export interface Platform extends BasePlatform {
   readonly files: Files;
   readonly exec: Exec;

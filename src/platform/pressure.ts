@@ -1,6 +1,6 @@
 /** Pressure stall information of a cgroup or of the machine, from the kernel. Upstream: KEP-4205, Documentation/accounting/psi.rst. */
 
-/** One line: shares of the time in percent over windows of 10, 60 and 300 s, and the time itself in microseconds. */
+/** One line: the share of time in percent over windows of 10, 60 and 300 s, and the total time in microseconds. */
 export interface PressureLine {
   readonly avg10: number;
   readonly avg60: number;

@@ -1,6 +1,6 @@
 /**
- * Tells a process that this program started from another with the same id, and from one that another user started with the
- * same command line: by its user and its start time, as /proc has them.
+ * Distinguishes a process that this program started from another with the same id, and from one that another user
+ * started with the same command line: by its user and start time in /proc.
  */
 import type { Files } from './files.ts';
 
@@ -11,13 +11,13 @@ export interface ProcessIdentity {
   readonly command: readonly string[];
 }
 
-/** A process's id as it was recorded. Records of earlier versions have no start time. */
+/** The recorded id of a process. Records of earlier versions have no start time. */
 export interface RecordedProcess {
   readonly pid: number;
   readonly startTime?: string | undefined;
 }
 
-/** The process with this id; undefined where there is none, it has ended, or it is another user's. */
+/** The process with this id; undefined when it does not exist, has ended, or belongs to another user. */
 export async function ownProcess(files: Files, pid: number): Promise<ProcessIdentity | undefined> {
   if (!(pid > 0)) return undefined;
   const read = (path: string): Promise<string> => files.readText(path).catch(() => '');
@@ -25,7 +25,7 @@ export async function ownProcess(files: Files, pid: number): Promise<ProcessIden
   const user = userIn(await read(`/proc/${pid}/status`));
   if (startTime === '' || user === undefined || user !== userIn(await read('/proc/self/status'))) return undefined;
   const command = (await read(`/proc/${pid}/cmdline`)).replace(/\0$/, '').split('\0');
-  // It has not ended meanwhile, so that all of it is of one process.
+  // Read last: the process has not ended in between, so everything is about one process.
   return startTimeIn(await read(`/proc/${pid}/stat`)) === startTime ? { startTime, command } : undefined;
 }
 
@@ -38,7 +38,10 @@ export async function recordedProcess(
   return startTime === undefined || found?.startTime === startTime ? found : undefined;
 }
 
-/** Whether the recorded process runs, by its start time alone: one file is read. False where no start time was recorded. */
+/**
+ * Whether the recorded process runs, by its start time alone, which needs one file. False without a recorded start
+ * time.
+ */
 export async function stillRuns(files: Pick<Files, 'readText'>, { pid, startTime }: RecordedProcess): Promise<boolean> {
   if (!(pid > 0) || startTime === undefined) return false;
   return startTimeIn(await files.readText(`/proc/${pid}/stat`).catch(() => '')) === startTime;

@@ -1,4 +1,4 @@
-/** Values every Random adapter derives alike from its bytes and numbers. */
+/** Derives values for all Random adapters from their bytes and numbers. */
 
 const NAME_ALPHABET = 'bcdfghjklmnpqrstvwxz2456789';
 const hex = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, '0'));

@@ -5,7 +5,7 @@
 
 /** Where bytes go. */
 export interface ByteSink {
-  /** Resolves when the sink wants more; rejects when the other side is gone. */
+  /** Resolves when the sink accepts more; rejects when the other side is gone. */
   write(chunk: Uint8Array | string): Promise<void>;
   /** Ends this direction. Idempotent. */
   end(): Promise<void>;
@@ -13,7 +13,7 @@ export interface ByteSink {
 
 /** A connection both ways. */
 export interface Duplex extends ByteSink {
-  /** What the other side sends; ends when it ends. Iterate once. */
+  /** The other side's bytes; ends when it ends. Iterate once. */
   readonly incoming: AsyncIterable<Uint8Array>;
   /** Drops the connection at once in both directions. */
   destroy(error?: Error): void;

@@ -1,19 +1,19 @@
 /** Threads that turn one text into another, for work that would hold the loop too long. */
 
-/** What a program of a thread can do. */
+/** The interface of a thread's program. */
 export interface ThreadTask {
   readonly name: string;
   /** A job that takes longer is ended, with its thread. */
   readonly deadlineMs: number;
 }
 
-/** What one job and the pool may take. */
+/** The limits of one job and of the pool. */
 export interface ThreadLimits {
   /** A job whose heap grows beyond is ended, with its thread. */
   readonly heapMb: number;
   /** One thread is kept free of texts longer than this many characters. */
   readonly smallLength: number;
-  /** A thread without work ends after so long. */
+  /** How long a thread waits for work before it ends. */
   readonly idleMs: number;
 }
 

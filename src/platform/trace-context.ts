@@ -3,7 +3,7 @@ import type { SpanContext } from './tracing.ts';
 
 const PATTERN = /^([0-9a-f]{2})-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})(-.*)?$/;
 
-/** The caller's span; undefined: the header names none. */
+/** The caller's span; undefined when the header is absent or invalid. */
 export function parseTraceparent(header: string | undefined): SpanContext | undefined {
   if (header === undefined) return undefined;
   const [, version, traceId = '', spanId = '', flags = '', more] = PATTERN.exec(header) ?? [];

@@ -1,24 +1,23 @@
 /**
- * The tracing port: spans that leave the process for a collector. A part that is given no tracer, or whose span is not
- * sampled, has no span (`undefined`) and does nothing for it. Spans are passed explicitly. Upstream: OpenTelemetry's trace API.
+ * The tracing port: spans that are exported to a collector. A part without a tracer, or whose span is not sampled, has `undefined` for its span and records nothing. Spans are passed explicitly. Upstream: OpenTelemetry's trace API.
  */
 
-/** What identifies a span to other processes. Upstream: trace.SpanContext. */
+/** The identity of a span for other processes. Upstream: trace.SpanContext. */
 export interface SpanContext {
   /** 32 hexadecimal digits. */
   readonly traceId: string;
   /** 16 hexadecimal digits. */
   readonly spanId: string;
   readonly sampled: boolean;
-  /** It came from another process. */
+  /** Whether it came from another process. */
   readonly remote?: boolean;
 }
 
-/** Empty texts are left out. */
+/** Empty values are left out. */
 export type SpanAttributes = Readonly<Record<string, string | number | undefined>>;
 
 export interface SpanOptions {
-  /** Its sampling decision is taken over. Absent: the span is the first of a trace. */
+  /** Its sampling decision applies. Absent: the span starts a new trace. */
   readonly parent?: SpanContext | undefined;
   /** A span of another trace that caused this one. */
   readonly link?: SpanContext | undefined;
@@ -35,13 +34,13 @@ export interface Span {
   set(attributes: SpanAttributes): void;
   /** `atMs`: monotonic, by default now. */
   event(name: string, atMs?: number): void;
-  /** A span below this one. */
+  /** Starts a child span. */
   child(name: string, options?: Omit<SpanOptions, 'parent' | 'link'>): Span;
-  /** Ends it once; with an error it has failed. */
+  /** Ends the span once; with an error it has failed. */
   end(error?: unknown): void;
 }
 
 export interface Tracer {
-  /** Undefined: not sampled; then a name that is a function is not asked for. */
+  /** Undefined when it is not sampled; a name function is then not called. */
   start(name: string | (() => string), options?: SpanOptions): Span | undefined;
 }

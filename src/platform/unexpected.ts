@@ -36,7 +36,7 @@ export function guarded<A extends unknown[]>(
   };
 }
 
-/** Calls every listener. One that throws keeps nothing from the others, nor from who calls. */
+/** Calls every listener. An error of one reaches neither the others nor the caller. */
 export function callEach<A extends unknown[]>(
   { log, what }: { readonly log: Log; readonly what: string },
   listeners: Iterable<(...args: A) => void>,
@@ -51,7 +51,7 @@ export function callEach<A extends unknown[]>(
   }
 }
 
-/** Lets work go on that nobody waits for. Where it fails without having dealt with it, that goes to the log. */
+/** Runs work without awaiting it. An error that it has not handled is logged. */
 export function background(log: Log, what: string, work: Promise<unknown>): void {
   work.catch((error: unknown) => log.unexpected(what, error));
 }

@@ -1,7 +1,7 @@
 /**
- * The rhythm in which every mode applies its rules: what arrives within one turn in one transaction, one transaction at a
- * time, everything anew at the start, every minute (which heals what others did) and after a failure, which is retried with
- * back-off.
+ * The loop in which every mode applies its rules: changes of one turn go into one transaction, and one transaction
+ * runs at a time. Everything is written at the start, every minute (which repairs changes by others) and after a
+ * failure, which is retried with back-off.
  */
 import { onAbort } from '../base/abort.ts';
 import { createBackoff } from '../base/backoff.ts';
@@ -10,17 +10,17 @@ import { logFailedRound } from '../platform/unexpected.ts';
 import type { ProxyMetrics } from './proxy-metrics.ts';
 import type { ApplierDeps, RuleApplier } from './rule-applier.ts';
 
-/** How much of what is in the kernel is believed in. */
+/** How much of the kernel's current rules is relied on. */
 export interface Extent {
-  /** Nothing: all is written. */
+  /** All rules are written; nothing is relied on. */
   readonly whole: boolean;
-  /** A full write has failed as well: nftables then recreates its tables. The other modes repeat the full write. */
+  /** A full write has failed too: nftables then recreates its tables, other modes repeat the full write. */
   readonly fromScratch: boolean;
 }
 
 export interface ApplyMode {
   readonly metrics: ProxyMetrics;
-  /** Between two transactions. */
+  /** The minimum between two transactions. */
   readonly minGapMs: number;
   /** One transaction. */
   apply(extent: Extent): Promise<void>;
@@ -31,7 +31,7 @@ export interface ApplyMode {
 const RESYNC_PERIOD_MS = 60_000;
 const RETRY = { initialMs: 100, maxMs: 30_000 };
 
-/** Makes a loop that does nothing until it runs. */
+/** Nothing is written before `run`. */
 export function createApplyLoop(
   { clock, log }: Pick<ApplierDeps, 'clock' | 'log'>,
   { metrics, minGapMs, apply, onApplied }: ApplyMode,
@@ -41,7 +41,7 @@ export function createApplyLoop(
   let wake = Promise.withResolvers<void>();
   let [whole, fromScratch, healthy] = [true, false, false];
 
-  /** Returns how long to rest. */
+  /** Returns the delay until the next round. */
   async function round(signal: AbortSignal): Promise<number> {
     const extent = { whole, fromScratch };
     whole = false;
@@ -79,7 +79,7 @@ export function createApplyLoop(
       while (!signal.aborted) {
         await wake.promise;
         if (signal.aborted) break;
-        await clock.yield(); // what belongs to one event arrives in one turn
+        await clock.yield(); // changes of one event arrive in one turn
         wake = Promise.withResolvers();
         const restMs = await round(signal);
         await sleepUnlessAborted(clock, restMs, signal);

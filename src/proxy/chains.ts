@@ -1,11 +1,12 @@
 /**
- * The chains that pick an endpoint. There is one per number of endpoints (and policy, affinity, masquerading), shared by
- * all services that are alike, so that a change of endpoints changes map elements and seldom a chain. Pure.
+ * The chains that choose an endpoint. There is one for each number of endpoints (and policy, affinity, masquerading),
+ * which all services with the same values share, so a change of endpoints changes map elements and rarely a chain.
+ * Pure.
  *
- * A chain's name says what is in it: a chain of a known name never needs rewriting.
+ * A chain's name contains all these values, so an existing chain never needs rewriting.
  */
 
-/** Which endpoints a chain picks from, and how. */
+/** What a chain chooses from, and how. */
 export interface Pick {
   /**
    * By destination address and port (services, host ports of one address), or by port alone (node ports of services, host
@@ -39,7 +40,7 @@ const LOCAL_SLOT = 0x8000;
 /** Name of the table's dynamic map from client to slot (IPv4). */
 export const AFFINITY_MAP = 'affinity';
 
-/** The map from what a packet asks for, and its slot, to an endpoint. */
+/** Maps from a packet's destination and slot to an endpoint. */
 export const ENDPOINT_MAPS = {
   address: 'endpoints',
   node: 'nodeport-endpoints',
@@ -47,12 +48,12 @@ export const ENDPOINT_MAPS = {
   'host-address': 'hostaddress-endpoints',
 } as const;
 
-/** The mark that stands for a slot (from 0) of a pick. */
+/** The mark for a slot (from 0) of a pick. */
 export function slotMark(pick: Pick, slot: number, mark: number): number {
   return (pick.masquerade ? mark : 0) + (pick.list === 'local' ? LOCAL_SLOT : 0) + slot + 1;
 }
 
-/** Chains made before: thousands of services share a handful. */
+/** A cache of chains, as thousands of services share few. */
 const made = new WeakMap<ChainContext, Map<string, Chain>>();
 
 export function pickChain(pick: Pick, context: ChainContext): Chain {
@@ -74,7 +75,7 @@ function pickName(pick: Pick): string {
   ].join('-');
 }
 
-/** Where a packet goes, as the keys of the endpoint maps begin. */
+/** The beginning of the endpoint maps' keys: the packet's destination. */
 function destination(scope: Pick['scope'], ip: string): string {
   return `${scope === 'address' || scope === 'host-address' ? `${ip} daddr . ` : ''}meta l4proto . th dport`;
 }
@@ -84,8 +85,8 @@ function ipOf(family: 4 | 6): 'ip' | 'ip6' {
 }
 
 /**
- * A slot at random; with affinity replaced by the client's own if it has one, and remembered (again) for the timeout. The
- * slot travels as a mark: nft 1.0.6 cannot read back a rule with `numgen` in a concatenation, and then refuses to add others.
+ * A random slot, or with affinity the client's last one, which is kept again for the timeout. The slot is stored in
+ * the mark: nft 1.0.6 cannot read back a rule with `numgen` in a concatenation, and then refuses to add others.
  */
 function pickRules(pick: Pick, { family, mark }: ChainContext, chain: string): string[] {
   const ip = ipOf(family);
@@ -104,8 +105,8 @@ function pickRules(pick: Pick, { family, mark }: ChainContext, chain: string): s
 }
 
 /**
- * What a client's choice is remembered by. Keys of more than 16 bytes abort an `update` in nft 1.0.6: for IPv6 that leaves the
- * client's address alone, and each chain has a map of its own, whose slots are valid for all services that use the chain.
+ * The key of a client's affinity. Keys of more than 16 bytes abort an `update` in nft 1.0.6: for IPv6 the key is only
+ * the client's address, and each chain has its own map, whose slots are valid for all services with the chain.
  */
 function clientKey(family: 4 | 6): string {
   return family === 4 ? 'ip saddr . ip daddr . meta l4proto . th dport' : 'ip6 saddr';

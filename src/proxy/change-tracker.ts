@@ -20,7 +20,7 @@ import { tablesOf, updateHostPorts, updateNodePortRanges, type ProxyTable } from
 import type { ServiceProxyConfig } from './proxy-config.ts';
 import { keyOf, updateService, type OnHealth } from './service-rules.ts';
 
-/** Where changes come from, and who hears of services that are too large. */
+/** The sources of changes, and the recorder of services that are too large. */
 export interface ChangeTrackerDeps {
   readonly informers: InformerFactory;
   readonly platform: Pick<Platform, 'clock' | 'log'>;
@@ -29,12 +29,12 @@ export interface ChangeTrackerDeps {
   readonly routeLoopback?: unknown;
 }
 
-/** Knows which services and pods changed since the rules were last computed. */
+/** Tracks which services and pods changed since the rules were last computed. */
 export interface ChangeTracker {
   readonly tables: readonly ProxyTable[];
   onChange(listener: () => void): void;
   waitForSync(signal: AbortSignal): Promise<void>;
-  /** Recomputes what changed since the last call, with turns for others; resolves to the flows that became stale. */
+  /** Recomputes what changed since the last call, with yields; resolves to the flows that became stale. */
   update(onHealth: OnHealth): Promise<FlowFilter[]>;
   nodeEligible(): boolean;
 }
@@ -86,7 +86,7 @@ export function createChangeTracker(
       const self = sources.nodes.get({ name: config.nodeName });
       const node = { name: config.nodeName, zone: self?.metadata.labels?.[ZONE_LABEL], ownDns: config.ownDns };
       updateNodePortRanges(tables, config, self);
-      // Which external addresses a service has depends on where the API server is.
+      // A service's external addresses depend on the API server's address.
       if (dirty.services.has(API_SERVICE))
         for (const key of externalServices(sources.services)) dirty.services.add(key);
       const isReserved = reservedDestinations(config.serviceCidr, sources.slices.byIndex(BY_SERVICE, API_SERVICE));

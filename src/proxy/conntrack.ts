@@ -1,7 +1,6 @@
 /**
- * UDP has no end of a connection: the kernel goes on sending a client's datagrams to an endpoint that is gone for as long as
- * the client talks. Which tracked flows a change makes stale, and their removal with the `conntrack` program. Upstream:
- * pkg/proxy/conntrack.
+ * Removes stale UDP flows with the `conntrack` program. UDP connections have no end, so the kernel keeps sending a
+ * client's datagrams to a removed endpoint while the client sends. Upstream: pkg/proxy/conntrack.
  */
 import { hasErrorCode } from '../base/errors.ts';
 import type { Exec } from '../platform/exec.ts';
@@ -12,9 +11,9 @@ import { background } from '../platform/unexpected.ts';
 /** Flows to delete, as arguments of `conntrack -D -p udp`. */
 export type FlowFilter = readonly string[];
 
-/** Each filter starts a program. A change of one service that needs more removes flows by where they came to alone. */
+/** Each filter starts a program. When a change of a service needs more, flows are removed by destination alone. */
 const MAX_FILTERS = 1000;
-/** Filters that wait, of all services. */
+/** The most waiting filters of all services. */
 const MAX_WAITING = 10_000;
 
 /** The flows that a change of one service's ports makes stale, at most {@link MAX_FILTERS} filters. Pure. */
@@ -24,7 +23,7 @@ export function staleFlows(before: readonly ServicePortView[], after: readonly S
   const changed: { readonly fronts: readonly FlowFilter[]; readonly gone: readonly string[] }[] = [];
   for (const [key, port] of was) {
     if (port.protocol !== 'udp') continue;
-    // What terminates but serves keeps the flows it has, as does what hints took away.
+    // Endpoints that terminate but serve keep their flows, as do those that hints took away.
     const left = new Set([...endpointAddresses(now.get(key)), ...(now.get(key)?.serving ?? [])]);
     const gone = [...new Set([...endpointAddresses(port), ...port.serving])].filter((address) => !left.has(address));
     if (gone.length > 0) changed.push({ fronts: frontsOf(port), gone });
@@ -38,7 +37,7 @@ export function staleFlows(before: readonly ServicePortView[], after: readonly S
   return [...removed, ...opened].slice(0, MAX_FILTERS);
 }
 
-/** Datagrams that came before there was an endpoint may be tracked as meant for this host itself. */
+/** Datagrams that arrived before there was an endpoint may be tracked as addressed to this host. */
 function flowsToHost(port: ServicePortView, before: ServicePortView | undefined): FlowFilter[] {
   const isFirst = endpointAddresses(before).length === 0 && endpointAddresses(port).length > 0;
   if (port.protocol !== 'udp' || port.nodePort === 0 || !isFirst) return [];
@@ -69,10 +68,10 @@ function frontsOf(port: ServicePortView): FlowFilter[] {
   return fronts;
 }
 
-/** Deletes flows one filter after the other, behind the caller's back. */
+/** Deletes flows one filter after the other, in the background. */
 export interface FlowCleaner {
   add(filters: readonly FlowFilter[]): void;
-  /** Starts on what was added, unless it is at it already. */
+  /** Starts deleting, unless it is already running. */
   flush(): void;
 }
 

@@ -1,6 +1,4 @@
-/**
- * Puts the rules of all tables into the kernel by the mode of the configuration.
- */
+/** Chooses the applier of the configured mode, which writes the rules of all tables into the kernel. */
 import type { Platform } from '../platform/platform.ts';
 import { createNftablesApplier } from './nftables-applier.ts';
 import { createIptablesApplier } from './iptables/iptables-applier.ts';
@@ -10,7 +8,7 @@ import type { FlowFilter } from './conntrack.ts';
 import type { ProxyTable } from './proxy-tables.ts';
 import type { ServiceProxyConfig } from './proxy-config.ts';
 
-/** The tables, and what is done before and after they are written. */
+/** The tables, and callbacks before and after they are written. */
 export interface Applying {
   readonly tables: readonly ProxyTable[];
   readonly commandPrefix?: readonly string[];

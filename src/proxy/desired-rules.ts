@@ -1,6 +1,6 @@
 /**
- * The map and set elements that one service port, or one pod's host ports, want in the table. Pure: the only memory is the
- * slots given before, which come in and go out.
+ * The map and set elements of a service port, or of a pod's host ports. Pure: earlier slots are passed in and new
+ * ones returned.
  */
 import type { Pod } from '../api/gen/core-v1.ts';
 import { hostPortsOf } from '../component-helpers/host-ports.ts';
@@ -34,7 +34,7 @@ export type SetName =
   | 'allowed-sources'
   | 'hairpin';
 
-/** One element; `value` is '' in a set. `chain` is the chain a verdict goes to, where that is made on demand. */
+/** One element; `value` is '' in a set. `chain`: the chain of the verdict, if it is created on demand. */
 export interface Element {
   /** Set and key. */
   readonly id: string;
@@ -61,10 +61,10 @@ export const NO_SLOTS: PortSlots = { cluster: [], local: [] };
 const REFUSE = 'goto refuse';
 const DROP = 'drop';
 
-/** Where traffic for a service port arrives. */
+/** A destination of traffic for a service port. */
 export interface Frontend {
   readonly scope: Pick['scope'];
-  /** The key as the maps begin: `10.43.0.1 . tcp . 80` or `tcp . 30080`. */
+  /** The beginning of the maps' keys: `10.43.0.1 . tcp . 80` or `tcp . 30080`. */
   readonly key: string;
 }
 
@@ -74,7 +74,7 @@ interface PortContext {
   readonly chains: ChainContext;
 }
 
-/** The elements of a service port, and its slots for the next time. */
+/** The elements of a service port, and its new slots. */
 export function servicePortElements(
   port: ServicePortView,
   previous: PortSlots,
@@ -113,7 +113,7 @@ export function hairpinOf(address: string): Element {
   return element('hairpin', `${address} . ${address}`, '');
 }
 
-/** The cluster address: masquerading is decided by a rule of the table, for all cluster addresses alike. */
+/** Cluster addresses; a fixed rule of the table masquerades for all of them. */
 function internalElements(frontend: Frontend, context: PortContext, into: Element[]): void {
   const { port, slots } = context;
   const wanted = port.internalLocal ? slots.local : slots.cluster;
@@ -171,7 +171,7 @@ function unavailable(frontend: Frontend, verdict: string): Element {
   return element(frontend.scope === 'address' ? 'no-endpoints' : 'no-endpoint-nodeports', frontend.key, verdict);
 }
 
-/** One element per slot, in the map that the pick's chain reads. */
+/** One element per slot, in the map of the pick's chain. */
 function pushSlots(
   { frontend, pick, context }: { frontend: Frontend; pick: Pick; context: PortContext },
   slots: readonly Slot[],
@@ -202,7 +202,7 @@ function firewallElements(port: ServicePortView, into: Element[]): void {
   }
 }
 
-/** The elements of address ranges in which this host serves node ports. */
+/** The elements of the address ranges that serve node ports. */
 export function nodePortAddressElements(ranges: readonly string[]): readonly Element[] {
   return ranges.map((range) => element('nodeport-addresses', range, ''));
 }

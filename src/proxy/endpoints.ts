@@ -1,32 +1,32 @@
 /**
- * The endpoints of one service port that may take traffic: ready ones, those near enough where the endpoints carry hints,
- * and, when none is ready, those that terminate but still serve. Pure. Upstream: pkg/proxy/topology.go.
+ * The endpoints of a service port that receive traffic: ready ones, restricted by topology hints, and if none is
+ * ready, terminating ones that still serve. Pure. Upstream: pkg/proxy/topology.go.
  */
 import { firstBy } from '../base/first-by.ts';
 import type { Endpoint as SliceEndpoint, EndpointSlice } from '../api/gen/discovery-v1.ts';
 import type { ServicePort } from '../api/gen/core-v1.ts';
 
-/** A place that traffic can go to. */
+/** A destination of traffic. */
 export interface Endpoint {
   readonly address: string;
   readonly port: number;
   /** On this node. */
   readonly local: boolean;
-  /** False: it terminates and serves only because no other endpoint does. */
+  /** False: it is terminating and used only because no endpoint is ready. */
   readonly ready: boolean;
 }
 
-/** Endpoints by traffic policy. `local` is a part of what is on this node, ready where any is. */
+/** Endpoints by traffic policy. `local`: those on this node, ready ones if there are any. */
 export interface PolicyEndpoints {
   readonly cluster: readonly Endpoint[];
   readonly local: readonly Endpoint[];
-  /** Addresses of all that serve, chosen or not: flows to them may go on. */
+  /** Addresses of all serving endpoints, including unused ones, whose flows may continue. */
   readonly serving: readonly string[];
 }
 
-/** This node, as hints and locality see it. */
+/** The facts about this node that hints and locality depend on. */
 export interface NodeView {
-  /** Where cluster DNS of our own listens: no service is served there, whenever it was stored. */
+  /** The address of Keelson's cluster DNS, which no service may claim. */
   readonly ownDns?: string | undefined;
   readonly name: string;
   readonly zone: string | undefined;
@@ -40,14 +40,14 @@ interface Candidate extends Endpoint {
 
 const ADDRESS_TYPES = { 4: 'IPv4', 6: 'IPv6' } as const;
 
-/** Where endpoints are seen from, and how many of each port are taken at most. */
+/** The node, and the most endpoints of each port. */
 export interface EndpointsView {
   readonly node: NodeView;
   readonly family: 4 | 6;
   readonly limit?: number;
 }
 
-/** What a slice has for one port. */
+/** A slice's endpoints for one port. */
 interface Source {
   readonly slice: EndpointSlice;
   readonly number: number;
@@ -58,7 +58,7 @@ export function portKey({ name = '', protocol = 'TCP' }: Pick<ServicePort, 'name
   return `${protocol}/${name}`;
 }
 
-/** The endpoints of a service, indexed by port: a service may have thousands of ports, of slices and of endpoints. */
+/** The endpoints of a service, indexed by port, since a service may have thousands of ports, slices and endpoints. */
 export class ServiceEndpoints {
   readonly #view: EndpointsView;
   readonly #sources = new Map<string, Source[]>();
@@ -100,13 +100,13 @@ export class ServiceEndpoints {
       if (address === undefined) continue;
       const candidate = toCandidate(endpoint, { address, port: number, node });
       const key = `${address} ${number}`;
-      // While a slice is split or merged an endpoint may be in two: the better word counts.
+      // While a slice is split or merged an endpoint may be in two: ready wins.
       if (found.get(key)?.ready !== true) found.set(key, candidate);
     }
     return [...found.values()];
   }
 
-  /** As the slices have them; where some must be left out, ready ones of this node come first, then ready ones. */
+  /** In the slices' order; when some must be left out, ready ones of this node come first, then other ready ones. */
   *#ordered(
     sources: readonly Source[],
     limit: number,
@@ -157,7 +157,10 @@ function readyOrServing(
   return chosen.map(({ address, port, local, ready: isReady }) => ({ address, port, local, ready: isReady }));
 }
 
-/** Hints count only when every ready endpoint has them and at least one is meant for here: on this node, then in this zone. */
+/**
+ * Hints apply only if every ready endpoint has them and at least one is for this node or zone: by node first, then by
+ * zone.
+ */
 function nearEnough(candidates: readonly Candidate[], node: NodeView): ReadonlySet<Candidate> {
   const ready = candidates.filter((c) => c.ready);
   const forNode = ready.filter((c) => c.hints?.forNodes?.some((n) => n.name === node.name) === true);

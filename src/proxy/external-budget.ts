@@ -1,6 +1,6 @@
 /**
- * How many elements one service may make: ports times addresses times source ranges, and those times endpoints. Whoever may
- * write a service and its slices would fill the memory of every node otherwise. Upstream has no bound.
+ * Limits the elements of one service: ports times addresses times source ranges, times endpoints. Otherwise whoever
+ * may write a service and its slices could fill every node's memory. Upstream has no limit.
  */
 import type { Service } from '../api/gen/core-v1.ts';
 import type { EndpointSlice } from '../api/gen/discovery-v1.ts';
@@ -8,9 +8,9 @@ import { portKey } from './endpoints.ts';
 
 const MAX_ELEMENTS = 100_000;
 const MAX_ENDPOINT_ELEMENTS = 200_000;
-/** Slots of one port have 15 bits, and none is 0. */
+/** Slots of one port have 15 bits, without 0. */
 const MAX_ENDPOINTS = 0x7fff;
-/** Lists of endpoints that an external address with policy Local has: two of the cluster's, one of the node's. */
+/** The endpoint lists of an external address with policy Local: two of the cluster's, one of the node's. */
 const LISTS_OF_LOCAL_POLICY = 3;
 
 /** Why the external addresses of a service are not served; undefined: they are. Node ports and the cluster IP always are. */
@@ -23,7 +23,7 @@ export function externalExcess({ spec, status }: Pick<Service, 'spec' | 'status'
   return `its ports, external addresses and source ranges make ${elements} elements, at most ${MAX_ELEMENTS} are programmed`;
 }
 
-/** How many endpoints of each port of the service are served. */
+/** The number of endpoints of each port that are programmed. */
 export function endpointsPerPort(service: Pick<Service, 'spec' | 'status'>): number {
   const { spec, status } = service;
   const balanced = spec?.type === 'LoadBalancer' ? (status?.loadBalancer?.ingress?.length ?? 0) : 0;

@@ -1,11 +1,11 @@
 /**
- * The health check node ports of services with external traffic policy Local: a load balancer asks each node whether it has
- * endpoints of the service. Upstream: pkg/proxy/healthcheck/service_health.go.
+ * The health check node ports of services with external traffic policy Local: load balancers ask each node whether it
+ * has endpoints of the service. Upstream: pkg/proxy/healthcheck/service_health.go.
  */
 import type { HttpResponse, HttpServer, ListenHttp } from '../platform/http.ts';
 import type { Log } from '../platform/log.ts';
 
-/** What one service's port answers. */
+/** The health that one service's port reports. */
 export interface ServiceHealth {
   readonly namespace: string;
   readonly name: string;
@@ -15,9 +15,9 @@ export interface ServiceHealth {
 
 /** Opens and closes the ports as services come and go. */
 export interface HealthCheckServer {
-  /** Sets what is answered for the service; undefined closes its port. */
+  /** Sets the health of a service; undefined closes its port. */
   set(key: string, health: ServiceHealth | undefined): void;
-  /** Looks again where to listen: addresses come and go, and a port that was taken may be free. */
+  /** Adjusts the listeners to the host's addresses, and retries ports that were in use. */
   refresh(): void;
   /** Closes all ports. */
   close(): Promise<void>;
@@ -32,8 +32,8 @@ interface Entry {
 }
 
 /**
- * Makes it; `isProxyHealthy` tells whether the rules are in place; `hosts` are the addresses to listen at, `::` for all of
- * both families.
+ * Opens no port before the first `set`. `isProxyHealthy`: whether the rules are in place; `hosts`: the addresses to listen at,
+ * `::` for all addresses of both families.
  */
 export function createHealthCheckServer(
   deps: { readonly listenHttp: ListenHttp; readonly log: Log },
@@ -42,7 +42,7 @@ export function createHealthCheckServer(
 ): HealthCheckServer {
   const entries = new Map<string, Entry>();
   let before = '';
-  /** Ports open and close one after the other, so that one service can take over another's port. */
+  /** Ports are opened and closed one after the other, so that a service can take over another's port. */
   let last: Promise<void> = Promise.resolve();
   const then = (work: () => Promise<void>): void => {
     last = last.then(work).catch((err: unknown) => deps.log.error('health check node ports cannot be set up', { err }));

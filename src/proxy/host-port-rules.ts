@@ -1,4 +1,4 @@
-/** The map and set elements that the host ports of pods want in the table. Pure. */
+/** The map and set elements of pods' host ports. Pure. */
 import { sidecarsOf } from '../api/pod-containers.ts';
 import type { Pod } from '../api/gen/core-v1.ts';
 import { isPodPhaseTerminal } from '../api/pod-phase.ts';
@@ -8,7 +8,7 @@ import { type ChainContext, type Pick, pickChain } from './chains.ts';
 import type { Protocol } from './service-map.ts';
 import { type Element, type Frontend, hairpinOf, isLoopback, pushTargets, taken } from './desired-rules.ts';
 
-/** A port of this host that leads to a pod. */
+/** A port of this host that is forwarded to a pod. */
 export interface HostPortView {
   /** '' for all addresses of the host. */
   readonly hostIp: string;
@@ -18,16 +18,19 @@ export interface HostPortView {
   readonly containerPort: number;
 }
 
-/** What decides which host ports are served. */
+/** The conditions under which host ports are served. */
 export interface HostPortScope {
   readonly family: 4 | 6;
-  /** Whether packets from loopback addresses find their way to pods, and nobody else's to those: of IPv4 alone. */
+  /**
+   * Whether packets from loopback addresses are routed to pods, and others' are kept from loopback addresses; only
+   * for IPv4.
+   */
   readonly loopbackHostPorts?: boolean;
   /** TCP ports of the API server and the kubelet on this host: no pod takes them over. */
   readonly ownTcpPorts?: readonly number[];
 }
 
-/** Whether a pod asks for a host port that is the host's own. */
+/** Whether a pod uses a port of the host's own servers. */
 export function wantsOwnPort(pod: Pod, ownTcpPorts: readonly number[]): boolean {
   if (pod.spec?.hostNetwork === true) return false;
   return containerHostPorts(pod).some(({ protocol, hostPort }) => protocol === 'tcp' && ownTcpPorts.includes(hostPort));
@@ -49,7 +52,7 @@ export function hostPortViews(
   });
 }
 
-/** The elements of a pod's host ports. Those of one address count only while it is an address of this host. */
+/** The elements of a pod's host ports. A host port with an address applies only while the host has that address. */
 export function hostPortElements(pod: Pod, chains: ChainContext & HostPortScope): readonly Element[] {
   const elements: Element[] = [];
   const views = hostPortViews(pod, chains);

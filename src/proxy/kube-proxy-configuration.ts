@@ -1,6 +1,6 @@
 /**
- * Reads a KubeProxyConfiguration (kubeproxy.config.k8s.io/v1alpha1). Pure. Every field is honoured, or refused by name when
- * it asks for something other than what happens: none is ignored in silence. Upstream: pkg/proxy/apis/config.
+ * Parses a KubeProxyConfiguration (kubeproxy.config.k8s.io/v1alpha1). Pure. Every field is honoured, or refused by
+ * name if it asks for other behaviour; none is ignored silently. Upstream: pkg/proxy/apis/config.
  */
 import { parse } from 'yaml';
 import { parseCidr } from '../base/cidr.ts';
@@ -21,16 +21,16 @@ export interface KubeProxyConfiguration {
   readonly nodePortAddresses?: readonly string[];
 }
 
-/** Values that ask for nothing special, by path. Anything else there is refused. */
+/** Accepted values of fields without effect, by path. Other values are refused. */
 const HARMLESS: Readonly<Record<string, readonly unknown[]>> = {
   bindAddress: ['', '0.0.0.0', '::'],
   'clientConnection.acceptContentTypes': [''],
   'clientConnection.contentType': ['', 'application/json', 'application/vnd.kubernetes.protobuf'],
-  // Ours has no limit of its own: the server's fairness decides.
+  // The client has no limits of its own; the server's fairness limits it.
   'clientConnection.qps': ['any'],
   'clientConnection.burst': ['any'],
   configSyncPeriod: ['any'],
-  // Limits of connection tracking are left to the machine: so is what upstream would set by default.
+  // Limits of connection tracking are not changed, neither to these values nor to upstream's defaults.
   'conntrack.maxPerCore': [null, 0, 32_768],
   'conntrack.min': [null, 0, 131_072],
   'conntrack.tcpBeLiberal': [false],
@@ -47,7 +47,7 @@ const HARMLESS: Readonly<Record<string, readonly unknown[]>> = {
   'iptables.masqueradeBit': [null, 14],
   'iptables.minSyncPeriod': ['any'],
   'iptables.syncPeriod': ['any'],
-  // Of modes there are none of.
+  // Settings of modes that are not implemented.
   'ipvs.excludeCIDRs': ['any'],
   'ipvs.minSyncPeriod': ['any'],
   'ipvs.scheduler': ['any'],
@@ -72,7 +72,7 @@ const HARMLESS: Readonly<Record<string, readonly unknown[]>> = {
   'nftables.masqueradeBit': [null, 14],
   'nftables.minSyncPeriod': ['any'],
   'nftables.syncPeriod': ['any'],
-  // It stays as whoever starts the process sets it.
+  // The process keeps the value that it was started with.
   oomScoreAdj: [null, -999],
   portRange: [''],
   showHiddenMetricsForVersion: [''],
@@ -93,7 +93,7 @@ const HONOURED = new Set([
 ]);
 const MODES: readonly string[] = ['nftables', 'iptables', 'userspace'];
 
-/** Reads the text. Throws an Error that names every field it cannot honour. */
+/** Parses the text. Throws an Error that names every field it cannot honour. */
 export function readKubeProxyConfiguration(text: string): KubeProxyConfiguration {
   const root = parse(text) as Record<string, unknown> | null;
   if (root?.['kind'] !== 'KubeProxyConfiguration' || root['apiVersion'] !== 'kubeproxy.config.k8s.io/v1alpha1')
@@ -137,7 +137,7 @@ export function readKubeProxyConfiguration(text: string): KubeProxyConfiguration
   };
 }
 
-/** Every value with its path; empty objects and lists have none. */
+/** Every scalar value with its path. */
 function leaves(value: object, prefix: string): (readonly [path: string, value: unknown])[] {
   return Object.entries(value).flatMap(([key, inner]: [string, unknown]) => {
     const path = prefix === '' ? key : `${prefix}.${key}`;

@@ -1,11 +1,11 @@
-/** Logs which addresses of services the proxy does not serve because they are reserved, each once while it is so. */
+/** Logs reserved addresses of services that the proxy does not serve, each once while it lasts. */
 import type { Service } from '../api/gen/core-v1.ts';
 import type { Log } from '../platform/log.ts';
 import { externalExcess } from './external-budget.ts';
 import type { IsReserved } from './reserved-addresses.ts';
 import { ingressAddresses } from './service-map.ts';
 
-/** Looks at a service by its key; undefined: it is gone. */
+/** Reports a service by its key; undefined: it was deleted. */
 export type ReportLeftOut = (key: string, service: Service | undefined, isReserved: IsReserved) => void;
 
 export function createLeftOutReport(log: Log, ownDns: string | undefined): ReportLeftOut {

@@ -1,7 +1,7 @@
 /**
- * Gives Services of type LoadBalancer the nodes' addresses (see load-balancer-addresses.ts), alone in the cluster: it writes
- * `status.loadBalancer` of services without a load balancer class. Upstream: the service controller of the cloud provider,
- * without a cloud; hence there is nothing outside to clean up and no finalizer.
+ * Assigns the nodes' addresses to Services of type LoadBalancer (see load-balancer-addresses.ts). It runs once in the
+ * cluster and writes `status.loadBalancer` of services without a load balancer class. Upstream: the service
+ * controller of the cloud provider. Without a cloud nothing external needs cleanup, so there is no finalizer.
  */
 import { keyOfObject } from '../client/object-store.ts';
 import type { Stored } from '../api/object.ts';
@@ -17,14 +17,14 @@ import type { BasePlatform } from '../platform/platform.ts';
 import { isProgramError } from '../platform/unexpected.ts';
 import { assignAddresses, ingressOf, type Assignment, type PortUser } from './load-balancer-addresses.ts';
 
-/** What it needs. The recorder's component is upstream's `service-controller`. */
+/** The recorder's component must be upstream's `service-controller`. */
 export interface LoadBalancerDeps {
   readonly client: Client;
   /** Services, EndpointSlices, Nodes. The owner of the factory starts them. */
   readonly informers: InformerFactory;
   readonly platform: Pick<BasePlatform, 'clock' | 'log' | 'metrics'>;
   readonly recorder: EventRecorder;
-  /** Gives, as things are now, who of the nodes needs a TCP port more than the service. */
+  /** Returns the processes of the nodes that need a TCP port more than a service. */
   readonly portUser?: () => PortUser;
 }
 
@@ -37,10 +37,10 @@ export interface LoadBalancerController {
 const NAME = 'service-lb-controller';
 const SERVICE_NAME_LABEL = 'kubernetes.io/service-name';
 const BY_SERVICE = 'service';
-/** All services are handled together, as they compete for ports. */
+/** One key for all services, as they compete for ports. */
 const ALL = 'all';
 
-/** Makes the controller; constructing adds its handlers to the informers. Run one in a cluster. */
+/** The constructor adds handlers to the informers. Run one in a cluster. */
 export function createLoadBalancerController(deps: LoadBalancerDeps): LoadBalancerController {
   const { informers, platform } = deps;
   const services = informers.informer(Services);
@@ -110,7 +110,7 @@ export function createLoadBalancerController(deps: LoadBalancerDeps): LoadBalanc
   async function write(service: Stored<Service>, addresses: readonly string[], signal: AbortSignal): Promise<void> {
     const ingress = addresses.length === 0 ? null : addresses.map((ip) => ({ ip, ipMode: 'VIP' }));
     const key = { namespace: service.metadata.namespace, name: service.metadata.name };
-    // The resource version guards against acting on a service that has just become another type.
+    // The resource version guards against a service that has just changed its type.
     const patch = {
       metadata: { resourceVersion: service.metadata.resourceVersion },
       status: { loadBalancer: { ingress } },
@@ -128,7 +128,7 @@ export function createLoadBalancerController(deps: LoadBalancerDeps): LoadBalanc
       try {
         await Promise.all([services, nodes, slices].map((informer) => informer.waitForSync(signal)));
       } catch {
-        return; // aborted before the caches were filled
+        return; // aborted before the caches were synced
       }
       touch();
       for (let key = await queue.get(); key !== undefined; key = await queue.get()) {

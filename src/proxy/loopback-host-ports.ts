@@ -1,7 +1,7 @@
 /**
- * Host ports of loopback addresses. From there packets are routed to pods only if the kernel is told so, which opens this
- * machine's loopback addresses to pods: the network's owner does it, guarded, when the first pod wants it. IPv6 has no such
- * way. Upstream: the CNI plugin portmap, which does not serve ::1 either.
+ * Host ports of loopback addresses. The kernel routes packets from these to pods only with a setting that also opens
+ * this machine's loopback addresses to pods: the pod network enables it, with a guard, when the first pod needs it.
+ * IPv6 has no such setting. Upstream: the CNI plugin portmap, which does not serve ::1 either.
  */
 import type { Pod } from '../api/gen/core-v1.ts';
 import { Lru } from '../base/lru.ts';
@@ -9,18 +9,20 @@ import type { Log } from '../platform/log.ts';
 import { wantsLoopbackHostPort } from './desired-rules.ts';
 import { wantsOwnPort } from './host-port-rules.ts';
 
-/** What keeps an eye on them. */
 export interface LoopbackHostPorts {
-  /** Looks at a pod that is new or has changed; warns once of one whose port cannot be served. */
+  /** Examines a new or changed pod; records one warning for a port that cannot be served. */
   observe(key: string, pod: Pod): void;
-  /** Resolves when packets are routed. A failure is logged, and the next call tries again. */
+  /** Resolves when the packets are routed. A failure is logged, and the next call retries. */
   routed(): Promise<void>;
 }
 
-/** Pods whose warning is not repeated. */
+/** The number of pods whose warning is remembered. */
 const WARNED_PODS = 100;
 
-/** Makes it. Without `route` those of IPv4 are not served; `portals`: this process answers, nothing need be routed. */
+/**
+ * Without `route` host ports of IPv4 loopback addresses are not served; `portals`: this process serves them, without
+ * routing.
+ */
 export function createLoopbackHostPorts(
   log: Log,
   {

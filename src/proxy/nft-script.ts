@@ -15,7 +15,7 @@ import { affinityMapOf, AFFINITY_MAP, clientType, type Chain } from './chains.ts
 import type { Element, SetName } from './desired-rules.ts';
 import type { Changes } from './rule-book.ts';
 
-/** What a table is made for. */
+/** The table's name, family and ranges. */
 export interface TableConfig {
   readonly family: 4 | 6;
   readonly name: string;
@@ -28,9 +28,9 @@ export interface TableConfig {
   readonly loopbackHostPorts?: boolean;
 }
 
-/** Elements per statement: keeps nft's messages, and its errors, of bearable size. */
+/** Elements per statement, which limits the size of nft's messages and errors. */
 const ELEMENTS_PER_STATEMENT = 2_000;
-/** Elements and chains that one step writes. */
+/** Elements and chains written in one step. */
 const ELEMENTS_PER_STEP = 5_000;
 
 /** The family and name by which statements refer to the table. */
@@ -44,7 +44,8 @@ export function removalScript(config: Pick<TableConfig, 'family' | 'name'>): str
 }
 
 /**
- * Rewrites the table. Clients' affinities survive unless `fromScratch`, which also copes with a table of another layout.
+ * Rewrites the table. Clients' affinities are kept unless `fromScratch`, which also replaces a table of another
+ * layout.
  */
 export function* rewriteScript(
   config: TableConfig,
@@ -57,7 +58,7 @@ export function* rewriteScript(
   if (!fromScratch) {
     lines.push(`flush table ${table}`);
     for (const set of Object.keys(setTypes(config))) lines.push(`flush ${isMap(set) ? 'map' : 'set'} ${table} ${set}`);
-    // Added first: somebody else may have deleted it, or the whole table.
+    // Added first, as another program may have deleted it or the whole table.
     for (const chain of all.staleChains) lines.push(`add chain ${table} ${chain}`, `delete chain ${table} ${chain}`);
   }
   lines.push(`table ${table} {`, ...fixedRules(config), '}');
@@ -66,7 +67,7 @@ export function* rewriteScript(
   return `${lines.join('\n')}\n`;
 }
 
-/** Applies changes to a table that is as programmed. */
+/** Applies changes to a table with the programmed content. */
 export function* changeScript(config: TableConfig, changes: Changes): Steps<string> {
   const table = tableName(config);
   const lines: string[] = [];
@@ -172,14 +173,17 @@ function fixedRules({ family, clusterCidr, serviceCidr, mark, nodePortsRestricte
       'nat-postrouting',
       `ct status dnat ${ip} saddr . ${ip} daddr @hairpin masquerade fully-random`,
       `ct status dnat ct original ${ip} daddr ${serviceCidr} ct original ${ip} saddr != ${clusterCidr} masquerade fully-random`,
-      // No pod can answer a loopback address. Traffic that stays on that device is not the proxy's.
+      // A pod cannot reply to a loopback address. Traffic that stays on the loopback device is left alone.
       ...(family === 4 ? [`ct status dnat ip saddr ${loopback} oifname != "lo" masquerade fully-random`] : []),
       `ct status dnat meta mark and 0xffff0000 == 0x${mark.toString(16)} masquerade fully-random`,
     ),
   ];
 }
 
-/** Chains without rules first, so that they may refer to each other; flushed, in case somebody wrote into them. */
+/**
+ * Chains are added without rules first, so that they may refer to each other, and flushed, as another program may
+ * have written into them.
+ */
 function* pushChains(config: TableConfig, chains: readonly Chain[], into: string[]): Steps<void> {
   if (chains.length === 0) return;
   const table = tableName(config);

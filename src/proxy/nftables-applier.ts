@@ -1,4 +1,4 @@
-/** Puts the rule books into the kernel: a transaction is one `nft`, of what has changed or of whole tables. */
+/** Writes the rule books into the kernel: a transaction is one `nft` run, with changes or with whole tables. */
 import { stepByStep } from '../base/steps.ts';
 import type { ExecResult } from '../platform/exec.ts';
 import { createApplyLoop, type Extent } from './apply-loop.ts';
@@ -7,7 +7,7 @@ import { createProxyMetrics } from './proxy-metrics.ts';
 import type { ApplierDeps, RuleApplier } from './rule-applier.ts';
 import type { RuleBook } from './rule-book.ts';
 
-/** One table and what it should hold. */
+/** A table and its desired content. */
 export interface RuleTable {
   readonly config: TableConfig;
   readonly book: RuleBook;
@@ -15,9 +15,9 @@ export interface RuleTable {
 
 export interface ApplierConfig {
   readonly tables: readonly RuleTable[];
-  /** Put before each command, e.g. `ip netns exec NAME`. */
+  /** Prefix of each command, such as `ip netns exec NAME`. */
   readonly commandPrefix?: readonly string[];
-  /** Brings the books up to date; called right before they are read. */
+  /** Brings the books up to date; called before each transaction. */
   prepare(): Promise<void>;
   /** Called after a transaction with everything that `prepare` saw. */
   onApplied(): void;
@@ -25,7 +25,7 @@ export interface ApplierConfig {
 
 const MIN_GAP_MS = 10;
 
-/** Makes an applier that does nothing until it runs. */
+/** Nothing is written before `run`. */
 export function createNftablesApplier(deps: ApplierDeps, config: ApplierConfig): RuleApplier {
   const { clock } = deps;
   const metrics = createProxyMetrics(deps.metrics);
@@ -73,7 +73,7 @@ export function createNftablesApplier(deps: ApplierDeps, config: ApplierConfig):
   };
 }
 
-/** nft 1.0.6 complains with `internal:0:0-0` of rules it wrote itself when it reads them back; that is never the reason. */
+/** nft 1.0.6 prints `internal:0:0-0` errors about its own rules when it reads them back; they are never the cause. */
 function firstLines(text: string): string {
   const lines = text.split('\n').filter((line) => line.trim() !== '' && !line.startsWith('internal:0:0-0'));
   return lines.slice(0, 4).join('\n').slice(0, 1000);

@@ -18,7 +18,7 @@ const FIELD = 'KubeProxyConfiguration.NodePortAddresses';
 const LINK_LOCAL = parseCidr('fe80::/10')!;
 const LOOPBACK: readonly Cidr[] = ['127.0.0.0/8', '::1/128'].map((text) => parseCidr(text)!);
 
-/** What is wrong with the list, in upstream's words; '' when nothing is. */
+/** The error of the list, in upstream's words; '' for none. */
 export function nodePortAddressesProblem(list: readonly unknown[]): string {
   const problems: string[] = [];
   for (const [at, text] of list.entries()) {
@@ -36,8 +36,8 @@ export function nodePortAddressesProblem(list: readonly unknown[]): string {
 }
 
 /**
- * The ranges of one family in which this host's addresses serve node ports, none within another; undefined: all addresses.
- * A list that names no range of the family leaves all of the family's addresses, as upstream's does.
+ * The ranges of one family whose host addresses serve node ports, without nested ones; undefined: all addresses. A
+ * list without a range of the family means all of the family's addresses, as upstream.
  */
 export function nodePortRanges(
   list: readonly string[],
@@ -52,8 +52,8 @@ export function nodePortRanges(
 }
 
 /**
- * Where programs of this host listen to answer as node ports do: everywhere, or at the addresses it has at the moment.
- * `tables`: what `nodePortRanges` said of each family that is served.
+ * The addresses at which programs of this host must listen to serve node ports: all, or the matching ones it has now.
+ * `tables`: the results of `nodePortRanges` for each family.
  */
 export function nodePortHosts(
   tables: readonly {
@@ -66,7 +66,7 @@ export function nodePortHosts(
     return tables.some(({ config: { family } }) => family === 6) ? ['::'] : ['0.0.0.0'];
   const serves = (address: string): boolean => {
     const ip = parseIp(address);
-    // Link-local addresses are nothing without their device.
+    // Link-local addresses are useless without their device.
     if (ip === undefined || cidrContains(LINK_LOCAL, ip)) return false;
     return tables.some(
       ({ config: { family }, nodePortRanges: ranges }) =>
@@ -76,7 +76,7 @@ export function nodePortHosts(
   return [...new Set(net.interfaces().map(({ address }) => address))].filter(serves);
 }
 
-/** Whether the list asks for node ports on loopback addresses. */
+/** Whether the list includes loopback addresses. */
 export function wantsLoopbackNodePorts(list: readonly string[]): boolean {
   return list.some((text) => {
     const range = parseCidr(text);
@@ -84,7 +84,7 @@ export function wantsLoopbackNodePorts(list: readonly string[]): boolean {
   });
 }
 
-/** The first of the node's addresses of the family: internal ones before external ones. */
+/** The node's first address of the family: internal before external ones. */
 function primaryAddress(node: Node | undefined, family: 4 | 6): string | undefined {
   const addresses = node?.status?.addresses ?? [];
   return ['InternalIP', 'ExternalIP']

@@ -1,9 +1,9 @@
-/** Turns for others while one service makes many elements. */
+/** Yields to the event loop while the rules of large services are computed. */
 import type { Clock } from '../platform/clock.ts';
 
 const ELEMENTS_PER_TURN = 5000;
 
-/** Counts what was made; a promise when others have a turn now. */
+/** Counts elements. Returns a promise to await when it is time to yield. */
 export type Pace = (made: number) => Promise<void> | undefined;
 
 export function createPace(clock: Pick<Clock, 'yield'>): Pace {

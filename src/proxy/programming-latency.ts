@@ -1,6 +1,6 @@
 /**
- * From what made endpoints change to rules that know it, as the annotation of the slices tells. Upstream:
- * endpointslicecache.go and the trackers of pkg/proxy/endpointschangetracker.go.
+ * Measures the time from the trigger of an endpoint change, by the slices' annotation, until its rules are in the
+ * kernel. Upstream: endpointslicecache.go and the trackers of pkg/proxy/endpointschangetracker.go.
  */
 import { parseTime } from '../api/time.ts';
 import type { EndpointSlice } from '../api/gen/discovery-v1.ts';
@@ -14,13 +14,13 @@ const TRIGGER_TIME_ANNOTATION = 'endpoints.kubernetes.io/last-change-trigger-tim
 export interface ProgrammingLatencies {
   /** `before`: the replaced version; a change without a new trigger time is not measured again. */
   changed(slice: EndpointSlice, before?: EndpointSlice): void;
-  /** What changed until now is in the next transaction. */
+  /** The changes so far are part of the next transaction. */
   taken(): void;
-  /** A transaction is in the kernel. */
+  /** The transaction has succeeded. */
   applied(): void;
 }
 
-/** Changes that were triggered before this call happened while no proxy ran and are not measured. */
+/** Changes triggered before this call are not measured, as no proxy ran. */
 export function createProgrammingLatencies(
   clock: Clock,
   metrics: Pick<ProxyMetrics, 'programmed'>,

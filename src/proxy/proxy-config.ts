@@ -1,5 +1,5 @@
-/** What a service proxy is set up with. Upstream: KubeProxyConfiguration, as far as the rules depend on it. */
-/** How rules come into the kernel. */
+/** The configuration of a service proxy. Upstream: KubeProxyConfiguration, as far as the rules depend on it. */
+/** The mechanism of the rules. */
 export type ProxyMode = 'nftables' | 'iptables' | 'userspace';
 
 /** Names and ranges of the instance. Ranges of several families are separated by commas. */
@@ -8,15 +8,15 @@ export interface ServiceProxyConfig {
   readonly nftTable: string;
   readonly clusterCidr: string;
   readonly serviceCidr: string;
-  /** The address of cluster DNS, where that is ours. */
+  /** The address of Keelson's cluster DNS, if it runs. */
   readonly ownDns?: string;
   /** Its upper 16 bits are used; the lower ones are the slots of session affinity. */
   readonly masqueradeMark: number;
   readonly mode: ProxyMode;
-  /** Where node ports answer, checked: ranges, or `primary`. Absent or empty: on all addresses. */
+  /** Addresses of node ports, validated: ranges, or `primary`. Absent or empty: all addresses. */
   readonly nodePortAddresses?: readonly string[];
-  /** TCP ports on which this machine serves the API and its kubelet: no pod's host port is served there. */
+  /** TCP ports of this machine's API server and kubelet, which are not served as pods' host ports. */
   readonly ownTcpPorts?: readonly number[];
-  /** Put before each command, e.g. `ip netns exec NAME`. */
+  /** Prefix of each command, such as `ip netns exec NAME`. */
   readonly commandPrefix?: readonly string[];
 }

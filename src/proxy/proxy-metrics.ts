@@ -7,13 +7,13 @@ export interface ProxyMetrics {
   failed(): void;
   serviceChanged(): void;
   endpointsChanged(): void;
-  /** Rules wait to be written, from this time on. */
+  /** Records the time since which changes wait to be written. */
   queued(atSeconds: number): void;
   /** Records the time from the trigger of a change of endpoints until it is in the kernel. */
   programmed(seconds: number): void;
 }
 
-/** What upstream's modes call transactions that failed. */
+/** Upstream's names of failed transactions, by mode. */
 const FAILURES = {
   nftables: ['kubeproxy_sync_proxy_rules_nftables_sync_failures_total', 'Cumulative proxy nftables sync failures'],
   iptables: [
@@ -31,7 +31,7 @@ const PROGRAMMING_SECONDS = [
   ...Array.from({ length: 7 }, (_, index) => 120 + 30 * index),
 ];
 
-/** Creates them, or finds those created before. */
+/** Registers the metrics, or finds them registered. */
 export function createProxyMetrics(metrics: Metrics, mode: keyof typeof FAILURES = 'nftables'): ProxyMetrics {
   const buckets = [
     0.001, 0.002, 0.004, 0.008, 0.016, 0.032, 0.064, 0.128, 0.256, 0.512, 1.024, 2.048, 4.096, 8.192, 16.384,

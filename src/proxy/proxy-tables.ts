@@ -1,6 +1,4 @@
-/**
- * One table of rules for each address family: what services and host ports it holds, and the node ports' addresses.
- */
+/** A rule table for each address family: its services, host ports, and node port addresses. */
 import type { Node, Pod } from '../api/gen/core-v1.ts';
 import { parseCidr } from '../base/cidr.ts';
 import { nodePortAddressElements, type PortSlots } from './desired-rules.ts';
@@ -15,7 +13,7 @@ import type { ServiceProxyConfig } from './proxy-config.ts';
 export interface ProxyTable extends RuleTable {
   /** As `nodePortRanges` returns it. */
   nodePortRanges: readonly string[] | undefined;
-  /** Host ports of this node's pods by pod (key). Kept by the modes that write all rules at once. */
+  /** Host ports of this node's pods by pod key. Only for modes that write all rules at once. */
   readonly pods: Map<string, readonly HostPortView[]>;
   readonly config: TableConfig;
   /** Ports and slots by service (key), for this address family. */
@@ -61,7 +59,7 @@ export function updateNodePortRanges(
   node: Node | undefined,
 ): void {
   for (const table of tables) {
-    // A deleted node comes back when its kubelet registers it again: until then everything stays.
+    // While the node is deleted, until its kubelet registers it again, everything is kept.
     if (node === undefined && table.nodePortRanges !== undefined) continue;
     const ranges = nodePortRanges(nodePortAddresses, { family: table.config.family, node });
     table.nodePortRanges = ranges;

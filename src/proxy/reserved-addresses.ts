@@ -1,7 +1,7 @@
 /**
- * Destinations that no service and no pod may claim: cluster DNS listens on a local address of the service range, and
- * clients reach the API server at the endpoints of its own Service. Upstream leaves external IPs to admission
- * (DenyServiceExternalIPs); there DNS is a Service, whose rules come first.
+ * Destinations that services and pods may not claim: cluster DNS listens on a local address of the service range, and
+ * clients reach the API server at its Service's endpoints. Upstream leaves external IPs to admission
+ * (DenyServiceExternalIPs), and its DNS is a Service, whose rules come first.
  */
 import type { EndpointSlice } from '../api/gen/discovery-v1.ts';
 import { cidrContains, formatIp, parseCidr, parseIp } from '../base/cidr.ts';
@@ -9,7 +9,7 @@ import { cidrContains, formatIp, parseCidr, parseIp } from '../base/cidr.ts';
 /** Key of the API server's Service. */
 export const API_SERVICE = 'default/kubernetes';
 
-/** Tells which destinations are reserved. `protocol` is lower case. */
+/** Whether a destination is reserved. `protocol` is in lower case. */
 export type IsReserved = (destination: {
   readonly ip: string;
   readonly protocol: string;

@@ -1,4 +1,7 @@
-/** What others did to the rules is healed within a minute, in the modes whose rules stand in chains of others or come whole. */
+/**
+ * Foreign changes of the rules are repaired within a minute, in the modes whose rules are in shared chains or are replaced as a
+ * whole.
+ */
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { EndpointSlices, Nodes, Services } from '../api/gen/resources.ts';

@@ -1,4 +1,4 @@
-/** The contract of every proxy mode: it keeps the kernel's rules in the desired state. */
+/** The interface of every proxy mode: it keeps the kernel's rules in the desired state. */
 import type { Clock } from '../platform/clock.ts';
 import type { Exec } from '../platform/exec.ts';
 import type { Log } from '../platform/log.ts';
@@ -12,14 +12,14 @@ export interface ApplierDeps {
 }
 
 export interface RuleApplier {
-  /** There may be changes. */
+  /** Reports possible changes. */
   kick(): void;
-  /** Works until the signal aborts; resolves when the last transaction is over. Never rejects. */
+  /** Runs until the signal aborts; resolves after the last transaction. Never rejects. */
   run(signal: AbortSignal): Promise<void>;
   /** Resolves after the first successful rewrite. */
   readonly synced: Promise<void>;
   /** Whether the last transaction succeeded. */
   healthy(): boolean;
-  /** Removes the rules. Rejects when a program fails. Call after the run has ended. */
+  /** Removes the rules. Rejects when a program fails. Call it after `run` has resolved. */
   remove(): Promise<void>;
 }

@@ -11,22 +11,25 @@ interface Claim {
   readonly element: Element;
 }
 
-/** All about one key of one set. */
+/** The state of one key of one set. */
 interface Entry {
-  /** By rank: the first one holds the key. Nearly always one. */
+  /** By rank: the first one applies. Mostly one. */
   readonly claims: Claim[];
-  /** Believed to be in the kernel. */
+  /** The element that should be in the kernel. */
   programmed: Element | undefined;
 }
 
-/** What has to change in the table, in the order to apply it: chains, deletes, adds. */
+/** The changes of the table, applied in this order: chains, deletes, adds. */
 export interface Changes {
   readonly chains: readonly Chain[];
   readonly deletes: readonly Element[];
   readonly adds: readonly Element[];
 }
 
-/** Desired and programmed elements of one table. Nothing may be replaced between taking changes and noting their fate. */
+/**
+ * Desired and programmed elements of one table. `replace` must not be called between `take…` and the report of the
+ * result.
+ */
 export class RuleBook {
   readonly #entries = new Map<string, Entry>();
   readonly #owned = new Map<string, { readonly rank: number; readonly elements: readonly Element[] }>();
@@ -34,7 +37,7 @@ export class RuleBook {
   #programmedChains = new Set<string>();
   #touched = new Set<string>();
 
-  /** Replaces what an owner claims; nothing for an owner that is gone. */
+  /** Replaces an owner's elements; none for a deleted owner. */
   replace(owner: string, elements: readonly Element[]): void {
     const before = this.#owned.get(owner);
     if (elements.length === 0 && before === undefined) return;
@@ -49,7 +52,7 @@ export class RuleBook {
     else this.#owned.set(owner, { rank, elements: wanted.size === elements.length ? elements : [...wanted.values()] });
   }
 
-  /** The difference to what is programmed. Call `applied` once it is in the kernel. */
+  /** The changes since the programmed state. Call `applied` after they are in the kernel. */
   takeChanges(): Changes {
     const deletes: Element[] = [];
     const adds: Element[] = [];
@@ -63,7 +66,7 @@ export class RuleBook {
     return { chains: chainsOf(adds).filter((c) => !this.#programmedChains.has(c.name)), deletes, adds };
   }
 
-  /** The complete desired state, for a rewrite of the whole table. Call `rewritten` once it is in the kernel. */
+  /** The complete desired state, to rewrite the table. Call `rewritten` after it is in the kernel. */
   takeAll(): Changes & { readonly staleChains: readonly string[] } {
     const adds: Element[] = [];
     for (const { claims } of this.#entries.values()) if (claims[0] !== undefined) adds.push(claims[0].element);
@@ -113,7 +116,7 @@ export class RuleBook {
   }
 }
 
-/** Where the rank stands among claims in its order, or would stand. */
+/** The index of the rank in the sorted claims. */
 function placeOf(claims: readonly Claim[], rank: number): number {
   let [low, high] = [0, claims.length];
   while (low < high) {
@@ -124,7 +127,7 @@ function placeOf(claims: readonly Claim[], rank: number): number {
   return low;
 }
 
-/** The chains that elements go to, those they need first. */
+/** The chains of the elements, in order of dependency. */
 function chainsOf(elements: readonly Element[]): Chain[] {
   const found = new Map<string, Chain>();
   for (const { chain } of elements) {

@@ -1,6 +1,6 @@
 /**
- * What the rules are made from: each port of a service with its addresses, policies and endpoints, per address family.
- * Pure. Upstream: pkg/proxy/serviceport.go and servicechangetracker.go.
+ * The input of the rules: each service port with its addresses, policies and endpoints, per address family. Pure.
+ * Upstream: pkg/proxy/serviceport.go and servicechangetracker.go.
  */
 import type { Service } from '../api/gen/core-v1.ts';
 import type { EndpointSlice } from '../api/gen/discovery-v1.ts';
@@ -9,7 +9,7 @@ import { ServiceEndpoints, type NodeView, type PolicyEndpoints } from './endpoin
 import type { IsReserved } from './reserved-addresses.ts';
 import { endpointsPerPort, externalExcess } from './external-budget.ts';
 
-/** Names as nftables writes them. */
+/** Protocol names of nftables. */
 export type Protocol = 'tcp' | 'udp' | 'sctp';
 
 /** One port of a service in one family. */
@@ -21,7 +21,7 @@ export interface ServicePortView extends PolicyEndpoints {
   /** 0 when there is none. */
   readonly nodePort: number;
   readonly clusterIp: string;
-  /** Addresses from outside the cluster that lead here. */
+  /** External addresses of the service. */
   readonly externalIps: readonly string[];
   readonly loadBalancerIps: readonly string[];
   /** The clients that may use the load balancer's addresses; empty: all. Disjoint. */
@@ -32,12 +32,12 @@ export interface ServicePortView extends PolicyEndpoints {
   readonly externalLocal: boolean;
 }
 
-/** Labels by which a service is left to another proxy or to none, whatever their value. */
+/** Labels that exclude a service from this proxy, whatever their value. */
 const EXCLUDING_LABELS = ['service.kubernetes.io/service-proxy-name', 'service.kubernetes.io/headless'];
 const DEFAULT_AFFINITY_SECONDS = 10_800;
 const PROTOCOLS: Readonly<Record<string, Protocol>> = { TCP: 'tcp', UDP: 'udp', SCTP: 'sctp' };
 
-/** Whether the proxy has anything to do with this service. */
+/** Whether the proxy handles this service. */
 export function isProxied(service: Service): boolean {
   const { type, clusterIP } = service.spec ?? {};
   return (
@@ -49,14 +49,14 @@ export function isProxied(service: Service): boolean {
   );
 }
 
-/** Where services are looked at from. */
+/** The node's view of services. */
 export interface ServiceView {
   readonly node: NodeView;
   readonly family: 4 | 6;
   readonly isReserved?: IsReserved;
 }
 
-/** The ports of a service in one family, made one by one; none when the service has no address in it. */
+/** The ports of a service in one family, computed one by one; none when the service has no address of the family. */
 export function* servicePorts(
   service: Service,
   slices: readonly EndpointSlice[],
@@ -101,7 +101,7 @@ export function* servicePorts(
   }
 }
 
-/** Addresses of the load balancer that packets keep as their destination; with mode Proxy they do not. */
+/** Addresses of the load balancer that packets keep as their destination; with ipMode Proxy they do not. */
 export function ingressAddresses(service: Pick<Service, 'status'>): string[] {
   const ingress = service.status?.loadBalancer?.ingress ?? [];
   return ingress.flatMap((i) => (i.ip === undefined || i.ip === '' || i.ipMode === 'Proxy' ? [] : [i.ip]));
@@ -112,11 +112,11 @@ function canonicalIp(text: string): string {
   return ip === undefined ? text : formatIp(ip);
 }
 
-/** The ranges of one family without those inside others; empty when they hold every address. */
+/** The ranges of one family without nested ones; empty when they cover every address. */
 export function disjointRanges(texts: readonly string[], family: 4 | 6): string[] {
   const ranges = texts.map((text) => parseCidr(text.trim())).filter((c): c is Cidr => c?.family === family);
   if (ranges.some((c) => c.prefixLength === 0)) return [];
-  // Two ranges are apart or one is inside the other, so by their beginnings each follows the widest that may hold it.
+  // Two ranges are disjoint or nested: sorted by their start, each is compared with the last one kept.
   const kept = new Set<Cidr>();
   let last: Cidr | undefined;
   for (const range of ranges.toSorted((x, y) => compareBases(x, y) || x.prefixLength - y.prefixLength)) {

@@ -1,4 +1,4 @@
-/** A service port `ns/web` with one endpoint on this node and one on another, for tests of what the proxy makes of it. */
+/** A service port `ns/web` with one endpoint on this node and one on another, for tests of the proxy's rules. */
 import type { Endpoint } from './endpoints.ts';
 import type { ServicePortView } from './service-map.ts';
 

@@ -1,10 +1,10 @@
 /**
- * The service proxy of one node: follows Services, EndpointSlices, this node and its pods, keeps what they want in the rule
- * books and lets the applier put that into nftables. Upstream: pkg/proxy/nftables.
+ * The service proxy of one node: follows Services, EndpointSlices, this node and its pods, computes their rules, and
+ * an applier writes these into the kernel. Upstream: pkg/proxy/nftables.
  *
- * Differs on purpose: no chains per service (see chains.ts), a change is in the kernel within milliseconds instead of once a
- * second, host ports of pods are rules here instead of a CNI plugin per pod. As with upstream's nftables proxy, node ports
- * are not served on loopback addresses.
+ * Differs on purpose: no chains per service (see chains.ts), a change is in the kernel within milliseconds instead of
+ * once a second, host ports of pods are rules instead of a CNI plugin per pod. As with upstream's nftables proxy,
+ * node ports are not served on loopback addresses.
  */
 import type { EventRecorder } from '../client/event-recorder.ts';
 import type { InformerFactory } from '../client/informer.ts';
@@ -28,8 +28,8 @@ export interface ServiceProxyDeps {
     'exec' | 'clock' | 'log' | 'metrics' | 'listenHttp' | 'crypto' | 'net' | 'datagrams' | 'random'
   >;
   /**
-   * Has packets from loopback addresses of this host routed to pods, and those of everybody else kept from loopback
-   * addresses, which holds from before the first call. Absent: host ports of loopback addresses are not served.
+   * Routes packets from loopback addresses of this host to pods, and blocks others' packets to loopback addresses.
+   * Absent: host ports of loopback addresses are not served.
    */
   readonly routeLoopback?: () => Promise<void>;
   /** Records events about services that are too large. Absent: they are only logged. */
@@ -37,21 +37,21 @@ export interface ServiceProxyDeps {
 }
 
 export interface ServiceProxy {
-  /** Works until the signal aborts; resolves when the last change is applied. Rules stay. Never rejects. */
+  /** Runs until the signal aborts; resolves when the last change is applied. Rules remain. Never rejects. */
   start(signal: AbortSignal): Promise<void>;
-  /** Resolves when the rules of everything that was there at the start are in the kernel. */
+  /** Resolves when the rules of all initial objects are in the kernel. */
   synced(): Promise<void>;
-  /** Whether the rules are in place. */
+  /** Whether the last transaction succeeded. */
   healthy(): boolean;
-  /** How far they are behind. */
+  /** How far the rules are behind the objects. */
   syncState(): SyncState;
-  /** Whether load balancers may choose this node: it is neither being deleted nor about to be. As last seen; true before. */
+  /** Whether load balancers may use this node: it is not being deleted, now or soon. True while unknown. */
   nodeEligible(): boolean;
   /** Removes all rules. Call after `start` has resolved, or without it. */
   remove(): Promise<void>;
 }
 
-/** Makes the proxy; it touches nothing before `start`. Its informers must be started by the caller. */
+/** Nothing changes before `start`. The caller starts the informers. */
 export function createServiceProxy(deps: ServiceProxyDeps, config: ServiceProxyConfig): ServiceProxy {
   const { platform } = deps;
   const log = platform.log.child('proxy');
@@ -100,7 +100,7 @@ export function createServiceProxy(deps: ServiceProxyDeps, config: ServiceProxyC
       try {
         await tracker.waitForSync(signal);
       } catch {
-        return; // aborted before the caches were filled
+        return; // aborted before the caches were synced
       }
       await applier.run(signal);
       await checks.close();

@@ -15,17 +15,17 @@ import { staleFlows, type FlowFilter } from './conntrack.ts';
 import { appendAll } from '../base/lists.ts';
 import type { ProxyTable } from './proxy-tables.ts';
 
-/** Takes how many endpoints of a service with a health check node port are on this node. */
+/** Called with the number of local endpoints of a service with a health check node port. */
 export type OnHealth = (key: string, health: Parameters<ReturnType<typeof createHealthCheckServer>['set']>[1]) => void;
 
-/** A service (key) and what its rules depend on besides. */
+/** A service's key, and what its rules depend on. */
 export interface Update {
   readonly key: string;
   readonly node: NodeView;
   readonly isReserved: IsReserved;
   readonly tables: readonly ProxyTable[];
   readonly sources: Sources;
-  /** The mode keeps books of elements. */
+  /** Whether the mode applies single changes of elements. */
   readonly incremental: boolean;
   readonly pace: Pace;
 }
@@ -50,7 +50,7 @@ export async function updateService(update: Update, onHealth: OnHealth): Promise
   return stale;
 }
 
-/** A service may make hundreds of thousands of elements: each port claims its own, and others have turns between. */
+/** A service may have hundreds of thousands of elements: each port claims its own, with yields in between. */
 async function updatePorts(
   table: ProxyTable,
   { key, node, isReserved, incremental, pace }: Update,
@@ -82,7 +82,7 @@ function ownerOf(key: string, { protocol, port }: ServicePortView): string {
   return `service ${key} ${port}/${protocol}`;
 }
 
-/** Endpoints that terminate still take traffic, but a load balancer shall send no more here. */
+/** Terminating endpoints still receive traffic, but do not count for load balancers. */
 function healthOf(
   service: Service | undefined,
   { key, tables }: { key: string; tables: readonly ProxyTable[] },

@@ -1,18 +1,20 @@
 /**
- * Slots: the rules choose a number, a map says which endpoint has it. A change of endpoints must touch few slots, and with
- * session affinity a client keeps its slot, so that slots of endpoints that stay never move. Pure.
+ * Slots: rules choose a number, and a map has its endpoint. Few slots should change with the endpoints, and with
+ * session affinity a client keeps its slot, so slots of remaining endpoints do not move. Pure.
  */
 
 import { Heap } from '../base/heap.ts';
 
-/** What one number stands for. */
+/** The endpoint of one number. */
 export interface Slot {
   readonly endpoint: string;
-  /** Lent: its endpoint is gone and another one fills the slot until a new endpoint takes it. */
+  /** Its own endpoint is gone: another one serves the slot until a new endpoint takes it. */
   readonly spare: boolean;
 }
 
-/** Slots 0..n-1 without gaps or duplicates: what stays keeps its place where it can, the last fill holes. */
+/**
+ * Slots 0..n-1 without gaps or duplicates: remaining endpoints keep their slot if possible, the last ones fill gaps.
+ */
 export function packedSlots(previous: readonly Slot[], wanted: readonly string[]): readonly Slot[] {
   const rest = new Set(wanted);
   const kept = Array.from({ length: rest.size }, (_, i) => {
@@ -24,8 +26,8 @@ export function packedSlots(previous: readonly Slot[], wanted: readonly string[]
 }
 
 /**
- * Slots of a service with session affinity: their number never shrinks while there are endpoints. The slot of an endpoint
- * that went is lent to another one, and a new endpoint takes such slots first.
+ * Slots with session affinity: their number does not shrink while there are endpoints. The slot of a removed endpoint
+ * is served by another one, and new endpoints take such slots first.
  */
 export function stickySlots(previous: readonly Slot[], wanted: readonly string[]): readonly Slot[] {
   if (wanted.length === 0) return [];
@@ -50,7 +52,10 @@ export function stickySlots(previous: readonly Slot[], wanted: readonly string[]
   return lendSpare(slots, { previous, load });
 }
 
-/** Spare slots stay with who has them while that is fair, else go to the endpoint with the fewest. */
+/**
+ * Keeps a spare slot's endpoint while the distribution is even; otherwise the endpoint with the fewest slots serves
+ * it.
+ */
 function lendSpare(
   slots: readonly (Slot | undefined)[],
   { previous, load }: { previous: readonly Slot[]; load: Map<string, number> },

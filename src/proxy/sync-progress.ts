@@ -1,10 +1,10 @@
 /**
- * How far the kernel's rules are behind the cluster's objects, for health checks. What is being written counts as waiting
- * until it is there; what comes meanwhile waits from then on. Upstream: the times of proxy/healthcheck/proxy_health.go.
+ * How far the kernel's rules are behind the cluster's objects, for health checks. Changes being written count as
+ * waiting; changes during the write wait from then on. Upstream: the times of proxy/healthcheck/proxy_health.go.
  */
 import type { Clock } from '../platform/clock.ts';
 
-/** The state at the moment. */
+/** The current state. */
 export interface SyncState {
   /** Age of the oldest change that is not in the kernel; 0 without one. */
   readonly waitingMs: number;
@@ -12,13 +12,13 @@ export interface SyncState {
   readonly lastSyncedMs?: number;
 }
 
-/** Takes the times. */
+/** Records the times. */
 export interface SyncProgress {
-  /** Something changed. */
+  /** There is a change. */
   queued(): void;
-  /** A round begins, which writes all that changed so far. */
+  /** A round begins, with all changes so far. */
   taken(): void;
-  /** It has succeeded. */
+  /** The round has succeeded. */
   applied(): void;
   state(): SyncState;
 }

@@ -1,4 +1,4 @@
-/** Tells the proxy which services and pods a change of the cluster's objects concerns. */
+/** Marks the services and pods that a change of the cluster's objects concerns. */
 import type { Node, Pod, Service } from '../api/gen/core-v1.ts';
 import type { EndpointSlice } from '../api/gen/discovery-v1.ts';
 import type { KubernetesObject, Stored } from '../api/object.ts';
@@ -9,7 +9,7 @@ import type { ProxyMetrics } from './proxy-metrics.ts';
 const SERVICE_NAME_LABEL = 'kubernetes.io/service-name';
 /** The index of slices by their service. */
 export const BY_SERVICE = 'service';
-/** Where a node is. */
+/** The node label with its zone. */
 export const ZONE_LABEL = 'topology.kubernetes.io/zone';
 
 export interface Sources {
@@ -20,7 +20,7 @@ export interface Sources {
 }
 
 export interface Watching {
-  /** Keys of what must be computed again. */
+  /** Keys of services and pods to recompute. */
   readonly dirty: { readonly services: Set<string>; readonly pods: Set<string> };
   readonly config: { readonly nodeName: string };
   readonly metrics: ProxyMetrics;
@@ -28,14 +28,14 @@ export interface Watching {
   changed(): void;
 }
 
-/** Follows them for good. */
+/** Adds permanent handlers. */
 export function watchSources(sources: Sources, { dirty, config, metrics, latencies, changed }: Watching): void {
   const touch = (set: Set<string>, key: string | undefined): void => {
     if (key === undefined) return;
     set.add(key);
     changed();
   };
-  // The zone of this node decides about topology hints.
+  // Topology hints depend on this node's zone.
   const touchAll = (): void => {
     for (const service of sources.services.list())
       touch(dirty.services, `${service.metadata.namespace}/${service.metadata.name}`);
@@ -67,7 +67,7 @@ export function watchSources(sources: Sources, { dirty, config, metrics, latenci
     onUpdate: (old, node) => {
       if (node.metadata.name !== config.nodeName) return;
       if (old.metadata.labels?.[ZONE_LABEL] !== node.metadata.labels?.[ZONE_LABEL]) touchAll();
-      // Node ports may follow them.
+      // Node ports may depend on the addresses.
       if (JSON.stringify(old.status?.addresses) !== JSON.stringify(node.status?.addresses)) changed();
     },
   });

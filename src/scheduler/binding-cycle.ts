@@ -1,4 +1,4 @@
-/** From the chosen node to the bound pod: Reserve, Permit, PreBind, Bind, PostBind, with everything taken back on failure. Upstream: schedule_one.go (bindingCycle). */
+/** From the chosen node to the bound pod: Reserve, Permit, PreBind, Bind, PostBind, with everything undone on failure. Upstream: schedule_one.go (bindingCycle). */
 import type { Pod } from '../api/gen/core-v1.ts';
 import type { Stored } from '../api/object.ts';
 import type { StepScope } from '../component-helpers/pod-trace/step-scope.ts';
@@ -17,13 +17,13 @@ export interface BindingInput {
   readonly signal: AbortSignal;
   readonly waitingPods: WaitingPods;
   readonly steps: StepScope;
-  /** The extender that binds such pods. */
+  /** The extender that binds the pod; absent: the profile's Bind plugins do. */
   readonly binder?: Extender;
-  /** Says in the pod's status which node it is for, where binding takes long. Never fails. */
+  /** Writes nominatedNodeName into the pod's status before a binding that takes time. Never fails. */
   nominate(): Promise<void>;
 }
 
-/** Runs the Reserve point; on a rejection what was reserved is given back. */
+/** Runs the Reserve point; on a rejection, plugins that have reserved undo it. */
 export function reserve(input: BindingInput): Status | undefined {
   return timed(input.profile, 'Reserve', () => askReserve(input));
 }
@@ -55,7 +55,7 @@ async function timedLong({ timer }: Profile, point: string, run: () => Promise<S
   return status;
 }
 
-/** Gives back, in reverse order. */
+/** Calls Unreserve of the plugins in reverse order. */
 export function unreserve({
   profile,
   state,
@@ -66,10 +66,10 @@ export function unreserve({
     timedCall(state, { plugin: plugin.name, point: 'Unreserve' }, () => plugin.unreserve?.(state, pod, nodeName));
 }
 
-/** Upstream's maxTimeout. */
+/** The longest that a pod waits at Permit. Upstream: maxTimeout. */
 const MAX_WAIT_MS = 900_000;
 
-/** Asks the Permit point: a refusal, or the plugins that want to wait and for how long. */
+/** Runs the Permit point: a refusal, or the plugins that wait, with their timeouts. */
 function askPermit({ profile, state, pod, nodeName }: BindingInput): Status | Map<string, number> {
   const timeouts = new Map<string, number>();
   const startedMs = profile.timer?.started() ?? 0;
@@ -87,7 +87,7 @@ function askPermit({ profile, state, pod, nodeName }: BindingInput): Status | Ma
   return timeouts;
 }
 
-/** Those that have something to do in PreBind, or who objects. */
+/** Runs PreBindPreFlight: the plugins that have something to do in PreBind, or a refusal. */
 function askPreBind({ profile, state, pod, nodeName }: BindingInput): Status | SchedulerPlugin[] {
   const busy: SchedulerPlugin[] = [];
   for (const plugin of profile.points.preBind) {
@@ -102,7 +102,7 @@ function askPreBind({ profile, state, pod, nodeName }: BindingInput): Status | S
   return busy;
 }
 
-/** Permit, PreBind, Bind and PostBind. */
+/** Runs Permit, PreBind, Bind and PostBind. */
 export async function bind(input: BindingInput): Promise<Status | undefined> {
   const { profile, state, pod, nodeName, signal, waitingPods, steps } = input;
   const waits = askPermit(input);

@@ -121,7 +121,7 @@ export function followClusterObjects(deps: OptionalInformerDeps): FollowedObject
           onUpdate: (old, now) => notify(`${kind}/update`, old, now),
           onDelete: (old) => notify(`${kind}/delete`, old, undefined),
         });
-      // A rule adds taints to the devices of slices.
+      // A DeviceTaintRule adds taints to devices of ResourceSlices.
       taintRules.addHandler({
         onAdd: (now) => notify('resource-slice/update', undefined, now),
         onUpdate: (old, now) => notify('resource-slice/update', old, now),

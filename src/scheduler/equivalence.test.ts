@@ -1,4 +1,4 @@
-/** What is remembered changes no decision: random clusters and pods, scheduled with memory and without, get the same nodes. */
+/** Caches change no decision: random clusters and pods, scheduled with and without caches, get the same nodes. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Pod, PodSpec } from '../api/gen/core-v1.ts';
@@ -107,7 +107,7 @@ for (let seed = 1; seed <= 12; seed++)
           {
             profile: one,
             pod,
-            // Without memory nothing is known of earlier cycles either: plugins remember by cache.
+            // Without caches every cycle gets a new snapshot: plugins cache by snapshot.
             snapshot: k === 0 ? cache.snapshot() : copyOf(cache).snapshot(),
             random: randoms[k as 0],
             cursor: cursors[k as 0],

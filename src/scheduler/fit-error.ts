@@ -1,14 +1,14 @@
 /** Why a pod fits nowhere, in upstream's words: `0/3 nodes are available: 2 Insufficient cpu, 1 node(s) had untolerated taint(s).` Pure. Upstream: framework.FitError. */
 import type { Status } from './framework/status.ts';
 
-/** What was found out about a pod that could not be placed. */
+/** Why a pod could not be placed. Upstream: framework.Diagnosis. */
 export interface Diagnosis {
   readonly nodeCount: number;
   /** By node name. */
   readonly statuses: ReadonlyMap<string, Status>;
-  /** A rejection before any node was looked at. */
+  /** A rejection before any node was examined. */
   readonly preFilter?: Status;
-  /** What preemption had to say. */
+  /** The message of PostFilter plugins. */
   readonly postFilter?: string;
 }
 
@@ -29,8 +29,9 @@ export function fitErrorMessage(diagnosis: Diagnosis): string {
 const alike = new WeakMap<ReadonlyMap<string, Status>, ReadonlyMap<Status, number>>();
 
 /**
- * How many nodes each verdict was given to. Plugins give the same object for the same verdict, mostly: thousands of nodes
- * become a few. Call it only on a map that is complete: the counts are kept as long as the map, which pods of one class share.
+ * How many nodes have each status. Plugins mostly return the same object for the same verdict, so thousands of nodes
+ * become a few entries. Call it on a complete map only: the counts are kept as long as the map, which the pods of one
+ * class share.
  */
 export function countAlike(statuses: ReadonlyMap<string, Status>): ReadonlyMap<Status, number> {
   const known = alike.get(statuses);
@@ -41,12 +42,12 @@ export function countAlike(statuses: ReadonlyMap<string, Status>): ReadonlyMap<S
   return counts;
 }
 
-/** Names of the plugins that rejected the pod: only events they asked for wake it. */
+/** Names of the plugins that rejected the pod: only the events that they registered move it. */
 export function rejectingPlugins(diagnosis: Diagnosis): ReadonlySet<string> {
   const names = new Set<string>();
   if (diagnosis.preFilter !== undefined) names.add(diagnosis.preFilter.plugin);
   for (const status of countAlike(diagnosis.statuses).keys()) names.add(status.plugin);
-  // Without a node any new one may help; every filter plugin waits for nodes.
+  // Without any node each new node may help, and every filter plugin registers for new nodes.
   if (diagnosis.nodeCount === 0)
     for (const name of ['NodeResourcesFit', 'NodeName', 'NodeAffinity', 'TaintToleration', 'NodeUnschedulable'])
       names.add(name);

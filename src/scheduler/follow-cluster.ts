@@ -1,4 +1,7 @@
-/** Feeds the cache and the queue from the informers, and turns changes into the events that wake waiting pods. Upstream: eventhandlers.go. */
+/**
+ * Feeds the cache and the queue from the informers, and turns changes into the events that wake waiting pods. Upstream:
+ * addAllEventHandlers, updatePodInSchedulingQueue and their like in eventhandlers.go.
+ */
 import type { Node, Pod } from '../api/gen/core-v1.ts';
 import type { Stored } from '../api/object.ts';
 import { deepEqual } from '../base/equal.ts';
@@ -16,11 +19,11 @@ export interface FollowDeps {
   readonly cache: SchedulerCache;
   readonly queue: SchedulingQueue;
   readonly nominations: Nominator;
-  /** Whether a pod names this scheduler. */
+  /** Whether a profile of this scheduler is responsible for the pod. */
   readonly ownPods: (pod: Stored<Pod>) => boolean;
 }
 
-/** Registers the handlers; the result waits for the first lists. */
+/** Registers the handlers; the result waits until the informers have synced. */
 export function followCluster(deps: FollowDeps): (signal: AbortSignal) => Promise<void> {
   followNodes(deps);
   followPods(deps);
@@ -47,7 +50,7 @@ function followNodes({ nodes, cache, queue }: FollowDeps): void {
   });
 }
 
-/** What about a node changed, as far as scheduling cares. Pure. */
+/** The changes of a node that matter to scheduling. Pure. */
 export function nodeChanges(old: Stored<Node>, node: Stored<Node>): ClusterEvent[] {
   const changes: ClusterEvent[] = [];
   if (!deepEqual(old.status?.allocatable, node.status?.allocatable)) changes.push('node/update-allocatable');
@@ -103,14 +106,17 @@ function followPods({ pods, cache, queue, nominations, ownPods }: FollowDeps): v
   });
 }
 
-/** A promise we made stands until the status takes it back, though it may not be written yet. */
+/** A nomination that this scheduler made holds until the status changes, though it may not be written yet. */
 function followNomination(nominations: Nominator, old: Stored<Pod>, pod: Stored<Pod>): void {
   const nominated = pod.status?.nominatedNodeName ?? '';
   if ((old.status?.nominatedNodeName ?? '') !== nominated) nominations.set(pod, nominated);
   else nominations.follow(pod);
 }
 
-/** What of a running pod others' placement depends on: most updates are of its status. */
+/**
+ * Whether a part of a running pod changed that the placement of others depends on. Most updates change the status
+ * alone.
+ */
 function assignedPartChanged(old: Stored<Pod>, pod: Stored<Pod>): boolean {
   return (
     !deepEqual(old.metadata.labels, pod.metadata.labels) ||
@@ -119,7 +125,10 @@ function assignedPartChanged(old: Stored<Pod>, pod: Stored<Pod>): boolean {
   );
 }
 
-/** Status updates of a waiting pod (our own condition) are no reason to try again, unless they tell of claims made for it. */
+/**
+ * Whether a pending pod's update may make it schedulable. Status updates, such as its own condition, do not, unless
+ * they name claims made for it.
+ */
 function schedulingPartChanged(old: Stored<Pod>, pod: Stored<Pod>): boolean {
   const part = ({ spec, metadata, status }: Stored<Pod>): unknown => [
     spec,

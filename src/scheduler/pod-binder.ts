@@ -1,6 +1,6 @@
 /**
- * Binds pods to the nodes that were chosen for them. A pod counts on its node at once; the binding goes on beside the next pods'
- * scheduling, and what it took is given back when it fails. Upstream: pkg/scheduler schedule_one.go (assume, bindingCycle,
+ * Binds pods to their chosen nodes. A pod counts on its node at once; the binding runs while the next pods are
+ * scheduled, and is undone when it fails. Upstream: pkg/scheduler schedule_one.go (assume, bindingCycle,
  * handleBindingCycleError).
  */
 import type { Pod } from '../api/gen/core-v1.ts';
@@ -22,7 +22,7 @@ import {
 } from './scheduling-failures.ts';
 import type { SchedulingSteps } from './why/scheduling-steps.ts';
 
-/** An attempt whose plugins have run. */
+/** A cycle whose plugins have run. */
 export interface RunningCycle extends Cycle {
   readonly state: CycleState;
   readonly signal: AbortSignal;
@@ -43,7 +43,7 @@ export class PodBinder {
     this.#deps = deps;
   }
 
-  /** Counts the pod on the node and begins its binding, whose end nobody waits for. */
+  /** Assumes the pod on the node and starts its binding, which is not awaited. */
   assumeAndBind(cycle: RunningCycle, result: ScheduleResult & { readonly node: string }): void {
     const { queued, state, signal } = cycle;
     const { pod } = queued;
@@ -112,7 +112,10 @@ export class PodBinder {
     });
   }
 
-  /** `isNominated`: nominatedNodeName was written, so that node is tried first; otherwise any earlier nomination is cleared. */
+  /**
+   * `isNominated`: nominatedNodeName was written, so the next attempt tries that node first; otherwise an earlier
+   * nomination is cleared.
+   */
   #handleBindingCycleError(
     cycle: Cycle,
     input: BindingInput,
@@ -125,7 +128,7 @@ export class PodBinder {
     const now = this.#deps.cachedPod(queued.pod);
     if (!isNominated) this.#deps.nominations.set(queued.pod, '');
     else if (now !== undefined) this.#deps.nominations.follow(now);
-    // Its resources on the node are free again for others.
+    // Other pods can use its resources on the node again.
     const spec = { ...queued.pod.spec, nodeName: input.nodeName };
     this.#deps.queue.notify('assigned-pod/delete', { ...queued.pod, spec }, undefined);
     if (isReason(status.cause, 'NotFound')) return this.#deps.queue.done(uid);
@@ -139,8 +142,8 @@ export class PodBinder {
       node: input.nodeName,
       err: status.cause ?? message,
     });
-    if (this.#deps.queue.place(uid) === undefined) return; // Deleted meanwhile.
-    // The queue gets the newest copy: the pod may have changed during its binding.
+    if (this.#deps.queue.place(uid) === undefined) return; // deleted during its binding
+    // The newest copy is queued: the pod may have changed during its binding.
     this.#deps.queue.addUnschedulableIfNotPresent(
       { ...queued, pod: now ?? queued.pod },
       isError ? new Set() : new Set([status.plugin]),

@@ -1,4 +1,4 @@
-/** The one queue of all profiles' pods: each pod's own profile says what holds it out and what may help it. */
+/** The one queue for the pods of all profiles: the pod's own profile decides about PreEnqueue and queueing hints. */
 import type { Pod } from '../api/gen/core-v1.ts';
 import type { Stored } from '../api/object.ts';
 import type { SchedulerConfig } from './config/scheduler-config.ts';
@@ -9,7 +9,7 @@ import type { QueueDeps, SchedulingQueue } from './queue/contract.ts';
 import { eventTest } from './queue/queue-entries.ts';
 import { createSchedulingQueue } from './queue/scheduling-queue.ts';
 
-/** Makes the queue; what is its is said by the profiles' plugins. */
+/** Creates the queue from the profiles' plugins. */
 export function createProfilesQueue(
   deps: Pick<QueueDeps, 'clock' | 'hintFailed' | 'incoming'> & {
     readonly profiles: readonly NamedProfile[];
@@ -18,7 +18,7 @@ export function createProfilesQueue(
   config: SchedulerConfig,
 ): SchedulingQueue {
   const { profiles, profileOf, ...others } = deps;
-  // All profiles sort alike: the configuration's check sees to it.
+  // The configuration is validated: all profiles have the same QueueSort plugin.
   const [sorter] = profiles.flatMap(({ points }) => points.queueSort);
   return createSchedulingQueue(
     {

@@ -1,4 +1,4 @@
-/** Makes the profiles a configuration speaks of: one set of plugin instances each. Upstream: profile.NewMap. */
+/** Creates the profiles of a configuration, each with its own plugin instances. Upstream: profile.NewMap. */
 import type { Pod } from '../api/gen/core-v1.ts';
 import type { Stored } from '../api/object.ts';
 import type { SeriesEventRecorder } from '../client/event-series-recorder.ts';
@@ -12,7 +12,7 @@ import type { SchedulerPlugin } from './framework/plugin.ts';
 import { createProfile, type Profile } from './framework/profile.ts';
 import type { PluginEntry } from './plugins/list.ts';
 
-/** A profile with the recorder that signs with its name. */
+/** A profile with the event recorder of its scheduler name. */
 export interface NamedProfile extends Profile {
   readonly recorder: SeriesEventRecorder;
 }
@@ -20,16 +20,16 @@ export interface NamedProfile extends Profile {
 export interface ProfilesDeps extends Omit<SchedulerPluginDeps, 'recorder' | 'schedulerName'> {
   readonly recorderFor: (component: string) => SeriesEventRecorder;
   readonly timerFor?: (profile: string) => PointTimer;
-  /** What profiles may name. */
+  /** The plugins that profiles may name. */
   readonly known: readonly PluginEntry[];
 }
 
-/** Which scheduler, and so which profile, the pod asks for. */
+/** The scheduler name of the pod, which selects the profile. */
 export function schedulerNameOf(pod: Stored<Pod>): string {
   return pod.spec?.schedulerName ?? 'default-scheduler';
 }
 
-/** The profiles with NodeResourcesFit leaving to extenders what is theirs alone. */
+/** The profiles, with the extenders' ignored resources added to NodeResourcesFit's arguments. */
 export function leavingToExtenders({ profiles, extenders }: SchedulerConfig): readonly ProfileConfig[] {
   const theirs = extenders.flatMap(({ ignoredResources }) => ignoredResources);
   if (theirs.length === 0) return profiles;
@@ -40,7 +40,7 @@ export function leavingToExtenders({ profiles, extenders }: SchedulerConfig): re
   });
 }
 
-/** Profiles by scheduler name. Throws on a plugin nobody knows: the configuration was not checked. */
+/** Profiles by scheduler name. Throws on an unknown plugin, which an unchecked configuration may have. */
 export function createProfiles(
   deps: ProfilesDeps,
   configs: readonly ProfileConfig[],
@@ -63,7 +63,7 @@ function createNamedProfile(deps: ProfilesDeps, config: ProfileConfig): NamedPro
   return { ...createProfile(parts), recorder };
 }
 
-/** A plugin that is named for a point must implement it; one plugin sorts, and one at least binds. */
+/** Checks that plugins named for a point implement it, that one sorts, and that at least one binds. */
 function checkPoints(
   { explicit = [], enabled, schedulerName }: ProfileConfig,
   plugins: readonly SchedulerPlugin[],

@@ -1,6 +1,7 @@
 /**
- * When all nodes refuse a class of pods, the next pod of the class asks only those that have changed: a cluster without
- * room answers thousands of pods at the price of its changes. Nothing is kept where a filter looks beyond pod and node.
+ * When no node fits a class of pods, the next pod of the class filters only the nodes that have changed since: a full
+ * cluster rejects thousands of pods at the cost of its changes. Used only where every filter depends on pod and node
+ * alone.
  */
 import type { NodeInfo, Snapshot } from './cache/node-info.ts';
 import type { ClassMemory } from './framework/class-memory.ts';
@@ -9,13 +10,13 @@ import type { Status } from './framework/status.ts';
 export interface RefusalQuestion {
   readonly memory: ClassMemory;
   readonly snapshot: Snapshot;
-  /** A node's answer, counting the pods expected there. */
+  /** Filters a node with its nominated pods. */
   readonly ask: (node: NodeInfo) => Status | undefined;
-  /** Its answer without them. */
+  /** Filters a node without its nominated pods. */
   readonly askAlone: (node: NodeInfo) => Status | undefined;
 }
 
-/** Why every node refuses, shared with earlier pods; undefined: one may not, all must be asked. */
+/** The statuses of all nodes, shared with earlier pods; undefined: some node may fit, and all must be filtered. */
 export function stillRefused(question: RefusalQuestion): ReadonlyMap<string, Status> | undefined {
   const { memory, snapshot, ask, askAlone } = question;
   const { refusals: last } = memory;
@@ -41,7 +42,7 @@ export function stillRefused(question: RefusalQuestion): ReadonlyMap<string, Sta
   return statuses;
 }
 
-/** Keeps that all nodes refused. The map must not change any more. */
+/** Records that no node fits. The map must not change any more. */
 export function noteRefusals(question: RefusalQuestion, statuses: ReadonlyMap<string, Status>): void {
   const { memory, snapshot, askAlone } = question;
   const { nodes, tracker } = snapshot;

@@ -1,4 +1,4 @@
-/** Writes why a pod waits into its PodScheduled condition; nothing is written when it already says so. */
+/** Writes why a pod is unschedulable into its PodScheduled condition, unless the condition already says so. */
 import type { Pod, PodCondition } from '../api/gen/core-v1.ts';
 import { Pods } from '../api/gen/resources.ts';
 import { isReason } from '../api/status-error.ts';
@@ -11,12 +11,12 @@ import type { Clock } from '../platform/clock.ts';
 export interface UnschedulableReport {
   readonly message: string;
   readonly clock: Clock;
-  /** Which node the pod is promised now; empty: none. */
+  /** The pod's nominated node; empty: none. */
   readonly nominatedNode?: string;
   readonly reason?: 'Unschedulable' | 'SchedulerError';
 }
 
-/** Patches the condition. A pod that is gone is no error. */
+/** Patches the condition. NotFound is no error. */
 export async function reportUnschedulable(
   client: Client,
   pod: Stored<Pod>,
@@ -54,8 +54,8 @@ export async function reportUnschedulable(
 }
 
 /**
- * Says which node the pod is for, while binding takes. Resolves to whether the pod says so now: it does not when it is gone,
- * or is another of its name. Upstream: NominatedNodeNameForExpectation.
+ * Writes `nominatedNodeName` before a binding that takes time. Resolves to whether it was written; a pod that was
+ * deleted, or replaced by one of the same name, is left alone. Upstream: NominatedNodeNameForExpectation.
  */
 export async function reportNomination(client: Client, pod: Stored<Pod>, nodeName: string): Promise<boolean> {
   if (pod.status?.nominatedNodeName === nodeName) return true;

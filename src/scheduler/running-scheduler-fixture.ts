@@ -16,7 +16,7 @@ import type { Extender } from './extenders/extender.ts';
 import { knownPlugins, type PluginEntry } from './plugins/list.ts';
 import { createScheduler } from './scheduler.ts';
 
-/** A scheduler that runs, and what comes of it. */
+/** A running scheduler and its decisions. */
 export interface Running {
   readonly api: FakeApi;
   readonly clock: VirtualClock;
@@ -28,7 +28,7 @@ export interface Running {
   counts(): { active: number; backoff: number; unschedulable: number; gated: number };
 }
 
-/** The scheduler against the small fake API. Binding sets the node, unless `onBind` says otherwise. */
+/** The scheduler with the small fake API. Binding sets the node, unless `onBind` returns otherwise. */
 export async function startScheduler(
   t: TestContext,
   before: (api: FakeApi) => void,

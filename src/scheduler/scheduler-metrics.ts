@@ -1,27 +1,27 @@
-/** What the scheduler counts, under upstream's names (pkg/scheduler/metrics). */
+/** The scheduler's metrics, under upstream's names (pkg/scheduler/metrics). */
 import type { Metrics } from '../platform/metrics.ts';
 import type { DeviceMetrics } from './framework/plugin-deps.ts';
 import type { Status } from './framework/status.ts';
 
-/** How an attempt to place a pod ended. */
+/** The result of a scheduling attempt. */
 export type AttemptResult = 'scheduled' | 'unschedulable' | 'error';
 
 /** The labels of an attempt. */
 export interface Attempt {
   readonly profile: string;
   readonly result: AttemptResult;
-  /** From the start of the cycle to its verdict, binding included. */
+  /** From the start of the cycle to its end, binding included. */
   readonly seconds: number;
 }
 
 export interface SchedulerMetrics extends DeviceMetrics {
   attempt(attempt: Attempt): void;
-  /** `attempts`: how many it took; `seconds`: from entering the queue to bound. */
+  /** `attempts`: the number of attempts; `seconds`: from entering the queue to bound. */
   scheduled(attempts: number, seconds: number): void;
   algorithmSeconds(seconds: number): void;
-  /** `point`: upstream's name, with a capital. */
+  /** `point`: upstream's name, capitalized. */
   pointSeconds(point: string, measurement: { profile: string; status: Status | undefined; seconds: number }): void;
-  /** One call of one plugin. */
+  /** The duration of one call of one plugin. */
   pluginSeconds(measurement: { plugin: string; point: string; status: Status | undefined; seconds: number }): void;
   preemptionAttempt(): void;
   victims(count: number): void;

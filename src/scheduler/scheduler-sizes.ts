@@ -1,4 +1,4 @@
-/** Sizes of the scheduler's queue and cache, under upstream's names, read when somebody asks. */
+/** Sizes of the scheduler's queue and cache, under upstream's names, read at each exposition. */
 import { onAbort } from '../base/abort.ts';
 import type { Metrics } from '../platform/metrics.ts';
 import type { SchedulerCache } from './cache/scheduler-cache.ts';
@@ -12,12 +12,15 @@ interface Sized {
 
 interface SchedulerSizes {
   readonly pending: Readonly<Record<'active' | 'backoff' | 'unschedulable' | 'gated', number>>;
-  /** Pods that wait after a rejection or are held out, by who did it: several may have. */
+  /**
+   * Pods that wait after a rejection, or that PreEnqueue keeps out, by plugin; several plugins may have rejected one
+   * pod.
+   */
   readonly rejections: readonly { readonly plugin: string; readonly profile: string; readonly count: number }[];
   readonly cache: Readonly<Record<'nodes' | 'pods' | 'assumed_pods', number>>;
 }
 
-/** Tells the sizes, at every exposition, until the signal aborts. */
+/** Updates the gauges at every exposition, until the signal aborts. */
 export function exposeSchedulerSizes(metrics: Metrics, sized: Sized, signal: AbortSignal): void {
   const pending = metrics.gauge({
     name: 'scheduler_pending_pods',

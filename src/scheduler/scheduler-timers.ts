@@ -1,4 +1,4 @@
-/** Stop-watches that report the durations of extension points and plugins to the scheduler's metrics. */
+/** Timers that report the durations of extension points and plugins to the scheduler's metrics. */
 import type { Clock } from '../platform/clock.ts';
 import type { Random } from '../platform/random.ts';
 import type { CycleState } from './framework/plugin.ts';
@@ -12,7 +12,7 @@ const MEASURED_PERCENT = 10;
 export interface SchedulerTimers {
   /** Timers of the profile's extension points. */
   forProfile(profile: string): PointTimer;
-  /** The state of a new cycle; in some cycles the plugins are measured, too. */
+  /** The state of a new cycle; in some cycles it has a timer for single plugins. */
   newState(): CycleState;
 }
 

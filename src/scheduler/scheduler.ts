@@ -44,27 +44,27 @@ export interface SchedulerDeps {
   readonly platform: BasePlatform;
   /** In the order of the configuration. */
   readonly extenders?: readonly Extender[];
-  /** What profiles may name; those of the list by default. */
+  /** The plugins that profiles may name; default: all of the list. */
   readonly plugins?: readonly PluginEntry[];
 }
 
 export interface Scheduler {
   /** Follows the cluster and schedules until the signal aborts. Resolves once its informers have synced. */
   start(signal: AbortSignal): Promise<void>;
-  /** Pods in the queue's parts, for metrics and tests. */
+  /** The number of pods in the queue's parts, for metrics and tests. */
   counts(): {
     readonly active: number;
     readonly backoff: number;
     readonly unschedulable: number;
     readonly gated: number;
   };
-  /** Why a pod is where it is. Looks at all nodes: not for hot paths. */
+  /** Explains the state of a pod. Examines all nodes: not for hot paths. */
   readonly why: ExplainPod;
-  /** The steps of a pod's scheduling, while they are remembered. */
+  /** The recorded steps of a pod's scheduling. */
   readonly steps: Pick<SchedulingSteps, 'stepsOf'>;
 }
 
-/** Pods are scheduled for this long before other work gets a turn. */
+/** Pods are scheduled for this long before the loop yields. */
 const SLICE_MS = 4;
 
 /** Creates the scheduler; nothing runs before `start`. */
@@ -190,7 +190,7 @@ class PodScheduler implements Scheduler {
           const pending = this.#cycles.scheduleOne(queued, signal);
           if (pending !== undefined) await pending;
         } catch (error) {
-          // A plugin threw: this pod is tried again after its back-off, the others go on.
+          // A plugin threw: this pod is retried after its back-off, and the loop goes on.
           this.#cache.forget(queued.pod.metadata.uid);
           this.#failures.handleSchedulingError({ queued, startedMs }, error);
         }
@@ -230,7 +230,7 @@ class PodScheduler implements Scheduler {
       ownPods,
     });
     this.#objects.onEvent((event, old, now) => {
-      // Remembered answers depend on pod, node and the extended resources of device classes.
+      // Remembered results depend on pod, node and the extended resources of device classes.
       if (event.startsWith('device-class/')) for (const { memories } of this.#profiles.values()) memories?.forget();
       this.#queue.notify(event, old, now);
     });

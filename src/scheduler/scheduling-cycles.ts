@@ -1,6 +1,6 @@
 /**
- * Finds nodes for pods: filters, extenders, scores, and preemption where no node fits. What is chosen goes to the pod binder, what
- * failed to the failures. Upstream: pkg/scheduler schedule_one.go (ScheduleOne, schedulingCycle).
+ * Finds nodes for pods: filters, extenders, scores, and preemption where no node fits. Results go to the pod binder
+ * or to the failure handler. Upstream: pkg/scheduler schedule_one.go (ScheduleOne, schedulingCycle).
  */
 import type { PostFilterResult, QueuedPod, SchedulerPlugin, CycleState } from './framework/plugin.ts';
 import { makesRoom, runPostFilters } from './framework/run-post-filters.ts';
@@ -26,14 +26,14 @@ const NOT_HELPED: Status = { code: 'unschedulable', reasons: [], plugin: '' };
 
 export class SchedulingCycles {
   readonly #deps: SchedulingCyclesDeps;
-  /** The node at which the next search begins, so that each node has its turn. */
+  /** The index at which the next search begins, so that the searches go around all nodes. */
   readonly #cursor = { startAt: 0 };
 
   constructor(deps: SchedulingCyclesDeps) {
     this.#deps = deps;
   }
 
-  /** Synchronous for most pods; with extenders it waits for their answers. */
+  /** Synchronous for most pods; a promise where extenders are called. */
   scheduleOne(queued: QueuedPod, signal: AbortSignal): void | Promise<void> {
     const { pod } = queued;
     const uid = pod.metadata.uid;

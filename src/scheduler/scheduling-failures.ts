@@ -1,6 +1,6 @@
 /**
- * What becomes of a pod whose attempt failed: its place in the queue, its event, condition and nomination, the metrics.
- * Upstream: pkg/scheduler schedule_one.go handleSchedulingFailure.
+ * Handles a failed scheduling attempt: queue, event, condition, nomination and metrics. Upstream: pkg/scheduler
+ * schedule_one.go handleSchedulingFailure.
  */
 import type { Pod } from '../api/gen/core-v1.ts';
 import type { Stored } from '../api/object.ts';
@@ -116,7 +116,7 @@ export class SchedulingFailures {
     const uid = queued.pod.metadata.uid;
     this.#deps.decisions.add({ uid, atMs: this.#deps.clock.nowMs(), message, nodeCount, statuses, filters });
     const isMakingRoom = makesRoom(postFilter);
-    // While its victims are evicted the pod waits for that alone, and is then tried at once.
+    // The pod waits only for its victims' eviction and is then retried at once.
     this.#deps.queue.addUnschedulableIfNotPresent(
       queued,
       isMakingRoom ? WAITING_FOR_EVICTIONS : rejectingPlugins(diagnosis),

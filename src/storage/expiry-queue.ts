@@ -1,13 +1,13 @@
 /**
- * Finds keys whose time to live is over. Level-triggered: an expiry is a conditional deletion at the revision that set
- * it, so a key written meanwhile stays. Times are wall-clock, so that they survive a restart.
+ * Deletes keys whose time to live is over. Level-triggered: an expiry is a conditional deletion at the revision that
+ * set it, so a key written later stays. Times are wall-clock, so that they survive a restart.
  */
 import { Heap } from '../base/heap.ts';
 import type { CancelTimer, Clock } from '../platform/clock.ts';
 import type { Log } from '../platform/log.ts';
 import { logFailure } from '../platform/unexpected.ts';
 
-/** A key that goes away. */
+/** A key with a time to live. */
 export interface Expiry {
   readonly key: string;
   /** The write that set the time to live. */
@@ -15,7 +15,7 @@ export interface Expiry {
   readonly dueWallMs: number;
 }
 
-/** Retried so long after an expiry could not be carried out. */
+/** How long after a failed expiry it is tried again. */
 const RETRY_MS = 5_000;
 
 /** The keys with a time to live, and one timer for the next of them. */
@@ -41,18 +41,18 @@ export class ExpiryQueue {
     this.#expire = expire;
   }
 
-  /** Notes or replaces the key's expiry. */
+  /** Adds or replaces the key's expiry. */
   set(expiry: Expiry): void {
     this.#heap.set(expiry);
     this.#arm();
   }
 
-  /** The key has no time to live any more. */
+  /** Removes the key's expiry. */
   clear(key: string): void {
     if (this.#heap.size > 0) this.#heap.remove(key);
   }
 
-  /** Stops the timer for good. */
+  /** Stops permanently. */
   close(): void {
     this.#closed = true;
     this.#cancel?.();

@@ -1,13 +1,13 @@
 /**
- * Reads a whole range of any store in pages of one revision, so that what is being read need not be in memory twice.
- * Upstream: the reflector's chunked lists.
+ * Reads a whole range of any store in pages at one revision, so that the range is not in memory twice. Upstream: the
+ * reflector's chunked lists.
  */
 import type { ScanPage, ScanRange, Store } from './store.ts';
 
 /**
- * Hands over everything in [start, end) at one revision and resolves to that revision; pages come in any order, the next
- * is read when one was taken (SQLite's worker may be a few ahead). Rejects as
- * `range` does, with `compacted` when the revision was compacted before the last page was read.
+ * Reads everything in [start, end) at one revision, to which it resolves. Pages come in any order; the next is read
+ * after one was taken (SQLite's worker may be a few ahead). Rejects as `range` does, with `compacted` when the
+ * revision is compacted before the last page.
  */
 export async function scanStore(store: Store, range: ScanRange, onPage: (page: ScanPage) => void): Promise<number> {
   if (store.scan !== undefined) return store.scan(range, onPage);

@@ -75,7 +75,7 @@ export function scanTests(
       found.map(({ key, value: { byteLength } }) => `${key} ${byteLength}`).sort(),
       Array.from({ length: 15 }, (_, index) => `${keyOf(index)} 700000`),
     );
-    // Whoever takes no more ends the scan, and the store goes on.
+    // A reader that stops ends the scan, and the store continues.
     const seen: number[] = [];
     const failing = scanStore(store, range, ({ entries }) => {
       seen.push(entries.length);

@@ -1,4 +1,4 @@
-/** What every store must do. Each implementation runs this suite from its own test file. */
+/** The requirements for every store. Each implementation runs this suite from its own test file. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { VirtualClock } from '../platform/sim/virtual-clock.ts';
@@ -11,9 +11,9 @@ export interface StoreFixture {
   readonly store: Store;
   /** Absent: the store's keys expire in real time, wherever it runs. */
   readonly clock?: VirtualClock;
-  /** Closes the store and opens it again on what it kept; absent for stores that keep nothing. */
+  /** Closes the store and opens it again with its data; absent for stores without persistence. */
   reopen?(): Promise<Store>;
-  /** Takes away what the fixture made. The store is closed by then. */
+  /** Removes the files of the fixture. The store is closed by then. */
   cleanUp?(): Promise<void>;
 }
 
@@ -270,7 +270,7 @@ function watchTests(storeTest: StoreTest): void {
     );
     const previous = record(store, { start: 'k2', end: '', afterRevision: 2 });
     await store.put({ key: 'k2', value: bytes('10') });
-    await previous.events(1); // It may still be reading what it missed when the write is done.
+    await previous.events(1); // It may still read earlier events when the write is done.
     assert.deepEqual(previous.lines, ['10 put k2=10 since 2']);
   });
 

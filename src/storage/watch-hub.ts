@@ -31,16 +31,16 @@ interface Entry {
   /** Commits that arrived before the backlog; undefined once live. */
   held: Commit[] | undefined;
   seenRevision: number;
-  /** Removed from the list: only commits delivered before and the error that removed it are still to come. */
+  /** Removed from the list: only earlier commits and the error that removed it are still delivered. */
   stopped: boolean;
-  /** Stopped by its owner, or its end was reported: no further callback. */
+  /** Stopped by its owner, or its end was reported: no further callbacks. */
   silent: boolean;
   batch: StoreEvent[] | undefined;
 }
 
-/** How a store hands a new watcher what it missed. */
+/** Delivers what a new watcher missed. */
 export interface Backlog extends StoreWatch {
-  /** Hands over the changes since the start, up to `commit.revision`; later commits follow. */
+  /** Delivers the changes since the start, up to `commit.revision`; later commits follow. */
   begin(commit: Commit): void;
   /** Ends the watch with an error. */
   fail(error: Error): void;
@@ -50,7 +50,7 @@ export interface Backlog extends StoreWatch {
 export class WatchHub {
   /** Sorted by start. */
   #entries: Entry[] = [];
-  /** The greatest end among the entries up to each index: lets a look-up stop early. */
+  /** The greatest end among the entries up to each index, by which a lookup stops early. */
   #reach: string[] = [];
   readonly #queue: { readonly commit: Commit; readonly delivered: () => void }[] = [];
   #delivering = false;
@@ -88,7 +88,10 @@ export class WatchHub {
     };
   }
 
-  /** Delivers a commit to the watchers of its keys, then calls `delivered`. Synchronous unless a delivery is under way. */
+  /**
+   * Delivers a commit to the watchers of its keys, then calls `delivered`. Synchronous unless a delivery is in
+   * progress.
+   */
   publish(commit: Commit, delivered: () => void): void {
     this.#queue.push({ commit, delivered });
     if (this.#delivering) return;
@@ -128,7 +131,7 @@ export class WatchHub {
   #begin(entry: Entry, backlog: Commit): void {
     queueMicrotask(() => {
       this.#hand(entry, backlog);
-      // A callback may commit more, which is held as well: the list may grow while it is walked.
+      // A callback may commit more, which is held too: the list may grow during the walk.
       for (const commit of entry.held ?? []) this.#hand(entry, commit);
       entry.held = undefined;
     });
@@ -144,7 +147,7 @@ export class WatchHub {
     });
   }
 
-  /** Reports the end to a watcher. What the watcher throws then is logged and affects no other. */
+  /** Reports the end to a watcher. An error that the watcher throws is logged and does not affect others. */
   #notifyEnd({ watcher, start }: Entry, error: Error): void {
     try {
       watcher.onError(error);

@@ -1,4 +1,4 @@
-/** Keeps what a store's watch says, for the suite of the stores. */
+/** Records the events of a store's watch, for the suite of the stores. */
 import assert from 'node:assert/strict';
 import type { Store, StoreEvent, StoreWatch } from './store.ts';
 
@@ -9,7 +9,7 @@ const text = (value: Uint8Array | undefined): string | undefined =>
 const brief = (event: StoreEvent): string =>
   `${event.revision} ${event.type} ${event.key}=${text(event.value) ?? ''} since ${event.createRevision ?? '-'}`;
 
-/** What a watch said. */
+/** The events of a watch. */
 export interface Recorder {
   readonly watch: StoreWatch;
   readonly batches: string[][];
@@ -21,7 +21,7 @@ export interface Recorder {
   failed(): Promise<Error>;
 }
 
-/** Watches a range and keeps what it hears. */
+/** Watches a range and records its events. */
 export function record(store: Store, range: { start: string; end: string; afterRevision: number }): Recorder {
   const batches: string[][] = [];
   const errors: Error[] = [];

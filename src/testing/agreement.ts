@@ -1,7 +1,7 @@
 /**
- * What must agree once a cluster is at rest: what statuses count is there, endpoints are the ready pods, what an owner left
- * behind is gone, and the machines run what the API server says they run. Where no part does the work (it was ended and
- * not started again, or is cut off, or was never there) nothing is asked.
+ * What must agree once a cluster is at rest: statuses count the existing objects, endpoints are the ready pods, dependents of
+ * deleted owners are gone, and the machines run the containers of the API server's pods. Checks whose component is stopped,
+ * disconnected or was never started are skipped.
  */
 import { PersistentVolumeClaims, PersistentVolumes } from '../api/gen/resources.ts';
 import type { Cluster } from './cluster.ts';
@@ -13,8 +13,8 @@ import { machines, podsOfNoNode, podsOverdue, taints } from './agreement/nodes.t
 import { outlivedNamespaces, outlivedOwners } from './agreement/leftovers.ts';
 
 /**
- * Every disagreement, in words; none when all is well.
- * @param works whether a controller does its work; what depends on one that does not is left out
+ * Every disagreement in words; empty when there is none.
+ * @param works whether a controller is working; checks that depend on one that is not are skipped
  */
 export function disagreements(
   cluster: Cluster,
@@ -23,7 +23,7 @@ export function disagreements(
   return CHECKS.flatMap(([controller, check]) => (controller === 'kubelet' || works(controller) ? check(cluster) : []));
 }
 
-/** Each with the controller that sees to it; kubelets are looked at one by one. */
+/** Each check with the controller responsible; kubelets are checked one by one. */
 const CHECKS: readonly (readonly [controller: string, Check])[] = [
   ['replicaset-controller', replicaSets],
   ['deployment-controller', deployments],

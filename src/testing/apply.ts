@@ -1,4 +1,4 @@
-/** Server-side apply of manifests, as `kubectl apply --server-side` does it. */
+/** Server-side apply of manifests, as with `kubectl apply --server-side`. */
 import type { KubernetesObject } from '../api/object.ts';
 import type { Client, WriteOptions } from '../client/client.ts';
 import { manifestObjects } from '../component-helpers/manifest-objects.ts';
@@ -8,28 +8,27 @@ import { resourceOfKind, type CustomKinds } from './references.ts';
 /** YAML text of one or more documents, an object, or several. */
 export type Manifests = string | object | readonly object[];
 
-/** Whom the applied fields belong to. */
+/** The field manager of the applied fields. */
 const FIELD_MANAGER = 'keelson-testing';
 
-/** Objects of manifests; `List` kinds are taken apart. Throws on what is no object. */
+/** The objects of manifests; the items of `List` kinds are separate objects. Throws for a value that is no object. */
 async function readManifests(manifests: Manifests, clock: Clock): Promise<KubernetesObject[]> {
   if (typeof manifests !== 'string') return manifestObjects([manifests].flat());
-  // Whoever else moves time must not get ahead of a file that is read.
+  // Virtual time must not advance while a module is loaded from a file.
   const release = clock.holdBusy('load the YAML parser');
   const { parseYamlDocuments } = await import('../api/codec/yaml.ts').finally(release);
   return manifestObjects(parseYamlDocuments(manifests).map(({ value }) => value));
 }
 
-/** What manifests are applied through. */
 export interface ApplyDeps {
   readonly clock: Clock;
   readonly client: Client;
   readonly kinds: () => CustomKinds;
-  /** Called after each definition of a custom kind: resolves when its objects may follow. */
+  /** Called after each definition of a custom kind; resolves when its objects can be applied. */
   readonly established: (definition: KubernetesObject) => Promise<unknown>;
 }
 
-/** Applies in the given order; resolves to the objects as they are then. */
+/** Applies in order; resolves to the objects as stored. */
 export async function applyManifests(
   { client, clock, kinds, established }: ApplyDeps,
   manifests: Manifests,

@@ -1,4 +1,4 @@
-/** A control plane in virtual time without controllers and scheduler: those of a test act alone. */
+/** A control plane in virtual time without controllers and scheduler, for tests that start their own. */
 import type { TestContext } from 'node:test';
 import { ServiceAccounts } from '../api/gen/resources.ts';
 import { createSimPlatform } from '../platform/sim/sim-platform.ts';
@@ -8,13 +8,13 @@ import { createVirtualPace } from './pace.ts';
 import { createTestNet } from './real-net.ts';
 import { SimWorld } from './sim-world.ts';
 
-/** What runs beside the world and ends before it. */
+/** Parts that run beside the world and are stopped before it. */
 interface Running {
   readonly stop: AbortController;
   readonly ended: Promise<unknown>;
 }
 
-/** Starts one, with the default account of the default namespace; it and what was put into `running` end with the test. */
+/** Starts a world with the default account of the default namespace. The world and the parts in `running` stop with the test. */
 export async function startBareWorld(t: TestContext, running: readonly Running[]) {
   const clock = new VirtualClock();
   const pace = createVirtualPace(clock);

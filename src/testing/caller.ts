@@ -1,6 +1,7 @@
 /**
- * Failures of the library point at the line of the test that made the call: the work itself fails in a later turn of the
- * loop, where the stack knows the library alone. node:test, vitest and jest show the first line of a stack that is the user's.
+ * Makes failures of the library point at the line of the test that made the call: the error arises in a later turn of the event
+ * loop, whose stack contains only the library. node:test, vitest and jest show the first line of a stack that belongs to the
+ * user.
  */
 import { StatusError } from '../api/status-error.ts';
 import { hasErrorCode } from '../base/errors.ts';
@@ -8,10 +9,10 @@ import { WaitError } from './wait-error.ts';
 
 const asyncFunction = (async () => undefined).constructor;
 
-/** Frames an error had before callers were added to them. */
+/** The frames of an error before callers were added. */
 const innerFrames = new WeakMap<Error, string>();
 
-/** Runs `work`, the body of the function `callee`; what it rejects with shows where `callee` was called. */
+/** Runs `work`, the body of the function `callee`; an error that it rejects with shows where `callee` was called. */
 export function withCaller<T>(callee: (...values: never[]) => unknown, work: () => T): T {
   const place: { stack?: string } = {};
   Error.captureStackTrace(place, callee);
@@ -23,7 +24,7 @@ export function withCaller<T>(callee: (...values: never[]) => unknown, work: () 
   }) as T;
 }
 
-/** Adds the test's frames to an error; the outermost of nested calls is the test's. */
+/** Adds the test's frames to an error; of nested calls the outermost is the test's. */
 function addCaller(error: Error, callers: string): void {
   const inner = innerFrames.get(error) ?? framesOf(error.stack);
   innerFrames.set(error, inner);
@@ -36,7 +37,7 @@ function firstLine(frames: string): string {
   return frames.split('\n', 1)[0] ?? '';
 }
 
-/** Whether the cluster answered so: where in the library it did tells nobody anything. */
+/** Whether the error is a response of the cluster, for which frames of the library are useless. */
 function isAnswer(error: Error): boolean {
   return error instanceof StatusError || error instanceof WaitError || hasErrorCode(error, 'ECONNREFUSED');
 }
@@ -46,8 +47,8 @@ function framesOf(stack: string = ''): string {
 }
 
 /**
- * Wraps all methods of a class but those named, once, when it is defined: each reports its caller, and `before` is called
- * first with the object and the method's name.
+ * Wraps all methods of a class except the named ones, once, at its definition: each adds its caller to errors, and calls `before`
+ * with the object and the method's name first.
  */
 export function reportCallers<T extends object>(
   { prototype }: { readonly prototype: T },

@@ -1,4 +1,4 @@
-/** Kinds that custom resource definitions add, as references and manifests name them. */
+/** Kinds of custom resource definitions, for references and manifests. */
 import type { CustomResourceDefinition } from '../api/gen/apiextensions-v1.ts';
 import { CustomResourceDefinitions } from '../api/gen/resources.ts';
 import type { KubernetesObject } from '../api/object.ts';
@@ -7,7 +7,7 @@ import type { ObjectStore } from '../apiserver/registry/object-store.ts';
 
 const VERBS = ['create', 'delete', 'deletecollection', 'get', 'list', 'patch', 'update', 'watch'];
 
-/** The served versions of all definitions, the stored one of each first. */
+/** The served versions of all definitions, the stored version of each first. */
 export function customKinds(objects: ObjectStore | undefined): readonly ResourceInfo<KubernetesObject>[] {
   return objects?.list(CustomResourceDefinitions).flatMap(kindsOf) ?? [];
 }

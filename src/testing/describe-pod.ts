@@ -1,10 +1,10 @@
-/** Pods in the message of a failed wait: conditions, containers, how they ended, and what they logged last. */
+/** Describes pods in the error of a failed wait: conditions, containers, how they ended, and their last log lines. */
 import type { ContainerStatus, Pod } from '../api/gen/core-v1.ts';
 import { errorMessage } from '../base/errors.ts';
 import type { Client } from '../client/client.ts';
 
 const LAST_LINES = 5;
-/** Pods and containers whose log is shown. */
+/** The limit of pods, and of containers, whose log is shown. */
 const MAX_LOGS = 3;
 
 /** A pod in a few lines. */
@@ -40,7 +40,7 @@ function describeState({ waiting, running, terminated }: NonNullable<ContainerSt
   return `ended with exit code ${exitCode} ${reason} ${message.trim()}`.trimEnd();
 }
 
-/** The last lines of containers that are not ready or were restarted. */
+/** The last log lines of containers that are not ready or were restarted. */
 export async function describeLogs(pods: readonly Pod[], client: Client): Promise<string[]> {
   const troubled = pods.flatMap((pod) =>
     containersOf(pod)

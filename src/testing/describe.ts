@@ -1,4 +1,4 @@
-/** What an object, its events and its pods looked like: the message of a failed wait. */
+/** Describes an object, its events and its pods for the error of a failed wait. */
 import { allResources, Events, Nodes } from '../api/gen/resources.ts';
 import type { Event, Pod } from '../api/gen/core-v1.ts';
 import type { KubernetesObject } from '../api/object.ts';
@@ -17,15 +17,14 @@ const MAX_OWNED = 15;
 const MAX_EXPLAINED = 3;
 const MAX_EVENTS = 15;
 
-/** What a report is made from. */
 export interface ReportDeps {
   readonly objects: ObjectStore;
   readonly client: Client;
-  /** What `why` says of an object, as text. */
+  /** The object's explanation as text. */
   readonly explain: (reference: ResolvedReference) => Promise<string>;
 }
 
-/** Text about one object as it is now. */
+/** Describes the current state of one object. */
 export async function describeObject(deps: ReportDeps, reference: ResolvedReference): Promise<string> {
   const { objects, client } = deps;
   const object = objects.get(reference.info, reference.namespace, reference.name);
@@ -63,7 +62,9 @@ export async function describeObject(deps: ReportDeps, reference: ResolvedRefere
   ].join('\n');
 }
 
-/** The object as YAML. The spec of a built-in kind is as the test wrote it and left out; that of a custom kind is shown. */
+/**
+ * The object as YAML. The spec of a built-in kind is omitted, because the test has written it; that of a custom kind is shown.
+ */
 async function yamlOf(object: KubernetesObject, reference: ResolvedReference): Promise<string> {
   const { spec, status } = object as { spec?: object; status?: object };
   const shown = {
@@ -78,7 +79,7 @@ async function yamlOf(object: KubernetesObject, reference: ResolvedReference): P
     spec: isBuiltIn(reference) ? undefined : spec,
     status,
   };
-  // Loaded here: most tests never need it.
+  // Loaded here because most tests do not need it.
   const { stringifyYaml } = await import('../api/codec/yaml-writer.ts');
   return stringifyYaml(shown);
 }
@@ -91,7 +92,7 @@ function section(head: string, text: string): string[] {
   return text === '' ? [] : [`${head}:`, indent(text)];
 }
 
-/** What `why` tells of the object, or, for a custom kind, of the objects that it owns. */
+/** The explanation of the object or, for a custom kind, of the objects that it owns. */
 async function explanations(
   { explain }: ReportDeps,
   reference: ResolvedReference,
@@ -113,7 +114,7 @@ function isBuiltIn({ info }: ResolvedReference): boolean {
   return allResources.some((known) => known === info);
 }
 
-/** What was perhaps meant where an object is not there. */
+/** Objects with a similar name, when the object does not exist. */
 function othersOf(objects: ObjectStore, { info, namespace, name }: ResolvedReference): string {
   const others = objects.list(info).map(({ metadata }) => metadata);
   if (others.length === 0) return `; there is no ${info.singular} at all`;
@@ -136,7 +137,7 @@ function describeOwned(owned: readonly OwnedObject[]): string[] {
   return ['owns:', ...lines, ...more];
 }
 
-/** Replicas, phase, and conditions that do not hold. */
+/** Replicas, phase, and conditions that are not met. */
 function summaryOf(object: KubernetesObject): string {
   const { spec, status, metadata } = object as KubernetesObject & {
     spec?: { replicas?: number };
@@ -159,7 +160,7 @@ function summaryOf(object: KubernetesObject): string {
   ].join('');
 }
 
-/** Healthy objects get the shortest text. */
+/** Sorts pods by the length of their description: healthy ones have the shortest. */
 function worstFirst(pods: readonly Pod[]): readonly Pod[] {
   const isReady = ({ status }: Pod): number =>
     status?.conditions?.some(({ type, status: holds }) => type === 'Ready' && holds === 'True') === true ? 1 : 0;
@@ -175,7 +176,7 @@ function describeEvents(events: readonly Event[]): string[] {
   return ['events:', ...events.slice(-MAX_EVENTS).map((event) => `  ${formatEvent(event)}`)];
 }
 
-/** In the order they last happened. */
+/** Sorts by the time of the last occurrence. */
 export function sortedEvents(events: readonly Event[]): readonly Event[] {
   const timeOf = (event: Event): string =>
     event.lastTimestamp ?? event.eventTime ?? event.metadata.creationTimestamp ?? '';
@@ -185,7 +186,7 @@ export function sortedEvents(events: readonly Event[]): readonly Event[] {
   );
 }
 
-/** When an event last happened; NaN of none. */
+/** The time of an event's last occurrence; NaN for undefined. */
 export function eventTimeMs(event: Event | undefined): number {
   return parseTime(event?.lastTimestamp ?? event?.eventTime ?? '');
 }

@@ -1,4 +1,4 @@
-/** docs/testing.md names every option and every call of the library. */
+/** docs/testing.md documents every option and every method of the library. */
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { test } from 'node:test';

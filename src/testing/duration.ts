@@ -1,4 +1,4 @@
-/** Spans of time as a test writes them. */
+/** Durations in a test's notation. */
 import { durationMs } from '../cri/sim/sim-image.ts';
 
 /** Milliseconds, or a text such as `5m`, `1h30m` or `30d`. */
@@ -6,7 +6,7 @@ export type Duration = number | string;
 
 const DAY_MS = 86_400_000;
 
-/** Milliseconds of a span. Throws on an invalid text. */
+/** The milliseconds of a duration. Throws for invalid text. */
 export function spanMs(duration: Duration): number {
   if (typeof duration === 'number') return duration;
   const [, days, rest = ''] = /^(?:(\d+(?:\.\d+)?)d)?(.*)$/s.exec(duration) ?? [];
@@ -14,7 +14,7 @@ export function spanMs(duration: Duration): number {
   return Number(days) * DAY_MS + (rest === '' ? 0 : durationMs(rest));
 }
 
-/** Milliseconds as text, e.g. `1h2m3.5s`. */
+/** Formats milliseconds: `1h2m3.5s`. */
 export function formatSpan(ms: number): string {
   if (ms < 1000) return `${Math.round(ms)}ms`;
   const hours = Math.floor(ms / 3_600_000);
@@ -23,7 +23,7 @@ export function formatSpan(ms: number): string {
   return `${hours > 0 ? `${hours}h` : ''}${hours > 0 || minutes > 0 ? `${minutes}m` : ''}${seconds}s`;
 }
 
-/** Milliseconds of a span that may begin with a minus. */
+/** The milliseconds of a duration that may be negative. */
 export function signedMs(by: Duration): number {
   return typeof by === 'string' && by.startsWith('-') ? -spanMs(by.slice(1)) : spanMs(by);
 }

@@ -1,4 +1,4 @@
-/** What a test asks of causes: why an object is as it is, why a request is allowed or not, where a pod's time went. */
+/** Explanations for tests: of objects, of allowed and refused requests, and the timeline of a pod's start. */
 import type { Client, ObjectKey } from '../client/client.ts';
 import { discoverResources } from '../client/discovery.ts';
 import { objectPath } from '../client/request-path.ts';
@@ -7,7 +7,7 @@ import type { AccessWords } from '../why/access/access-request.ts';
 import type { Explanation } from '../why/explanation.ts';
 import type { ResolvedReference } from './references.ts';
 
-/** Whom it asks, and when that is. */
+/** The components to read from, and the time. */
 interface Asked {
   readonly client: Client;
   readonly nowMs: number;
@@ -21,7 +21,7 @@ export async function explainObject({ client, nowMs }: Asked, found: ResolvedRef
   return askWhy(found.info, keyOf(found), { client, nowMs });
 }
 
-/** As `explainObject`, as text. */
+/** The result of `explainObject` as text. */
 export async function explanationOf(asked: Asked, found: ResolvedReference): Promise<string> {
   const [explanation, { explanationText }] = await Promise.all([explainObject(asked, found), import('../why/text.ts')]);
   return explanationText(explanation);

@@ -1,30 +1,29 @@
-/** A store that is slow, fails, or answers a write that it did with an error: in front of a real one, which keeps its promises. */
+/** A store in front of a real one that delays writes, fails them, or reports an error for a write that took effect. */
 import type { Clock } from '../platform/clock.ts';
 import type { Random } from '../platform/random.ts';
 import { StoreError, type Store, type WriteResult } from '../storage/store.ts';
 
-/** What is wrong with the store now. */
+/** The current faults of the store. */
 export interface StoreFaults {
-  /** Writes take up to so long, at random. */
+  /** Writes are delayed by a random time up to this. */
   latencyMs: number;
-  /** Part of the writes that fail without effect, 0 to 1. */
+  /** The fraction of writes that fail without effect, 0 to 1. */
   failRate: number;
-  /** Part of the writes that take effect and yet are answered with `unknownOutcome`. */
+  /** The fraction of writes that take effect and are reported as `unknownOutcome`. */
   unknownRate: number;
-  /** This many writes from now on fail without effect. */
+  /** The number of following writes that fail without effect. */
   failNext: number;
-  /** Its disk is full: writes but deletions fail without effect. */
+  /** The disk is full: all writes except deletions fail without effect. */
   full: boolean;
-  /** Everything fails: the store is away. */
+  /** All calls fail: the store is unreachable. */
   down: boolean;
 }
 
-/** Nothing wrong. */
 export function noStoreFaults(): StoreFaults {
   return { latencyMs: 0, failRate: 0, unknownRate: 0, failNext: 0, full: false, down: false };
 }
 
-/** The store behind its faults. */
+/** The store with faults in front of it. */
 export function createFaultyStore(
   store: Store,
   faults: StoreFaults,
@@ -78,7 +77,7 @@ export function createFaultyStore(
   };
 }
 
-/** Whether writes are as the store does them. */
+/** Whether writes are passed on unchanged. */
 function isFine({ down, latencyMs, failNext, failRate, unknownRate }: StoreFaults): boolean {
   return !down && latencyMs === 0 && failNext === 0 && failRate === 0 && unknownRate === 0;
 }

@@ -2,14 +2,14 @@ import type { Event } from '../api/gen/core-v1.ts';
 import { sortedEvents } from './describe.ts';
 import type { ObjectReference, ResolvedReference } from './references.ts';
 
-/** Which events are meant. */
+/** Selects events by object, reason, type and source. */
 export interface EventFilter {
   readonly about?: ObjectReference;
   readonly reason?: string;
   readonly type?: 'Normal' | 'Warning';
 }
 
-/** Copies of the events that match, in the order they last happened. */
+/** Copies of the matching events, in the order of their last occurrence. */
 export function findEvents(
   events: readonly Event[],
   { about, reason, type }: EventFilter,

@@ -1,7 +1,7 @@
 /**
- * What stands between one component and the API server: lets calls through, refuses them (a partition), ends them for good
- * (the component's process is gone), ends its watches, or delivers them late. One gate per incarnation of a component, so
- * that nothing a dead one still does can reach the server.
+ * A gate between one component and the API server: passes calls, refuses them (a partition), ends them for good (the component's
+ * process has ended), ends its watches, or delays them. Each incarnation of a component has its own gate, so that calls of an
+ * ended one cannot reach the server.
  */
 import { linkedController } from '../base/abort.ts';
 import type { ApiHandler, ApiRequest, ApiResponse, ObjectEvent } from '../api/transport.ts';
@@ -10,20 +10,20 @@ import type { Random } from '../platform/random.ts';
 
 export interface Gate {
   readonly handler: ApiHandler;
-  /** Between `close` and `open`. */
+  /** True between `close` and `open`. */
   readonly closed: boolean;
-  /** Refuses every call from now on and breaks the watches, until `open`. */
+  /** Refuses every call and breaks the watches, until `open`. */
   close(): void;
   open(): void;
-  /** Refuses everything for ever; calls under way get no answer but an error. */
+  /** Refuses every call for ever; pending calls fail. */
   destroy(): void;
-  /** Breaks the watches there are; new ones pass. */
+  /** Breaks the existing watches; new ones are passed. */
   dropWatches(): void;
-  /** Watch events arrive so much later: a stale cache. 0: at once. */
+  /** Delays watch events by this time, which makes caches stale; 0 for no delay. */
   lagWatches(lagMs: number): void;
   /** The fraction (0 to 1) of batches of watch events that are delivered twice, as can happen when a watch resumes. */
   repeatWatches(rate: number): void;
-  /** Calls `callback` when the `count`th write from now has reached the server, before its answer is given. */
+  /** Calls `callback` when the `count`th write from now has reached the server, before its response is delivered. */
   afterWrites(count: number, callback: () => void): void;
 }
 
@@ -32,11 +32,11 @@ const READS = new Set(['GET', 'HEAD', 'OPTIONS']);
 export interface GateDeps {
   readonly clock: Clock;
   readonly random: Random;
-  /** Read at each call: a restart may have replaced the server. */
+  /** Read at each call, because a restart replaces the server. */
   readonly server: () => ApiHandler | undefined;
 }
 
-/** Makes a gate before a server's handler. */
+/** Creates a gate in front of a server's handler. */
 export function createGate({ clock, random, server }: GateDeps): Gate {
   let closed = false;
   let destroyed = false;

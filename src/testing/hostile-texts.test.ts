@@ -1,4 +1,4 @@
-/** Texts of half a million characters that patterns with two ways to match need minutes for, or never end with. */
+/** Texts of half a million characters for which patterns that backtrack take minutes or longer. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Field } from '../api/field-error.ts';

@@ -1,4 +1,4 @@
-/** `keelson/testing`: what tests of operators and platforms import. */
+/** `keelson/testing`: the entry point for tests of operators and platforms. */
 export * from '../api/gen/resources.ts';
 export type * as admissionV1 from '../api/gen/admission-v1.ts';
 export type * as apiextensionsV1 from '../api/gen/apiextensions-v1.ts';

@@ -1,4 +1,4 @@
-/** What the console of a simulated cluster needs: real time and real randomness, for its clients are real browsers. */
+/** Loads the console of a simulated cluster with real time and real randomness, because its clients are real browsers. */
 import type { ConsolePorts } from '../apiserver/console/contract.ts';
 
 export async function loadConsole(): Promise<ConsolePorts> {

@@ -1,4 +1,4 @@
-/** A call that lets much virtual time pass takes real time too: every ten seconds of it, it says how far it is. */
+/** Reports the progress of calls that advance virtual time for long, every ten seconds of real time. */
 import type { Clock } from '../platform/clock.ts';
 import { formatSpan } from './duration.ts';
 
@@ -6,12 +6,12 @@ const PERIOD_MS = 10_000;
 
 export interface LongMoveDeps {
   readonly clock: Clock;
-  /** Calls back in real time until the result is called. */
+  /** Calls `callback` periodically in real time until the returned function is called. */
   readonly everyRealMs: (periodMs: number, callback: () => void) => () => void;
   readonly warn: (message: string) => void;
 }
 
-/** Runs a call that moves virtual time; `totalMs`: how far, where that is known. */
+/** Runs a call that advances virtual time, by `totalMs` when that is known. */
 export async function reportProgress<T>(
   { clock, everyRealMs, warn }: LongMoveDeps,
   { call, totalMs }: { readonly call: string; readonly totalMs?: number },

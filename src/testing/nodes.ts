@@ -1,4 +1,4 @@
-/** The nodes of a simulated cluster as a test handles them. */
+/** The nodes of a simulated cluster for tests. */
 import type { Node, Pod } from '../api/gen/core-v1.ts';
 import { Nodes, Pods } from '../api/gen/resources.ts';
 import type { Client } from '../client/client.ts';
@@ -12,21 +12,20 @@ import type { SimNodeSpec } from './sim-node-spec.ts';
 import type { SimNode } from './sim-node.ts';
 import type { SimWorld } from './sim-world.ts';
 
-/** What the test's nodes work with. */
 export interface NodesDeps {
   readonly pace: Pace;
   readonly world: () => SimWorld;
   readonly client: () => Client;
-  /** Whether a controller runs that takes the `not-ready` taint off nodes that are Ready. */
+  /** Whether a controller runs that removes the `not-ready` taint from Ready nodes. */
   readonly untainted: boolean;
-  /** Called first by every call, with its name. Throws when there can be none. */
+  /** Called first by every call, with its name. Throws when the call is not possible. */
   readonly before: (call: string) => void;
 }
 
-/** How long a joining node may take to be Ready. */
+/** The time in which a joining node must become Ready. */
 const READY_WITHIN_MS = 60_000;
 
-/** Machines: put up, taken away, broken and mended. All calls name a node; an unknown name throws. */
+/** Adds, removes, breaks and repairs machines. All calls name a node; an unknown name throws. */
 export class TestNodes {
   readonly #deps: NodesDeps;
   #joined = 0;
@@ -39,7 +38,7 @@ export class TestNodes {
     this.#deps = deps;
   }
 
-  /** Names, in the order they were added. */
+  /** Names, in the order in which they were added. */
   names(): string[] {
     return [...this.#deps.world().nodes.keys()];
   }
@@ -77,13 +76,13 @@ export class TestNodes {
     return made.map(({ name }) => name);
   }
 
-  /** Takes a machine away for good: power off, Node object deleted. */
+  /** Removes a machine for good: power off, Node object deleted. */
   async remove(name: string): Promise<void> {
     await this.terminate(name);
     await this.#deps.client().resource(Nodes).delete({ name });
   }
 
-  /** Takes a machine away as a cloud does: its Node object is left to the controllers. */
+  /** Removes a machine as a cloud does: controllers delete its Node object. */
   async terminate(name: string): Promise<void> {
     await this.crash(name);
     await this.#node(name).dispose();
@@ -95,22 +94,22 @@ export class TestNodes {
     await this.#deps.pace.drive(this.#node(name).powerOff());
   }
 
-  /** Starts a machine that crashed, or a kubelet that was stopped. */
+  /** Starts a crashed machine, or a stopped kubelet. */
   async start(name: string): Promise<void> {
     await this.#deps.pace.drive(this.#node(name).start());
   }
 
-  /** Stops the kubelet in order; containers run on. */
+  /** Stops the kubelet gracefully; containers keep running. */
   async stopKubelet(name: string): Promise<void> {
     await this.#deps.pace.drive(this.#node(name).stop());
   }
 
-  /** Ends the kubelet in the middle of what it does; containers run on. */
+  /** Ends the kubelet abruptly; containers keep running. */
   crashKubelet(name: string): void {
     this.#node(name).crashKubelet();
   }
 
-  /** Ends the kubelet, in order unless `crash`, and starts it again. */
+  /** Ends the kubelet, gracefully unless `crash` is set, and starts it again. */
   async restartKubelet(name: string, options: { readonly crash?: boolean } = {}): Promise<void> {
     checkOptionNames('restartKubelet', options, { crash: true });
     if (options.crash === true) this.crashKubelet(name);
@@ -118,32 +117,32 @@ export class TestNodes {
     await this.start(name);
   }
 
-  /** Cuts the machine off from the API server and the other machines. */
+  /** Disconnects the machine from the API server and the other machines. */
   partition(name: string): void {
     this.#node(name).setPartitioned(true);
   }
 
-  /** Connects the machine to the network again. */
+  /** Ends `partition`. */
   heal(name: string): void {
     this.#node(name).setPartitioned(false);
   }
 
-  /** Sets the machine's wall clock ahead of (or, negative, behind) everybody else's; 0 sets it right. */
+  /** Sets the machine's wall clock ahead of (or, negative, behind) all others; 0 corrects it. */
   skewClock(name: string, by: Duration): void {
     this.#node(name).setClockSkew(signedMs(by));
   }
 
-  /** Fills the machine's disk: only this many bytes are left. Whatever writes more fails with ENOSPC. */
+  /** Fills the machine's disk except this many bytes. Larger writes fail with ENOSPC. */
   fillDisk(name: string, leaveBytes: number = 0): void {
     this.#node(name).platform.files.occupy(leaveBytes);
   }
 
-  /** Frees the disk again. */
+  /** Ends `fillDisk`. */
   freeDisk(name: string): void {
     this.#node(name).platform.files.occupy(undefined);
   }
 
-  /** Lets no volume be unmounted on the machine, as when a program still uses it. */
+  /** Makes all unmounts on the machine fail, as when a program still uses the volume. */
   failUnmounts(name: string, message: string = 'device or resource busy'): void {
     this.#node(name).platform.mounter.failUnmounts(new Error(message));
   }
@@ -163,7 +162,7 @@ export class TestNodes {
     await this.#setUnschedulable(name, false);
   }
 
-  /** Cordons the node and evicts its pods, those of DaemonSets and static ones excepted; does not wait for their end. */
+  /** Cordons the node and evicts its pods, except those of DaemonSets and static ones; does not wait for their end. */
   async drain(name: string): Promise<void> {
     await this.cordon(name);
     const client = this.#deps.client();
@@ -176,7 +175,7 @@ export class TestNodes {
     }
   }
 
-  /** The node's container runtime: what runs, and hands to crash containers or fail calls. */
+  /** The node's container runtime, for its containers' state, for crashing containers and failing calls. */
   runtime(name: string): SimRuntime {
     return this.#node(name).runtime;
   }

@@ -1,4 +1,4 @@
-/** What the calls of the library take: a misspelt option would silently test nothing. */
+/** The shapes of the library's options: a misspelt option would silently test nothing. */
 import { image as describeImage, type SimImage, type SimImageSpec } from '../cri/sim/sim-image.ts';
 import { plainImageFields, plainNodeFields } from './scenario-fields.ts';
 import {
@@ -14,7 +14,7 @@ import {
   type Shape,
 } from './scenario-shape.ts';
 
-/** A port, or what listens on one. */
+/** A port number, or a server that listens on one. */
 const server: Shape = objectOr(anything, plainNumber);
 
 const { exec, http, usage } = plainImageFields;
@@ -28,7 +28,7 @@ const imageOptions: Readonly<Record<keyof SimImageSpec, Shape>> = {
   servers: namesTo(server),
 };
 
-/** Throws a TypeError that names the place, and what was meant. */
+/** Throws a TypeError with the place of an error, and the name that was probably meant. */
 export function checkShape(what: string, shape: Shape, value: unknown): void {
   try {
     shape(value, []);
@@ -40,12 +40,12 @@ export function checkShape(what: string, shape: Shape, value: unknown): void {
   }
 }
 
-/** A machine to add. */
+/** Checks the specification of a machine. */
 export function checkNode(spec: object): void {
   checkShape('node', fields(plainNodeFields), spec);
 }
 
-/** Throws on an option that `call` does not take. The compiler asks for every name that the options' type has. */
+/** Throws for an option that `call` does not have. The compiler requires every name of the options' type. */
 export function checkOptionNames<T extends object>(
   call: string,
   options: T,
@@ -54,7 +54,7 @@ export function checkOptionNames<T extends object>(
   checkShape(call, fields(Object.fromEntries(Object.keys(names).map((name) => [name, anything]))), options);
 }
 
-/** Describes an image: what its containers do. Throws on an unknown field and on an invalid duration or amount. */
+/** Describes the behavior of an image's containers. Throws for an unknown field and an invalid duration or amount. */
 export function image(name: string, spec: SimImageSpec = {}): SimImage {
   checkShape(`image ${name}`, fields({ name: text, ...imageOptions }), spec);
   return describeImage(name, spec);

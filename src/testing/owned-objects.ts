@@ -1,22 +1,22 @@
-/** What an object owns: by owner references, directly and over others. */
+/** Finds the dependents of an object by owner references, direct and indirect. */
 import { allResources, Events, Leases } from '../api/gen/resources.ts';
 import type { KubernetesObject } from '../api/object.ts';
 import type { ResourceInfo } from '../api/resource-info.ts';
 import type { ObjectStore } from '../apiserver/registry/object-store.ts';
 import type { CustomKinds } from './references.ts';
 
-/** An object and what it is one of. */
+/** An object with its resource. */
 export interface OwnedObject {
   readonly info: ResourceInfo;
   readonly object: KubernetesObject;
-  /** 1 for what the first owner owns itself. */
+  /** 1 for direct dependents of the first owner. */
   readonly depth: number;
 }
 
-/** Kinds that nothing stands behind, and that there may be a great many of. */
+/** Kinds that own nothing and may have very many objects. */
 const unowned: readonly ResourceInfo[] = [Events, Leases];
 
-/** All that an object owns, owners before what they own. */
+/** All dependents of an object, owners before their own dependents. */
 export function ownedObjects(
   objects: ObjectStore,
   root: KubernetesObject,
@@ -44,7 +44,7 @@ function objectsByOwner(objects: ObjectStore, custom: CustomKinds): Map<string, 
     const name = `${info.group}/${info.resource}`;
     if (seen.has(name) || unowned.includes(info) || !info.verbs.includes('list')) continue;
     for (const object of listed(objects, info)) {
-      seen.add(name); // Of several served versions one will do.
+      seen.add(name); // one of several served versions is enough
       for (const { uid } of object.metadata.ownerReferences ?? []) {
         const owned = byOwner.get(uid);
         if (owned === undefined) byOwner.set(uid, [{ info, object }]);
@@ -55,7 +55,7 @@ function objectsByOwner(objects: ObjectStore, custom: CustomKinds): Map<string, 
   return byOwner;
 }
 
-/** Nothing of kinds that this server does not serve. */
+/** Empty for kinds that this server does not serve. */
 function listed(objects: ObjectStore, info: ResourceInfo): readonly KubernetesObject[] {
   try {
     return objects.list(info as ResourceInfo<KubernetesObject>);

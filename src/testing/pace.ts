@@ -1,25 +1,24 @@
 /**
- * How a test waits. On a virtual clock waiting moves time, straight from timer to timer and only while somebody waits; on
- * the real clock it lets time pass. Several may wait at once: time moves for all of them, and whoever's condition comes
- * about goes on before it moves further.
+ * How a test waits. On a virtual clock, waiting advances time from timer to timer, and only while a test waits; on the real
+ * clock, it lets time pass. Several waits may be pending: time advances for all, and a wait whose condition is met continues
+ * before time advances further.
  */
 import type { CancelTimer, Clock } from '../platform/clock.ts';
 import type { VirtualClock } from '../platform/sim/virtual-clock.ts';
 import { smallest } from '../base/lists.ts';
 
-/** Waiting. */
 export interface Pace {
   readonly kind: 'virtual' | 'real';
   readonly clock: Clock;
-  /** Resolves after so long. */
+  /** Resolves when the time has passed. */
   advance(ms: number): Promise<void>;
   /** Resolves to true as soon as the condition holds, to false after `withinMs`. */
   until(condition: () => boolean, withinMs: number): Promise<boolean>;
-  /** Settles as `work` does; time moves as far as that needs. */
+  /** Settles like `work`; time advances as far as that needs. */
   drive<T>(work: Promise<T>): Promise<T>;
-  /** Lets everything run that can at this instant. */
+  /** Runs everything that can run at the current instant. */
   settle(): Promise<void>;
-  /** Rejects what still waits. */
+  /** Rejects pending waits. */
   end(reason: Error): void;
 }
 
@@ -30,15 +29,15 @@ interface Waiter {
   reject(error: unknown): void;
 }
 
-/** Work that hangs for so long of virtual time never ends. */
+/** The limit of virtual time for work that does not end. */
 const DRIVE_LIMIT_MS = 3_600_000;
 
-/** Waits by moving the clock. */
+/** Waits by advancing the clock. */
 export function createVirtualPace(clock: VirtualClock): Pace {
   const waiters = new Set<Waiter>();
   let moving = false;
 
-  /** Answers those whose wait is over; whether there were any. */
+  /** Resolves the waits whose condition is met; returns whether there were any. */
   const answer = (): boolean => {
     const before = waiters.size;
     for (const waiter of waiters) {
@@ -60,7 +59,7 @@ export function createVirtualPace(clock: VirtualClock): Pace {
     try {
       await clock.settle();
       for (;;) {
-        // Those answered go on at this instant, and may wait for more, before time moves.
+        // Resolved waits continue at this instant, and may lead to further waits, before time advances.
         while (answer()) await clock.settle();
         if (waiters.size === 0) break;
         const deadlineMs = smallest([...waiters].map((waiter) => waiter.deadlineMs));
@@ -75,7 +74,7 @@ export function createVirtualPace(clock: VirtualClock): Pace {
     } finally {
       moving = false;
     }
-    // Whoever was answered above may have begun to wait again while this ended.
+    // A wait resolved above may have been followed by another one meanwhile.
     if (waiters.size > 0) void move();
   };
   const until = (condition: () => boolean, withinMs: number): Promise<boolean> =>
@@ -94,8 +93,8 @@ export function createVirtualPace(clock: VirtualClock): Pace {
       let settled = false;
       const mark = (): void => {
         settled = true;
-        // While real work holds time still nobody moves the clock, and the work may wait for this answer: a webhook's server
-        // that reads objects. Time cannot get ahead of whoever is answered now.
+        // While real work holds time, the clock does not advance, and that work may wait for this result, as a webhook's server
+        // that reads objects. Time cannot pass before the resolved wait continues.
         if (clock.isHeld) answer();
       };
       work.then(mark, mark);
@@ -113,10 +112,10 @@ export function createVirtualPace(clock: VirtualClock): Pace {
   };
 }
 
-/** How often a condition is checked where no event reports changes. */
+/** The interval at which a condition is checked when no event reports changes. */
 const POLL_MS = 5;
 
-/** Waits by letting time pass. `keepAlive` holds the process while somebody waits: the clock's timers do not. */
+/** Waits by letting time pass. `keepAlive` keeps the process alive during a wait, which the clock's timers do not. */
 export function createRealPace(clock: Clock, keepAlive: () => CancelTimer): Pace {
   const held = async <T>(work: Promise<T>): Promise<T> => {
     const release = keepAlive();

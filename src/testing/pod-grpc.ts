@@ -1,10 +1,10 @@
-/** gRPC of a simulated machine: to pods behind whose ports a server of the test answers, and to the machine's own sockets. */
+/** gRPC of a simulated machine: to servers of the test behind ports of pods, and to the machine's own sockets. */
 import { createGrpcConnector, type GrpcConnector } from '../grpc/grpc-connector.ts';
 import { GrpcError } from '../grpc/grpc-error.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { SimNetwork } from '../platform/sim/net.ts';
 
-/** A connector that takes `http://host:port` to the server behind that port, and all else to `sockets`. */
+/** A connector from `http://host:port` to the server behind that port; other addresses go to `sockets`. */
 export function connectPods(network: SimNetwork, clock: Clock, sockets: GrpcConnector): GrpcConnector {
   const connectReal = createGrpcConnector(clock);
   return (target, tables, headers) => {

@@ -1,7 +1,7 @@
 /**
- * What must hold of pods at every moment of every run, whatever goes wrong: a bound pod stays where it is, restarts are
- * counted up, a phase that is final stays, no container of a pod runs twice on a machine. And what one scenario demands
- * besides. Checked at every change of a pod; broken ones are told at the next step's end.
+ * Invariants of pods at every moment of every run, whatever faults occur: a bound pod stays on its node, restart counts do not
+ * decrease, a final phase stays, no container of a pod runs twice on a machine. In addition, the demands of a scenario. They are
+ * checked at every change of a pod; violations are reported at the end of the next step.
  */
 import { Pods } from '../api/gen/resources.ts';
 import type { Pod } from '../api/gen/core-v1.ts';
@@ -10,16 +10,16 @@ import { isPodPhaseTerminal } from '../api/pod-phase.ts';
 import { isPodReady, isPodActive } from '../component-helpers/pods.ts';
 import type { Cluster } from './cluster.ts';
 
-/** Demands of one scenario on the pods a selector matches. */
+/** Demands of a scenario on the pods that a selector matches. */
 export interface PodDemand {
   readonly selector: string;
-  /** Pods Ready and not terminating. */
+  /** The minimum number of pods that are Ready and not terminating. */
   readonly minReady?: number;
-  /** Pods that are neither terminating nor ended. */
+  /** The maximum number of pods that are neither terminating nor ended. */
   readonly maxActive?: number;
 }
 
-/** Watches over a cluster's pods. */
+/** Checks the invariants of a cluster's pods. */
 export class PodInvariants {
   readonly #cluster: Cluster;
   readonly #broken: string[] = [];
@@ -30,18 +30,18 @@ export class PodInvariants {
     cluster.onPodChange((pod, old) => this.#onChange(pod, old));
   }
 
-  /** Demands something from now on. */
+  /** Adds a demand. */
   demand(name: string, demand: PodDemand): void {
     this.#demands.set(name, demand);
     this.#checkDemands();
   }
 
-  /** Demands it no longer. */
+  /** Removes a demand. */
   release(name: string): void {
     this.#demands.delete(name);
   }
 
-  /** Throws what was broken since the last time. */
+  /** Throws the violations since the last call. */
   check(): void {
     this.#checkRuntimes();
     const [first, ...rest] = this.#broken.splice(0);

@@ -1,13 +1,13 @@
 /**
- * This machine's own network, as a simulated cluster reaches it: servers of the test on loopback ports. Virtual time stands
- * still while a request is out, from its head to the end of the answer. Loaded at the first call.
+ * This machine's network for a simulated cluster: servers of the test on loopback ports. Virtual time stands during a request,
+ * from its head to the end of the response. Loaded at the first call.
  */
 import type { Clock } from '../platform/clock.ts';
 import type { HttpAnswer, HttpCall, HttpUpgrade } from '../platform/net.ts';
 import type { NodeNet } from '../platform/node/net.ts';
 import type { RealNet } from '../platform/sim/net.ts';
 
-/** The network, and the end of its kept connections. */
+/** The network, and a function that closes its kept connections. */
 export interface TestNet extends RealNet {
   close(): void;
 }

@@ -1,11 +1,11 @@
-/** Names objects the way tests and kubectl do: `pod/web-1`, `deployment/shop/web`, or anything with kind and metadata. */
+/** References to objects as in kubectl and in tests: `pod/web-1`, `deployment/shop/web`, or an object with kind and metadata. */
 import { allResources } from '../api/gen/resources.ts';
 import { compareVersions } from '../apiserver/discovery/groups.ts';
 import { didYouMean } from '../base/nearest-name.ts';
 import type { KubernetesObject } from '../api/object.ts';
 import { apiVersionOf, type ResourceInfo } from '../api/resource-info.ts';
 
-/** `KIND/NAME`, `KIND/NAMESPACE/NAME`, or an object (its kind, name and namespace count). */
+/** `KIND/NAME`, `KIND/NAMESPACE/NAME`, or an object (of which kind, name and namespace are used). */
 export type ObjectReference =
   | string
   | {
@@ -14,7 +14,6 @@ export type ObjectReference =
       readonly metadata: { readonly name?: string; readonly namespace?: string };
     };
 
-/** An object named, and the resource it is one of. */
 export interface ResolvedReference {
   readonly info: ResourceInfo<KubernetesObject>;
   /** '' for cluster-scoped objects. */
@@ -22,10 +21,10 @@ export interface ResolvedReference {
   readonly name: string;
 }
 
-/** Kinds beside the built-in ones. */
+/** Kinds in addition to the built-in ones. */
 export type CustomKinds = readonly ResourceInfo<KubernetesObject>[];
 
-/** The resource of a kind. The preferred version unless one is named. Throws when there is none. */
+/** The resource of a kind, in its preferred version unless one is named. Throws for an unknown kind. */
 export function resourceOfKind(
   kind: string,
   apiVersion: string | undefined,
@@ -56,11 +55,11 @@ function unknownKind(kind: string, apiVersion: string | undefined, known: readon
   )}`;
 }
 
-/** Orders versions; the stored version of a custom kind comes first, whatever its name. */
+/** Orders versions; the stored version of a custom kind comes first, whatever its name is. */
 const byVersion = (a: ResourceInfo, b: ResourceInfo): number =>
   allResources.includes(a) ? compareVersions(a.version, b.version) : 0;
 
-/** Resolves a reference; namespaced objects without a namespace are in `default`. Throws on one that means nothing. */
+/** Resolves a reference; the default namespace of namespaced objects is `default`. Throws for an invalid reference. */
 export function resolveReference(reference: ObjectReference, custom: CustomKinds): ResolvedReference {
   if (typeof reference !== 'string') {
     const { apiVersion, kind, metadata } = reference;
@@ -84,7 +83,7 @@ function resolved(
   return { info, namespace: info.namespaced ? (namespace ?? 'default') : '', name };
 }
 
-/** `deployment default/web`. */
+/** A reference as text: `deployment default/web`. */
 export function referenceText({ info, namespace, name }: ResolvedReference): string {
   return `${info.singular} ${namespace === '' ? name : `${namespace}/${name}`}`;
 }

@@ -1,13 +1,13 @@
 /**
- * Signing takes real time on another thread, and ends in no particular order. Here each result is given out by a timer of
- * the virtual clock, in the order of the questions, while a busy token holds time still: a run repeats exactly.
+ * Makes the signing of tokens repeatable. Signing takes real time on another thread and ends in any order. Here a timer of the
+ * virtual clock delivers each result in the order of the requests, while a busy token holds time.
  */
 import type { ServiceAccountTokens } from '../apiserver/authn/service-account-tokens.ts';
 import type { Clock } from '../platform/clock.ts';
 
-/** Tokens whose answers come in the order of the questions. */
+/** Tokens whose results are delivered in the order of the requests. */
 export function createRepeatableTokens(tokens: ServiceAccountTokens, clock: Clock): ServiceAccountTokens {
-  // One timer for all that were asked at an instant: they go on together, as they would.
+  // One timer for all requests of an instant, which then continue together.
   let batch: Promise<void> | undefined;
   const inOrder = async <T>(what: string, work: () => Promise<T>): Promise<T> => {
     const release = clock.holdBusy(what);

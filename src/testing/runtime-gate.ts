@@ -1,23 +1,24 @@
-/** The container runtime as one incarnation of a kubelet sees it: cut off, nothing a dead kubelet still does reaches it. */
+/**
+ * A gate between one incarnation of a kubelet and the container runtime: after `cut`, calls of an ended kubelet do not reach the
+ * runtime.
+ */
 import { linkedController } from '../base/abort.ts';
 import { wrapMethods } from '../base/wrap-methods.ts';
 import type { CriCallOptions } from '../cri/call-options.ts';
 import { CriError } from '../cri/cri-error.ts';
 import type { CriRuntime } from '../cri/runtime-service.ts';
 
-/** A gate before a runtime. */
 export interface RuntimeGate {
   readonly runtime: CriRuntime;
-  /** Every call, also those under way, fails from now on. */
+  /** Makes every call fail, including pending ones. */
   cut(): void;
 }
 
-/** Makes a gate. */
 export function gateRuntime(runtime: CriRuntime): RuntimeGate {
   const life = new AbortController();
   const whileAlive: CriCallOptions = { signal: life.signal };
   const gone = (): CriError => new CriError('Unavailable', 'the connection to the runtime is closed');
-  /** What a dead kubelet was still waiting for fails. */
+  /** Pending calls of an ended kubelet fail. */
   const ended = (result: unknown): unknown =>
     result instanceof Promise ? result.then((value: unknown) => (life.signal.aborted ? fail() : value)) : result;
   const guard = <T extends object>(service: T): T =>

@@ -1,4 +1,4 @@
-/** What the steps of scenarios do to a cluster. */
+/** Actions of scenario steps on a cluster. */
 import type { Pod } from '../api/gen/core-v1.ts';
 import { Pods } from '../api/gen/resources.ts';
 import { isReason } from '../api/status-error.ts';
@@ -25,7 +25,7 @@ export async function deleteObject(cluster: Cluster, { object, grace, propagatio
   });
 }
 
-/** Evicts a pod, as far as budgets let it. */
+/** Evicts a pod, unless budgets prevent it. */
 export async function evict(cluster: Cluster, pod: string): Promise<void> {
   const { namespace, name } = resolveTarget(cluster, pod);
   const eviction = { apiVersion: 'policy/v1', kind: 'Eviction', metadata: { namespace, name } };
@@ -82,7 +82,7 @@ export async function start(cluster: Cluster, target: string, { notes }: StepCon
   } else await cluster.faults.start(target as RestartablePart);
 }
 
-/** Stops a kubelet in order. */
+/** Stops a kubelet gracefully. */
 export async function stopKubelet(cluster: Cluster, target: string, { notes }: StepContext): Promise<void> {
   const node = nameIn(target);
   await cluster.nodes.stopKubelet(node);

@@ -1,4 +1,4 @@
-/** What scenarios expect: of objects, pods and events, at once or in time, and of a cluster at rest. */
+/** Expectations of scenarios: about objects, pods and events, at once or within a time, and about a cluster at rest. */
 import { valueAt } from './wait.ts';
 import { Pods } from '../api/gen/resources.ts';
 import { disagreements } from './agreement.ts';
@@ -14,11 +14,10 @@ import type { RunNotes } from './scenario-notes.ts';
 import { expectWhy, type WhyExpectation, whyShape } from './scenario-why.ts';
 import { storeChangeText } from './timeline/change-text.ts';
 
-/** What steps work on. */
 export interface StepContext {
   readonly cluster: Cluster;
   readonly invariants: PodInvariants;
-  /** Values kept by `remember`, for `expect`. */
+  /** Values stored by `remember`, for `expect`. */
   readonly vars: Map<string, unknown>;
   readonly notes: RunNotes;
 }
@@ -44,7 +43,7 @@ const podsShape = meant(
 
 const IS = 'A condition (`Available`, `Ready=False`), a value (`.status.phase=Running`), `exists` or `deleted`.';
 
-/** What `wait` may be given. */
+/** The shape of `wait`. */
 export const waitShape = meant(
   fields({
     for: described('The object: `KIND/NAME` or `KIND/NAMESPACE/NAME`.', text),
@@ -74,7 +73,7 @@ const eventShape = meant(
   (event) => (event['atLeast'] === 0 && event['atMost'] === undefined ? 'atLeast: 0 holds always' : undefined),
 );
 
-/** What `expect` may be given. */
+/** The shape of `expect`. */
 export const expectShape = meant(
   fields({
     object: described('The object: `KIND/NAME` or `KIND/NAMESPACE/NAME`.', text),
@@ -109,7 +108,7 @@ interface WaitStep {
   readonly within?: Duration;
 }
 
-/** Waits as a step says. */
+/** Waits for a step's expectation. */
 export async function waitFor(
   cluster: Cluster,
   { for: object, until = 'Ready', pods, within }: WaitStep,
@@ -126,7 +125,7 @@ interface ExpectStep {
   readonly object?: string;
   /** An expectation of `waitFor`. Default: exists. */
   readonly is?: string;
-  /** `.status.x` equals the remembered value of this name, or, with `!` before it, does not. */
+  /** `.status.x` equals the remembered value of this name or, with `!` before the name, differs from it. */
   readonly path?: string;
   readonly remembered?: string;
   readonly atLeast?: number;
@@ -141,7 +140,7 @@ interface ExpectStep {
   };
 }
 
-/** Looks at what is there now. */
+/** Checks the current state. */
 export async function expectNow(cluster: Cluster, expected: ExpectStep, { vars }: StepContext): Promise<void> {
   const { object, is, pods, event, why, path, remembered } = expected;
   if (object !== undefined && path === undefined) await cluster.waitFor(object, is ?? 'exists', { within: 0 });
@@ -186,17 +185,17 @@ function expectEvents(
   throw new Error(`event ${reason} seen ${count} times; the last events:\n${seen.join('\n')}`);
 }
 
-/** The value at a path of an object that is there. */
+/** The value at a path of an existing object. */
 export async function valueOf(cluster: Cluster, object: string, path: string): Promise<unknown> {
   return valueAt(await cluster.waitFor(object, 'exists', { within: 0 }), path);
 }
 
-/** Heartbeats: what changes in a cluster where nothing happens. */
+/** Resources of heartbeats, which change in an idle cluster. */
 const HEARTBEATS = new Set(['leases', 'minions', 'events']);
 
 const SHOWN_CHANGES_OF_RESOURCE = 4;
 
-/** The changes of some resources after a revision, a line each, by resource. */
+/** The changes of some resources after a revision, one line each, grouped by resource. */
 async function changesText(
   cluster: Cluster,
   { after, isMeant }: { after: number; isMeant: (resource: string) => boolean },
@@ -211,7 +210,10 @@ async function changesText(
   return ['', ...lines].join('\n  ');
 }
 
-/** After so much time, nothing but heartbeats is written in a minute, and no machine in reach runs what it should not. */
+/**
+ * Expects that, after the duration, only heartbeats are written for a minute, and that no reachable machine runs unwanted
+ * containers.
+ */
 export async function expectRest(cluster: Cluster, after: Duration): Promise<void> {
   await cluster.advance(after);
   const before = cluster.eventLog();

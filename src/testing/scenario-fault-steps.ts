@@ -1,4 +1,4 @@
-/** The words of scenarios that break something, and mend it. */
+/** The steps of scenarios that cause faults and end them. */
 import type { Cluster } from './cluster.ts';
 import { type Duration, signedMs, spanMs } from './duration.ts';
 import type { Part, RestartablePart } from './faults.ts';
@@ -40,7 +40,7 @@ export const faultSteps: Readonly<Record<string, StepWord>> = {
       },
       ['part', 'writes'],
     ),
-    // A part that is down after an earlier crash comes back first.
+    // A component that is down after an earlier crash is started first.
     (cluster, { part: crashed, writes, down = 0 }) =>
       cluster.eventually(() => cluster.faults.crashAfterWrites(crashed, writes, spanMs(down))),
   ),

@@ -1,4 +1,4 @@
-/** The fields of machines and images in scenario files: of the library's, those that text can say. */
+/** The fields of machines and images in scenario files: those of the library that text can express. */
 import { quantityAsFloat } from '../api/quantity.ts';
 import type { SimImageSpec } from '../cri/sim/sim-image.ts';
 import { KUBELET_DEFAULTS } from '../kubelet/kubelet-defaults.ts';
@@ -47,7 +47,7 @@ const kubeletSettings = fields(
 /** Fields of a machine in a scenario. */
 export const nodeFields = fieldsOfNodes(number);
 
-/** Fields of a machine where nothing is drawn. */
+/** Fields of a machine without random ranges. */
 export const plainNodeFields = fieldsOfNodes(plainNumber);
 
 type ImageFields = Readonly<Record<Exclude<keyof SimImageSpec, 'run' | 'servers'>, Shape>>;
@@ -98,7 +98,7 @@ function fieldsOfImages(numeric: Shape, duration: Shape): ImageFields {
 
 const QUANTITY = { type: 'string', pattern: String.raw`^[+-]?(\d+\.?\d*|\.\d+)([KMGTPE]i|[numkMGTPE]|[eE][+-]?\d+)?$` };
 
-/** A number, or a quantity; of quantities no range is drawn: `100m` is a tenth of a core here and minutes elsewhere. */
+/** A number, or a quantity. Quantities have no ranges, because `100m` is a tenth of a core here and minutes elsewhere. */
 function amount(numeric: Shape): Shape {
   const schema = { title: 'amount, such as 250m or 64Mi', anyOf: [numeric.schema, QUANTITY] };
   return shapeOf(schema, (value, path) => {
@@ -118,5 +118,5 @@ function amount(numeric: Shape): Shape {
 /** Fields of an image in a scenario. */
 export const imageFields = fieldsOfImages(number, span);
 
-/** Fields of an image where nothing is drawn. */
+/** Fields of an image without random ranges. */
 export const plainImageFields = fieldsOfImages(plainNumber, plainSpan);

@@ -1,17 +1,20 @@
-/** What a reader of a run should know of its steps beyond that they passed: a wait that waited for nothing, a fault nobody sees yet. */
+/**
+ * Notes about the steps of a run in addition to their results: a wait that ended at once, a fault that the cluster has not
+ * noticed.
+ */
 import type { Clock } from '../platform/clock.ts';
 import { formatSpan } from './duration.ts';
 
-/** About one step. */
+/** A note about one step. */
 export interface StepNote {
-  /** Index of the step, from 0. */
+  /** The index of the step, from 0. */
   readonly step: number;
-  /** `alreadyTrue`: a `wait` that tests nothing as it stands. `fault`: when something broken will be noticed. */
+  /** `alreadyTrue`: a `wait` whose condition was already met. `fault`: when the cluster will notice a fault. */
   readonly kind: 'alreadyTrue' | 'fault';
   readonly text: string;
 }
 
-/** When the loss of a machine is noticed, on the monotonic clock. */
+/** The monotonic time at which the loss of a machine is noticed. */
 export interface Notice {
   readonly earliestMs: number;
   readonly latestMs: number;
@@ -19,12 +22,12 @@ export interface Notice {
 
 export class RunNotes {
   readonly all: StepNote[] = [];
-  /** Index of the step that runs. */
+  /** The index of the current step. */
   step = -1;
   readonly #clock: Clock;
   readonly #startMs: number;
   readonly #onNote: (note: StepNote) => void;
-  /** Machines that are lost, and nobody has noticed. */
+  /** Lost machines that the cluster has not noticed. */
   readonly #lost = new Map<string, Notice>();
 
   constructor(clock: Clock, onNote: (note: StepNote) => void = () => undefined) {
@@ -37,12 +40,12 @@ export class RunNotes {
     this.#add('fault', text);
   }
 
-  /** A machine is lost, and noticed between two times. */
+  /** Records a lost machine, whose loss is noticed between two times. */
   lose(node: string, notice: Notice): void {
     this.#lost.set(node, notice);
   }
 
-  /** The machine is back. */
+  /** Records that the machine is back. */
   find(node: string): void {
     this.#lost.delete(node);
   }
@@ -51,7 +54,7 @@ export class RunNotes {
     return node !== undefined && this.#lost.has(node);
   }
 
-  /** A wait ended at once, before anything changed. */
+  /** Records that a wait ended at once, before any change. */
   alreadyTrue(): void {
     const now = this.#clock.monotonicMs();
     const unseen = [...this.#lost].filter(([, { latestMs }]) => latestMs > now);
@@ -61,7 +64,7 @@ export class RunNotes {
     this.#add('alreadyTrue', `what it waits for was so already: nothing changed, no time passed${hints.join('')}`);
   }
 
-  /** `+1m5s`: a monotonic time, since the first step. */
+  /** A monotonic time relative to the first step: `+1m5s`. */
   timeText(monotonicMs: number): string {
     return `+${formatSpan(monotonicMs - this.#startMs)}`;
   }
@@ -73,7 +76,7 @@ export class RunNotes {
   }
 }
 
-/** `step 3: …` for each. */
+/** One line for each note: `step 3: …`. */
 export function noteLines(notes: readonly StepNote[]): string[] {
   return notes.map(({ step, text }) => `step ${step + 1}: ${text}`);
 }

@@ -1,4 +1,4 @@
-/** When a cluster notices what a scenario breaks: read from the leases, tolerations and controllers that there are. */
+/** Predicts when a cluster notices a scenario's faults, from its leases, tolerations and controllers. */
 import type { Node } from '../api/gen/core-v1.ts';
 import { Leases, Nodes, Pods } from '../api/gen/resources.ts';
 import { parseTime } from '../api/time.ts';
@@ -12,10 +12,10 @@ import type { RunNotes } from './scenario-notes.ts';
 const CONTROLLER = 'node-lifecycle-controller';
 const UNREACHABLE = { key: 'node.kubernetes.io/unreachable', effect: 'NoExecute' } as const;
 
-/** Why nothing is heard of a machine. */
+/** The reason why a machine does not respond. */
 export type Loss = 'has no power' | 'is cut off' | 'has no kubelet';
 
-/** Notes when the cluster notices that nothing is heard of a machine, and what becomes of its pods. */
+/** Notes when the cluster notices the loss of a machine, and what happens to its pods. */
 export function noteLostNode(cluster: Cluster, notes: RunNotes, { node, loss }: { node: string; loss: Loss }): void {
   const head = `${node} ${loss}${loss === 'has no power' ? '' : '; its containers run on'}`;
   const lease = cluster.peek(Leases).find(({ metadata }) => metadata.name === node);
@@ -39,7 +39,7 @@ export function noteLostNode(cluster: Cluster, notes: RunNotes, { node, loss }: 
   );
 }
 
-/** What becomes of the machine's pods once its node has the taint. */
+/** What happens to the machine's pods once its node has the taint. */
 function evictionText(cluster: Cluster, notes: RunNotes, node: string): string {
   const pods = cluster.peek(Pods).filter(({ spec }) => spec?.nodeName === node);
   if (pods.length === 0) return 'No pods are on it.';
@@ -59,7 +59,7 @@ function delayText(ms: number): string {
   return ms === 0 ? 'deleted at once' : `deleted ${formatSpan(ms)} after that`;
 }
 
-/** Notes what the end of a part of the control plane means. */
+/** Notes the consequences of the end of a control plane component. */
 export function noteCrashedPart(notes: RunNotes, part: string): void {
   notes.fault(
     part === 'apiserver'

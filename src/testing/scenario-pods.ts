@@ -1,11 +1,11 @@
-/** What a scenario expects of pods. */
+/** Expectations of scenarios about pods. */
 import type { Pod } from '../api/gen/core-v1.ts';
 import { Pods } from '../api/gen/resources.ts';
 import { parseLabelSelector } from '../api/label-selector-parser.ts';
 import { isPodReady } from '../component-helpers/pods.ts';
 import type { Cluster } from './cluster.ts';
 
-/** Pods a selector matches, and how many of them are so. */
+/** The pods that a selector matches, and how many of them meet the conditions. */
 export interface PodsExpectation {
   readonly selector: string;
   readonly count?: number;
@@ -25,7 +25,7 @@ export function checkPods(cluster: Cluster, expected: PodsExpectation): void {
     if (!holds) throw new Error(`pods ${expected.selector}: ${what} expected, there are: ${podTexts()}`);
   };
   const { count, ready, phase, node, notOn, restarts, maxRestarts } = expected;
-  // What all pods are to be holds of none, and would test nothing.
+  // Without any pods, a condition on all pods would be met and test nothing.
   if (count === undefined && (phase ?? node ?? notOn ?? restarts ?? maxRestarts) !== undefined)
     demand(pods.length > 0, 'any');
   if (count !== undefined) demand(pods.length === count, `${count}`);

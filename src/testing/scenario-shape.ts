@@ -1,11 +1,12 @@
 /**
- * What scenario files may say where: a word that is not understood would silently test nothing. A shape checks a value and
- * throws a `ShapeError` that knows the place, and has the JSON schema that editors and docs/scenario-steps.md are made from; `1s..20s` and `1..30` stand for a span or a number drawn from the seed.
+ * Shapes of values in scenario files, because an unknown word would silently test nothing. A shape checks a value and throws a
+ * `ShapeError` with the place. It also has a JSON schema, from which editors and docs/scenario-steps.md are generated. `1s..20s`
+ * and `1..30` stand for a duration or a number drawn from the seed.
  */
 import { didYouMean } from '../base/nearest-name.ts';
 import { signedMs, spanMs, type Duration } from './duration.ts';
 
-/** Keys and indexes from the top of a file. */
+/** Keys and indexes from the root of a file. */
 export type Path = readonly (string | number)[];
 
 /** A JSON schema. */
@@ -14,11 +15,11 @@ export type Schema = Readonly<Record<string, unknown>>;
 /** Checks a value. Throws `ShapeError`. */
 export interface Shape {
   (value: unknown, path: Path): void;
-  /** Accepts what the check accepts, and a little more where a schema cannot say it. */
+  /** Accepts the valid values, and a few more when a schema cannot express the check. */
   readonly schema: Schema;
 }
 
-/** A check and its schema. */
+/** Creates a shape from a check and its schema. */
 export function shapeOf(schema: Schema, check: (value: unknown, path: Path) => void): Shape {
   return Object.assign((value: unknown, path: Path) => check(value, path), { schema });
 }
@@ -28,14 +29,14 @@ export function described(description: string, shape: Shape): Shape {
   return shapeOf({ ...shape.schema, description }, shape);
 }
 
-/** Patterns of the texts that `spanMs` reads and ranges are made of. */
+/** Patterns of the texts that `spanMs` parses, of which ranges consist. */
 const SPAN = String.raw`(?:\d+(?:\.\d+)?(?:ms|s|m|h)|\d+(?:\.\d+)?d)(?:\d+(?:\.\d+)?(?:ms|s|m|h))*`;
 const SPAN_TEXT = { type: 'string', pattern: `^${SPAN}$` };
 const SPAN_RANGE = { type: 'string', pattern: `^${SPAN}\\.\\.${SPAN}$` };
 const NUMBER_RANGE = { type: 'string', pattern: String.raw`^\d+\.\.\d+$` };
 const NUMBER = { type: 'number' };
 
-/** Something that does not belong where it stands. */
+/** The error of an invalid value, with its place. */
 export class ShapeError extends Error {
   readonly path: Path;
   constructor(message: string, path: Path) {
@@ -45,14 +46,14 @@ export class ShapeError extends Error {
   }
 }
 
-/** What may be drawn: whole numbers, or milliseconds of a span. */
+/** The range of a random value: whole numbers, or milliseconds of a duration. */
 interface Range {
   readonly low: number;
   readonly high: number;
   readonly unit: '' | 'ms';
 }
 
-/** The range a text names, its ends included; undefined for any other text, one that ends before it begins included. */
+/** The range of a text, including both ends; undefined for other texts, also for a range that ends before it begins. */
 export function rangeOf(text: string): Range | undefined {
   const [, low = '', high = ''] = /^(\d[\w.]*?)\.\.(\d[\w.]*)$/.exec(text) ?? [];
   if (low === '') return undefined;
@@ -67,7 +68,7 @@ function isWhole(text: string): boolean {
   return /^\d+$/.test(text);
 }
 
-/** NaN for what is no span. */
+/** NaN for an invalid duration. */
 function endMs(text: string): number {
   try {
     return spanMs(text);
@@ -92,50 +93,50 @@ function isSpan(value: unknown, read: (text: Duration) => number): boolean {
   }
 }
 
-/** Whatever the API server or the kubelet judges. */
+/** Any value: the API server or the kubelet validates it. */
 export const anything = shapeOf({ title: 'anything' }, () => undefined);
-/** Text that says something. */
+/** A text that is not empty. */
 export const text = one(
   'text',
   { title: 'text', type: 'string', minLength: 1 },
   (value) => typeof value === 'string' && value !== '',
 );
-/** Any text: what a program writes or answers may be empty. */
+/** Any text, also an empty one, such as a program's output. */
 export const anyText = one('text', { title: 'text', type: 'string' }, (value) => typeof value === 'string');
-/** Files cannot have one. */
+/** A function, which scenarios in code may have and files cannot. */
 export const aFunction = one('function', { not: {} }, (value) => typeof value === 'function');
 export const flag = one(
   'true or false',
   { title: 'true or false', type: 'boolean' },
   (value) => typeof value === 'boolean',
 );
-/** A number from 1 on, where nothing is drawn. */
+/** A number of at least 1, without ranges. */
 export const seedNumber = one(
   'whole number from 1 on',
   { title: 'whole number from 1 on', type: 'integer', minimum: 1 },
   (value) => Number.isSafeInteger(value) && (value as number) > 0,
 );
-/** A number, where nothing is drawn. */
+/** A number, without ranges. */
 export const plainNumber = one('number', { title: 'number', ...NUMBER }, (value) => typeof value === 'number');
-/** A number, or a range of whole ones. */
+/** A number, or a range of whole numbers. */
 export const number = one(
   'number',
   { title: 'number or range', anyOf: [NUMBER, NUMBER_RANGE] },
   (value) => typeof value === 'number' || isRange(value, ''),
 );
-/** Milliseconds, or `1m30s`, where nothing is drawn. */
+/** Milliseconds, or a duration such as `1m30s`, without ranges. */
 export const plainSpan = one(
   'span of time, such as 1m30s',
   { title: 'span of time', anyOf: [NUMBER, SPAN_TEXT] },
   (value) => isSpan(value, spanMs),
 );
-/** Milliseconds, `1m30s`, or a range of spans. */
+/** Milliseconds, a duration such as `1m30s`, or a range of durations. */
 export const span = one(
   'span of time, such as 1m30s',
   { title: 'span of time or range', anyOf: [NUMBER, SPAN_TEXT, SPAN_RANGE] },
   (value) => isSpan(value, spanMs) || isRange(value, 'ms'),
 );
-/** The same, which may begin with a minus. */
+/** `span` with an optional minus. */
 export const signedSpan = one(
   'span of time, such as -1h',
   {
@@ -154,13 +155,13 @@ export function oneOf(...words: readonly string[]): Shape {
   return one(`one of ${words.join(', ')}`, { enum: words }, (value) => words.includes(value as string));
 }
 
-/** Text of this form. */
+/** A text that matches the pattern. */
 export function textLike(pattern: RegExp, what: string): Shape {
   const schema = { title: what, type: 'string', pattern: pattern.source };
   return one(what, schema, (value) => typeof value === 'string' && pattern.test(value));
 }
 
-/** An object with these fields and no others; those of `needed` must be there. */
+/** An object with only these fields, of which those in `needed` are required. */
 export function fields(known: Readonly<Record<string, Shape>>, needed: readonly string[] = []): Shape {
   return shapeOf(fieldsSchema(known, needed), (value, path) => {
     if (typeof value !== 'object' || value === null || Array.isArray(value))
@@ -171,7 +172,7 @@ export function fields(known: Readonly<Record<string, Shape>>, needed: readonly 
     for (const [name, field] of Object.entries(value)) {
       const shape = Object.hasOwn(known, name) ? known[name] : undefined;
       if (shape === undefined) throw new ShapeError(unknownField(name, Object.keys(known)), [...path, name]);
-      // Only code can say so; it means the same as no field.
+      // Only code can set a field to undefined, which means the same as its absence.
       if (field !== undefined) shape(field, [...path, name]);
     }
     const missing = needed.find((name) => !Object.hasOwn(value, name));
@@ -196,8 +197,8 @@ function unknownField(name: string, known: readonly string[]): string {
 }
 
 /**
- * Fields of which some make no sense without others, or test nothing by themselves: `wrong` says so in words. `rule` is what a
- * schema can say of it.
+ * Fields with rules for their combination: `wrong` returns the violation in words, and `rule` expresses the rules in JSON schema
+ * as far as possible.
  */
 export function meant(
   shape: Shape,
@@ -211,7 +212,7 @@ export function meant(
   });
 }
 
-/** A list of such values. */
+/** A list of values of the shape. */
 export function listOf(shape: Shape): Shape {
   return shapeOf({ type: 'array', items: shape.schema }, (value, path) => {
     if (!Array.isArray(value)) throw new ShapeError('is no list', path);
@@ -219,7 +220,7 @@ export function listOf(shape: Shape): Shape {
   });
 }
 
-/** Such values under any names. */
+/** An object with any names and values of the shape. */
 export function namesTo(shape: Shape): Shape {
   return shapeOf({ type: 'object', additionalProperties: shape.schema }, (value, path) => {
     if (typeof value !== 'object' || value === null || Array.isArray(value)) throw new ShapeError('has no names', path);
@@ -227,19 +228,19 @@ export function namesTo(shape: Shape): Shape {
   });
 }
 
-/** The one for objects, the other for anything else. */
+/** `objects` for objects, `others` for all other values. */
 export function objectOr(objects: Shape, others: Shape): Shape {
   return shapeOf({ anyOf: [objects.schema, others.schema] }, (value, path) =>
     (typeof value === 'object' && value !== null ? objects : others)(value, path),
   );
 }
 
-/** Functions, or what the other takes. */
+/** Functions, or values of the other shape. */
 export function functionOr(others: Shape): Shape {
   return shapeOf(others.schema, (value, path) => (typeof value === 'function' ? undefined : others(value, path)));
 }
 
-/** The one for lists, the other for anything else. */
+/** `lists` for lists, `others` for all other values. */
 export function listOr(lists: Shape, others: Shape): Shape {
   return shapeOf({ anyOf: [lists.schema, others.schema] }, (value, path) =>
     (Array.isArray(value) ? lists : others)(value, path),

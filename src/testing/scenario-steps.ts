@@ -1,4 +1,4 @@
-/** The words of scenarios: what each may be given, and what it does. Those that break something are in `scenario-fault-steps.ts`. */
+/** The steps of scenarios: the shape and the action of each. `scenario-fault-steps.ts` has those that cause faults. */
 import { didYouMean } from '../base/nearest-name.ts';
 import type { SimImageSpec } from '../cri/sim/sim-image.ts';
 import type { Manifests } from './apply.ts';
@@ -36,13 +36,13 @@ import {
 import type { SimNodeSpec } from './sim-node-spec.ts';
 import { node, reference, type StepWord, target, word } from './step-word.ts';
 
-/** A step: one word of these and what it is given. */
+/** A step: one word with its value. */
 export type ScenarioStep = Readonly<Record<string, unknown>>;
 
-/** A list of steps: one word each. */
+/** A list of steps, each with one word. */
 export const stepList = shapeOf({ type: 'array', items: { $ref: '#/$defs/step' } }, checkSteps);
 
-/** The words. To add one: a line here. */
+/** The steps. To add one: a line here. */
 export const steps: Readonly<Record<string, StepWord>> = {
   apply: word<Manifests>(
     'Server-side apply of one object, a list of them, or YAML text. Fields that the kind does not have are refused.',

@@ -1,4 +1,4 @@
-/** What scenarios expect of the answer to "why is this object as it is". */
+/** Expectations of scenarios about explanations. */
 import type { AccessWords } from '../why/access/access-request.ts';
 import { firstCauses, objectText } from '../why/explanation.ts';
 import { explanationText } from '../why/text.ts';
@@ -6,18 +6,18 @@ import type { Cluster } from './cluster.ts';
 import { described, fields, listOf, meant, text } from './scenario-shape.ts';
 
 export interface WhyExpectation {
-  /** The object that is asked about. */
+  /** The object to explain. */
   readonly of?: string;
-  /** The right that is asked about. */
+  /** The right to explain. */
   readonly can?: AccessWords;
   readonly state?: string;
-  /** Code of the first cause; `none` for an object without causes. */
+  /** The code of the first cause; `none` for an object without causes. */
   readonly cause?: string;
-  /** The object at fault. */
+  /** The object with the fault. */
   readonly at?: string;
-  /** Text that the answer for people contains. */
+  /** Text that the formatted explanation contains. */
   readonly says?: string;
-  /** Text that the answer for people does not contain. */
+  /** Text that the formatted explanation does not contain. */
   readonly omits?: string;
   /** Text that the cure of the first cause, or its command, contains. */
   readonly cure?: string;
@@ -28,7 +28,7 @@ const canShape = fields(
   ['user', 'verb', 'resource'],
 );
 
-/** What `expect: { why: ... }` may be given. */
+/** The shape of `expect: { why: ... }`. */
 export const whyShape = meant(
   fields({
     of: described('The object that is asked about: `KIND/NAME`.', text),
@@ -47,7 +47,7 @@ export const whyShape = meant(
   { minProperties: 2 },
 );
 
-/** Asks now. */
+/** Checks the current explanation. */
 export async function expectWhy(cluster: Cluster, expectation: WhyExpectation): Promise<void> {
   const { of: object = '', can, state, cause, at, cure, says, omits } = expectation;
   const explanation = await (can === undefined ? cluster.why(object) : cluster.whyCan(can));

@@ -1,6 +1,7 @@
 /**
- * Scenarios: a cluster, steps, faults and expectations as a YAML file, to be run from a seed (`scenario-run.ts`). Wherever a span or
- * a number may stand, `1s..20s` or `1..30` stands for one drawn from the seed, so that many seeds try many orders.
+ * Scenarios: a cluster, steps, faults and expectations as a YAML file, run from a seed (`scenario-run.ts`). In place of a
+ * duration or a number, `1s..20s` or `1..30` stands for a value drawn from the seed, so that different seeds test different
+ * orders of events.
  */
 import { parseYaml, yamlLine } from '../api/codec/yaml.ts';
 import { image, type SimImage, type SimImageSpec } from '../cri/sim/sim-image.ts';
@@ -27,14 +28,14 @@ import type { SimNodeSpec } from './sim-node-spec.ts';
 
 export type { ScenarioStep } from './scenario-steps.ts';
 
-/** A scenario as its file says. */
+/** The content of a scenario file. */
 export interface Scenario {
   readonly name: string;
-  /** What upstream promises that is at stake here. */
+  /** Upstream's guarantee that the scenario tests. */
   readonly about?: string;
-  /** Run with this seed alone: a failure kept as a regression, or a replay file. */
+  /** The only seed to run, of a kept failure or a replay file. */
   readonly seed?: number;
-  /** Seeds that once failed; tried before all others. */
+  /** Seeds that once failed, which run before all others. */
   readonly regressions?: readonly number[];
   readonly nodes?: number | readonly Partial<SimNodeSpec>[];
   readonly controllers?: readonly string[];
@@ -70,12 +71,12 @@ export function fileSchemas(): { readonly scenario: Schema; readonly images: Sch
   };
 }
 
-/** Reads a scenario. Throws on one that is not understood, naming line and field: an unknown word would silently test nothing. */
+/** Parses a scenario. Throws for an invalid one with line and field, because an unknown word would silently test nothing. */
 export function parseScenario(source: string): Scenario {
   return parseShaped(source, scenarioShape) as Scenario;
 }
 
-/** Reads descriptions of images by their names, as scenarios have them under `images` but without ranges. Throws as `parseScenario` does. */
+/** Parses descriptions of images by name, as under `images` of a scenario but without ranges. Throws like `parseScenario`. */
 export function parseImages(source: string): SimImage[] {
   const images = parseShaped(source, plainImages) as NonNullable<Scenario['images']>;
   return Object.entries(images).map(([name, spec]) => image(name, spec));
@@ -96,7 +97,7 @@ function parseShaped(source: string, shape: Shape): unknown {
   }
 }
 
-/** `step 3, wait.pods.count`. */
+/** The place of an error: `step 3, wait.pods.count`. */
 function placeText(path: Path): string {
   const [top, index, ...rest] = path;
   return top === 'steps' && typeof index === 'number'
@@ -105,8 +106,8 @@ function placeText(path: Path): string {
 }
 
 /**
- * The scenario with everything drawn that is to be drawn from this seed. Each step draws from a stream of its own: leaving
- * one out changes nothing for the others that are drawn already.
+ * The scenario with all random values drawn from this seed. Each step has a separate random stream, so removing a step does not
+ * change the values of others.
  */
 export function drawScenario(scenario: Scenario, seed: number): Scenario {
   const random = createSeededRandom(`${seed}/scenario`);
@@ -119,7 +120,7 @@ export function drawScenario(scenario: Scenario, seed: number): Scenario {
   };
 }
 
-/** Draws what is to be drawn in a value, however deep. */
+/** Draws the random values within a value. */
 function draw(value: unknown, random: Random): unknown {
   if (typeof value === 'string') return drawText(value, random);
   if (Array.isArray(value)) return value.map((item) => draw(item, random));

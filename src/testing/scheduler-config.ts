@@ -1,11 +1,11 @@
-/** The scheduler's configuration of a cluster of a test. */
+/** The scheduler configuration of a test's cluster. */
 import type { SchedulerSetup } from '../cluster/control-plane/scheduler-setup.ts';
 import type { SimPlatform } from '../platform/sim/sim-platform.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { ClusterOptions } from './cluster-options.ts';
 import type { Pace } from './pace.ts';
 
-/** What reads it is loaded where there is one. Rejects when it is not understood. */
+/** Loads the parser only when there is a configuration. Rejects for an invalid one. */
 export async function readSchedulerConfig(
   { schedulerConfig }: ClusterOptions,
   { pace, platform }: { readonly pace: Pace; readonly platform: SimPlatform<Clock> },

@@ -1,4 +1,7 @@
-/** Certificates for servers of a test: webhooks, conversion, aggregated APIs. Valid by real time, by which clients check them. */
+/**
+ * Certificates for servers of a test: webhooks, conversion, aggregated APIs. Their validity is in real time, by which clients
+ * check it.
+ */
 import { parseIp } from '../base/cidr.ts';
 import { createAuthority, issueCertificate } from '../component-helpers/pki/certificates.ts';
 
@@ -6,16 +9,16 @@ import { createAuthority, issueCertificate } from '../component-helpers/pki/cert
 export interface ServingCertificate {
   readonly cert: string;
   readonly key: string;
-  /** Certificate of the authority. */
+  /** The certificate of the authority. */
   readonly ca: string;
-  /** `ca` in base64, as `caBundle` has it. */
+  /** `ca` in base64, the form of `caBundle`. */
   readonly caBundle: string;
 }
 
 const VALIDITY_MS = 30 * 86_400_000;
 
 /**
- * Makes a certificate for a server of the test, and an authority that signs nothing else. Valid for thirty days of real time.
+ * Creates a certificate for a server of the test, and an authority that signs nothing else. Valid for thirty days of real time.
  * @param names host names and addresses of the server: `localhost`, or `SERVICE.NAMESPACE.svc` for a Service
  * @throws TypeError without a name
  */

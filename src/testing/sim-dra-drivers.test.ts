@@ -1,4 +1,4 @@
-/** Slices of devices while kubelets and drivers of a whole cluster come and go. */
+/** ResourceSlices while kubelets and drivers of a whole cluster start and stop. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ResourceSlices } from '../api/gen/resources.ts';

@@ -1,8 +1,8 @@
 /**
- * Drivers of devices on a simulated machine, as dynamic resource allocation has them: programs of their own behind sockets,
- * which register with whatever kubelet there is and go on when it dies. Each gets any claim of its name ready, which takes a
- * moment, and gives it back; what they are told twice they do once. Simulated: the sockets and the devices. What devices
- * there are is the test's to say, in ResourceSlices; the drivers only publish again what was deleted of those.
+ * Drivers of devices on a simulated machine for dynamic resource allocation: programs behind sockets, which register with any
+ * kubelet and outlive it. Each prepares any claim for its devices, which takes a moment, and unprepares it; a repeated call has
+ * no further effect. Sockets and devices are simulated. Tests define the devices by ResourceSlices; the drivers only publish
+ * deleted slices again.
  */
 import type { ResourceSlice } from '../api/gen/resource-v1.ts';
 import { ResourceSlices } from '../api/gen/resources.ts';
@@ -15,14 +15,14 @@ import { sleepUnlessAborted, type Clock } from '../platform/clock.ts';
 
 /** The drivers of a machine. */
 export interface SimDraDrivers {
-  /** The machine's unix sockets, as far as something listens there. */
+  /** Connects to the machine's unix sockets that have a listener. */
   readonly connect: GrpcConnector;
-  /** Where drivers announce themselves: files for a kubelet to find. */
+  /** The registration sockets, as files for a kubelet to find. */
   readonly sockets: readonly string[];
   readonly socketOf: (driver: string) => string;
-  /** Claims whose devices are ready, each driver's apart: `driver/uid`. */
+  /** Prepared claims for each driver: `driver/uid`. */
   readonly ready: ReadonlySet<string>;
-  /** The machine has lost its power, and the devices what they were told. What was under way fails, and does nothing more. */
+  /** The machine has lost its power, and the devices their state. Pending calls fail without further effect. */
   reset(): void;
 }
 
@@ -32,10 +32,10 @@ interface Claims {
 
 type Method = (request: Claims) => object | Promise<object>;
 
-/** A device takes so long to be got ready or given back. */
+/** The time for preparing or unpreparing a device. */
 const WORK_MS = 500;
 
-/** Makes the drivers of these names. */
+/** Creates the drivers with these names. */
 export function createSimDraDrivers(clock: Clock, names: readonly string[], kubeletRoot: string): SimDraDrivers {
   const ready = new Set<string>();
   let boots = 0;
@@ -90,8 +90,8 @@ export function createSimDraDrivers(clock: Clock, names: readonly string[], kube
 }
 
 /**
- * Publishes slices of the node again when they are deleted, as drivers do and kubelets that start rely on: as soon as
- * `runs` says that the driver's program does, and the API server answers. Until the signal aborts.
+ * Publishes slices of the node again after their deletion, as drivers do and as starting kubelets rely on: once `runs` reports
+ * that the driver's program runs and the API server responds. Continues until the signal aborts.
  */
 export function keepSlices(
   deps: InformerFactoryDeps & { readonly runs: (driver: string) => Promise<boolean> },

@@ -1,4 +1,4 @@
-/** What every machine of a cluster has on its disk and pods mount by host paths that must exist. */
+/** Files of every machine that pods mount by host paths which must exist. */
 import type { Clock } from '../platform/clock.ts';
 import type { SimPlatform } from '../platform/sim/sim-platform.ts';
 
@@ -14,7 +14,7 @@ const DIRECTORIES = [
 const CONTAINERD_SOCKET = '/run/containerd/containerd.sock';
 const MACHINE_ID = '/etc/machine-id';
 
-/** Makes them on the empty disk of a new machine; again: makes nothing. */
+/** Creates the files on the empty disk of a new machine; another call has no effect. */
 export async function provideMachineFiles({ files, host }: SimPlatform<Clock>): Promise<void> {
   if (await files.exists(CONTAINERD_SOCKET)) return;
   for (const directory of DIRECTORIES) await files.makeDir(directory);

@@ -1,4 +1,4 @@
-/** The container runtime of a simulated machine, and the load that its containers put on it. */
+/** The container runtime of a simulated machine, and the load of its containers. */
 import { createSimRuntime, type SimRuntime } from '../cri/sim/sim-runtime.ts';
 import type { Clock } from '../platform/clock.ts';
 import { inflateRaw } from '../platform/node/compression.ts';
@@ -42,7 +42,7 @@ export function createNodeRuntime(
   );
 }
 
-/** Gives the machine the load of its containers, and a twentieth of a core of its own. */
+/** Sets the machine's load to that of its containers and a twentieth of a core of its own. */
 export function loadHost(host: SimHost, clock: Pick<Clock, 'monotonicMs'>, runtime: SimRuntime): void {
   let [atMs, cpuUsageNs] = [clock.monotonicMs(), 0];
   host.load = () => {

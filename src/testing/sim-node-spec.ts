@@ -1,4 +1,4 @@
-/** A simulated machine as the test describes it, and the world it stands in. */
+/** The test's specification of a simulated machine, and the machine's dependencies. */
 import type { ApiHandler } from '../api/transport.ts';
 import type { Instance } from '../cluster/instance/instance.ts';
 import type { SimImage } from '../cri/sim/sim-image.ts';
@@ -8,7 +8,7 @@ import type { Log } from '../platform/log.ts';
 import type { RealNet } from '../platform/sim/net.ts';
 import type { SimPlatform } from '../platform/sim/sim-platform.ts';
 
-/** A node as the test describes it. */
+/** A test's specification of a node. */
 export interface SimNodeSpec {
   readonly name: string;
   /** Default 4. */
@@ -19,16 +19,15 @@ export interface SimNodeSpec {
   readonly maxPods?: number;
   readonly labels?: Readonly<Record<string, string>>;
   readonly taints?: KubeletConfiguration['registerWithTaints'];
-  /** Names of drivers of devices (DRA) that run there. Each gets any claim ready that is allocated from its devices. */
+  /** Names of device drivers (DRA) on the machine. Each prepares any claim that is allocated from its devices. */
   readonly draDrivers?: readonly string[];
   /** Any other setting of its kubelet. */
   readonly kubelet?: Partial<KubeletConfiguration>;
 }
 
-/** What the machine stands in. */
 export interface SimNodeDeps {
   readonly beside: SimPlatform<Clock>;
-  /** Where its warnings and errors go; it keeps them without it. */
+  /** Receives its warnings and errors; without it the node keeps them. */
   readonly log?: Log;
   readonly seed: string;
   readonly address: string;
@@ -38,6 +37,6 @@ export interface SimNodeDeps {
   /** Reaches servers of the test on this machine. */
   readonly realNet: RealNet;
   readonly unknownImages: 'run' | 'refuse';
-  /** Addresses of its pods when no controller gives nodes their ranges; undefined: one does. */
+  /** The range of its pods' addresses when no controller assigns ranges; undefined when one does. */
   readonly podCidr: string | undefined;
 }

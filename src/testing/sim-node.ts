@@ -1,6 +1,6 @@
 /**
- * A simulated machine with a real kubelet: the machine (files, cgroups, network, container runtime) outlives its kubelet,
- * which can be stopped, crash and start again, and the machine itself can lose its power.
+ * A simulated machine with a real kubelet. The machine (files, cgroups, network, container runtime) outlives its kubelet, which
+ * can be stopped, crash and start again; the machine itself can lose its power.
  */
 import type { Principal } from '../api/transport.ts';
 import type { Client } from '../client/client.ts';
@@ -28,10 +28,10 @@ import type { SimNodeDeps, SimNodeSpec } from './sim-node-spec.ts';
 
 const KUBELET_PORT = 10_250;
 
-/** Drivers run with rights of their own, which no test is about. */
+/** The drivers' user, with all rights, because no test concerns these. */
 const DRIVERS: Principal = { name: 'dra-drivers', groups: ['system:masters', 'system:authenticated'] };
 
-/** Enough to see what troubles a machine; all lines of thousands of them would fill the memory. */
+/** Enough to find the errors of a machine; all lines of thousands of machines would fill the memory. */
 const NODE_LOG = { maxEntries: 100, minLevel: 'warn' } as const;
 
 interface Incarnation {
@@ -42,7 +42,6 @@ interface Incarnation {
   server: HttpServer | undefined;
 }
 
-/** The machine. */
 export class SimNode {
   readonly name: string;
   readonly address: string;
@@ -78,7 +77,7 @@ export class SimNode {
     loadHost(this.#platform.host, this.#clock, this.runtime);
   }
 
-  /** The machine's ports. */
+  /** The machine's ports of `platform/`. */
   get platform(): SimPlatform<Clock> {
     return this.#platform;
   }
@@ -88,17 +87,17 @@ export class SimNode {
     return this.#running !== undefined;
   }
 
-  /** Between the running kubelet and the API server. */
+  /** The gate between the running kubelet and the API server. */
   get gate(): Gate | undefined {
     return this.#running?.gate;
   }
 
-  /** The running kubelet's parts. */
+  /** The components of the running kubelet. */
   get kubelet(): ClusterNode | undefined {
     return this.#running?.node;
   }
 
-  /** Starts the kubelet. Does nothing when it runs. */
+  /** Starts the kubelet. Has no effect when it runs. */
   async start(): Promise<void> {
     if (this.#running !== undefined) return;
     const { clock, random } = this.#platform;
@@ -111,16 +110,16 @@ export class SimNode {
     const client = this.#client(gate, nodePrincipal(this.name), 'kubelet');
     const instance = { ...this.#deps.instance, nodeName: this.name };
     const node = await createClusterNode({
-      csiNodeFirst: false, // Of thousands of nodes without drivers nobody needs to read it.
+      csiNodeFirst: false, // reading it would be wasted on thousands of nodes without drivers
       platform: this.#platform,
       client,
       cri: cri.runtime,
       connectGrpc: connectPods(this.#platform.network, this.#platform.clock, this.drivers.connect),
-      config: instanceNodeConfig(instance, KUBELET_PORT, this.#settings()), // The simulated runtime hears the pods' range from the kubelet.
+      config: instanceNodeConfig(instance, KUBELET_PORT, this.#settings()), // The simulated runtime gets the pods' range from the kubelet.
     });
     const running: Incarnation = { life, gate, cri, node, server: undefined };
     this.#running = running;
-    await this.#platform.files.makeDir(SIM_IMAGE_FS); // What the runtime says its images are on.
+    await this.#platform.files.makeDir(SIM_IMAGE_FS); // the file system that the runtime reports for its images
     await provideMachineFiles(this.#platform);
     await this.#announceDrivers();
     await node.start(life.signal);
@@ -130,7 +129,7 @@ export class SimNode {
     );
   }
 
-  /** Stops the kubelet in order; containers run on. */
+  /** Stops the kubelet gracefully; containers keep running. */
   async stop(): Promise<void> {
     const running = this.#take();
     if (running === undefined) return;
@@ -148,7 +147,7 @@ export class SimNode {
     this.#driverGate?.destroy();
   }
 
-  /** Ends the kubelet at once, whatever it was doing; containers run on. */
+  /** Ends the kubelet abruptly; containers keep running. */
   crashKubelet(): void {
     const running = this.#take();
     if (running === undefined) return;
@@ -159,7 +158,7 @@ export class SimNode {
     void running.node.stop();
   }
 
-  /** Takes the power away: kubelet and containers end at once. What is on disk stays. */
+  /** Cuts the power: kubelet and containers end at once. The disk keeps its content. */
   async powerOff(): Promise<void> {
     this.crashKubelet();
     for (const id of [...this.runtime.sandboxes.keys()]) await this.runtime.loseSandbox(id);
@@ -172,12 +171,12 @@ export class SimNode {
     this.#platform = { ...this.#platform, host };
   }
 
-  /** Whether it has power; its kubelet may be stopped all the same. */
+  /** Whether the machine has power; its kubelet may be stopped nevertheless. */
   get powered(): boolean {
     return this.#powered;
   }
 
-  /** Cuts it off from, or joins it again with, the API server and the other machines. */
+  /** Disconnects the machine from the API server and the other machines, or connects it again. */
   setPartitioned(partitioned: boolean): void {
     this.#partitioned = partitioned;
     if (partitioned) this.#running?.gate.close();
@@ -185,7 +184,7 @@ export class SimNode {
     this.#joinDrivers();
   }
 
-  /** Sets its wall clock apart from the world's. */
+  /** Sets the difference of its wall clock from the world's. */
   setClockSkew(skewMs: number): void {
     this.#clock.setSkew(skewMs);
   }
@@ -194,7 +193,7 @@ export class SimNode {
     return this.#partitioned;
   }
 
-  /** They outlive kubelets. */
+  /** Drivers outlive kubelets. */
   #startDrivers(): void {
     if (this.#driverGate === undefined && this.drivers.sockets.length > 0) {
       const { clock, random, log, files } = this.#platform;
@@ -211,7 +210,7 @@ export class SimNode {
     else this.#driverGate?.close();
   }
 
-  /** Their sockets are there whether or not a kubelet is. */
+  /** The sockets exist whether or not a kubelet runs. */
   async #announceDrivers(): Promise<void> {
     const { files } = this.#platform;
     for (const socket of this.drivers.sockets) {

@@ -1,4 +1,4 @@
-/** What a simulated cluster is made from. */
+/** The dependencies of a simulated cluster. */
 import type { SchedulerSetup } from '../cluster/control-plane/scheduler-setup.ts';
 import type { ApiServer } from '../apiserver/api-server-contract.ts';
 import type { LoadConsole } from '../apiserver/console/contract.ts';
@@ -12,46 +12,45 @@ import type { SimPlatform } from '../platform/sim/sim-platform.ts';
 import type { HistoryLog } from '../storage/history-log.ts';
 import type { Store } from '../storage/store.ts';
 
-/** What makes a cluster the one that its clients know, over restarts of its machines. */
+/** The identity of a cluster, which stays the same after restarts of its machines. */
 export interface WorldIdentity {
   readonly serviceAccount: ClusterPki['serviceAccount'];
   readonly ca: Partial<ClusterPki['ca']> & { readonly certPem: string };
 }
 
-/** What a world is made from. */
 export interface SimWorldDeps {
-  /** The machine the control plane runs on; all others stand beside it. */
+  /** The machine of the control plane, to which all others are connected. */
   readonly platform: SimPlatform<Clock>;
-  /** Where nodes' warnings and errors go; they keep them without it. */
+  /** Receives warnings and errors of nodes; without it the nodes keep them. */
   readonly log?: Log;
   readonly store: Store;
-  /** Where the history of objects is kept; absent: nowhere. */
+  /** The log of objects' history; absent when none is recorded. */
   readonly history?: HistoryLog | undefined;
   readonly seed: string;
-  /** True: results of real work (signing) are given out in a repeatable order. */
+  /** Results of real work (signing) are delivered in a repeatable order. */
   readonly repeatable: boolean;
   /** Names of the controllers to run; all when absent, none when empty. */
   readonly controllers?: readonly string[];
   readonly scheduler: boolean;
-  /** How the scheduler is configured; undefined: by its defaults. */
+  /** The scheduler's configuration; undefined for the defaults. */
   readonly schedulerSetup?: () => SchedulerSetup | undefined;
   readonly images: () => readonly SimImage[];
   /** Reaches servers of the test on this machine. */
   readonly realNet: RealNet;
   readonly unknownImages: 'run' | 'refuse';
-  /** Whether the controllers may ask for the machines behind nodes. */
+  /** Whether controllers may read the machines behind nodes. */
   readonly cloud: boolean;
   readonly keepLines: boolean;
-  /** Called with each API server that has started. */
+  /** Called with each API server after its start. */
   readonly onServerStart: (server: ApiServer) => void;
-  /** The key that signs tokens and the CA certificate that pods are given; made up when absent. */
+  /** The key that signs tokens and the CA certificate for pods; generated when absent. */
   readonly identity?: WorldIdentity | undefined;
-  /** Port of the API server as the `kubernetes` service tells it. */
+  /** The API server's port in the `kubernetes` service. */
   readonly httpsPort?: number;
-  /** As `--runtime-config`. */
+  /** The value of `--runtime-config`. */
   readonly runtimeConfig: string;
   /** Paths that the API server serves beside its own. */
   readonly routes?: readonly NonResourceRoute[] | undefined;
-  /** What the console needs; absent: there is none. */
+  /** The console's loader; absent when ports serve no console. */
   readonly console?: LoadConsole | undefined;
 }

@@ -1,12 +1,10 @@
-/**
- * A test that sleeps really while its cluster is on a virtual clock looks at objects that never move. It is told so, once.
- */
+/** Warns a test, once, that sleeps in real time while its cluster is on a virtual clock and therefore does not change. */
 import type { Clock } from '../platform/clock.ts';
 
-/** Real idleness in which the virtual clock stood still, from which on a test is told. */
+/** The real idle time, with the virtual clock standing, after which a test is warned. */
 const SLEPT_MS = 1000;
 
-/** Calls that let time pass, or end it: before them a test may well have waited for something real. */
+/** Calls that advance time or end the cluster; before them a test may have waited for a real event. */
 const MOVING_CALLS = new Set([
   'advance',
   'waitFor',
@@ -19,15 +17,14 @@ const MOVING_CALLS = new Set([
   'kubeconfig',
 ]);
 
-/** What the hint is made of. */
 export interface SleepHintDeps {
   readonly clock: Clock;
-  /** Idle time of the real event loop since its start. */
+  /** The idle time of the real event loop since its start. */
   readonly idleMs: () => number;
   readonly warn: (message: string) => void;
 }
 
-/** Made for a virtual clock. The result is called before each call of the test. */
+/** For a virtual clock. The returned function is called before each call of the test. */
 export function createSleepHint({ clock, idleMs, warn }: SleepHintDeps): (call: string) => void {
   let movedAtMs = clock.monotonicMs();
   let idleThenMs = idleMs();

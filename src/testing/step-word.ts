@@ -1,4 +1,4 @@
-/** One word of scenarios: what it may be given, and what it does with it. */
+/** A step of scenarios: the shape of its value and its action. */
 import type { Cluster } from './cluster.ts';
 import type { StepContext } from './scenario-expectations.ts';
 import { described, type Shape, shapeOf, text, textLike } from './scenario-shape.ts';
@@ -21,7 +21,7 @@ export function word<T>(
 }
 
 export const reference = textLike(/^[^/]+(\/[^/]+){1,2}$/, 'KIND/NAME or KIND/NAMESPACE/NAME');
-/** What a step acts on. */
+/** The object of a step. */
 export const target = described(
   'A `*` in the name stands for what a controller has drawn: the oldest object that matches and is not being deleted.',
   reference,

@@ -1,19 +1,20 @@
-/** The store as one incarnation of the API server sees it: cut off, nothing a dead server still does reaches it. */
+/**
+ * A gate between one incarnation of the API server and the store: after `cut`, calls of an ended server do not reach the store.
+ */
 import { StoreError, type Store, type WriteResult } from '../storage/store.ts';
 
-/** A gate before a store. */
 export interface StoreGate {
   readonly store: Store;
-  /** Every call fails from now on. */
+  /** Makes every further call fail. */
   cut(): void;
-  /** Cuts when the `count`th write from now has reached the store and before its answer is given; then calls `callback`. */
+  /** Cuts when the `count`th write from now has reached the store and before its response is delivered; then calls `callback`. */
   cutAfterWrites(count: number, callback: () => void): void;
 }
 
 const closed = (): Promise<never> =>
   Promise.reject(new StoreError('unavailable', 'the connection to the store is closed'));
 
-/** Makes a gate before a store that is a plain object. */
+/** Creates a gate in front of a store that is a plain object. */
 export function gateStore(store: Store): StoreGate {
   let isCut = false;
   let armed: { left: number; callback: () => void } | undefined;

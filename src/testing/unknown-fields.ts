@@ -1,4 +1,4 @@
-/** What was meant by a field that the API server refuses because the kind has none of that name. */
+/** Proposes the intended field for one that the API server refuses as unknown. */
 import type { CustomResourceDefinition } from '../api/gen/apiextensions-v1.ts';
 import type { ResourceInfo } from '../api/resource-info.ts';
 import { schemaOf } from '../api/schema/schema.ts';
@@ -7,10 +7,10 @@ import type { TypeSchema } from '../api/schema/type-schema.ts';
 import { StatusError } from '../api/status-error.ts';
 import { nearestName } from '../base/nearest-name.ts';
 
-/** By field validation, and by server-side apply. */
+/** The errors of field validation, and of server-side apply. */
 const REFUSALS = [/unknown field "([^"]+)"/g, /\.([^:\s]+): field not declared in schema/g];
 
-/** Adds to the refusal of misspelt fields what was meant. Other errors stay as they are. */
+/** Adds proposals to the error about unknown fields. Other errors are returned unchanged. */
 export function proposeFields(
   error: unknown,
   info: ResourceInfo,
@@ -51,7 +51,7 @@ function fieldOf(place: TypeSchema | undefined, name: string): TypeSchema | unde
   return place?.kind === 'struct' ? place.fields.get(name)?.type : undefined;
 }
 
-/** The type of a list's items, which paths name by an index; any other type itself. */
+/** The type of a list's items, which paths address by an index; other types unchanged. */
 function itself(type: TypeSchema | undefined): TypeSchema | undefined {
   return type?.kind === 'list' ? itself(type.items) : type;
 }

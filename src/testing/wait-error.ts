@@ -1,8 +1,8 @@
 import type { KubernetesObject } from '../api/object.ts';
 
-/** A wait that ended without what was waited for. Its message shows the object, its pods and its events. */
+/** The error of a wait whose expectation was not met. Its message shows the object, its pods and its events. */
 export class WaitError extends Error {
-  /** The object when time was up; undefined when it was not there. */
+  /** The object at the timeout; undefined when it did not exist. */
   readonly object: KubernetesObject | undefined;
   constructor(message: string, object: KubernetesObject | undefined, options?: ErrorOptions) {
     super(message, options);

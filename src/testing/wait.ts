@@ -1,4 +1,4 @@
-/** Waiting for objects, with failures that show the last state. */
+/** Waits for objects; the errors show the last state. */
 import type { KubernetesObject } from '../api/object.ts';
 import type { ObjectStore } from '../apiserver/registry/object-store.ts';
 import { errorMessage } from '../base/errors.ts';
@@ -11,12 +11,11 @@ import { referenceText, resolveReference, type ObjectReference } from './referen
 import { WaitError } from './wait-error.ts';
 
 /**
- * What is waited for: the name of a condition that is to be True (`Ready`, `Available`), `Ready=False`, `exists`,
- * `deleted`, `jsonpath`-like `.status.phase=Running`, or a predicate, which is not called while the object is not there.
+ * The expected state: the name of a condition that must be True (`Ready`, `Available`), `Ready=False`, `exists`, `deleted`,
+ * `jsonpath`-like `.status.phase=Running`, or a predicate, which is not called while the object does not exist.
  */
 export type Expectation<T extends KubernetesObject> = string | ((object: T) => boolean);
 
-/** How long. */
 export interface WaitOptions {
   /** Default: ten minutes of virtual time, or thirty seconds of real time. */
   readonly within?: Duration;
@@ -25,21 +24,20 @@ export interface WaitOptions {
 const DEFAULT_VIRTUAL_MS = 600_000;
 const DEFAULT_REAL_MS = 30_000;
 
-/** How long a wait may take. */
+/** The limit of a wait. */
 function withinMs(pace: Pace, { within }: WaitOptions): number {
   return within === undefined ? (pace.kind === 'virtual' ? DEFAULT_VIRTUAL_MS : DEFAULT_REAL_MS) : spanMs(within);
 }
 
-/** What a wait looks at. */
 export interface WaitDeps {
   readonly pace: Pace;
-  /** Read each time: a restart makes another store. Undefined while the server is down. */
+  /** Read each time, because a restart replaces the store. Undefined while the server is down. */
   readonly objects: () => ObjectStore | undefined;
   readonly client: Client;
   readonly explain: ReportDeps['explain'];
 }
 
-/** Waits; resolves to a copy of the object (of its last state, when it is to be deleted: undefined). */
+/** Resolves to a copy of the object; to undefined for `deleted`. */
 export async function waitForObject<T extends KubernetesObject>(
   { pace, objects, client, explain }: WaitDeps,
   target: { reference: ObjectReference; expectation: Expectation<T> },
@@ -101,12 +99,12 @@ function conditionsOf(object: KubernetesObject | undefined): readonly { type: st
     status?: { conditions?: { type: string; status: string }[]; observedGeneration?: number };
     metadata?: { generation?: number };
   };
-  // A condition that was true before the last change says nothing about it.
+  // A condition from before the last change of the spec does not count.
   if (status?.observedGeneration !== undefined && status.observedGeneration < (metadata?.generation ?? 0)) return [];
   return status?.conditions ?? [];
 }
 
-/** Calls `check` until it does not throw; resolves to its value. Rejects with its last error when time is up. */
+/** Calls `check` until it does not throw; resolves to its value. Rejects with its last error at the timeout. */
 export async function eventually<T>(pace: Pace, check: () => T | Promise<T>, options: WaitOptions): Promise<T> {
   const { clock } = pace;
   const limitMs = withinMs(pace, options);

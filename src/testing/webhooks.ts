@@ -1,36 +1,36 @@
 /**
- * Webhooks of a simulated cluster: functions in the test's own process under URLs that only the cluster's API server can
- * reach. No ports, no certificates; time stands still while a function works.
+ * Webhooks of a simulated cluster: functions in the test's own process under URLs that only the cluster's API server can reach.
+ * They need no ports and no certificates; time stands while a function runs.
  */
 import { stringifyJson } from '../api/codec/json.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { HttpRequest, HttpResponse } from '../platform/http.ts';
 import { createSimNet, type SimNetwork } from '../platform/sim/net.ts';
 
-/** Takes the posted object (an AdmissionReview, a ConversionReview) and gives the answer. */
+/** Receives the posted object (an AdmissionReview, a ConversionReview) and returns the response. */
 export type WebhookFunction = (review: never) => object | Promise<object>;
 
 const HOST = 'webhooks.test';
 const ADDRESS = '10.64.255.254';
 const MAX_BODY_BYTES = 16 * 1024 * 1024;
 
-/** The functions of a cluster by path. They stay while the cluster's machines come and go. */
+/** The functions of a cluster by path, which outlive the cluster's machines. */
 export class TestWebhooks {
   readonly #answers: Map<string, WebhookFunction>;
 
-  /** @param before webhooks that are there already */
+  /** @param before existing webhooks to keep */
   constructor(before?: TestWebhooks) {
     this.#answers = new Map(before === undefined ? [] : before.#answers);
   }
 
-  /** Serves a function from now on; gives the URL for a `clientConfig`. */
+  /** Registers a function; returns the URL for a `clientConfig`. */
   add(path: string, answer: WebhookFunction): string {
     const absolute = path.startsWith('/') ? path : `/${path}`;
     this.#answers.set(absolute, answer);
     return `https://${HOST}${absolute}`;
   }
 
-  /** Joins a network. */
+  /** Listens on a network. */
   listen(network: SimNetwork, clock: Clock): void {
     network.names.set(HOST, ADDRESS);
     const serve = (request: HttpRequest): Promise<HttpResponse> => this.#serve(request, clock);

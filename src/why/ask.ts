@@ -1,6 +1,6 @@
 /**
- * Asks a cluster: a server of Keelson explains by itself, at `/keelson/v1/why/` before the object's path and at
- * `/keelson/v1/trouble`; objects of other servers are read and explained here. The answer is the same.
+ * Requests explanations. A Keelson server explains its objects itself, at `/keelson/v1/why/` before the object's path and at
+ * `/keelson/v1/trouble`; objects of other servers are read and explained in this process, with the same result.
  */
 import type { KubernetesObject } from '../api/object.ts';
 import type { ResourceInfo } from '../api/resource-info.ts';
@@ -15,7 +15,7 @@ import { findTroubles, type TroubleOptions, type Troubles } from './trouble.ts';
 const WHY_PATH = '/keelson/v1/why';
 const TROUBLE_PATH = '/keelson/v1/trouble';
 
-/** Rejects with the StatusError of the read when the object is not there, or may not be read. */
+/** Rejects with the StatusError of the read when the object does not exist, or may not be read. */
 export async function askWhy(
   info: ResourceInfo<KubernetesObject>,
   key: ObjectKey,
@@ -26,7 +26,7 @@ export async function askWhy(
   return answer ?? explainObject(info, await client.resource(info).get(key, { signal }), options);
 }
 
-/** The objects of a list that are in trouble. Rejects with a StatusError when they may not be listed. */
+/** Explains the objects of a list that are in trouble. Rejects with a StatusError when they may not be listed. */
 export async function askWhyListed(
   info: ResourceInfo<KubernetesObject>,
   options: ListedOptions,
@@ -37,14 +37,14 @@ export async function askWhyListed(
   return (await askServer<ExplanationList>(client, path, signal)) ?? explainListed(info, options);
 }
 
-/** What is in trouble. Rejects only when the signal aborts, or the server does not answer. */
+/** Finds the objects in trouble. Rejects only when the signal aborts, or the server does not respond. */
 export async function askTroubles(options: TroubleOptions, shown = 20): Promise<Troubles> {
   const { client, signal, namespace } = options;
   const path = `${TROUBLE_PATH}?${encodeQuery({ namespace, limit: shown })}`;
   return (await askServer<Troubles>(client, path, signal)) ?? findTroubles(options, shown);
 }
 
-/** Undefined on a server that does not explain. */
+/** Undefined when the server does not explain objects. */
 async function askServer<T>(client: Client, path: string, signal: AbortSignal | undefined): Promise<T | undefined> {
   try {
     const { body } = await client.raw({ path, signal });
@@ -55,7 +55,7 @@ async function askServer<T>(client: Client, path: string, signal: AbortSignal | 
   }
 }
 
-/** Such a refusal names no object: the path is not served, or an authorizer of another server does not know it. */
+/** Whether an error names no object: the path is not served, or another server's authorizer does not allow it. */
 function isNotOffered(error: unknown): boolean {
   if (!isReason(error, 'NotFound', 'Forbidden', 'MethodNotAllowed')) return false;
   const { name = '', kind = '' } = error.status.details ?? {};

@@ -1,10 +1,10 @@
-/** Keeps an answer small: objects may have thousands of containers, ports and messages of any length. Pure. */
+/** Limits the size of an explanation: objects may have thousands of containers and ports, and messages of any length. Pure. */
 import type { Cause } from './explanation.ts';
 
 const MAX_FACTS = 10;
 const MAX_CHARS = 1000;
 
-/** The first `max` causes of the chains, those behind a cause before its neighbours, with facts of bounded length. */
+/** The first `max` causes of the chains, with facts of limited length. The causes behind a cause come before its neighbours. */
 export function boundedCauses(causes: readonly Cause[], max: number): readonly Cause[] {
   let left = max;
   const bounded = (all: readonly Cause[]): readonly Cause[] => {

@@ -10,12 +10,12 @@ import { isOutOfTime } from './time-limit.ts';
 
 export type ListedOptions = ExplainOptions & Pick<ListOptions, 'namespace' | 'labelSelector' | 'fieldSelector'>;
 
-/** Objects that are explained: each explanation reads more. */
+/** The limit of objects that are explained, because each explanation reads more objects. */
 const MAX_EXPLAINED = 500;
 const MAX_ITEMS = 100;
 const MAX_CAUSES = 20;
 
-/** Rejects when they cannot be listed, or the signal aborts. Past its time limit it answers with what it has. */
+/** Rejects when the objects cannot be listed, or the signal aborts. At its time limit it returns what it has found. */
 export async function explainListed(
   info: ResourceInfo<KubernetesObject>,
   { namespace, labelSelector, fieldSelector, ...options }: ListedOptions,

@@ -1,10 +1,10 @@
-/** Finds the resource that a command's word means. Upstream: kubectl's RESTMapper with short names. */
+/** Finds the resource that an argument of a command names. Upstream: kubectl's RESTMapper with short names. */
 import type { KubernetesObject } from '../api/object.ts';
 import { groupResourceOf, type ResourceInfo } from '../api/resource-info.ts';
 
 /**
- * The resource by its kind, singular, plural or short name, with its group behind a point where several have the name
- * (`widget.example.com`). Undefined when none is called so. The order of `resources` decides between groups.
+ * The resource with this kind, singular, plural or short name, optionally followed by a dot and its group (`widget.example.com`).
+ * Undefined for an unknown name. Of several groups the first in `resources` is chosen.
  */
 export function findResource(
   word: string,

@@ -1,4 +1,4 @@
-/** Finalizers whose controllers are known: what each waits for. One row a finalizer. */
+/** Known finalizers with what their controllers wait for, one row for each. */
 import { PersistentVolumeClaims, Pods } from '../api/gen/resources.ts';
 import type { PersistentVolume, Pod } from '../api/gen/core-v1.ts';
 import type { CustomResourceDefinition } from '../api/gen/apiextensions-v1.ts';
@@ -12,12 +12,12 @@ import { inNamespace, nameOfObject } from './object-name.ts';
 import { remainingObjects } from './remaining-objects.ts';
 
 export interface KnownFinalizer {
-  /** What would help. */
+  /** The remedy in words. */
   readonly text: string;
   readonly causesBehind?: (object: KubernetesObject, evidence: Evidence) => Promise<readonly Cause[]>;
 }
 
-/** Objects that are named; the others mostly wait for the same. */
+/** The number of objects that are listed; the others usually have the same cause. */
 const MAX_NAMED = 5;
 
 export const knownFinalizers: Readonly<Record<string, KnownFinalizer>> = {
@@ -46,7 +46,7 @@ export const knownFinalizers: Readonly<Record<string, KnownFinalizer>> = {
 async function usersOfClaim({ metadata }: KubernetesObject, evidence: Evidence): Promise<readonly Cause[]> {
   const { namespace = '', name } = metadata;
   const pods = await evidence.list(Pods, { namespace });
-  // As the controller sees it: a pod without a node does not use it yet.
+  // As in the controller, a pod without a node does not use the claim yet.
   const users = pods.filter(
     (pod) =>
       (pod.spec?.nodeName ?? '') !== '' &&
@@ -110,7 +110,7 @@ async function objectsOfDefinition(object: KubernetesObject, evidence: Evidence)
   return remainingObjects(info, objects.slice(0, MAX_NAMED), evidence);
 }
 
-/** What the garbage collector waits for: objects of the same namespace that block the deletion of their owner. */
+/** The objects that the garbage collector waits for: dependents in the namespace that block the owner's deletion. */
 async function dependents({ metadata }: KubernetesObject, evidence: Evidence): Promise<readonly Cause[]> {
   const { namespace, uid } = metadata;
   if (namespace === undefined) return [];

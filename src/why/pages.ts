@@ -1,16 +1,16 @@
-/** Reads lists of any length page by page, up to a bound. */
+/** Reads lists page by page, up to a limit. */
 import type { KubernetesObject } from '../api/object.ts';
 import type { ResourceInfo } from '../api/resource-info.ts';
 import type { Client, ListOptions } from '../client/client.ts';
 
-/** Objects of one kind that are read. */
+/** The limit of objects of one kind. */
 const MAX_READ = 5000;
 const PAGE_SIZE = 500;
 
-/** What is listed, and how. */
+/** The list's selectors and page size. */
 export interface PagesOptions extends Pick<ListOptions, 'namespace' | 'labelSelector' | 'fieldSelector' | 'signal'> {
   readonly client: Client;
-  /** Called with the number of objects that are not read: there are too many. */
+  /** Called with the number of objects beyond the limit. */
   readonly onRest?: (count: number) => void;
 }
 

@@ -1,19 +1,19 @@
 /**
- * The reads of one explanation: each is made once, their number is bounded, and what could not be read is remembered, so that
- * an answer says what it cannot know.
+ * The reads of one explanation: each is made once, their number is limited, and failed reads are recorded, so that the
+ * explanation lists what it does not know.
  */
 import { isReason } from '../api/status-error.ts';
 import { errorMessage } from '../base/errors.ts';
 
 export interface ReadLimits {
   readonly signal?: AbortSignal | undefined;
-  /** Called before each read: lets other work of the process have its turn. */
+  /** Called before each read, so that other work of the process can run. */
   readonly pause?: (() => Promise<void> | undefined) | undefined;
-  /** Reads beyond it are not made. */
+  /** The limit of reads. */
   readonly maxReads?: number | undefined;
 }
 
-/** More than any explanation of a real object needs. */
+/** Explanations of real objects need fewer reads. */
 const USUAL_MAX_READS = 500;
 const MAX_NAMED = 100;
 const MAX_NAME_LENGTH = 300;
@@ -24,7 +24,7 @@ export class Reads {
   readonly #maxReads: number;
   readonly #made = new Map<string, Promise<unknown>>();
   readonly #notReadable = new Set<string>();
-  /** Views that the server does not have. */
+  /** Views that the server does not provide. */
   readonly #absent = new Set<string>();
   #refused = 0;
 
@@ -46,8 +46,8 @@ export class Reads {
   }
 
   /**
-   * Reads, or gives what the same read gave before. Rejects only when the signal aborts.
-   * @param otherwise the answer where it cannot be read
+   * Reads, or returns the result of an earlier equal read. Rejects only when the signal aborts.
+   * @param otherwise the result when the read fails
    */
   async once<T>(what: string, otherwise: T, read: () => Promise<T>): Promise<T> {
     const due = this.#pause?.();
@@ -67,12 +67,12 @@ export class Reads {
     return reading;
   }
 
-  /** Something was looked at that took no read. */
+  /** Records an examination that needed no read. */
   note(what: string): void {
     this.#made.set(what, Promise.resolve());
   }
 
-  /** Notes that the server does not have this, and so what cannot be seen. Throws when the signal has aborted. */
+  /** Records that the server lacks a view, and what is unknown without it. Throws when the signal has aborted. */
   isAbsent(what: string, unseen: string): void {
     this.signal?.throwIfAborted();
     this.#absent.add(what);
@@ -86,7 +86,7 @@ export class Reads {
   }
 }
 
-/** The first of many, each of bounded length. */
+/** The first of many names, each of limited length. */
 function named(all: readonly string[]): readonly string[] {
   const first = all.slice(0, MAX_NAMED).map(clipped);
   return all.length > MAX_NAMED ? [...first, `and ${all.length - MAX_NAMED} more`] : first;

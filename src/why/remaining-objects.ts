@@ -1,4 +1,4 @@
-/** Objects that keep another from going: each with what holds it. */
+/** Objects that block the deletion of another, each with what keeps it. */
 import { Pods } from '../api/gen/resources.ts';
 import type { KubernetesObject } from '../api/object.ts';
 import type { ResourceInfo } from '../api/resource-info.ts';
@@ -6,7 +6,7 @@ import type { Evidence } from './evidence.ts';
 import { cause, type Cause } from './explanation.ts';
 import { nameOf } from './object-name.ts';
 
-/** `objects` may have their metadata alone. */
+/** `objects` may contain only metadata. */
 export async function remainingObjects(
   info: ResourceInfo<KubernetesObject>,
   objects: readonly KubernetesObject[],
@@ -21,7 +21,7 @@ export async function remainingObjects(
   return causes;
 }
 
-/** What holds an object that is being deleted. Of a pod there is more to say than its metadata tells. */
+/** The reasons why a deleted object remains. A pod has more reasons than its finalizers. */
 async function holders(
   info: ResourceInfo<KubernetesObject>,
   object: KubernetesObject,

@@ -1,6 +1,6 @@
-/** Names in commands that people copy. Pure. */
+/** Quotes names in commands that users copy. Pure. */
 
-/** A text as one word of a POSIX shell: as it is where no character means anything to the shell, else quoted. */
+/** The text as one word of a POSIX shell: unchanged when no character is special, else quoted. */
 export function shellWord(text: string): string {
   return /^[\w.:@/%+,=-]+$/.test(text) ? text : `'${text.replaceAll("'", String.raw`'\''`)}'`;
 }

@@ -1,9 +1,9 @@
-/** An explanation as text for people: the verdict first, then the chain of causes. */
+/** Formats an explanation for people: the verdict first, then the chain of causes. */
 import { objectText, type Cause, type Explanation, type ShownCondition } from './explanation.ts';
 
 const INDENTATION = '  ';
 
-/** The answer as text, with a line break at its end. */
+/** The text ends with a line break. */
 export function explanationText(explanation: Explanation): string {
   const { object, state, summary, causes, conditions = [], lookedAt, notReadable } = explanation;
   return `${[
@@ -12,7 +12,7 @@ export function explanationText(explanation: Explanation): string {
     ...(state === 'Unknown' && causes.length === 0
       ? ['  not known: nothing that was looked at says why', ...lookedAt.map((what) => `    looked at ${what}`)]
       : []),
-    // Where there are causes, they say what conditions would.
+    // Causes already contain the information of the conditions.
     ...(causes.length === 0 ? conditions.map(conditionLine) : []),
     ...notReadable.map((what) => `  ${what.startsWith('cannot see ') ? '' : 'not readable: '}${what}`),
   ].join('\n')}\n`;
@@ -23,7 +23,7 @@ function conditionLine({ type, status, reason, message, since }: ShownCondition)
   return `  ${type}: ${status}${why}${since === undefined ? '' : ` since ${since}`}${message === undefined ? '' : `: ${message}`}`;
 }
 
-/** What the first line adds: the first cause at the end of the first chain. */
+/** The end of the first line: the first cause of the first chain. */
 function verdictOf({ causes }: Explanation): string {
   let last: Cause | undefined = causes[0];
   while (last?.because[0] !== undefined) last = last.because[0];

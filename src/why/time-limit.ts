@@ -1,4 +1,4 @@
-/** The reason with which a signal aborts when an answer has taken as long as it may. */
+/** The abort reason of a signal when an explanation has reached its time limit. */
 export class OutOfTimeError extends Error {
   constructor(ms: number) {
     super(`the explanation took longer than ${ms / 1000} s`);
@@ -6,7 +6,7 @@ export class OutOfTimeError extends Error {
   }
 }
 
-/** Whether an answer may be given with what was found so far. */
+/** Whether the explanation may be returned with what was found so far. */
 export function isOutOfTime(error: unknown): boolean {
   return error instanceof OutOfTimeError;
 }

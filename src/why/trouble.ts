@@ -1,4 +1,4 @@
-/** What of a cluster is in trouble: nodes, claims, workloads and pods, each with its first cause. */
+/** Finds the objects of a cluster that are in trouble: nodes, claims, workloads and pods, each with its first cause. */
 import {
   APIServices,
   DaemonSets,
@@ -24,34 +24,33 @@ import { nameOfObject } from './object-name.ts';
 import { pagesOf } from './pages.ts';
 import { isOutOfTime } from './time-limit.ts';
 
-/** An object that is not as it should be. */
+/** An object in trouble. */
 export interface Trouble extends Diagnosis {
   readonly object: ObjectName;
-  /** Objects of the same owner with the same cause, beside this one. */
+  /** The number of further objects of the same owner with the same cause. */
   readonly more: number;
 }
 
-/** The answer for a cluster, or for a namespace. */
+/** The objects in trouble of a cluster, or of a namespace. */
 export interface Troubles {
   readonly apiVersion: 'keelson/v1';
   readonly kind: 'Troubles';
-  /** Nodes first, pods before what owns them. */
+  /** Nodes come first, and pods before their owners. */
   readonly found: readonly Trouble[];
-  /** Objects in trouble beside those, or not looked at for their number. */
+  /** The number of further objects in trouble, and of objects beyond the limit that were not examined. */
   readonly notShown: number;
   readonly notReadable: readonly string[];
 }
 
-/** How to look. */
 export type TroubleOptions = ExplainOptions & {
   readonly signal: AbortSignal;
-  /** Looks into this one alone. */
+  /** Examine only this namespace. */
   readonly namespace?: string | undefined;
 };
 
 interface Kind {
   readonly info: ResourceInfo<KubernetesObject>;
-  /** Whether an object is plainly well, before anything else is read about it. */
+  /** Whether the object itself proves that it is healthy, before anything else is read. */
   readonly isWell: (object: KubernetesObject) => boolean;
 }
 
@@ -62,7 +61,7 @@ function kind<T extends KubernetesObject>(info: ResourceInfo<T>, isWell: (object
   };
 }
 
-/** What is looked at, in the order of the answer. */
+/** The kinds that are checked, in the order of the answer. */
 const kinds: readonly Kind[] = [
   kind(Nodes, () => false),
   kind(APIServices, ({ status }) => status?.conditions?.some(isTrue('Available')) === true),
@@ -86,15 +85,15 @@ function ended(phase: string | undefined): boolean {
   return phase === 'Succeeded';
 }
 
-/** Objects that are explained: each explanation reads more. */
+/** The limit of objects that are explained, because each explanation reads more objects. */
 const MAX_EXPLAINED = 100;
 const MAX_READS = 2000;
 const MAX_CAUSES = 10;
 
 /**
- * Looks through a cluster with the rights of the client. Rejects only when the signal aborts. Past its time limit it answers with
- * what it has.
- * @param shown how many objects the answer has at most
+ * Examines a cluster with the rights of the client. Rejects only when the signal aborts. At its time limit it returns what it has
+ * found.
+ * @param shown the maximum number of objects in the result
  */
 export async function findTroubles(options: TroubleOptions, shown = 20): Promise<Troubles> {
   const search = new Search(options);
@@ -110,7 +109,7 @@ export async function findTroubles(options: TroubleOptions, shown = 20): Promise
   return search.answer(shown);
 }
 
-/** Whether such objects belong to a namespace; it belongs to itself. */
+/** Whether objects of the kind belong to a namespace; a namespace belongs to itself. */
 function isWithin({ info }: Kind): boolean {
   return info.namespaced || info.resource === Namespaces.resource;
 }
@@ -119,7 +118,7 @@ class Search {
   readonly #options: TroubleOptions;
   readonly #evidence: Evidence;
   readonly #found = new Map<string, Trouble>();
-  /** First causes that are in the answer already: a workload adds nothing to what its pods say. */
+  /** First causes that were already reported: a workload adds nothing to the causes of its pods. */
   readonly #causes = new Set<string>();
   readonly #notReadable: string[] = [];
   #explained = 0;

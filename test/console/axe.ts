@@ -1,4 +1,4 @@
-/** axe over a page: what keeps people out who see, hear or move otherwise. */
+/** Runs axe on a page, which finds barriers for users with disabilities. */
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import type { AxeResults } from 'axe-core';

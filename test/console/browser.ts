@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { type BrowserContext, chromium, type Page } from 'playwright-core';
 
 export const CHROMIUM = '/usr/bin/chromium';
-/** As root, and without requests of the browser's own. */
+/** Runs as root, and without the browser's own requests. */
 export const CHROMIUM_ARGUMENTS: readonly string[] = [
   '--no-sandbox',
   '--disable-gpu',
@@ -16,14 +16,14 @@ export const CHROMIUM_ARGUMENTS: readonly string[] = [
   '--disable-sync',
 ];
 
-/** Why such tests cannot run here; false when they can. */
+/** The reason why such tests cannot run here; false when they can. */
 export const skipBrowser: string | false = existsSync(CHROMIUM) ? false : `needs ${CHROMIUM}`;
 
-/** A browser of its own with nothing remembered. */
+/** A browser with an empty profile. */
 export interface TestBrowser extends AsyncDisposable {
   readonly context: BrowserContext;
   readonly page: Page;
-  /** What pages wrote to the console as errors, and requests that left their origin. */
+  /** Errors that pages logged to the console, and requests to other origins. */
   readonly problems: readonly string[];
 }
 
@@ -43,7 +43,8 @@ export async function openBrowser(
   const problems: string[] = [];
   const origins = new Set<string>();
   page!.on('console', (message) => {
-    // A link of the machine came or went, and Chromium ended its requests. The page asks again, or the test does not get on.
+    // A network link of the machine was added or removed, and Chromium ended its requests. The page repeats them, or the test
+    // fails.
     if (message.text().includes('net::ERR_NETWORK_CHANGED')) return;
     if (message.type() === 'error') problems.push(`${message.text()} ${message.location().url}`.trimEnd());
   });

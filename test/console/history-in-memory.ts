@@ -1,4 +1,4 @@
-/** Object history for tests on the real clock: in a worker's memory. */
+/** Object history for tests in real time, in a worker's memory. */
 import type { Clock } from '../../src/platform/clock.ts';
 import { createMemoryLog } from '../../src/platform/sim/log.ts';
 import type { HistoryLog } from '../../src/storage/history-log.ts';

@@ -1,12 +1,12 @@
 import { readFileSync } from 'node:fs';
 import { until } from '../integration/fixtures/until.ts';
 
-/** IFA_F_TENTATIVE: nobody has been found to have the address, so far. */
+/** IFA_F_TENTATIVE: duplicate address detection has not ended. */
 const TENTATIVE = 0x40;
 
 /**
- * Waits until no address of the machine is on its way. Chromium drops all its connections when one comes, as that of a pod's link
- * does a second or two after the pod is Ready.
+ * Waits until no address of the machine is tentative. Chromium drops all its connections when an address is added, as for a pod's
+ * link a second or two after the pod is Ready.
  */
 export async function linksAtRest(): Promise<void> {
   await until('addresses that are there for certain', async () => {

@@ -1,4 +1,4 @@
-/** Certificate requests as clients make them. */
+/** Creates certificate requests as clients do. */
 import 'reflect-metadata';
 import * as x509 from '@peculiar/x509';
 

@@ -1,4 +1,6 @@
-/** A cluster whose disk is full: it answers and says why it cannot write; killed, it is back once there is room. */
+/**
+ * A cluster whose disk is full: it responds with the reason why it cannot write; after a kill it recovers once there is space.
+ */
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { closeSync, mkdtempSync, openSync, readFileSync, rmSync, writeSync } from 'node:fs';
@@ -38,7 +40,7 @@ test('a cluster on a full disk', { skip: !isRoot && 'mounting needs root' }, asy
   const { code, stderr } = await cluster.up();
   assert.equal(code, 0, stderr);
   const log = join(cluster.dataDir, 'logs/keelson.log');
-  // The log has room of its own: whether its last page still takes the line that is looked for would be chance.
+  // The log has space of its own, so that its last line is written in any case.
   execFileSync('fallocate', ['--keep-size', '--length', '1MiB', log]);
   fill();
   const refused = await until('a write that fails', async () => {
@@ -51,7 +53,7 @@ test('a cluster on a full disk', { skip: !isRoot && 'mounting needs root' }, asy
 
   const { pid } = (await cluster.status())!;
   process.kill(pid, 'SIGKILL');
-  // Which write of a start is the first that fails depends on the last pages.
+  // Which write of a start fails first depends on the last free pages.
   const why =
     /cannot (use|open) .*keelson-supervised.*: database or disk is full|no space left on device, write '.*keelson-supervised/;
   await until('a start that fails', async () => why.test(readFileSync(log, 'utf8')));

@@ -1,4 +1,4 @@
-/** `keelson doctor` on this machine: before a cluster, beside one that runs, and on a stopped one whose port is taken. */
+/** `keelson doctor` on this machine: before a cluster, beside a running one, and on a stopped one whose port is in use. */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -51,7 +51,7 @@ test('a machine and its cluster are examined whatever runs', async () => {
 
   const down = await keelson('down');
   assert.equal(down.code, 0, down.stderr);
-  // Another program's port is put in the settled one's place: the port just freed may be anybody's by now.
+  // Another program's port replaces the recorded one, because another process may use the port that was just freed.
   const other = createServer().listen(0, '127.0.0.1');
   await once(other, 'listening');
   const { port: taken } = other.address() as AddressInfo;

@@ -1,4 +1,4 @@
-/** Encryption at rest, whose keys and providers change over restarts, as the steps of upstream's task page have it. */
+/** Encryption at rest with changes of keys and providers over restarts, by the steps of upstream's task page. */
 import assert from 'node:assert/strict';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';

@@ -1,4 +1,4 @@
-/** Tables of kubectl commands with what they print and how they exit. The rows of a group build on each other. */
+/** Tables of kubectl commands with their output and exit codes. The rows of a group build on each other. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { until } from '../integration/fixtures/until.ts';
@@ -8,20 +8,20 @@ type Words = string | RegExp;
 
 /** One command. */
 export interface KubectlRow {
-  /** Split at blanks; parts in single quotes stay whole. */
+  /** Split at blanks, except within single quotes. */
   readonly run: string;
   readonly input?: string;
-  /** Standard output; default: anything. */
+  /** Standard output; by default not checked. */
   readonly out?: Words;
-  /** Standard error; default: nothing. */
+  /** Standard error; by default nothing. */
   readonly err?: Words;
   /** Default 0. */
   readonly code?: number;
-  /** What controllers do in their own time: repeated until it is as told. */
+  /** The result depends on controllers: repeated until it is as expected. */
   readonly soon?: boolean;
 }
 
-/** A command line split at blanks; parts in single quotes stay whole. */
+/** Splits a command line at blanks, except within single quotes. */
 export function kubectlArguments(line: string): string[] {
   return [...line.matchAll(/'([^']*)'|(\S+)/g)].map(([, quoted, bare]) => quoted ?? bare ?? '');
 }
@@ -32,7 +32,7 @@ function check(what: string, said: string, words: Words | undefined): void {
   else assert.match(said, words, what);
 }
 
-/** Makes groups of rows, each a test, against this control plane. */
+/** Registers groups of rows, each a test, against this control plane. */
 export function kubectlGroup(
   plane: () => ControlPlaneFixture,
 ): (name: string, rows: () => readonly KubectlRow[]) => void {

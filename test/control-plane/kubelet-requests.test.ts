@@ -1,4 +1,6 @@
-/** What kubectl asks of kubelets through the API server: usage, logs, a node's own pages; the kubelet is a server of this test. */
+/**
+ * Requests of kubectl to kubelets through the API server: usage, logs, a node's own pages; a server of this test is the kubelet.
+ */
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { createServer, type Server } from 'node:https';

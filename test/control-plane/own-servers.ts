@@ -1,4 +1,4 @@
-/** Servers with an etcd of their own, as the command line starts them, side by side on loopback addresses: for tests. */
+/** Servers with their own etcd, started by the command line, side by side on loopback addresses, for tests. */
 import { execFile, spawn, type ChildProcess } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
@@ -13,7 +13,7 @@ import { keelsonProgram } from '../integration/fixtures/programs.ts';
 import { until } from '../integration/fixtures/until.ts';
 import { freePort } from '../../src/platform/node/free-port-fixture.ts';
 
-/** What a command said. */
+/** The output and exit code of a command. */
 export interface Said {
   readonly code: number;
   readonly stdout: string;
@@ -24,13 +24,13 @@ export interface OwnServer {
   readonly name: string;
   readonly url: string;
   readonly dataDir: string;
-  /** Starts it with these options beside its own; resolves when it is ready. */
+  /** Starts it with these options in addition to its own; resolves when it is ready. */
   start(options?: readonly string[]): Promise<void>;
-  /** `keelson` with its data directory. */
+  /** Runs `keelson` with its data directory. */
   keelson(args: readonly string[]): Promise<Said>;
   /** An administrator's client. */
   client(): Promise<Client>;
-  /** kill -9, resolved when it is gone. */
+  /** Kills it by kill -9; resolves when it has ended. */
   kill(): Promise<void>;
   /** The pid of its etcd; undefined while none runs. */
   etcdPid(): number | undefined;
@@ -38,7 +38,7 @@ export interface OwnServer {
   remove(): Promise<void>;
 }
 
-/** Runs a program; never rejects for a failing one. */
+/** Runs a program; does not reject for a failed one. */
 export function run(program: string, args: readonly string[]): Promise<Said> {
   return new Promise((resolve) => {
     execFile(program, args, { timeout: 180_000 }, (error, stdout, stderr) =>
@@ -47,7 +47,7 @@ export function run(program: string, args: readonly string[]): Promise<Said> {
   });
 }
 
-/** Runs `keelson`; never rejects for a failing command. */
+/** Runs `keelson`; does not reject for a failed command. */
 export function keelson(args: readonly string[]): Promise<Said> {
   return run(process.execPath, [keelsonProgram, ...args]);
 }
@@ -102,7 +102,7 @@ export async function ownServer(name: string, address: string): Promise<OwnServe
   return server;
 }
 
-/** Its API says that it is ready; rejects with the signal's reason when it is over before. */
+/** Resolves when its API is ready; rejects with the signal's reason when that aborts first. */
 async function answers(server: OwnServer, over: AbortSignal): Promise<void> {
   const deadlineMs = performance.now() + 180_000;
   for (;;) {
@@ -118,15 +118,15 @@ async function answers(server: OwnServer, over: AbortSignal): Promise<void> {
   }
 }
 
-/** Ends a process that is not a child of ours; resolves when it is gone. */
+/** Ends a process that is no child of ours; resolves when it has ended. */
 async function end(pid: number): Promise<void> {
   await until('its etcd ends', async () => {
     try {
       process.kill(pid, 'SIGKILL');
     } catch {
-      return true; // There is none any more.
+      return true; // the process does not exist any more
     }
-    return readFileSync(`/proc/${pid}/cmdline`, 'utf8') === ''; // One that nobody has reaped has ended.
+    return readFileSync(`/proc/${pid}/cmdline`, 'utf8') === ''; // a process without a command line has ended and was not reaped
   });
 }
 
@@ -136,7 +136,7 @@ function processWith(argument: string): number | undefined {
     try {
       if (readFileSync(`/proc/${name}/cmdline`, 'utf8').split('\0').includes(argument)) return Number(name);
     } catch {
-      continue; // It has ended meanwhile.
+      continue; // it has ended meanwhile
     }
   }
   return undefined;

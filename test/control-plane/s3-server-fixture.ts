@@ -1,6 +1,6 @@
 /**
- * A real S3 server for tests: s3rver of npm, behind a proxy that verifies signatures. It has a hundred dependencies, so it is none of
- * the package: it is fetched into the checkout's .cache once, without install scripts.
+ * A real S3 server for tests: s3rver from npm, behind a proxy that verifies signatures. It has a hundred dependencies, so it is
+ * not among the package's: it is fetched into the checkout's .cache once, without install scripts.
  */
 import { execFile, spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
@@ -16,18 +16,18 @@ import { startSignatureProxy } from './s3-signature-proxy.ts';
 const VERSION = '3.7.1';
 const FETCH_TIMEOUT_MS = 240_000;
 
-/** The keys that s3rver knows. */
+/** The keys of s3rver. */
 export const S3_KEYS = { accessKey: 'S3RVER', secretKey: 'S3RVER' } as const;
 
 export interface S3Server {
   /** `127.0.0.1:port`. */
   readonly endpoint: string;
-  /** Where its buckets are: a folder each. */
+  /** The folder with a subfolder for each bucket. */
   readonly folder: string;
   stop(): Promise<void>;
 }
 
-/** Why there is no S3 server here, or false. */
+/** The reason why there is no S3 server here, or false. */
 export async function withoutS3(): Promise<string | false> {
   const root = join(repositoryRoot, `.cache/s3rver-${VERSION}`);
   if (existsSync(programOf(root))) return false;

@@ -1,6 +1,6 @@
 /**
- * Stands in front of s3rver, which believes signatures of version 4 unseen: refuses, as S3 does, requests whose signature or
- * whose digest of the body is wrong. Written after AWS's description of SigV4, apart from the signer under test.
+ * A proxy in front of s3rver, which does not verify signatures of version 4: it refuses, as S3 does, requests with a wrong
+ * signature or a wrong digest of the body. Written after AWS's description of SigV4, independent of the signer under test.
  */
 import { createHash, createHmac } from 'node:crypto';
 import { createServer, request, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
@@ -13,7 +13,7 @@ interface Keys {
 const sha256 = (data: string | Buffer): string => createHash('sha256').update(data).digest('hex');
 const hmac = (key: string | Buffer, text: string): Buffer => createHmac('sha256', key).update(text).digest();
 
-/** Listens on a port and passes on what is signed rightly. */
+/** Listens on a port and forwards correctly signed requests. */
 export async function startSignatureProxy(port: number, target: number, keys: Keys): Promise<Server> {
   const server = createServer((incoming, answer) => {
     const pieces: Buffer[] = [];

@@ -1,15 +1,15 @@
-/** A component of its own process, until it serves. */
+/** Waits until a component in a separate process serves. */
 import type { ChildProcess } from 'node:child_process';
 
-/** What it says, and when it serves. */
+/** Its output, and when it serves. */
 export interface Listening {
-  /** All it has said so far. */
+  /** All output so far. */
   said(): string;
-  /** Resolves when it has said that it serves; rejects, with all it said, when it ends before. */
+  /** Resolves when its output reports that it serves; rejects with all output when it ends before. */
   readonly serving: Promise<void>;
 }
 
-/** Listens from now on to both outputs, which must be pipes. */
+/** Reads both outputs from now on, which must be pipes. */
 export function listenTo(child: ChildProcess): Listening {
   const serving = Promise.withResolvers<void>();
   let said = '';

@@ -1,16 +1,16 @@
-/** A simulated cluster without nodes, in a process of its own, for tests of what stands in a data directory. */
+/** A simulated cluster without nodes in a separate process, for tests of data directories. */
 import { freePort } from '../../src/platform/node/free-port-fixture.ts';
 import { keelsonProgram, start, type Running } from '../integration/fixtures/programs.ts';
 import { until } from '../integration/fixtures/until.ts';
 import { keelson } from './own-servers.ts';
 
 interface SimulatedServer {
-  /** Default: one that is free. */
+  /** Default: a free port. */
   readonly port?: number;
   readonly flags?: readonly string[];
 }
 
-/** Resolves when the API server answers. A process that does not get so far is ended. */
+/** Resolves when the API server responds. A process that fails before that is ended. */
 export async function startSimulated(dataDir: string, { port, flags = [] }: SimulatedServer = {}): Promise<Running> {
   const own = ['--nodes=0', `--data-dir=${dataDir}`, `--https-port=${port ?? (await freePort())}`, '--log-level=error'];
   const running = start(process.execPath, [keelsonProgram, 'up', '--simulate', ...own, ...flags]);

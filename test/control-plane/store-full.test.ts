@@ -1,4 +1,4 @@
-/** A SQLite store on a file system that fills up, as root on a small tmpfs: clear errors, nothing lost, and on it goes. */
+/** A SQLite store on a file system that fills up, as root on a small tmpfs: clear errors, no losses, and recovery. */
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';

@@ -1,22 +1,22 @@
-/** A webhook server over real TLS in the test process: each path answers with what a function makes of the review. */
+/** A webhook server over real TLS in the test process: a function computes the response of each path from the review. */
 import { createServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { createTestAuthority } from '../../src/platform/node/certificates-fixture.ts';
 
-/** A review as it arrived. */
+/** A review as received. */
 // oxlint-disable-next-line typescript/no-explicit-any -- assertions read any field
 export type Review = any;
 
-/** Makes the answer: the review's `response` without uid, or a whole body. */
+/** Computes the response: the review's `response` without uid, or a whole body. */
 export type Answer = (request: Review, review: Review) => object | Promise<object>;
 
 /** A running server. */
 export interface WebhookServer {
   readonly port: number;
-  /** base64 of the CA's PEM, as configurations have it. */
+  /** base64 of the CA's PEM, as in configurations. */
   readonly caBundle: string;
   readonly caPem: string;
-  /** What each path got, in order. */
+  /** The requests of each path, in order. */
   readonly seen: readonly { readonly path: string; readonly review: Review; readonly headers: Review }[];
   /** Connections accepted so far. */
   readonly connections: () => number;
@@ -31,7 +31,7 @@ export async function startWebhookServer(hosts: readonly string[] = [], address 
   const answers = new Map<string, Answer>();
   const seen: { path: string; review: Review; headers: Review }[] = [];
   let connections = 0;
-  // Connections are kept however long a test thinks between its requests.
+  // Connections are kept however long a test waits between its requests.
   const options = { cert: certPem, key: keyPem, keepAliveTimeout: 600_000 };
   const server = createServer(options, (request, response) => {
     const chunks: Buffer[] = [];
@@ -70,7 +70,7 @@ export async function startWebhookServer(hosts: readonly string[] = [], address 
   };
 }
 
-/** A JSON patch as responses carry it. */
+/** A JSON patch in the form of responses. */
 export function patchOf(operations: readonly object[]): { allowed: true; patchType: 'JSONPatch'; patch: string } {
   const patch = Buffer.from(JSON.stringify(operations)).toString('base64');
   return { allowed: true, patchType: 'JSONPatch', patch };

@@ -11,14 +11,14 @@ import { Transports } from './transports/transports.ts';
 export interface CampaignOptions {
   readonly seed: string;
   readonly exchanges: number;
-  /** Families; absent: all of the API server. */
+  /** Families of exchanges; absent for all of the API server. */
   readonly only?: readonly string[];
   readonly report: (line: string) => void;
-  /** Called once for each kind of problem, at once. */
+  /** Called at once with the first finding of each kind. */
   readonly onFinding?: (finding: Finding) => void;
 }
 
-/** A problem, and the exchanges that may have caused it, the likeliest last. */
+/** A problem, with the exchanges that may have caused it, the most likely last. */
 export interface Finding extends Problem {
   readonly exchanges: readonly Exchange[];
   times: number;
@@ -26,7 +26,7 @@ export interface Finding extends Problem {
 
 const WORKERS = 16;
 const BLOCK = 2000;
-/** The exchanges before a problem that are kept with it. */
+/** The number of exchanges before a problem that are kept with it. */
 const WINDOW = 200;
 
 export class Campaign {
@@ -42,12 +42,12 @@ export class Campaign {
     this.#options = options;
   }
 
-  /** How many exchanges ended in each way. */
+  /** The number of exchanges by outcome. */
   get counts(): ReadonlyMap<string, number> {
     return this.#counts;
   }
 
-  /** The server, which is another process after the run. */
+  /** The server, which is another process after a restart. */
   get target(): Target {
     return this.#target;
   }
@@ -86,7 +86,7 @@ export class Campaign {
     }
   }
 
-  /** What was there is there again in the next process. */
+  /** The objects from before must exist in the next process. */
   async #restart(): Promise<void> {
     const before = await this.#target.checks.sample();
     this.#target.checks.close();

@@ -1,4 +1,4 @@
-/** `keelson dns-server` over UDP and TCP: hostile messages from a seed, and the right answer between them. */
+/** `keelson dns-server` over UDP and TCP: hostile messages from a seed, with correct responses to valid queries between them. */
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { createSeededRandom } from '../../src/platform/sim/random.ts';

@@ -1,4 +1,4 @@
-// Choices of a generator, all from one stream of the randomness port, so that a seed gives the same exchanges again.
+// Random choices of a generator, from one stream of the randomness port, so that a seed gives the same exchanges again.
 import type { Random } from '../../src/platform/random.ts';
 
 export type { Random };
@@ -11,7 +11,7 @@ export function chance(random: Random, probability: number): boolean {
   return random.next() < probability;
 }
 
-/** One of the choices, as often as its weight says. */
+/** One of the choices, with probabilities by weight. */
 export function weighted<T>(random: Random, choices: readonly (readonly [weight: number, choice: T])[]): T {
   let left = random.next() * choices.reduce((sum, [weight]) => sum + weight, 0);
   for (const [weight, choice] of choices) {

@@ -1,14 +1,14 @@
-// One exchange is what a hostile client does once. It is plain JSON, so that a failure can be kept, shrunk and replayed.
+// One exchange is one action of a hostile client. It is plain JSON, so that a failure can be stored, shrunk and replayed.
 import { createHash } from 'node:crypto';
 
-/** Bytes as text of one character per byte (latin1); a pair is a text repeated so many times. */
+/** Bytes as text of one character per byte (latin1); a pair is a text with its number of repetitions. */
 export type Bytes = string | readonly (string | readonly [text: string, times: number])[];
 
-/** A request with sound framing. */
+/** A request with valid framing. */
 export interface HttpExchange {
   readonly kind: 'http';
   readonly over: 'h1' | 'h2';
-  /** One of the target's doors; absent: its first. */
+  /** The name of one of the target's addresses; absent for the first. */
   readonly to?: string;
   readonly method: string;
   readonly path: Bytes;
@@ -16,12 +16,12 @@ export interface HttpExchange {
   readonly body?: Bytes;
 }
 
-/** Bytes on a connection of its own: broken framing, pipelines, upgrades, HTTP/2 frames. */
+/** Bytes on a separate connection: broken framing, pipelines, upgrades, HTTP/2 frames. */
 export interface RawExchange {
   readonly kind: 'raw';
   readonly protocol: 'http/1.1' | 'h2';
   readonly to?: string;
-  /** Written one after the other; the next waits for some answer, or a moment. */
+  /** Written one after the other; each waits for a response to the one before, or for a moment. */
   readonly parts: readonly Bytes[];
 }
 
@@ -32,7 +32,7 @@ export interface DnsExchange {
   readonly bytes: Bytes;
 }
 
-/** One gRPC call whose HTTP/2 is sound; headers, framing of messages and messages are not. */
+/** A gRPC call with valid HTTP/2; headers, message framing and messages may be invalid. */
 export interface GrpcExchange {
   readonly kind: 'grpc';
   readonly to: string;
@@ -41,27 +41,30 @@ export interface GrpcExchange {
   readonly parts: readonly Bytes[];
 }
 
-/** What a peer that the target calls does with a call. */
+/** The response of a peer to a call of the target. */
 export interface PeerAnswer {
-  /** `answer`: data and trailers; `cut`: data and no trailers; `page`: HTTP that is no gRPC. */
+  /** `answer`: data and trailers; `cut`: data without trailers; `page`: HTTP that is no gRPC. */
   readonly how: 'answer' | 'cut' | 'reset' | 'close' | 'hang' | 'page';
   readonly data: Bytes;
   readonly trailers: readonly (readonly [name: string, value: string])[];
 }
 
-/** As long as the name that takes its place: lengths before it stay right. */
+/** As long as the name that replaces it, so that lengths before it stay right. */
 export const SOCKET_NAME = 'plugin-xxxxxxxx.sock';
 
-/** A plugin that comes, answers as it likes and goes. */
+/** A plugin that registers, responds in any way, and ends. */
 export interface PluginExchange {
   readonly kind: 'plugin';
-  /** It registers by a call with this message, in which SOCKET_NAME stands for its socket's; absent: by being there. */
+  /**
+   * It registers by a call with this message, in which SOCKET_NAME stands for its socket's; absent when the socket alone
+   * registers it.
+   */
   readonly registration?: Bytes;
   /** By `package.Service/Method`. */
   readonly answers: Readonly<Record<string, PeerAnswer>>;
 }
 
-/** Well-known peers of the target answer their next calls like this; then a client makes the target call them. */
+/** Responses of the target's regular peers to their next calls, and requests that cause the calls. */
 export interface PeersExchange {
   readonly kind: 'peers';
   readonly answers: readonly (readonly [method: string, answer: PeerAnswer])[];
@@ -70,7 +73,7 @@ export interface PeersExchange {
 
 export type Exchange = HttpExchange | RawExchange | DnsExchange | GrpcExchange | PluginExchange | PeersExchange;
 
-/** What came back. `closed`: the peer ended the connection without a whole answer; `cut`: we ended it, as planned. */
+/** The response. `closed`: the peer ended the connection without a complete response; `cut`: the client ended it, as planned. */
 export interface Answer {
   readonly outcome: 'answered' | 'closed' | 'cut' | 'late';
   readonly status?: number;
@@ -88,7 +91,7 @@ export function textOf(bytes: Uint8Array): string {
   return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('latin1');
 }
 
-/** The text with long runs of a short unit written as pairs: hostile bodies mostly repeat themselves. */
+/** The text with long runs of a short unit written as pairs, because hostile bodies mostly repeat. */
 export function folded(text: string): Bytes {
   const parts: (string | readonly [string, number])[] = [];
   let from = 0;

@@ -1,4 +1,7 @@
-/** Maps whose keys are names that every JavaScript object inherits: a look-up that does not ask for own properties finds functions. */
+/**
+ * Maps whose keys are names of properties that every JavaScript object inherits: a look-up beyond own properties would find
+ * functions.
+ */
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { stringifyJson } from '../../src/api/codec/json.ts';
@@ -15,7 +18,7 @@ import { resources } from './generators/objects.ts';
 const inherited = Object.getOwnPropertyNames(Object.prototype);
 const draw = seededDraw(1);
 
-/** Copies of a value, each with one of its maps, there or not, holding the inherited names. */
+/** Copies of a value, in each of which one map, existing or not, has the inherited names. */
 function* variants(type: TypeSchema, value: unknown): Generator<unknown> {
   if (type.kind === 'list' && Array.isArray(value)) {
     for (const [at, item] of value.entries())

@@ -1,4 +1,4 @@
-/** `keelson kubelet` and its peers: each kept failure, then 3,000 exchanges of a seed. `npm run fuzz` makes more. */
+/** `keelson kubelet` and its peers: each stored failure, then 3,000 exchanges of a seed. `npm run fuzz` runs more. */
 import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';

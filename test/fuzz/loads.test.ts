@@ -1,4 +1,7 @@
-/** Valid objects whose lists and numbers are as large as the API server takes: the whole cluster works on them, and serves others. */
+/**
+ * Valid objects whose lists and numbers are as large as the API server accepts: the whole cluster processes them and serves other
+ * clients.
+ */
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { createInterface } from 'node:readline';
@@ -7,9 +10,9 @@ import { join } from 'node:path';
 import { quickLoads } from './loads/all-loads.ts';
 import type { LoadResult } from './loads/run-load.ts';
 
-/** Of processor time, in one turn; far above what is meant, for machines that are busy. What multiplies takes far more. */
+/** The limit of processor time in one turn, far above the aim, for busy machines. Work that multiplies takes far more. */
 const MOST_IN_A_TURN_MS = 1000;
-/** Without an end so long, the process ends itself and says where it was. */
+/** After this time the process ends itself and prints where it was. */
 const LIMIT_MS = 600_000;
 
 describe('loads of the largest valid objects', () => {

@@ -1,6 +1,5 @@
 // npm run fuzz -- [--seed S] [--exchanges N] [--only FAMILY,...]
-//
-// Prints the seed first. What is found is made smaller and kept in a folder, each as a file for test/fuzz/regressions.
+// Prints the seed first. Findings are shrunk and stored in a folder, each as a file for test/fuzz/regressions.
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -25,7 +24,7 @@ const all = [...serverFamilyNames, ...kubeletFamilyNames];
 const unknown = only.find((name) => !all.includes(name));
 if (unknown !== undefined) throw new Error(`no family ${unknown}; there are ${all.join(', ')}`);
 
-/** One of ten exchanges is the kubelet's, where both are fuzzed. */
+/** The kubelet's share of the exchanges when both are fuzzed. */
 const KUBELET_SHARE = 0.1;
 const targets = [
   { start: startKeelsonUp, families: serverFamilyNames, share: 1 - KUBELET_SHARE },

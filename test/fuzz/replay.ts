@@ -1,11 +1,11 @@
-// Sends exchanges one after the other, as a finding is shrunk and a regression is checked.
+// Sends exchanges one after the other, to shrink a finding or to check a regression.
 import type { Exchange } from './exchange.ts';
 import { judgeAnswer, type Problem } from './oracles/answers.ts';
 import { stacksIn } from './oracles/log.ts';
 import type { Target } from './targets/target.ts';
 import { Transports } from './transports/transports.ts';
 
-/** The problems they cause on a server that may have met others before. */
+/** The problems that they cause on a server that may have received others before. */
 export async function replay(target: Target, exchanges: readonly Exchange[]): Promise<readonly Problem[]> {
   const transports = new Transports(target);
   const problems: Problem[] = [];

@@ -1,4 +1,4 @@
-/** Every manifest in examples/ is applied and must do what it says. */
+/** Applies every manifest in examples/ and checks its effect. */
 import assert from 'node:assert/strict';
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
@@ -24,7 +24,7 @@ async function answer(service: string): Promise<string> {
   return cluster.until(`an answer of ${service}`, () => fetchText(address));
 }
 
-/** What each example must come to, after it was applied. */
+/** The check of each example after it was applied. */
 const checks: Record<string, () => Promise<void>> = {
   'demo.yaml': async () => {
     await cluster.kubectl('rollout status deployment/demo --timeout=120s');

@@ -1,4 +1,4 @@
-/** kubectl against the API server's connector, the kubelet's server and a real containerd: logs, exec, attach, port-forward. */
+/** kubectl against the API server's proxy, the kubelet's server and a real containerd: logs, exec, attach, port-forward. */
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -236,7 +236,7 @@ describe('streams from kubectl to containerd', () => {
 
     it(`${name}: exec with output, errors and exit code`, limit, async () => {
       const outcome = await run(undefined, 'exec', 'web', '--', '/bin/sh', '-c', 'echo out; echo err >&2; exit 3');
-      // Older clients read before they have made their streams, and may complain of the empty frame that opens one.
+      // Older clients read before they have created their streams, and may complain about the empty first frame.
       const stderr = outcome.stderr.replaceAll(/^E.* Unknown stream id \d, discarding message\n/gm, '');
       assert.deepEqual(
         { ...outcome, stderr },
@@ -262,7 +262,7 @@ describe('streams from kubectl to containerd', () => {
       const seen = new Promise<void>((resolve) =>
         child.stdout!.on('data', (chunk) => String(chunk).includes('got ping') && resolve()),
       );
-      // Until it is heard: the output may be attached after the input.
+      // Repeated until the output contains it: the output may be attached after the input.
       const pings = setInterval(() => child.stdin!.write('ping\n'), 500);
       try {
         await Promise.race([seen, outcome.then(({ stderr }) => Promise.reject(new Error(stderr)))]);
@@ -274,7 +274,7 @@ describe('streams from kubectl to containerd', () => {
     });
 
     it(`${name}: port-forward`, limit, async () => {
-      // The pod is on the host's network, so its ports are this process's.
+      // The pod uses the host's network, so its ports are those of this process.
       const server = createServer((socket) => socket.end('hello\n'));
       await once(server.listen(0, '127.0.0.1'), 'listening');
       const { child, outcome } = start(program, ['port-forward', 'web', `:${(server.address() as AddressInfo).port}`]);
@@ -324,7 +324,7 @@ describe('streams from kubectl to containerd', () => {
     });
     assert.equal(status.status, 'Failure');
     assert.equal(status.details?.causes?.[0]?.message, '2');
-    // Each stream has a way of its own.
+    // Each stream has its own channel: they may arrive in any order.
     await until('all output', async () => texts[0]!.length >= 8 && texts[1]!.length >= 4);
     assert.deepEqual(texts, ['<typed>\n', 'err\n']);
   });
@@ -340,7 +340,7 @@ describe('streams from kubectl to containerd', () => {
           'default',
           'web',
           'main',
-          // The size comes beside the input, not before it.
+          // The size is sent on another channel than the input, and may arrive later.
           ['/bin/sh', '-c', `read line; echo "<$line>"; ${waitForSize} /bin/busybox stty size`],
           stdout,
           null,

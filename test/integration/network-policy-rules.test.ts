@@ -1,6 +1,7 @@
 /**
- * The network policies' rules in the kernel, between pods of one node (whose packets a bridge passes on, neighbour discovery
- * among them): each field, in both families. No cluster: policies are read and written as the proxy does it.
+ * The network policies' rules in the kernel, between pods of one node (whose packets a bridge forwards, neighbour discovery
+ * included): each field, in both families. Without a cluster: the test translates policies and applies rules with the proxy's
+ * functions.
  */
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
@@ -19,7 +20,7 @@ import { createTestNetwork, type TestNetwork } from './service-proxy/network.ts'
 const sha256Hex = (text: string): string => createHash('sha256').update(text).digest('hex');
 const PODS = { web: 2, db: 3, cron: 4 } as const;
 type PodName = keyof typeof PODS;
-/** Served by each pod: 8080. A second number is tried where a policy speaks of ports. */
+/** The port each pod serves is 8080. A second port is tried where a policy names ports. */
 const PORTS = [{ name: 'http', protocol: 'tcp', port: 8080 }];
 const PREFIXES = { 4: '10.42.0.', 6: 'fd00:42::' } as const;
 const EVERYTHING = { 4: '0.0.0.0/0', 6: '::/0' } as const;
@@ -27,7 +28,7 @@ type Family = 4 | 6;
 
 const app = (name: string) => ({ podSelector: { matchLabels: { app: name } } });
 
-/** All but web, in two blocks that touch, and thousands that are elsewhere. */
+/** All addresses but web's, in two adjacent blocks, and thousands of unrelated blocks. */
 const manyBlocks = (family: Family) => [
   { ipBlock: { cidr: EVERYTHING[family], except: exceptions(family) } },
   ...Array.from({ length: 4_000 }, (_, i) => ({
@@ -47,9 +48,9 @@ const manyPorts = [
 
 interface Case {
   readonly name: string;
-  /** Policies of all three pods' namespace. */
+  /** Policies of the namespace of all three pods. */
   policies(family: Family): readonly NetworkPolicySpec[];
-  /** `from to`: who still reaches whom; everybody else must not. */
+  /** `from to`: the permitted connections; all others must fail. */
   readonly open: readonly string[];
 }
 
@@ -255,7 +256,7 @@ describe('rules of network policies', () => {
   const reaches = async (pair: string, addressOf: (pod: string) => string, limitSeconds = 1): Promise<boolean> => {
     const [from = '', to = ''] = pair.split(' ');
     const script = `exec 3<>/dev/tcp/${addressOf(to)}/8080; cat <&3`;
-    // Without --norc it reads ~/.bashrc when its input is a socket, which Node.js gives it: that may take longer than this.
+    // Without --norc bash reads ~/.bashrc when its input is a socket, as with Node.js, which may exceed this time limit.
     const command = [
       'netns',
       'exec',
@@ -300,10 +301,10 @@ describe('rules of network policies', () => {
           programmed === undefined ? policyRewriteScript(table, state) : policyChangeScript(table, programmed, state),
         );
         programmed = state;
-        // Nobody knows where the others are: neighbours are asked for through the rules.
+        // Flushes the neighbour tables, so that neighbour discovery passes through the rules.
         for (const pod of Object.keys(PODS)) network.run(pod, 'ip', 'neigh', 'flush', 'dev', 'eth0');
         let reached: readonly string[] = [];
-        // Whom the rules stop waits to the end of its time; on a busy machine even the others need more of it.
+        // A blocked connection waits for the whole limit; on a busy machine permitted ones need a longer limit.
         let limitSeconds = 0.5;
         await until('who reaches whom', async () => {
           limitSeconds = Math.min(2 * limitSeconds, 16);
@@ -312,13 +313,13 @@ describe('rules of network policies', () => {
           return reached.join() === open.join();
         }).catch(() => undefined);
         assert.deepEqual(reached, open);
-        // Itself, and from the node, whatever they say.
+        // A pod always reaches itself and is reached from its node, whatever the policies are.
         await until('itself', () => reaches('db db', addressOf));
         await until('from the node', () => reaches('node db', addressOf));
       });
   }
 
-  // Policies hold addresses of pods' statuses: what pods have besides must lead nowhere.
+  // Policies contain the addresses of pod statuses: other addresses of a pod must not be reachable.
   const guarded = { bridge: 'pods', nftTable: 'kt' };
   for (const [about, clusterCidr, stillOpen] of [
     ['without a range of IPv6', '10.42.0.0/16', []],

@@ -1,4 +1,4 @@
-/** The proxy's modes on a real node, one after the other on the same cluster: the same services, the same answers. */
+/** The proxy's modes on a real node, one after the other on the same cluster: the same services must answer the same. */
 import assert from 'node:assert/strict';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -110,7 +110,7 @@ describe('proxy modes', () => {
     const head = 'apiVersion: kubeproxy.config.k8s.io/v1alpha1\nkind: KubeProxyConfiguration\n';
     writeFileSync(config, `${head}mode: nftables\nclusterCIDR: 10.42.0.0/16\nhostnameOverride: outside\n`);
     await outside.must('ip', `route add 10.42.0.0/16 via ${node.address}`);
-    // As kubeadm starts it: what services are given, the cluster says.
+    // Started as kubeadm does: the service range comes from the cluster.
     const args = ['proxy', `--config=${config}`, `--kubeconfig=${kubeconfig}`];
     const proxy = outside.start(process.execPath, [keelsonProgram, ...args]);
     const url = `http://${address}/cgi-bin/hostname`;

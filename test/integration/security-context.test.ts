@@ -1,4 +1,6 @@
-/** Every row of the security table on a real containerd: what a process in the container may do is what upstream grants. */
+/**
+ * Every row of the security table on a real containerd: the process in the container has exactly the rights that upstream grants.
+ */
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { after, before, describe, it } from 'node:test';
@@ -26,7 +28,7 @@ const question = [
 ].join('; ');
 
 const hostCapabilities = /CapBnd:\s*(\w+)/.exec(readFileSync('/proc/self/status', 'utf8'))![1]!;
-/** containerd's own default set. */
+/** The default capabilities of containerd. */
 const DEFAULT_CAPABILITIES = '00000000a80425fb';
 
 function factsOf(text: string): ProcessFacts {
@@ -107,7 +109,7 @@ describe('security contexts on a real containerd', () => {
   for (const row of securityRows) {
     const { about, refused, sandboxRefused, facts } = row;
     const refusal = refused ?? sandboxRefused;
-    // Rows without facts depend on files and modules of the machine; unit tests compare their requests.
+    // Rows without facts depend on files and modules of the machine; unit tests compare their CRI requests.
     if (refusal === undefined && facts === undefined) continue;
     it(`${about}: the process ${refusal === undefined ? 'has what upstream grants' : 'never starts'}`, async () => {
       const pod = podFor(row);

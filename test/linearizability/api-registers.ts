@@ -1,4 +1,4 @@
-/** ConfigMaps of an API server as registers: the same check, from where clients stand. */
+/** ConfigMaps of an API server as registers, for the same check from a client's view. */
 import { ConfigMaps } from '../../src/api/gen/resources.ts';
 import type { ConfigMap } from '../../src/api/gen/core-v1.ts';
 import { isReason, type StatusReason } from '../../src/api/status-error.ts';
@@ -14,7 +14,7 @@ const seen = ({ metadata, data }: ConfigMap): Seen => ({
   value: data?.['value'] ?? '',
 });
 
-/** Registers of one server. A deletion's revision is not told: a watch knows it. */
+/** Registers of one server. A deletion returns no revision; a watch reports it. */
 export function registersOfApi(client: Client): Registers {
   const maps = client.resource(ConfigMaps);
   const unless = async <T>(reason: StatusReason, work: Promise<T>): Promise<T | undefined> => {

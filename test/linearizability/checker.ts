@@ -1,19 +1,19 @@
 /**
- * Whether a history can have come from one register per key that does one operation after the other, each at a moment
- * between its beginning and its end. Revisions number the writes, so their order is known, and one pass decides:
- * each operation takes effect at the earliest revision it can have, no earlier than that of any that ended before it
- * began, and no write may take effect before it began.
+ * Checks whether a history is linearizable: it could have come from one register per key that performs one operation at a time,
+ * each at a moment between its beginning and its end. Revisions order the writes, so one pass is enough: each operation takes
+ * effect at the earliest possible revision, not before that of any operation that ended before it began, and no write takes
+ * effect before it began.
  */
 import type { Change, History, Operation, Seen, Timed } from './history.ts';
 
 type Write = Extract<Operation, { kind: 'write' }>;
 
 interface Version extends Change {
-  /** When its write began. */
+  /** The time at which its write began. */
   readonly begun: number;
 }
 
-/** What is wrong, one line each; nothing: linearizable. */
+/** The violations, one line each; empty for a linearizable history. */
 export function check(history: History): string[] {
   const problems: string[] = [];
   const writes = history.operations.filter(
@@ -29,7 +29,7 @@ export function check(history: History): string[] {
   return problems;
 }
 
-/** Each watch brings every change after its start once, in order, and no other. */
+/** Each watch must deliver every change after its start once, in order, and no other. */
 function checkWatches({ watches }: History, log: readonly Version[], problems: string[]): void {
   for (const [index, { after, changes }] of watches.entries()) {
     const wanted = log.filter(({ revision }) => revision > after);
@@ -49,7 +49,7 @@ interface Model {
   versions(key: string): readonly Version[];
   /** The last version of a key at or before a revision. */
   at(key: string, revision: number): Version | undefined;
-  /** The newest moment at which one of the writes up to a revision began. */
+  /** The latest time at which one of the writes up to a revision began. */
   begunUpTo(revision: number): number;
   readonly keys: readonly string[];
 }
@@ -96,7 +96,7 @@ function checkOrder({ operations }: History, model: Model, problems: string[]): 
   }
 }
 
-/** The earliest revision at which the operation can have taken effect, or why there is none. */
+/** The earliest revision at which the operation can have taken effect, or the reason why there is none. */
 function effectOf(one: Timed, floor: number, model: Model): number | string {
   const { operation } = one;
   if (operation.kind === 'write') {
@@ -145,7 +145,7 @@ function isAsSeen(version: Version | undefined, found: Seen | undefined): boolea
   return version?.revision === found.revision && version.value === found.value;
 }
 
-/** The earliest moment at or after `floor` at which the key was as it was found. */
+/** The earliest revision, not before `floor`, at which the key had the observed state. */
 function earliest(
   key: string,
   fits: (version: Version | undefined) => boolean,

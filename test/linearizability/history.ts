@@ -1,4 +1,4 @@
-/** What clients did and what they were told, in the order it happened in this process: what the checker judges. */
+/** The operations of clients and their results, in the order of this process, for the checker. */
 
 /** A key's state as a client saw it. */
 export interface Seen {
@@ -6,45 +6,45 @@ export interface Seen {
   readonly value: string;
 }
 
-/** What an operation asked and got. Writes that won have `revision`; lost ones have `current`. */
+/** An operation and its result. Successful writes have `revision`; failed ones have `current`. */
 export type Operation =
   | { readonly kind: 'get'; readonly key: string; readonly found: Seen | undefined }
   | { readonly kind: 'list'; readonly found: ReadonlyMap<string, Seen>; readonly revision: number }
   | {
       readonly kind: 'write';
       readonly key: string;
-      /** Undefined: a deletion. */
+      /** Undefined for a deletion. */
       readonly value: string | undefined;
-      /** 0: must not exist. */
+      /** 0: the key must not exist. */
       readonly expect: number;
       readonly revision: number;
     }
   | { readonly kind: 'lost'; readonly key: string; readonly expect: number; readonly current: Seen | undefined }
-  /** Lost, without being told against what. */
+  /** Failed, without the current state. */
   | { readonly kind: 'refused'; readonly key: string; readonly expect: number };
 
-/** An operation with its times: places in the one order of all beginnings and ends. */
+/** An operation with its times: positions in one order of all beginnings and ends. */
 export interface Timed {
   readonly operation: Operation;
   readonly begun: number;
   readonly ended: number;
 }
 
-/** A change as a watch brought it. */
+/** A change delivered by a watch. */
 export interface Change {
   readonly revision: number;
   readonly key: string;
-  /** Undefined: deleted. */
+  /** Undefined for a deletion. */
   readonly value: string | undefined;
 }
 
-/** A watch: everything after a revision. */
+/** A watch of all changes after a revision. */
 export interface Watched {
   readonly after: number;
   readonly changes: readonly Change[];
 }
 
-/** Everything. */
+/** All operations and watches. */
 export interface History {
   readonly operations: readonly Timed[];
   readonly watches: readonly Watched[];

@@ -1,4 +1,4 @@
-/** The stores to check, made anew. */
+/** Opens the stores to check, empty. */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -18,7 +18,7 @@ export const storeNames: readonly StoreName[] = ['memory', 'sqlite', 'etcd'];
 
 const platform = { clock: createNodeClock(), random: createNodeRandom(), log: createMemoryLog() };
 
-/** One or, of etcd, two ways to the same data. */
+/** One access to the data or, for etcd, two. */
 export async function openStores(name: StoreName): Promise<{ stores: Store[]; close(): Promise<void> }> {
   if (name === 'memory') {
     const store = createMemoryStore(platform);

@@ -1,32 +1,32 @@
-/** Clients that read, list, compare-and-swap and watch a few keys as fast as they can, and write down what they saw. */
+/** Clients that read, list, compare-and-swap and watch a few keys as fast as they can, and record the results. */
 import type { Random } from '../../src/platform/random.ts';
 import { prefixEnd, type Store, type StoreEvent } from '../../src/storage/store.ts';
 import type { Change, History, Operation, Seen, Timed, Watched } from './history.ts';
 
-/** What is done. */
+/** The size of the workload. */
 export interface Workload {
   readonly clients: number;
   readonly keys: number;
-  /** Of all clients together. */
+  /** The number of operations of all clients together. */
   readonly operations: number;
-  /** Running at once; each begins anew now and then, where it is or at an earlier revision. */
+  /** The number of concurrent watchers; each starts again at intervals, at its revision or an earlier one. */
   readonly watchers: number;
 }
 
-/** A service of registers; several stores over one etcd are several ways to the same. */
+/** Registers of a service; several stores with one etcd access the same ones. */
 export interface Registers {
   get(key: string): Promise<Seen | undefined>;
   list(): Promise<{ readonly found: ReadonlyMap<string, Seen>; readonly revision: number }>;
   /**
-   * `expect` 0: must not exist; without a value: deletes. `refused`: lost, and not told against what; `deleted`: at a
-   * revision that a watch will tell.
+   * `expect` 0: the key must not exist; without a value the key is deleted. `refused`: failed, without the current state;
+   * `deleted`: at a revision that a watch reports.
    */
   write(
     key: string,
     value: string | undefined,
     expect: number,
   ): Promise<{ revision: number } | { current: Seen | undefined } | 'refused' | 'deleted'>;
-  /** Everything after a revision; the result stops it. */
+  /** Watches all changes after a revision; the returned function stops it. */
   watch(after: number, onChanges: (changes: readonly Change[]) => void): () => void;
 }
 
@@ -75,7 +75,7 @@ export function registersOf(store: Store): Registers {
   };
 }
 
-/** Does it, and one write more; `ways` are dealt out to the clients. */
+/** Runs the workload, and one write more; the clients share the `ways`. */
 export async function runWorkload(ways: readonly Registers[], random: Random, workload: Workload): Promise<History> {
   const operations: Timed[] = [];
   let time = 0;
@@ -93,7 +93,7 @@ export async function runWorkload(ways: readonly Registers[], random: Random, wo
     }
   };
   await Promise.all(Array.from({ length: workload.clients }, (_, number) => client(number)));
-  // The last of all, so that watches know when they have seen everything.
+  // The last write of all, so that watches know when they have seen everything.
   const begun = time++;
   const end = await ways[0]!.write('end', 'end', 0);
   if (typeof end === 'string' || !('revision' in end)) throw new Error('the keys were in use before');
@@ -103,13 +103,13 @@ export async function runWorkload(ways: readonly Registers[], random: Random, wo
     begun,
     ended: time++,
   });
-  // One that begins now has to read it all again.
+  // A watch that starts now has to read everything again.
   watches.push(openWatch(ways.at(-1)!, start));
   const watched = await Promise.all(watches.map((watch) => watch.upTo(revision)));
   return { operations: operations.map((one) => withRevision(one, watched[0]!.changes)), watches: watched };
 }
 
-/** A deletion whose revision was not told is the change that ended the revision it expected. */
+/** The revision of a deletion without one: that of the change which replaced the expected revision. */
 function withRevision(one: Timed, changes: readonly Change[]): Timed {
   const { operation } = one;
   if (operation.kind !== 'write' || operation.revision > 0) return one;
@@ -119,7 +119,7 @@ function withRevision(one: Timed, changes: readonly Change[]): Timed {
 
 interface Doing {
   readonly key: string;
-  /** Newest revisions this client knows. */
+  /** The newest revisions that this client knows. */
   readonly known: Map<string, number>;
   readonly random: Random;
   readonly value: string;

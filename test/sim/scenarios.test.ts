@@ -1,4 +1,4 @@
-/** Every scenario of this folder over twenty seeds, the seeds that once failed first; each scenario's first seed twice. */
+/** Every scenario of this folder over twenty seeds, seeds that once failed first; each scenario's first seed runs twice. */
 import assert from 'node:assert/strict';
 import { globSync, readFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
@@ -8,7 +8,7 @@ import { createSimPool } from '../../src/cli/sim-pool.ts';
 import { parseScenario } from '../../src/testing/scenario.ts';
 
 const SEEDS = 20;
-/** Answers depend on no order of events: two seeds show that they are the same. */
+/** Explanations do not depend on the order of events: two seeds are enough. */
 const SEEDS_OF_ANSWERS = 2;
 const threads = Math.min(availableParallelism(), 4);
 const pool = createSimPool(threads);

@@ -10,7 +10,7 @@ const DEFAULT_COMMIT = '7599bb83';
 const commit = process.env['KEELSON_UPGRADE_FROM'] ?? DEFAULT_COMMIT;
 const folder = join(repositoryRoot, `.cache/older-${commit}`);
 
-/** Why it cannot be had here, or false. */
+/** The reason why it is unavailable here, or false. */
 export function withoutOlder(): string | false {
   if (existsSync(join(folder, 'dist'))) return false;
   try {

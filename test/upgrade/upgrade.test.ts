@@ -1,6 +1,6 @@
 /**
- * An older version with objects, pods and a service, then this one over the same data directory: nothing is lost, no
- * container is started again, and requests through the service are answered all the time. `npm run test:upgrade`.
+ * An older version with objects, pods and a service, then this one on the same data directory: nothing is lost, no container
+ * restarts, and requests through the service succeed all the time. `npm run test:upgrade`.
  */
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
@@ -48,7 +48,7 @@ describe('an upgrade', { skip }, () => {
     const path = '{range .items[*]}{.kind}/{.metadata.namespace}/{.metadata.name}={.metadata.uid}{"\\n"}{end}';
     return (await kubectl('get', kinds, '-A', '-o', `jsonpath=${path}`)).split('\n').toSorted();
   };
-  /** Of the older one, whose control socket only its own commands know. */
+  /** The pid of the older version, whose control socket only its own commands know. */
   const olderPid = async (): Promise<number> => {
     const args = [olderProgram(), 'status', '--data-dir', place.dataDir, '--output', 'json'];
     return (JSON.parse(await must(process.execPath, args)) as { pid: number }).pid;

@@ -1,8 +1,8 @@
-/** The authority that webhooks of the world name. It is made for each run. */
+/** The certificate authority of the world's webhooks, created for each run. */
 import { createTestAuthority } from '../../src/platform/node/certificates-fixture.ts';
 
-/** Signs for those webhooks that listen; nobody listens behind most. */
+/** Signs for the webhooks that have a server; most have none. */
 export const authority = await createTestAuthority('world');
 
-/** base64 of its PEM, as configurations have it. */
+/** base64 of its PEM, as in configurations. */
 export const CA_BUNDLE = Buffer.from(authority.caPem).toString('base64');

@@ -1,4 +1,4 @@
-/** A chart's life: installed, tested, upgraded, rolled back, uninstalled, waiting for each step. */
+/** The life of a chart: installed, tested, upgraded, rolled back, uninstalled, waiting for each step. */
 import assert from 'node:assert/strict';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
@@ -6,7 +6,7 @@ import { must } from './life.ts';
 import { chart } from './projects/chart.ts';
 import type { World } from './world-fixture.ts';
 
-/** Leads it through; fails for any refusal and for any warning. */
+/** Runs all steps; fails for any refusal and for any warning. */
 export async function leadChart(world: World): Promise<void> {
   for (const [name, text] of Object.entries(chart)) {
     const path = join(world.folder, 'cache-chart', name);

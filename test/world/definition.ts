@@ -1,4 +1,7 @@
-/** Custom resource definitions as generators of real projects write them: long descriptions, deep nesting, several versions. */
+/**
+ * Custom resource definitions like those that generators of real projects write: long descriptions, deep nesting, several
+ * versions.
+ */
 import { type Manifest, manifest } from './manifest.ts';
 
 /** A schema of OpenAPI v3. */
@@ -11,7 +14,7 @@ export interface Version {
   readonly more?: Schema;
 }
 
-/** What differs between definitions. */
+/** The parts in which definitions differ. */
 export interface Definition {
   readonly group: string;
   readonly kind: string;
@@ -58,27 +61,27 @@ function rootOf(spec: Schema): Schema {
   };
 }
 
-/** An object of these properties. */
+/** An object schema with these properties. */
 export function objectOf(properties: Schema, more: Schema = {}): Schema {
   return { type: 'object', properties, ...more };
 }
 
-/** A list of these items. */
+/** A list schema with these items. */
 export function arrayOf(items: Schema, maxItems: number, more: Schema = {}): Schema {
   return { type: 'array', items, maxItems, ...more };
 }
 
-/** A text with a limit. */
+/** A text schema with a limit. */
 export function textOf(maxLength: number, more: Schema = {}): Schema {
   return { type: 'string', maxLength, ...more };
 }
 
-/** Rules of an object, with the message each fails with. */
+/** Rules of an object, with the message of each. */
 export function rulesOf(...rules: readonly string[]): Schema {
   return { 'x-kubernetes-validations': rules.map((rule) => ({ rule, message: `it does not hold: ${rule}` })) };
 }
 
-/** As many fields as a pod template has, again and again: `breadth` groups of some 3 KB for each of `depth` levels. */
+/** As many fields as a pod template has, repeatedly: `breadth` groups of some 3 KB for each of `depth` levels. */
 export function largeSpec(breadth: number, depth: number): Schema {
   const description =
     'What the controller does with this field where the object has it, and what it does otherwise. '.repeat(3);

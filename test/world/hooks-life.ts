@@ -1,4 +1,4 @@
-/** What users see of webhooks that answer. */
+/** The effect of webhooks with a server, as users see it. */
 import assert from 'node:assert/strict';
 import { install, must, remove } from './life.ts';
 import { listOf, manifest } from './manifest.ts';
@@ -9,7 +9,7 @@ import type { World } from './world-fixture.ts';
 const V1 = 'sites.v1.hooks.world.example';
 const V1BETA1 = 'sites.v1beta1.hooks.world.example';
 
-/** Installs the project client-side and server-side, twice each, reads it in both versions, has objects refused, deletes it. */
+/** Installs the project client-side and server-side, twice each, reads it in both versions, checks refusals, deletes it. */
 export async function leadHooks(world: World): Promise<void> {
   const server = await startWebhookServer();
   try {
@@ -39,7 +39,7 @@ export async function leadHooks(world: World): Promise<void> {
   }
 }
 
-/** By the validating webhook, whatever version the object is written in and however it is written. */
+/** Refusals by the validating webhook, in both versions and for all kinds of writes. */
 async function refuse(world: World): Promise<void> {
   for (const version of ['v1', 'v1beta1']) {
     const spec = { image: FORBIDDEN_IMAGE };

@@ -1,4 +1,4 @@
-/** A project's life as its users lead it: installed, used, installed again, deleted. Each step passes without a word. */
+/** The life of a project: installed, used, installed again, deleted. Each step must pass without an error or warning. */
 import assert from 'node:assert/strict';
 import { until } from '../integration/fixtures/until.ts';
 import { listOf, type Manifest, type Project } from './manifest.ts';
@@ -9,7 +9,7 @@ export type Way = 'client-side' | 'server-side';
 
 const FLAGS: Readonly<Record<Way, readonly string[]>> = { 'client-side': [], 'server-side': ['--server-side'] };
 
-/** Applies these; fails for any refusal, and for any warning that `warnings` does not expect. */
+/** Applies these objects; fails for any refusal, and for any warning that `warnings` does not match. */
 export async function apply(
   world: World,
   items: readonly Manifest[],
@@ -31,7 +31,10 @@ export async function install(world: World, project: Project, way: Way): Promise
   await apply(world, samples, { way, ...(warnings && { warnings }) });
 }
 
-/** Deletes custom objects, as their controller would let them go, the rest and the definitions; waits until all is gone. */
+/**
+ * Deletes custom objects, removing their finalizers as their controller would, the rest and the definitions; waits until all are
+ * gone.
+ */
 export async function remove(world: World, { definitions, objects, samples, namespace }: Project): Promise<void> {
   await must(world, ['delete', '--wait=false', '-f', '-'], listOf(samples));
   for (const { kind, apiVersion, metadata } of samples.filter((sample) => 'finalizers' in sample.metadata)) {

@@ -1,6 +1,6 @@
-/** What the projects of the world are written with: objects as their manifests have them, and parts that many share. */
+/** Functions that build the manifests of the world's projects. */
 
-/** An object as it stands in a manifest. */
+/** An object of a manifest. */
 export interface Manifest {
   readonly apiVersion: string;
   readonly kind: string;
@@ -14,26 +14,26 @@ interface Metadata {
   readonly [field: string]: unknown;
 }
 
-/** What a project installs and what its users make. */
+/** The objects of a project, and those that its users create. */
 export interface Project {
   readonly name: string;
   readonly namespace: string;
   readonly definitions: readonly Manifest[];
   readonly objects: readonly Manifest[];
-  /** Custom objects, in the order in which users make them. */
+  /** Custom objects, in the order in which users create them. */
   readonly samples: readonly Manifest[];
-  /** Definitions too large for the annotation of a client-side apply: such a project is installed server-side alone. */
+  /** Set for definitions too large for the annotation of client-side apply: such a project is only installed server-side. */
   readonly isLarge?: boolean;
-  /** Warnings that upstream gives for these samples. */
+  /** Warnings that upstream returns for these samples. */
   readonly warnings?: RegExp;
 }
 
-/** The object of this kind, cluster-scoped where the metadata has no namespace. */
+/** An object of this kind, cluster-scoped when the metadata has no namespace. */
 export function manifest(apiVersion: string, kind: string, metadata: Metadata, rest: object = {}): Manifest {
   return { apiVersion, kind, metadata, ...rest };
 }
 
-/** All as one `List`, as kubectl reads it from standard input. */
+/** All objects as one `List`, for kubectl's standard input. */
 export function listOf(items: readonly Manifest[]): string {
   return JSON.stringify({ apiVersion: 'v1', kind: 'List', items });
 }
@@ -43,7 +43,7 @@ export function namespaceOf(name: string, labels: Readonly<Record<string, string
   return manifest('v1', 'Namespace', { name, labels: { 'app.kubernetes.io/part-of': name, ...labels } });
 }
 
-/** A service account with the role and the binding that give it everything of a group. */
+/** A service account with the role and the binding that grant it everything of a group. */
 export function accountWithRole(name: string, namespace: string, group: string): Manifest[] {
   const rules = [{ apiGroups: [group], resources: ['*'], verbs: ['*'] }];
   const roleRef = { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name };
@@ -74,7 +74,7 @@ export function workload(kind: string, { name, namespace }: Metadata, pod: objec
   );
 }
 
-/** A service in front of such a workload. */
+/** A service for such a workload. */
 export function serviceOf(name: string, namespace: string, spec: object = {}): Manifest {
   const selector = { 'app.kubernetes.io/name': name };
   const ports = [{ name: 'https', port: 443, targetPort: 9443 }];

@@ -1,9 +1,9 @@
-/** Webhooks as a project's manager serves them, on a port of this machine: admission that changes and refuses, and conversion. */
+/** Webhooks as a project's manager serves them, on a port of this machine: mutating and validating admission, and conversion. */
 import { createServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { authority } from './ca-bundle.ts';
 
-/** A running server, and how often each of its paths was asked. */
+/** A running server, with the number of calls of each path. */
 export interface WebhookServer {
   readonly url: string;
   readonly calls: ReadonlyMap<string, number>;
@@ -25,7 +25,7 @@ interface Review {
   };
 }
 
-/** What the label says that the mutating webhook adds. */
+/** The label that the mutating webhook adds. */
 export const SEEN = 'hooks.world.example/seen';
 /** The image that the validating webhook refuses. */
 export const FORBIDDEN_IMAGE = 'forbidden:1';
@@ -48,7 +48,7 @@ const answers: Readonly<Record<string, (request: Review['request']) => object>> 
   }),
 };
 
-/** What v1 calls `replicas`, v1beta1 calls `size`. */
+/** The field `replicas` of v1 is called `size` in v1beta1. */
 function converted(object: Site, apiVersion: string): object {
   if (object.apiVersion === apiVersion) return object;
   const { replicas, size, ...spec } = object.spec;

@@ -1,4 +1,4 @@
-/** A simulated cluster as `keelson up --simulate` starts it, and the kubectl and helm that install projects on it. */
+/** A simulated cluster started by `keelson up --simulate`, with the kubectl and helm that install projects on it. */
 import assert from 'node:assert/strict';
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { copyFile, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
@@ -15,7 +15,7 @@ import { until } from '../integration/fixtures/until.ts';
 
 const PATIENCE_MS = 180_000;
 
-/** What Jobs and tests run; every other image runs for ever. */
+/** The images of Jobs and tests; containers of all others run for ever. */
 const IMAGES = ['task:1', 'registry.example/certgen:v1']
   .map((image) => `${image}: { exits: { code: 0, after: 500ms } }\n`)
   .join('');
@@ -23,7 +23,7 @@ const IMAGES = ['task:1', 'registry.example/certgen:v1']
 /** A running cluster. */
 export interface World {
   readonly folder: string;
-  /** Runs kubectl as the administrator; never rejects for a failing command. */
+  /** Runs kubectl as the administrator; does not reject for a failed command. */
   kubectl(args: readonly string[], input?: string): Promise<Said>;
   helm(args: readonly string[]): Promise<Said>;
   memory(): Promise<WorldMemory>;
@@ -33,7 +33,7 @@ export interface World {
 
 /** Memory of the server's process in bytes. */
 export interface WorldMemory {
-  /** Its own pages. Pages of files are not counted: processes share them, and the kernel drops them at need. */
+  /** Private pages. File pages are not counted: processes share them, and the kernel can drop them. */
   readonly resident: number;
   /** V8's objects and what they hold outside its heap. */
   readonly alive: number;
@@ -43,7 +43,7 @@ export interface WorldMemory {
 export interface WorldStore {
   /** The file and its log. */
   readonly size: number;
-  /** Keys and values of all revisions that are kept. */
+  /** Keys and values of all kept revisions. */
   readonly content: number;
 }
 
@@ -102,7 +102,7 @@ function ask(program: string, args: readonly string[], home: string, input = '')
   });
 }
 
-/** As the process that serves describes itself. */
+/** The status that the serving process reports. */
 async function statusOf(data: string): Promise<ClusterStatus> {
   const { stdout } = await run(process.execPath, [keelsonProgram, 'status', `--data-dir=${data}`, '--output=json']);
   return JSON.parse(stdout) as ClusterStatus;
@@ -112,7 +112,7 @@ function kilobytes(text: string, name: string): number {
   return Number(new RegExp(`${name}:\\s+(\\d+)`).exec(text)?.[1]);
 }
 
-/** Reads a copy, as the server locks its file. */
+/** Reads a copy, because the server locks its file. */
 async function contentOf(file: string, folder: string): Promise<number> {
   const copy = join(folder, 'copy.db');
   for (const part of ['', '-wal'])

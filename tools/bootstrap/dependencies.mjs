@@ -1,7 +1,6 @@
-// Installs the npm dependencies when they are not the ones package-lock.json names.
-// What was installed is recorded as the lock file's hash in node_modules/.keelson-lock. A tree that somebody
-// installed by hand counts too when npm's own record of it agrees with the lock file. A node_modules that is a
-// symbolic link belongs to another checkout and is never touched.
+// Installs the npm dependencies when they differ from package-lock.json. The lock file's hash is recorded in
+// node_modules/.keelson-lock. A tree that a user installed counts too when npm's own record of it agrees with the lock file. A
+// node_modules that is a symbolic link belongs to another checkout and is never changed.
 import { createHash } from 'node:crypto';
 import { lstatSync, readFileSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
@@ -18,8 +17,8 @@ export function lockHash(lockText) {
 }
 
 /**
- * Whether an installed tree is the locked one: every locked package is there in its version; an optional one (made for
- * another platform, say) may be absent; nothing else is there.
+ * Whether an installed tree matches the lock file: every locked package is present in its version, an optional one (for another
+ * platform) may be absent, and there are no others.
  * @param {{ packages: Record<string, { version?: string, optional?: boolean }> }} lock package-lock.json
  * @param {{ packages: Record<string, { version?: string }> }} installed node_modules/.package-lock.json
  */
@@ -32,7 +31,7 @@ export function treeMatchesLock(lock, installed) {
   return Object.keys(installed.packages).every((path) => Object.hasOwn(lock.packages, path));
 }
 
-/** What stands between a checkout and its dependencies: nothing ('ready'), a missing record ('unrecorded') or an install ('stale'). */
+/** The state of a checkout's dependencies: 'ready', 'unrecorded' (the record is missing) or 'stale' (an install is needed). */
 export function dependencyState(root) {
   const lockText = readFileSync(join(root, 'package-lock.json'), 'utf8');
   const modules = join(root, 'node_modules');
@@ -45,7 +44,7 @@ export function dependencyState(root) {
     : 'stale';
 }
 
-/** Installs what package-lock.json names, under the given Node; returns what was done ('' for nothing). */
+/** Installs the packages of package-lock.json with the given Node; returns what was done ('' for nothing). */
 export async function ensureDependencies({ root, node, progress }) {
   const state = dependencyState(root);
   if (state === 'ready') return '';

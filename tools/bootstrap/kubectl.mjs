@@ -1,5 +1,5 @@
-// The kubectl of Keelson's Kubernetes version and a helm, for the tests: fetched into the checkout's .cache/. Machines other
-// than x64 need their own.
+// Fetches the kubectl of Keelson's Kubernetes version and a helm for the tests into the checkout's .cache/. Machines other than
+// x64 need their own.
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 
@@ -9,12 +9,12 @@ import { SetupError } from './phases.mjs';
 
 const programs = ['kubectl', 'helm'];
 
-/** Where the fetched programs stand in a checkout, fetched or not. */
+/** The folder of the fetched programs, whether or not they are there. */
 function fetchedFolder(root) {
   return join(root, '.cache', 'kubectl-1.36');
 }
 
-/** Fetches kubectl and helm when they are not there; returns what was done ('' for nothing). */
+/** Fetches kubectl and helm when they are missing; returns what was done ('' for nothing). */
 export async function ensureKubectl({ root, node, progress, arch = process.arch }) {
   const target = fetchedFolder(root);
   if (programs.every((name) => existsSync(join(target, name)))) return '';

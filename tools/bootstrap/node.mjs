@@ -1,6 +1,6 @@
-// Finds or fetches the Node.js that Keelson runs on. The machine's own may be older (>= 20 runs this file):
-// then Node 24 comes from the npm registry as a pinned package that is nothing but the program, and stays in the
-// checkout's .cache/. No install script runs.
+// Finds or fetches the Node.js that Keelson runs on. The machine's own may be older (>= 20 runs this file): then Node 24 is
+// fetched from the npm registry, as a pinned package that contains only the program, into the checkout's .cache/. No install
+// script runs.
 import { existsSync } from 'node:fs';
 import { mkdir, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -17,18 +17,18 @@ export function nodeIsNewEnough(version) {
   return major > minimumNode[0] || (major === minimumNode[0] && minor >= minimumNode[1]);
 }
 
-/** The npm package that carries the program for a platform, or undefined where there is none. */
+/** The npm package with the program for a platform; undefined when there is none. */
 export function nodePackage(platform, arch) {
   return platform === 'linux' && (arch === 'x64' || arch === 'arm64') ? `node-linux-${arch}` : undefined;
 }
 
-/** Where the fetched program stands in a checkout, fetched or not; undefined where no package carries it. */
+/** The path of the fetched program in a checkout, whether or not it is there; undefined when no package has it. */
 export function fetchedNodePath(root, { platform = process.platform, arch = process.arch } = {}) {
   const name = nodePackage(platform, arch);
   return name && join(root, '.cache', 'node24', 'node_modules', name, 'bin', 'node');
 }
 
-/** The command and leading arguments that run npm: the npm that started us, or the one on PATH, under a given Node. */
+/** The command and leading arguments that run npm with a given Node: the npm that started this process, or the one on PATH. */
 export function npmCommand(node, env = process.env) {
   const script = env.npm_execpath;
   return script && /npm-cli\.c?js$/.test(script) && existsSync(script) ? [node, script] : ['npm'];
@@ -61,7 +61,7 @@ async function versionOf(node, accept) {
   return accept(version) ? version : undefined;
 }
 
-// Installed beside its place and renamed into it, so that an interrupted fetch leaves nothing half done.
+// Installed beside its place and renamed, so that an interrupted fetch leaves nothing incomplete.
 async function fetchNode(root) {
   const target = join(root, '.cache', 'node24');
   const partial = `${target}.partial-${process.pid}`;

@@ -1,9 +1,8 @@
-// Timed set-up phases, for the bootstrap.
-// Plain JavaScript for Node >= 20: it runs before anything is installed.
+// Timed set-up phases of the bootstrap. Plain JavaScript for Node >= 20, because it runs before anything is installed.
 export { SetupError, runProgram } from '../../bin/fetch/run-program.mjs';
 
 /**
- * Collects what was done and how long it took.
+ * Collects what each phase did and how long it took.
  * @param {{ log?: (line: string) => void, now?: () => number }} [options] `now` in milliseconds
  */
 export function createPhases({ log = (line) => console.error(line), now = () => performance.now() } = {}) {
@@ -11,7 +10,7 @@ export function createPhases({ log = (line) => console.error(line), now = () => 
   const done = [];
   return {
     done,
-    /** Runs `work`; it returns what it did in a few words, or '' when there was nothing to do (then nothing is printed). */
+    /** Runs `work`, which returns what it did in a few words; for '' nothing is printed. */
     async run(name, work) {
       const startedMs = now();
       const result = await work((line) => log(`· ${name}: ${line}`));

@@ -1,9 +1,9 @@
-// The form that all files of facts share: sections of indented entries. tools/facts/README.md describes them.
+// The common format of all files of facts: sections of indented entries. tools/facts/README.md describes them.
 
-/** A line of a file of facts, in words. */
+/** A line of a file of facts, split into words. */
 export interface FactLine {
   readonly words: readonly string[];
-  /** The line as written, for values that may hold spaces. */
+  /** The line as written, for values that may contain spaces. */
   readonly text: string;
   /** File and line number, for errors. */
   readonly place: string;
@@ -29,7 +29,7 @@ export function readSections(text: string, file: string): FactSection[] {
   return sections;
 }
 
-/** The error for a line that breaks the format. */
+/** The error for a line that violates the format. */
 export function unreadable({ place, text }: FactLine, why: string): Error {
   return new Error(`${place}: ${why}: ${text}`);
 }

@@ -1,10 +1,10 @@
-// Writes `resources.ts`: one typed descriptor per top-level resource and version, and the list of them all.
+// Writes `resources.ts`: one typed descriptor per top-level resource and version, and the list of all of them.
 
 import { generatedBanner, placeOf } from './emit-types.ts';
 import type { FactResource, Facts } from './facts.ts';
 import { categories, shortNames } from './resource-names.ts';
 
-/** Renders `src/api/gen/resources.ts`. */
+/** The text of `src/api/gen/resources.ts`. */
 export function emitResources(facts: Facts): string {
   const tops = facts.resources.filter((r) => r.subresource === undefined).sort(byPath);
   const preferred = preferredVersions(tops);
@@ -77,11 +77,11 @@ const camel = (module: string): string => module.replace(/-(.)/g, (_, c: string)
 
 const verbOrder = ['create', 'delete', 'deletecollection', 'get', 'list', 'patch', 'update', 'watch'];
 
-/** The methods discovery names for a sub-resource one connects to: upgrades take GET and POST, proxies everything. */
+/** The verbs that discovery lists for a connect sub-resource: GET and POST for upgrades, all for proxies. */
 const connectVerbs = (sub: string): string[] =>
   sub === 'proxy' ? ['create', 'delete', 'get', 'patch', 'update'] : ['create', 'get'];
 
-/** The facts name verbs of paths; a listable resource is also watched, but for the computed component statuses. */
+/** The facts list verbs of paths; a listable resource can also be watched, except the computed component statuses. */
 function verbsOf(r: FactResource): string[] {
   if (r.verbs.includes('connect')) return connectVerbs(r.subresource ?? '');
   const watchable = r.subresource === undefined && r.verbs.includes('list') && r.resource !== 'componentstatuses';

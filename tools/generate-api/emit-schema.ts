@@ -1,9 +1,9 @@
-// Writes `schema-data.json`: the schema of every type as packed lines, which src/api/schema/schema.ts expands type by
-// type on first use. The format is described there. JSON, because a literal of this size costs ten times as much to load.
+// Writes `schema-data.json`: the schema of every type as packed lines, which src/api/schema/schema.ts expands type by type at
+// first use and whose format is described there. It is JSON, because a literal of this size takes ten times as long to load.
 
 import type { FactField, Facts, FactType } from './facts.ts';
 
-/** Renders `src/api/gen/schema-data.json`. */
+/** The text of `src/api/gen/schema-data.json`. */
 export function emitSchema(facts: Facts): string {
   const blocks = [...facts.types].flatMap(([name, type]) =>
     type.fields === undefined
@@ -42,7 +42,7 @@ function renderField(field: string, fact: FactField, owner: string): string {
   return parts.filter((p) => p !== '').join(' ');
 }
 
-/** A list without a list type that merges is associative for server-side apply too, as upstream's converter decides. */
+/** A merging list without a list type is associative for server-side apply too, as in upstream's converter. */
 function listSemantics(fact: FactField): [string | undefined, readonly string[] | undefined] {
   if (fact.listType !== undefined || !fact.type.startsWith('[]')) return [fact.listType, fact.listMapKeys];
   if (fact.patchStrategy?.includes('merge') !== true) return [undefined, undefined];

@@ -16,7 +16,7 @@ const scalars: Record<string, string> = {
   any: 'unknown',
 };
 
-/** Hand-written forms of the types whose JSON is a scalar or a union. */
+/** Handwritten forms of the types whose JSON is a scalar or a union. */
 const special: Record<string, [string, string]> = {
   'resource.Quantity': ['A number with a unit suffix: `100m`, `1Gi`.', 'string'],
   'meta.v1.Time': ['RFC 3339, whole seconds, UTC.', 'string'],
@@ -31,7 +31,7 @@ const special: Record<string, [string, string]> = {
   'apiextensions.v1.JSONSchemaPropsOrStringArray': ['A schema, or property names.', 'JSONSchemaProps | string[]'],
 };
 
-/** The module (without extension) and symbol a fact type is emitted as. */
+/** The module (without extension) and symbol of a fact type. */
 export function placeOf(name: string): { module: string; symbol: string } {
   const parts = name.split('.');
   const symbol = parts.at(-1) ?? name;
@@ -41,7 +41,7 @@ export function placeOf(name: string): { module: string; symbol: string } {
 
 type Imports = Map<string, Set<string>>;
 
-/** Renders the modules: path below `src/api/gen` to text. */
+/** The texts of the modules by path below `src/api/gen`. */
 export function emitTypes(facts: Facts): Map<string, string> {
   const modules = new Map<string, string[]>();
   for (const name of facts.types.keys()) {

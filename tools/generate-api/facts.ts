@@ -1,10 +1,12 @@
-// The facts about the API that code is generated from. A fact type is named `<package>.<version>.<Type>` (`core.v1.Pod`);
-// the few without a version (`resource.Quantity`) are scalars.
+// The facts about the API from which code is generated. A fact type is named `<package>.<version>.<Type>` (`core.v1.Pod`); the
+// few without a version (`resource.Quantity`) are scalars.
 
 /** One JSON field of a type; tools/facts/README.md describes each property. */
 export interface FactField {
   readonly type: string;
-  /** The protobuf number, or the path of numbers through embedded messages (`2.1`); absent where JSON alone has the field. */
+  /**
+   * The protobuf number, or the path of numbers through embedded messages (`2.1`); absent for a field that exists only in JSON.
+   */
   readonly number?: string;
   readonly required?: boolean;
   readonly pointer?: boolean;
@@ -21,16 +23,16 @@ export interface FactField {
   readonly closed?: boolean;
 }
 
-/** A struct, or a scalar with a JSON form of its own. */
+/** A struct, or a scalar with its own JSON form. */
 export interface FactType {
-  /** Absent for scalars; empty for objects that hold anything. */
+  /** Absent for scalars; empty for objects with any content. */
   readonly fields?: Readonly<Record<string, FactField>>;
-  /** Group, version and kind of what stands alone in requests. */
+  /** Group, version and kind of a root type. */
   readonly gvk?: readonly [string, string, string];
   readonly isAtomic?: boolean;
 }
 
-/** One resource or sub-resource. `kind` is group, version, kind of the objects it takes. */
+/** One resource or sub-resource. `kind` is group, version, kind of its request bodies. */
 export interface FactResource {
   readonly group: string;
   readonly version: string;

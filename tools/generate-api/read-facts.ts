@@ -7,7 +7,7 @@ import type { FactField, FactResource, Facts, FactType } from './facts.ts';
 
 type Mutable<T> = { -readonly [K in keyof T]: T[K] };
 
-/** Reads every file of the folder, in the order of their names. @throws Error naming file and line of what it cannot read */
+/** Reads every file of the folder, in the order of their names. @throws Error naming file and line of an invalid entry */
 export function loadFacts(folder: string): Facts {
   const types = new Map<string, FactType>();
   const resources: FactResource[] = [];
@@ -37,7 +37,7 @@ function readResource(line: FactLine, groupVersion: string): FactResource {
   };
 }
 
-/** `apps/v1`, or `v1` of the core group. */
+/** Splits `apps/v1`, or `v1` of the core group. */
 function splitGroupVersion(text: string): [string, string] {
   const slash = text.lastIndexOf('/');
   return slash < 0 ? ['', text] : [text.slice(0, slash), text.slice(slash + 1)];

@@ -1,7 +1,7 @@
-// What a client sees of a resource beyond its paths: the short names and categories kubectl resolves.
-// Upstream: ShortNames() and Categories() of each registry's storage.
+// The short names and categories of resources, which kubectl resolves. Upstream: ShortNames() and Categories() of each registry's
+// storage.
 
-/** Short names by plural resource name; `group/resource` wins over the bare name. */
+/** Short names by plural resource name; `group/resource` has precedence over the bare name. */
 export const shortNames: Record<string, string[]> = {
   componentstatuses: ['cs'],
   configmaps: ['cm'],

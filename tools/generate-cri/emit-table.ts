@@ -1,4 +1,4 @@
-// Emits the compact table the protobuf descriptors are built from at run time.
+// Writes the compact table from which the protobuf descriptors are built at run time.
 
 import { conversionOf, type CriFacts } from './facts.ts';
 

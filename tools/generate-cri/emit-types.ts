@@ -1,4 +1,4 @@
-// Emits the TypeScript types of all messages and enums, and the interfaces of both services.
+// Writes the TypeScript types of all messages and enums, and the interfaces of both services.
 
 import { fieldName, methodName, type CriFacts } from './facts.ts';
 

@@ -1,4 +1,4 @@
-// The facts about CRI v1 and the naming rules shared by both emitters.
+// The facts about CRI v1, and the naming rules that both emitters share.
 
 import { plainFieldName } from '../../src/grpc/protobuf-table.ts';
 
@@ -12,14 +12,17 @@ export interface CriFacts {
 
 const nanosecondFields = new Set(['created_at', 'started_at', 'finished_at', 'timestamp']);
 
-/** What a field is converted to beside its protobuf type: nanoseconds become milliseconds, bare timeouts bear their unit. */
+/**
+ * The conversion of a field in addition to its protobuf type: nanoseconds become milliseconds, and names of timeouts in seconds
+ * get the unit.
+ */
 export function conversionOf(name: string, type: string): '' | 'ns' | 'seconds' {
   if (type !== 'int64') return '';
   if (nanosecondFields.has(name)) return 'ns';
   return name === 'timeout' ? 'seconds' : '';
 }
 
-/** The name of a field in our types: protobuf's JSON name, with the unit where a conversion applies. */
+/** The name of a field in our types: protobuf's JSON name, with the unit when there is a conversion. */
 export function fieldName(name: string, type: string): string {
   return plainFieldName({ name, type, number: 0, conversion: conversionOf(name, type) });
 }

@@ -5,7 +5,7 @@ import { basename } from 'node:path';
 import { readSections, unreadable, type FactLine } from '../facts/sections.ts';
 import type { CriFacts } from './facts.ts';
 
-/** Reads the file. @throws Error naming the line it cannot read */
+/** Reads the file. @throws Error naming an invalid line */
 export function loadCriFacts(path: string): CriFacts {
   const facts: CriFacts = { package: '', services: {}, enums: {}, messages: {} };
   for (const { heading, entries } of readSections(readFileSync(path, 'utf8'), basename(path))) {

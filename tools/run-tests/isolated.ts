@@ -1,4 +1,4 @@
-// Runs test files, each in a process of its own, so many at a time, in the order given: `node --test` would sort them.
+// Runs test files in separate processes, a number of them at a time, in the given order, which `node --test` would sort.
 //
 //   node tools/run-tests/isolated.ts CONCURRENCY TIMEOUT_MS FILE...
 import { run } from 'node:test';

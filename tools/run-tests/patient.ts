@@ -1,4 +1,4 @@
-// Preloaded into tests that need nothing but the processor: they take what the others leave.
+// Preloaded into tests that need only the processor: lowers their priority below other tests.
 import { constants, setPriority } from 'node:os';
 
 setPriority(constants.priority.PRIORITY_LOW);

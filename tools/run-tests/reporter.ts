@@ -1,6 +1,6 @@
-// The reporter of the test stages: says nothing of what passes, prints each failed test with its error, at the end what
-// the files with failures wrote, which files took longest and what was skipped, and why. Where KEELSON_TEST_TOTALS names a
-// file, totals and skipped tests are left there as JSON instead, for the end of all stages.
+// The reporter of the test stages: prints nothing about passed tests, each failed test with its error, and at the end the output
+// of files with failures, the slowest files, and skipped tests with their reasons. When KEELSON_TEST_TOTALS names a file, totals
+// and skipped tests are written there as JSON instead, for the end of all stages.
 import { writeFileSync } from 'node:fs';
 import { relative, resolve } from 'node:path';
 import type { TestEvent } from 'node:test/reporters';
@@ -8,16 +8,16 @@ import { inspect } from 'node:util';
 
 import { NO_REASON, type Skip, skipsText } from './skips.ts';
 
-/** What one run of node:test came to. Suites are not counted. */
+/** The result of one run of node:test. Suites are not counted. */
 export interface TestTotals {
   readonly passed: number;
   readonly failed: number;
   readonly skipped: number;
-  /** Tests, and suites with all their tests. */
+  /** Skipped tests, and suites skipped with all their tests. */
   readonly skips: readonly Skip[];
 }
 
-/** Of the files that took longest. */
+/** The limit of slowest files that are listed. */
 const MOST_SHOWN = 10;
 const LEAST_SHOWN_SECONDS = 5;
 
@@ -55,7 +55,7 @@ function outputText(file: string, text: string | undefined): string {
   return text === undefined ? '' : `  output of ${file}:\n${indent(text)}\n`;
 }
 
-// A suite or file fails with its tests; only the test itself is worth a report.
+// A suite or file fails with its tests; only the test itself is reported.
 function isOwnFailure(error: unknown): boolean {
   const failureType = (error as { failureType?: string } | undefined)?.failureType;
   return failureType !== 'subtestsFailed' && failureType !== 'cancelledByParent';
@@ -85,7 +85,7 @@ function summaryText(counts: Counts, skips: readonly Skip[], durationMs: number)
   return `  ${totals.passed} tests passed, ${totals.failed} failed${skipped} in ${(durationMs / 1000).toFixed(1)} s\n${reasons}`;
 }
 
-/** Where the time of a run goes: its slowest files, if they take more than moments. Exported for its test. */
+/** The slowest files of a run, if they take more than moments. Exported for its test. */
 export function slowestText(seconds: ReadonlyMap<string, number>): string {
   const slowest = [...seconds].toSorted(([, a], [, b]) => b - a).slice(0, MOST_SHOWN);
   return slowest

@@ -1,5 +1,5 @@
-// Runs test files in this one process, one after the other: what they share is loaded once, and is warm from the second
-// on. Each file is a run of its own: its hooks are for its tests alone, and nothing of it starts before its turn.
+// Runs test files in one process, one after the other: shared modules are loaded once, and warm from the second file on. Each
+// file is a run of its own: its hooks apply only to its tests, and nothing of it starts before its turn.
 //
 //   node tools/run-tests/shared.ts TIMEOUT_MS FILE...
 import '../../bin/node-test.cjs';
@@ -18,7 +18,7 @@ async function* oneAfterAnother(): AsyncGenerator<TestEvent> {
   const counts: Record<string, number> = {};
   const began = watchFiles(Number(timeout));
   for (const file of files) {
-    // A run ends when the process has nothing left to do; it is asked so once for each time that it had something.
+    // A run ends when the process has no more work; this is checked once each time that it had some.
     await turn();
     began(file);
     const forget = rememberListeners();
@@ -30,7 +30,7 @@ async function* oneAfterAnother(): AsyncGenerator<TestEvent> {
       }
       add(counts, event.data.counts);
       if (!event.data.success) process.exitCode = 1;
-      const duration_ms = performance.now() - startedMs; // node:test counts from the start of the process.
+      const duration_ms = performance.now() - startedMs; // node:test counts from the start of the process
       yield { type: 'test:summary', data: { ...event.data, file, duration_ms } } as unknown as TestEvent;
     }
     await loadedWhole(file);
@@ -43,7 +43,7 @@ function add(counts: Record<string, number>, more: object): void {
   for (const [name, count] of Object.entries(more)) counts[name] = (counts[name] ?? 0) + Number(count);
 }
 
-/** Every run listens to the process until it ends; returns what ends it with the run. */
+/** Every run adds listeners to the process; the returned function removes those of this run. */
 function rememberListeners(): () => void {
   const names = ['uncaughtException', 'unhandledRejection', 'beforeExit'];
   const before = names.map((name) => process.listeners(name as NodeJS.Signals));
@@ -54,7 +54,7 @@ function rememberListeners(): () => void {
   };
 }
 
-/** A file that failed halfway, after its first tests, goes unnoticed by node:test: its module says so. */
+/** node:test does not notice a file that fails halfway, after its first tests, so the import of its module is checked. */
 async function loadedWhole(file: string): Promise<void> {
   try {
     await import(pathToFileURL(resolve(file)).href);

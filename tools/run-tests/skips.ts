@@ -1,4 +1,4 @@
-// Tests that were not run, and why: what a machine lacks must not go untested unseen.
+// Skipped tests with their reasons, so that missing requirements of a machine are visible.
 
 /** A test or a suite that was skipped. */
 export interface Skip {
@@ -8,10 +8,10 @@ export interface Skip {
   readonly reason: string;
 }
 
-/** What stands in place of a reason that a test does not give. */
+/** The text for a test that states no reason. */
 export const NO_REASON = 'no reason given';
 
-/** A line for each reason, with the tests it kept from running; empty when none was skipped. */
+/** A line for each reason with its tests; empty when none was skipped. */
 export function skipsText(skips: readonly Skip[]): string {
   const byReason = Map.groupBy(skips, ({ reason }) => reason);
   const lines = [...byReason].toSorted().map(([reason, same]) => {

@@ -1,12 +1,12 @@
-// Ends a process of tests in which a file goes on for ever, and prints what keeps it. The time limit of node:test is one
-// of tests alone: a run waits without end for a hook, for a handle that stayed open, and for a loop without turns.
+// Ends a test process in which a file does not end, and prints what keeps it alive. The time limit of node:test applies only to
+// tests: a run waits without limit for a hook, an open handle, or an endless loop.
 import { writeSync } from 'node:fs';
 import { isMainThread, parentPort, Worker, workerData } from 'node:worker_threads';
 
-/** How long a file may take, in time limits of a test: a test that hangs is reported first. */
+/** The time limits of a file as multiples of a test's limit, so that a hanging test is reported first. */
 const LIMITS = { openHandle: 1.1, loop: 1.2 } as const;
 
-/** Call what it returns with each file that begins. */
+/** Returns a function to be called with each file that starts. */
 export function watchFiles(timeoutMs: number): (file: string) => void {
   const worker = new Worker(new URL(import.meta.url), { workerData: timeoutMs * LIMITS.loop });
   worker.unref();
@@ -21,7 +21,7 @@ export function watchFiles(timeoutMs: number): (file: string) => void {
   };
 }
 
-/** In another thread, since a loop without turns stops the timers of its own. */
+/** In another thread, because an endless loop blocks the timers of its own thread. */
 function watchMainThread(limitMs: number): void {
   let timer: NodeJS.Timeout | undefined;
   parentPort!.on('message', (file: string) => {
@@ -33,7 +33,7 @@ function watchMainThread(limitMs: number): void {
   });
 }
 
-/** At once, for the process ends right after. The standard error of a thread would go through the thread that loops. */
+/** Synchronous, because the process ends right after, and a thread's standard error goes through the thread that loops. */
 function write(text: string): void {
   writeSync(2, `✖ ${text}\n`);
 }

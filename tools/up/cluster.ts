@@ -1,4 +1,4 @@
-// Starting a cluster with bin/keelson and looking at it: what `npm run up` knows of the command line.
+// Starts a cluster with bin/keelson and reads its state, for `npm run up`.
 import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
@@ -11,7 +11,7 @@ export interface ClusterStatus {
   readonly containerdSocket: string;
 }
 
-/** The data directory that the arguments of `keelson up` name, or the default. */
+/** The data directory in the arguments of `keelson up`, or the default. */
 export function dataDirectory(args: readonly string[]): string {
   for (const [index, argument] of args.entries()) {
     if (argument === '--data-dir') return args[index + 1] ?? '';
@@ -38,14 +38,14 @@ export async function connectIfReady(dataDir: string): Promise<KubeClient | unde
   return undefined;
 }
 
-/** Starts the cluster in the background; resolves when it says that its node is ready. Its progress goes to our stderr. */
+/** Starts the cluster in the background; resolves when its node is ready. Its progress is printed to our stderr. */
 export async function startCluster(args: readonly string[]): Promise<void> {
   const all = args.includes('--detach') ? args : ['--detach', ...args];
   const { code } = await run(join(repositoryRoot, 'bin/keelson'), ['up', ...all], 'show');
   if (code !== 0) throw new Error(`keelson up failed with exit code ${code}`);
 }
 
-/** What `keelson status` says of a running cluster. @throws when it is not JSON with a containerd socket */
+/** The output of `keelson status` for a running cluster. @throws when it is not JSON with a containerd socket */
 export async function clusterStatus(dataDir: string): Promise<ClusterStatus> {
   const program = join(repositoryRoot, 'bin/keelson');
   const { code, output } = await run(program, ['status', '--data-dir', dataDir, '--output', 'json'], 'collect');
@@ -76,7 +76,7 @@ interface Outcome {
   readonly output: string;
 }
 
-// What is not piped goes to our standard error: standard output is for the summary.
+// Output that is not collected goes to our standard error: standard output is for the summary.
 function run(program: string, args: readonly string[], output: 'show' | 'collect'): Promise<Outcome> {
   const { promise, resolve, reject } = Promise.withResolvers<Outcome>();
   const stream = output === 'show' ? 2 : 'pipe';

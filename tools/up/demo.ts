@@ -1,4 +1,4 @@
-// The demo of `npm run up`: its image, its manifest, and whether it answers.
+// The demo of `npm run up`: its image, its manifest, and its response.
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { get } from 'node:http';
 import { tmpdir } from 'node:os';
@@ -20,7 +20,7 @@ export function demoObjects(): ApiObject[] {
   return parseAllDocuments(text).map((document) => document.toJS() as ApiObject);
 }
 
-/** Puts the demo's image into a cluster's containerd; returns what was done ('' for nothing). */
+/** Imports the demo's image into a cluster's containerd; returns what was done ('' for nothing). */
 export async function provideImage(containerdSocket: string): Promise<string> {
   if (await hasImage(containerdSocket, DEMO_IMAGE_NAME)) return '';
   const folder = mkdtempSync(join(tmpdir(), 'keelson-image-'));
@@ -34,7 +34,7 @@ export async function provideImage(containerdSocket: string): Promise<string> {
   return DEMO_IMAGE_NAME;
 }
 
-/** Applies the objects that are not there as the manifest has them; returns what was done ('' for nothing). */
+/** Applies the objects that differ from the manifest; returns what was done ('' for nothing). */
 export async function deploy(client: KubeClient): Promise<string> {
   const done: string[] = [];
   for (const object of demoObjects()) {
@@ -45,7 +45,7 @@ export async function deploy(client: KubeClient): Promise<string> {
   return done.join(', ');
 }
 
-/** Whether every field of `wanted` stands in `actual`, lists item by item; `actual` may hold more. */
+/** Whether `actual` has every field of `wanted`, comparing lists item by item. */
 export function contains(actual: unknown, wanted: unknown): boolean {
   if (Array.isArray(wanted)) {
     return (
@@ -57,7 +57,7 @@ export function contains(actual: unknown, wanted: unknown): boolean {
   return Object.entries(wanted).every(([name, value]) => contains((actual as Record<string, unknown>)[name], value));
 }
 
-/** What the demo's Service answers through its ClusterIP; waits until it does. */
+/** Waits until the demo's Service responds through its ClusterIP; returns the response. */
 export async function demoAnswer(client: KubeClient): Promise<{ url: string; text: string }> {
   const service = demoObjects().find(({ kind }) => kind === 'Service');
   if (service === undefined) throw new Error('examples/demo.yaml holds no Service');
@@ -73,7 +73,7 @@ export async function demoAnswer(client: KubeClient): Promise<{ url: string; tex
   return { url, text: text.trim() };
 }
 
-/** The body of a 200; undefined for another answer. Rejects when there is none within a second. */
+/** The body of a 200; undefined for other responses. Rejects when there is none within a second. */
 export function fetchText(url: string): Promise<string | undefined> {
   const { promise, resolve, reject } = Promise.withResolvers<string | undefined>();
   const call = get(url, { timeout: 1000, agent: false }, (response) => {

@@ -1,11 +1,11 @@
-// A client of the API server for the orchestration of `npm run up`: node:https with the certificates of a kubeconfig.
-// Small on purpose and independent of the sources, so that it also shows whether a stranger's client would work.
+// A client of the API server for `npm run up`: node:https with the certificates of a kubeconfig. It is small on purpose and
+// independent of the sources, so that it also shows that other clients work.
 import { readFileSync } from 'node:fs';
 import { Agent, request } from 'node:https';
 
 import { parse } from 'yaml';
 
-/** An API object as far as this client looks into it. */
+/** The fields of an API object that this client reads. */
 export interface ApiObject {
   readonly apiVersion: string;
   readonly kind: string;
@@ -13,13 +13,13 @@ export interface ApiObject {
   readonly [field: string]: unknown;
 }
 
-/** The answer to one request; `body` is the decoded JSON, or the text of another answer. */
+/** A response; `body` is the decoded JSON, or the text of other responses. */
 export interface Answer {
   readonly status: number;
   readonly body: unknown;
 }
 
-/** What a request says besides its path. */
+/** A request without its path. */
 export interface Question {
   readonly method?: string;
   readonly body?: unknown;
@@ -29,7 +29,7 @@ export interface Question {
 /** A connection to one API server. */
 export interface KubeClient {
   readonly server: string;
-  /** Sends one request; rejects when no answer comes, whatever an answer says. */
+  /** Sends one request; rejects only when there is no response. */
   send(path: string, question?: Question): Promise<Answer>;
   close(): void;
 }
@@ -41,7 +41,7 @@ interface Kubeconfig {
 
 const REQUEST_TIMEOUT_MS = 10_000;
 
-/** A client for the one cluster and user of a kubeconfig file. @throws when the file is missing or not of that form */
+/** A client for the one cluster and user of a kubeconfig file. @throws when the file is missing or of another form */
 export function createKubeClient(kubeconfigPath: string): KubeClient {
   const config = parse(readFileSync(kubeconfigPath, 'utf8')) as Kubeconfig;
   const cluster = config.clusters[0]?.cluster;
@@ -86,7 +86,7 @@ function decode(text: string): unknown {
 
 const plurals: Readonly<Record<string, string>> = { Deployment: 'deployments', Service: 'services' };
 
-/** The path of an object's collection. @throws for kinds the demo does not use */
+/** The path of an object's collection. @throws for kinds that the demo does not use */
 export function collectionPath({ apiVersion, kind, metadata }: ApiObject): string {
   const plural = plurals[kind];
   if (plural === undefined) throw new Error(`no path known for ${kind}`);
@@ -95,7 +95,7 @@ export function collectionPath({ apiVersion, kind, metadata }: ApiObject): strin
 }
 
 /**
- * Creates an object, or merges it into the one that is there.
+ * Creates an object, or merges it into the existing one.
  * @returns 'created' or 'configured'
  * @throws Error with the server's message when it refuses
  */
@@ -114,7 +114,7 @@ export async function apply(client: KubeClient, object: ApiObject): Promise<'cre
   return 'configured';
 }
 
-/** What a Status answer says, or its code. */
+/** The message of a Status, or the code. */
 function messageOf({ status, body }: Answer): string {
   const message = (body as { message?: unknown } | null)?.message;
   return typeof message === 'string' ? message : `status ${status}`;

@@ -1,24 +1,24 @@
-// What `npm run up` prints: a line as each phase ends, and the summary.
+// The output of `npm run up`: a line at the end of each phase, and the summary.
 
-/** One phase and how long it took; an empty result means that there was nothing to do. */
+/** One phase with its duration; an empty result means that there was nothing to do. */
 export interface Phase {
   readonly name: string;
   readonly result: string;
   readonly durationMs: number;
 }
 
-/** What tools/bootstrap.mjs hands over: its phases, some of which ran at the same time, and how long they took together. */
+/** The data of tools/bootstrap.mjs: its phases, some of which ran at the same time, and their duration together. */
 export interface Setup {
   readonly phases: readonly Phase[];
   readonly durationMs: number;
 }
 
-/** Reads what tools/bootstrap.mjs handed over in the environment; nothing when it did not run. */
+/** Parses the data that tools/bootstrap.mjs passes in the environment; empty when it did not run. */
 export function readSetup(text: string | undefined): Setup {
   return text === undefined || text === '' ? { phases: [], durationMs: 0 } : (JSON.parse(text) as Setup);
 }
 
-/** The phases of the set-up and those after it as a table, with the time they took from first to last. */
+/** The phases of the set-up and those after it as a table, with the time from the first to the last. */
 export function phaseTable(setup: Setup, phases: readonly Phase[]): string {
   const totalMs = phases.reduce((sum, phase) => sum + phase.durationMs, setup.durationMs);
   const all = [...setup.phases, ...phases];
@@ -29,7 +29,7 @@ export function phaseTable(setup: Setup, phases: readonly Phase[]): string {
   return [...lines, line('total', totalMs, '')].join('\n');
 }
 
-/** Where things are. */
+/** The addresses and paths of the cluster. */
 export interface Place {
   readonly kubeconfig: string;
   readonly dataDir: string;
@@ -38,7 +38,7 @@ export interface Place {
   readonly demoText: string;
 }
 
-/** The closing text: where the cluster is, and five things to try. */
+/** The closing text: the cluster's addresses, and five things to try. */
 export function closingText({ kubeconfig, dataDir, server, demoUrl, demoText }: Place): string {
   const dataDirOption = dataDir === '/var/lib/keelson' ? '' : ` --data-dir ${dataDir}`;
   return [

@@ -1,4 +1,4 @@
-// Waiting for a state that is asked for again and again.
+// Waits for a state by polling.
 import { setTimeout as sleep } from 'node:timers/promises';
 
 /** How to wait. `what` completes the sentence "timed out waiting for …". */
@@ -9,8 +9,8 @@ export interface WaitOptions {
 }
 
 /**
- * Asks until there is an answer other than undefined, and returns it. An error counts as "not yet".
- * @throws Error saying what was awaited, and the last error, when the time is over
+ * Polls until the result is defined, and returns it. An error counts as "not yet".
+ * @throws Error with what was awaited and the last error, at the timeout
  */
 export async function waitFor<T>(ask: () => Promise<T | undefined>, options: WaitOptions): Promise<T> {
   const { what, timeoutMs, intervalMs = 50 } = options;

@@ -1,6 +1,6 @@
 /**
- * Random objects of a kind, and random patches that say something of them: few values and few keys, so that elements,
- * deletions and orders meet what is there.
+ * Random objects of a kind, and random patches of them: few values and few keys, so that elements, deletions and orders refer to
+ * existing ones.
  */
 import { stringifyJson } from '../../src/api/codec/json.ts';
 import { type JsonObject, setOwn } from '../../src/api/codec/own-property.ts';
@@ -28,7 +28,7 @@ const SCALARS: Readonly<Record<ScalarName, readonly unknown[]>> = {
 const MAP_KEYS = ['a', 'b', 'c/d'];
 const MAX_DEPTH = 7;
 
-/** Sequences of neighbours have nothing in common. */
+/** Sequences of adjacent indices are unrelated. */
 export function scrambledDraw(seed: number, index: number): Draw {
   const draw = seededDraw(Math.imul(seed * 7919 + index + 1, 0x9e3779b1) ^ 0x5bd1e995);
   for (let skipped = 0; skipped < 3; skipped++) draw();
@@ -73,7 +73,7 @@ export class Generator {
       case 'any':
         return sampleOf(type, this.#draw);
       case 'list':
-        // Lists of texts have each once: with duplicates Go's answer depends on the capacity of a slice.
+        // Lists of texts have no duplicates, with which Go's result depends on the capacity of a slice.
         return [...new Set(Array.from({ length: this.#count(depth) }, () => this.#item(type, depth - 1, mergeKey)))];
       case 'map':
         return Object.fromEntries(this.#some(MAP_KEYS).map((key) => [key, this.value(type.values, depth - 1)]));
@@ -94,7 +94,7 @@ export class Generator {
     return this.value(field.type, depth, field.patchMergeKey);
   }
 
-  /** An item, with its key where the list merges by one. */
+  /** An item, with its key when the list merges by one. */
   #item(type: ListSchema, depth: number, mergeKey: string | undefined): unknown {
     const item = this.value(type.items, depth);
     if (mergeKey !== undefined && type.items.kind === 'struct') {
@@ -104,7 +104,7 @@ export class Generator {
     return item;
   }
 
-  /** A merge patch, of any kind, for a value of a struct. */
+  /** A merge patch of either kind for a value of a struct. */
   patch(type: StructSchema, original: JsonObject, isStrategic: boolean, depth = MAX_DEPTH): JsonObject {
     const out: JsonObject = {};
     const share = Math.min(0.5, 3 / type.fields.size);
@@ -118,7 +118,7 @@ export class Generator {
     return out;
   }
 
-  /** Directives of an object. */
+  /** Adds directives to an object. */
   #mark(out: JsonObject, names: readonly string[]): void {
     if (this.chance(0.04)) out['$patch'] = this.pick(['replace', 'delete', 'merge', 'replace', 'delete']);
     if (!this.chance(0.06)) return;
@@ -144,7 +144,7 @@ export class Generator {
     else setOwn(out, name, this.#withNulls(this.#fieldValue(field, depth)));
   }
 
-  /** Now and then a null within what replaces a list. */
+  /** Sometimes puts a null into a value that replaces a list. */
   #withNulls(value: unknown): unknown {
     if (Array.isArray(value) && this.chance(0.1))
       return [...(value as unknown[]), this.pick<unknown>([null, { a: null }, [null]])];
@@ -179,7 +179,7 @@ export class Generator {
       if (mergeKey !== undefined && this.chance(0.04)) changes.push({ $patch: 'replace' });
       setOwn(out, name, changes);
     }
-    // Both at once end as Go's order of a map's keys has it.
+    // With both, the result depends on Go's random order of a map's keys.
     if (items.kind === 'scalar' && !Object.hasOwn(out, name) && this.chance(0.6))
       out[`$deleteFromPrimitiveList/${name}`] = this.chance(0.05) ? null : this.value(type, depth);
     if (this.chance(0.3))
@@ -197,7 +197,7 @@ export class Generator {
     return item;
   }
 
-  /** Mostly the order that clients send: all that stays, by key alone. */
+  /** Usually the order that clients send: all remaining items by key. */
   #orderOf(list: readonly unknown[], changes: readonly unknown[], mergeKey: string | undefined): unknown {
     if (this.chance(0.01)) return this.pick<unknown>([null, 'x', {}]);
     const nameOf = (item: unknown): unknown =>

@@ -1,11 +1,11 @@
 /**
  * Compares strategic merge patches, merge patches and JSON patches with upstream's libraries, on random objects and patches.
- * The libraries are reached through oracle.go and fields.go, built with Go and Debian's golang-k8s-client-go-dev and
+ * oracle.go and fields.go call the libraries; they are built with Go and Debian's golang-k8s-client-go-dev and
  * golang-github-evanphx-json-patch-dev (GO111MODULE=off, GOPATH=/usr/share/gocode).
  *
- *     node --conditions=keelson-source tools/upstream-patches/main.ts ORACLE [--type strategic] [--seed 1] [--count 10000] [--show 10]
- *
- * ORACLE is the program with its arguments, in one word or several before the first flag. Ends with 1 where answers differ.
+ *     node --conditions=keelson-source tools/upstream-patches/main.ts ORACLE [--type strategic] [--seed 1] [--count 10000]
+ *     [--show 10]
+ * ORACLE is the program with its arguments, in one word or several before the first flag. Exits with 1 when results differ.
  */
 import { parseArgs } from 'node:util';
 import { canonicalize } from '../../src/api/codec/canonical.ts';
@@ -68,10 +68,10 @@ function ours({ type: patchType, group, version, kind, original, patch }: Questi
   }
 }
 
-/** Upstream's own faults, and kinds that its client library does not have, say nothing. */
+/** Results without meaning: upstream's panics, and kinds that its client library lacks. */
 const NO_VERDICT = /^panic: |^no kind /u;
 
-/** The same object, in the form in which one is stored: there an empty list is none. */
+/** Whether the objects are equal in the form in which they are stored, where an empty list is absent. */
 function isSame(a: Answer, b: Answer, schema: StructSchema): boolean {
   if (NO_VERDICT.test(a.error ?? '')) return true;
   if (a.object === undefined || b.object === undefined) return (a.object === undefined) === (b.object === undefined);

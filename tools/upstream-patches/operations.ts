@@ -1,4 +1,4 @@
-/** Random JSON patches of a document: mostly of places that are there. */
+/** Random JSON patches of a document, mostly of existing places. */
 import type { JsonObject } from '../../src/api/codec/own-property.ts';
 import type { Generator } from './generate.ts';
 
@@ -9,7 +9,7 @@ function escaped(step: string): string {
   return step.replaceAll('~', '~0').replaceAll('/', '~1');
 }
 
-/** Every place of a document, with what stands there. */
+/** Every place of a document with its value. */
 function placesOf(value: unknown, path = ''): readonly (readonly [string, unknown])[] {
   const inner =
     value !== null && typeof value === 'object'

@@ -1,4 +1,4 @@
-/** The program that answers by upstream's libraries: a question a line, an answer a line. */
+/** The program that computes upstream's results: a request and a response per line. */
 import { spawn } from 'node:child_process';
 import { createInterface } from 'node:readline';
 import { parseJson, stringifyJson } from '../../src/api/codec/json.ts';
@@ -8,7 +8,7 @@ export interface Oracle<Answer> {
   end(): void;
 }
 
-/** Starts it. `command`: program and arguments. */
+/** Starts the program. `command`: program and arguments. */
 export function startOracle<Answer>(command: readonly string[]): Oracle<Answer> {
   const [program = '', ...args] = command;
   const oracle = spawn(program, args, { stdio: ['pipe', 'pipe', 'inherit'] });

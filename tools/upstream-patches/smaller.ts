@@ -1,7 +1,7 @@
-/** Smaller values, to find the least one that still shows a difference. */
+/** Derives smaller values, to find the smallest one that still shows a difference. */
 import { isObject } from '../../src/api/codec/own-property.ts';
 
-/** Every value that is one part smaller. Fields of these names stay. */
+/** Every value that is smaller by one part. Fields with the names in `kept` stay. */
 export function* smaller(value: unknown, kept: readonly string[]): Iterable<unknown> {
   if (Array.isArray(value)) {
     for (const [index, item] of value.entries()) {

@@ -1,10 +1,9 @@
 /**
- * Compares what two API servers refuse: an upstream one of the version Keelson follows, through `kubectl proxy`, and
- * Keelson's own, in this process. Every sample is changed in every place; each change is sent as a dry run of a create, an
- * update and a status update. Prints where the answers differ; `--write` makes table.jsonl of where they agree.
+ * Compares the refusals of two API servers: an upstream one of the version that Keelson follows, through `kubectl proxy`, and
+ * Keelson's own, in this process. Every sample is changed in every place; each change is sent as a dry run of a create, an update
+ * and a status update. Prints where the responses differ; `--write` writes those that agree to table.jsonl.
  *
  *     node --conditions=keelson-source tools/upstream-refusals/main.ts http://127.0.0.1:8001 [--only TEXT] [--write]
- *
  * The upstream server runs without admission plugins and with --runtime-config=api/all=true.
  */
 import { startWithAll } from '../../src/apiserver/all-resources-fixture.ts';
@@ -73,7 +72,7 @@ for (const sample of readSamples().filter(({ name }) => name.includes(only))) {
   }
 }
 
-/** Rows beyond so many characters tell little that shorter ones do not. */
+/** Longer rows are left out, because they add little to shorter ones. */
 const LONGEST = 280;
 
 let different = 0;
@@ -84,20 +83,20 @@ for (const { sample, verb, change, theirs, ours } of compared) {
   process.stdout.write(`${sample.name} ${verb} ${change.path.join('.')} = ${short}\n`);
   process.stdout.write(`  upstream ${JSON.stringify(theirs)}\n  ours     ${JSON.stringify(ours)}\n`);
 }
-/** The value that a complaint shows. */
+/** The value that an error quotes. */
 const SHOWN_VALUE = /(Invalid|Unsupported|Duplicate) value: .*?(?:: |$)/u;
 
-/** Parts that many kinds have, and that are checked by one function. */
+/** Parts of many kinds that one function validates. */
 const SHARED_PART =
   /(?:matchLabels|matchExpressions|matchConstraints|matchResources|tolerations|conditions|devices)\b.*/u;
 
-/** A field of a kind; without the kind where one kind stands for all. */
+/** A field of a kind; without the kind when one kind represents all. */
 function placeOf(kind: string, field: string): string {
   const place = field.replaceAll(/\d+/gu, 'N');
   return SHARED_PART.exec(place)?.[0] ?? `${kind} ${place}`;
 }
 
-/** What stands in the table: each refusal that says something new of a kind, and nothing that differs by run. */
+/** The rows of the table: each refusal that is new for a kind, without parts that differ between runs. */
 function rowsOf(all: readonly Compared[]): Row[] {
   const seen = new Set<string>();
   return all.flatMap(({ sample, verb, change, theirs, ours }) => {

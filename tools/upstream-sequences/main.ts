@@ -1,6 +1,7 @@
 /**
- * Compares field management with upstream's on random sequences of applies and updates of one object: the object at the end,
- * who owns what, and which requests were refused. By the oracle of tools/upstream-patches, with its fields.go.
+ * Compares field management with upstream's on random sequences of applies and updates of one object: the object at the end, the
+ * owners of its fields, and the refused requests. The oracle of tools/upstream-patches with its fields.go computes upstream's
+ * results.
  *
  *     node --conditions=keelson-source tools/upstream-sequences/main.ts ORACLE [--seed 1] [--count 1000] [--show 5] [--kind Pod]
  */
@@ -49,7 +50,7 @@ const kinds = allResources
   .filter(({ gvk }) => !['apiregistration.k8s.io', 'apiextensions.k8s.io'].includes(gvk![0]));
 const oracle = startOracle<{ object?: JsonObject; error?: string; outcomes?: string[] }>(positionals);
 
-/** Lists have each key once, and items their keys: what breaks that is refused by both. */
+/** Removes duplicate keys and items without keys, which both sides refuse. */
 function tidied(generator: Generator, type: TypeSchema, value: unknown): unknown {
   if (type.kind === 'struct' && isObject(value)) {
     const out: JsonObject = {};
@@ -57,7 +58,7 @@ function tidied(generator: Generator, type: TypeSchema, value: unknown): unknown
       const field = type.fields.get(name);
       setOwn(out, name, field === undefined ? item : tidied(generator, field.type, item));
     }
-    // Defaults, which client-go's scheme does not have, fill it in before fields are tracked.
+    // Defaulting, which client-go's scheme lacks, sets it before fields are tracked.
     if (type.name === 'core.v1.ServicePort') out['targetPort'] ??= 80;
     return out;
   }
@@ -128,7 +129,7 @@ function ours(schema: StructSchema, steps: readonly Step[]): Ended {
   return { object: live ?? { apiVersion, kind, metadata: {} }, outcomes };
 }
 
-/** As an object has it that is not being created any more. */
+/** The object in the form that it has after its creation. */
 function created(object: JsonObject): JsonObject {
   return { ...object, metadata: { ...(object['metadata'] as JsonObject), uid: 'u' } };
 }

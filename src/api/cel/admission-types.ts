@@ -62,7 +62,7 @@ export interface AdmissionVariables {
   readonly hasAuthorizer: boolean;
 }
 
-/** `authorizer.requestResource` is a variable of that name, as upstream. */
+/** As upstream, `authorizer.requestResource` is declared as a variable whose name contains the dot. */
 export const AUTHORIZER_VARIABLES: Readonly<Record<string, Type>> = {
   authorizer: AUTHORIZER,
   'authorizer.requestResource': RESOURCE_CHECK,
@@ -83,7 +83,7 @@ export function admissionEnvironment({ hasParams, hasAuthorizer }: AdmissionVari
   return made;
 }
 
-/** The environment of a mutation: everything, and object literals. */
+/** The environment of a mutation: that of an admission expression, and object literals. */
 export function mutationEnvironment(hasParams: boolean): CelEnvironment {
   const key = `mutation ${hasParams}`;
   const known = environments.get(key);

@@ -1,6 +1,7 @@
 /**
- * Expressions with what upstream's environment (apiserver/pkg/cel/environment, v1.36) answers: issues as places and
- * messages, or the worst estimated cost (`most`: the end of 64 bits, or near it), the cost when run, and value or failure.
+ * Expressions with their results in upstream's environment (apiserver/pkg/cel/environment, v1.36). A row has the issues with
+ * their positions, or the worst estimated cost, the cost at run time, and the value or failure. `most` stands for an estimate at
+ * or near the end of 64 bits.
  */
 export const ANSWERS: readonly (readonly [expression: string, answer: string])[] = [
   ['x + y', "1:1 undeclared reference to 'x' (in container ''); 1:5 undeclared reference to 'y' (in container '')"],

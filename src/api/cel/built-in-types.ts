@@ -44,7 +44,7 @@ export function builtInType(group: string, version: string, kind: string): Value
 
 class BuiltInTypes {
   readonly #made = new Map<string, ValueType>();
-  /** Types under construction: one inside itself is untyped there. */
+  /** Types under construction. A type that contains itself is untyped at the inner place. */
   readonly #open = new Set<string>();
 
   typeOf(schema: TypeSchema): ValueType {

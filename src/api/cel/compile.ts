@@ -1,9 +1,8 @@
 /**
- * Compiles and evaluates expressions. A program is checked once and may run any number of times, one at a time; running it
- * is synchronous and bounded by a meter. Upstream: apiserver/pkg/cel (compilation) and plugin/cel.
- *
- * The language is done by hand, along cel-go. It replaces the library @marcbachmann/cel-js, which has other issue texts,
- * types and costs than upstream: users see these in conditions, and they decide what is refused.
+ * Compiles and evaluates expressions. A program is checked once and may run any number of times, one run at a time; a run is
+ * synchronous and bounded by a meter. Upstream: apiserver/pkg/cel (compilation) and plugin/cel.
+ * The language is implemented here, after cel-go. It replaces the library @marcbachmann/cel-js, whose issue texts, types and
+ * costs differ from upstream's: users see these texts in conditions, and costs decide which expressions are refused.
  */
 import type { Steps } from '../../base/steps.ts';
 import type { CelEnvironment } from './environment.ts';
@@ -28,44 +27,43 @@ export interface Program {
   readonly type: Type;
   /** The checked syntax tree, for cost estimates. */
   readonly tree: Expr;
-  /** The value. Throws `RuntimeError`; its `costExceeded` tells that the meter's limit was passed. */
+  /** Evaluates the program. Throws `RuntimeError`; its `costExceeded` is set when the meter's limit was exceeded. */
   run(activation: Activation, meter?: Meter): unknown;
 }
 
-/** What is asked of an expression. */
 interface CompileOptions {
   readonly environment: CelEnvironment;
   /** Types the result may have (`bool`, `string`, `null_type`); any when absent. */
   readonly returnTypes?: readonly string[];
 }
 
-/** More is refused before it is read. */
+/** Longer expressions are refused before they are parsed. */
 const MAX_CODE_POINTS = 100_000;
-/** Reading a character. */
+/** Units of work for reading one character. */
 const WORK_OF_CHARACTER = 1;
-/** Work that compiling one expression may take, some 50 ms: upstream has no limit. */
+/** The work that compiling one expression may take, some 50 ms. Upstream has no such limit. */
 const COMPILE_LIMIT = 1_000_000;
-/** The same for all expressions of one object. */
+/** The work that compiling all expressions of one object may take together. */
 export const COMPILE_TOGETHER_LIMIT = 10_000_000;
 
-/** Compiles. Throws {@link CompileError}: `compilation failed: …` or `must evaluate to bool but got int`. */
+/** Throws {@link CompileError}: `compilation failed: …` or `must evaluate to bool but got int`. */
 export function compile(expression: string, options: CompileOptions): Program {
   try {
     return meteredWithin(COMPILE_LIMIT, () => compiled(expression, options));
   } catch (error) {
     if (error instanceof CostExceededError) throw wholeProblem('compiling takes too much work', error);
-    // Exhausted stacks, and what is beyond JavaScript's sizes.
+    // A RangeError is an exhausted stack, or a value beyond JavaScript's size limits.
     if (error instanceof RangeError) throw wholeProblem('nested too deeply', error);
     throw error;
   }
 }
 
-/** Compiles several expressions that together may take so much work. */
+/** Compiles several expressions whose compilations share one work limit. */
 export function compileTogether<T>(run: () => T): T {
   return bounded(COMPILE_TOGETHER_LIMIT, run);
 }
 
-/** As `compileTogether`, for work in steps: the bound holds over all of them. */
+/** The same as `compileTogether`, for work in steps: the limit holds over all steps. */
 export function compileTogetherSteps<T>(steps: Steps<T>): Steps<T> {
   return boundedSteps(COMPILE_TOGETHER_LIMIT, steps);
 }
@@ -92,7 +90,7 @@ function compiled(expression: string, { environment, returnTypes }: CompileOptio
 function evaluate(meter: Meter, run: () => unknown): unknown {
   try {
     const value = metered(meter, run);
-    // A nested evaluation's cost may have passed the limit last.
+    // The last charge of a nested evaluation may have passed the limit without throwing.
     if (meter.exceeded) meter.charge(0);
     return value;
   } catch (error) {
@@ -113,7 +111,7 @@ function checked(expression: string, environment: CelEnvironment): Expr {
   return expr;
 }
 
-/** What is wrong with an expression as a whole. */
+/** The error of an expression as a whole. */
 function wholeProblem(problem: string, cause?: Error): CompileError {
   return new CompileError(`compilation failed: ERROR: <input>:-1:0: ${problem}`, { cause });
 }
@@ -137,11 +135,11 @@ function returnTypeText(types: readonly string[]): string {
 }
 
 /**
- * Runs an evaluation again until every authorization check it meets has an answer. `evaluate` must be pure: it may run
- * several times.
+ * Repeats an evaluation until every authorization check in it has an answer. `evaluateOnce` must be pure: it may run several
+ * times.
  */
 export async function evaluateWithDecisions<T>(decisions: Decisions, evaluateOnce: () => T | Promise<T>): Promise<T> {
-  // Each turn answers at least one check and expressions have finitely many, but their arguments may depend on answers.
+  // Each repetition answers at least one check. The arguments of a check may depend on earlier answers, so the count is bounded.
   for (let turn = 0; turn < 100; turn++) {
     const outcome = await attempt(evaluateOnce);
     if (!decisions.isPending) {

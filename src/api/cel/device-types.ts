@@ -1,4 +1,7 @@
-/** What expressions that select devices see: `device`, with attributes and capacities by domain. Upstream: dynamic-resource-allocation/cel. */
+/**
+ * The variable `device` of expressions that select devices, with attributes and capacities by domain. Upstream:
+ * dynamic-resource-allocation/cel.
+ */
 import type { DeviceAttribute } from '../gen/resource-v1.ts';
 import { compile, type Program } from './compile.ts';
 import { estimateCost } from './cost/estimate.ts';
@@ -8,7 +11,7 @@ import { semverOf } from './libraries/semver.ts';
 import { SCALAR_SIZE, type Size, sizeBelow } from './rules/size.ts';
 import { BOOL, DYN, mapType, scalarType, STRING, structOf, type ValueType } from './value-types.ts';
 
-/** A map in which domains without values are empty, not missing. */
+/** A map whose `get` returns an empty map for a domain without values, as upstream. */
 class Domains extends Map<string, unknown> {
   override get(domain: string): unknown {
     return super.get(domain) ?? new Map<string, unknown>();
@@ -41,13 +44,15 @@ function attributeValue(json: unknown): unknown {
 
 let environment: CelEnvironment | undefined;
 
-/** Compiles a selector. Throws `CompileError`. */
+/** Throws `CompileError`. */
 export function compileDeviceSelector(expression: string): Program {
   environment ??= { ...createEnvironment({ device: DEVICE_TYPE.type }), hasBindings: true };
   return compile(expression, { environment, returnTypes: ['bool'] });
 }
 
-/** What a selector may cost, as estimated when it is written and for one device when it runs (CELSelectorExpressionMaxCost). */
+/**
+ * The cost limit of a selector. It bounds the estimate at admission and the run for one device (CELSelectorExpressionMaxCost).
+ */
 export const DEVICE_SELECTOR_COST_LIMIT = 1_000_000;
 
 const MAX_ATTRIBUTES = 32;
@@ -72,7 +77,7 @@ const DEVICE_SIZE: Size = {
   ]),
 };
 
-/** What a selector costs at worst, over the largest device there may be. */
+/** The maximum cost of a selector, for the largest possible device. */
 export function deviceSelectorCost({ tree }: Program): number {
   const below = sizeBelow(DEVICE_SIZE);
   return estimateCost(tree, (path) => (path[0] === 'device' ? below(path) : undefined)).max;

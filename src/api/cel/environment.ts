@@ -1,6 +1,6 @@
 /**
- * Environments: which variables, types and functions expressions may use. One base holds all libraries; each user extends it.
- * Upstream: apiserver/pkg/cel/environment/base.go.
+ * Environments: the variables, types and functions that expressions may use. One base holds all libraries, and each use extends
+ * it. Upstream: apiserver/pkg/cel/environment/base.go.
  */
 import { defineAuthorizer } from './libraries/authorizer.ts';
 import { defineConversions } from './libraries/conversions.ts';
@@ -21,16 +21,16 @@ import { defineUrls } from './libraries/urls.ts';
 import { Declarations, type FunctionDeclaration } from './types/declarations.ts';
 import { LIST_TYPE, MAP_TYPE, OPTIONAL_TYPE, SIMPLE_TYPES, type Type } from './types/type.ts';
 
-/** Makes a value of a type from its fields. Throws `FunctionError`. */
+/** Creates a value of a type from its fields. Throws `FunctionError`. */
 type Constructor = (typeName: string, fields: ReadonlyMap<string, unknown>) => unknown;
 
 export interface CelEnvironment {
   readonly variables: ReadonlyMap<string, Type>;
   readonly functions: ReadonlyMap<string, FunctionDeclaration>;
-  /** Types that expressions may name. */
+  /** Types that expressions may refer to by name. */
   readonly types: { get(name: string): Type | undefined };
   readonly constructors: { get(name: string): Constructor | undefined };
-  /** `cel.bind` is there. */
+  /** Whether `cel.bind` is declared. */
   readonly hasBindings: boolean;
 }
 
@@ -68,12 +68,12 @@ function baseEnvironment(): CelEnvironment {
   return base;
 }
 
-/** An environment with these variables besides the libraries. */
+/** An environment with these variables and all libraries. */
 export function createEnvironment(variables: Readonly<Record<string, Type>>): CelEnvironment {
   return extendEnvironment(baseEnvironment(), variables);
 }
 
-/** The same with more variables. */
+/** A copy of an environment with more variables. */
 export function extendEnvironment(from: CelEnvironment, variables: Readonly<Record<string, Type>>): CelEnvironment {
   return { ...from, variables: new Map([...from.variables, ...Object.entries(variables)]) };
 }

@@ -1,35 +1,35 @@
 /**
  * Run-time cost of expressions, in upstream's units: about one per operation, a tenth per character read. Evaluation is
- * synchronous, so the meter in use is one module variable; library functions charge what they read and make beyond the
- * flat price of a call. Beside the cost, which is upstream's, work is counted that takes longer here than its price says;
- * a unit stands for about 50 ns. Each has the same limit, so what upstream's price allows is not refused for the work of
- * keeping count of it. Upstream: cel-go's runtime cost tracker with library/cost.go.
+ * synchronous, so the current meter is one module variable; library functions charge what they read and create beyond the flat
+ * price of a call. Besides upstream's cost the meter counts work: operations that take longer here than their price. A unit of
+ * work is about 50 ns. Cost and work have separate limits of the same size, so counting work never makes an expression fail
+ * earlier by cost. Upstream: cel-go's runtime cost tracker with library/cost.go.
  */
 import type { Steps } from '../../base/steps.ts';
 
-/** The text upstream gives when one expression costs too much. */
+/** Upstream's text for an expression that exceeds its cost limit. */
 const COST_EXCEEDED_TEXT = 'operation cancelled: actual cost limit exceeded';
 
-/** An expression went over its limit. */
+/** Thrown when an expression exceeds its limit. */
 export class CostExceededError extends Error {
   constructor() {
     super(COST_EXCEEDED_TEXT);
   }
 }
 
-/** Made once: loops may meet it many thousand times, and a stack trace each would cost more than what it stops. */
+/** One shared instance: loops may throw it thousands of times, and stack traces would cost more than the work that it ends. */
 const exceeded = new CostExceededError();
 
-/** What one expression may cost (upstream's PerCallLimit). */
+/** The cost limit of one expression (upstream's PerCallLimit). */
 export const PER_CALL_LIMIT = 1_000_000;
 
-/** What all expressions of one object, or of one policy and request, may cost together. */
+/** The cost limit of all expressions of one object, or of one policy and request. */
 export const RUNTIME_COST_BUDGET = 10_000_000;
 
-/** What all match conditions of one webhook or policy may cost together for one request. */
+/** The cost limit of all match conditions of one webhook or policy for one request. */
 export const MATCH_CONDITIONS_COST_BUDGET = 2_500_000;
 
-/** Counts one evaluation. */
+/** Counts the cost and the work of one evaluation. */
 export class Meter {
   #cost = 0;
   #work = 0;
@@ -43,12 +43,12 @@ export class Meter {
     return this.#cost;
   }
 
-  /** Work beyond upstream's price of it. */
+  /** The work beyond upstream's price. */
   get work(): number {
     return this.#work;
   }
 
-  /** The cost, or the work where that is more: what budgets are reduced by. */
+  /** The larger of cost and work, which budgets are reduced by. */
   get spent(): number {
     return Math.max(this.#cost, this.#work);
   }
@@ -57,7 +57,7 @@ export class Meter {
     return this.#cost > this.limit || this.#work > this.limit;
   }
 
-  /** What may still be spent. */
+  /** The cost that may still be spent. */
   get left(): number {
     return Math.max(0, this.limit - this.spent);
   }
@@ -68,13 +68,13 @@ export class Meter {
     if (this.exceeded) throw exceeded;
   }
 
-  /** Counts what another meter counted, without throwing. */
+  /** Adds the counts of another meter without throwing. */
   add({ cost, work }: Meter): void {
     this.#cost += cost;
     this.#work += work;
   }
 
-  /** The same for work beyond upstream's price of it. */
+  /** Adds work. Throws {@link CostExceededError} as `charge` does. */
   chargeWork(work: number): void {
     this.#work += work;
     if (this.exceeded) throw exceeded;
@@ -83,59 +83,59 @@ export class Meter {
 
 let current: Meter | undefined;
 
-/** Charges the evaluation that runs now. */
+/** Charges the evaluation that is running. */
 export function charge(cost: number): void {
   current?.charge(cost);
 }
 
-/** Charges work that takes longer here than upstream's price of it says; it counts toward limits, not to the cost. */
+/** Charges work that takes longer here than upstream's price of it. It counts toward the limit of work, not to the cost. */
 export function chargeWork(work: number): void {
   current?.chargeWork(work);
 }
 
-/** Items in one unit of work. */
+/** Items per unit of work. */
 const ITEMS_OF_UNIT = 50;
 
-/** Charges copies, and scans of simple values or characters, that upstream does not price. */
+/** Charges copies and scans of simple values or characters, for which upstream charges nothing. */
 export function copyWork(items: number): void {
   current?.chargeWork(items / ITEMS_OF_UNIT);
 }
 
-/** Shorter texts are compared at no price. */
+/** Comparisons of shorter texts are free. */
 const LONG_TEXT = 1000;
 
-/** Charges comparing a text with another of its length. */
+/** Charges the comparison of a text with another of the same length. */
 export function comparisonWork(text: string): void {
   if (text.length > LONG_TEXT) copyWork(text.length);
 }
 
-/** Units of one call that reads a text by patterns, whatever its length. */
+/** Units of work for one call that matches patterns, for a text of any length. */
 const CALL_WORK = 20;
 
-/** Charges reading a text by patterns, this many units for each character: upstream's price of most is a tenth. */
+/** Charges pattern matching by units for each character; upstream's price of most such functions is a tenth per character. */
 export function textWork(text: string, unitsOfCharacter: number): void {
   current?.chargeWork(CALL_WORK + text.length * unitsOfCharacter);
 }
 
-/** Values in one unit of work, where each is looked at by itself. */
+/** Values per unit of work when values are visited one by one. */
 const VALUES_OF_UNIT = 10;
 
-/** Charges a walk through what is inside values: one value may be at many places, and is walked through at each. */
+/** Charges a traversal of nested values. A value that occurs at many places is visited at each. */
 export function walkWork(values: number): void {
   current?.chargeWork(values / VALUES_OF_UNIT);
 }
 
-/** What the evaluation that runs now may still spend. */
+/** The cost that the running evaluation has left. */
 export function leftNow(): number {
   return current?.left ?? Number.POSITIVE_INFINITY;
 }
 
-/** Throws where a price that is paid afterwards would pass the limit. */
+/** Throws when a price that is charged later would exceed the limit. */
 export function checkPrice(cost: number): void {
   if (current !== undefined && current.cost + cost > current.limit) throw exceeded;
 }
 
-/** Runs an evaluation on a meter; nests. */
+/** Runs an evaluation with a meter; calls may be nested. */
 export function metered<T>(meter: Meter, run: () => T): T {
   const outer = current;
   current = meter;
@@ -146,7 +146,7 @@ export function metered<T>(meter: Meter, run: () => T): T {
   }
 }
 
-/** Runs on a meter of its own, whose work is the meter's in use too: neither limit is passed. */
+/** Runs with a meter of its own, whose work is added to the current meter: neither limit may be exceeded. */
 export function meteredWithin<T>(limit: number, run: () => T): T {
   const outer = current;
   const meter = new Meter(Math.min(limit, outer?.left ?? limit));
@@ -157,12 +157,12 @@ export function meteredWithin<T>(limit: number, run: () => T): T {
   }
 }
 
-/** Runs on the meter in use, or on one of its own. */
+/** Runs with the current meter, or with a new one when there is none. */
 export function bounded<T>(limit: number, run: () => T): T {
   return current === undefined ? metered(new Meter(limit), run) : run();
 }
 
-/** The same of steps: what others do between them is not charged. */
+/** `bounded` for work in steps: what other tasks do between the steps is not charged. */
 export function* boundedSteps<T>(limit: number, steps: Steps<T>): Steps<T> {
   const meter = current ?? new Meter(limit);
   for (;;) {

@@ -1,6 +1,6 @@
 /**
- * Objects that expressions make for mutations: `Object.spec{replicas: 3}` and `JSONPatch{op: "add"}`. Upstream:
- * apiserver/pkg/cel/mutation and library/jsonpatch.go.
+ * Objects that mutations construct: `Object.spec{replicas: 3}` and `JSONPatch{op: "add"}`. Upstream: apiserver/pkg/cel/mutation
+ * and library/jsonpatch.go.
  */
 import type { CelEnvironment } from './environment.ts';
 import { walkWork } from './meter.ts';
@@ -11,14 +11,14 @@ import { DYN_TYPE, STRING_TYPE, structTypeOf, type Type } from './types/type.ts'
 import { withinLimit } from './texts.ts';
 import { jsonValue } from './values.ts';
 
-/** Type of apply configurations. */
+/** The type name of apply configurations. */
 export const OBJECT_TYPE = 'Object';
-/** Type of one operation of a JSON patch. */
+/** The type name of one operation of a JSON patch. */
 export const JSON_PATCH_TYPE = 'JSONPatch';
 
 /** An apply configuration, or a part of one. */
 export class ObjectLiteral implements CelObject {
-  /** Where in an object it belongs, as the expression says: `Object.spec`. */
+  /** The path of the literal in its object, as its type name states it: `Object.spec`. */
   readonly [TYPE_NAME]: string;
   readonly fields: ReadonlyMap<string, unknown>;
 
@@ -35,14 +35,14 @@ export class ObjectLiteral implements CelObject {
     return jsonValue(this.fields);
   }
 
-  /** Throws `RuntimeError` when a part's type name is not that of its place. */
+  /** Throws `RuntimeError` when the type name of a nested literal does not match its path. */
   checkPlace(): void {
     withinLimit(() => {
       this.checkPart(OBJECT_TYPE);
     });
   }
 
-  /** The same for a part. */
+  /** `checkPlace` for one nested literal. */
   checkPart(place: string): void {
     if (this[TYPE_NAME] !== place)
       throw new FunctionError(
@@ -93,7 +93,7 @@ function construct(typeName: string, fields: ReadonlyMap<string, unknown>): CelO
   return typeName === JSON_PATCH_TYPE ? new JsonPatchLiteral(fields) : new ObjectLiteral(typeName, fields);
 }
 
-/** The same environment with types of mutations, and `jsonpatch.escapeKey`. */
+/** A copy of an environment with the types of mutations and `jsonpatch.escapeKey`. */
 export function withMutationTypes(from: CelEnvironment): CelEnvironment {
   const declarations = new Declarations();
   declarations.defineNamespaced({

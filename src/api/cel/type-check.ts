@@ -1,7 +1,6 @@
 /**
- * Type checking of a policy's expressions against the kinds its rules name, one by one; what does not fit is a warning in
- * the policy's status. Rules with wildcards and kinds that are not built in are left out. Upstream:
- * admission/plugin/policy/validating/typechecking.go.
+ * Type-checks a policy's expressions against each kind that its rules name; mismatches are warnings in the policy's status. Rules
+ * with wildcards and kinds that are not built in are skipped. Upstream: admission/plugin/policy/validating/typechecking.go.
  */
 import type { ExpressionWarning, ValidatingAdmissionPolicy } from '../gen/admissionregistration-v1.ts';
 import { allResources } from '../gen/resources.ts';
@@ -15,10 +14,10 @@ import { DYN_TYPE } from './types/type.ts';
 import type { ValueType } from './value-types.ts';
 import { compileVariables } from './variables.ts';
 
-/** More kinds are not checked. */
+/** Further kinds are not checked. */
 const MAX_KINDS = 10;
 
-/** The warnings, by place. */
+/** The warnings of all expressions, by field. */
 export function typeCheckPolicy({ spec = {} }: ValidatingAdmissionPolicy): ExpressionWarning[] {
   return compileTogether(() => warningsOf(spec));
 }
@@ -79,7 +78,7 @@ interface Rule {
   readonly resources?: readonly string[];
 }
 
-/** The kinds rules name outright. */
+/** The kinds that rules name without wildcards. */
 function kindsOf(rules: readonly Rule[]): ResourceInfo[] {
   const kinds: ResourceInfo[] = [];
   for (const { apiGroups = [], apiVersions = [], resources = [] } of rules)

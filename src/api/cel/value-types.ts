@@ -1,6 +1,6 @@
 /**
- * Types of values that come from JSON: each knows its name in the language and how to turn JSON into a value. Structs turn
- * their fields when they are read. Null fields are absent. Upstream: apiserver/pkg/cel/types.go and common/values.go.
+ * Types of values that come from JSON: each has its CEL type and converts JSON to a value. Structs convert a field when it is
+ * read. Null fields are absent. Upstream: apiserver/pkg/cel/types.go and common/values.go.
  */
 import { KeyedList, type KeyOf } from './runtime/keyed-list.ts';
 import { FIELDS, type StructLike, TO_JSON } from './runtime/values.ts';
@@ -20,12 +20,12 @@ import { dynValue } from './values.ts';
 /** A type of JSON values. */
 export interface ValueType {
   readonly type: Type;
-  /** The value for JSON that is neither undefined nor null. */
+  /** Converts JSON that is neither undefined nor null. */
   value(json: unknown): unknown;
-  /** Values are made of texts, as moments are: once for each. */
+  /** Values are parsed from texts, such as timestamps: each is converted once. */
   readonly isConverted?: boolean;
   readonly fields?: readonly StructField[];
-  /** Type of a list's items or a map's values. */
+  /** The type of a list's items or a map's values. */
   readonly inside?: ValueType;
 }
 
@@ -33,15 +33,11 @@ function simple(type: Type, value: (json: unknown) => unknown): ValueType {
   return { type, value };
 }
 
-/** Anything, converted by its looks. */
+/** Any value; its CEL type follows from the JSON value. */
 export const DYN: ValueType = simple(DYN_TYPE, dynValue);
-/** Text. */
 export const STRING: ValueType = simple(STRING_TYPE, (json) => json);
-/** True or false. */
 export const BOOL: ValueType = simple(BOOL_TYPE, (json) => json);
-/** Whole numbers. */
 export const INT: ValueType = simple(INT_TYPE, (json) => (typeof json === 'number' ? BigInt(Math.trunc(json)) : json));
-/** Numbers with a fraction. */
 export const DOUBLE: ValueType = simple(DOUBLE_TYPE, Number);
 
 /** A type with a conversion of its own. */
@@ -57,7 +53,7 @@ export function listType(items: ValueType): ValueType {
   };
 }
 
-/** Lists in which order does not matter. */
+/** The type of lists in which order does not matter. */
 export function keyedListType(items: ValueType, keyOf: KeyOf): ValueType {
   const plain = listType(items);
   return {
@@ -69,7 +65,7 @@ export function keyedListType(items: ValueType, keyOf: KeyOf): ValueType {
   };
 }
 
-/** Maps with text keys. */
+/** The type of maps with text keys. */
 export function mapType(values: ValueType): ValueType {
   return {
     type: mapOf(STRING_TYPE, values.type),
@@ -84,14 +80,14 @@ export function mapType(values: ValueType): ValueType {
   };
 }
 
-/** One field of a struct: its name in the language, in JSON, its type. */
+/** One field of a struct: its name in the language, its name in JSON, its type. */
 export interface StructField {
   readonly name: string;
   readonly json: string;
   readonly type: ValueType;
 }
 
-/** An object with known fields. */
+/** The type of objects with known fields. */
 export function structType(name: string, fields: readonly StructField[]): ValueType {
   const byName = new Map(fields.map((field) => [field.name, field]));
   const type = structTypeOf(name, (field) => byName.get(field)?.type.type);
@@ -141,7 +137,7 @@ class StructValue implements StructLike {
   }
 }
 
-/** Fields whose names in the language are those in JSON. */
+/** The type of objects whose fields have the same names in the language and in JSON. */
 export function structOf(name: string, fields: Readonly<Record<string, ValueType>>): ValueType {
   return structType(
     name,

@@ -1,5 +1,5 @@
 /**
- * Values between JSON and expressions. Whole numbers are ints (bigint), others doubles, objects Maps; all other types
+ * Converts values between JSON and expressions. Integers are ints (bigint), other numbers doubles, objects Maps; all other types
  * come from schemas or functions. Upstream: apiserver/pkg/cel/common/values.go, cel-go's native type adapter.
  */
 import { chargeWork } from './meter.ts';
@@ -28,12 +28,15 @@ export function dynValue(json: unknown): unknown {
   return map;
 }
 
-/** A value as JSON, for patches and audit annotations. Throws `RuntimeError` for values without a JSON form and for too large ones. */
+/**
+ * A value as JSON, for patches and audit annotations. Throws `RuntimeError` for values without a JSON form, and for values that
+ * are too large.
+ */
 export function jsonValue(value: unknown): unknown {
   return withinLimit(() => jsonOf(value));
 }
 
-/** Characters per unit of work: a value that occurs several times is written, and counted, each time. */
+/** Characters per unit of work. A value that occurs several times is written and counted several times. */
 const CHARACTERS_OF_UNIT = 10;
 
 function jsonOf(value: unknown): unknown {

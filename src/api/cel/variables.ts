@@ -1,6 +1,6 @@
 /**
- * Named expressions that others refer to as `variables.name`: compiled in order, each seeing those before it, evaluated when
- * first read and at most once. Upstream: apiserver/pkg/admission/plugin/cel/composition.go.
+ * Named expressions that others read as `variables.name`: compiled in order, each with access to those before it, evaluated at
+ * the first read and at most once. Upstream: apiserver/pkg/admission/plugin/cel/composition.go.
  */
 import { allSteps, type Steps } from '../../base/steps.ts';
 import { type Activation, compile, type Program } from './compile.ts';
@@ -15,19 +15,18 @@ interface NamedExpression {
   readonly expression?: string;
 }
 
-/** What compiling variables brought. */
 export interface CompiledVariables {
-  /** Declares `variables` with a field per variable in an environment, for expressions that may use them. */
+  /** Declares `variables`, with a field per variable, in an environment. */
   declareIn(environment: CelEnvironment): CelEnvironment;
   /** The value of `variables` for one evaluation. */
   bind(activation: Activation): object;
-  /** By position, why a variable could not be compiled. */
+  /** Compile errors by the position of the variable. */
   readonly errors: ReadonlyMap<number, string>;
 }
 
 const TYPE = 'kubernetes.variables';
 
-/** Holds the values of one evaluation. */
+/** The values of one evaluation. */
 class VariableValues implements StructLike {
   readonly #activation: Activation;
   readonly #programs: ReadonlyMap<string, Program>;
@@ -82,7 +81,7 @@ export function compileVariables(
   return allSteps(compileVariablesSteps(expressions, environment));
 }
 
-/** As `compileVariables`, with a step for each variable. */
+/** `compileVariables` with a step for each variable. */
 export function* compileVariablesSteps(
   expressions: readonly NamedExpression[],
   environment: CelEnvironment,
@@ -90,7 +89,7 @@ export function* compileVariablesSteps(
   const programs = new Map<string, Program>();
   const types = new Map<string, Type>();
   const errors = new Map<number, string>();
-  // While one is compiled, its environment knows those before it.
+  // The environment of a variable declares those before it.
   const declareIn = (target: CelEnvironment): CelEnvironment =>
     extendEnvironment(target, { variables: structTypeOf(TYPE, (name) => types.get(name)) });
   const before = declareIn(environment);

@@ -1,7 +1,6 @@
-// The canonical shape of an object made in this process, as `decodeTyped` gives it, sharing with the input whatever has
-// that shape already: mostly everything. So an update shares what it did not touch with the object before it, and whoever
-// compares the two (managed fields, "did anything change?") passes over the rest by identity.
-//
+// The canonical shape of an object made in this process, equal to the result of `decodeTyped`. Parts of the input that have that
+// shape, usually nearly all, are shared with it. So an update shares its unchanged parts with the old object, and code that
+// compares the two (managed fields, the check for changes) skips them by identity.
 // Upstream has no counterpart: its objects are Go structs.
 
 import type { FieldSchema, ListSchema, MapSchema, StructSchema, TypeSchema } from '../schema/type-schema.ts';
@@ -10,7 +9,7 @@ import { decodeScalar } from './scalars.ts';
 import { decodeTyped } from './typed.ts';
 import { alwaysFieldsOf, fillAlways, isEmpty, zeroElement } from './zero-values.ts';
 
-/** Says nothing: what does not fit its type is decoded once more, for the error's text. */
+/** Thrown without a text; a value that does not fit its type is decoded once more for the error's text. */
 class Misfit extends Error {}
 
 function misfit(): never {
@@ -18,9 +17,9 @@ function misfit(): never {
 }
 
 /**
- * The canonical shape of an object: what decoding its own JSON would give. Never changes the input and shares with it what
- * is canonical; the input must not change any more either. What it shares with `known`, an object of this type in canonical
- * shape, is not looked at. Throws `DecodeError`.
+ * The canonical shape of an object: the result of decoding its own JSON. The input is not changed and must not change afterwards,
+ * because canonical parts are shared with it. Parts that are shared with `known`, a canonical object of this type, are not
+ * visited. Throws `DecodeError`.
  */
 export function canonicalize(schema: StructSchema, value: unknown, known?: object): JsonObject {
   if (schema.custom === true) return decodeTyped(schema, value).object;
@@ -48,7 +47,7 @@ function valueOf(type: TypeSchema, value: unknown, known?: unknown): unknown {
   }
 }
 
-/** Stands for a field that is left out. */
+/** Marks a field that is left out. */
 const absent = Symbol('absent');
 
 function structOf(schema: StructSchema, value: unknown, known?: unknown): JsonObject {
@@ -85,7 +84,7 @@ function mapOf(type: MapSchema, value: unknown): JsonObject {
   });
 }
 
-/** The object with its entries replaced or left out; the same object when none was. */
+/** The object with entries replaced or left out; the same object when nothing changed. */
 function withEntries(value: JsonObject, change: (key: string, item: unknown) => unknown): JsonObject {
   let out: JsonObject | undefined;
   const keys = Object.keys(value);

@@ -1,19 +1,19 @@
-// A JSON parser for the cases JSON.parse cannot serve: integers beyond 2^53 (kept as bigint), duplicate keys (reported
-// with their path) and upstream's error texts. Upstream: sigs.k8s.io/json. The last of duplicate keys wins, as there.
-// By hand: no library reports duplicate keys with their paths and in upstream's texts.
+// A JSON parser for the cases JSON.parse cannot serve: integers beyond 2^53 (kept as bigint), duplicate keys (reported with their
+// path) and upstream's error texts. Upstream: sigs.k8s.io/json. The last of duplicate keys wins, as there. It is written by hand
+// because no library reports duplicate keys with their paths and in upstream's texts.
 
 import { quote } from '../../base/go-quote.ts';
 import { setOwn, type JsonObject } from './own-property.ts';
 
-/** Deeper nesting than this is refused. Upstream's limit is 10,000; no real object comes near either. */
+/** Deeper nesting is refused. Upstream's limit is 10,000; real objects nest far less. */
 export const MAX_DEPTH = 1000;
 
-/** Duplicate keys beyond this many are not listed. As upstream. */
+/** As upstream, further duplicate keys are not listed. */
 export const MAX_STRICT_ERRORS = 100;
-/** Paths are told up to here: keys of maps are as long as their writer wants, and stand in the path of all below them. */
+/** Longer paths are cut: a map key of any length is part of every path below it. */
 export const MAX_PATH_LENGTH = 1000;
 
-/** Text that is not JSON; the message is what upstream says. */
+/** The error for a text that is not JSON, with upstream's message. */
 export class JsonSyntaxError extends Error {
   override readonly name = 'JsonSyntaxError';
 }
@@ -21,7 +21,7 @@ export class JsonSyntaxError extends Error {
 /** Result of {@link parseSlowly}. */
 export interface ParsedJson {
   value: unknown;
-  /** One text per key that occurred twice in its object: `duplicate field "spec.containers[0].name"`. */
+  /** One text for each duplicate key: `duplicate field "spec.containers[0].name"`. */
   duplicates: string[];
 }
 
@@ -42,7 +42,7 @@ export function parseSlowly(text: string): ParsedJson {
   return { value, duplicates: s.duplicates };
 }
 
-/** `a.b[0].c` from path steps. */
+/** Formats path steps: `a.b[0].c`. */
 export function formatPath(path: readonly (string | number)[]): string {
   let out = '';
   for (const step of path) {
@@ -144,14 +144,14 @@ function parseArray(s: State): unknown[] {
   return out;
 }
 
-/** Where the string that begins here ends; `limit` where it does not before. */
+/** The end of the string that begins at `start`; `limit` when it does not end before. */
 export function stringEnd(text: string, start: number, limit = text.length): number {
   for (let at = text.indexOf('"', start + 1); at >= 0 && at < limit; at = text.indexOf('"', at + 1))
     if (!isEscaped(text, at)) return at;
   return limit;
 }
 
-/** Whether the quote at this place in a string is escaped. */
+/** Whether the quote at this index of a string is escaped. */
 export function isEscaped(text: string, at: number): boolean {
   let before = at;
   while (text.charCodeAt(before - 1) === 0x5c) before--;
@@ -171,7 +171,7 @@ function parseString(s: State): string {
 
 const SPECIAL_CHARACTER = /["\\\u0000-\u001f]/g;
 
-/** Finds what is wrong with a string. */
+/** Throws the error that describes what is wrong with a string. */
 function failInString(s: State): never {
   s.at++;
   for (;;) {

@@ -1,24 +1,22 @@
 /**
- * JSON of servers that may answer much: its value, read in pieces between which others have their turn. A piece is some
- * members of one list or object; what is larger than a piece and has members itself is read in pieces of its own.
- *
- * Integers beyond 2^53 are kept, of equal keys the last one wins, as in `parseJson`. Duplicates are not told.
+ * Parses large JSON responses of other servers in pieces, between which the event loop runs other tasks. A piece is some members
+ * of one list or object; a member larger than a piece that has members itself is read in pieces of its own.
+ * As in `parseJson`, integers beyond 2^53 are kept and the last of duplicate keys wins. Duplicates are not reported.
  */
 import type { Steps } from '../../base/steps.ts';
 import { isEscaped, JsonSyntaxError, MAX_DEPTH, stringEnd } from './json-parser.ts';
 import { parseJson } from './json.ts';
 import { setOwn, type JsonObject } from './own-property.ts';
 
-/** A piece of this length takes some milliseconds at most, whatever it holds. */
+/** Parsing a piece of this length takes a few milliseconds at most, whatever its content. */
 const PIECE_LENGTH = 32 * 1024;
 
-/** What a document may have. */
 export interface JsonLimits {
-  /** Entries of objects and items of lists. */
+  /** The maximum number of object entries and list items. */
   readonly maxParts: number;
 }
 
-/** Reads one value. Throws {@link JsonSyntaxError}. */
+/** Throws {@link JsonSyntaxError}. */
 export function* jsonSteps(text: string, { maxParts }: JsonLimits): Steps<unknown> {
   if (text.length <= PIECE_LENGTH) return parseJson(text).value;
   const cursor: Cursor = { text, maxParts, at: 0, depth: 0, parts: 0 };
@@ -33,7 +31,7 @@ interface Cursor {
   readonly maxParts: number;
   at: number;
   depth: number;
-  /** Read so far. */
+  /** The number of parts read so far. */
   parts: number;
 }
 
@@ -86,7 +84,7 @@ function* objectSteps(cursor: Cursor): Steps<JsonObject> {
 
 interface Holder {
   readonly brackets: readonly [string, string];
-  /** Takes some members, in a list or object of their own. */
+  /** Adds some members, parsed as a list or object of their own. */
   take(part: unknown): void;
   /** Reads a member that is larger than a piece. */
   takeLarge(): Steps<void>;
@@ -129,7 +127,7 @@ function partsOf(value: unknown): number {
   return items.reduce<number>((sum, item) => sum + partsOf(item), items.length);
 }
 
-/** Where the last member ends that lies whole in the next piece; undefined where the first one does not. */
+/** The end of the last member that lies entirely in the next piece; undefined when the first one does not. */
 function endOfMembers({ text, at: start, depth: outer }: Cursor): number | undefined {
   const limit = start + PIECE_LENGTH;
   let end: number | undefined;
@@ -164,7 +162,7 @@ function skipSpace(cursor: Cursor): void {
   }
 }
 
-/** Strings hold neither keys nor integers: the native parser reads them at any length. */
+/** Strings contain neither keys nor integers, so the native parser reads them at any length. */
 function* stringSteps(cursor: Cursor): Steps<string> {
   const start = cursor.at;
   cursor.at = (yield* stringEndSteps(cursor)) + 1;

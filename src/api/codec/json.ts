@@ -1,14 +1,14 @@
-// JSON text to values and back without losing anything: integers beyond 2^53 become bigint, duplicate keys are found,
-// `__proto__` stays a key. JSON.parse does the work for nearly every document; the slow parser only where it must.
+// Parses and prints JSON without loss: integers beyond 2^53 become bigint, duplicate keys are found, `__proto__` stays a key.
+// JSON.parse reads nearly every document; the slow parser reads the rest.
 
 import { JsonSyntaxError, MAX_DEPTH, parseSlowly, type ParsedJson } from './json-parser.ts';
 
-/** A backslash before a closing quote defeats the key count. */
+/** A backslash before a closing quote makes the key count wrong. */
 const ESCAPED_END = '\\\\"';
 
 /**
- * Parses a JSON document. `duplicates` holds a text per key that occurred twice in its object (the last wins).
- * Throws {@link JsonSyntaxError} with upstream's text.
+ * Parses a JSON document. `duplicates` holds a text per duplicate key; the last value wins. Throws {@link JsonSyntaxError} with
+ * upstream's text.
  */
 export function parseJson(text: string): ParsedJson {
   if (text.includes(ESCAPED_END)) return parseSlowly(text);
@@ -21,7 +21,7 @@ export function parseJson(text: string): ParsedJson {
   return countKeys(value, 0) === countKeyTokens(text) ? { value, duplicates: [] } : parseSlowly(text);
 }
 
-/** Unescaped quotes that a colon follows: every key of the text, and now and then something that only looks like one. */
+/** The number of unescaped quotes that a colon follows: every key of the text, and sometimes text inside a string. */
 function countKeyTokens(text: string): number {
   let count = 0;
   const next = (at: number): number => (text.charCodeAt(at) === 0x3a ? at : text.indexOf(':', at));
@@ -34,8 +34,8 @@ function countKeyTokens(text: string): number {
 }
 
 /**
- * Keys of all objects within; every key token of the text is matched, so an equal count proves there was no duplicate. NaN,
- * which equals nothing, where an integer may have lost digits.
+ * The number of keys of all nested objects. Every key token of the text is counted, so equal counts prove that there is no
+ * duplicate. NaN, which equals nothing, when an integer may have lost digits.
  */
 function countKeys(value: unknown, depth: number): number {
   if (typeof value === 'number') return Math.abs(value) > Number.MAX_SAFE_INTEGER ? Number.NaN : 0;
@@ -50,10 +50,13 @@ function countKeys(value: unknown, depth: number): number {
   return count;
 }
 
-// TypeScript's library has no JSON.rawJSON yet.
+// TypeScript's library does not declare JSON.rawJSON yet.
 const rawJson = (JSON as unknown as { rawJSON(text: string): unknown }).rawJSON;
 
-/** JSON text of a value that may hold bigints. Undefined fields are left out. `indent`: blanks per level, none for one line. */
+/**
+ * Prints a value that may contain bigints. Undefined fields are left out. `indent` is the number of blanks per level, 0 for one
+ * line.
+ */
 export function stringifyJson(value: unknown, indent = 0): string {
   try {
     return JSON.stringify(value, null, indent);
@@ -64,8 +67,8 @@ export function stringifyJson(value: unknown, indent = 0): string {
 }
 
 /**
- * The first characters of {@link stringifyJson}'s text, at least `length` of them unless it is shorter: at no more cost than
- * these, however large the value is.
+ * The first characters of {@link stringifyJson}'s text, at least `length` of them unless it is shorter. The cost depends on
+ * `length`, not on the value.
  */
 export function startOfJson(value: unknown, length: number): string {
   let text = '';

@@ -1,20 +1,20 @@
 /**
- * Where Go's JSON has null: fields without `omitempty` that hold no list, no map, no pointer, no time or no raw value. Found
- * once for each struct, so that writing an object visits only the parts that have such fields.
+ * The fields that Go's JSON prints as null: fields without `omitempty` whose list, map, pointer, time or raw value is nil. The
+ * plan is computed once for each struct, so that printing an object visits only the parts that have such fields.
  */
 import { schemaOf } from '../schema/schema.ts';
 import type { FieldSchema, StructSchema, TypeSchema } from '../schema/type-schema.ts';
 
-/** What objects here have where Go writes null. */
+/** The form here of a value that Go prints as null. */
 export type Nothing = 'list' | 'map' | 'text' | 'absent';
 
-/** The fields of a struct that may be null, and those that hold structs with such fields. */
+/** The fields of a struct that may be null, and the fields that hold structs with such fields. */
 export interface NullPlan {
   readonly nullable: readonly (readonly [name: string, nothing: Nothing])[];
   readonly parts: readonly (readonly [name: string, part: PlannedPart])[];
 }
 
-/** A value with structs of the plan: a struct, or a list or map of them. */
+/** A field whose value contains structs with a plan: a struct, or a list or map of them. */
 export interface PlannedPart {
   readonly holders: readonly ('list' | 'map')[];
   readonly plan: NullPlan;
@@ -25,7 +25,7 @@ const plans = new WeakMap<StructSchema, NullPlan | undefined>();
 /** Undefined when nothing in the struct is written as null. */
 function planOf(schema: StructSchema): NullPlan | undefined {
   if (plans.has(schema)) return plans.get(schema);
-  // Only JSON schemas contain themselves, and they have no fields that are written as null.
+  // Only JSON schemas contain themselves, and none of their fields is printed as null.
   plans.set(schema, undefined);
   const fields = [...schema.fields.values()];
   const nullable = fields.flatMap((field) => {
@@ -68,7 +68,7 @@ function isTime(type: TypeSchema): boolean {
 
 const absentNames = new WeakMap<StructSchema, readonly string[]>();
 
-/** The fields that are absent here where upstream writes null: its field managers own them as they own values. */
+/** The fields that are absent here where upstream prints null: their field managers own them like values. */
 export function nullsOfAbsent(schema: StructSchema): readonly string[] {
   let names = absentNames.get(schema);
   if (names === undefined) {
@@ -78,7 +78,7 @@ export function nullsOfAbsent(schema: StructSchema): readonly string[] {
   return names;
 }
 
-/** The plan of a built-in kind; undefined for other kinds and where nothing is written as null. */
+/** The plan of a built-in kind; undefined for other kinds and for kinds without such fields. */
 export function nullPlanOf(apiVersion: unknown, kind: unknown): NullPlan | undefined {
   if (typeof apiVersion !== 'string' || typeof kind !== 'string') return undefined;
   const slash = apiVersion.indexOf('/');

@@ -1,5 +1,5 @@
-// Own-property access for objects with keys from outside: `__proto__` is a key like any other and must neither be lost
-// nor change a prototype.
+// Own-property access for objects with keys from outside: `__proto__` is an ordinary key, which must neither be lost nor change a
+// prototype.
 
 /** A JSON object with unknown content. */
 export type JsonObject = { [key: string]: unknown };
@@ -23,7 +23,7 @@ export function isObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** Throws for a key that is none of `known`: a setting misspelt must not be one left out. `place` is '' at the top. */
+/** Throws for a key that is not in `known`, so that a misspelt setting is not ignored. `place` is '' at the top. */
 export function refuseUnknownFields(value: JsonObject, known: readonly string[], place: string): void {
   const unknown = Object.keys(value).find((key) => !known.includes(key));
   if (unknown !== undefined)

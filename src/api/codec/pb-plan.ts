@@ -1,5 +1,5 @@
-// How a struct lies on the wire: its fields by protobuf number, with messages upstream embeds (ProbeHandler in Probe)
-// as nested plans whose fields belong to the same JSON object.
+// The wire form of a struct: its fields by protobuf number. Messages that upstream embeds (ProbeHandler in Probe) are nested
+// plans whose fields belong to the same JSON object.
 
 import type { FieldSchema, StructSchema } from '../schema/type-schema.ts';
 
@@ -17,7 +17,7 @@ export interface PbPlan {
 
 const plans = new WeakMap<StructSchema, PbPlan>();
 
-/** The plan of a struct, computed once. Fields without a number are JSON only and not on the wire. */
+/** The plan of a struct, computed once. Fields without a number exist only in JSON. */
 export function planOf(schema: StructSchema): PbPlan {
   const known = plans.get(schema);
   if (known !== undefined) return known;

@@ -1,5 +1,5 @@
-// Reads protobuf from a byte range. Every malformed input ends in a PbError, never in a read beyond the range.
-// By hand rather than by protobuf-es, for the reason `pb-writer.ts` names.
+// Reads protobuf from a byte range. Every malformed input ends in a PbError, never in a read beyond the range. It is written by
+// hand rather than with protobuf-es for the reason in `pb-writer.ts`.
 
 import { BYTES_TYPE, FIXED64_TYPE, VARINT_TYPE } from './pb-writer.ts';
 
@@ -25,7 +25,7 @@ export class PbReader {
     return this.buffer[this.at++] as number;
   }
 
-  /** An unsigned varint below 2^32: tags and lengths. */
+  /** An unsigned varint below 2^32, for tags and lengths. */
   uint32(): number {
     let value = 0;
     for (let shift = 0; shift < 35; shift += 7) {
@@ -36,7 +36,7 @@ export class PbReader {
     throw new PbError('proto: integer overflow');
   }
 
-  /** A signed 64-bit varint: a number where it is exact, else a bigint. */
+  /** A signed 64-bit varint: a number where that is exact, else a bigint. */
   int64(): number | bigint {
     let value = 0;
     for (let shift = 0; shift < 49; shift += 7) {
@@ -89,7 +89,7 @@ export class PbReader {
     return this.buffer.subarray(start, this.at);
   }
 
-  /** Reads a length-delimited message with `read`, which sees only the message's bytes. */
+  /** Reads a length-delimited message; `read` cannot read beyond the message's bytes. */
   message<T>(read: () => T): T {
     const length = this.uint32();
     const outer = this.end;

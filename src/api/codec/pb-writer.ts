@@ -1,8 +1,7 @@
-// Writes protobuf backwards, from the end of a growing buffer to its front: a message's length is known when its content
-// is written, so no size pass is needed. Upstream's generated code does the same. Callers write fields in descending
-// order of number, and the content of a field before its length and tag.
-// By hand rather than by protobuf-es, which `grpc/` uses: bytes must equal those of upstream's generated code, from
-// plain JSON objects.
+// Writes protobuf backwards, from the end of a growing buffer to its front. The length of a message is known once its content is
+// written, so no size pass is needed; upstream's generated code does the same. Callers write fields in descending order of
+// number, and the content of a field before its length and tag. It is written by hand rather than with protobuf-es, which `grpc/`
+// uses, because the bytes of plain JSON objects must equal those of upstream's generated code.
 
 /** Wire types. */
 export const VARINT_TYPE = 0;
@@ -21,12 +20,12 @@ export class PbWriter {
     this.at = capacity;
   }
 
-  /** Bytes written so far; the difference of two readings is the length of what was written between. */
+  /** The number of bytes written so far. The difference of two readings is the number of bytes written between them. */
   get length(): number {
     return this.buffer.length - this.at;
   }
 
-  /** A copy of what was written. */
+  /** A copy of the written bytes. */
   finish(): Uint8Array {
     return Uint8Array.prototype.slice.call(this.buffer, this.at);
   }
@@ -76,7 +75,7 @@ export class PbWriter {
     this.varint((number << 3) | wireType);
   }
 
-  /** Bytes without a length. */
+  /** Bytes without a length prefix. */
   raw(bytes: Uint8Array): void {
     const at = this.reserve(bytes.length);
     this.buffer.set(bytes, at);
@@ -102,7 +101,9 @@ export class PbWriter {
     this.tag(number, BYTES_TYPE);
   }
 
-  /** Writes a short text by hand, which is faster than a native call; false, and nothing written, if it is not ASCII. */
+  /**
+   * Writes a short ASCII text in JavaScript, which is faster than a native call. Returns false, without writing, for other texts.
+   */
   private ascii(text: string): boolean {
     const { length } = text;
     const at = this.reserve(length);
@@ -125,7 +126,7 @@ export class PbWriter {
     this.tag(number, FIXED64_TYPE);
   }
 
-  /** Closes a message field whose content was written since `before`, a reading of `length`. */
+  /** Completes a message field whose content was written since `before`, a reading of `length`. */
   message(number: number, before: number): void {
     this.varint(this.length - before);
     this.tag(number, BYTES_TYPE);

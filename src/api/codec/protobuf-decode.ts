@@ -1,5 +1,5 @@
-// Protobuf messages to JSON objects in the shape upstream's JSON has: zero values that omitempty drops are dropped, those
-// behind pointers kept, and fields the sender left out filled as Go's zero values are. Unknown numbers are skipped.
+// Decodes protobuf messages to JSON objects in the shape of upstream's JSON: zero values that omitempty drops are dropped, those
+// behind pointers are kept, and fields that the sender left out get Go's zero values. Unknown numbers are skipped.
 
 import type { AnySchema, FieldSchema, ScalarName, StructSchema, TypeSchema } from '../schema/type-schema.ts';
 import { typeSchema } from '../schema/schema.ts';
@@ -13,7 +13,7 @@ import { BYTES_TYPE } from './pb-writer.ts';
 import { formatMoment } from './time-text.ts';
 import { fillAlways, isEmpty, zeroElement } from './zero-values.ts';
 
-/** Decodes a value inside a RawExtension that is itself an envelope; see protobuf.ts. */
+/** Decodes the value of a RawExtension that is itself an envelope; see protobuf.ts. */
 export type DecodeNested = (bytes: Uint8Array) => unknown;
 
 interface Context {
@@ -23,7 +23,7 @@ interface Context {
   depth: number;
 }
 
-/** The object of a message. Throws {@link PbError}, and 413 where there is a budget. */
+/** The object of a message. Throws {@link PbError}, and 413 when the budget is exceeded. */
 export function decodeMessage(
   schema: StructSchema,
   bytes: Uint8Array,
@@ -34,7 +34,7 @@ export function decodeMessage(
 
 function readStruct(c: Context, schema: StructSchema): JsonObject {
   if (++c.depth > MAX_DEPTH) throw new PbError('exceeded max depth');
-  c.budget?.take(1); // Also where it takes the place of one that was read before.
+  c.budget?.take(1); // Counted also when it replaces an element that was read before.
   const out: JsonObject = {};
   readPlan(c, planOf(schema), out);
   fillAlways(schema, out);
@@ -103,7 +103,7 @@ function readWrapped(c: Context): string[] {
   return items;
 }
 
-/** One element, or several packed ones. */
+/** Reads one element, or several packed ones. */
 function readElements(c: Context, items: TypeSchema, { list, wireType }: { list: unknown[]; wireType: number }): void {
   const numeric = items.kind === 'scalar' && ['int32', 'int64', 'boolean', 'double'].includes(items.scalar);
   if (!numeric || wireType !== BYTES_TYPE) {
@@ -183,7 +183,7 @@ function readScalar(r: PbReader, scalar: ScalarName, { name, wireType }: Where):
   }
 }
 
-/** A small message of varints and strings, by number. */
+/** A small message of varints and strings, by field number. */
 function readNumbers(r: PbReader): { numbers: Map<number, number | bigint>; strings: Map<number, string> } {
   const numbers = new Map<number, number | bigint>();
   const strings = new Map<number, string>();
@@ -236,7 +236,7 @@ function readAny(c: Context, type: AnySchema): unknown {
   return type.form === 'schemaOrBool' ? flag : type.form === 'schemaOrArray' ? schemas : strings;
 }
 
-/** Raw content is an envelope of its own or JSON text. */
+/** Raw content is an envelope of its own, or JSON text. */
 function decodeRaw(c: Context, bytes: Buffer): unknown {
   if (bytes.length === 0) return undefined;
   if (bytes.length >= 4 && bytes.readUInt32BE(0) === 0x6b387300) return c.nested(bytes);

@@ -1,5 +1,5 @@
-// JSON objects to protobuf messages, byte for byte as upstream's generated code: every field that is no pointer is
-// written even when zero, embedded and plain structs too, map entries in key order.
+// Encodes JSON objects as protobuf messages with the same bytes as upstream's generated code: fields that are no pointers are
+// written even when zero, and so are embedded and plain structs; map entries are sorted by key.
 
 import type { AnySchema, FieldSchema, ScalarName, StructSchema, TypeSchema } from '../schema/type-schema.ts';
 import { typeSchema } from '../schema/schema.ts';
@@ -10,7 +10,7 @@ import { PbError } from './pb-reader.ts';
 import { PbWriter, VARINT_TYPE } from './pb-writer.ts';
 import { parseMoment } from './time-text.ts';
 
-/** The message of an object of this type. Throws {@link PbError} when a value does not fit its field. */
+/** Throws {@link PbError} when a value does not fit its field. */
 export function encodeMessage(schema: StructSchema, object: unknown): Uint8Array {
   const writer = new PbWriter();
   writeStruct(writer, schema, object);
@@ -62,7 +62,7 @@ function writeList(w: PbWriter, number: number, { items, value }: { items: TypeS
   for (let i = value.length - 1; i >= 0; i--) writeValue(w, number, { type: items, value: value[i] as unknown });
 }
 
-/** A list of strings as a message of its own: `{ repeated string items = 1 }`. */
+/** Writes a list of strings as a message of its own: `{ repeated string items = 1 }`. */
 function writeWrapped(w: PbWriter, number: number, value: readonly unknown[]): void {
   const before = w.length;
   for (let i = value.length - 1; i >= 0; i--) w.string(1, String(value[i]));

@@ -1,4 +1,4 @@
-/** Lists as enveloped messages, encoded item by item: the bytes are those of `encodeProtobuf`. */
+/** Encodes lists as enveloped messages, item by item. The bytes are those of `encodeProtobuf`. */
 import type { StructSchema } from '../schema/type-schema.ts';
 import type { JsonObject } from './own-property.ts';
 import { PbError } from './pb-reader.ts';
@@ -9,15 +9,15 @@ import { encodeMessage, writeStruct } from './protobuf-encode.ts';
 
 export interface ListItems {
   readonly count: number;
-  /** Makes one. */
+  /** Creates the item at an index. */
   item(index: number): JsonObject;
-  /** Waited for before each. */
+  /** Awaited before each item. */
   pause(): Promise<void> | undefined;
 }
 
 const PIECE_LENGTH = 64 * 1024;
 
-/** The list in pieces. `head`: the list without its items. Rejects with {@link PbError}. */
+/** The bytes of the list in pieces. `head` is the list without its items. Rejects with {@link PbError}. */
 export async function encodeProtobufList(
   schema: StructSchema,
   head: JsonObject,

@@ -17,17 +17,17 @@ export { encodeMessage } from './protobuf-encode.ts';
 
 const prefix = Uint8Array.of(0x6b, 0x38, 0x73, 0x00);
 
-/** What an envelope says about its content. */
+/** The type and encoding in an envelope. */
 export interface Envelope {
   apiVersion: string;
   kind: string;
-  /** The message, or JSON text when `contentType` says so. */
+  /** The message, or JSON text when `contentType` is that of JSON. */
   raw: Uint8Array;
   contentEncoding: string;
   contentType: string;
 }
 
-/** Whether the bytes start an envelope. */
+/** Whether the bytes begin with an envelope's magic number. */
 export function isProtobuf(bytes: Uint8Array): boolean {
   return bytes.length >= 4 && prefix.every((b, i) => bytes[i] === b);
 }
@@ -46,7 +46,7 @@ function finishEnvelope(w: PbWriter, typeMeta: { apiVersion: string; kind: strin
   return w.finish();
 }
 
-/** What stands before and after a message of this length in its envelope. */
+/** The bytes before and after a message of this length in its envelope. */
 export function envelopeEnds(
   typeMeta: { apiVersion: string; kind: string },
   length: number,
@@ -92,8 +92,8 @@ function readTypeMeta(r: PbReader, out: Envelope): void {
 }
 
 /**
- * An object with its apiVersion and kind as an enveloped message. Throws {@link PbError}, also for kinds that have no
- * protobuf form (Table, custom resources).
+ * An object with apiVersion and kind as an enveloped message. Throws {@link PbError}, also for kinds without a protobuf form
+ * (Table, custom resources).
  */
 export function encodeProtobuf(schema: StructSchema, object: JsonObject): Uint8Array {
   if (planOf(schema).descending.length === 0 && schema.fields.size > 0) {
@@ -110,20 +110,20 @@ export function builtinSchema(apiVersion: string, kind: string): StructSchema | 
   return schemaOf(apiVersion.slice(0, Math.max(slash, 0)), apiVersion.slice(slash + 1), kind);
 }
 
-/** What an envelope is expected to hold. */
+/** The type that an envelope must have. */
 interface ExpectedEnvelope {
-  /** Taken where the envelope does not say. */
+  /** The default when the envelope has no apiVersion. */
   readonly apiVersion: string;
   readonly kind: string;
-  /** A version without schemas of its own: its messages are read as those of `apiVersion`. */
+  /** A version without schemas of its own; its messages are decoded with those of `apiVersion`. */
   readonly alike?: string | undefined;
-  /** Bounds the parts of an object from outside. */
+  /** Limits the parts of an object that a client sent. */
   readonly budget?: PartBudget;
 }
 
 /**
- * Decodes an enveloped built-in object into the JSON shape upstream gives it. `kind` and `apiVersion` of the envelope
- * become the object's. A kind without a schema is refused. Throws {@link PbError} or a JsonSyntaxError.
+ * Decodes an enveloped built-in object into the shape of upstream's JSON. `kind` and `apiVersion` of the envelope become the
+ * object's. A kind without a schema is refused. Throws {@link PbError} or a JsonSyntaxError.
  */
 export function decodeProtobuf(bytes: Uint8Array, expected?: ExpectedEnvelope): JsonObject {
   const envelope = decodeEnvelope(bytes);
@@ -158,7 +158,7 @@ export function encodeWatchFrame(type: string, objectEnvelope: Uint8Array): Uint
   return w.finish();
 }
 
-/** The content of one watch frame, without its length. Throws {@link PbError}. */
+/** Decodes one watch frame without its length. Throws {@link PbError}. */
 export function decodeWatchEvent(frame: Uint8Array): { type: string; object: JsonObject } {
   const schema = schemaOf('', 'v1', 'WatchEvent');
   if (schema === undefined) throw new Error('no schema for WatchEvent');

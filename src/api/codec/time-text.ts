@@ -1,4 +1,4 @@
-// RFC 3339 text to seconds and nanoseconds since 1970 and back, in pure arithmetic (the proleptic Gregorian calendar).
+// Converts RFC 3339 text to seconds and nanoseconds since 1970 and back, by arithmetic alone (proleptic Gregorian calendar).
 // Upstream: metav1.Time (whole seconds) and metav1.MicroTime (six digits), both written in UTC.
 
 /** A moment; `nanos` is 0 to 999,999,999. */
@@ -10,7 +10,7 @@ export interface Moment {
 const SHAPE = /^(\d{4})-(\d\d)-(\d\d)T(\d\d):(\d\d):(\d\d)(?:\.(\d{1,9})\d*)?(?:Z|([+-])(\d\d):(\d\d))$/;
 const MONTH_DAYS = [31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
 
-/** Days since 1970-01-01 of a civil date. */
+/** The number of days from 1970-01-01 to a date of the calendar. */
 function daysFromCivil(year: number, month: number, day: number): number {
   const y = month <= 2 ? year - 1 : year;
   const era = Math.floor(y / 400);
@@ -38,7 +38,7 @@ function leap(year: number): boolean {
   return year % 4 === 0 && (year % 100 !== 0 || year % 400 === 0);
 }
 
-/** Parses RFC 3339 text; undefined when it is invalid or names no real moment. */
+/** Parses RFC 3339 text; undefined when it is invalid or its date does not exist. */
 export function parseMoment(text: string): Moment | undefined {
   const m = SHAPE.exec(text);
   if (m === null) return undefined;
@@ -55,7 +55,7 @@ export function parseMoment(text: string): Moment | undefined {
 
 const pad = (n: number, width: number): string => String(n).padStart(width, '0');
 
-/** UTC text with `digits` digits of fraction, truncated: 0 for Time, 6 for MicroTime. */
+/** UTC text with this many digits of fraction, truncated: 0 for Time, 6 for MicroTime. */
 export function formatMoment({ seconds, nanos }: Moment, digits: 0 | 6): string {
   const days = Math.floor(seconds / 86_400);
   const rest = seconds - days * 86_400;

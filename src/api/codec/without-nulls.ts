@@ -1,6 +1,6 @@
 import { isObject } from './own-property.ts';
 
-/** The value without members that are null: for Go's decoder they are absent. */
+/** The value without null members, which Go's decoder treats as absent. */
 export function withoutNulls(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(withoutNulls);
   if (!isObject(value)) return value;

@@ -1,21 +1,23 @@
 /**
- * Objects as upstream writes them: Go's JSON has null where a field that is always written holds nothing. Here, lists and
- * maps are empty and the rest is absent, so that types hold at run time: the two forms are turned into each other where
- * JSON is written and read.
- *
- * Upstream keeps built-in kinds as protobuf, which does not tell an empty list from none: an empty one is null, too.
+ * Converts objects to and from upstream's JSON. Go's JSON has null where a field that is always written is nil; here, lists and
+ * maps are empty and other values absent, so that types hold at run time. The conversion takes place where JSON is written and
+ * read.
+ * Upstream stores built-in kinds as protobuf, which does not distinguish an empty list from nil, so an empty list is null too.
  */
 import { type Nothing, type NullPlan, nullPlanOf, type PlannedPart } from './null-plan.ts';
 import { isObject, setOwn, type JsonObject } from './own-property.ts';
 
-/** The object as upstream writes it. Never changes the input and shares with it what is the same. Custom resources stay. */
+/**
+ * The object as upstream writes it. The input is not changed; equal parts are shared with it. Custom resources are returned
+ * unchanged.
+ */
 export function asWritten<T extends object>(object: T): T {
   const { apiVersion, kind } = object as JsonObject;
   const plan = nullPlanOf(apiVersion, kind);
   return plan === undefined ? object : (structAsWritten(plan, object as JsonObject) as T);
 }
 
-/** A value parsed from JSON as upstream writes it in the form objects have here. Never changes the input. */
+/** The form that objects have here of a value parsed from upstream's JSON. The input is not changed. */
 export function asRead<T>(value: T): T {
   const plan = isObject(value) ? nullPlanOf(value['apiVersion'], value['kind']) : undefined;
   return plan === undefined ? value : (structAsRead(plan, value as JsonObject) as T);
@@ -62,7 +64,7 @@ function structAsRead(plan: NullPlan, value: JsonObject): JsonObject {
   return withParts(plan, { value, out }, structAsRead);
 }
 
-/** `out`, which is the value or a copy of it, with changed structs in its parts. */
+/** Converts the structs in the parts of `out`, which is the value or a copy of it. */
 function withParts(
   { parts }: NullPlan,
   { value, out }: { value: JsonObject; out: JsonObject },

@@ -1,20 +1,23 @@
-/** YAML of clients: JSON by the JSON parser, little YAML on the loop, the rest wherever the server wants it read. */
+/**
+ * Reads and writes YAML of clients. JSON is read by the JSON parser and short YAML on the event loop; a codec chosen by the
+ * server reads longer YAML.
+ */
 import { parseJson } from './json.ts';
 import { JsonSyntaxError, type ParsedJson } from './json-parser.ts';
 import { checkParts, parseClientJson, scanJson } from './parts.ts';
 
-/** Reads and writes YAML. What `parse` rejects with for bad text is named YamlSyntaxError. */
+/** Reads and writes YAML. The error that `parse` rejects with for invalid text is named YamlSyntaxError. */
 export interface YamlCodec {
   parse(text: string): Promise<ParsedJson>;
   stringify(value: unknown): Promise<string>;
-  /** The same of a value that is JSON text already. */
+  /** The YAML text of a value that is already JSON text. */
   fromJson(json: string): Promise<string>;
 }
 
-/** A text of this length takes the parser a few milliseconds at most, whatever it holds. */
+/** Parsing a text of this length takes a few milliseconds at most, whatever its content. */
 const SHORT_LENGTH = 1024;
 
-/** Works on the loop; loads the YAML library with the first call. */
+/** A codec that runs on the event loop and loads the YAML library at the first call. */
 export const yamlOnLoop: YamlCodec = {
   async parse(text) {
     const { parseFirstYaml } = await import('./yaml.ts');
@@ -30,7 +33,7 @@ export const yamlOnLoop: YamlCodec = {
   },
 };
 
-/** Reads a document that a client calls YAML. Rejects with YamlSyntaxError. */
+/** Reads a document with a YAML media type. Rejects with YamlSyntaxError. */
 export async function readYaml(text: string, codec: YamlCodec = yamlOnLoop): Promise<ParsedJson> {
   const json = parseAsJson(text);
   if (json !== undefined) return json;
@@ -41,11 +44,11 @@ export async function readYaml(text: string, codec: YamlCodec = yamlOnLoop): Pro
 
 const JSON_START = /^\s*[{[]/;
 
-/** Undefined for what is no JSON, and for duplicate keys: YAML has texts of its own for them. */
+/** Undefined for text that is not JSON, and for duplicate keys, whose error texts in YAML differ. */
 function parseAsJson(text: string): ParsedJson | undefined {
   if (!JSON_START.test(text) || scanJson(text)) return undefined;
   try {
-    JSON.parse(text); // `parseJson` takes long to say what is wrong
+    JSON.parse(text); // `parseJson` is slow to describe an error
     const parsed = parseClientJson(text);
     return parsed.duplicates.length === 0 ? parsed : undefined;
   } catch (error) {

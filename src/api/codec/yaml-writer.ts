@@ -1,11 +1,11 @@
-/** YAML text of objects. By the library `yaml`, with the settings under which it is as kubectl prints it. */
+/** Writes objects as YAML with the library `yaml`, in kubectl's format. */
 import { stringify } from 'yaml';
 import { isObject, type JsonObject, setOwn } from './own-property.ts';
 
 /** YAML text with sorted keys, as upstream writes it. */
 export function stringifyYaml(value: unknown): string {
   if (!isObject(value)) return write(value);
-  // Item by item, so that a list of thousands needs no tree of all its nodes.
+  // Items are written one by one, so that a list of thousands needs no tree of all its nodes.
   const entries = Object.entries(value)
     .filter(([, item]) => item !== undefined)
     .sort(([a], [b]) => (a < b ? -1 : 1));
@@ -22,7 +22,7 @@ function writeEntry(key: string, item: unknown): string {
   setOwn(entry, key, null);
   const text = write(entry);
   if (text.startsWith('? ')) {
-    setOwn(entry, key, item); // a long key, below which lists are written otherwise
+    setOwn(entry, key, item); // lists below a long key have another format
     return write(entry);
   }
   return text.replace(/ null\n$/, '\n') + item.map((one) => write([one])).join('');

@@ -1,10 +1,10 @@
-// Zero values of Go's types: the fields that upstream's structs always write, and what stands in them.
+// Zero values of Go's types: the fields that upstream's structs always write, and their values.
 import type { FieldSchema, StructSchema, TypeSchema } from '../schema/type-schema.ts';
 import { type JsonObject, setOwn } from './own-property.ts';
 
 /**
- * What Go's omitempty drops: false, 0, "", and lists and maps without elements; never structs. IntOrString is a struct
- * there, but its zero means unset wherever it is no pointer (a service port's target), so it is dropped here.
+ * Whether Go's omitempty drops the value: false, 0, "", and lists and maps without elements; never structs. IntOrString is a
+ * struct, but its zero means unset wherever it is no pointer (a service port's target), so it is dropped here.
  */
 export function isEmpty(type: TypeSchema, value: unknown): boolean {
   switch (type.kind) {
@@ -22,7 +22,7 @@ export function isEmpty(type: TypeSchema, value: unknown): boolean {
 
 const alwaysFields = new WeakMap<StructSchema, readonly FieldSchema[]>();
 
-/** The fields Go writes even when nothing was given. */
+/** The fields that Go writes even when they are absent. */
 export function alwaysFieldsOf(schema: StructSchema): readonly FieldSchema[] {
   let known = alwaysFields.get(schema);
   if (known === undefined) {
@@ -32,13 +32,13 @@ export function alwaysFieldsOf(schema: StructSchema): readonly FieldSchema[] {
   return known;
 }
 
-/** Adds the fields Go writes although they were not given. */
+/** Adds absent fields that Go always writes. */
 export function fillAlways(schema: StructSchema, out: JsonObject): void {
   for (const field of alwaysFieldsOf(schema))
     if (!Object.hasOwn(out, field.name)) setOwn(out, field.name, zeroOf(field));
 }
 
-/** The zero of an absent field, or undefined when the field stays absent. */
+/** The zero value of an absent field; undefined when the field stays absent. */
 function zeroOf(field: FieldSchema): unknown {
   const { type } = field;
   if (type.kind === 'struct') return zeroStruct(type);
@@ -55,14 +55,14 @@ function zeroScalar(scalar: string): unknown {
   return ['int32', 'int64', 'double', 'intOrString'].includes(scalar) ? 0 : undefined;
 }
 
-/** The struct as Go writes its zero value. */
+/** The zero value of a struct as Go writes it. */
 export function zeroStruct(schema: StructSchema): JsonObject {
   const out: JsonObject = {};
   fillAlways(schema, out);
   return out;
 }
 
-/** The zero of a list or map element that came as null. */
+/** The zero value that replaces a null element of a list or map. */
 export function zeroElement(type: TypeSchema): unknown {
   if (type.kind === 'struct') return zeroStruct(type);
   if (type.kind === 'list') return [];

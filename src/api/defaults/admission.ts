@@ -51,7 +51,7 @@ export function setMutatingAdmissionPolicyDefaults(policy: MutatingAdmissionPoli
   setMatchDefaults(policy.spec.matchConstraints);
 }
 
-/** Fills a binding of either policy. */
+/** Sets the defaults of a binding of either policy. */
 export function setAdmissionPolicyBindingDefaults(
   binding: ValidatingAdmissionPolicyBinding | MutatingAdmissionPolicyBinding,
 ): void {

@@ -20,7 +20,7 @@ function mergeRules(rules: HPAScalingRules | undefined, defaults: HPAScalingRule
   return structuredClone({ ...defaults, ...rules });
 }
 
-/** Fills a v2 autoscaler: one replica at least, 80 % of requested cpu. */
+/** Sets the defaults of a v2 autoscaler: at least one replica, 80 % of requested cpu. */
 export function setHorizontalPodAutoscalerDefaults(autoscaler: HorizontalPodAutoscaler): void {
   const spec = autoscaler.spec;
   if (spec === undefined) return;
@@ -36,7 +36,6 @@ export function setHorizontalPodAutoscalerDefaults(autoscaler: HorizontalPodAuto
   if (merged.scaleUp !== scaleUp || merged.scaleDown !== scaleDown) Object.assign(spec.behavior, merged);
 }
 
-/** Fills a v1 autoscaler. */
 export function setHorizontalPodAutoscalerV1Defaults(autoscaler: HorizontalPodAutoscalerV1): void {
   if (autoscaler.spec !== undefined) autoscaler.spec.minReplicas ??= 1;
 }

@@ -2,7 +2,7 @@
 import type { EndpointSlice } from '../gen/discovery-v1.ts';
 import type { IngressClass, NetworkPolicy } from '../gen/networking-v1.ts';
 
-/** Fills a network policy: it governs egress only when it has egress rules. */
+/** Sets the defaults of a network policy: it applies to egress only when it has egress rules. */
 export function setNetworkPolicyDefaults(policy: NetworkPolicy): void {
   const spec = (policy.spec ??= {});
   spec.podSelector ??= {};

@@ -9,10 +9,9 @@ import type {
 import { defaultPullPolicy } from './image.ts';
 import { roundResourceList } from './resource-lists.ts';
 
-/** 0644. */
 const DEFAULT_FILE_MODE = 0o644;
 
-/** Fills one volume of a pod. */
+/** Sets the defaults of one volume of a pod. */
 export function setVolumeDefaults(volume: Volume): void {
   if (Object.keys(volume).every((key) => key === 'name' || volume[key as keyof Volume] === undefined))
     volume.emptyDir = {};
@@ -35,7 +34,7 @@ function setProjectionDefaults(source: VolumeProjection): void {
     if (file.fieldRef !== undefined) file.fieldRef.apiVersion ||= 'v1';
 }
 
-/** Sources a pod's and a persistent volume have in common. */
+/** Sets the defaults of sources that pods and persistent volumes share. */
 function setBlockDefaults(
   volume: Pick<Volume, 'iscsi' | 'azureDisk'> & { rbd?: Volume['rbd'] | object; scaleIO?: Volume['scaleIO'] | object },
 ): void {
@@ -59,7 +58,7 @@ function setBlockDefaults(
   }
 }
 
-/** Fills the spec of a claim. */
+/** Sets the defaults of a claim's spec. */
 function setClaimSpecDefaults(spec: PersistentVolumeClaimSpec): void {
   spec.volumeMode ??= 'Filesystem';
   roundResourceList(spec.resources?.requests);

@@ -1,4 +1,4 @@
-// What matching may cost: texts too long for a pattern are refused, not matched for seconds.
+// The cost of matching: texts that are too long for a pattern are refused instead of matched for seconds.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { validateBySchema } from './validate.ts';
@@ -8,7 +8,7 @@ const errorsOf = (pattern: string, text: string): string[] =>
     ({ text: one }) => one.slice(-120),
   );
 
-/** Patterns that no finite automaton of moderate size is quick for, and the longest text of each. */
+/** Patterns without a fast automaton of moderate size, and the longest text that each is matched with. */
 const slow: readonly (readonly [string, number])[] = [
   ['^(a|b)*a(a|b){60}$', 10_000],
   ['^(a|b)*?a(a|b){600}$', 1000],

@@ -1,17 +1,17 @@
-/** Regular expressions of schemas, as RE2: linear in the text whatever the pattern. */
+/** Regular expressions of schemas run in RE2, in linear time for every pattern. */
 import { errorMessage } from '../../base/errors.ts';
 import { Lru } from '../../base/lru.ts';
 import { compileRe2 } from '../re2-pattern.ts';
 import { programSize } from '../re2-size.ts';
 
-/** A pattern, or why it is invalid. */
+/** A pattern, or the reason why it is invalid. */
 type Pattern = { readonly test: (text: string) => boolean; readonly longest: number } | { readonly error: string };
 
 const compiled = new Lru<string, Pattern>(1000);
 
 /**
- * Characters times instructions of the program: so much takes some fifty milliseconds where the matcher cannot be quick.
- * Upstream has threads and no such bound.
+ * Characters times instructions of the program, about fifty milliseconds when the matcher has no fast path. Upstream has threads
+ * and no such limit.
  */
 const MAX_WORK = 4_000_000;
 
@@ -25,7 +25,10 @@ function compile(pattern: string): Pattern {
   }
 }
 
-/** The pattern's test (anywhere in texts up to the longest it is run on), or why it is invalid. Kept for as long as it is in use. */
+/**
+ * The pattern's test (anywhere in a text, up to the longest text allowed), or the reason why it is invalid. Patterns in use are
+ * cached.
+ */
 export function patternOf(pattern: string): Pattern {
   let known = compiled.get(pattern);
   if (known === undefined) compiled.set(pattern, (known = compile(pattern)));

@@ -1,25 +1,25 @@
-// The conflicts of an apply, in upstream's words. Upstream: managedfields/internal/conflict.go.
+// The conflicts of an apply with upstream's texts. Upstream: NewConflictError in managedfields/internal/conflict.go.
 
 import type { StatusCause } from '../gen/meta-v1.ts';
 import { formatFieldPath, pathsOf, type FieldSet } from './field-set.ts';
 import type { Manager } from './managers.ts';
 
-/** Fields an apply would change that another manager owns. */
+/** A field that an apply would change and another manager owns. */
 export interface ManagerConflict {
   readonly manager: Manager;
   readonly fields: FieldSet;
 }
 
-/** Message and causes of the 409 a client gets; see applyConflict in status-error.ts. */
+/** Message and causes of the 409 response; see applyConflict in status-error.ts. */
 export interface ConflictReport {
   readonly message: string;
   readonly causes: StatusCause[];
 }
 
-/** The number of conflicts that an error lists; it counts all of them. */
+/** The number of conflicts that an error lists; its message counts all of them. */
 const MAX_LISTED = 1000;
 
-/** Describes conflicts; there is at least one. */
+/** Describes at least one conflict. */
 export function describeConflicts(conflicts: readonly ManagerConflict[]): ConflictReport {
   let room = MAX_LISTED;
   let count = 0;

@@ -1,7 +1,7 @@
 /**
- * The fields a creator owns, remembered by the object's shape: thousands of events and pods differ in nothing but their texts.
- * What is owned follows from the schema, the names of the fields, which values are zero, and what identifies the items of
- * lists. Upstream has no counterpart.
+ * The fields that a creator owns, cached by the object's shape: thousands of events and pods differ only in their texts. The
+ * owned fields follow from the schema, the names of the fields, which values are zero, and the keys of list items. Upstream has
+ * no counterpart.
  */
 import { appendAll } from '../../base/lists.ts';
 import { isObject, type JsonObject } from '../codec/own-property.ts';
@@ -9,21 +9,21 @@ import type { ListSchema, StructSchema, TypeSchema } from '../schema/type-schema
 import type { FieldSet } from './field-set.ts';
 import { ANYTHING, childType, granularList, type ObjectShape } from './field-shape.ts';
 
-/** Shapes remembered for each schema: the last ones used, the latest at the end. */
+/** The number of shapes cached for each schema. The most recently used is the last. */
 const KNOWN_SHAPES = 32;
-/** Objects with more fields and items than this are not remembered. */
+/** Objects with more fields and items are not cached. */
 const LARGEST_SHAPE = 500;
 
-/** An object: the names of its fields, each followed by what the field holds. */
+/** An object: the names of its fields, each followed by the shape of its value. */
 type Shape = readonly (string | Part)[];
 
-/** What `markOf` says, the shape of an object, or a list's items. */
+/** A mark from `markOf`, the shape of an object, or a list's items. */
 type Part = string | Shape | ListShape;
 
-/** The items of a list that are owned apart. */
+/** The items of a list whose items have separate owners. */
 class ListShape {
   readonly list: ListSchema;
-  /** For each item: its value in a set; in other lists the values of its keys, in their order, and its shape. */
+  /** For each item its identity and its shape. The identity is the value in a set, and in other lists the values of the keys. */
   readonly items: readonly (readonly [identity: readonly unknown[], shape: Part])[];
 
   constructor(list: ListSchema, items: ListShape['items']) {
@@ -40,8 +40,8 @@ interface Known {
 const known = new WeakMap<StructSchema, Known[]>();
 
 /**
- * What `compute` gives for the object, which must follow from its shape. The object is decoded, without managed fields; fields
- * may be undefined.
+ * The result of `compute` for the object, which must depend on its shape alone. The object is decoded and has no managed fields;
+ * fields may be undefined.
  */
 export function createdFields(schema: StructSchema, object: JsonObject, compute: () => FieldSet): FieldSet {
   let shapes = known.get(schema);
@@ -93,7 +93,7 @@ function keysFit({ keys }: ListSchema, identity: readonly unknown[], item: JsonO
   return true;
 }
 
-/** Undefined for an object that is too large, or has items without a plain identity. */
+/** Undefined for an object that is too large, or that has items without a scalar identity. */
 function shapeOf(type: ObjectShape, object: JsonObject, count: { parts: number }): Shape | undefined {
   const shape: (string | Part)[] = [];
   for (const name of Object.keys(object)) {
@@ -108,7 +108,7 @@ function partOf(type: TypeSchema, value: unknown, count: { parts: number }): Par
   const list = granularList(type);
   if (list !== undefined && Array.isArray(value) && value.length > 0) return listShapeOf(list, value, count);
   if (!isObject(value)) return markOf(value);
-  // Those that are owned as a whole are compared with their zero, too.
+  // Atomic values are compared with their zero value, too.
   return shapeOf(type.kind === 'struct' || type.kind === 'map' ? type : ANYTHING, value, count);
 }
 
@@ -126,7 +126,7 @@ function listShapeOf(list: ListSchema, values: readonly unknown[], count: { part
   return new ListShape(list, items);
 }
 
-/** Which zero a value that is no object is, if any. */
+/** A mark that states which zero value a scalar is, if any. */
 function markOf(value: unknown): string {
   switch (value) {
     case undefined:

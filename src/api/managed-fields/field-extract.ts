@@ -1,4 +1,4 @@
-// The set of paths an applied object names. Upstream: TypedValue.ToFieldSet and Set.EnsureNamedFieldsAreMembers.
+// The set of paths that an applied object contains. Upstream: TypedValue.ToFieldSet and Set.EnsureNamedFieldsAreMembers.
 
 import { isObject } from '../codec/own-property.ts';
 import type { TypeSchema } from '../schema/type-schema.ts';
@@ -8,13 +8,13 @@ import { inField, itemsByElement } from './path-element.ts';
 
 /** Options of {@link fieldSetOf}. */
 export interface ExtractOptions {
-  /** Accept several list items with one key (live objects may have them); default false. */
+  /** Accept several list items with the same key, as live objects may have; default false. */
   lenient?: boolean;
 }
 
 /**
- * The paths an object names. Containers the schema names are left out unless empty; list items and map keys are paths of
- * their own. Throws a ListKeyError for a list without its keys.
+ * The paths that an object contains. Containers named by the schema are left out unless they are empty; list items and map keys
+ * are paths of their own. Throws a ListKeyError for a list without its keys.
  */
 export function fieldSetOf(type: TypeSchema, value: unknown, options: ExtractOptions = {}): FieldSet {
   const lenient = options.lenient === true;
@@ -50,7 +50,7 @@ function withSelf(set: FieldSet): FieldNode {
   return set === undefined ? leaf : isMember(set) ? set : { '.': leaf, ...set };
 }
 
-/** The set with every field the schema names made a path of its own where there are paths below it. */
+/** Adds each field of the schema that has paths below it as a path of its own. */
 export function withNamedFields(type: TypeSchema, set: FieldSet): FieldSet {
   if (set === undefined) return undefined;
   const children: Record<string, FieldNode> = {};
@@ -63,7 +63,7 @@ export function withNamedFields(type: TypeSchema, set: FieldSet): FieldSet {
   return nodeOf(isMember(set), children);
 }
 
-/** The type a path element leads to. */
+/** The type of the value behind a path element. */
 function below(type: TypeSchema, element: string): { inner: TypeSchema | undefined; named: boolean } {
   if (!element.startsWith('f:')) return { inner: type.kind === 'list' ? type.items : undefined, named: false };
   const shape = type.kind === 'struct' || type.kind === 'map' || type.kind === 'any' ? type : undefined;

@@ -1,4 +1,4 @@
-/** Deployments that somebody applies or updates, and who owns what of them. */
+/** Deployments that tests apply and update, and the owners of their fields. */
 import assert from 'node:assert/strict';
 import { canonicalize } from '../codec/canonical.ts';
 import type { JsonObject } from '../codec/own-property.ts';

@@ -1,8 +1,7 @@
-// The tracking of updates: who owns which field after a write that is no apply (apply.ts).
-// Upstream: structured-merge-diff/merge/update.go under apimachinery/pkg/util/managedfields. All functions are pure.
-//
-// Managers of other API versions of the kind are compared by the same paths: callers that store one version and convert
-// hand in objects and managed fields of one version.
+// Tracks updates: the owners of fields after a write other than an apply (apply.ts). Upstream:
+// structured-merge-diff/merge/update.go under apimachinery/pkg/util/managedfields. All functions are pure.
+// Managers of other API versions are compared by the same paths: callers that store one version and convert pass objects and
+// managed fields of one version.
 
 import { allSteps, type Steps } from '../../base/steps.ts';
 import { type JsonObject, setOwn } from '../codec/own-property.ts';
@@ -23,30 +22,33 @@ import {
 } from './managers.ts';
 import { ListKeyError } from './path-element.ts';
 
-/** What both operations need to know. */
+/** The input of updates and applies. */
 export interface FieldManagerRequest {
   readonly schema: StructSchema;
   /** The field manager's name. */
   readonly manager: string;
-  /** Version the request speaks: `apps/v1`. */
+  /** The API version of the request's body: `apps/v1`. */
   readonly apiVersion: string;
-  /** Sub-resource the request goes to; empty or absent for the object itself. */
+  /** The sub-resource of the request; empty or absent for the object itself. */
   readonly subresource?: string;
-  /** Now, RFC 3339 in whole seconds. */
+  /** The current time, RFC 3339 in whole seconds. */
   readonly time: string;
-  /** Fields this endpoint ignores (`status` on the object itself, everything else on its status): nobody gains them here. */
+  /**
+   * Fields that this endpoint ignores (`status` on the object itself, all other fields on its status): no manager acquires them
+   * here.
+   */
   readonly resetFields?: FieldSet;
 }
 
-/** The new object of an update, patch or create with its managed fields brought up to date, without a pause. */
+/** The new object of an update, patch or create with current managed fields, computed without a pause. */
 export function trackUpdate(live: JsonObject | undefined, next: JsonObject, request: FieldManagerRequest): JsonObject {
   return withManaged(next, allSteps(updatedEntriesSteps(live, next, request)));
 }
 
 /**
- * The managed fields of the new object of an update, patch or create. Managed fields the client sent are taken as the
- * starting point; a single empty entry resets them. An object with lists that lack their keys cannot be compared and loses its
- * managed fields, as by upstream's UpdateNoErrors. Each step goes through the objects about once.
+ * The managed fields of the new object of an update, patch or create. Managed fields in the client's object are the starting
+ * point; a single empty entry resets them. An object with lists that lack keys cannot be compared and loses its managed fields,
+ * as with upstream's UpdateNoErrors. Each step traverses the objects about once.
  */
 export function* updatedEntriesSteps(
   live: JsonObject | undefined,
@@ -77,8 +79,8 @@ export function* updatedEntriesSteps(
 }
 
 /**
- * The entries of a new object that came without any. `canonicalOf`: gives the canonical shape of a decoded object that may
- * have undefined or zero fields; absent where the object has it. The endpoint ignores no fields, or whole fields of the object.
+ * The entries of a new object that was sent without any. `canonicalOf` returns the canonical shape of a decoded object with
+ * undefined or zero fields; it is absent when the object is canonical. The endpoint ignores no fields, or whole top-level fields.
  */
 export function createdEntries(
   next: JsonObject,
@@ -94,14 +96,14 @@ export function createdEntries(
   return fields === undefined ? [] : [entryOf({ ...managerOf(request, 'Update'), fields })];
 }
 
-/** The entries of a new canonical object that came without any; its shape is too large to be remembered. */
+/** The entries of a new canonical object that was sent without any and whose shape is too large for the cache. */
 function* createdSteps(next: JsonObject, request: FieldManagerRequest): Steps<ManagedFieldsEntry[]> {
   const { schema, resetFields } = request;
   const object = withoutReset(stripManaged(next), resetFields);
   try {
     yield* largeListSteps(schema, object);
   } catch (error) {
-    if (!(error instanceof ListKeyError)) throw error; // The comparison finds it again.
+    if (!(error instanceof ListKeyError)) throw error; // The comparison reports the same error.
   }
   yield;
   const compared = compareIfKeyed(schema, emptyObject(schema, object), object);
@@ -112,7 +114,7 @@ function* createdSteps(next: JsonObject, request: FieldManagerRequest): Steps<Ma
   return fields === undefined ? [] : [entryOf({ ...managerOf(request, 'Update'), fields })];
 }
 
-/** Whether nothing but whole fields of the object are ignored. */
+/** Whether only whole top-level fields are ignored. */
 function areTopLevel(resetFields: FieldSet): boolean {
   return Object.values(resetFields ?? {}).every((node) => node === leaf);
 }
@@ -124,7 +126,7 @@ function withoutReset(object: JsonObject, resetFields: FieldSet): JsonObject {
   return out;
 }
 
-/** Gives the updater what it added and changed, and takes that from the others, and what is gone from everyone. */
+/** Adds added and changed fields to the updater's set, removes them from those of others, and removes deleted fields from all. */
 function* ownSteps(managers: Managers, comparison: Comparison, me: Manager): Steps<Managers> {
   const id = identityOf(me);
   const after = yield* releaseSteps(managers, comparison, id);
@@ -143,7 +145,7 @@ export function managerOf(request: FieldManagerRequest, operation: 'Apply' | 'Up
   return { manager, apiVersion, subresource, time, operation, fields: undefined };
 }
 
-/** Undefined for an object with a list that lacks its keys. */
+/** Undefined for an object with a list that lacks keys. */
 function compareIfKeyed(schema: StructSchema, before: JsonObject, after: JsonObject): Comparison | undefined {
   try {
     return compareObjects(schema, before, after);

@@ -1,5 +1,5 @@
-// Merging an applied object into a live one, and removing paths from an object. Pure. Upstream: TypedValue.Merge and
-// RemoveItems in structured-merge-diff.
+// Merges an applied object into a live one, and removes paths from an object. Pure. Upstream: TypedValue.Merge and RemoveItems in
+// structured-merge-diff.
 
 import { nullsOfAbsent } from '../codec/null-plan.ts';
 import { isObject, setOwn, type JsonObject } from '../codec/own-property.ts';
@@ -10,8 +10,8 @@ import { itemElement, itemsByElement } from './path-element.ts';
 import { appendAll } from '../../base/lists.ts';
 
 /**
- * The live value with everything the applied one says. A null takes nothing from a map or a list whose entries have owners
- * of their own: it says as little as an empty one. Throws a ListKeyError.
+ * The live value with all values of the applied one. A null for a granular map or list removes no entries, like an empty one,
+ * because each entry has owners of its own. Throws a ListKeyError.
  */
 export function mergeApplied(type: TypeSchema, live: unknown, applied: unknown): unknown {
   if (applied === undefined) return live;
@@ -38,8 +38,8 @@ function isGranular(type: TypeSchema, live: unknown): boolean {
 }
 
 /**
- * Applied items keep their order. Items only the live list has stay before the shared item they preceded, as far as the
- * applied order allows.
+ * Applied items keep their order. An item that only the live list has stays before the shared item that followed it, as far as
+ * the applied order permits.
  */
 function mergeItems(list: ListSchema, live: readonly unknown[], applied: readonly unknown[]): unknown[] {
   const left = itemsByElement(list, live, true);
@@ -74,7 +74,7 @@ function mergeItems(list: ListSchema, live: readonly unknown[], applied: readonl
 }
 
 /**
- * The value without the paths of the set. What loses its last entry becomes null, and stays where it was: its own path is
+ * The value without the paths of the set. A container that loses its last entry becomes null and stays, because its own path is
  * not in the set. Upstream: removeItemsWithSchema.
  */
 export function removePaths(type: TypeSchema, value: unknown, set: FieldSet): unknown {
@@ -87,7 +87,7 @@ export function removePaths(type: TypeSchema, value: unknown, set: FieldSet): un
     return kept.length === 0 ? null : kept;
   }
   const shape = granularObject(type, value);
-  // Of what has one owner for all of it nothing is left.
+  // An atomic value is removed as a whole.
   if (shape === undefined || !isObject(value)) return value !== null && typeof value === 'object' ? null : value;
   const out: JsonObject = {};
   for (const key of Object.keys(value)) {
@@ -97,7 +97,7 @@ export function removePaths(type: TypeSchema, value: unknown, set: FieldSet): un
   return Object.keys(out).length === 0 && !hasNullLeft(shape, value, set) ? null : out;
 }
 
-/** Whether a field stays that is absent here and null in upstream's object. */
+/** Whether the struct keeps a field that is absent here and null in upstream's object. */
 function hasNullLeft(shape: ObjectShape, value: JsonObject, set: FieldNode): boolean {
   if (shape.kind !== 'struct') return false;
   return nullsOfAbsent(shape).some((name) => !Object.hasOwn(value, name) && !Object.hasOwn(set, `f:${name}`));

@@ -1,15 +1,15 @@
 /**
- * Reads `fieldsV1` as clients and the store hold it. Upstream: fieldpath.Set.FromJSON and DeserializePathElement of
+ * Reads `fieldsV1` from clients and the store. Upstream: fieldpath.Set.FromJSON and DeserializePathElement of
  * structured-merge-diff.
  */
 import { parseJson } from '../codec/json.ts';
 import { isObject } from '../codec/own-property.ts';
 import { leaf, SELF, type FieldNode, type FieldSet } from './field-set.ts';
 
-/** Nodes that were read before, and need no further walk. */
+/** Nodes that were read before and need no second traversal. */
 const wellFormed = new WeakSet<object>();
 
-/** The set; `malformed` where upstream's decoder fails. Elements of unknown kinds are left out with all below them. */
+/** The set; `malformed` where upstream's decoder fails. Elements of unknown kinds are left out with everything below them. */
 export function readFieldsV1(fields: unknown): { readonly set: FieldSet } | 'malformed' {
   if (fields === undefined) return { set: undefined };
   const node = readNode(fields);
@@ -22,10 +22,10 @@ function readNode(value: unknown): FieldNode | undefined {
   if (value === null) return leaf;
   if (!isObject(value)) return undefined;
   const keys = Object.keys(value);
-  // Thousands of paths that end here: each is looked at again sooner than found in a set.
+  // There are thousands of leaves, and reading one again is faster than a lookup in a set.
   if (keys.length === 0) return value as FieldNode;
   if (wellFormed.has(value)) return value as FieldNode;
-  /** Made at the first part that is read as another. */
+  /** Created when the first part differs from its input. */
   let read: Record<string, FieldNode> | undefined;
   for (const [index, key] of keys.entries()) {
     const child = readChild(key, value[key]);
@@ -38,7 +38,7 @@ function readNode(value: unknown): FieldNode | undefined {
   return node;
 }
 
-/** The part below an element; undefined where it is left out. */
+/** The node below an element; undefined when the element is left out. */
 function readChild(key: string, value: unknown): FieldNode | 'malformed' | undefined {
   if (key === SELF) return isObject(value) && Object.keys(value).length === 0 ? (value as FieldNode) : leaf;
   const kind = kindOf(key);

@@ -1,18 +1,18 @@
-// The identity of list elements: by keys, or by value. Upstream: listItemToPathElement in structured-merge-diff/typed.
+// The identity of list items: by keys, or by value. Upstream: listItemToPathElement in structured-merge-diff/typed.
 
 import { isObject } from '../codec/own-property.ts';
 import { stringifyJson } from '../codec/json.ts';
 import type { ListSchema } from '../schema/type-schema.ts';
 import { formatFieldPath } from './field-set.ts';
 
-/** A list that cannot be merged: an element lacks its key, or two share one. */
+/** The error of a list that cannot be merged: an item lacks its key, or two items share one. */
 export class ListKeyError extends Error {
   override readonly name = 'ListKeyError';
-  /** Where the list stands, as `.spec.containers`; filled in while the error travels up. */
+  /** The path of the list, such as `.spec.containers`; completed while the error passes the enclosing fields. */
   path = '';
 }
 
-/** Runs `body` for a field, and puts the field's name before the path of a ListKeyError that it throws. */
+/** Runs `body` for a field and prepends the field's name to the path of a ListKeyError that it throws. */
 export function inField<T>(name: string, body: () => T): T {
   try {
     return body();
@@ -22,12 +22,12 @@ export function inField<T>(name: string, body: () => T): T {
   }
 }
 
-/** The path element of a list's item. Absent keys take their default; throws {@link ListKeyError} without one. */
+/** The path element of a list's item. Absent keys have their default; throws {@link ListKeyError} without one. */
 export function itemElement(list: ListSchema, item: unknown): string {
   if (list.listType === 'set') return `v:${stringifyJson(item)}`;
   if (!isObject(item)) throw new ListKeyError('associative list with keys may not have non-map elements');
   const [only] = list.keys;
-  // The usual list: one key, whose value is a text.
+  // The usual list has one key, whose value is a text.
   const text = only !== undefined && list.keys.length === 1 && Object.hasOwn(item, only) ? item[only] : undefined;
   if (typeof text === 'string') return `k:{${JSON.stringify(only)}:${JSON.stringify(text)}}`;
   let keys = '';
@@ -44,7 +44,7 @@ export function itemElement(list: ListSchema, item: unknown): string {
   return `k:{${keys}}`;
 }
 
-/** A key of a list, its name as JSON, and the value of items without it. */
+/** A key of a list: its name as JSON, and the value for items without it. */
 interface KeyPlan {
   readonly key: string;
   readonly quoted: string;
@@ -53,7 +53,7 @@ interface KeyPlan {
 
 const keyPlans = new WeakMap<ListSchema, readonly KeyPlan[]>();
 
-/** Keys sorted by name. Cached, as lists have thousands of items. */
+/** Keys sorted by name. The result is cached, because lists have thousands of items. */
 function keyPlansOf(list: ListSchema): readonly KeyPlan[] {
   let plans = keyPlans.get(list);
   if (plans === undefined) {
@@ -63,7 +63,7 @@ function keyPlansOf(list: ListSchema): readonly KeyPlan[] {
   return plans;
 }
 
-/** For built-in kinds, fields that Go always writes default to their zero value. */
+/** In built-in kinds, keys that Go always writes default to their zero value. */
 function defaultOf(list: ListSchema, key: string): unknown {
   const field = list.items.kind === 'struct' ? list.items.fields.get(key) : undefined;
   if (field === undefined || field.default !== undefined) return field?.default;
@@ -73,7 +73,7 @@ function defaultOf(list: ListSchema, key: string): unknown {
   return type.scalar === 'int32' || type.scalar === 'int64' ? 0 : undefined;
 }
 
-/** The items of a list by path element, in order; several items may share an element only where `lenient`. */
+/** The items of a list by path element, in order. Several items may share an element only when `lenient` is set. */
 export function itemsByElement(list: ListSchema, items: readonly unknown[], lenient: boolean): Map<string, unknown[]> {
   const out = new Map<string, unknown[]>();
   for (const item of items) {

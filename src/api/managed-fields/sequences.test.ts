@@ -1,4 +1,4 @@
-// Sequences of applies and updates with what structured-merge-diff v6 makes of them, nulls pruned as for custom resources.
+// Sequences of applies and updates with the results of structured-merge-diff v6, with nulls pruned as for custom resources.
 
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
@@ -52,7 +52,7 @@ function run(steps: readonly Step[]): JsonObject {
   return live!;
 }
 
-/** Nulls of fields go when the object's defaults are filled in. */
+/** Defaulting removes nulls of fields. */
 function withoutNulls(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(withoutNulls);
   if (!isObject(value)) return value;

@@ -1,24 +1,22 @@
 /**
- * Equal parts of field sets as one object. The objects of a controller own the same fields but for a name or an address,
- * and each of them is held as long as the object lives: for a pod, that is a third of it.
- *
- * Only what is held in memory changes: a set comes back with the same elements in the same order. Upstream has no
- * counterpart.
+ * Shares equal parts of field sets in memory. Objects of one controller own the same fields except for a name or an address, and
+ * each set lives as long as its object: for a pod, a third of its memory.
+ * The result has the same elements in the same order. Upstream has no counterpart.
  */
 import { Lru } from '../../base/lru.ts';
 import type { FieldNode } from './field-set.ts';
 
-/** The last field set of this many kinds of sets is remembered. */
+/** The number of owners whose last field set is remembered. */
 const KNOWN_SETS = 500;
-/** Sets with more elements in their two upper levels are hardly equal to others, and comparing takes long. */
+/** Sets with more elements in their two upper levels are skipped: they rarely equal others, and comparing them is slow. */
 const WIDEST = 500;
 
 const lastOfKind = new Lru<string, FieldNode>(KNOWN_SETS);
 
-/** What sets were shared as: most managers of an object are written back as they were read. */
+/** The shared form of sets that were seen before: most managers of an object are written unchanged. */
 const sharedAs = new WeakMap<FieldNode, FieldNode>();
 
-/** The set, with the last one's parts wherever they are equal. `owner` says whose fields they are. */
+/** The set, with parts of the owner's last set wherever they are equal. `owner` identifies the kind and manager. */
 export function withSharedParts(owner: string, set: FieldNode): FieldNode {
   const known = sharedAs.get(set);
   if (known !== undefined) return known;

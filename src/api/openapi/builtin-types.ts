@@ -1,16 +1,16 @@
-// The types behind the built-in resources, for the makers of both OpenAPI versions.
+// The types of the built-in resources, for the documents of both OpenAPI versions.
 
 import { groupResourceOf, type ResourceInfo } from '../resource-info.ts';
 import { schemaOf } from '../schema/schema.ts';
 import type { PathFact } from './operation-facts.ts';
 import { pathsOfResource, type ResourceTypes } from './operations.ts';
 
-/** What a document of built-in resources is made of. */
+/** The parts of a document of built-in resources. */
 export interface BuiltinDocument {
   readonly resources: readonly ResourceInfo[];
-  /** What /version says: `v1.36.0`. */
+  /** The version at /version: `v1.36.0`. */
   readonly gitVersion: string;
-  /** Whether a deletion of the resource answers with the object that is gone. */
+  /** Whether deleting an object of the resource returns the deleted object. */
   readonly returnsDeleted: (info: ResourceInfo) => boolean;
 }
 
@@ -19,7 +19,7 @@ function builtinType(gvk: { group: string; version: string; kind: string }): str
   return schemaOf(gvk.group, gvk.version, gvk.kind)?.name;
 }
 
-/** Paths of a built-in resource. Throws for one without a schema. */
+/** Throws for a resource without a schema. */
 export function builtinPaths(info: ResourceInfo, returnsDeleted: BuiltinDocument['returnsDeleted']): PathFact[] {
   const object = builtinType(info);
   if (object === undefined) throw new Error(`no schema for ${groupResourceOf(info)}`);
@@ -28,7 +28,7 @@ export function builtinPaths(info: ResourceInfo, returnsDeleted: BuiltinDocument
   return pathsOfResource(info, types);
 }
 
-/** Types every operation of these paths names. */
+/** Types that every operation of these paths refers to. */
 export function typesOfPaths(paths: readonly PathFact[]): Set<string> {
   const out = new Set<string>(['meta.v1.Status', 'meta.v1.WatchEvent', 'meta.v1.APIResourceList', 'meta.v1.APIGroup']);
   for (const { operations } of paths) {

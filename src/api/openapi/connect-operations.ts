@@ -1,5 +1,5 @@
-// Operations that connect: exec, attach, port-forward, and the proxies with and without a path behind them.
-// Upstream: the CONNECT actions of endpoints/installer.go.
+// Operations that connect: exec, attach, port-forward, and the proxies with and without a trailing path. Upstream: the CONNECT
+// actions of endpoints/installer.go.
 
 import type { ResourceInfo, SubresourceInfo } from '../resource-info.ts';
 import { namesOf, pascal, scopeName, type OperationFact, type PathFact } from './operation-facts.ts';
@@ -15,18 +15,17 @@ const METHOD_OF_VERB: Readonly<Record<string, OperationFact['method']>> = {
   update: 'put',
 };
 
-/** Whether requests to the sub-resource are passed on to a kubelet, a pod or a service. */
+/** Whether requests to the sub-resource are forwarded to a kubelet, a pod or a service. */
 export function isConnect(subresource: string): boolean {
   return CONNECTABLE.has(subresource);
 }
 
 interface Place {
   readonly path: string;
-  /** The parameters in the path itself. */
+  /** The parameters in the path. */
   readonly parameters: readonly ParameterFact[];
 }
 
-/** The paths of one such sub-resource. */
 export function connectPaths(info: ResourceInfo, sub: SubresourceInfo, { path, parameters }: Place): PathFact[] {
   const own = subresourceParameters[sub.name] ?? [];
   const verbs = sub.verbs.flatMap((verb) => METHOD_OF_VERB[verb] ?? []);

@@ -1,4 +1,4 @@
-// The names OpenAPI documents give to types: `core.v1.Pod` is `io.k8s.api.core.v1.Pod`.
+// Names of types in OpenAPI documents: `core.v1.Pod` is `io.k8s.api.core.v1.Pod`.
 
 import type { AnySchema, ScalarName } from '../schema/type-schema.ts';
 
@@ -25,7 +25,7 @@ export const SCALAR_TYPES: Partial<Record<ScalarName, string>> = {
   intOrString: 'intstr.IntOrString',
 };
 
-/** Free-form types by form. */
+/** Definitions of free-form types by form. */
 export const ANY_TYPES: Record<AnySchema['form'], string> = {
   object: 'runtime.RawExtension',
   fieldsV1: 'meta.v1.FieldsV1',

@@ -1,5 +1,5 @@
-// OpenAPI schemas of types, from the schema tables. Version 2 and 3 differ in how a reference takes siblings and in the
-// forms of IntOrString and Quantity. Upstream: kube-openapi's builder over the generated definitions.
+// OpenAPI schemas of types, from the schema tables. Versions 2 and 3 differ in references with siblings and in the forms of
+// IntOrString and Quantity. Upstream: kube-openapi's builder over the generated definitions.
 
 import type { JsonObject } from '../codec/own-property.ts';
 import type { FieldSchema, ScalarName, StructSchema, TypeSchema } from '../schema/type-schema.ts';
@@ -12,7 +12,6 @@ import { unions } from './unions.ts';
 import { appendAll } from '../../base/lists.ts';
 import { allSteps, StepMeter, type Steps } from '../../base/steps.ts';
 
-/** Which OpenAPI version a schema is for. */
 export type OpenApiVersion = 2 | 3;
 
 const PRIMITIVES: Partial<Record<ScalarName, JsonObject>> = {
@@ -32,7 +31,7 @@ const ZERO_SCALARS: Partial<Record<ScalarName, unknown>> = {
   double: 0,
 };
 
-/** Annotations of fields whose types carry none. */
+/** Annotations of individual fields that the schema tables lack. */
 const FIELD_ANNOTATIONS: Readonly<Record<string, JsonObject>> = {
   'apiregistration.v1.APIServiceSpec.caBundle': { 'x-kubernetes-list-type': 'atomic' },
   'core.v1.PersistentVolumeClaimStatus.allocatedResourceStatuses': { 'x-kubernetes-map-type': 'granular' },
@@ -63,15 +62,15 @@ export function refTo(type: string, version: OpenApiVersion): JsonObject {
   return { $ref: `${version === 2 ? '#/definitions/' : '#/components/schemas/'}${definitionName(type)}` };
 }
 
-/** This many definitions, whose texts stand packed, are made in a step. */
+/** The number of definitions, whose texts are stored packed, that one step computes. */
 const STEP_DEFINITIONS = 20;
 
-/** The definitions of the given types and all they refer to, by definition name, sorted. */
+/** The definitions of these types and of all types that they refer to, by definition name, sorted. */
 export function definitionsFor(types: Iterable<string>, version: OpenApiVersion): JsonObject {
   return allSteps(definitionSteps(types, version));
 }
 
-/** The definitions of `definitionsFor`; yields after each twenty, since all of them take a tenth of a second. */
+/** The definitions of `definitionsFor`. Yields after every twenty, because all of them take a tenth of a second. */
 export function* definitionSteps(types: Iterable<string>, version: OpenApiVersion): Steps<JsonObject> {
   const meter = new StepMeter(STEP_DEFINITIONS);
   const found = new Map<string, JsonObject>();
@@ -89,7 +88,7 @@ export function* definitionSteps(types: Iterable<string>, version: OpenApiVersio
 
 interface Context {
   version: OpenApiVersion;
-  /** Called with each type referred to. */
+  /** Called with each type that a definition refers to. */
   refer: (type: string) => void;
 }
 
@@ -123,7 +122,7 @@ function property(field: FieldSchema, struct: StructSchema, context: Context): J
   const extras: JsonObject = {};
   const description = describeField(struct.name, field.name);
   if (description !== undefined) extras['description'] = description;
-  // Version 2 shows no defaults, as upstream's.
+  // As upstream's, version 2 has no defaults.
   const zero = context.version === 3 ? (field.default ?? zeroOf(field)) : undefined;
   if (zero !== undefined) extras['default'] = zero;
   const { type } = field;
@@ -148,7 +147,7 @@ function addEnum(body: JsonObject, values: readonly string[]): void {
   else if (body['type'] === 'array') addEnum(body['items'] as JsonObject, values);
 }
 
-/** In version 3 a reference takes no siblings, so it goes into an allOf. */
+/** In version 3 a reference cannot have siblings, so it is wrapped in an allOf. */
 function withSiblings(body: JsonObject, extras: JsonObject, version: OpenApiVersion): JsonObject {
   const { $ref } = body;
   if ($ref === undefined || version === 2 || Object.keys(extras).length === 0) return { ...body, ...extras };
@@ -178,7 +177,7 @@ function element(type: TypeSchema, context: Context): JsonObject {
   return context.version === 3 && zero !== undefined ? withSiblings(body, { default: zero }, 3) : body;
 }
 
-/** The zero value that a field without `omitempty` has when nothing is given. */
+/** The zero value of an absent field without `omitempty`. */
 function zeroOf({ type, pointer, omitempty }: FieldSchema): unknown {
   if (pointer || (omitempty && type.kind !== 'struct')) return undefined;
   return zeroValue(type);

@@ -1,4 +1,4 @@
-// Short texts for the types and fields people write most, in our own words: what `kubectl explain` shows.
+// Short descriptions, in our own words, of the types and fields that are most used. `kubectl explain` shows them.
 
 const TYPES: Record<string, string> = {
   'core.v1.Pod': 'One or more containers that run together on one node and share its network address and volumes.',
@@ -136,12 +136,12 @@ const FIELDS: Record<string, string> = {
   'batch.v1.CronJobSpec.schedule': 'When to run, in cron format.',
 };
 
-/** A short text about a type, if there is one. */
+/** The description of a type, if any. */
 export function describeType(type: string): string | undefined {
   return TYPES[type];
 }
 
-/** A short text about a field, if there is one. */
+/** The description of a field, if any. */
 export function describeField(type: string, field: string): string | undefined {
   return FIELDS[`${type}.${field}`] ?? (Object.hasOwn(COMMON, field) ? COMMON[field] : undefined);
 }

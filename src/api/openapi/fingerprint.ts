@@ -2,12 +2,12 @@ import { allSteps, type Steps } from '../../base/steps.ts';
 
 const CHARS_OF_STEP = 512 * 1024;
 
-/** FNV-1a in two 32-bit halves: names a version of a document, nothing more. */
+/** FNV-1a in two 32-bit halves: an identifier of a document's version, not a cryptographic hash. */
 export function fingerprint(text: string): string {
   return allSteps(fingerprintSteps(text));
 }
 
-/** The same of texts of any length. */
+/** `fingerprint` in steps, for texts of any length. */
 export function* fingerprintSteps(text: string): Steps<string> {
   let a = 0x811c9dc5;
   let b = 0x9dc5811c;

@@ -1,26 +1,28 @@
-/** Another server's OpenAPI document, read in steps and within bounds. Upstream has none; these leave real ones room. */
+/**
+ * Reads another server's OpenAPI document in steps and within limits. Upstream has no limits; real documents stay below these.
+ */
 import type { Steps } from '../../base/steps.ts';
 import { jsonSteps } from '../codec/json-steps.ts';
 import { isObject, type JsonObject } from '../codec/own-property.ts';
 import { checkParts } from '../codec/parts.ts';
 
-/** What fits, in bytes: Kubernetes' own document of all its groups has half of it. */
+/** Kubernetes' own document of all its groups has half this size. */
 export const MAX_DOCUMENT_BYTES = 8 * 1024 * 1024;
 
-/** Kubernetes' own document has 100,000. */
+/** Kubernetes' own document has 100,000 parts. */
 const MAX_DOCUMENT_PARTS = 500_000;
 
-/** Paths, or definitions. Kubernetes has less than a thousand of each. */
+/** The limit of paths, and of definitions. Kubernetes has less than a thousand of each. */
 const MAX_ENTRIES = 20_000;
 
-/** Reads the document. Throws on an invalid one, or one beyond the bounds. */
+/** Reads the document. Throws for an invalid one, or one beyond the limits. */
 export function* foreignDocument(text: string): Steps<JsonObject> {
   const document = yield* jsonSteps(text, { maxParts: MAX_DOCUMENT_PARTS });
   if (!isObject(document)) throw new Error('an OpenAPI document must be an object');
   return document;
 }
 
-/** Its paths or definitions that are objects, none larger than an object of a client. Throws beyond the bounds. */
+/** The paths or definitions that are objects, each at most as large as a client's object. Throws beyond the limits. */
 export function* foreignEntries(document: JsonObject, field: string): Steps<JsonObject> {
   const holder = document[field];
   if (!isObject(holder)) return {};

@@ -1,5 +1,5 @@
-// Kinds that belong to every group version of upstream's scheme, those it still decodes and serves no more included.
-// Upstream: metav1.AddToGroupVersion.
+// Kinds that belong to every group version of upstream's scheme, also to versions that upstream only decodes. Upstream:
+// metav1.AddToGroupVersion.
 
 import type { JsonObject } from '../codec/own-property.ts';
 
@@ -33,7 +33,7 @@ const GROUPS: readonly (readonly [string, string])[] = [
   ['storagemigration.k8s.io', 'v1beta1'],
 ];
 
-/** Types of these kinds. */
+/** The types of these kinds. */
 export const EVERYWHERE: ReadonlySet<string> = new Set(['meta.v1.DeleteOptions', 'meta.v1.WatchEvent']);
 
 /** The kind in each group version. */

@@ -1,13 +1,13 @@
 import type { ProducedFact } from './operation-facts.ts';
 
-/** What objects are written in. */
+/** The media types of objects. */
 export const OBJECT_TYPES: readonly string[] = [
   'application/json',
   'application/yaml',
   'application/vnd.kubernetes.protobuf',
 ];
 
-/** The media types of an operation's answer. */
+/** The media types of an operation's response. */
 export const PRODUCED_TYPES: Readonly<Record<ProducedFact, readonly string[]>> = {
   object: OBJECT_TYPES,
   list: [...OBJECT_TYPES, 'application/json;stream=watch', 'application/vnd.kubernetes.protobuf;stream=watch'],

@@ -1,8 +1,7 @@
 /**
- * Puts another server's part of OpenAPI v2 into ours. Upstream: kube-openapi aggregator.MergeSpecsIgnorePathConflict-
- * RenamingDefinitionsAndParameters.
- *
- * Our paths and definitions stay as they are; a definition that goes by the same name and is another one comes in renamed.
+ * Merges other servers' OpenAPI v2 documents into ours. Upstream: kube-openapi
+ * aggregator.MergeSpecsIgnorePathConflictRenamingDefinitionsAndParameters.
+ * Our paths and definitions stay unchanged; another server's definition with a taken name and other content is renamed.
  */
 import { deepEqual } from '../../base/equal.ts';
 import type { Steps } from '../../base/steps.ts';
@@ -12,14 +11,14 @@ import type { V2Document } from './v2.ts';
 
 const REF_PREFIX = '#/definitions/';
 
-/** Another server's document and which of its paths are wanted. */
+/** Another server's document and the prefix of the paths to merge. */
 export interface ForeignV2 {
   readonly text: string;
-  /** Paths that begin so: `/apis/group/version`. */
+  /** The prefix of the paths: `/apis/group/version`. */
   readonly under: string;
 }
 
-/** Our document with the wanted paths of others, and the definitions these need. Nothing given is changed. */
+/** Our document with the selected paths of other servers and the definitions that these refer to. The inputs are not changed. */
 export function* mergeV2(own: V2Document, foreign: readonly ForeignV2[]): Steps<V2Document> {
   const merged: V2Document = { ...own, paths: { ...own.paths }, definitions: { ...own.definitions } };
   for (const { text, under } of foreign) yield* addForeign(merged, yield* foreignDocument(text), under);
@@ -47,7 +46,7 @@ function* addForeign(merged: V2Document, document: JsonObject, under: string): S
   }
 }
 
-/** Names of the definitions that the values refer to, directly or not. */
+/** Names of the definitions that the values refer to, directly or indirectly. */
 function* reachable(definitions: JsonObject, values: readonly unknown[]): Steps<Set<string>> {
   const found = new Set<string>();
   const waiting = [...values];
@@ -77,7 +76,7 @@ function definitionOf(ref: string): string {
   return ref.startsWith(REF_PREFIX) ? ref.slice(REF_PREFIX.length) : '';
 }
 
-/** The name itself where it is free or means the same already, else the first free of `name_v2`, `name_v3`. */
+/** The name itself when it is free or has the same definition, else the first free one of `name_v2`, `name_v3`. */
 function* nameFor(name: string, definition: unknown, taken: JsonObject): Steps<string> {
   const plain = withoutTexts(definition);
   for (let number = 1; ; number++) {
@@ -87,7 +86,7 @@ function* nameFor(name: string, definition: unknown, taken: JsonObject): Steps<s
   }
 }
 
-/** What descriptions say makes no other type. A property may be called `description`: that is an object. */
+/** Definitions are equal when they differ only in descriptions. A property called `description` is an object and is kept. */
 function withoutTexts(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(withoutTexts);
   if (typeof value !== 'object' || value === null) return value;

@@ -1,5 +1,5 @@
-// The OpenAPI documents of a server: built on first request, kept until the set of resources changes. The hash of a
-// built-in v3 document is that of what it is made from, so that the index, which every kubectl reads, builds none.
+// The OpenAPI documents of a server: built at the first request and kept until the set of resources changes. The hash of a
+// built-in v3 document is computed from its inputs, so that the index, which every kubectl reads, builds no document.
 
 import { stringifyJson } from '../codec/json.ts';
 import { allSteps, type Steps, stepByStep } from '../../base/steps.ts';
@@ -14,42 +14,41 @@ import { encodeV2 } from './v2-protobuf.ts';
 import { groupPath, serverPaths } from './server-operations.ts';
 import { buildV3, mergeV3, serverV3, type V3Document } from './v3.ts';
 
-/** What the documents are made of. */
 export interface OpenApiConfig {
-  /** What /version says: `v1.36.0`. */
+  /** The version at /version: `v1.36.0`. */
   readonly gitVersion: string;
   /** The built-in resources served. */
   readonly resources: readonly ResourceInfo[];
-  /** Whether a deletion of the resource answers with the object that is gone. Default: with a Status. */
+  /** Whether deleting an object of the resource returns the deleted object. Default: a Status. */
   readonly returnsDeleted?: (info: ResourceInfo) => boolean;
   /** Ready-made v3 documents of other group versions (custom resources), by path without leading slash. */
   readonly extraV3?: ReadonlyMap<string, V3Document>;
-  /** Makes the paths and definitions of custom resources for v2. */
+  /** Computes the paths and definitions of custom resources for v2. */
   readonly extraV2?: () => { readonly paths: JsonObject; readonly definitions: JsonObject };
-  /** What other servers say of the paths they answer. */
+  /** The v2 documents of other servers, with the paths that they serve. */
   readonly foreignV2?: readonly ForeignV2[];
-  /** Their v3 documents, by path: told as they are, also in the place of our own. */
+  /** The v3 documents of other servers by path, served unchanged and instead of our own. */
   readonly foreignV3?: ReadonlyMap<string, DocumentText>;
 }
 
-/** The documents. Texts and bytes are made once and shared by all readers. */
+/** The documents. Texts and bytes are computed once and shared by all readers. */
 export interface OpenApi {
   /** The v3 index: `{ paths: { 'apis/apps/v1': { serverRelativeURL } } }`. */
   v3Index(): JsonObject;
   /** A v3 document's JSON text and its hash, by path without leading slash (`api/v1`), or undefined. */
   v3(path: string): DocumentText | undefined;
-  /** The v2 document, built anew: as an object it is too large to keep. */
+  /** The v2 document. It is built at each call, because the object is too large to keep. */
   v2(): V2Document;
-  /** The v2 document's JSON text and its hash. It is made in steps, unless it is there: all who ask meanwhile wait for one. */
+  /** The v2 document's JSON text and its hash, computed in steps unless it exists. Concurrent callers share the work. */
   v2Text(pause: Pause): DocumentText | Promise<DocumentText>;
-  /** The v2 document as kubectl wants it. */
+  /** The v2 document in protobuf, the form that kubectl requests. */
   v2Protobuf(pause: Pause): Uint8Array | Promise<Uint8Array>;
 }
 
-/** Lets others have their turn. */
+/** Lets other tasks run between two steps. */
 type Pause = () => Promise<void> | undefined;
 
-/** A document as it is sent. */
+/** A document's text with its hash. */
 export interface DocumentText {
   readonly text: string;
   readonly hash: string;
@@ -57,7 +56,7 @@ export interface DocumentText {
 
 const dataHash = once(() => fingerprint(JSON.stringify(schemaData)));
 
-/** Documents of custom resources outlive the makers, of which each change of the resources makes a new one. */
+/** By document: documents of custom resources outlive the `OpenApi`, which is created again at each change of the resources. */
 const extraHashes = new WeakMap<V3Document, string>();
 
 function hashOfExtra(document: V3Document): string {
@@ -66,7 +65,7 @@ function hashOfExtra(document: V3Document): string {
   return hash;
 }
 
-/** Creates the documents' maker; nothing is built yet. Make a new one when the custom resources change. */
+/** Builds no document yet. A change of the custom resources needs a new instance. */
 export function createOpenApi(config: OpenApiConfig): OpenApi {
   const { gitVersion, resources, extraV2, foreignV2 = [], extraV3 = new Map<string, V3Document>() } = config;
   const { returnsDeleted = () => false, foreignV3 = new Map<string, DocumentText>() } = config;
@@ -91,7 +90,7 @@ export function createOpenApi(config: OpenApiConfig): OpenApi {
     const made = builtin?.map((info) => [info, returnsDeleted(info)]) ?? ofServer.get(path);
     return made === undefined ? undefined : fingerprint(JSON.stringify([gitVersion, dataHash(), made]));
   };
-  /** Custom resources may stand in a built-in group version. */
+  /** A built-in group version may also contain custom resources. */
   const document = (path: string): V3Document => {
     const [builtin, extra] = [groups.get(path), extraV3.get(path)];
     if (builtin === undefined && extra !== undefined) return extra;
@@ -144,7 +143,7 @@ export function createOpenApi(config: OpenApiConfig): OpenApi {
   };
 }
 
-/** The paths of documents that have no resource, by the document's path. */
+/** The paths of documents that belong to no resource, by the document's path. */
 function pathsBeyondResources(resources: readonly ResourceInfo[]): ReadonlyMap<string, PathFact> {
   const groups = new Set(resources.map(({ group }) => group).filter((group) => group !== ''));
   return new Map([
@@ -158,7 +157,7 @@ function once<T>(make: () => T): () => T {
   return () => (made ??= { value: make() }).value;
 }
 
-/** While it is being made, it is made once. What fails is made anew by the next who asks. */
+/** Runs the steps once: concurrent calls share the run. After a failure the next call runs them again. */
 function onceInSteps<T>(steps: () => Steps<T>): (pause: Pause) => T | Promise<T> {
   let made: { value: T | Promise<T> } | undefined;
   return (pause) => {
@@ -174,7 +173,7 @@ function onceInSteps<T>(steps: () => Steps<T>): (pause: Pause) => T | Promise<T>
   };
 }
 
-/** The text of `JSON.stringify`, of each path and each definition by itself. */
+/** The text of `JSON.stringify`; each path and definition is one step. */
 function* textSteps(document: V2Document): Steps<string> {
   const fields: string[] = [];
   for (const [key, value] of Object.entries(document)) {

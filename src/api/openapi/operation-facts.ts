@@ -1,18 +1,18 @@
-// Operations and paths as facts, neutral to the OpenAPI version, and the names that ids and tags are made of.
+// Operations and paths independent of the OpenAPI version, and the names from which ids and tags are built.
 
 import type { ResourceInfo } from '../resource-info.ts';
 import type { ParameterFact } from './parameters.ts';
 
-/** What an operation answers with: an object, a list or its watch, plain text, or anything. */
+/** The kind of an operation's response: an object, a list or its watch, plain text, or any of these. */
 export type ProducedFact = 'object' | 'list' | 'text' | 'any' | 'json';
 
-/** One operation; `body` and `result` are type names as the document's maker resolves them. */
+/** One operation. The builder of a document resolves `body` and `result`, which are type names. */
 export interface OperationFact {
   readonly method: 'get' | 'put' | 'post' | 'delete' | 'patch' | 'head' | 'options';
   readonly id: string;
   readonly tag: string;
   readonly description: string;
-  /** Absent for paths that are no resource's. */
+  /** Absent for paths that belong to no resource. */
   readonly action?: string;
   readonly gvk?: { readonly group: string; readonly kind: string; readonly version: string };
   readonly parameters: readonly ParameterFact[];
@@ -20,7 +20,7 @@ export interface OperationFact {
   readonly bodyTypes: readonly string[];
   readonly result: string | undefined;
   readonly produces: ProducedFact;
-  /** Status codes of success. */
+  /** The status codes of success. */
   readonly codes: readonly ('200' | '201' | '202')[];
 }
 
@@ -31,7 +31,7 @@ export interface PathFact {
   readonly operations: readonly OperationFact[];
 }
 
-/** `rbac.authorization.k8s.io` to `RbacAuthorization`; the core group is `Core`. */
+/** `rbac.authorization.k8s.io` becomes `RbacAuthorization`; the core group is `Core`. */
 function pascalGroup(group: string): string {
   const words = group
     .replace(/\.k8s\.io$/, '')
@@ -40,10 +40,10 @@ function pascalGroup(group: string): string {
   return words.length === 0 ? 'Core' : words.map(pascal).join('');
 }
 
-/** `v1` to `V1`. */
+/** `v1` becomes `V1`. */
 export const pascal = (word: string): string => word.charAt(0).toUpperCase() + word.slice(1);
 
-/** What ids of a group version begin with, and its tag: `CoreV1` and `core_v1`. */
+/** The prefix of a group version's operation ids, and its tag: `CoreV1` and `core_v1`. */
 export function namesOf({ group, version }: { readonly group: string; readonly version: string }): {
   readonly id: string;
   readonly tag: string;
@@ -55,10 +55,10 @@ export function namesOf({ group, version }: { readonly group: string; readonly v
   return { id: `${groupId}${pascal(version)}`, tag: `${groupTag}_${version}`, groupId, groupTag };
 }
 
-/** Root of a group version: `/api/v1` or `/apis/apps/v1`. */
+/** The root path of a group version: `/api/v1` or `/apis/apps/v1`. */
 export function groupVersionRoot(group: string, version: string): string {
   return group === '' ? `/api/${version}` : `/apis/${group}/${version}`;
 }
 
-/** `Namespaced` in the ids of what lies in a namespace. */
+/** `Namespaced` in the ids of namespaced operations, else empty. */
 export const scopeName = (info: ResourceInfo): string => (info.namespaced ? 'Namespaced' : '');

@@ -1,5 +1,5 @@
-// The operations of a resource, neutral to the OpenAPI version: paths, verbs, parameters, bodies and results. Works for
-// custom resources too. Upstream: endpoints/installer.go as kube-openapi sees its routes.
+// The operations of a resource independent of the OpenAPI version: paths, verbs, parameters, bodies and results, also of custom
+// resources. Upstream: endpoints/installer.go as kube-openapi sees its routes.
 
 import type { ResourceInfo } from '../resource-info.ts';
 import { connectPaths, isConnect } from './connect-operations.ts';
@@ -23,9 +23,9 @@ export interface ResourceTypes {
   readonly object: string;
   readonly list: string;
   readonly subresource: (kind: { group: string; version: string; kind: string }) => string | undefined;
-  /** A deletion answers with the object that is gone; otherwise with a Status. */
+  /** Whether deleting an object returns the object; otherwise a Status. */
   readonly returnsDeleted?: boolean;
-  /** Custom resources take no strategic merge patch; clients read here which patch they may send. */
+  /** Custom resources do not support strategic merge patch; clients read the supported patch types here. */
   readonly custom?: boolean;
 }
 
@@ -110,7 +110,7 @@ export function pathsOfResource(info: ResourceInfo, types: ResourceTypes): PathF
         sub.verbs.map((verb) => subOperation(verb, info, { sub, types })),
       );
   }
-  // Upstream publishes the deprecated paths for its own resources alone.
+  // As upstream, custom resources have no deprecated watch paths.
   if (types.custom !== true) appendAll(out, watchPaths(info));
   return out;
 }
@@ -118,7 +118,7 @@ export function pathsOfResource(info: ResourceInfo, types: ResourceTypes): PathF
 interface Target {
   info: ResourceInfo;
   types: ResourceTypes;
-  /** What the operation's id ends in; such an operation spans all namespaces. */
+  /** The suffix of the operation's id; an operation with a suffix spans all namespaces. */
   suffix?: string;
 }
 

@@ -1,4 +1,4 @@
-// Query and path parameters of operations. Upstream: the options types of apimachinery and core/v1, as kube-openapi shows them.
+// Query and path parameters of operations. Upstream: the options types of apimachinery and core/v1, in kube-openapi's form.
 
 /** A path or query parameter. */
 export interface ParameterFact {
@@ -18,12 +18,11 @@ const text = (name: string, description: string): ParameterFact => query('string
 const flag = (name: string, description: string): ParameterFact => query('boolean', name, description);
 const whole = (name: string, description: string): ParameterFact => query('integer', name, description);
 
-/** A part of the path. */
 export function pathParameter(name: string, description: string): ParameterFact {
   return { name, in: 'path', type: 'string', description };
 }
 
-/** A parameter of every operation but those that connect. */
+/** A parameter of all operations that do not connect. */
 export const prettyParameter = text('pretty', "If 'true', the output is indented.");
 
 const dryRun = text('dryRun', "'All' runs every stage of the request but stores nothing.");
@@ -44,7 +43,7 @@ const selection: readonly ParameterFact[] = [
 
 export const listParameters: readonly ParameterFact[] = [allowWatchBookmarks, ...selection, watch];
 
-/** Query parameters of creations and updates; those of a patch add `force`. */
+/** Query parameters of creations and updates; patches also have `force`. */
 export const writeParameters: readonly ParameterFact[] = [
   dryRun,
   text('fieldManager', 'Name under which the changed fields are recorded as owned.'),
@@ -56,7 +55,7 @@ export const patchParameters: readonly ParameterFact[] = [
   flag('force', 'Take over fields other appliers own. Only for apply patches.'),
 ];
 
-/** As the query of a DELETE; its body, DeleteOptions, has the same fields. */
+/** Query parameters of a DELETE; its body, DeleteOptions, has the same fields. */
 export const deleteParameters: readonly ParameterFact[] = [
   dryRun,
   whole('gracePeriodSeconds', 'Seconds the object has to end; 0 means now.'),
@@ -79,7 +78,7 @@ const streams: readonly ParameterFact[] = [
 ];
 const proxied = [text('path', 'Path of the request behind the proxy.')];
 
-/** By the name of the subresource. */
+/** Query parameters of connect operations by sub-resource. */
 export const subresourceParameters: Readonly<Record<string, readonly ParameterFact[]>> = {
   attach: [container, ...streams],
   exec: [text('command', 'The program and its arguments, one each.'), container, ...streams],

@@ -1,4 +1,4 @@
-// Definitions of what discovery and /version answer with: types that no request carries, so the schema tables lack them.
+// Definitions of the responses of discovery and /version. The schema tables lack these types, because no request contains them.
 
 import type { JsonObject } from '../codec/own-property.ts';
 
@@ -26,7 +26,7 @@ const VERSION_FIELDS = [
   'platform',
 ];
 
-/** The definition of such a type; undefined: it is another one. `refer` makes a reference to a type. */
+/** The definition of such a type; undefined for other types. `refer` creates a reference to a type. */
 export function serverDefinition(type: string, refer: (type: string) => JsonObject): JsonObject | undefined {
   if (type === 'version.Info') {
     const optional = /^(emulation|minCompatibility)/;

@@ -25,7 +25,7 @@ const discovery = (id: string, tag: string, result: string): Read => ({
   produces: 'object',
 });
 
-/** Paths that every server has, by the path of the v3 document they stand in. */
+/** Paths that every server has, by the path of their v3 document. */
 export const serverPaths: Readonly<Record<string, PathFact>> = {
   api: pathOf('/api/', discovery('getCoreAPIVersions', 'core', 'APIVersions')),
   apis: pathOf('/apis/', discovery('getAPIVersions', 'apis', 'APIGroupList')),
@@ -52,13 +52,13 @@ export const serverPaths: Readonly<Record<string, PathFact>> = {
   }),
 };
 
-/** `/apis/<group>/`, for each group but the core one. */
+/** The discovery path of a group, `/apis/<group>/`; the core group has none. */
 export function groupPath(group: string): PathFact {
   const { groupId, groupTag } = namesOf({ group, version: '' });
   return pathOf(`/apis/${group}/`, discovery(`get${groupId}APIGroup`, groupTag, 'APIGroup'));
 }
 
-/** `/api/v1/` or `/apis/<group>/<version>/`. */
+/** The discovery path of a group version: `/api/v1/` or `/apis/<group>/<version>/`. */
 export function groupVersionPath(groupVersion: { readonly group: string; readonly version: string }): PathFact {
   const { id, tag } = namesOf(groupVersion);
   return pathOf(

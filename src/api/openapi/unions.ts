@@ -1,4 +1,4 @@
-// Types of which one field at a time is set. Upstream: the +union markers of the API types.
+// Types that have at most one of several fields set. Upstream: the +union markers of the API types.
 
 import type { JsonObject } from '../codec/own-property.ts';
 

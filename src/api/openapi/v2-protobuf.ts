@@ -1,5 +1,5 @@
-// A Swagger document as gnostic's openapi.v2.Document message, the only form kubectl accepts of /openapi/v2. Only the
-// parts our documents have are written. Upstream: google/gnostic openapiv2/OpenAPIv2.proto.
+// Encodes a Swagger document as gnostic's openapi.v2.Document message, the only form of /openapi/v2 that kubectl accepts. Only
+// the fields that our documents have are written. Upstream: google/gnostic openapiv2/OpenAPIv2.proto.
 
 import type { Steps } from '../../base/steps.ts';
 import { stringifyJson } from '../codec/json.ts';
@@ -7,7 +7,7 @@ import { isObject, type JsonObject } from '../codec/own-property.ts';
 import { PbWriter, VARINT_TYPE } from '../codec/pb-writer.ts';
 import type { V2Document } from './v2.ts';
 
-/** The message, a path or a definition at a time. Values of types that the format does not give them are left out. */
+/** Encodes the message; each path and definition is one step. Values of other types than the format's are left out. */
 export function* encodeV2(document: V2Document): Steps<Uint8Array> {
   const w = new PbWriter(1 << 20);
   yield* largeMap(w, 9, { field: 1, entries: document.definitions, write: schema });
@@ -41,7 +41,7 @@ function message(w: PbWriter, number: number, content: () => void): void {
   w.message(number, before);
 }
 
-/** A proto3 string: nothing when absent or empty. */
+/** A proto3 string, which is left out when it is absent or empty. */
 function string(w: PbWriter, number: number, value: unknown): void {
   if (typeof value === 'string' && value !== '') w.string(number, value);
 }
@@ -56,7 +56,7 @@ function strings(w: PbWriter, number: number, values: unknown): void {
   if (Array.isArray(values)) for (const value of values.toReversed()) string(w, number, value);
 }
 
-/** Entries of a map as a repeated `{ name = 1, value = 2 }`. */
+/** Entries of a map as a repeated message `{ name = 1, value = 2 }`. */
 function named(w: PbWriter, number: number, { entries, write }: { entries: unknown; write: Write }): void {
   if (!isObject(entries)) return;
   for (const [name, value] of Object.entries(entries).reverse()) entry(w, number, { name, value, write });
@@ -74,7 +74,7 @@ function entry(
   });
 }
 
-/** A value as YAML text within an Any message. */
+/** A value as YAML text in an Any message. */
 function any(w: PbWriter, value: unknown): void {
   w.string(2, `${stringifyJson(value)}\n`);
 }
@@ -158,7 +158,9 @@ function bodyParameter(w: PbWriter, p: JsonObject): void {
   });
 }
 
-/** Query parameters have `allowEmptyValue` at 5, so the fields after it are one higher than a path parameter's. */
+/**
+ * `allowEmptyValue` is field 5 of query parameters, so the fields after it have numbers one higher than those of path parameters.
+ */
 function otherParameter(w: PbWriter, p: JsonObject): void {
   const query = p['in'] === 'query';
   message(w, 2, () =>

@@ -1,4 +1,4 @@
-// OpenAPI v2 (Swagger): one document of all group versions, as JSON and as the protobuf kubectl asks for.
+// OpenAPI v2 (Swagger): one document of all group versions, as JSON and as the protobuf that kubectl requests.
 
 import type { JsonObject } from '../codec/own-property.ts';
 import type { ResourceInfo } from '../resource-info.ts';
@@ -19,12 +19,12 @@ export interface V2Document extends JsonObject {
   definitions: JsonObject;
 }
 
-/** This many resources become paths in a step. */
+/** The number of resources whose paths one step computes. */
 const STEP_RESOURCES = 10;
-/** This many paths are rendered in a step. */
+/** The number of paths that one step renders. */
 const STEP_PATHS = 50;
 
-/** The document of built-in resources, in steps; `extra` are paths and definitions of custom ones, already rendered. */
+/** The document of built-in resources, in steps. `extra` has the rendered paths and definitions of custom resources. */
 export function* buildV2(
   { resources, gitVersion, returnsDeleted }: BuiltinDocument,
   extra?: { paths: JsonObject; definitions: JsonObject },
@@ -50,7 +50,6 @@ export function* buildV2(
   };
 }
 
-/** Path items of the given paths. */
 export function renderV2Paths(facts: readonly PathFact[], refer: (type: string) => JsonObject): JsonObject {
   return allSteps(pathSteps(facts, refer));
 }
@@ -103,7 +102,7 @@ function operation(op: OperationFact, refer: (type: string) => JsonObject): Json
   };
 }
 
-/** The paths of discovery for these resources, and those every server has. */
+/** The discovery paths of these resources, and the paths that every server has. */
 function pathsOfServer(resources: readonly ResourceInfo[]): PathFact[] {
   const groups = new Set(resources.map(({ group }) => group).filter((group) => group !== ''));
   const versions = new Map(resources.map((info) => [`${info.group}/${info.version}`, info]));

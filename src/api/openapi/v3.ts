@@ -1,4 +1,4 @@
-// OpenAPI v3: an index and one document per group version, built when first asked for. Upstream: kube-openapi/handler3.
+// OpenAPI v3: an index and one document per group version, built at its first request. Upstream: kube-openapi/handler3.
 
 import type { JsonObject } from '../codec/own-property.ts';
 import { type BuiltinDocument, builtinPaths, typesOfPaths } from './builtin-types.ts';
@@ -29,21 +29,21 @@ export function serverV3(facts: readonly PathFact[], gitVersion: string): V3Docu
   return assembleV3(facts, definitionsFor(types, 3), { gitVersion, refer: (type) => refTo(type, 3) });
 }
 
-/** One document with what both have. */
+/** A document with the paths and schemas of both. */
 export function mergeV3(a: V3Document, b: V3Document): V3Document {
   const [ours, theirs] = [a, b].map(({ components }) => components as { schemas: JsonObject });
   const components = { ...ours, schemas: { ...ours!.schemas, ...theirs!.schemas } };
   return { ...a, paths: { ...a.paths, ...b.paths }, components };
 }
 
-/** How a document's maker names itself and its types. */
+/** How the builder of a document names its server and its types. */
 export interface V3Naming {
   readonly gitVersion: string;
-  /** The reference to a type name that occurs in the paths. */
+  /** Creates the reference to a type name that occurs in the paths. */
   readonly refer: (type: string) => JsonObject;
 }
 
-/** A document from paths and ready schemas; custom resources bring their own. */
+/** A document from paths and finished schemas, which custom resources have. */
 export function assembleV3(
   facts: readonly PathFact[],
   schemas: JsonObject,

@@ -1,6 +1,6 @@
-// JSON patch (RFC 6902) with the errors, negative indices and limits of the library upstream uses (evanphx/json-patch).
-// Pure: containers are copied once, when first changed; the rest is shared with the original.
-// By hand rather than by fast-json-patch: clients compare upstream's errors, and its limits on work are needed.
+// JSON patch (RFC 6902) with the errors, negative indices and limits of upstream's library (evanphx/json-patch). Pure: a
+// container is copied when it is first changed, the rest is shared with the original. It is written by hand rather than with
+// fast-json-patch, because clients compare upstream's errors and the work must be limited.
 
 import { MAX_DEPTH } from '../codec/json-parser.ts';
 import { isObject, setOwn } from '../codec/own-property.ts';
@@ -24,7 +24,7 @@ import { PatchError } from './patch-error.ts';
 /** Upstream refuses patches with more operations. */
 const MAX_OPERATIONS = 10_000;
 
-/** Elements of arrays that the insertions and removals of one patch may move. Upstream has no bound; it has threads. */
+/** The limit of array elements that the insertions and removals of one patch may move. Upstream has threads and no such limit. */
 const MAX_MOVED_ELEMENTS = 50_000_000;
 
 interface Operation {
@@ -34,7 +34,10 @@ interface Operation {
   value?: unknown;
 }
 
-/** The document after the patch; null has no operations. Throws {@link PatchError}: 400 for a malformed patch, 422 when it does not apply. */
+/**
+ * The document after the patch; a null patch has no operations. Throws {@link PatchError}: 400 for a malformed patch, 422 when it
+ * cannot be applied.
+ */
 export function jsonPatch(original: unknown, patch: unknown): unknown {
   if (patch === null) return original;
   if (!Array.isArray(patch))
@@ -53,7 +56,7 @@ export function jsonPatch(original: unknown, patch: unknown): unknown {
     for (const operation of patch) run(work, check(operation));
     checkDepth(work.root, 0);
   } catch (error) {
-    // Values that are no deeper than the limit make a document that is, put into one another.
+    // Values within the depth limit can be nested into a document beyond it.
     if (error instanceof RangeError) throw tooDeep();
     throw error;
   }
@@ -100,7 +103,7 @@ function run(work: Work, { op, path, from = '', value }: Operation): void {
   }
 }
 
-/** What `move` and `copy` take. */
+/** The value that `move` and `copy` read. */
 function source(work: Work, op: 'move' | 'copy', from: string): unknown {
   const key = steps(from).at(-1) ?? '';
   const parent = find(work, from.slice(0, from.lastIndexOf('/')));
@@ -113,7 +116,7 @@ function source(work: Work, op: 'move' | 'copy', from: string): unknown {
     throw missing(`error in ${op} for ${where}: unable to get nonexistent key: ${key}`);
   }
   if (op === 'move') throw missing(`error in move for path: '${key}': Unable to remove nonexistent key: ${key}`);
-  // As upstream, which takes a field that is not there for null.
+  // As upstream, an absent field is read as null.
   return null;
 }
 
@@ -126,7 +129,7 @@ function test(work: Work, path: string, wanted: unknown): void {
   if (!equal(find(work, path) ?? null, wanted)) throw new PatchError(422, `testing value ${path} failed: test failed`);
 }
 
-/** A field that is not there is taken for null, an item is not. */
+/** Throws for an absent item; an absent field is read as null. */
 function checkIndex(list: readonly unknown[], key: string, path: string): void {
   const index = indexOf(key, list.length);
   if (index === undefined)
@@ -154,7 +157,7 @@ function insert(work: Work, op: string, { path, value }: { path: string; value: 
   parent.splice(index, 0, value);
 }
 
-/** Throws {@link PatchError} 413 where thousands of operations on a long array would take seconds. */
+/** Throws {@link PatchError} 413 when thousands of operations on a long array would take seconds. */
 function countMoved(work: Work, count: number): void {
   work.movedElements += count;
   if (work.movedElements <= MAX_MOVED_ELEMENTS) return;
@@ -179,7 +182,7 @@ function remove(work: Work, op: string, path: string): void {
 
 function replace(work: Work, path: string, value: unknown): void {
   if (path === '') {
-    // As upstream: the whole is replaced by an object or a list, and by nothing else.
+    // As upstream, only an object or a list can replace the whole document.
     if (isContainer(value)) work.root = value;
     return;
   }
@@ -187,7 +190,7 @@ function replace(work: Work, path: string, value: unknown): void {
   if (at === undefined) throw missing(`replace operation does not apply: doc is missing path: ${path}`);
   const { parent, key } = at;
   const index = Array.isArray(parent) ? (indexOf(key, parent.length) ?? -1) : -1;
-  // As upstream, a field need not be there to be replaced.
+  // As upstream, `replace` accepts an absent field.
   const present = !Array.isArray(parent) || (index >= 0 && index < parent.length);
   if (!present) throw missing(`replace operation does not apply: doc is missing key: ${path}`);
   put(parent, key, value);

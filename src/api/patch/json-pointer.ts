@@ -1,4 +1,6 @@
-/** Finds the places in a document that JSON patch's pointers name, and makes those on the way private copies. RFC 6901. */
+/**
+ * Finds the place of a JSON pointer in a document and copies the containers on the way, so that they can be changed. RFC 6901.
+ */
 import { MAX_DEPTH } from '../codec/json-parser.ts';
 import { isObject, type JsonObject, setOwn } from '../codec/own-property.ts';
 import type { MeasuredCopies } from './measured-copy.ts';
@@ -8,7 +10,7 @@ type Container = JsonObject | unknown[];
 
 export interface Work {
   root: unknown;
-  /** Containers made here, which may be changed in place. */
+  /** Containers that were created here and may be changed in place. */
   readonly owned: WeakSet<object>;
   readonly copies: MeasuredCopies;
   movedElements: number;
@@ -24,7 +26,7 @@ export function steps(path: string): string[] {
   return path.includes('~') ? all.map((s) => s.replaceAll('~1', '/').replaceAll('~0', '~')) : all;
 }
 
-/** Index into a list of this length; negative counts from the end. */
+/** The index in a list of this length; a negative index counts from the end. */
 export function indexOf(key: string, length: number): number | undefined {
   if (!/^-?\d+$/.test(key)) return undefined;
   const n = Number(key);
@@ -52,7 +54,7 @@ function own(work: Work, container: Container): Container {
 
 export const isContainer = (value: unknown): value is Container => typeof value === 'object' && value !== null;
 
-/** The container of a path's last step, ready to be changed, or undefined when the path leads nowhere. */
+/** The container of the path's last step, safe to change; undefined when the path does not exist. */
 export function parentOf(work: Work, path: string): { parent: Container; key: string } | undefined {
   const all = steps(path);
   const key = all.pop();

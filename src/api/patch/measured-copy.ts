@@ -1,17 +1,17 @@
-// Copies of JSON values whose sum of sizes is bounded. Upstream: deepCopy and AccumulatedCopySizeLimit of evanphx/json-patch,
-// which the API server sets to the limit of request bodies.
+// Copies JSON values with a limit on the total size. Upstream: deepCopy and AccumulatedCopySizeLimit of evanphx/json-patch, which
+// the API server sets to the limit of request bodies.
 
 import { setOwn, type JsonObject } from '../codec/own-property.ts';
 import { PatchError } from './patch-error.ts';
 
-/** Bytes of JSON text that the copies of one patch may hold together. */
+/** The limit, in bytes of JSON text, of all copies in one patch. */
 export const MAX_COPIED_BYTES = 3 * 1024 * 1024;
 
-/** Makes deep copies and adds up the length of their JSON text. */
+/** Makes deep copies and adds up the lengths of their JSON texts. */
 export class MeasuredCopies {
   #bytes = 0;
 
-  /** Throws {@link PatchError} 422, as upstream does, once the sum exceeds the limit; it stops right there. */
+  /** Throws {@link PatchError} 422, as upstream, as soon as the sum exceeds the limit. */
   copy(value: unknown): unknown {
     if (typeof value === 'string') this.#add(Buffer.byteLength(value) + 2);
     else if (typeof value !== 'object' || value === null) this.#add(String(value).length);

@@ -1,9 +1,10 @@
-// JSON merge patch (RFC 7386): null removes, objects merge, anything else replaces. As upstream's library (evanphx/json-patch)
-// does it, nulls also go from the objects inside a list that replaces anything but an object. Pure: shares what it does not change.
+// JSON merge patch (RFC 7386): null removes a field, objects merge, other values replace. As in upstream's library
+// (evanphx/json-patch), nulls are also removed from objects in a list, unless the list replaces an object. Pure: unchanged parts
+// are shared.
 
 import { isObject, setOwn, type JsonObject } from '../codec/own-property.ts';
 
-/** The document after the patch. Neither argument is changed. */
+/** The document after the patch. The arguments are not changed. */
 export function mergePatch(original: unknown, patch: unknown): unknown {
   if (!isObject(patch)) return isObject(original) ? patch : withoutNulls(patch);
   const out: JsonObject = isObject(original) ? { ...original } : {};
@@ -15,7 +16,7 @@ export function mergePatch(original: unknown, patch: unknown): unknown {
   return out;
 }
 
-/** Items that are null themselves stay. */
+/** Items that are null themselves are kept. */
 function withoutNulls(value: unknown): unknown {
   if (!Array.isArray(value)) return value;
   return value.map((item: unknown) => (isObject(item) ? mergePatch(undefined, item) : withoutNulls(item)));

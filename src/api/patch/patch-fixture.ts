@@ -1,4 +1,4 @@
-/** Documents that patches must leave alone. */
+/** Asserts that patches do not change their inputs. */
 
 export function freeze<T>(value: T): T {
   if (typeof value === 'object' && value !== null) {

@@ -1,9 +1,9 @@
-// The order of a merged list: elements the patch names in the patch's order, the others where the live list had them.
-// Upstream: normalizeElementOrder and mergeSortedSlice in strategicpatch.
+// The order of a merged list: elements of the patch in the patch's order, others as in the live list. Upstream:
+// normalizeElementOrder and mergeSortedSlice in strategicpatch.
 
 /** Inputs of {@link normalizeOrder}. */
 export interface OrderInputs {
-  /** Elements in the order the patch wants. */
+  /** The elements of `$setElementOrder`, in order. */
   readonly order: readonly unknown[];
   /** The live list. */
   readonly server: readonly unknown[];
@@ -13,7 +13,7 @@ export interface OrderInputs {
 
 interface Placed {
   readonly item: unknown;
-  /** Position in the order the patch wants, and in the live list. */
+  /** The index in `$setElementOrder`, and in the live list. */
   readonly wanted: number | undefined;
   readonly live: number | undefined;
 }
@@ -33,12 +33,12 @@ export function normalizeOrder(merged: readonly unknown[], { order, server, keyO
   return interleave(sortByLive(others), named);
 }
 
-/** Up to this many elements Go's stable sort inserts one after another. */
+/** Go's stable sort uses insertion sort for up to this many elements. */
 const INSERTED = 20;
 
 /**
- * In the order of the live list. Upstream's comparison says of elements that the live list lacks that each comes before
- * every other, so where they end depends on how Go sorts; of long lists they go to the front, the last first.
+ * Sorts by the order of the live list. Upstream's comparison puts elements that the live list lacks before every other, so their
+ * final place depends on Go's sort: in long lists they end up in front, in reverse order.
  */
 function sortByLive(items: readonly Placed[]): readonly Placed[] {
   const unknown = items.filter(({ live }) => live === undefined);
@@ -68,7 +68,10 @@ function positions(items: readonly unknown[], keyOf: (item: unknown) => string):
   return out;
 }
 
-/** Merges two lists keeping the order of each; `left` comes first only where the live list says so. */
+/**
+ * Merges two lists and keeps the order of each. An element of `left` comes first only when it precedes the other in the live
+ * list.
+ */
 function interleave(left: readonly Placed[], right: readonly Placed[]): unknown[] {
   const out: unknown[] = [];
   let i = 0;

@@ -1,9 +1,9 @@
-// What a strategic merge patch needs to know about a field. Upstream: strategicpatch.LookupPatchMeta.
+// The schema of a field as strategic merge patch uses it. Upstream: strategicpatch.LookupPatchMeta.
 
 import type { StructSchema, TypeSchema } from '../schema/type-schema.ts';
 import { PatchError } from './patch-error.ts';
 
-/** How a field is patched; `type` is undefined where the schema ends and plain merge rules hold. */
+/** How a field is patched. `type` is undefined without a schema; the rules of merge patch apply there. */
 export interface PatchMeta {
   readonly type: TypeSchema | undefined;
   readonly strategies: readonly string[];
@@ -13,8 +13,8 @@ export interface PatchMeta {
 const unknownMeta: PatchMeta = { type: undefined, strategies: [], mergeKey: undefined };
 
 /**
- * The meta of the field `key` within a value of `type`. A struct without the field is an error, as upstream, and so are
- * objects and lists that are merged into an entry of a map.
+ * The patch rules of the field `key` in a value of `type`. As upstream, a field that the struct lacks is an error, and so is an
+ * object or list merged into an entry of a map.
  */
 export function fieldMeta(type: TypeSchema | undefined, key: string): PatchMeta {
   if (type?.kind === 'map')
@@ -28,7 +28,7 @@ export function fieldMeta(type: TypeSchema | undefined, key: string): PatchMeta 
   throw unknownField(shortName(type), key);
 }
 
-/** The structs upstream that keep any value: their fields are not those of the value. */
+/** Upstream's structs that hold any value; their Go fields differ from the fields of the value. */
 const GO_STRUCTS: Readonly<Record<string, string>> = { object: 'RawExtension', fieldsV1: 'FieldsV1', json: 'JSON' };
 
 function unknownField(struct: string, key: string): PatchError {

@@ -1,6 +1,6 @@
-// Strategic merge patch: a merge patch that knows which lists merge by key, with directives ($patch, $retainKeys,
-// $deleteFromPrimitiveList, $setElementOrder). Upstream: apimachinery/pkg/util/strategicpatch. Pure: neither argument is
-// changed, and what the patch does not touch is shared.
+// Strategic merge patch: a merge patch whose schema states which lists merge by key, with directives ($patch, $retainKeys,
+// $deleteFromPrimitiveList, $setElementOrder). Upstream: apimachinery/pkg/util/strategicpatch. Pure: the arguments are not
+// changed, and parts that the patch does not change are shared.
 
 import { isObject, type JsonObject, setOwn } from '../codec/own-property.ts';
 import type { StructSchema, TypeSchema } from '../schema/type-schema.ts';
@@ -21,18 +21,21 @@ import { normalizeOrder } from './smp-order.ts';
 import { orderList } from './smp-ordered-list.ts';
 import { fieldMeta, type PatchMeta } from './smp-schema.ts';
 
-/** The object after the patch. Throws {@link PatchError}. */
+/** Throws {@link PatchError}. */
 export function strategicMergePatch(original: JsonObject, patch: unknown, schema: StructSchema): JsonObject {
   if (!isObject(patch)) throw new PatchError(400, 'error decoding patch: the patch is not an object');
   return mergeObject(original, patch, { type: schema, work: { copied: 0 } });
 }
 
-/** Fields and list elements that merging copied: each element of the patch copies the one it is merged into anew. */
+/**
+ * The number of fields and list elements that merging has copied. Each element of the patch copies the element that it is merged
+ * into.
+ */
 interface Work {
   copied: number;
 }
 
-/** An order of magnitude above what a patch takes that names each element of the largest object once. */
+/** Ten times the number of copies for a patch that changes each element of the largest object once. */
 const MAX_COPIED = 2_000_000;
 
 function addCopied(work: Work, count: number): void {
@@ -44,7 +47,7 @@ function addCopied(work: Work, count: number): void {
   );
 }
 
-/** The type of the value that is being merged, and the work done so far. */
+/** The type of the value being merged, and the work so far. */
 interface Merging {
   readonly type: TypeSchema | undefined;
   readonly work: Work;
@@ -69,7 +72,7 @@ function mergeObject(original: JsonObject, patch: JsonObject, { type, work }: Me
   return out;
 }
 
-/** Merges the lists that have an order. Their names: the rest of the patch passes over them. */
+/** Merges the lists that have an order and returns their names, which the rest of the merge skips. */
 function mergeOrderedLists(out: JsonObject, patch: JsonObject, { type, work }: Merging): ReadonlySet<string> {
   const ordered = new Set<string>();
   for (const key of Object.keys(patch)) {
@@ -98,7 +101,7 @@ function mergeOrderedLists(out: JsonObject, patch: JsonObject, { type, work }: M
 
 interface Change extends Merging {
   readonly change: unknown;
-  /** The change lists what goes, instead of what is to be there. */
+  /** The patch lists the values to delete. */
   readonly isDeletion?: boolean;
 }
 
@@ -157,7 +160,7 @@ interface Elements extends Merging {
   readonly keyOf: (item: unknown) => string;
 }
 
-/** Each element of the patch is merged into the first one of its key, or added. */
+/** Merges each element of the patch into the first element of the same key, or appends it. */
 function mergeElements(
   kept: readonly unknown[],
   patch: readonly JsonObject[],
@@ -177,7 +180,7 @@ function mergeElements(
       merged.push(unmarked(item));
     } else {
       merged[at] = mergeObject(merged[at] as JsonObject, item, merging);
-      // A key of null removes the element's own.
+      // A key of null in the patch removes the element's key.
       places.delete(key);
     }
     note(merged[at ?? merged.length - 1], at ?? merged.length - 1);
@@ -191,8 +194,8 @@ function mergePrimitives(original: readonly unknown[], patch: readonly unknown[]
 }
 
 /**
- * Elements with `$patch: delete` remove their match; one with `$patch: replace` makes the others the whole list, and
- * then `kept` is undefined. `plain` are the patch's other elements.
+ * Elements with `$patch: delete` remove their counterparts. With `$patch: replace` the other elements become the whole list, and
+ * `kept` is undefined. `plain` are the patch's other elements.
  */
 function applySpecialElements(
   original: readonly JsonObject[],

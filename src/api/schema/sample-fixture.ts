@@ -1,12 +1,12 @@
-// Random values of a type, from a seed: for tests that must hold for every kind.
+// Random values of a type, derived from a seed, for tests that must hold for every kind.
 
 import { setOwn, type JsonObject } from '../codec/own-property.ts';
 import type { AnySchema, ScalarName, StructSchema, TypeSchema } from './type-schema.ts';
 
-/** A sequence of numbers in [0, 1). */
+/** Returns the next number of a sequence in [0, 1). */
 export type Draw = () => number;
 
-/** A generator of equal sequences for equal seeds (a 32-bit linear congruence is random enough for samples). */
+/** A generator that returns the same sequence for the same seed (a 32-bit linear congruential generator). */
 export function seededDraw(seed: number): Draw {
   let state = seed >>> 0;
   return () => {
@@ -19,7 +19,7 @@ function pick<T>(draw: Draw, choices: readonly T[]): T {
   return choices[Math.floor(draw() * choices.length)] as T;
 }
 
-/** Values of each scalar: zero, the limits, and what is special in between. */
+/** Values of each scalar type: zero, the limits, and special values between. */
 export const scalarSamples: Readonly<Record<ScalarName, readonly unknown[]>> = {
   string: ['', 'a', 'ü€😀', 'x'.repeat(200), '__proto__'],
   boolean: [true, false],
@@ -42,7 +42,7 @@ const anything: Record<AnySchema['form'], readonly unknown[]> = {
   schemaOrStringArray: [{ type: 'string' }, ['a', 'b']],
 };
 
-/** A value of the type; below `depth` levels only what must be there. */
+/** A value of the type; beyond `depth` levels it has only required fields. */
 export function sampleOf(type: TypeSchema, draw: Draw, depth = 6): unknown {
   switch (type.kind) {
     case 'scalar':
@@ -73,7 +73,7 @@ export function sampleStruct(type: StructSchema, draw: Draw, depth = 6): JsonObj
   return out;
 }
 
-/** A value with every field that protobuf carries set to something that is not zero, down to `depth` levels of structs. */
+/** A value with every field of the protobuf form set to a nonzero value, down to `depth` levels of structs. */
 export function fullStruct(type: StructSchema, depth: number): JsonObject {
   const out: JsonObject = {};
   for (const { name, pb, type: fieldType } of type.fields.values())

@@ -1,10 +1,9 @@
-// The schemas of the built-in types, expanded from the packed tables type by type on first use, so that importing this
-// costs next to nothing. Schemas are shared and immutable; a struct's identity is stable.
-//
-// Packed format: one block of lines per type. A block's first line is the type's name, then `=group/version/kind` for
-// root types and `atomic`. Each further line is a field: name, type (`.X` is a type of the same package), protobuf
-// number or path (`-` for none), flags (r required, p pointer, o omitempty, w wrapped), then l: list type, k: list map
-// keys, m: map type, s: patch strategies, y: patch merge key, d: default (JSON), and last v: or c: named values.
+// The schemas of the built-in types, expanded from the packed tables type by type at first use, so that importing this file is
+// cheap. Schemas are shared and immutable; a struct's schema is always the same object.
+// Packed format: one block of lines per type. A block's first line is the type's name, then `=group/version/kind` for root types
+// and `atomic`. Each further line is a field: name, type (`.X` is a type of the same package), protobuf number or path (`-` for
+// none), flags (r required, p pointer, o omitempty, w wrapped), then l: list type, k: list map keys, m: map type, s: patch
+// strategies, y: patch merge key, d: default (JSON), and last v: or c: named values.
 
 import schemaData from '../gen/schema-data.json' with { type: 'json' };
 import type { AnySchema, FieldSchema, ListSchema, ScalarName, StructSchema, TypeSchema } from './type-schema.ts';
@@ -27,7 +26,7 @@ const leaves = new Map<string, TypeSchema>([
   ['apiextensions.v1.JSONSchemaPropsOrStringArray', any('schemaOrStringArray')],
 ]);
 
-/** Kinds every group version serves besides its own; clients send them under any apiVersion. */
+/** Kinds that every group version serves besides its own; clients send them with any apiVersion. */
 const COMMON_KINDS = new Set([
   'CreateOptions',
   'DeleteOptions',
@@ -82,7 +81,7 @@ class BuiltinStruct implements StructSchema {
     this.atomic = atomic ?? marks.includes('atomic');
   }
 
-  /** A getter without a closure: it runs for every value, and a closure would allocate at each call. */
+  /** A getter without a closure: it is called for every value, and a closure would be allocated at each call. */
   get fields(): ReadonlyMap<string, FieldSchema> {
     this.expanded ??= fieldsOf(this.lines, this.name);
     return this.expanded;
@@ -105,7 +104,7 @@ function fieldOf(line: string, owner: string): FieldSchema {
     type: annotate(resolve(type, owner), { listType: mark('l'), keys: mark('k')?.split(','), mapType: mark('m') }),
     required: flags.includes('r'),
     pointer: flags.includes('p'),
-    // Objects within objects have their kind only where it was written.
+    // Nested objects have apiVersion and kind only when the client wrote them.
     omitempty: flags.includes('o') || (pb === '-' && (name === 'apiVersion' || name === 'kind')),
     nullable: false,
     pb: pb === '-' ? [] : pb.split('.').map(Number),
@@ -132,7 +131,7 @@ interface Marks {
   mapType: string | undefined;
 }
 
-/** List and map types stand on the field that holds the value, not on the value's type. */
+/** List and map types belong to the field that holds the value, not to the value's type. */
 function annotate(type: TypeSchema, { listType, keys, mapType }: Marks): TypeSchema {
   if (type.kind === 'list' && listType !== undefined) {
     return { ...type, listType: listType as ListSchema['listType'], keys: keys ?? [] };
@@ -155,12 +154,12 @@ function structWith(name: string, atomic?: boolean): StructSchema {
   return struct;
 }
 
-/** The schema of a named type: `core.v1.PodSpec`, `resource.Quantity`. Throws for a name the tables lack. */
+/** The schema of a named type: `core.v1.PodSpec`, `resource.Quantity`. Throws for an unknown name. */
 export function typeSchema(name: string): TypeSchema {
   return leaves.get(name) ?? structWith(name);
 }
 
-/** The schema of a built-in kind, or undefined. Option kinds are known in every group and version. */
+/** The schema of a built-in kind, or undefined. Kinds of options are found in every group and version. */
 export function schemaOf(group: string, version: string, kind: string): StructSchema | undefined {
   const name = (tables ?? load()).roots.get(`${group}/${version}/${kind}`);
   if (name !== undefined) return structWith(name);

@@ -1,4 +1,4 @@
-/** Bindings of admission policies. Upstream: apis/admissionregistration/validation. */
+/** Validation of admission policy bindings. Upstream: apis/admissionregistration/validation. */
 import type { Field } from '../field-error.ts';
 import type {
   MutatingAdmissionPolicyBinding,

@@ -1,4 +1,7 @@
-/** Expressions of webhooks and admission policies: that they compile. Upstream: validateCELCondition and its callers in apis/admissionregistration/validation. */
+/**
+ * Compiles the expressions of webhooks and admission policies to validate them. Upstream: validateCELCondition and its callers in
+ * apis/admissionregistration/validation.
+ */
 import type { Steps } from '../../base/steps.ts';
 import { type AdmissionVariables, admissionEnvironment, mutationEnvironment } from '../cel/admission-types.ts';
 import { compile } from '../cel/compile.ts';
@@ -13,7 +16,7 @@ import type {
   Variable,
 } from '../gen/admissionregistration-v1.ts';
 
-/** Adds why an expression cannot be compiled. */
+/** Adds an error when an expression cannot be compiled. */
 type Check = (expression: string, field: Field) => void;
 
 function checkOf(environment: CelEnvironment, returnTypes: readonly string[]): Check {
@@ -27,14 +30,14 @@ function checkOf(environment: CelEnvironment, returnTypes: readonly string[]): C
   };
 }
 
-/** The check of a match condition: it compiles with these variables and its result is a bool. */
+/** The check of a match condition: it compiles with these variables, and its result is a bool. */
 export function conditionExpressions(variables: AdmissionVariables): Check {
   return checkOf(admissionEnvironment(variables), ['bool']);
 }
 
-/** The checks of one policy's expressions; none of them looks at what is empty. */
+/** The checks of one policy's expressions; empty expressions are skipped. */
 export interface PolicyExpressions {
-  /** By its place in the list. */
+  /** Checks a variable by its index. */
   variable(index: number, field: Field): void;
   readonly validation: Check;
   readonly message: Check;
@@ -44,13 +47,13 @@ export interface PolicyExpressions {
 }
 
 /**
- * Expressions of one policy, and characters of all of them. Known policies have some tens. Upstream, which has a thread for
- * each request, has no such bounds.
+ * The limits of one policy's expressions and of their characters. Known policies have some tens. Upstream has a thread for each
+ * request and no such limits.
  */
 const MAX_EXPRESSIONS = 1000;
 const MAX_EXPRESSIONS_LENGTH = 256 * 1024;
 
-/** False, with an error, for a policy that would take too long to compile. */
+/** Returns false and adds an error for a policy that would take too long to compile. */
 function fitsBudget(expressions: readonly (string | undefined)[], field: Field): boolean {
   const length = expressions.reduce((sum, expression) => sum + (expression?.length ?? 0), 0);
   if (expressions.length > MAX_EXPRESSIONS) field.forbidden(`must have at most ${MAX_EXPRESSIONS} expressions`);
@@ -79,7 +82,7 @@ function* checksOf(
   };
 }
 
-/** Compiles the expressions of a validating policy; undefined, with an error, for one that would take too long. */
+/** Compiles the expressions of a validating policy. Returns undefined and adds an error when that would take too long. */
 export function* policyExpressions(
   spec: ValidatingAdmissionPolicySpec,
   field: Field,

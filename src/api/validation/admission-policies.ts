@@ -1,4 +1,7 @@
-/** Admission policies; their expressions: admission-expressions.ts. Upstream: apis/admissionregistration/validation. */
+/**
+ * Validation of admission policies; admission-expressions.ts checks their expressions. Upstream:
+ * apis/admissionregistration/validation.
+ */
 import type { Steps } from '../../base/steps.ts';
 import { compileTogetherSteps } from '../cel/compile.ts';
 import type { Field } from '../field-error.ts';
@@ -20,7 +23,7 @@ import { validateMatchConditions } from './admission-webhooks.ts';
 import { validateChoice, validateOptionalChoice } from './common.ts';
 
 const IDENTIFIER = /^[A-Za-z_][A-Za-z0-9_]*$/;
-/** CEL's words, among them those it keeps for later. */
+/** CEL's keywords, including the reserved ones. */
 const RESERVED = new Set(
   'as break const continue else false for function if import in let loop namespace null package return true var void while'.split(
     ' ',
@@ -54,7 +57,7 @@ type CommonSpec = Pick<
   'failurePolicy' | 'matchConstraints' | 'matchConditions' | 'paramKind'
 >;
 
-/** `mutates`: upstream then looks at the operations. */
+/** `mutates`: as upstream, the operations are checked too. */
 function* validateCommon(spec: CommonSpec, mutates: boolean, field: Field): Steps<void> {
   const { failurePolicy, paramKind, matchConstraints, matchConditions = [] } = spec;
   if (failurePolicy === undefined) field.at('failurePolicy').required();
@@ -147,7 +150,7 @@ function* validateValidatingSpec(spec: ValidatingAdmissionPolicySpec, policy: st
   validateAnnotations(auditAnnotations, [policy, expressions], field.at('auditAnnotations'));
 }
 
-/** Compiles each expression in a step. */
+/** Compiles one expression per step. */
 export function validateValidatingAdmissionPolicy(
   { metadata, spec }: ValidatingAdmissionPolicy,
   field: Field,
@@ -185,7 +188,7 @@ function* validateMutatingSpec(spec: MutatingAdmissionPolicySpec, field: Field):
   validateChoice(spec.reinvocationPolicy, ['IfNeeded', 'Never'], field.at('reinvocationPolicy'));
 }
 
-/** Compiles each expression in a step. */
+/** Compiles one expression per step. */
 export function validateMutatingAdmissionPolicy({ spec }: MutatingAdmissionPolicy, field: Field): Steps<void> {
   return compileTogetherSteps(validateMutatingSpec(spec ?? {}, field.at('spec')));
 }

@@ -1,4 +1,4 @@
-/** Which requests webhooks and policies are asked about. Upstream: apis/admissionregistration/validation. */
+/** Validation of the rules by which webhooks and policies match requests. Upstream: apis/admissionregistration/validation. */
 import type { Field } from '../field-error.ts';
 import type { MatchResources, NamedRuleWithOperations, RuleWithOperations } from '../gen/admissionregistration-v1.ts';
 import { isPathSegmentName } from '../names.ts';
@@ -9,18 +9,18 @@ const OPERATIONS = ['*', 'CONNECT', 'CREATE', 'DELETE', 'UPDATE'];
 const MUTATING_OPERATIONS = ['*', 'CONNECT', 'CREATE', 'UPDATE'];
 const SCOPES = ['*', 'Cluster', 'Namespaced'];
 
-/** A list that is not empty and where `*`, which stands for all, is alone. */
+/** The list must not be empty, and `*`, which matches all, must be its only item. */
 function validateNames(names: readonly string[], what: string, field: Field): void {
   if (names.length === 0) field.required();
   if (names.length > 1 && names.includes('*'))
     field.invalid(names, `if '*' is present, must not specify other ${what}`);
 }
 
-/** Resources and sub-resources, none of them covered by another with a `*`. */
+/** No resource or sub-resource may be covered by another with a `*`. */
 function validateResources(resources: readonly string[], field: Field): void {
   if (resources.length === 0) field.required();
   const [ofResource, everywhere] = [new Set<string>(), new Set<string>()];
-  // Upstream goes by the last that stands alone.
+  // As upstream, only the last resource without a sub-resource is compared with `*`.
   let lastAlone = '*';
   for (const [index, name] of resources.entries()) {
     const place = field.item(index);
@@ -69,7 +69,7 @@ function validateNamedRule(rule: NamedRuleWithOperations, field: Field): void {
   validateRule(rule, field);
 }
 
-/** What a policy or a binding matches; its defaults are there. */
+/** The matched resources of a policy or a binding, after defaulting. */
 export function validateMatch(match: MatchResources | undefined, field: Field): void {
   if (match === undefined) return;
   const { matchPolicy, resourceRules = [], excludeResourceRules = [] } = match;
@@ -84,7 +84,7 @@ export function validateMatch(match: MatchResources | undefined, field: Field): 
     validateNamedRule(rule, field.at('excludeResourceRules').item(index));
 }
 
-/** No policy mutates what is deleted. */
+/** A mutating policy cannot match DELETE. */
 export function validateMutatedOperations(match: MatchResources | undefined, field: Field): void {
   const place = field.at('resourceRules').at('operations');
   for (const { operations } of match?.resourceRules ?? [])

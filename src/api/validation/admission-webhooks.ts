@@ -1,4 +1,4 @@
-/** Webhook configurations. Upstream: apis/admissionregistration/validation. */
+/** Validation of webhook configurations. Upstream: apis/admissionregistration/validation. */
 import type { Steps } from '../../base/steps.ts';
 import { compileTogetherSteps } from '../cel/compile.ts';
 import type { Field } from '../field-error.ts';
@@ -20,7 +20,7 @@ const SIDE_EFFECTS = ['None', 'NoneOnDryRun'];
 const MAX_CONDITIONS = 64;
 const WEBHOOKS_PER_STEP = 50;
 
-/** Compiles each condition in a step. `hasParams`: expressions may speak of a policy's parameters. */
+/** Compiles one condition per step. `hasParams`: expressions may read a policy's parameters. */
 export function* validateMatchConditions(
   conditions: readonly MatchCondition[],
   hasParams: boolean,

@@ -3,7 +3,7 @@
 /** The annotation with the URL of the approval. */
 export const API_APPROVED_ANNOTATION = 'api-approved.kubernetes.io';
 
-/** The condition's reason that follows from the annotation, and its message. */
+/** The reason and message of the condition, derived from the annotation. */
 export interface ApiApproval {
   readonly state: 'MissingAnnotation' | 'InvalidAnnotation' | 'ApprovedAnnotation' | 'UnapprovedAnnotation';
   readonly message: string;
@@ -11,12 +11,12 @@ export interface ApiApproval {
 
 const SEE = 'see https://github.com/kubernetes/enhancements/pull/1111';
 
-/** Whether the group is one of the community's: `k8s.io`, `kubernetes.io` and all below. */
+/** Whether the group belongs to the community: `k8s.io`, `kubernetes.io` and their subdomains. */
 export function isProtectedGroup(group: string): boolean {
   return /(^|\.)(k8s|kubernetes)\.io$/.test(group);
 }
 
-/** Reads the annotation. */
+/** The approval according to the annotation. */
 export function apiApprovalOf(annotations: Readonly<Record<string, string>> | undefined): ApiApproval {
   const text = annotations?.[API_APPROVED_ANNOTATION] ?? '';
   const must = `protected groups must have approval annotation "${API_APPROVED_ANNOTATION}"`;

@@ -1,4 +1,4 @@
-/** Certificate signing requests and trust bundles. Upstream: apis/certificates/validation. */
+/** Validation of certificate signing requests and trust bundles. Upstream: apis/certificates/validation. */
 import { quote } from '../../base/go-quote.ts';
 import { pemBlocks } from '../../base/pem.ts';
 import type { Field } from '../field-error.ts';
@@ -36,7 +36,7 @@ function decoded(base64: string): string {
   return Buffer.from(base64, 'base64').toString('utf8');
 }
 
-/** The name of a signer: a domain and a path. */
+/** Validates a signer's name: a domain and a path. */
 export function validateSignerName(name: string, field: Field): void {
   if (name === '') return field.required();
   const parts = name.split('/');
@@ -51,10 +51,10 @@ export function validateSignerName(name: string, field: Field): void {
 }
 
 const LONGEST_DOMAIN = 253;
-/** A domain, a slash, and the longest name of a resource with its namespace. */
+/** A domain, a slash, and the longest namespace and name of a resource. */
 const LONGEST_SIGNER_NAME = 253 + 253 + 63 + 1 + 1;
 
-/** What is wrong with the first bad part between dots. */
+/** Adds the errors of the first invalid part between dots. */
 function complainOfLabels(text: string, check: (label: string) => string[], field: Field): void {
   const wrong = text.split('.').find((label) => check(label).length > 0);
   if (wrong === undefined) return;
@@ -65,11 +65,11 @@ function complainOfLabels(text: string, check: (label: string) => string[], fiel
 }
 
 const VERDICTS = ['Approved', 'Denied', 'Failed'] as const;
-/** Whoever signed under this name judged by the usages; the stable version has none such. */
+/** The default signer of the beta version; the stable version refuses this name. */
 const LEGACY_SIGNER = 'kubernetes.io/legacy-unknown';
 const SHORTEST_SECONDS = 600;
 
-/** What a sub-resource may change of a request. */
+/** The conditions that a sub-resource may change. */
 interface StatusRights {
   readonly verdict?: boolean;
   readonly certificate?: boolean;
@@ -108,7 +108,7 @@ function validateStatusOf({ type = '', status = '' }: CertificateSigningRequestC
   else if (!allowed.includes(status)) field.notSupported(status, allowed);
 }
 
-/** What was wrong with the conditions before may stay so. */
+/** Conditions that were invalid before the update may stay. */
 function validateConditions(conditions: Conditions, before: Conditions, field: Field): void {
   const had = new Set(before.map(({ type }) => type ?? ''));
   const mayHaveBoth = had.has('Approved') && had.has('Denied');
@@ -127,7 +127,7 @@ function validateConditions(conditions: Conditions, before: Conditions, field: F
   }
 }
 
-/** What is wrong with a certificate chain; undefined for none at all. */
+/** The error of a certificate chain; undefined for a valid one. */
 function chainProblem(base64: string): string | undefined {
   if (base64 === '') return undefined;
   const blocks = pemBlocks(decoded(base64));
@@ -137,7 +137,7 @@ function chainProblem(base64: string): string | undefined {
   return blocks.length === 0 ? 'must contain at least one CERTIFICATE PEM block' : undefined;
 }
 
-/** `old`: what it was before an update. */
+/** `old`: the object before an update. */
 export function validateCertificateSigningRequest(
   request: CertificateSigningRequest,
   field: Field,
@@ -163,7 +163,7 @@ export function validateCertificateSigningRequest(
     status.at('certificate').invalid('<certificate data>', problem);
 }
 
-/** A request is never changed but for its status, and there only by who has the right to. */
+/** Only the status of a request may change, and only through the sub-resources that may change it. */
 function validateUpdate(
   [request, old]: readonly [CertificateSigningRequest, CertificateSigningRequest],
   rights: StatusRights,
@@ -193,7 +193,7 @@ export function validateCertificateSigningRequestUpdate(
   validateUpdate([request, old], {}, field);
 }
 
-/** `approval`: verdicts stay once given, the certificate is not touched. */
+/** `approval`: approval and denial are final, and the certificate is immutable. */
 export function validateCertificateSigningRequestApproval(
   request: CertificateSigningRequest,
   old: CertificateSigningRequest,
@@ -202,7 +202,7 @@ export function validateCertificateSigningRequestApproval(
   validateUpdate([request, old], { verdict: true }, field);
 }
 
-/** `status`: a certificate is set once. */
+/** `status`: a certificate can be set once. */
 export function validateCertificateSigningRequestStatus(
   request: CertificateSigningRequest,
   old: CertificateSigningRequest,

@@ -1,4 +1,4 @@
-/** Disruption budgets, priority and runtime classes. Upstream: apis/{policy,scheduling,node}/validation. */
+/** Validation of disruption budgets, priority classes and runtime classes. Upstream: apis/{policy,scheduling,node}/validation. */
 import type { Field } from '../field-error.ts';
 import type { RuntimeClass } from '../gen/node-v1.ts';
 import type { PodDisruptionBudget } from '../gen/policy-v1.ts';
@@ -44,7 +44,7 @@ export function validatePodDisruptionBudget(budget: PodDisruptionBudget, field: 
   );
 }
 
-/** What the controller counted. */
+/** Validates the counts that the controller writes. */
 export function validatePodDisruptionBudgetStatus({ status = {} }: PodDisruptionBudget, field: Field): void {
   const place = field.at('status');
   validateConditions(status.conditions, place.at('conditions'));
@@ -52,7 +52,7 @@ export function validatePodDisruptionBudgetStatus({ status = {} }: PodDisruption
     validateNonnegative(status[name], place.at(name));
 }
 
-/** Highest value users may give; above are the system's classes. */
+/** The highest value that users may set; system classes have higher ones. */
 const HIGHEST_USER_PRIORITY = 1000000000;
 const SYSTEM_CLASSES: Readonly<Record<string, number>> = {
   'system-cluster-critical': 2000000000,
@@ -86,7 +86,7 @@ function systemProblem(name: string, value: number): string {
   return `${part} of ${name} PriorityClass must be ${wanted}`;
 }
 
-/** Value and policy of a priority class never change. */
+/** Value and preemption policy of a priority class are immutable. */
 export function validatePriorityClassUpdate(priorityClass: PriorityClass, old: PriorityClass, field: Field): void {
   if ((priorityClass.value ?? 0) !== (old.value ?? 0)) field.at('value').forbidden('may not be changed in an update.');
   if (priorityClass.preemptionPolicy !== old.preemptionPolicy)
@@ -96,7 +96,7 @@ export function validatePriorityClassUpdate(priorityClass: PriorityClass, old: P
 export function validateRuntimeClass({ handler = '', overhead, scheduling }: RuntimeClass, field: Field): void {
   if (handler === '') field.at('handler').required();
   else field.at('handler').complain(handler, isDns1123Label(handler));
-  // Upstream tells of the amounts as limits.
+  // As upstream, errors call the overhead's amounts limits.
   if (overhead !== undefined)
     validateResourceRequirements({ limits: overhead.podFixed }, new Set(), field.at('overhead'));
   if (scheduling === undefined) return;
@@ -111,7 +111,7 @@ export function validateRuntimeClass({ handler = '', overhead, scheduling }: Run
   }
 }
 
-/** The handler of a runtime class never changes. */
+/** The handler of a runtime class is immutable. */
 export function validateRuntimeClassUpdate(runtimeClass: RuntimeClass, old: RuntimeClass, field: Field): void {
   validateRuntimeClass(runtimeClass, field);
   validateImmutable(runtimeClass.handler, old.handler, field.at('handler'));

@@ -1,11 +1,11 @@
-// Bundles of trust anchors. Upstream: certificates/validation (ValidateClusterTrustBundle).
+// Validation of cluster trust bundles. Upstream: certificates/validation (ValidateClusterTrustBundle).
 import { pemBlocks } from '../../base/pem.ts';
 import type { Field } from '../field-error.ts';
 import type { ClusterTrustBundle } from '../gen/certificates-v1beta1.ts';
 import { validateSignerName } from './certificates.ts';
 import { validateImmutable } from './common.ts';
 
-/** A trust bundle: its name starts with its signer, slashes as colons. */
+/** A bundle's name must begin with its signer's name, with colons in place of slashes. */
 export function validateClusterTrustBundle(bundle: ClusterTrustBundle, field: Field, old?: ClusterTrustBundle): void {
   const signer = bundle.spec?.signerName ?? '';
   const name = bundle.metadata.name ?? '';
@@ -39,7 +39,7 @@ function validateTrustAnchors(pem: string, field: Field): void {
     field.invalid('<value omitted>', 'at least one trust anchor must be provided');
 }
 
-/** The signer of a bundle never changes. */
+/** The signer of a bundle is immutable. */
 export function validateClusterTrustBundleUpdate(
   bundle: ClusterTrustBundle,
   old: ClusterTrustBundle,

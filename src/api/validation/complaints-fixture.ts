@@ -1,11 +1,11 @@
-/** What a validation finds wrong, as texts: the field's path and the message. */
+/** Runs validations and returns their errors as texts: the field's path and the message. */
 import { allSteps, type Steps } from '../../base/steps.ts';
 import { Field } from '../field-error.ts';
 
-/** A validation, in steps where it may take long. */
+/** A validation, in steps when it may take long. */
 export type Check = (field: Field) => Steps<void> | void;
 
-/** Takes all steps of a validation that has some. */
+/** Runs all steps of a validation. */
 export function validateAll(validation: Steps<void> | void): void {
   if (validation !== undefined) allSteps(validation);
 }

@@ -1,4 +1,4 @@
-/** Config maps and secrets. Upstream: apis/core/validation. */
+/** Validation of config maps and secrets. Upstream: apis/core/validation. */
 import { trimEndOf } from '../../base/trim-end.ts';
 import { deepEqual } from '../../base/equal.ts';
 import { JsonSyntaxError, parseSlowly } from '../codec/json-parser.ts';
@@ -7,7 +7,7 @@ import type { ConfigMap, Secret } from '../gen/core-v1.ts';
 import { isConfigMapKey } from '../names.ts';
 import { FIELD_IMMUTABLE_TEXT } from '../meta-validation.ts';
 
-/** A mebibyte of data, values only. */
+/** The limit of all values together. */
 const MAX_DATA_BYTES = 1024 * 1024;
 const LOCKED_TEXT = 'field is immutable when `immutable` is set';
 
@@ -47,7 +47,7 @@ function decode(secret: Secret, key: string): string {
   return Buffer.from(secret.data?.[key] ?? '', 'base64').toString('utf8');
 }
 
-/** What Go's decoder says of the text; undefined: it is JSON. */
+/** The error of Go's decoder for the text; undefined for valid JSON. */
 function jsonProblem(text: string): string | undefined {
   try {
     parseSlowly(text);
@@ -58,7 +58,7 @@ function jsonProblem(text: string): string | undefined {
   }
 }
 
-/** What each type of secret must hold. */
+/** A secret must have the keys that its type requires. */
 function validateByType(secret: Secret, field: Field): void {
   const data = field.at('data');
   const has = (key: string) => secret.data?.[key] !== undefined;

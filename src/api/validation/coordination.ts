@@ -1,4 +1,4 @@
-/** Leases and candidates for them. Upstream: apis/coordination/validation. */
+/** Validation of leases and lease candidates. Upstream: apis/coordination/validation. */
 import { compare, semverOf } from '../cel/libraries/semver.ts';
 import { FunctionError } from '../cel/runtime/values.ts';
 import type { Field } from '../field-error.ts';
@@ -9,7 +9,7 @@ import { validateImmutable, validateNonnegative } from './common.ts';
 
 const STRATEGIES = ['OldestEmulationVersion'];
 
-/** Upstream names the field twice. */
+/** As upstream, the path contains the field twice. */
 function validateStrategy(strategy: string, field: Field): void {
   const place = field.at('strategy');
   if (strategy.includes('/')) place.complain(strategy, isQualifiedName(strategy));
@@ -27,7 +27,7 @@ export function validateLease({ spec = {} }: Lease, field: Field): void {
     place.at('preferredHolder').forbidden('may only be specified if `strategy` is defined');
 }
 
-/** Candidates are named by the part that distinguishes components. */
+/** The name of a candidate must have the form of a config map's key. */
 export function nameOfCandidate(name: string): string[] {
   return isConfigMapKey(name);
 }
@@ -61,7 +61,7 @@ export function validateLeaseCandidate(candidate: LeaseCandidate, field: Field):
   validateStrategy(strategy, place.at('strategy'));
 }
 
-/** A candidate stays one for its lease. */
+/** The lease of a candidate is immutable. */
 export function validateLeaseCandidateUpdate(candidate: LeaseCandidate, old: LeaseCandidate, field: Field): void {
   validateLeaseCandidate(candidate, field);
   validateImmutable(candidate.spec?.leaseName, old.spec?.leaseName, field.at('spec').at('leaseName'));

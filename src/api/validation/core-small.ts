@@ -1,4 +1,4 @@
-/** Namespaces, endpoints and pod templates. Upstream: apis/core/validation. */
+/** Validation of namespaces, endpoints and pod templates. Upstream: apis/core/validation. */
 import type { Steps } from '../../base/steps.ts';
 import { deepEqual } from '../../base/equal.ts';
 import { cidrContains, parseCidr, parseIp, unmapped } from '../../base/cidr.ts';
@@ -9,7 +9,7 @@ import { validateChoice } from './common.ts';
 import { validateIp } from './ip-fields.ts';
 import { validatePodTemplateSpec } from './pod-template.ts';
 
-/** A namespace's finalizers. */
+/** Validates a namespace's finalizers. */
 export function validateNamespaceSpec(namespace: Namespace, field: Field): void {
   for (const finalizer of namespace.spec?.finalizers ?? []) {
     const place = field.at('spec').at('finalizers');
@@ -19,7 +19,7 @@ export function validateNamespaceSpec(namespace: Namespace, field: Field): void 
   }
 }
 
-/** Phase follows deletion. */
+/** The phase must match the presence of a deletion timestamp. */
 export function validateNamespaceStatusUpdate(namespace: Namespace, _old: Namespace, field: Field): void {
   const phase = namespace.status?.phase ?? '';
   const place = field.at('status').at('Phase');
@@ -30,7 +30,7 @@ export function validateNamespaceStatusUpdate(namespace: Namespace, _old: Namesp
   }
 }
 
-/** Addresses that never are endpoints. */
+/** Refuses addresses that no endpoint can have. */
 export function validateEndpointIp(ip: string, field: Field): void {
   const parsed = parseIp(ip);
   if (parsed === undefined) return field.invalid(ip, 'must be a valid IP address');
@@ -41,7 +41,7 @@ export function validateEndpointIp(ip: string, field: Field): void {
       field.invalid(ip, `may not be in the ${name} range (${shown})`);
 }
 
-/** Name, upstream's text, and what it stands for. */
+/** The name of the address range, upstream's text, and its meaning. */
 const localRanges = [
   ['loopback', '127.0.0.0/8, ::1/128', ['127.0.0.0/8', '::1/128']],
   ['link-local', '169.254.0.0/16, fe80::/10', ['169.254.0.0/16', 'fe80::/10']],
@@ -76,7 +76,7 @@ function validateSubset(subset: EndpointSubset, field: Field): void {
   }
 }
 
-/** An update of endpoints: what was stored of them is not judged again. */
+/** Validates an update of endpoints; addresses that were stored before are not checked again. */
 export function validateEndpointsUpdate(endpoints: Endpoints, old: Endpoints, field: Field): void {
   if (!deepEqual(endpoints.subsets ?? [], old.subsets ?? [])) validateEndpoints(endpoints, field);
 }
@@ -86,7 +86,7 @@ export function validateEndpoints(endpoints: Endpoints, field: Field): void {
     validateSubset(subset, field.at('subsets').item(index));
 }
 
-/** A pod template object. */
+/** Validates a PodTemplate object. */
 export function* validatePodTemplate(template: PodTemplate, field: Field): Steps<void> {
   if (template.template !== undefined) yield* validatePodTemplateSpec(template.template, field.at('template'));
 }

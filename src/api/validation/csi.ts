@@ -1,4 +1,4 @@
-/** CSI drivers, what nodes have of them, and capacity. Upstream: apis/storage/validation. */
+/** Validation of CSI drivers, CSI nodes and storage capacities. Upstream: apis/storage/validation. */
 import type { Field } from '../field-error.ts';
 import type { CSIDriver, CSINode, CSINodeDriver, CSIStorageCapacity, TokenRequest } from '../gen/storage-v1.ts';
 import { isDns1123Subdomain, isQualifiedName } from '../names.ts';
@@ -16,7 +16,7 @@ const MAX_NODE_ID_BYTES = 256;
 const SHORTEST_TOKEN_SECONDS = 600;
 const SHORTEST_PERIOD_SECONDS = 10;
 
-/** The name of a driver, where something refers to it. */
+/** Validates a reference to a driver by name. */
 export function validateCSIDriverName(name: string | undefined, field: Field): void {
   if (name === undefined || name === '') return field.required();
   if (Buffer.byteLength(name) > MAX_NAME_BYTES) field.tooLong(MAX_NAME_BYTES);
@@ -64,7 +64,7 @@ export function validateCSIDriver(driver: CSIDriver, field: Field): void {
       .invalid(inSecrets, 'serviceAccountTokenInSecrets is set but no tokenRequests are specified');
 }
 
-/** What attached volumes depend on never changes. */
+/** Fields that attached volumes depend on are immutable. */
 export function validateCSIDriverUpdate(driver: CSIDriver, old: CSIDriver, field: Field): void {
   validateCSIDriver(driver, field);
   const place = field.at('spec');
@@ -97,7 +97,7 @@ export function validateCSINode(node: CSINode, field: Field): void {
     validateNodeDriver(driver, names, field.at('spec').at('drivers').item(index));
 }
 
-/** What a driver said of the node stays, but for how many volumes it takes. */
+/** A driver's entry is immutable except for its number of volumes. */
 export function validateCSINodeUpdate(node: CSINode, old: CSINode, field: Field): void {
   validateCSINode(node, field);
   const now = Map.groupBy(node.spec?.drivers ?? [], ({ name }) => name);
@@ -113,7 +113,7 @@ export function validateCSIStorageCapacity(capacity: CSIStorageCapacity, field: 
   if (free !== undefined) validateNonnegativeQuantity(free, field.at('capacity'));
 }
 
-/** What the capacity is of never changes. */
+/** The fields that identify a capacity are immutable. */
 export function validateCSIStorageCapacityUpdate(
   capacity: CSIStorageCapacity,
   old: CSIStorageCapacity,

@@ -1,33 +1,33 @@
 /**
- * Checks that upstream generates from tags on its types (`+k8s:required`, `+k8s:unionMember`, `+k8s:immutable`): their
- * texts differ from those written by hand. What an update leaves as it was is not looked at again.
- * Upstream: apimachinery/pkg/api/validate.
+ * Checks that upstream generates from tags on its types (`+k8s:required`, `+k8s:unionMember`, `+k8s:immutable`). Their texts
+ * differ from those of handwritten validation. Unchanged values of an update are not checked again. Upstream:
+ * apimachinery/pkg/api/validate.
  */
 import { deepEqual } from '../../base/equal.ts';
 import { type Field } from '../field-error.ts';
 import type { Int64 } from '../int64.ts';
 import { FIELD_IMMUTABLE_TEXT } from '../meta-validation.ts';
 
-/** Gives the complaints about a text; none when it is right. */
+/** Returns the errors of a text, none for a valid one. */
 export type TextCheck = (text: string) => readonly string[];
 
-/** A text that must be there, of a form. */
+/** A required text of a certain form. */
 export function validateRequiredText(text: string | undefined, check: TextCheck, field: Field): void {
   if (text === undefined || text === '') field.required();
   else field.complain(text, check(text));
 }
 
-/** A text that may be missing. Only a pointer distinguishes an empty text from a missing one. */
+/** An optional text. An empty text differs from an absent one only when upstream's field is a pointer. */
 export function validateOptionalText(text: string | undefined, check: TextCheck, field: Field): void {
   if (text !== undefined) field.complain(text, check(text));
 }
 
-/** A number that is at least so much; absent is fine. */
+/** The number must be at least `minimum`; it may be absent. */
 export function validateMinimum(value: Int64 | undefined, minimum: number, field: Field): void {
   if (value !== undefined && value < minimum) field.invalid(value, `must be greater than or equal to ${minimum}`);
 }
 
-/** A number that is at most so much; absent is fine. */
+/** The number must be at most `maximum`; it may be absent. */
 export function validateMaximum(value: Int64 | undefined, maximum: number, field: Field): void {
   if (value !== undefined && value > maximum) field.invalid(value, `must be less than or equal to ${maximum}`);
 }
@@ -40,14 +40,14 @@ export function validateUnion(value: object, members: readonly string[], field: 
   else if (set.length > 1) field.invalid(`{${set.join(', ')}}`, `must specify exactly one of: ${all}`);
 }
 
-/** True where a part changed that must not change, and the complaint is made. */
+/** Returns true and adds an error when an immutable value changed. */
 export function hasForbiddenChange(value: unknown, old: unknown, field: Field): boolean {
   if (deepEqual(value, old)) return false;
   field.invalid(null, FIELD_IMMUTABLE_TEXT);
   return true;
 }
 
-/** Items with the name of an earlier one, before the items themselves. False for too many: none is looked at. */
+/** Adds errors for repeated names, then validates the items. Returns false for too many items, of which none is validated. */
 export function validateNamedItems<T extends { readonly name?: string }>(
   items: readonly T[],
   max: number,

@@ -1,4 +1,5 @@
-// Attributes and capacities of devices. Upstream: resource/validation (validateDeviceAttribute, validateDeviceCapacity).
+// Validation of attributes and capacities of devices. Upstream: resource/validation (validateDeviceAttribute,
+// validateDeviceCapacity).
 import type { Field } from '../field-error.ts';
 import type {
   CapacityRequestPolicy,
@@ -35,7 +36,7 @@ export function validateAttribute(attribute: DeviceAttribute, field: Field): voi
   if (count !== 1) field.invalid(count === 0 ? '' : shownAttribute(attribute), 'exactly one value must be specified');
 }
 
-/** Upstream's internal type has names of its own. */
+/** The attribute with the field names of upstream's internal type. */
 function shownAttribute({ int, bool, string, version, ints, bools, strings, versions }: DeviceAttribute): object {
   const one = { int, bool, string, version };
   const some = { ints, bools, strings, versions };

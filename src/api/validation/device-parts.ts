@@ -1,4 +1,4 @@
-/** What claims, classes, slices and rules about devices share. Upstream: apis/resource/validation. */
+/** Checks that claims, classes, slices and taint rules of devices share. Upstream: apis/resource/validation. */
 import type { Steps } from '../../base/steps.ts';
 import { compileTogetherSteps } from '../cel/compile.ts';
 import { compileDeviceSelector, DEVICE_SELECTOR_COST_LIMIT, deviceSelectorCost } from '../cel/device-types.ts';
@@ -25,14 +25,14 @@ const MAX_ID_LENGTH = 32;
 const MAX_BINDING_CONDITIONS = 4;
 const EFFECTS = ['NoExecute', 'NoSchedule', 'None'];
 
-/** How the items of a list are checked. */
+/** The checks of a list's items. */
 export interface ListChecks<T> {
-  /** More are too many: then none is looked at. */
+  /** The limit of items; a longer list has one error and its items are not checked. */
   readonly max?: number;
   item(item: T, field: Field): void;
-  /** What no two items may have in common. */
+  /** A key that must be unique among the items. */
   key?(item: T): string;
-  /** How a second one with the same key is shown; as its key by default. */
+  /** The value that the error about a repeated key quotes; by default the key. */
   shown?(item: T): object;
 }
 
@@ -49,15 +49,14 @@ export function validateList<T>(list: readonly T[] | undefined, field: Field, ch
   }
 }
 
-/** A driver's name. */
 export const validateDriverName = validateCSIDriverName;
 
-/** A name that is a DNS label: an empty one is invalid, not missing. */
+/** A name that must be a DNS label; an empty one is invalid rather than required. */
 export function validateLabelLikeName(name: string | undefined, field: Field): void {
   field.complain(name ?? '', isDns1123Label(name ?? ''));
 }
 
-/** A pool: domains, separated by slashes. */
+/** A pool's name: domains separated by slashes. */
 export function validatePoolName(name: string | undefined, field: Field): void {
   if (name === undefined || name === '') return field.required();
   if (name.length > MAX_POOL_NAME_LENGTH) field.tooLong(MAX_POOL_NAME_LENGTH);
@@ -65,8 +64,8 @@ export function validatePoolName(name: string | undefined, field: Field): void {
 }
 
 /**
- * The name of an attribute or a capacity: an identifier, perhaps after a domain and a slash. With more slashes anything
- * goes, as upstream: objects with such names exist.
+ * The name of an attribute or a capacity: an identifier, optionally after a domain and a slash. As upstream, names with more
+ * slashes are accepted, because objects with such names exist.
  */
 export function validateDeviceQualifiedName(name: string, field: Field): void {
   const slash = name.indexOf('/');
@@ -79,7 +78,7 @@ export function validateDeviceQualifiedName(name: string, field: Field): void {
   else validateIdentifier(identifier, field);
 }
 
-/** The same with a domain, as constraints name attributes. */
+/** A name with a mandatory domain, as constraints name attributes. */
 export function validateDeviceFullName(name: string, field: Field): void {
   validateDeviceQualifiedName(name, field);
   if (!name.includes('/'))
@@ -95,7 +94,7 @@ function validateIdentifier(text: string, field: Field): void {
     );
 }
 
-/** Selectors: that each has an expression which compiles and does not cost too much. */
+/** Every selector must have an expression that compiles and whose cost is within the limit. */
 export function validateDeviceSelectors(selectors: readonly DeviceSelector[] | undefined, field: Field): void {
   validateList(selectors, field, {
     max: MAX_SELECTORS,
@@ -106,15 +105,15 @@ export function validateDeviceSelectors(selectors: readonly DeviceSelector[] | u
   });
 }
 
-/** What a selector costs, or why it does not compile. */
+/** The cost of a selector, or its compile error. */
 type SelectorCost = number | CompileError;
 
-/** By selector, where it was compiled before its object is validated. */
+/** Costs of selectors that were compiled before the validation of their object. */
 const costs = new WeakMap<CELDeviceSelector, SelectorCost>();
 
 /**
- * Compiles the selectors of an object, each in a step, before it is validated: a claim may have 8,000. Upstream has no bound
- * of what all of them may take together.
+ * Compiles the selectors of an object, one per step, before validation: a claim may have 8,000. Upstream does not limit their
+ * total cost.
  */
 export function compileSelectorSteps(selectors: readonly (readonly DeviceSelector[] | undefined)[]): Steps<void> {
   return compileTogetherSteps(costSteps(selectors));
@@ -148,7 +147,7 @@ function validateSelectorExpression(cel: CELDeviceSelector, field: Field): void 
   const { expression = '' } = cel;
   const cost = costs.get(cel) ?? costOf(cel);
   if (cost instanceof CompileError) {
-    // Upstream's text for results of another type is its own here.
+    // Upstream's text for an expression whose result has another type differs for device selectors.
     const type = /^must evaluate to bool but got (.*)$/s.exec(cost.message)?.[1];
     field.invalid(
       expression,
@@ -157,7 +156,7 @@ function validateSelectorExpression(cel: CELDeviceSelector, field: Field): void 
   } else if (cost > DEVICE_SELECTOR_COST_LIMIT) field.forbidden('too complex, exceeds cost limit');
 }
 
-/** Settings for a driver: an object that is not too large. */
+/** Validates the configuration for a driver: an object of limited size. */
 export function validateDeviceConfiguration(
   { opaque }: { readonly opaque?: OpaqueDeviceConfiguration },
   field: Field,
@@ -168,7 +167,7 @@ export function validateDeviceConfiguration(
   validateOpaque(opaque.parameters, at.at('parameters'));
 }
 
-/** An object of anything. */
+/** The value must be an object; its content is not checked. */
 export function validateOpaque(value: unknown, field: Field): void {
   if (value === undefined || value === null) field.required();
   else if (Buffer.byteLength(stringifyJson(value)) > MAX_OPAQUE_BYTES) field.tooLong(MAX_OPAQUE_BYTES);
@@ -182,7 +181,7 @@ export function validateDeviceTaint(taint: DeviceTaint, field: Field): void {
   validateChoice(taint.effect, EFFECTS, field.at('effect'));
 }
 
-/** Tolerations of taints of devices. */
+/** Validates tolerations of device taints. */
 export function validateDeviceTolerations(tolerations: readonly DeviceToleration[] | undefined, field: Field): void {
   validateList(tolerations, field, {
     item({ key = '', operator = '', value = '', effect = '' }, at) {
@@ -195,7 +194,7 @@ export function validateDeviceTolerations(tolerations: readonly DeviceToleration
   });
 }
 
-/** Conditions that a pod waits for, and those that end its waiting: both or none, and none is of both kinds. */
+/** Validates binding conditions and binding failure conditions: both lists or none must be set, and they must not overlap. */
 export function validateBindingConditions(
   conditions: { readonly bindingConditions?: readonly string[]; readonly bindingFailureConditions?: readonly string[] },
   field: Field,

@@ -1,4 +1,4 @@
-// Rules that taint devices. Upstream: resource/validation (ValidateDeviceTaintRule).
+// Validation of device taint rules. Upstream: resource/validation (ValidateDeviceTaintRule).
 import type { Field } from '../field-error.ts';
 import type { Condition } from '../gen/meta-v1.ts';
 import type { DeviceTaint } from '../gen/resource-v1.ts';
@@ -7,7 +7,7 @@ import { validateDeviceTaint, validateDriverName, validateLabelLikeName, validat
 
 const MAX_RULE_CONDITIONS = 8;
 
-/** A rule that taints devices. */
+/** A DeviceTaintRule of any version. */
 export interface TaintRule {
   readonly spec?: {
     readonly deviceSelector?: { readonly driver?: string; readonly pool?: string; readonly device?: string };
@@ -16,7 +16,7 @@ export interface TaintRule {
   readonly status?: { readonly conditions?: readonly Condition[] };
 }
 
-/** A rule: which devices, and the taint. */
+/** Validates the device selector and the taint of a rule. */
 export function validateDeviceTaintRule({ spec }: TaintRule, field: Field): void {
   const at = field.at('spec');
   const { driver, pool, device } = spec?.deviceSelector ?? {};

@@ -1,4 +1,4 @@
-/** Addresses endpoints may have, however they are written. */
+/** Addresses that endpoints may have, in all spellings. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Field } from '../field-error.ts';

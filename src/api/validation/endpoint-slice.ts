@@ -1,4 +1,4 @@
-/** Endpoint slices. Upstream: apis/discovery/validation. */
+/** Validation of endpoint slices. Upstream: apis/discovery/validation. */
 import { parseIp } from '../../base/cidr.ts';
 import { deepEqual } from '../../base/equal.ts';
 import type { Field } from '../field-error.ts';
@@ -26,7 +26,7 @@ function validateFqdn(address: string, field: Field): void {
   if (wrong !== undefined) field.invalid(wrong, isDns1123Label(wrong).join(','));
 }
 
-/** Addresses of unknown types are not judged. The first field is that of all addresses. */
+/** Addresses of unknown types are not checked. The first field is that of the list of addresses. */
 function validateAddress(address: string, type: string, [place, field]: readonly [Field, Field]): void {
   if (type === 'FQDN') return validateFqdn(address, field);
   if (type !== 'IPv4' && type !== 'IPv6') return;
@@ -38,7 +38,7 @@ function validateAddress(address: string, type: string, [place, field]: readonly
   validateEndpointIp(address, field);
 }
 
-/** Each name once, and each one that can be. */
+/** Names of hints must be valid and unique. */
 function validateHintNames(
   names: readonly { readonly name?: string }[] | undefined,
   check: (name: string) => string[],
@@ -78,7 +78,7 @@ function validatePorts(ports: readonly EndpointPort[], field: Field): void {
     names.add(name);
     if (protocol === undefined) place.at('protocol').required();
     else if (!PROTOCOLS.includes(protocol)) place.at('protocol').notSupported(protocol, PROTOCOLS);
-    // Upstream stores any number, and its proxies stumble over it.
+    // Upstream accepts any number, although its proxies fail on it.
     if (port !== undefined) place.at('port').complain(port, isPortNumber(port));
     if (appProtocol !== undefined) place.at('appProtocol').complain(appProtocol, isQualifiedName(appProtocol));
   }
@@ -89,7 +89,7 @@ function validateEndpoints({ endpoints = [], addressType = '' }: EndpointSlice, 
   for (const [index, endpoint] of endpoints.entries()) validateEndpoint(endpoint, addressType, field.item(index));
 }
 
-/** `old`: what it was before an update; endpoints that stay are not looked at. */
+/** `old`: the slice before an update; unchanged endpoints are not checked. */
 export function validateEndpointSlice(slice: EndpointSlice, field: Field, old?: EndpointSlice): void {
   const { addressType = '' } = slice;
   if (addressType === '') field.at('addressType').required();
@@ -98,7 +98,7 @@ export function validateEndpointSlice(slice: EndpointSlice, field: Field, old?: 
   if (old === undefined || !deepEqual(slice.endpoints, old.endpoints)) validateEndpoints(slice, field.at('endpoints'));
 }
 
-/** The kind of addresses never changes. */
+/** The address type is immutable. */
 export function validateEndpointSliceUpdate(slice: EndpointSlice, old: EndpointSlice, field: Field): void {
   validateEndpointSlice(slice, field, old);
   validateImmutable(slice.addressType ?? '', old.addressType, field.at('addressType'));

@@ -1,4 +1,4 @@
-/** Events of both groups. Upstream: apis/core/validation/events.go. */
+/** Validation of events of both groups. Upstream: apis/core/validation/events.go. */
 import { deepEqual } from '../../base/equal.ts';
 import type { Field } from '../field-error.ts';
 import type { Event } from '../gen/core-v1.ts';
@@ -6,10 +6,10 @@ import type { Event as EventV1 } from '../gen/events-v1.ts';
 import { FIELD_IMMUTABLE_TEXT } from '../meta-validation.ts';
 import { isDns1123Subdomain, isQualifiedName } from '../names.ts';
 
-/** Events about cluster-scoped objects live here. */
+/** The namespace of events about cluster-scoped objects. */
 const DEFAULT_NAMESPACE = 'default';
 
-/** What both groups check, under the name that the version has for who reported. */
+/** The fields that both groups check, under each version's own names for the reporter. */
 interface Reported {
   readonly namespace: string;
   readonly about: string;
@@ -20,7 +20,7 @@ interface Reported {
 
 const LENGTH_LIMITS = { reportingInstance: 128, action: 128, reason: 128, message: 1024 } as const;
 
-/** Rules of the time before events.k8s.io, which hold for both. */
+/** Rules that predate events.k8s.io and hold for both groups. */
 function validateReported(event: Reported, field: Field): void {
   const { namespace, about, reporter } = event;
   const place = field.at('involvedObject').at('namespace');
@@ -45,7 +45,7 @@ function validateTexts(texts: Reported['texts'], field: Field): void {
   }
 }
 
-/** A core event. */
+/** Validates a core/v1 event. */
 export function validateEvent(event: Event, field: Field): void {
   const { reportingInstance = '', action = '', reason = '', message = '' } = event;
   const reported = {
@@ -76,7 +76,7 @@ function validateSeries({ series }: EventV1, field: Field): void {
   if ((series.lastObservedTime ?? '') === '') field.at('series').at('lastObservedTime').required();
 }
 
-/** A new events.k8s.io event. Fields have the names of the core group. */
+/** Validates a new events.k8s.io event. As upstream, field paths have the core group's names. */
 export function validateEventV1(event: EventV1, field: Field): void {
   validateReportedV1(event, field);
   validateSeries(event, field);
@@ -93,7 +93,7 @@ export function validateEventV1(event: EventV1, field: Field): void {
   for (const [name, isSet] of old) if (isSet) field.at(name).invalid('', 'needs to be unset');
 }
 
-/** Fields of an events.k8s.io event that stay, with their names in the core group. */
+/** Immutable fields of an events.k8s.io event, with their names in the core group. */
 const FIXED: readonly (readonly [keyof EventV1, string])[] = [
   ['regarding', 'involvedObject'],
   ['reason', 'reason'],
@@ -110,7 +110,7 @@ const FIXED: readonly (readonly [keyof EventV1, string])[] = [
   ['reportingInstance', 'reportingInstance'],
 ];
 
-/** An update of an events.k8s.io event: only the series goes on. */
+/** Validates an update of an events.k8s.io event: only the series may change. */
 export function validateEventV1Update(event: EventV1, old: EventV1, field: Field): void {
   validateReportedV1(event, field);
   if (!deepEqual(event.series, old.series)) validateSeries(event, field);

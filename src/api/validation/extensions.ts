@@ -1,4 +1,4 @@
-/** API services. Upstream: kube-aggregator/pkg/apis/apiregistration/validation. */
+/** Validation of API services. Upstream: kube-aggregator/pkg/apis/apiregistration/validation. */
 import { quote } from '../../base/go-quote.ts';
 import type { Field } from '../field-error.ts';
 import type { APIService } from '../gen/apiregistration-v1.ts';
@@ -51,7 +51,7 @@ export function validateAPIService(service: APIService, field: Field): void {
     spec.at('insecureSkipTLSVerify').invalid(true, 'may not be true if caBundle is present');
 }
 
-/** Refuses conditions of unknown status. Upstream: ValidateAPIServiceStatusUpdate. */
+/** Refuses conditions whose status is unknown. Upstream: ValidateAPIServiceStatusUpdate. */
 export function validateAPIServiceStatus({ status }: APIService, field: Field): void {
   const statuses = ['True', 'False', 'Unknown'];
   for (const [index, condition] of (status?.conditions ?? []).entries())

@@ -1,4 +1,4 @@
-/** Flow schemas. Upstream: apis/flowcontrol/validation. */
+/** Validation of flow schemas. Upstream: apis/flowcontrol/validation. */
 import { deepEqual } from '../../base/equal.ts';
 import type { Field } from '../field-error.ts';
 import type {
@@ -17,7 +17,7 @@ import { internalForm } from './internal-form.ts';
 const MAX_PRECEDENCE = 10_000;
 const VERBS = ['create', 'delete', 'deletecollection', 'get', 'list', 'patch', 'proxy', 'update', 'watch'] as const;
 
-/** The part of a subject that each kind has, and no other kind may have. */
+/** The field of a subject that its kind requires; all other kinds must leave it out. */
 const SUBJECT_PARTS = { ServiceAccount: 'serviceAccount', User: 'user', Group: 'group' } as const;
 
 function validateAccount({ name = '', namespace = '' }: Partial<ServiceAccountSubject>, field: Field): void {
@@ -46,7 +46,7 @@ function validateVerbs(verbs: readonly string[], field: Field): void {
   else if (verbs.some((verb) => !(VERBS as readonly string[]).includes(verb))) field.notSupported(verbs, VERBS);
 }
 
-/** `*` stands for all and tolerates nothing beside it. */
+/** A list that contains `*` must have no other item. */
 function validateAlone(values: readonly string[], what: string, field: Field): void {
   if (values.length > 1 && values.includes('*'))
     field.invalid(values, `if '*' is present, must not specify other ${what}`);
@@ -122,7 +122,7 @@ function validateSpec(spec: Partial<FlowSchemaSpec>, name: string | undefined, f
   for (const [index, rules] of (spec.rules ?? []).entries()) validateRules(rules, field.at('rules').item(index));
 }
 
-/** `fixed`: the spec a schema of this name always has. */
+/** `fixed`: the mandatory spec of a schema with this name. */
 export function validateFlowSchema(schema: FlowSchema, field: Field, fixed?: FlowSchemaSpec): void {
   const { name } = schema.metadata;
   validateSpec(schema.spec ?? {}, name, field.at('spec'));

@@ -1,4 +1,4 @@
-/** Directories of a node and of other machines, in pods and persistent volumes. Upstream: apis/core/validation. */
+/** Validation of host paths and NFS shares in pods and persistent volumes. Upstream: apis/core/validation. */
 import type { Field } from '../field-error.ts';
 import type { HostPathVolumeSource, NFSVolumeSource } from '../gen/core-v1.ts';
 import { validateOptionalChoice } from './common.ts';
@@ -15,14 +15,12 @@ const HOST_PATH_TYPES = [
   'Socket',
 ];
 
-/** A path of the node. */
 export function validateHostPath({ path = '', type }: Partial<HostPathVolumeSource>, field: Field): void {
   if (path === '') return field.at('path').required();
   validatePathNoBacksteps(path, field.at('path'));
   validateOptionalChoice(type, HOST_PATH_TYPES, field.at('type'));
 }
 
-/** A network file system. */
 export function validateNfs({ server = '', path = '' }: Partial<NFSVolumeSource>, field: Field): void {
   if (server === '') field.at('server').required();
   if (path === '') field.at('path').required();

@@ -1,4 +1,7 @@
-/** iSCSI volumes of pods and persistent volumes. Upstream: validateISCSIVolumeSource, validateISCSIPersistentVolumeSource. */
+/**
+ * Validation of iSCSI volumes of pods and persistent volumes. Upstream: validateISCSIVolumeSource,
+ * validateISCSIPersistentVolumeSource.
+ */
 import type { Field } from '../field-error.ts';
 import type { ISCSIPersistentVolumeSource, ISCSIVolumeSource } from '../gen/core-v1.ts';
 import { validateLun } from './volume-sources.ts';
@@ -10,18 +13,18 @@ const NAMES = [
   /^naa.[A-Za-z0-9]{32}$/,
 ] as const;
 
-/** The node names an interface of its own by volume and portal. */
+/** The limit of `<volume name>:<target portal>`, by which the node names a separate interface. */
 const MAX_INTERFACE_NAME = 64;
 const TOO_LONG =
   'Total length of <volume name>:<iscsi.targetPortal> must be under 64 characters if iscsi.initiatorName is specified.';
 
-/** `field`: of the volume. */
+/** `field`: the field of the volume. */
 export function validatePodIscsi(source: ISCSIVolumeSource, volumeName: string, field: Field): void {
   validateIscsi(source, `${WRONG_FORM} starting with iqn, eui, or naa`, field.at('iscsi'));
   if (hasLongInterfaceName(source, volumeName)) field.at('name').invalid(volumeName, TOO_LONG);
 }
 
-/** `field`: of the persistent volume's spec. */
+/** `field`: the field of the persistent volume's spec. */
 export function validatePersistentIscsi(source: ISCSIPersistentVolumeSource, volumeName: string, field: Field): void {
   const at = field.at('iscsi');
   if (hasLongInterfaceName(source, volumeName)) at.at('targetportal').invalid(source.targetPortal, TOO_LONG);
@@ -36,7 +39,7 @@ function hasLongInterfaceName(
   return initiatorName !== undefined && Buffer.byteLength(`${volumeName}:${targetPortal}`) > MAX_INTERFACE_NAME;
 }
 
-/** `wrongStart`: the complaint about a name of no known kind. */
+/** `wrongStart`: the error for a name without a known prefix. */
 function validateIscsi(
   source: ISCSIVolumeSource | ISCSIPersistentVolumeSource,
   wrongStart: string,

@@ -1,16 +1,16 @@
 /** Indexes of a job as text: `0-2,5`. Upstream: apis/batch/validation validateIndexesFormat. */
 import { quote } from '../../base/go-quote.ts';
 
-/** Both ends are of the interval. */
+/** Both ends are included. */
 type Interval = readonly [first: number, last: number];
 
-/** As Go's strconv.Atoi reads it. */
+/** Parses an integer as Go's strconv.Atoi. */
 function parseIndex(text: string, completions: number): number | string {
   if (!/^[+-]?\d+$/.test(text)) return `cannot convert string to integer for index: ${quote(text)}`;
   return Number(text) >= completions ? `too large index: ${quote(text)}` : Number(text);
 }
 
-/** The interval, or what is wrong with it. */
+/** The interval, or its error. */
 function parseInterval(text: string, completions: number): Interval | string {
   const ends = text.split('-');
   if (ends.length > 2)
@@ -27,7 +27,7 @@ function disorder(previous: number, current: number): string {
   return `non-increasing order, previous: ${previous}, current: ${current}`;
 }
 
-/** How many indexes the text names, or what is wrong with it. */
+/** The number of indexes, or the error of the text. */
 export function countIndexes(text: string, completions: number): number | string {
   if (text === '') return 0;
   let total = 0;
@@ -43,7 +43,7 @@ export function countIndexes(text: string, completions: number): number | string
   return total;
 }
 
-/** The first index that both texts name; intervals that cannot be read are passed over. */
+/** The first index in both texts; malformed intervals are skipped. */
 export function sharedIndex(completed: string, failed: string, completions: number): number | undefined {
   const [left, right] = [completed, failed].map((text) =>
     text

@@ -1,4 +1,4 @@
-/** When a job has failed and when it has succeeded. Upstream: apis/batch/validation. */
+/** Validation of a job's failure policy and success policy. Upstream: apis/batch/validation. */
 import { quote } from '../../base/go-quote.ts';
 import type { Field } from '../field-error.ts';
 import type {
@@ -20,7 +20,7 @@ const ACTIONS = ['Count', 'FailIndex', 'FailJob', 'Ignore'];
 const OPERATORS = ['In', 'NotIn'];
 const STATUSES = ['False', 'True', 'Unknown'];
 
-/** The value must be one of `choices`. The error for an empty value lists them as Go prints a list. */
+/** The value must be one of `choices`. The error for an empty value prints the choices as Go prints a list. */
 function validateListed(value: string | undefined, choices: readonly string[], field: Field): void {
   if ((value ?? '') === '') field.required(`valid values: [${choices.map(quote).join(' ')}]`);
   else if (!choices.includes(value!)) field.notSupported(value, choices);
@@ -53,10 +53,10 @@ function validatePatterns(patterns: readonly PodFailurePolicyOnPodConditionsPatt
   }
 }
 
-/** The parts of the job that the rules of its failure policy refer to. */
+/** The parts of the job that rules of its failure policy refer to. */
 interface FailureContext {
   readonly spec: JobSpec;
-  /** Init containers included: `onExitCodes.containerName` may name any of them. */
+  /** Names of all containers, including init containers: `onExitCodes.containerName` may name any of them. */
   readonly names: Set<string>;
 }
 

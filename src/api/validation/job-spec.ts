@@ -1,4 +1,4 @@
-/** The spec of a job, also in cron jobs. Upstream: apis/batch/validation validateJobSpec. */
+/** Validation of a job's spec, also in cron jobs. Upstream: apis/batch/validation validateJobSpec. */
 import type { Steps } from '../../base/steps.ts';
 import type { Field } from '../field-error.ts';
 import type { JobSpec } from '../gen/batch-v1.ts';
@@ -7,9 +7,9 @@ import { internalForm } from './internal-form.ts';
 import { validatePodFailurePolicy, validateSuccessPolicy } from './job-policies.ts';
 import { validatePodTemplateSpec } from './pod-template.ts';
 
-/** The most indexes a status may list. */
+/** The limit of indexes that a status may list. */
 const MAX_INDEXES = 100_000;
-/** With more completions than that, few indexes may be under way or have failed. */
+/** Jobs with more completions have lower limits of parallelism and failed indexes. */
 const MANY_COMPLETIONS = 100_000;
 const MAX_AMONG_MANY = 10_000;
 const MAX_MANAGER_BYTES = 63;
@@ -82,7 +82,7 @@ function validateRestartPolicy({ template, podFailurePolicy }: JobSpec, field: F
     field.invalid(policy, 'only "Never" is supported when podFailurePolicy is specified');
 }
 
-/** All but the selector, which the jobs of a cron job do not have yet. */
+/** Validates all fields except the selector, which jobs of a cron job do not have yet. */
 export function* validateJobSpec(spec: JobSpec, field: Field): Steps<void> {
   for (const name of COUNTS) validateNonnegative(spec[name], field.at(name));
   if (spec.maxFailedIndexes !== undefined && spec.backoffLimitPerIndex === undefined)

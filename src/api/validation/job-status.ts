@@ -1,6 +1,6 @@
 /**
- * The status of a job, which other controllers than ours may write. What did not change is not judged again: a job may be
- * scaled down below what its status tells. Upstream: apis/batch/validation ValidateJobStatusUpdate, registry/batch/job.
+ * Validation of a job's status, which controllers other than ours may write. Unchanged values are not checked again: a job may be
+ * scaled down below the counts of its status. Upstream: apis/batch/validation ValidateJobStatusUpdate, registry/batch/job.
  */
 import { deepEqual } from '../../base/equal.ts';
 import type { Field } from '../field-error.ts';
@@ -9,7 +9,7 @@ import { FIELD_IMMUTABLE_TEXT } from '../meta-validation.ts';
 import { validateNonnegative } from './common.ts';
 import { countIndexes, sharedIndex } from './job-indexes.ts';
 
-/** A job, its status and what its conditions say. */
+/** A job with its status and the states of its conditions. */
 interface View {
   readonly job: Job;
   readonly status: JobStatus;
@@ -34,7 +34,7 @@ function viewOf(job: Job): View {
   };
 }
 
-/** What changed between two views, by name. */
+/** The changes between two views, by name. */
 type Changed = (
   ...names: readonly (keyof JobStatus | 'complete' | 'failed' | 'failing' | 'succeeding' | 'finished')[]
 ) => boolean;
@@ -151,7 +151,7 @@ function validateVerdicts(now: View, old: View, field: Field): void {
 
 function validateCounters(now: View, old: View, field: Field): void {
   const { completionMode, completions, parallelism } = now.job.spec ?? {};
-  // Such a job may be scaled down.
+  // An elastic indexed job, which may be scaled down.
   const isElastic = completionMode === 'Indexed' && completions === parallelism;
   for (const name of ['failed', 'succeeded'] as const) {
     const count = now.status[name] ?? 0;

@@ -1,4 +1,4 @@
-/** Limit ranges. Upstream: apis/core/validation ValidateLimitRange. */
+/** Validation of limit ranges. Upstream: apis/core/validation ValidateLimitRange. */
 import { StepMeter, type Steps } from '../../base/steps.ts';
 import { getOwn } from '../codec/own-property.ts';
 import type { Field } from '../field-error.ts';
@@ -9,7 +9,7 @@ import { isOvercommitAllowed, validateContainerResourceName, validateResourceNam
 
 const LIMIT_TYPES = ['Container', 'Pod', 'PersistentVolumeClaim'];
 
-/** The parts of a limit, in upstream's order. */
+/** The fields of a limit, in upstream's order. */
 const PARTS = ['max', 'min', 'default', 'defaultRequest', 'maxLimitRequestRatio'] as const;
 
 type Amounts = Readonly<Record<(typeof PARTS)[number], string | undefined>>;
@@ -87,7 +87,7 @@ function validateOrder(amounts: Amounts, name: string, field: Field): void {
       request,
       `default request value ${request} is greater than default limit value ${standard}`,
     );
-  // Of these two upstream shows the bound, not the default.
+  // As upstream, these two errors quote the bound, not the default.
   if (isGreater(min, standard))
     place('default').invalid(min, `min value ${min} is greater than default value ${standard}`);
   if (isGreater(standard, max))
@@ -102,13 +102,13 @@ function validateRatio({ min, max, maxLimitRequestRatio: ratio }: Amounts, field
   if (quantityAsFloat(ratio) > most) field.invalid(ratio, `ratio ${ratio} is greater than max/min = ${asGo(most)}`);
 }
 
-/** A number as Go's `%f` writes it. */
+/** A number in the format of Go's `%f`. */
 function asGo(value: number): string {
   if (Number.isFinite(value)) return value.toFixed(6);
   return value > 0 ? '+Inf' : '-Inf';
 }
 
-/** Devices and pages are not promised twice: what is requested is the limit. */
+/** Devices and hugepages cannot be overcommitted: the request must equal the limit. */
 function validateFixed({ default: standard, defaultRequest: request }: Amounts, name: string, field: Field): void {
   if (standard === undefined || request === undefined || isOvercommitAllowed(name)) return;
   if (compareQuantities(standard, request) !== 0)

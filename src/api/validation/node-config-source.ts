@@ -1,9 +1,9 @@
-/** The old way to configure kubelets: only what it looks like is checked. Upstream: validateNodeConfigSourceSpec. */
+/** Validation of dynamic kubelet configuration, of which only the form is checked. Upstream: validateNodeConfigSourceSpec. */
 import type { Field } from '../field-error.ts';
 import type { ConfigMapNodeConfigSource, NodeConfigSource } from '../gen/core-v1.ts';
 import { isConfigMapKey, isDns1123Label, isDns1123Subdomain } from '../names.ts';
 
-/** A source; `inUse`: of the status, where the object it was read from is named too. */
+/** Validates a source. `inUse`: a source in the status, which also names the version of the config map. */
 export function validateConfigSource(source: NodeConfigSource, inUse: boolean, field: Field): void {
   if (source.configMap === undefined) return field.invalid(source, 'exactly one reference subfield must be non-nil');
   const place = field.at('configMap');

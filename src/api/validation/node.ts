@@ -1,4 +1,4 @@
-/** Nodes. Upstream: apis/core/validation ValidateNode, ValidateNodeUpdate. */
+/** Validation of nodes. Upstream: apis/core/validation ValidateNode, ValidateNodeUpdate. */
 import { parseCidr } from '../../base/cidr.ts';
 import type { Field } from '../field-error.ts';
 import type { Node, NodeAddress, Taint } from '../gen/core-v1.ts';
@@ -48,7 +48,7 @@ function validateDeclaredFeatures(features: readonly string[], field: Field): vo
 function validateAmounts(node: Node, field: Field): void {
   for (const part of ['capacity', 'allocatable'] as const)
     for (const [name, quantity] of Object.entries(node.status?.[part] ?? {}))
-      // Upstream writes these names as fields, not as keys.
+      // As upstream, paths have these names as fields, not as keys.
       validateResourceQuantity(name, quantity, field.at('status').at(part).at(name));
 }
 
@@ -58,7 +58,7 @@ function isRangePair(ranges: readonly string[]): boolean {
   return ranges.length === 2 && families.includes(4) && families.includes(6);
 }
 
-/** A node. Upstream reports taints and swap below metadata. */
+/** Validates a node. As upstream, errors of taints and swap are reported below metadata. */
 export function validateNode(node: Node, field: Field): void {
   const { podCIDRs = [], taints = [] } = node.spec ?? {};
   validateTaints(taints, field.at('metadata').at('taints'));
@@ -71,13 +71,12 @@ export function validateNode(node: Node, field: Field): void {
   validateDeclaredFeatures(node.status?.declaredFeatures ?? [], field.at('status').at('declaredFeatures'));
 }
 
-/** An update: ranges and provider are set once. */
+/** Validates an update: ranges and provider ID can be set once. */
 export function validateNodeUpdate(node: Node, old: Node, field: Field): void {
   validateNode(node, field);
   validateChange(node, old, field);
 }
 
-/** An update of what the kubelet reports. */
 export function validateNodeStatusUpdate(node: Node, old: Node, field: Field): void {
   validateAmounts(node, field);
   validateDeclaredFeatures(node.status?.declaredFeatures ?? [], field.at('status').at('declaredFeatures'));

@@ -1,4 +1,6 @@
-/** Refuses a change and shows it. Upstream: cmp.Diff in messages; the lines here are JSON, not Go values. */
+/**
+ * Refuses a change and adds the difference to the error. Upstream: cmp.Diff in messages; the lines here are JSON, not Go values.
+ */
 import { isObject } from '../codec/own-property.ts';
 import { stringifyJson } from '../codec/json.ts';
 import { deepEqual } from '../../base/equal.ts';
@@ -19,14 +21,14 @@ function collect(now: unknown, before: unknown, at: { path: string; lines: strin
   if (now !== undefined) at.lines.push(`+ \t${at.path}: ${stringifyJson(now)},`);
 }
 
-/** The lines of a difference: `-` the old value, `+` the new one. */
+/** The lines of a difference: `-` for the old value, `+` for the new one. */
 function diffLines(now: unknown, before: unknown): string {
   const lines: string[] = [];
   collect(now, before, { path: '', lines });
   return lines.join('\n');
 }
 
-/** A `Forbidden: text` error with the difference, unless both are equal. */
+/** Adds a `Forbidden: text` error with the difference, unless both are equal. */
 export function validateObjectDiff(
   now: unknown,
   before: unknown,

@@ -1,4 +1,4 @@
-/** What is reported of claims. Upstream: apis/core/validation ValidatePersistentVolumeClaimStatusUpdate. */
+/** Validation of claims' statuses. Upstream: apis/core/validation ValidatePersistentVolumeClaimStatusUpdate. */
 import type { Field } from '../field-error.ts';
 import type { PersistentVolumeClaim } from '../gen/core-v1.ts';
 import { quantityValue, tryParseQuantity } from '../quantity.ts';
@@ -13,13 +13,12 @@ const RESIZE_STATUSES = [
   'NodeResizePending',
 ];
 
-/** An update of a claim's status. */
 export function validatePersistentVolumeClaimStatus(
   { spec, status }: PersistentVolumeClaim,
   _old: PersistentVolumeClaim,
   field: Field,
 ): void {
-  // Upstream writes this one with a capital.
+  // As upstream, this path begins with a capital letter.
   if ((spec?.accessModes ?? []).length === 0) field.at('Spec').at('accessModes').required();
   const place = field.at('status');
   for (const [name, quantity] of Object.entries(status?.capacity ?? {}))
@@ -42,7 +41,7 @@ function validateBasic(quantity: string, field: Field): boolean {
   return value >= 0;
 }
 
-/** Storage, or a resource of somebody else's. */
+/** The key must be `storage`, or a resource of another domain. */
 function validateKey(name: string, field: Field): boolean {
   const problems = isQualifiedName(name);
   field.complain(name, problems);

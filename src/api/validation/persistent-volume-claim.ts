@@ -1,4 +1,4 @@
-// Claims of persistent volumes. Upstream: core/validation (ValidatePersistentVolumeClaim and its updates).
+// Validation of persistent volume claims. Upstream: core/validation (ValidatePersistentVolumeClaim and its updates).
 import { deepEqual } from '../../base/equal.ts';
 import { stringifyJson } from '../codec/json.ts';
 import type { Field } from '../field-error.ts';
@@ -15,7 +15,7 @@ import { validateImmutable, validateOptionalChoice } from './common.ts';
 import { validateAccessModes, validateClassName, validatePositiveQuantity, VOLUME_MODES } from './persistent-volume.ts';
 import { validateLabelSelector } from './selectors.ts';
 
-/** The spec of a claim, also of templates and ephemeral volumes. */
+/** Validates the spec of a claim, also in templates and ephemeral volumes. */
 export function validatePersistentVolumeClaimSpec(spec: PersistentVolumeClaimSpec, field: Field): void {
   const { accessModes = [], dataSource, dataSourceRef } = spec;
   if (accessModes.length === 0) field.at('accessModes').required('at least 1 access mode is required');
@@ -43,7 +43,7 @@ function validateDataSource(source: TypedObjectReference, field: Field): void {
   if (namespace !== '') field.at('namespace').complain(namespace, isDns1123Label(namespace));
 }
 
-/** The older field of the two says the same or nothing. Upstream shows the field's path as its value. */
+/** `dataSource` must equal `dataSourceRef` or be absent. As upstream, the error quotes the field's path as its value. */
 function validateSourcesMatch({ dataSource, dataSourceRef }: PersistentVolumeClaimSpec, field: Field): void {
   if (dataSource === undefined || dataSourceRef === undefined) return;
   const shown = field.at('dataSource').path;
@@ -53,7 +53,7 @@ function validateSourcesMatch({ dataSource, dataSourceRef }: PersistentVolumeCla
   else if (!deepEqual(older, newer)) field.invalid(shown, 'must match dataSourceRef');
 }
 
-/** A claim that is made for a pod or by a set: it has labels and annotations, and no metadata of its own beside. */
+/** Validates a template from which a pod or a set creates claims: of metadata it may have only labels and annotations. */
 export function validateClaimTemplate(template: PersistentVolumeClaimTemplate, field: Field): void {
   const { labels, annotations, ...others } = template.metadata ?? {};
   const place = field.at('metadata');
@@ -61,7 +61,7 @@ export function validateClaimTemplate(template: PersistentVolumeClaimTemplate, f
   validateLabels(labels, place.at('labels'));
   for (const [name, value] of Object.entries(others))
     if (value !== undefined && value !== '' && value !== 0)
-      // The name is that of the Go field.
+      // As upstream, the path has the name of the Go field.
       place.at(name === 'uid' ? 'uID' : name).forbidden('cannot be set');
   validatePersistentVolumeClaimSpec(template.spec ?? {}, field.at('spec'));
 }
@@ -76,13 +76,13 @@ function classAnnotation({ metadata }: PersistentVolumeClaim): string {
   return metadata.annotations?.[CLASS_ANNOTATION] ?? '';
 }
 
-/** The new spec with what may change set back. */
+/** The new spec with mutable fields reset to their old values. */
 function mungedClaim(claim: PersistentVolumeClaim, old: PersistentVolumeClaim): PersistentVolumeClaimSpec {
   const munged: PersistentVolumeClaimSpec = { ...claim.spec };
   const isBound = claim.status?.phase === 'Bound';
   const storage = old.spec?.resources?.requests?.['storage'];
   if ((old.spec?.volumeName ?? '') === '') delete munged.volumeName;
-  // A class may be named where none was, as the annotation has it if there is one.
+  // A claim without a class may get one; when it has the annotation, the class must be that of the annotation.
   const named = old.metadata.annotations?.[CLASS_ANNOTATION] ?? munged.storageClassName;
   if (old.spec?.storageClassName === undefined && munged.storageClassName === named) delete munged.storageClassName;
   if (!isBound) return munged;
@@ -94,7 +94,7 @@ function mungedClaim(claim: PersistentVolumeClaim, old: PersistentVolumeClaim): 
   return munged;
 }
 
-/** The class by annotation stays, but may move to its field. */
+/** A class given by annotation is immutable, but may move to the field. */
 function validateClassChange(claim: PersistentVolumeClaim, old: PersistentVolumeClaim, field: Field): void {
   const [now, before] = [classAnnotation(claim), classAnnotation(old)];
   const moves = old.spec?.storageClassName === undefined && claim.spec?.storageClassName === before && now === '';
@@ -102,7 +102,7 @@ function validateClassChange(claim: PersistentVolumeClaim, old: PersistentVolume
     field.at('metadata').at('annotations').at(CLASS_ANNOTATION).invalid(now, FIELD_IMMUTABLE_TEXT);
 }
 
-/** A claim never changes but to bind, and to grow once bound. */
+/** A claim's spec is immutable, except when it is bound, and to grow after that. */
 export function validatePersistentVolumeClaimUpdate(
   claim: PersistentVolumeClaim,
   old: PersistentVolumeClaim,

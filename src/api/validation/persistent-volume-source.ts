@@ -1,4 +1,4 @@
-/** What a persistent volume is. Upstream: apis/core/validation ValidatePersistentVolumeSpec. */
+/** Validation of a persistent volume's source. Upstream: apis/core/validation ValidatePersistentVolumeSpec. */
 import type { Field } from '../field-error.ts';
 import type { CSIPersistentVolumeSource, PersistentVolumeSpec, SecretReference } from '../gen/core-v1.ts';
 import { isDns1123Label, isDns1123Subdomain } from '../names.ts';
@@ -7,7 +7,7 @@ import { validateHostPath, validateNfs } from './host-sources.ts';
 import { validatePersistentIscsi } from './iscsi.ts';
 import { validatePathNoBacksteps, validateVolumeSource } from './volume-sources.ts';
 
-/** In upstream's order: the first that is there is validated, each further one refused. */
+/** Sources in upstream's order: the first that is set is validated, and each further one refused. */
 export const PERSISTENT_VOLUME_SOURCES = [
   'hostPath',
   'gcePersistentDisk',
@@ -33,14 +33,14 @@ export const PERSISTENT_VOLUME_SOURCES = [
   'csi',
 ] as const satisfies readonly (keyof PersistentVolumeSpec)[];
 
-/** `volumeName`: undefined for a volume that an attachment describes itself. */
+/** `volumeName` is undefined for the inline volume of an attachment. */
 export function validatePersistentVolumeSource(spec: PersistentVolumeSpec, volumeName = '', field: Field): void {
   const [first, ...rest] = PERSISTENT_VOLUME_SOURCES.filter((name) => spec[name] !== undefined);
   if (first === undefined) return field.required('must specify a volume type');
   const only = { ...spec, ...Object.fromEntries(rest.map((name) => [name, undefined])) };
   validateOne({ spec: only, name: first, volumeName }, field);
   for (const name of rest) {
-    // Upstream never refuses a second source of this kind.
+    // As upstream, a second source of this kind is not refused.
     if (name === 'flexVolume') validateVolumeSource(name, spec[name]!, field);
     else field.at(name === 'cephfs' ? 'cephFS' : name).forbidden('may not specify more than 1 volume type');
   }

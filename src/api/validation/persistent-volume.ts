@@ -1,4 +1,4 @@
-/** Persistent volumes and claims. Upstream: apis/core/validation. */
+/** Validation of persistent volumes. Upstream: apis/core/validation. */
 import { deepEqual } from '../../base/equal.ts';
 import type { Field } from '../field-error.ts';
 import type { PersistentVolume, PersistentVolumeSpec } from '../gen/core-v1.ts';
@@ -51,7 +51,7 @@ export function validatePersistentVolume(volume: PersistentVolume, field: Field)
   validateAttributesClass(spec, place);
 }
 
-/** Whether an absolute path is `/` once `.` and `..` are taken out of it. Upstream: path.Clean. */
+/** Whether an absolute path is `/` after `.` and `..` are resolved. Upstream: path.Clean. */
 function isRootPath(path: string): boolean {
   let depth = 0;
   for (const part of path.split('/'))
@@ -62,7 +62,7 @@ function isRootPath(path: string): boolean {
 
 const INLINE_TEXT = 'in the context of inline volumes';
 
-/** The volume of an attachment that belongs to no persistent volume: a CSI volume and little else. */
+/** Validates the inline volume of an attachment without a persistent volume: a CSI source and few other fields. */
 export function validateInlineVolume(spec: PersistentVolumeSpec, field: Field): void {
   const notSpecified = `may not be specified ${INLINE_TEXT}`;
   if (spec.claimRef !== undefined) field.at('claimRef').forbidden(notSpecified);
@@ -99,12 +99,12 @@ function validateVolumeAffinity({ nodeAffinity }: PersistentVolumeSpec, field: F
   else validateNodeSelector(nodeAffinity.required, field.at('required'));
 }
 
-/** A name of a class, if there is one. */
+/** Validates the name of a storage class, which may be absent. */
 export function validateClassName(name: string | undefined, field: Field): void {
   if ((name ?? '') !== '') field.complain(name, isDns1123Subdomain(name!));
 }
 
-/** The source; a secret to expand with may be added to a driver's. */
+/** The source for comparison; adding an expansion secret to a CSI source is no change. */
 function sourceOf(spec: PersistentVolumeSpec | undefined, old?: PersistentVolumeSpec): unknown {
   const sources = PERSISTENT_VOLUME_SOURCES.map((source) => spec?.[source]);
   if (spec?.csi === undefined || old?.csi === undefined || old.csi.controllerExpandSecretRef !== undefined)
@@ -113,13 +113,13 @@ function sourceOf(spec: PersistentVolumeSpec | undefined, old?: PersistentVolume
   return sources.map((source) => (source === spec.csi ? csi : source));
 }
 
-/** What a volume is never changes. */
+/** The source of a volume is immutable. */
 export function validatePersistentVolumeUpdate(volume: PersistentVolume, old: PersistentVolume, field: Field): void {
   validatePersistentVolume(volume, field);
   const spec = field.at('spec');
   if (!deepEqual(sourceOf(volume.spec, old.spec), sourceOf(old.spec)))
     spec.at('persistentvolumesource').forbidden('spec.persistentvolumesource is immutable after creation');
-  // Upstream writes these two without spec.
+  // As upstream, these two paths lack the spec.
   validateImmutable(volume.spec?.volumeMode, old.spec?.volumeMode, field.at('volumeMode'));
   const { nodeAffinity } = volume.spec ?? {};
   if (old.spec?.nodeAffinity !== undefined && !deepEqual(nodeAffinity, old.spec.nodeAffinity))

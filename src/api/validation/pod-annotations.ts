@@ -1,4 +1,6 @@
-/** Annotations of pods that mean something. Upstream: ValidatePodSpecificAnnotations and ValidatePodSpecificAnnotationUpdates. */
+/**
+ * Validation of annotations with a meaning. Upstream: ValidatePodSpecificAnnotations and ValidatePodSpecificAnnotationUpdates.
+ */
 import type { Field } from '../field-error.ts';
 import type { PodSpec } from '../gen/core-v1.ts';
 
@@ -10,12 +12,15 @@ const APPARMOR_PREFIX = 'container.apparmor.security.beta.kubernetes.io/';
 const SECCOMP_POD = 'seccomp.security.alpha.kubernetes.io/pod';
 const SECCOMP_PREFIX = 'container.seccomp.security.alpha.kubernetes.io/';
 
-/** Upstream: helper.GetDeletionCostFromPodAnnotations. */
+/** Whether the text is a valid deletion cost. Upstream: helper.GetDeletionCostFromPodAnnotations. */
 function isDeletionCost(text: string): boolean {
   return /^(0|-?[1-9]\d*)$/.test(text) && BigInt.asIntN(32, BigInt(text)) === BigInt(text);
 }
 
-/** Annotations of a pod or a template. `field`: the annotations. `old`: before an update; what stays is not checked again. */
+/**
+ * Validates annotations of a pod or a template. `field`: the field of the annotations. `old`: the annotations before an update;
+ * unchanged ones are not checked again.
+ */
 export function validatePodAnnotations(
   annotations: Annotations,
   spec: PodSpec,
@@ -58,8 +63,8 @@ function validateAppArmor(
 }
 
 /**
- * What no update may change: whether the pod is the mirror of a static pod, by which kubelets know the pods they run on
- * behalf of the API, and its AppArmor profiles.
+ * Refuses changes of the mirror annotation, by which kubelets recognise the mirrors of their static pods, and of AppArmor
+ * profiles.
  */
 export function validatePodAnnotationUpdates(
   pod: { readonly metadata: { readonly annotations?: Annotations }; readonly spec?: PodSpec },

@@ -1,4 +1,7 @@
-/** Containers of all three sorts. Upstream: apis/core/validation validateContainers, validateInitContainers, validateEphemeralContainers. */
+/**
+ * Validation of containers, init containers and ephemeral containers. Upstream: apis/core/validation validateContainers,
+ * validateInitContainers, validateEphemeralContainers.
+ */
 import type { StepMeter, Steps } from '../../base/steps.ts';
 import type { Field } from '../field-error.ts';
 import type { Container, ContainerPort, EphemeralContainer, PodSpec, Volume } from '../gen/core-v1.ts';
@@ -11,18 +14,18 @@ import { validateResourceRequirements } from './pod-resources.ts';
 import { validateSecurityContext } from './pod-security.ts';
 import { validateMounts } from './pod-mounts.ts';
 
-/** What containers are checked against. */
+/** The parts of a pod that its containers are validated against. */
 export interface PodScope {
   readonly spec: PodSpec;
   readonly volumes: ReadonlyMap<string, Volume>;
   readonly claims: ReadonlySet<string>;
   readonly handlers: HandlerScope;
-  /** A pod itself, whose ports defaults have filled in; a template's may be without a host port. */
+  /** True for a pod, whose host ports defaulting has set. A template may leave them out. */
   readonly isPod: boolean;
   readonly meter: StepMeter;
 }
 
-/** Units of {@link PodScope.meter}: what an item of a list of a container costs is one. */
+/** The work of a container in units of {@link PodScope.meter}; an item of a container's list is one unit. */
 const CONTAINER_WORK = 20;
 
 function workOf({ env, envFrom, ports, volumeMounts, volumeDevices }: Container | EphemeralContainer): number {
@@ -45,13 +48,13 @@ function validatePorts(ports: readonly ContainerPort[], field: Field): void {
     if ((port.containerPort ?? 0) === 0) place.at('containerPort').required();
     else place.at('containerPort').complain(port.containerPort, isPortNumber(port.containerPort));
     if ((port.hostPort ?? 0) !== 0) place.at('hostPort').complain(port.hostPort, isPortNumber(port.hostPort!));
-    // Upstream takes any text; here it is an address of rules in the kernel.
+    // Upstream accepts any text; here the kernel's rules need an address.
     if ((port.hostIP ?? '') !== '') validateIp(port.hostIP!, place.at('hostIP'));
     validateChoice(port.protocol, ['SCTP', 'TCP', 'UDP'], place.at('protocol'));
   }
 }
 
-/** On the node's own network a port is the node's port. */
+/** In the host network, a host port must equal the container port. */
 export function validateHostNetworkPorts({ spec, isPod }: PodScope, field: Field): void {
   if (spec.hostNetwork !== true) return;
   for (const [index, container] of (spec.containers ?? []).entries())
@@ -85,7 +88,7 @@ function validateCommon(container: Container | EphemeralContainer, scope: PodSco
   validateSecurityContext(container.securityContext, scope.spec.hostUsers, field.at('securityContext'));
 }
 
-/** Images of templates may be filled in later; those of pods are used as they are. */
+/** The image of a pod must not have surrounding whitespace; that of a template may be set later. */
 function validateImageText(image: string | undefined, isPod: boolean, field: Field): void {
   if (isPod && (image ?? '') !== (image ?? '').trim())
     field.at('image').invalid(image, 'must not have leading or trailing whitespace');
@@ -96,7 +99,7 @@ function validateResizePolicy(container: Container | EphemeralContainer, spec: P
   for (const [index, policy] of (container.resizePolicy ?? []).entries()) {
     if (seen.has(policy.resourceName)) field.item(index).duplicate(policy.resourceName);
     seen.add(policy.resourceName);
-    // Upstream reports the rest at the list.
+    // As upstream, the other errors are reported at the list.
     validateChoice(policy.resourceName, ['cpu', 'memory'], field);
     validateChoice(policy.restartPolicy, ['NotRequired', 'RestartContainer'], field);
     if (spec.restartPolicy === 'Never' && policy.restartPolicy !== 'NotRequired')
@@ -133,7 +136,7 @@ function validateProbes(container: Container, field: Field): void {
     validateProbe(container[kind], kind, field.at(kind));
 }
 
-/** The pod's own containers. */
+/** Validates the pod's regular containers. */
 export function* validateContainers(scope: PodScope, field: Field): Steps<void> {
   const containers = scope.spec.containers ?? [];
   if (containers.length === 0) return field.required();
@@ -152,7 +155,7 @@ export function* validateContainers(scope: PodScope, field: Field): Steps<void> 
   validateHostPorts(containers, field);
 }
 
-/** Two containers of a pod cannot have the same port of the node. */
+/** Two containers of a pod cannot use the same port of the node. */
 function validateHostPorts(containers: readonly Container[], field: Field): void {
   const seen = new Set<string>();
   for (const [index, container] of containers.entries()) {
@@ -167,7 +170,7 @@ function validateHostPorts(containers: readonly Container[], field: Field): void
 
 const NOT_INIT = 'may not be set for init containers without restartPolicy=Always';
 
-/** Init containers; those that restart always are sidecars and may be probed. */
+/** Validates init containers; sidecars, which restart always, may have probes. */
 export function* validateInitContainers(scope: PodScope, field: Field): Steps<void> {
   const names = new Set((scope.spec.containers ?? []).map(({ name }) => name));
   for (const [index, container] of (scope.spec.initContainers ?? []).entries()) {

@@ -1,4 +1,4 @@
-/** Environment variables of containers. Upstream: apis/core/validation ValidateEnv, ValidateEnvFrom. */
+/** Validation of containers' environment variables. Upstream: apis/core/validation ValidateEnv, ValidateEnvFrom. */
 import type { Field } from '../field-error.ts';
 import type {
   Container,
@@ -16,7 +16,7 @@ import { isZeroQuantity, tryParseQuantity } from '../quantity.ts';
 import { containersOf, someContainer } from './pod-os.ts';
 import { validatePathNoBacksteps } from './volume-sources.ts';
 
-/** Fields of a pod that its environment may show. */
+/** Fields of a pod that environment variables may refer to. */
 const ENV_FIELD_PATHS = [
   'metadata.name',
   'metadata.namespace',
@@ -38,7 +38,7 @@ const RESOURCES = [
   'requests.memory',
 ];
 
-/** Fields that upstream reads for some use of the downward API. Upstream: ConvertDownwardAPIFieldLabel. */
+/** Fields that upstream can read for any use of the downward API. Upstream: ConvertDownwardAPIFieldLabel. */
 const READABLE: ReadonlySet<string> = new Set([
   'metadata.annotations',
   'metadata.labels',
@@ -57,7 +57,7 @@ const READABLE: ReadonlySet<string> = new Set([
   'status.podIPs',
 ]);
 
-/** A reference to a field of the pod. `paths`: what is supported beside single labels and annotations. */
+/** Validates a reference to a field of the pod. `paths`: the supported fields besides single labels and annotations. */
 export function validateFieldRef(reference: ObjectFieldSelector, paths: readonly string[], field: Field): void {
   const { apiVersion = '', fieldPath = '' } = reference;
   if (apiVersion === '') return field.at('apiVersion').required();
@@ -78,7 +78,7 @@ export function validateFieldRef(reference: ObjectFieldSelector, paths: readonly
   if (!paths.includes(path)) place.notSupported(path, paths.toSorted());
 }
 
-/** A reference to a container's resources. */
+/** Validates a reference to a container's resources. */
 export function validateResourceFieldRef(
   reference: ResourceFieldSelector,
   needsContainer: boolean,
@@ -94,7 +94,7 @@ export function validateResourceFieldRef(
 
 const AMOUNTS = ['1', '1k', '1M', '1G', '1T', '1P', '1E', '1Ki', '1Mi', '1Gi', '1Ti', '1Pi', '1Ei'];
 
-/** Resources, their units, and what upstream calls them. */
+/** Resources, their valid divisors, and upstream's name for them. */
 const DIVISORS: readonly (readonly [RegExp, readonly string[], string])[] = [
   [/\.cpu$/, ['1m', '1'], 'cpu'],
   [/\.memory$/, AMOUNTS, 'memory'],
@@ -125,7 +125,7 @@ function validateFileKey({ key = '', volumeName = '', path = '' }: FileKeySelect
   else validatePathNoBacksteps(path, field.at('path'));
 }
 
-/** The files that variables are read from lie in directories of the pod's own. */
+/** `fileKeyRef` must refer to an emptyDir volume of the pod. */
 export function validateFileKeyVolumes(spec: PodSpec, field: Field): void {
   if (!someContainer(spec, readsFiles)) return;
   const volumes = new Map((spec.volumes ?? []).map((volume) => [volume.name, volume]));
@@ -167,7 +167,6 @@ function validateSource(source: EnvVarSource, value: string, field: Field): void
   else if (count > 1) field.invalid('', 'may not have more than one field specified at a time');
 }
 
-/** Variables of a container. */
 export function validateEnv(variables: readonly EnvVar[] | undefined, field: Field): void {
   for (const [index, variable] of (variables ?? []).entries()) {
     const place = field.item(index);
@@ -178,7 +177,7 @@ export function validateEnv(variables: readonly EnvVar[] | undefined, field: Fie
   }
 }
 
-/** Whole config maps and secrets as variables. */
+/** Validates config maps and secrets whose keys all become variables. */
 export function validateEnvFrom(sources: readonly EnvFromSource[] | undefined, field: Field): void {
   for (const [index, source] of (sources ?? []).entries()) {
     const place = field.item(index);
@@ -190,7 +189,7 @@ export function validateEnvFrom(sources: readonly EnvFromSource[] | undefined, f
       if ((reference.name ?? '') === '') place.at(name).at('name').required();
       else place.at(name).at('name').complain(reference.name, isDns1123Subdomain(reference.name!));
     }
-    // Upstream reports these at the list.
+    // As upstream, these errors are reported at the list.
     if (count === 0) field.invalid('', 'must specify one of: `configMapRef` or `secretRef`');
     else if (count > 1) field.invalid('', 'may not have more than one field specified at a time');
   }

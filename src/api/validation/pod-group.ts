@@ -1,6 +1,6 @@
 /**
- * Workloads and pod groups. Upstream: apis/scheduling/validation, and tags in api/scheduling/v1alpha2.
- * Differs: no gate of theirs can be switched on, so the fields behind gates are dropped before, as upstream drops them.
+ * Validation of workloads and pod groups. Upstream: apis/scheduling/validation, and tags in api/scheduling/v1alpha2. Their
+ * feature gates cannot be enabled here, so fields behind gates are dropped first, as upstream drops them.
  */
 import { deepEqual } from '../../base/equal.ts';
 import type { Field } from '../field-error.ts';
@@ -26,7 +26,7 @@ import {
 
 const MAX_TEMPLATES = 8;
 
-/** Drops what is behind gates that are off: WorkloadAwarePreemption, TopologyAwareWorkloadScheduling, DRAWorkloadResourceClaims. */
+/** Drops fields of gates that are off: WorkloadAwarePreemption, TopologyAwareWorkloadScheduling, DRAWorkloadResourceClaims. */
 export function dropGatedFields(template: Partial<PodGroupSpec & PodGroupTemplate>): void {
   delete template.disruptionMode;
   delete template.priority;
@@ -35,7 +35,7 @@ export function dropGatedFields(template: Partial<PodGroupSpec & PodGroupTemplat
   delete template.schedulingConstraints;
 }
 
-/** A workload; `old` where it is updated. */
+/** Validates a workload; `old` is set on updates. */
 export function validateWorkload({ spec }: Workload, field: Field, old?: Workload): void {
   const at = field.at('spec');
   const before = old?.spec;
@@ -76,7 +76,7 @@ function validatePolicy(policy: PodGroupSchedulingPolicy | undefined, field: Fie
   else validateMinimum(policy.gang.minCount, 1, at);
 }
 
-/** A pod group; `old` where it is updated. */
+/** Validates a pod group; `old` is set on updates. */
 export function validatePodGroup({ spec }: PodGroup, field: Field, old?: PodGroup): void {
   const at = field.at('spec');
   if (old !== undefined) {

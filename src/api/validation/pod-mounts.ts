@@ -1,4 +1,7 @@
-/** Mounts and devices of containers. Upstream: apis/core/validation ValidateVolumeMounts, ValidateVolumeDevices. */
+/**
+ * Validation of containers' volume mounts and devices. Upstream: apis/core/validation ValidateVolumeMounts,
+ * ValidateVolumeDevices.
+ */
 import type { Field } from '../field-error.ts';
 import type { Container, EphemeralContainer, Volume, VolumeMount } from '../gen/core-v1.ts';
 import { validateOptionalChoice } from './common.ts';
@@ -6,7 +9,6 @@ import { validateLocalPath } from './volume-sources.ts';
 
 type Mounting = Container | EphemeralContainer;
 
-/** Mounts and devices of a container. */
 export function validateMounts(container: Mounting, volumes: ReadonlyMap<string, Volume>, field: Field): void {
   validateVolumeMounts(container, volumes, field.at('volumeMounts'));
   validateVolumeDevices(container, volumes, field.at('volumeDevices'));
@@ -15,7 +17,7 @@ export function validateMounts(container: Mounting, volumes: ReadonlyMap<string,
 function validateVolumeMounts(container: Mounting, volumes: ReadonlyMap<string, Volume>, field: Field): void {
   const { volumeMounts = [], volumeDevices = [] } = container;
   const paths = new Set<string>();
-  // By name the last wins, as in upstream's map.
+  // As in upstream's map, the last device of a name counts.
   const devices = new Map(volumeDevices.map(({ name, devicePath }) => [name, devicePath]));
   const devicePaths = new Set(devices.values());
   for (const [index, mount] of volumeMounts.entries()) {
@@ -33,7 +35,7 @@ function validateVolumeMounts(container: Mounting, volumes: ReadonlyMap<string, 
   }
 }
 
-/** Parts of a mount that upstream reports at the list, without the index. */
+/** As upstream, some errors of a mount are reported at the list, without the index. */
 function validateMount([index, mount]: readonly [number, VolumeMount], container: Mounting, field: Field): void {
   const { subPath = '', subPathExpr = '', mountPropagation } = mount;
   if (subPath !== '') validateLocalPath(subPath, field.at('subPath'));

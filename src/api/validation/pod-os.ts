@@ -1,21 +1,24 @@
-/** What pods of one operating system may not have. Upstream: apis/core/validation validateLinux, validateWindows. */
+/**
+ * Validation of fields that pods of one operating system must not have. Upstream: apis/core/validation validateLinux,
+ * validateWindows.
+ */
 import type { Field } from '../field-error.ts';
 import type { Container, EphemeralContainer, PodSpec, WindowsSecurityContextOptions } from '../gen/core-v1.ts';
 import { isDns1123Subdomain } from '../names.ts';
 
-/** Every container with its place: init containers first, as upstream visits them. */
+/** Every container with its field: init containers first, in upstream's order. */
 export function* containersOf(spec: PodSpec, field: Field): Generator<[Container | EphemeralContainer, Field]> {
   for (const list of ['initContainers', 'containers', 'ephemeralContainers'] as const)
     for (const [index, container] of (spec[list] ?? []).entries()) yield [container, field.at(list).item(index)];
 }
 
-/** Whether this holds for one of the containers. Takes less than going through them with their places. */
+/** Whether the test is true for a container. Faster than `containersOf`, which computes fields. */
 export function someContainer(spec: PodSpec, test: (container: Container | EphemeralContainer) => boolean): boolean {
   const { initContainers, containers, ephemeralContainers } = spec;
   return [initContainers, containers, ephemeralContainers].some((list) => list?.some(test) === true);
 }
 
-/** The operating system, and fields that it has no use for. */
+/** Validates the operating system's name, and refuses fields that it does not support. */
 export function validateOs(spec: PodSpec, field: Field): void {
   if (spec.os === undefined) return;
   const { name = '' } = spec.os;
@@ -73,7 +76,7 @@ function validateWindows(spec: PodSpec, field: Field): void {
       if (container.securityContext?.[name] !== undefined) place.at('securityContext').at(name).forbidden(why);
 }
 
-/** Host process containers: all or none, with the node's network. */
+/** Host process containers: all or none of a pod's containers, and only in the host network. */
 export function validateHostProcess(spec: PodSpec, field: Field): void {
   const ofPod = spec.securityContext?.windowsOptions?.hostProcess;
   if (ofPod === undefined && !someContainer(spec, hasHostProcess)) return;
@@ -102,7 +105,7 @@ function hasHostProcess({ securityContext }: Container | EphemeralContainer): bo
 
 const CREDENTIAL_SPEC_KI_B = 64;
 
-/** Options of pods and containers. */
+/** Validates Windows options of pods and containers. */
 export function validateWindowsOptions(options: WindowsSecurityContextOptions | undefined, field: Field): void {
   if (options === undefined) return;
   const { gmsaCredentialSpecName: name, gmsaCredentialSpec: spec, runAsUserName: user } = options;
@@ -119,7 +122,7 @@ const DOMAIN_LABEL = '[a-zA-Z0-9](?:[a-zA-Z0-9-]{0,61}[a-zA-Z0-9])?';
 const domainName = new RegExp(`^${DOMAIN_LABEL}(?:\\.${DOMAIN_LABEL})*$`);
 const CONTROLS = /\p{Cc}/u;
 
-/** `user` or `DOMAIN\user`. */
+/** The errors of a user name: `user` or `DOMAIN\user`. */
 function userNameProblems(text: string): string[] {
   if (text === '') return ['runAsUserName cannot be an empty string'];
   if (CONTROLS.test(text)) return ['runAsUserName cannot contain control characters'];

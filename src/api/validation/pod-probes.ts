@@ -1,4 +1,4 @@
-/** Probes and lifecycle handlers. Upstream: apis/core/validation validateProbe, validateHandler. */
+/** Validation of probes and lifecycle handlers. Upstream: apis/core/validation validateProbe, validateHandler. */
 import { type Int64 } from '../int64.ts';
 import type { Field } from '../field-error.ts';
 import type { HTTPGetAction, Lifecycle, LifecycleHandler, Probe, TCPSocketAction } from '../gen/core-v1.ts';
@@ -54,7 +54,7 @@ function validateHandler(handler: Handlers, graceSeconds: Int64, field: Field): 
   if (count === 0) field.required('must specify a handler type');
 }
 
-/** Some rules depend on the kind of the probe. */
+/** The kind of a probe, on which some rules depend. */
 export type ProbeKind = 'livenessProbe' | 'readinessProbe' | 'startupProbe';
 
 export function validateProbe(probe: Probe | undefined, kind: ProbeKind, field: Field): void {
@@ -97,7 +97,7 @@ const stopSignals: Readonly<Record<string, readonly string[]>> = {
   windows: ['SIGKILL', 'SIGTERM'],
 };
 
-/** Fields of the pod that the validation of handlers needs. */
+/** The fields of the pod that handlers are validated against. */
 export interface HandlerScope {
   readonly graceSeconds: Int64;
   readonly os: string | undefined;

@@ -1,4 +1,4 @@
-// Resizes of running pods. Upstream: core/validation (ValidatePodResize).
+// Validation of resizes of running pods. Upstream: core/validation (ValidatePodResize).
 import { deepEqual } from '../../base/equal.ts';
 import type { Steps } from '../../base/steps.ts';
 import type { Field } from '../field-error.ts';
@@ -8,7 +8,10 @@ import { computePodQosClass, podQosClass } from '../pod-qos.ts';
 import { validatePodAnnotationUpdates } from './pod-annotations.ts';
 import { annotationsAt, validateWhole } from './pod-update.ts';
 
-/** An update through `resize`: cpu and memory only, nothing taken away, and never another class of service. Whether the node can follow is admission's to say. */
+/**
+ * Validates an update through `resize`: only cpu and memory may change, no request or limit may be removed, and the QoS class
+ * must stay. Admission checks whether the node supports it.
+ */
 export function* validatePodResize(pod: Pod, old: Pod, field: Field): Steps<void> {
   validatePodAnnotationUpdates(pod, old, annotationsAt(field));
   const place = field.at('spec');
@@ -60,7 +63,7 @@ function validateNothingRemoved(
       field.at(list).forbidden(`${what} ${list} cannot be removed`);
 }
 
-/** Whether nothing differs but amounts of cpu and memory. */
+/** Whether two containers differ only in amounts of cpu and memory. */
 function sameButForSize<T extends Pick<Container, 'resources'>>(now: T, before: T): boolean {
   return deepEqual(withoutSize(now), withoutSize(before));
 }

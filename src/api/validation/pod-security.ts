@@ -1,4 +1,4 @@
-/** Security contexts of pods and containers. Upstream: apis/core/validation. */
+/** Validation of security contexts. Upstream: apis/core/validation. */
 import { type Int64 } from '../int64.ts';
 import type { Field } from '../field-error.ts';
 import type {
@@ -52,7 +52,7 @@ function validateAppArmor(profile: AppArmorProfile | undefined, field: Field): v
 const SYSCTL = '^([a-z0-9]([-_a-z0-9]*[a-z0-9])?[\\./])*[a-z0-9]([-_a-z0-9]*[a-z0-9])?$';
 const sysctlRegex = new RegExp(SYSCTL);
 
-/** Whether the parameter belongs to a namespace that the pod shares with its node. */
+/** The field by which the pod shares the sysctl's namespace with its node; undefined when it does not share it. */
 function sharedBy(name: string, { hostNetwork, hostIPC }: PodSpec): string | undefined {
   const dotted = name.replaceAll('/', '.');
   if (hostNetwork === true && dotted.startsWith('net.')) return 'hostNetwork';
@@ -77,7 +77,7 @@ function validateSysctls(sysctls: readonly Sysctl[], spec: PodSpec, field: Field
 }
 
 export function validatePodSecurityContext(context: PodSecurityContext | undefined, spec: PodSpec, field: Field): void {
-  // The fields of the host stand beside the context, and in it inside upstream's server.
+  // In the API these fields stand beside the context; in upstream's internal type they are part of it.
   if (spec.shareProcessNamespace === true && spec.hostPID === true)
     field.at('shareProcessNamespace').invalid(true, 'ShareProcessNamespace and HostPID cannot both be enabled');
   if (context === undefined) return;
@@ -95,19 +95,19 @@ export function validatePodSecurityContext(context: PodSecurityContext | undefin
   validateOptionalChoice(context.seLinuxChangePolicy, ['MountOption', 'Recursive'], field.at('seLinuxChangePolicy'));
 }
 
-/** What a pod with users of its own cannot share with the host. */
+/** Refuses host namespaces that a pod with its own user namespace cannot share. */
 export function validateHostUsers(spec: PodSpec, field: Field): void {
   if (spec.hostUsers !== false) return;
   const why = 'when `hostUsers` is false';
   if (spec.hostNetwork === true) field.at('hostNetwork').forbidden(why);
-  // Upstream writes these two with capitals.
+  // As upstream, these two paths begin with capital letters.
   if (spec.hostPID === true) field.at('HostPID').forbidden(why);
   if (spec.hostIPC === true) field.at('HostIPC').forbidden(why);
   for (const [container, place] of containersOf(spec, field))
     if ((container.volumeDevices ?? []).length > 0) place.at('volumeDevices').forbidden(why);
 }
 
-/** The security context of a container. */
+/** Validates a container's security context. */
 export function validateSecurityContext(
   context: SecurityContext | undefined,
   hostUsers: boolean | undefined,

@@ -1,4 +1,4 @@
-/** The spec of pods and templates. Upstream: apis/core/validation ValidatePodSpec. */
+/** Validation of the spec of pods and templates. Upstream: apis/core/validation ValidatePodSpec. */
 import { StepMeter, type Steps } from '../../base/steps.ts';
 import type { Field } from '../field-error.ts';
 import type { PodSpec } from '../gen/core-v1.ts';
@@ -76,7 +76,7 @@ function validateHostnameOverride(spec: PodSpec, field: Field): void {
   field.complain(name, isDns1123Subdomain(name));
 }
 
-/** Names in fields of their own, in upstream's order. */
+/** Fields with names of other objects, in upstream's order. */
 const NAME_FIELDS = [
   ['serviceAccountName', isDns1123Subdomain],
   ['nodeName', isDns1123Subdomain],
@@ -137,7 +137,7 @@ function validateNumbers(spec: PodSpec, field: Field): void {
     field.at('activeDeadlineSeconds').invalid(deadline, inclusiveRangeText(1, MAX_INT32));
 }
 
-/** In units of containers' items: some milliseconds. */
+/** Work of one step, some milliseconds, in units of container list items. */
 const WORK_PER_STEP = 2000;
 const VOLUME_WORK = 5;
 
@@ -174,7 +174,7 @@ export function* validatePodSpec(spec: PodSpec, podName: string | undefined, fie
   validateHostAliases(spec, field.at('hostAliases'));
   if (spec.preemptionPolicy !== undefined)
     validateChoice(spec.preemptionPolicy, ['PreemptLowerPriority', 'Never'], field.at('preemptionPolicy'));
-  // As limits, wherefore upstream names them so.
+  // As upstream, errors call the overhead's amounts limits.
   if (spec.overhead !== undefined)
     validateResourceRequirements({ limits: spec.overhead }, new Set(), field.at('overhead'));
   validateOs(spec, field);

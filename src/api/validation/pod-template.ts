@@ -1,4 +1,4 @@
-/** Templates of pods. Upstream: apis/core/validation ValidatePodTemplateSpec. */
+/** Validation of pod templates. Upstream: apis/core/validation ValidatePodTemplateSpec. */
 import type { Steps } from '../../base/steps.ts';
 import type { Field } from '../field-error.ts';
 import type { PodTemplateSpec } from '../gen/core-v1.ts';
@@ -6,7 +6,7 @@ import { validateAnnotations, validateLabels } from '../meta-validation.ts';
 import { validatePodAnnotations } from './pod-annotations.ts';
 import { validatePodSpec } from './pod-spec.ts';
 
-/** A template, as part of a workload. Upstream writes its labels and annotations without metadata. */
+/** Validates a workload's template. As upstream, paths of labels and annotations lack `metadata`. */
 export function* validatePodTemplateSpec(template: PodTemplateSpec, field: Field): Steps<void> {
   validateLabels(template.metadata?.labels, field.at('labels'));
   validateAnnotations(template.metadata?.annotations, field.at('annotations'));

@@ -1,6 +1,6 @@
 /**
- * Volumes of files the kubelet writes: secrets, config maps, the downward API, and several of them projected into one
- * directory. Upstream: apis/core/validation validateProjectionSources and what it calls.
+ * Validation of volumes whose files the kubelet writes: secrets, config maps, the downward API, and projected volumes. Upstream:
+ * apis/core/validation validateProjectionSources and what it calls.
  */
 import type { Field } from '../field-error.ts';
 import type {
@@ -27,7 +27,7 @@ const DOWNWARD_PATHS = [
 ];
 const MODE_TEXT = 'must be a number between 0 and 0777 (octal), both inclusive';
 
-/** The sources of a volume that are files. */
+/** Validates the sources of a volume whose files the kubelet writes. */
 export function validateFileVolumes(volume: Volume, field: Field): void {
   const { secret, configMap, downwardAPI, projected } = volume;
   if (secret !== undefined) {
@@ -54,7 +54,7 @@ function validateMode(mode: number | undefined, field: Field): void {
   if (mode !== undefined && (mode < 0 || mode > 0o777)) field.invalid(mode, MODE_TEXT);
 }
 
-/** A path inside a volume that the kubelet writes: names starting with two dots are its own. */
+/** Validates a path inside such a volume. Names that begin with two dots are reserved for the kubelet. */
 function validateLocalFilePath(path: string, field: Field): void {
   validateLocalPath(path, field);
   if (path.startsWith('..') && !path.startsWith('../')) field.invalid(path, "must not start with '..'");
@@ -70,7 +70,7 @@ function validateItems(items: readonly KeyToPath[] | undefined, field: Field): v
   }
 }
 
-/** Files of the downward API. Upstream reports them at the volume, without their index. */
+/** Validates files of the downward API. As upstream, errors are reported at the volume, without an index. */
 function validateDownwardFiles(files: readonly DownwardAPIVolumeFile[] | undefined, field: Field): void {
   for (const file of files ?? []) {
     if ((file.path ?? '') === '') field.at('path').required();
@@ -88,7 +88,7 @@ function validateDownwardFiles(files: readonly DownwardAPIVolumeFile[] | undefin
   }
 }
 
-/** Paths of one projected volume: no two files have the same. */
+/** The paths of one projected volume, which must be unique. */
 class TakenPaths {
   readonly #paths = new Set<string>();
   readonly #field: Field;
@@ -126,7 +126,7 @@ function validateProjections(sources: readonly VolumeProjection[], field: Field)
   }
 }
 
-/** Upstream reports a token's path at the volume. */
+/** As upstream, errors of a token's path are reported at the volume. */
 function validateToken(
   { expirationSeconds = 3600, path = '' }: ServiceAccountTokenProjection,
   { place, volume }: { readonly place: Field; readonly volume: Field },
@@ -161,7 +161,7 @@ function validateTrustBundle(bundle: ClusterTrustBundleProjection, field: Field)
   validateLocalFilePath(path, field.at('path'));
 }
 
-/** A bundle of a signer has the signer's name, with colons for slashes, before its own. */
+/** The name of a signer's bundle must begin with the signer's name, with colons in place of slashes. */
 function trustBundleNameProblems(name: string): string[] {
   return isDns1123Subdomain(name.slice(name.lastIndexOf(':') + 1));
 }

@@ -1,4 +1,4 @@
-/** Volumes of pods. Upstream: apis/core/validation ValidateVolumes, validateVolumeSource. */
+/** Validation of pods' volumes. Upstream: apis/core/validation ValidateVolumes, validateVolumeSource. */
 import type { Field } from '../field-error.ts';
 import type { ImageVolumeSource, Volume } from '../gen/core-v1.ts';
 import { isDns1123Label, isDns1123Subdomain } from '../names.ts';
@@ -10,7 +10,7 @@ import { validateClaimTemplate } from './persistent-volume-claim.ts';
 import { validateFileVolumes } from './pod-volume-files.ts';
 import { validateVolumeSource } from './volume-sources.ts';
 
-/** Sources in upstream's order: the first that is there is validated, each further one refused. */
+/** Sources in upstream's order: the first that is set is validated, and each further one refused. */
 const SOURCE_ORDER = [
   'emptyDir',
   'hostPath',
@@ -46,15 +46,15 @@ const SOURCE_ORDER = [
 
 const SOURCES: ReadonlySet<string> = new Set(SOURCE_ORDER);
 
-/** What upstream calls a refused source where that is not the field's name. */
+/** Upstream's name of a refused source when it differs from the field's name. */
 const REFUSED_NAMES: Readonly<Record<string, string>> = { cephfs: 'cephFS', downwardAPI: 'downwarAPI' };
 
 export interface VolumeOwner {
-  /** Absent: a template. */
+  /** Absent for a template. */
   readonly podName: string | undefined;
 }
 
-/** Volumes of a pod. Returns those without a fault by name. */
+/** Validates the volumes of a pod. Returns those without an error by name. */
 export function validateVolumes(
   volumes: readonly Volume[] | undefined,
   owner: VolumeOwner,
@@ -91,7 +91,7 @@ function validateSource(volume: Volume, owner: VolumeOwner, field: Field): void 
   for (const name of rest) field.at(REFUSED_NAMES[name] ?? name).forbidden('may not specify more than 1 volume type');
 }
 
-/** The sources that are there, in upstream's order. Nearly always it is one, so that the order is not gone through. */
+/** The sources that are set, in upstream's order. With a single source, the usual case, the order is not searched. */
 function sourcesOf(volume: Volume): readonly (typeof SOURCE_ORDER)[number][] {
   const sources = Object.keys(volume).filter(
     (key): key is (typeof SOURCE_ORDER)[number] => SOURCES.has(key) && volume[key as keyof Volume] !== undefined,
@@ -99,7 +99,7 @@ function sourcesOf(volume: Volume): readonly (typeof SOURCE_ORDER)[number][] {
   return sources.length < 2 ? sources : SOURCE_ORDER.filter((name) => sources.includes(name));
 }
 
-/** The sources that only pods have. */
+/** Validates the sources that only pods have. */
 function validateOne(volume: Volume, { podName }: VolumeOwner, field: Field): void {
   const { emptyDir, hostPath, persistentVolumeClaim: claim, nfs, image } = volume;
   validateFileVolumes(volume, field);
@@ -128,7 +128,7 @@ function validateEphemeral(volume: Volume, podName: string | undefined, field: F
   );
 }
 
-/** The image may be empty in templates: whoever creates the pod sets it. */
+/** The reference of an image volume may be empty in a template; the controller that creates the pod sets it. */
 function validateImage({ reference = '', pullPolicy }: ImageVolumeSource, isPod: boolean, field: Field): void {
   if (isPod && reference === '') field.at('reference').required();
   validateChoice(pullPolicy, ['Always', 'IfNotPresent', 'Never'], field.at('pullPolicy'));

@@ -1,4 +1,4 @@
-/** Priority levels of API priority and fairness. Upstream: apis/flowcontrol/validation. */
+/** Validation of priority levels of API priority and fairness. Upstream: apis/flowcontrol/validation. */
 import { deepEqual } from '../../base/equal.ts';
 import type { Field } from '../field-error.ts';
 import type {
@@ -13,7 +13,7 @@ import { internalForm } from './internal-form.ts';
 import { validateFlowStatus } from './flow-schema.ts';
 
 const MAX_QUEUES = 10_000_000;
-/** As many bits as the hash of a flow has to choose its queues by. */
+/** The bits of a flow's hash by which its queues are chosen. */
 const HASH_BITS = 60;
 
 function validateHand(queues: number, handSize: number, field: Field): void {
@@ -89,7 +89,7 @@ function validateSpec(spec: Partial<PriorityLevelConfigurationSpec>, name: strin
   }
 }
 
-/** `fixed`: the spec a level of this name always has; the shares of the exempt one may be set. */
+/** `fixed`: the mandatory spec of a level with this name; the shares of the exempt level may be set. */
 export function validatePriorityLevel(
   level: PriorityLevelConfiguration,
   field: Field,

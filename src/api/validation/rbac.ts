@@ -1,4 +1,4 @@
-/** Roles and their bindings. Upstream: apis/rbac/validation. */
+/** Validation of roles and bindings. Upstream: apis/rbac/validation. */
 import { deepEqual } from '../../base/equal.ts';
 import type { Field } from '../field-error.ts';
 import type { ClusterRole, ClusterRoleBinding, PolicyRule, Role, RoleBinding, Subject } from '../gen/rbac-v1.ts';
@@ -38,7 +38,7 @@ export function validateClusterRole(role: ClusterRole, field: Field): void {
   for (const [index, selector] of selectors.entries()) {
     const before = field.errors.length;
     validateLabelSelector(selector, place.item(index));
-    // Upstream compiles the selector as well.
+    // As upstream, an invalid selector has a second error, from compiling it.
     if (field.errors.length > before) place.item(index).invalid(undefined, 'invalid label selector.');
   }
 }
@@ -50,7 +50,7 @@ function validateSubject(subject: Subject, namespaced: boolean, field: Field): v
     case 'ServiceAccount':
       if (name !== '') field.at('name').complain(name, isDns1123Subdomain(name));
       if ((subject.apiGroup ?? '') !== '') field.at('apiGroup').notSupported(subject.apiGroup, ['']);
-      // In a RoleBinding an empty namespace is the binding's own.
+      // In a RoleBinding an empty namespace means the binding's own.
       if (!namespaced && (subject.namespace ?? '') === '') field.at('namespace').required();
       break;
     case 'User':

@@ -1,4 +1,4 @@
-// The status of resource claims: allocations, consumers, and what drivers report of devices. Upstream:
+// Validation of resource claims' statuses: allocations, consumers, and the drivers' status of devices. Upstream:
 // resource/validation (ValidateResourceClaimStatusUpdate).
 import { formatIp, parseCidr, parseIp, unmapped } from '../../base/cidr.ts';
 import { quote } from '../../base/go-quote.ts';
@@ -43,12 +43,12 @@ const MAX_INTERFACE_NAME_LENGTH = 256;
 
 const MAX_HARDWARE_ADDRESS_LENGTH = 128;
 
-/** What names a device, as upstream shows it. */
+/** The ID of a device in upstream's form. */
 function shownDevice({ driver = '', pool = '', device = '', shareID = '' }: Partial<AllocatedDeviceStatus>): object {
   return { Driver: driver, Pool: pool, Device: device, ShareID: shareID };
 }
 
-/** The status of a claim: who uses it, what it was given, and what drivers say of that. */
+/** Validates the consumers, the allocation and the device statuses of a claim. */
 export function validateResourceClaimStatusUpdate(claim: ResourceClaim, old: ResourceClaim, field: Field): void {
   const status = field.at('status');
   const { allocation, reservedFor = [], devices } = claim.status ?? {};
@@ -84,7 +84,7 @@ export function validateResourceClaimStatusUpdate(claim: ResourceClaim, old: Res
   else validateAllocation(allocation, requestNames(claim.spec?.devices), status.at('allocation'));
 }
 
-/** What drivers said of devices goes with the devices; what was never given is left to validation. */
+/** Removes the drivers' status of devices that are no longer allocated. Validation refuses that of devices that never were. */
 export function dropStatusOfReturnedDevices(draft: ResourceClaim, old: ResourceClaim): void {
   if (draft.status?.devices === undefined) return;
   const kept = new Set((draft.status.allocation?.devices?.results ?? []).map(deviceId));
@@ -94,7 +94,7 @@ export function dropStatusOfReturnedDevices(draft: ResourceClaim, old: ResourceC
   else delete draft.status.devices;
 }
 
-/** What a device, or the share of one, is known by among those of a claim. Upstream: structured.SharedDeviceID. */
+/** The ID of a device, or of a share of one, within a claim. Upstream: structured.SharedDeviceID. */
 export function deviceId(sharedDevice: { driver: string; pool: string; device: string; shareID?: string }): string {
   const { driver, pool, device, shareID = '' } = sharedDevice;
   return [driver, pool, device, ...(shareID === '' ? [] : [shareID])].join('/');
@@ -107,7 +107,7 @@ function validateAllocation(allocation: AllocationResult, names: Names, field: F
     item: (result, at) => validateResult(result, names, at),
   });
   validateList(allocation.devices?.config, devices.at('config'), {
-    max: 2 * MAX_CONFIGS, // of the class and of the claim
+    max: 2 * MAX_CONFIGS, // those of the class and of the claim
     item(config, at) {
       validateChoice(config.source, ['FromClaim', 'FromClass'], at.at('source'));
       validateReferences(config.requests, names, at.at('requests'));
@@ -146,7 +146,7 @@ function validateShareId(shareID: string | undefined, field: Field): void {
 
 const UUID = /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/i;
 
-/** What is wrong with a UUID in one of the four forms that upstream's library reads. Upstream: google/uuid Validate. */
+/** The error of a UUID that has none of the four forms of upstream's library. Upstream: google/uuid Validate. */
 function uuidComplaint(text: string): string | undefined {
   const format = (isSound: boolean): string | undefined => (isSound ? undefined : 'invalid UUID format');
   const length = Buffer.byteLength(text);
@@ -189,7 +189,7 @@ function validateNetworkData({ interfaceName = '', hardwareAddress = '', ips }: 
   });
 }
 
-/** An address with the length of its network, in canonical form. */
+/** The text must be a canonical address with a prefix length. */
 function validateInterfaceAddress(address: string, field: Field): void {
   const range = parseCidr(address);
   const ip = parseIp(address.split('/')[0]!);
@@ -197,7 +197,7 @@ function validateInterfaceAddress(address: string, field: Field): void {
     return field.invalid(address, 'must be a valid address in CIDR form, (e.g. 10.9.8.7/24 or 2001:db8::1/64)');
   const { prefixLength } = range;
   const plain = unmapped(ip);
-  // An IPv4 address in IPv6 clothes is IPv4, and its length counts from there.
+  // For an IPv4 address mapped to IPv6, the prefix length counts from the IPv4 part.
   const length = plain.family === 4 && prefixLength > 32 ? prefixLength - 96 : prefixLength;
   const canonical = `${formatIp(plain)}/${length}`;
   if (address !== canonical) field.invalid(address, `must be in canonical form (${quote(canonical)})`);

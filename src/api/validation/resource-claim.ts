@@ -1,4 +1,4 @@
-/** Claims of devices, their templates and statuses, and classes. Upstream: apis/resource/validation. */
+/** Validation of resource claims, claim templates and device classes. Upstream: apis/resource/validation. */
 import { deepEqual } from '../../base/equal.ts';
 import type { Steps } from '../../base/steps.ts';
 import type { Field } from '../field-error.ts';
@@ -36,7 +36,7 @@ export const MAX_CONFIGS = 32;
 export type Names = ReadonlySet<string>;
 export const itself = (text: string): string => text;
 
-/** Requests by name, and their alternatives as `request/alternative`. */
+/** Names of requests, and of subrequests as `request/subrequest`. */
 export function requestNames(claim: DeviceClaim | undefined): Names {
   return new Set(
     (claim?.requests ?? []).flatMap(({ name, firstAvailable = [] }) => [
@@ -124,7 +124,7 @@ export function validateReference(reference: string | undefined, names: Names, f
   if (!names.has(reference ?? '')) field.invalid(reference ?? '', REFERENCE_TEXT);
 }
 
-/** A class. On an update, selectors and settings that stay as they were count as valid. */
+/** Validates a device class. On updates, unchanged selectors and configurations are not checked again. */
 export function validateDeviceClass({ spec }: DeviceClass, field: Field, old?: DeviceClass): void {
   const at = field.at('spec');
   if (old === undefined || !deepEqual(spec?.selectors, old.spec?.selectors))
@@ -136,12 +136,12 @@ export function validateDeviceClass({ spec }: DeviceClass, field: Field, old?: D
   at.at('extendedResourceName').invalid(name, 'must be a valid extended resource name');
 }
 
-/** Compiles the selectors of a class, in steps, before it is validated. */
+/** Compiles the selectors of a class in steps, before validation. */
 export function prepareDeviceClass({ spec }: DeviceClass): Steps<void> {
   return compileSelectorSteps([spec?.selectors]);
 }
 
-/** Those of a new claim: its spec never changes. */
+/** Compiles the selectors of a new claim in steps; the spec of an existing one is immutable. */
 export function* prepareResourceClaim({ spec }: ResourceClaim, old: ResourceClaim | undefined): Steps<void> {
   if (old === undefined) yield* compileSelectorSteps(selectorsOf(spec?.devices));
 }
@@ -150,7 +150,7 @@ export function prepareResourceClaimTemplate({ spec }: ResourceClaimTemplate): S
   return compileSelectorSteps(selectorsOf(spec?.spec?.devices));
 }
 
-/** Lists of selectors, without those of requests and alternatives beyond what is allowed. */
+/** All lists of selectors, except those of requests and subrequests beyond the limit. */
 function selectorsOf({ requests = [] }: DeviceClaim = {}): (readonly DeviceSelector[] | undefined)[] {
   if (requests.length > MAX_REQUESTS) return [];
   return requests.flatMap(({ exactly, firstAvailable = [] }) => [
@@ -163,7 +163,7 @@ export function validateResourceClaim(claim: ResourceClaim, field: Field): void 
   validateDeviceClaim(claim.spec?.devices, field.at('spec').at('devices'));
 }
 
-/** The spec of a claim never changes. */
+/** The spec of a claim is immutable. */
 export function validateResourceClaimUpdate(claim: ResourceClaim, old: ResourceClaim, field: Field): void {
   validateImmutableStruct([claim.spec, old.spec], 'resource.v1.ResourceClaimSpec', field.at('spec'));
 }
@@ -176,7 +176,7 @@ export function validateResourceClaimTemplate(template: ResourceClaimTemplate, f
   validateDeviceClaim(template.spec?.spec?.devices, field.at('spec').at('spec').at('devices'));
 }
 
-/** The spec of a template never changes. */
+/** The spec of a template is immutable. */
 export function validateResourceClaimTemplateUpdate(
   template: ResourceClaimTemplate,
   old: ResourceClaimTemplate,
@@ -184,7 +184,7 @@ export function validateResourceClaimTemplateUpdate(
 ): void {
   validateResourceClaimTemplate(template, field);
   if (deepEqual(template.spec, old.spec)) return;
-  // Upstream's internal type has the metadata's fields among its own.
+  // In upstream's internal type the metadata's fields are embedded.
   const { metadata, spec = {} } = template.spec ?? {};
   field
     .at('spec')

@@ -1,10 +1,10 @@
-/** Which names resources have where, and their amounts. Upstream: apis/core/helper, apis/core/validation. */
+/** Validation of resource names and amounts. Upstream: apis/core/helper, apis/core/validation. */
 import type { Field } from '../field-error.ts';
 import { isQualifiedName } from '../names.ts';
 import { tryParseQuantity } from '../quantity.ts';
 import { validateNonnegativeQuantity } from './common.ts';
 
-/** Objects that quotas count. */
+/** Objects that quotas can count. */
 const COUNTED = [
   'pods',
   'resourcequotas',
@@ -37,27 +37,27 @@ function isHugePagesOfQuota(name: string): boolean {
   return isHugePages(name) || name.startsWith(`requests.${HUGE_PAGES_PREFIX}`);
 }
 
-/** Names without a domain, or of a domain of Kubernetes. */
+/** Whether the name has no domain, or one of Kubernetes. */
 export function isNativeResource(name: string): boolean {
   return !name.includes('/') || name.includes('kubernetes.io/');
 }
 
-/** Resources of devices and such: a domain of their own, also as a quota's `requests.` name. */
+/** Whether the name has a domain of its own, as devices do, also when written as a quota's `requests.` name. */
 export function isExtendedResource(name: string): boolean {
   return !isNativeResource(name) && !name.startsWith('requests.') && isQualifiedName(`requests.${name}`).length === 0;
 }
 
-/** Whether limits may promise more than there is. */
+/** Whether the sum of limits may exceed the node's capacity. */
 export function isOvercommitAllowed(name: string): boolean {
   return isNativeResource(name) && !isHugePages(name);
 }
 
-/** Names that a quota measures by itself. */
+/** Whether a quota supports the name itself. */
 export function isQuotaResource(name: string): boolean {
   return quotaNames.has(name) || isHugePagesOfQuota(name);
 }
 
-/** A name of any resource. False when something is wrong with it. */
+/** Validates a resource name in any place. Returns false for an invalid one. */
 export function validateResourceName(name: string, field: Field): boolean {
   const problems = isQualifiedName(name);
   field.complain(name, problems);
@@ -67,7 +67,7 @@ export function validateResourceName(name: string, field: Field): boolean {
   return false;
 }
 
-/** A name of a resource that containers request. */
+/** Validates the name of a resource that containers request. */
 export function validateContainerResourceName(name: string, field: Field): void {
   validateResourceName(name, field);
   if (!name.includes('/')) {
@@ -83,7 +83,7 @@ export function validateQuotaResourceName(name: string, field: Field): void {
   if (!name.includes('/') && !isQuotaResource(name)) field.invalid(name, 'must be a standard resource for quota');
 }
 
-/** An amount: never negative, whole where the resource is counted. */
+/** Validates an amount: not negative, and whole for countable resources. */
 export function validateResourceQuantity(name: string, quantity: string, field: Field): void {
   validateNonnegativeQuantity(quantity, field);
   const parsed = tryParseQuantity(quantity);

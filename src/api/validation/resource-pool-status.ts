@@ -1,4 +1,4 @@
-/** Requests for the state of device pools. Upstream: apis/resource/validation, and tags in api/resource/v1alpha3. */
+/** Validation of resource pool status requests. Upstream: apis/resource/validation, and tags in api/resource/v1alpha3. */
 import type { Field } from '../field-error.ts';
 import type { PoolStatus, ResourcePoolStatusRequest } from '../gen/resource-v1alpha3.ts';
 import { isLongName, isLongNameCaseless } from '../names.ts';
@@ -16,7 +16,7 @@ export function setResourcePoolStatusRequestDefaults({ spec }: ResourcePoolStatu
   if (spec !== undefined) spec.limit ??= DEFAULT_LIMIT;
 }
 
-/** A pool name is one or more DNS names with slashes between. */
+/** A pool name is one or more DNS names separated by slashes. */
 function validateDeclaredPoolName(name: string, field: Field): void {
   if (Buffer.byteLength(name) > MAX_POOL_NAME_BYTES) field.tooLong(MAX_POOL_NAME_BYTES);
   for (const [index, part] of name.split('/').entries()) {
@@ -30,7 +30,7 @@ function validateDeclaredPoolName(name: string, field: Field): void {
   }
 }
 
-/** A request; `old` where it is updated. */
+/** Validates a request; `old` is set on updates. */
 export function validateResourcePoolStatusRequest(
   { spec }: ResourcePoolStatusRequest,
   field: Field,
@@ -47,7 +47,7 @@ export function validateResourcePoolStatusRequest(
   validateMaximum(spec?.limit, MAX_LIMIT, at.at('limit'));
 }
 
-/** The whole status is immutable once it is set. */
+/** The status is immutable once it is set. */
 export function validateResourcePoolStatus(
   { status }: ResourcePoolStatusRequest,
   old: ResourcePoolStatusRequest,
@@ -71,7 +71,7 @@ function validatePool(pool: PoolStatus, field: Field): void {
   validateRequiredText(pool.driver, isLongNameCaseless, field.at('driver'));
   if ((pool.poolName ?? '') === '') field.at('poolName').required();
   else validateDeclaredPoolName(pool.poolName, field.at('poolName'));
-  // Declared as required, so nought counts as missing.
+  // By upstream's declaration the field is required, so 0 counts as missing.
   if ((pool.generation ?? 0) === 0) field.at('generation').required();
   else validateMinimum(pool.generation, 0, field.at('generation'));
   validateMinimum(pool.resourceSliceCount, 1, field.at('resourceSliceCount'));

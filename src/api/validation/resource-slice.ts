@@ -1,4 +1,4 @@
-/** Devices that drivers offer, and rules that taint them. Upstream: apis/resource/validation. */
+/** Validation of resource slices. Upstream: apis/resource/validation. */
 import { deepEqual } from '../../base/equal.ts';
 import type { Field } from '../field-error.ts';
 import type { Counter, Device, DeviceAttribute, ResourceSlice, ResourceSliceSpec } from '../gen/resource-v1.ts';
@@ -18,19 +18,19 @@ import { internalForm } from './internal-form.ts';
 import { validateNodeSelector } from './selectors.ts';
 
 const MAX_DEVICES = 128;
-/** Where devices have taints, take from counters or have lists as attributes. */
+/** The limit of devices when some have taints, consume counters or have list attributes. */
 const MAX_LARGE_DEVICES = 64;
 const MAX_ATTRIBUTES_AND_CAPACITIES = 32;
-/** Values of all attributes of a device; each item of a list counts. */
+/** The limit of values of all attributes of a device; each item of a list counts. */
 const MAX_ATTRIBUTE_VALUES = 48;
 const MAX_TAINTS = 16;
 const MAX_COUNTER_SETS = 8;
 const MAX_COUNTERS = 32;
 const MAX_CONSUMED_SETS = 2;
-/** Paths show this much of the name of an attribute or capacity (a domain, a slash, an identifier). */
+/** The part of an attribute's or capacity's name that paths show (a domain, a slash, an identifier). */
 const MAX_SHOWN_NAME = 63 + 1 + 32;
 
-/** A slice; `old` where it is updated. */
+/** Validates a slice; `old` is set on updates. */
 export function validateResourceSlice(slice: ResourceSlice, field: Field, old?: ResourceSlice): void {
   const at = field.at('spec');
   const { spec } = slice;
@@ -105,7 +105,7 @@ function isLarge({ taints = [], consumesCounters = [], attributes = {} }: Device
   return taints.length > 0 || consumesCounters.length > 0 || Object.values(attributes).some(isList);
 }
 
-/** A list counts as many values as it has items, anything else as one. */
+/** A list counts as many values as it has items, any other value as one. */
 function countValues({ bools = [], ints = [], strings = [], versions = [] }: DeviceAttribute): number {
   return Math.max(1, bools.length + ints.length + strings.length + versions.length);
 }
@@ -122,7 +122,7 @@ function validateDevice(device: Device, old: Device | undefined, field: Field): 
   const values = Object.values(attributes).reduce((sum, attribute) => sum + countValues(attribute), 0);
   if (values > MAX_ATTRIBUTE_VALUES)
     field.invalid(values, `the total number of attribute values must not exceed ${MAX_ATTRIBUTE_VALUES}`);
-  // Names are complained of at the map, values at their key.
+  // As upstream, errors of names are reported at the map, errors of values at their key.
   for (const [name, attribute] of Object.entries(attributes)) {
     validateDeviceQualifiedName(name, field.at('attributes'));
     validateAttribute(attribute, field.at('attributes').key(shortened(name, MAX_SHOWN_NAME)));
@@ -166,13 +166,13 @@ function validateDeviceNodes(device: Device, isPerDevice: boolean, field: Field)
   else if (taken.length > 1) field.invalid(listed(taken), text);
 }
 
-/** Unlike names of devices and counters, those of sets are said to be missing where they are empty. */
+/** As upstream, an empty name of a counter set is required, while other empty names are invalid. */
 function validateCounterSetName(name: string | undefined, field: Field): void {
   if ((name ?? '') === '') field.required();
   else validateLabelLikeName(name, field);
 }
 
-/** A key as paths show it: the middle of a long one is left out. */
+/** A key as paths show it: the middle of a long key is omitted. */
 function shortened(key: string, max: number): string {
   if (key.length <= max) return key;
   const left = max - '...'.length;

@@ -1,11 +1,12 @@
-// Selectors of labels and nodes. Upstream: metav1/validation (ValidateLabelSelector), core/validation (ValidateNodeSelector).
+// Validation of label selectors and node selectors. Upstream: metav1/validation (ValidateLabelSelector), core/validation
+// (ValidateNodeSelector).
 import type { Field } from '../field-error.ts';
 import type { NodeSelector, NodeSelectorRequirement, NodeSelectorTerm } from '../gen/core-v1.ts';
 import type { LabelSelector, LabelSelectorRequirement } from '../gen/meta-v1.ts';
 import { validateLabelName, validateLabels } from '../meta-validation.ts';
 import { isDns1123Subdomain, isLabelValue } from '../names.ts';
 
-/** A LabelSelector object. */
+/** Validates a LabelSelector object. */
 export function validateLabelSelector(selector: LabelSelector | undefined, field: Field): void {
   if (selector === undefined) return;
   validateLabels(selector.matchLabels, field.at('matchLabels'));
@@ -14,7 +15,7 @@ export function validateLabelSelector(selector: LabelSelector | undefined, field
   }
 }
 
-/** The operators that label selectors and node selectors share. */
+/** Validates the operators that label selectors and node selectors share. */
 function validateSetOperator({ operator, values = [] }: LabelSelectorRequirement, field: Field): void {
   switch (operator) {
     case 'In':
@@ -38,12 +39,12 @@ function validateSelectorRequirement(requirement: LabelSelectorRequirement, fiel
   for (const [index, value] of values.entries()) field.at('values').item(index).complain(value, isLabelValue(value));
 }
 
-/** True when the selector names nothing at all. */
+/** Whether the selector has neither labels nor expressions. */
 export function isEmptySelector(selector: LabelSelector | undefined): boolean {
   return Object.keys(selector?.matchLabels ?? {}).length + (selector?.matchExpressions ?? []).length === 0;
 }
 
-/** A node selector: at least one term. */
+/** Validates a node selector, which must have at least one term. */
 export function validateNodeSelector(selector: NodeSelector, field: Field): void {
   const terms = field.at('nodeSelectorTerms');
   if ((selector.nodeSelectorTerms ?? []).length === 0) terms.required('must have at least one node selector term');
@@ -51,7 +52,7 @@ export function validateNodeSelector(selector: NodeSelector, field: Field): void
     validateNodeSelectorTerm(term, terms.item(index));
 }
 
-/** `anyLabelValue`: values need not be such as labels can have. Upstream allows it where a term is preferred. */
+/** `anyLabelValue`: values need not be valid label values, as upstream permits in preferred terms. */
 export function validateNodeSelectorTerm(
   term: NodeSelectorTerm,
   field: Field,

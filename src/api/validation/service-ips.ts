@@ -1,4 +1,4 @@
-// Cluster addresses of services. Upstream: core/validation (ValidateServiceClusterIPsRelatedFields).
+// Validation of services' cluster addresses. Upstream: core/validation (ValidateServiceClusterIPsRelatedFields).
 import { parseIp } from '../../base/cidr.ts';
 import type { Field } from '../field-error.ts';
 import type { ServiceSpec } from '../gen/core-v1.ts';

@@ -1,4 +1,4 @@
-/** Storage classes and volume attributes classes. Upstream: apis/storage/validation. */
+/** Validation of storage classes and volume attributes classes. Upstream: apis/storage/validation. */
 import { deepEqual } from '../../base/equal.ts';
 import { stableStringify } from '../../base/stable-json.ts';
 import { MAX_FIELD_ERRORS, type Field } from '../field-error.ts';
@@ -29,7 +29,7 @@ function validateProvisioner(name: string, field: Field): void {
   else field.complain(name.toLowerCase(), isQualifiedName(name.toLowerCase()));
 }
 
-/** A term's keys with their values, in no order. */
+/** The keys of a term with their values, for a comparison that ignores order. */
 function valuesByKey({ matchLabelExpressions }: TopologySelectorTerm): object {
   return Object.fromEntries(
     (matchLabelExpressions ?? []).map(({ key, values }) => [key, [...new Set(values)].toSorted()]),
@@ -52,7 +52,7 @@ function validateTopologyTerm({ matchLabelExpressions }: TopologySelectorTerm, f
   }
 }
 
-/** Each equal earlier term is an error. Upstream compares each term with as many empty ones as there are terms, too. */
+/** Adds an error for each earlier equal term. Upstream also compares each term with as many empty terms as the list has. */
 function validateTopologies(terms: readonly TopologySelectorTerm[], field: Field): void {
   const timesSeen = new Map([[EMPTY_TERM, terms.length]]);
   for (const [index, term] of terms.entries()) {
@@ -79,7 +79,7 @@ export function validateStorageClass(storageClass: StorageClass, field: Field): 
   validateTopologies(allowedTopologies, field.at('allowedTopologies'));
 }
 
-/** What provisioned volumes depend on never changes. */
+/** Fields that provisioned volumes depend on are immutable. */
 export function validateStorageClassUpdate(storageClass: StorageClass, old: StorageClass, field: Field): void {
   validateStorageClass(storageClass, field);
   for (const name of ['parameters', 'provisioner', 'reclaimPolicy', 'volumeBindingMode'] as const)
@@ -93,7 +93,7 @@ export function validateVolumeAttributesClass(attributes: VolumeAttributesClass,
   if (Object.keys(parameters).length === 0) field.at('parameters').required('must contain at least one key/value pair');
 }
 
-/** A volume attributes class never changes. */
+/** A volume attributes class is immutable. */
 export function validateVolumeAttributesClassUpdate(
   attributes: VolumeAttributesClass,
   old: VolumeAttributesClass,

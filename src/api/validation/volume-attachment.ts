@@ -1,4 +1,4 @@
-/** Volume attachments. Upstream: apis/storage/validation. */
+/** Validation of volume attachments. Upstream: apis/storage/validation. */
 import type { Field } from '../field-error.ts';
 import type { VolumeAttachment, VolumeAttachmentSource, VolumeError } from '../gen/storage-v1.ts';
 import { inclusiveRangeText, isDns1123Subdomain } from '../names.ts';
@@ -20,7 +20,7 @@ function validateSource({ inlineVolumeSpec, persistentVolumeName }: VolumeAttach
 
 function validateError(error: VolumeError | undefined, field: Field): void {
   if (error === undefined) return;
-  // Upstream refuses at one length and tells another.
+  // As upstream, the limit in the error differs from the limit that is checked.
   if (Buffer.byteLength(error.message ?? '') > MAX_MESSAGE_BYTES) field.at('message').tooLong(MAX_METADATA_BYTES);
   const { errorCode = 0 } = error;
   if (errorCode < 0) field.at('errorCode').invalid(errorCode, inclusiveRangeText(0, 2 ** 31 - 1));
@@ -45,7 +45,7 @@ export function validateVolumeAttachment(attachment: VolumeAttachment, field: Fi
   if (name !== undefined) spec.at('source').at('persistentVolumeName').complain(name, isDns1123Subdomain(name));
 }
 
-/** The spec of an attachment never changes. */
+/** The spec of an attachment is immutable. */
 export function validateVolumeAttachmentUpdate(
   attachment: VolumeAttachment,
   old: VolumeAttachment,

@@ -1,5 +1,5 @@
 /**
- * Sources that volumes of pods and persistent volumes share: disks, network file systems, block devices. Upstream: the
+ * Validation of volume sources that pods and persistent volumes share: disks, network file systems, block devices. Upstream: the
  * validate…VolumeSource functions of apis/core/validation.
  */
 import type { Field } from '../field-error.ts';
@@ -19,7 +19,7 @@ import { inclusiveRangeText, isDns1123Label, isDns1123Subdomain } from '../names
 import { validateOptionalChoice } from './common.ts';
 import { validateCSIDriverName } from './csi.ts';
 
-/** What must be said of a source: texts and lists that may not be empty. */
+/** Required fields of a source: texts and lists that must not be empty. */
 const NEEDED: Readonly<Record<string, readonly string[]>> = {
   awsElasticBlockStore: ['volumeID'],
   azureDisk: ['diskName', 'diskURI'],
@@ -55,10 +55,10 @@ const CHECKS: Readonly<Record<string, (source: never, field: Field) => void>> = 
   storageos: validateStorageOs,
 };
 
-/** What upstream calls a source where that is not the field's name. */
+/** Upstream's name of a source when it differs from the field's name. */
 const SHOWN_NAMES: Readonly<Record<string, string>> = { gcePersistentDisk: 'persistentDisk' };
 
-/** The source of this name, where it is one of these; other sources are validated elsewhere. */
+/** Validates the source of this name when it is one of these; other sources are validated elsewhere. */
 export function validateVolumeSource(name: string, source: object, field: Field): void {
   const at = field.at(SHOWN_NAMES[name] ?? name);
   for (const needed of NEEDED[name] ?? []) {
@@ -68,13 +68,13 @@ export function validateVolumeSource(name: string, source: object, field: Field)
   CHECKS[name]?.(source as never, at);
 }
 
-/** A path inside a volume. */
+/** Validates a relative path inside a volume. */
 export function validateLocalPath(path: string, field: Field): void {
   if (path.startsWith('/')) field.invalid(path, 'must be a relative path');
   validatePathNoBacksteps(path, field);
 }
 
-/** A path without a way up. */
+/** The path must not contain `..`. */
 export function validatePathNoBacksteps(path: string, field: Field): void {
   if (path.split('/').includes('..')) field.invalid(path, "must not contain '..'");
 }
@@ -106,7 +106,7 @@ function validateAzureFile({ secretNamespace }: AzureFilePersistentVolumeSource,
   if (secretNamespace === '') field.at('secretNamespace').required();
 }
 
-/** A driver's volume in a pod. A persistent one has more rules. */
+/** Validates a CSI volume in a pod. CSI sources of persistent volumes have more rules. */
 function validateCsi({ driver, nodePublishSecretRef: secret }: CSIVolumeSource, field: Field): void {
   validateCSIDriverName(driver, field.at('driver'));
   if (secret === undefined) return;

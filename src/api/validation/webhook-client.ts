@@ -1,9 +1,9 @@
-/** How a webhook is reached. Upstream: apiserver/pkg/util/webhook/validation.go. */
+/** Validation of a webhook's address. Upstream: apiserver/pkg/util/webhook/validation.go. */
 import { parseGoUrl } from '../../base/go-url.ts';
 import type { Field } from '../field-error.ts';
 import { isDns1123Subdomain, isPortNumber } from '../names.ts';
 
-/** Address of a webhook: a URL or a service. */
+/** The address of a webhook: a URL or a service. */
 export interface WebhookClient {
   url?: string;
   service?: { name: string; namespace: string; path?: string; port?: number };
@@ -21,7 +21,7 @@ function validateUrl(text: string, place: Field): void {
   if (url.query !== '') place.invalid(url.query, 'query parameters are not permitted in the URL');
 }
 
-/** Checks that exactly one way to reach the webhook is given, and that it is sound. */
+/** Exactly one of URL and service must be set, and it must be valid. */
 export function validateWebhookClient(client: WebhookClient, field: Field): void {
   if ((client.url === undefined) === (client.service === undefined)) {
     return field.required('exactly one of url or service is required');
@@ -29,7 +29,7 @@ export function validateWebhookClient(client: WebhookClient, field: Field): void
   if (client.url !== undefined) return validateUrl(client.url, field.at('url'));
   const service = client.service!;
   const place = field.at('service');
-  // Upstream takes the one for the other.
+  // As upstream, a missing namespace is reported at the name.
   if ((service.namespace ?? '') === '') place.at('name').required();
   if ((service.name ?? '') === '') place.at('namespace').required();
   if (service.port !== undefined && isPortNumber(service.port).length > 0)
@@ -37,7 +37,7 @@ export function validateWebhookClient(client: WebhookClient, field: Field): void
   if (service.path !== undefined) validatePath(service.path, place.at('path'));
 }
 
-/** An empty path is the root. The first character of a path without a slash is not checked, as upstream. */
+/** An empty path is the root. As upstream, the first character of a path without a slash is not checked. */
 function validatePath(path: string, place: Field): void {
   if (path === '' || path === '/') return;
   if (path === '//') return place.invalid(path, 'segment[0] may not be empty');

@@ -1,4 +1,7 @@
-/** Status of workloads: counts that are not negative and go together. Upstream: apis/apps/validation, apis/core/validation. */
+/**
+ * Validation of workloads' statuses: counts are not negative and are consistent. Upstream: apis/apps/validation,
+ * apis/core/validation.
+ */
 import type { Field } from '../field-error.ts';
 import type { DaemonSet, Deployment, ReplicaSet, StatefulSet } from '../gen/apps-v1.ts';
 import type { ReplicationController } from '../gen/core-v1.ts';
@@ -11,7 +14,7 @@ function validateCounts(counts: Counts, names: readonly string[], field: Field):
   for (const name of names) validateNonnegative(counts[name], field.at(name));
 }
 
-/** Each of these counts is at most the number of replicas. */
+/** None of these counts may exceed the number of replicas. */
 function validateParts(counts: Counts, names: readonly string[], field: Field): void {
   for (const name of names) {
     const count = counts[name] ?? 0;
@@ -24,14 +27,14 @@ function validateAvailable({ availableReplicas = 0, readyReplicas = 0 }: Counts,
     field.at('availableReplicas').invalid(availableReplicas, `cannot be greater than ${ready}`);
 }
 
-/** How often a name was taken is never forgotten. */
+/** The collision count must not decrease. */
 function validateCollisions(now: Counts, { collisionCount: before }: Counts, field: Field): void {
   const count = now['collisionCount'] ?? 0;
   if (before !== undefined && (now['collisionCount'] === undefined || count < before))
     field.at('collisionCount').invalid(count, 'cannot be decremented');
 }
 
-/** The status as counts: the checks read numbers alone. */
+/** The status as a map of counts; the checks read only numbers. */
 function countsOf({ status = {} }: { readonly status?: object }): Counts {
   return status as Counts;
 }

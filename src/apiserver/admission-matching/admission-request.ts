@@ -1,4 +1,7 @@
-/** The AdmissionRequest that webhooks and expressions see, objects left aside. Upstream: admission/plugin/webhook/request and plugin/cel. */
+/**
+ * Builds the AdmissionRequest that webhooks and expressions see, without the objects. Upstream:
+ * admission/plugin/webhook/request and plugin/cel.
+ */
 import type { AdmissionRequest } from '../../api/gen/admission-v1.ts';
 import { userInfoOf } from '../authn/user-info.ts';
 import type { AdmissionAttributes } from '../admission/contract.ts';
@@ -13,7 +16,7 @@ function optionsOf({ operation, options }: AdmissionAttributes): object | null {
   return { ...options, kind: OPTIONS_KINDS[operation], apiVersion: 'meta.k8s.io/v1' };
 }
 
-/** The AdmissionRequest of a request that matched as `as`; `kind` is that of its objects there. */
+/** The AdmissionRequest of a request that matched as resource `as`; `kind` is the kind of its objects there. */
 export function admissionRequestOf(
   attributes: AdmissionAttributes,
   { own, as }: MatchedResource,

@@ -1,7 +1,6 @@
 /**
- * The other versions of a resource, and an object's form in them: what matchPolicy Equivalent and conversion for webhooks
- * take. Resources that share their storage are equivalent. Upstream: runtime.EquivalentResourceMapper and
- * generic.ConvertToGVK.
+ * The other versions of a resource, and conversion of objects between them, for matchPolicy Equivalent. Resources
+ * that share their storage are equivalent. Upstream: runtime.EquivalentResourceMapper and generic.ConvertToGVK.
  */
 import { canonicalize } from '../../api/codec/canonical.ts';
 import { type KubernetesObject, objectOf } from '../../api/object.ts';
@@ -19,8 +18,8 @@ export function equivalentsOf(registry: ResourceRegistry, store: GenericStore): 
 }
 
 /**
- * The object of one version as another has it, canonical; a fresh object. A promise where a conversion webhook is asked,
- * which rejects with its StatusError.
+ * The object in another version, canonical; a fresh object. A promise where a conversion webhook is called, whose
+ * StatusError it rejects with.
  */
 export function convertObject(
   object: KubernetesObject,

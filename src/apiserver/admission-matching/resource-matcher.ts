@@ -25,13 +25,12 @@ export interface MatchCriteria {
   readonly objectSelector?: LabelSelector;
 }
 
-/** What matching needs of the server. */
 export interface MatchDeps {
   readonly registry: ResourceRegistry;
   readonly objects: () => ObjectStore;
 }
 
-/** A request as a webhook or policy takes it. */
+/** The resource as which a request matched a webhook or policy. */
 export interface MatchedResource {
   /** The request's resource. */
   readonly own: GenericStore;
@@ -39,7 +38,7 @@ export interface MatchedResource {
   readonly as: GenericStore;
 }
 
-/** As what a request matches, or undefined. Rejects with 404 when the namespace a selector asks about is gone. */
+/** The match of a request, or undefined. Rejects with 404 when the namespace that a selector needs does not exist. */
 export async function matchRequest(
   criteria: MatchCriteria | undefined,
   attributes: AdmissionAttributes,

@@ -1,7 +1,7 @@
 /**
- * Objects as a webhook sees them: in the version its rule names, and of the kind the sub-resource speaks (a Scale for
- * `scale`, a Binding for `binding`). What a webhook changed is put back into the request's draft in place, for the draft
- * is shared by everything that follows. Upstream: admission.VersionedAttributes and generic.NewVersionedAttributes.
+ * Objects as a webhook sees them: in the version that its rule names, and of the sub-resource's kind (a Scale for
+ * `scale`, a Binding for `binding`). A webhook's changes are written into the request's draft in place, since later
+ * steps share the draft. Upstream: admission.VersionedAttributes and generic.NewVersionedAttributes.
  */
 import type { Scale } from '../../api/gen/autoscaling-v1.ts';
 import type { JsonObject } from '../../api/codec/own-property.ts';
@@ -37,11 +37,14 @@ function isOwnKind(store: GenericStore, kind: Kind): boolean {
 export interface ReviewObjects {
   readonly kind: Kind;
   readonly schema: StructSchema;
-  /** A private copy in the webhook's version. A promise, which may reject with a StatusError, where others convert. */
+  /**
+   * A private copy in the webhook's version. A promise, which may reject with a StatusError, where a conversion
+   * webhook is called.
+   */
   show(object: KubernetesObject): JsonObject | Promise<JsonObject>;
-  /** Decodes what a webhook made of the object (unknown fields are dropped, defaults filled in). Throws `DecodeError`. */
+  /** Decodes the object that a webhook returned: drops unknown fields and sets defaults. Throws `DecodeError`. */
   decode(value: unknown): JsonObject;
-  /** Puts a decoded object into the draft. A promise as with `show`. */
+  /** Writes a decoded object into the draft. A promise as for `show`. */
   store(decoded: JsonObject, draft: KubernetesObject): void | Promise<void>;
 }
 

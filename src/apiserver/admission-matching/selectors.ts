@@ -19,14 +19,19 @@ export function namespaceOf({ resource, namespace, name, object }: AdmissionAttr
   return name === '' ? (object?.metadata.name ?? '') : name;
 }
 
-/** Whether the object, or the one it replaces, is selected. A connect has options for an object, and those have no labels. */
+/**
+ * Whether the object, or the one it replaces, is selected. A CONNECT has options as its object, which have no labels.
+ */
 export function objectSelected(matcher: LabelMatcher, { object, oldObject, operation }: AdmissionAttributes): boolean {
   if (matcher.isEverything) return true;
   if (operation === 'CONNECT') return false;
   return [object, oldObject].some((one) => one !== undefined && matcher.matches(one.metadata?.labels));
 }
 
-/** Whether the request's namespace is selected; what has none always is. Rejects with 404 for one that does not exist. */
+/**
+ * Whether the request's namespace is selected; requests without a namespace always are. Rejects with 404 for an
+ * unknown namespace.
+ */
 export async function namespaceSelected(
   matcher: LabelMatcher,
   attributes: AdmissionAttributes,

@@ -1,10 +1,13 @@
-/** Runs admission plugins in order: first all that mutate, later all that validate. Upstream: apiserver/pkg/admission.chainAdmissionHandler. */
+/**
+ * Runs admission plugins in order: first all that mutate, later all that validate. Upstream:
+ * apiserver/pkg/admission.chainAdmissionHandler.
+ */
 import type { ResourceInfo } from '../../api/resource-info.ts';
 import type { Clock } from '../../platform/clock.ts';
 import { noteRefusal } from '../refused-requests/refusal-source.ts';
 import type { AdmissionAttributes, AdmissionOperation, AdmissionPlugin } from './contract.ts';
 
-/** Plugins that requests of one kind concern. */
+/** The plugins that handle requests of one kind. */
 interface Concerned {
   readonly mutate: readonly AdmissionPlugin[];
   readonly validate: readonly AdmissionPlugin[];
@@ -14,7 +17,7 @@ interface Concerned {
 export class AdmissionChain {
   readonly #plugins: readonly AdmissionPlugin[];
   readonly #clock: Clock;
-  /** By resource, then by operation and sub-resource: of thirty plugins three or four are concerned. */
+  /** By resource, then by operation and sub-resource: of thirty plugins three or four handle a request. */
   readonly #concerned = new WeakMap<ResourceInfo, Map<string, Concerned>>();
 
   constructor(plugins: readonly AdmissionPlugin[], clock: Clock) {
@@ -35,7 +38,10 @@ export class AdmissionChain {
     return found;
   }
 
-  /** Lets the plugins change the draft, twice when one of them asks for it. Throws or rejects with what a plugin refuses. */
+  /**
+   * Runs the mutating plugins on the draft, twice when one of them asks for it. Throws or rejects with a plugin's
+   * refusal.
+   */
   mutate(attributes: AdmissionAttributes): void | Promise<void> {
     const first = this.#run(attributes, 'mutate', 0);
     return first instanceof Promise ? first.then(() => this.#again(attributes)) : this.#again(attributes);

@@ -12,10 +12,10 @@ import type { TolerationConfig } from './pod-toleration-restriction/pod-tolerati
 import { readLimitedResources } from './resource-quota/limited-resources.ts';
 import { LEVELS, type LevelVersion, parseVersion, type Mode } from './pod-security/policy.ts';
 
-/** Reads a file another names, decoded. */
+/** Reads and decodes a file that another file names. */
 export type ReadConfiguration = (path: string) => Promise<unknown>;
 
-/** Makes the way to a webhook that a kubeconfig file names. */
+/** Creates the target of a webhook from a kubeconfig file. */
 export type ReadTarget = (kubeconfigPath: string) => Promise<WebhookTarget>;
 
 const CONFIGURABLE = [
@@ -132,7 +132,7 @@ const IMAGE_POLICY_LIMITS = {
   retryBackoff: { unitMs: 1, usual: 500, most: 300_000 },
 } as const;
 
-/** Upstream's sizes: 0 or absent is the usual one, -1 none at all. */
+/** Upstream's cache sizes: 0 or absent means the default, -1 no cache. */
 async function imagePolicyOf(own: JsonObject, target: ReadTarget): Promise<ImagePolicyConfig> {
   const place = 'imagePolicy';
   const policy = objectAt(own[place], place);

@@ -11,7 +11,7 @@ import {
   newReinvocation,
 } from './contract.ts';
 
-/** What a test says of a request; the rest follows. */
+/** The fields of a request that a test sets; the others have defaults. */
 export interface TestRequest {
   readonly operation?: AdmissionOperation;
   /** The request's verb, for plugins that look at it. */
@@ -23,9 +23,9 @@ export interface TestRequest {
   readonly name?: string;
   readonly user?: Principal;
   readonly dryRun?: boolean;
-  /** Takes the warnings. */
+  /** Collects the warnings. */
   readonly warnings?: string[];
-  /** Takes the audit annotations. */
+  /** Collects the audit annotations. */
   readonly annotations?: Map<string, string>;
 }
 

@@ -7,17 +7,17 @@ import type { RequestContext } from '../request-context.ts';
 export type AdmissionOperation = 'CREATE' | 'UPDATE' | 'DELETE' | 'CONNECT';
 
 /**
- * The passes of one request over the mutating plugins. A plugin that changed the object after others had seen it asks
+ * The passes of one request through the mutating plugins. A plugin whose object was changed by later plugins may ask
  * for a second pass; there is no third. Upstream: admission.ReinvocationContext.
  */
 export interface Reinvocation {
   round: 0 | 1;
   wanted: boolean;
-  /** What plugins remember from the first pass for the second, by their names. */
+  /** What plugins remember from the first pass for the second, by plugin name. */
   readonly memory: Map<string, unknown>;
 }
 
-/** Before the first pass. */
+/** The state before the first pass. */
 export function newReinvocation(): Reinvocation {
   return { round: 0, wanted: false, memory: new Map() };
 }
@@ -44,11 +44,11 @@ export interface AdmissionAttributes<T extends KubernetesObject = KubernetesObje
 export interface AdmissionPlugin {
   /** Upstream's plugin name: NamespaceLifecycle, ServiceAccount … */
   readonly name: string;
-  /** Which operations on which resources concern it; asked once for each. */
+  /** Whether the plugin handles the operation on the resource; asked once for each combination. */
   handles(operation: AdmissionOperation, resource: ResourceInfo, subresource: string): boolean;
-  /** Nothing is set up for it now: requests pass it by. */
+  /** Whether nothing is configured for the plugin at present, so that requests skip it. */
   isIdle?(): boolean;
-  /** Its `mutate` refuses requests before other plugins see them, but changes nothing. */
+  /** Whether its `mutate` only refuses requests before other plugins see them and changes nothing. */
   readonly onlyRefuses?: boolean;
   /** Changes the draft. */
   mutate?(attributes: AdmissionAttributes): void | Promise<void>;

@@ -72,12 +72,12 @@ export interface AdmissionDeps {
   readonly objects: () => ObjectStore;
   readonly registry: ResourceRegistry;
   readonly random: Random;
-  /** What the server as a whole allows. */
+  /** The server's authorizer. */
   readonly authorizer: Authorizer;
   /** The RBAC rules a user holds in a namespace. */
   readonly rulesFor: EscalationDeps['rulesFor'];
   readonly clock: Clock;
-  /** The way to webhooks. */
+  /** Calls webhooks. */
   readonly net: Pick<Net, 'http'>;
   readonly log: Log;
   readonly metrics: Metrics;
@@ -85,7 +85,7 @@ export interface AdmissionDeps {
   readonly config?: AdmissionConfig;
 }
 
-/** What administrators set for single plugins. Upstream: `--admission-control-config-file`. */
+/** Administrators' settings of single plugins. Upstream: `--admission-control-config-file`. */
 export interface AdmissionConfig {
   readonly podSecurity?: PodSecurityConfig;
   readonly eventLimits?: readonly EventLimit[];
@@ -94,13 +94,13 @@ export interface AdmissionConfig {
   readonly tolerations?: TolerationConfig;
   readonly imagePolicy?: ImagePolicyConfig;
   readonly tolerationSeconds?: TolerationSeconds;
-  /** No pod has privileged containers. */
+  /** Whether privileged containers are refused. */
   readonly refusesPrivileged?: boolean;
   /** ResourceQuota: resources that need a quota. */
   readonly limitedResources?: readonly LimitedResource[];
 }
 
-/** How each plugin is made. The order is that of the names. */
+/** The constructors of all plugins, in the order of the names. */
 const factories: Readonly<Record<AdmissionPluginName, (deps: AdmissionDeps) => AdmissionPlugin>> = {
   AlwaysAdmit: () => createAlwaysAdmit(),
   NamespaceAutoProvision: (d) => createNamespaceAutoProvision(d.objects),
@@ -162,10 +162,10 @@ function serviceResolver({ objects, random }: AdmissionDeps): ResolveService {
   return createServiceResolver({ objects, random: random.fork('webhook-endpoints') });
 }
 
-/** The first of those that users configure: what no user may turn off runs before. */
+/** The first plugin that users configure: checks that users cannot disable run before it. */
 const FIRST_CONFIGURED: AdmissionPluginName = 'MutatingAdmissionPolicy';
 
-/** What upstream checks where objects are stored and validated: these are no plugins there. */
+/** Checks that upstream makes in the strategies of resources, where they are no plugins. */
 function checksOfRegistries(deps: AdmissionDeps): AdmissionPlugin[] {
   const always = [
     createRbacEscalation(deps),
@@ -176,7 +176,7 @@ function checksOfRegistries(deps: AdmissionDeps): AdmissionPlugin[] {
   return deps.config?.refusesPrivileged === true ? [...always, createPrivilegedContainers()] : always;
 }
 
-/** Makes the plugins of these names (the default ones when absent), in the order they run. */
+/** The plugins with these names (by default the default ones), in the order they run. */
 export function createAdmissionPlugins(
   deps: AdmissionDeps,
   names: readonly string[] = defaultAdmissionPlugins,

@@ -1,4 +1,7 @@
-/** Names of the admission plugins one can choose, in the order they run, apart from the plugins: commands check flags with them. */
+/**
+ * The names of the admission plugins in the order they run. Separate from the plugins, so that commands can check
+ * flags without loading them.
+ */
 
 /** In the order they run, which is upstream's. */
 export const ADMISSION_PLUGIN_NAMES = [
@@ -60,7 +63,7 @@ const OFF_BY_DEFAULT: ReadonlySet<AdmissionPluginName> = new Set([
   'AlwaysDeny',
 ]);
 
-/** Those that run unless chosen otherwise: upstream's, and NodeRestriction, which upstream leaves to kubeadm. */
+/** The plugins enabled by default: upstream's, and NodeRestriction, which upstream leaves to kubeadm. */
 export const defaultAdmissionPlugins: readonly AdmissionPluginName[] = ADMISSION_PLUGIN_NAMES.filter(
   (name) => !OFF_BY_DEFAULT.has(name),
 );

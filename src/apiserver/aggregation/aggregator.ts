@@ -1,9 +1,9 @@
 /**
- * APIs that other servers answer: knows them by their APIServices, watches over them and passes requests on. Upstream:
- * kube-aggregator. An APIService with a service takes its group version over, even from this server.
+ * APIs that other servers serve: reads their APIServices, checks the servers and forwards requests. Upstream:
+ * kube-aggregator. An APIService with a service replaces its group version, even one of this server.
  *
- * A remote server is checked when its APIService, service or endpoints change, and every 30 s; what it serves appears in
- * discovery then.
+ * A remote server is checked when its APIService, service or endpoints change, and every 30 s; discovery then shows
+ * its resources.
  */
 import { createAvailabilityMetrics, type AvailabilityMetrics } from './availability-metrics.ts';
 import { headerNamePart } from '../../base/header-text.ts';
@@ -35,13 +35,13 @@ export interface AggregatorDeps {
   readonly platform: Pick<BasePlatform, 'clock' | 'random' | 'log' | 'metrics'>;
   readonly net: Net;
   readonly objects: ObjectStore;
-  /** Answered here, unless an APIService gives them to another server. */
+  /** APIs served here, unless an APIService assigns them to another server. */
   readonly builtIns: readonly BuiltInApi[];
-  /** The certificate remote servers know this one by (front proxy). */
+  /** The client certificate for remote servers (front proxy). */
   readonly identity: () => TlsOptions;
   /** The flag `--aggregator-reject-forwarding-redirect`. */
   readonly rejectsRedirects: boolean;
-  /** Pages of aggregated servers do not run as the server's own (`streaming/foreign-page.ts`). */
+  /** Whether pages of aggregated servers are isolated from this server's origin (`streaming/foreign-page.ts`). */
   readonly isolatesPages?: boolean;
 }
 
@@ -70,7 +70,7 @@ export class Aggregator {
     this.#checks = { objects, net, clock: deps.platform.clock, resolve: this.#resolve, identity };
   }
 
-  /** What there is beside the registry's resources, for discovery. */
+  /** The aggregated versions, for discovery beside the registry's resources. */
   versions(): ForeignVersion[] {
     const remote = [...this.#byGroupVersion.values()].map(({ group, version, resources, availability }) => {
       return { group, version, resources, stale: availability?.available !== true };
@@ -79,7 +79,7 @@ export class Aggregator {
     return [...own.map(({ group, version, resources }) => ({ group, version, resources, stale: false })), ...remote];
   }
 
-  /** How remote servers describe what they serve. */
+  /** The descriptions of what remote servers serve. */
   descriptions(): { readonly v2: readonly ForeignV2[]; readonly v3: ReadonlyMap<string, DocumentText> } {
     const v2: ForeignV2[] = [];
     const v3 = new Map<string, DocumentText>();
@@ -96,12 +96,12 @@ export class Aggregator {
     return this.#byGroupVersion.get(`${group}/${version}`);
   }
 
-  /** Calls back when what remote servers serve has changed. */
+  /** Calls back when the resources of remote servers have changed. */
   onChange(listener: () => void): void {
     this.#listeners.add(listener);
   }
 
-  /** Learns what there is and follows it. The caches must be full. */
+  /** Reads the APIServices and follows them. The caches must be synced. */
   start(): void {
     const { objects, platform } = this.#deps;
     this.#stops.push(
@@ -118,7 +118,7 @@ export class Aggregator {
     for (const stop of this.#stops.splice(0)) stop();
   }
 
-  /** Answers a request on an API that is not the registry's; undefined when the path belongs to none. */
+  /** Serves a request for an API outside the registry; undefined when the path belongs to none. */
   serve(scope: RequestScope): ApiResponse | Promise<ApiResponse> | undefined {
     const { path } = scope.request;
     if (!path.startsWith('/apis/')) return undefined;
@@ -131,7 +131,7 @@ export class Aggregator {
     return objectResponse(scope.request, { object: plainResourceList(own) });
   }
 
-  /** Passes a request on as it is, with who made it. */
+  /** Forwards a request unchanged, with its user in headers. */
   async proxy(remote: RemoteService, scope: RequestScope): Promise<ApiResponse> {
     const { path, query } = forwardedTarget(scope);
     if (remote.availability?.available === false) throw serviceUnavailable('service unavailable');
@@ -175,7 +175,7 @@ export class Aggregator {
       if (remote.service.namespace === namespace && remote.service.name === serviceName) this.#check(remote.name);
   }
 
-  /** One check at a time; a change meanwhile causes another check. */
+  /** Runs one check at a time; a change during a check causes another one. */
   #check(name: string): void {
     const running = this.#checking.get(name);
     if (running !== undefined) {
@@ -199,14 +199,14 @@ export class Aggregator {
     if (remote === undefined) return;
     const { availability, resources } = await checkRemote(this.#checks, remote);
     const openApi = availability.available ? await fetchOpenApi(this.#checks, remote) : remote.openApi;
-    if (this.#remotes.get(name) !== remote) return; // Replaced meanwhile: its successor has checks of its own.
+    if (this.#remotes.get(name) !== remote) return; // replaced in the meantime; its successor has its own checks
     this.#metrics.note(name, availability);
     const changed =
       remote.availability?.available !== availability.available || !deepEqual(remote.resources, resources);
     const describedAnew = remote.openApi.v2 !== openApi.v2 || remote.openApi.v3 !== openApi.v3;
     remote.openApi = openApi;
     remote.availability = availability;
-    // What a server served stays listed, as stale, while it is away.
+    // While a server is unreachable, its resources are listed as stale.
     if (availability.available) remote.resources = resources;
     if (changed || describedAnew) this.#notifyListeners();
     await this.#report(name, remote);

@@ -1,5 +1,5 @@
 /**
- * Keeps the APIServices of the groups and versions that this server itself serves, behind the start and behind changes. Upstream:
+ * Keeps APIServices for the groups and versions that this server itself serves, in the background. Upstream:
  * kube-aggregator pkg/controllers/autoregister.
  */
 import { APIServices } from '../../api/gen/resources.ts';
@@ -9,17 +9,17 @@ import type { ResourceRegistry } from '../generic-registry/resource-registry.ts'
 import type { ObjectStore } from '../registry/object-store.ts';
 import { syncLocalApiServices, type GroupVersion } from './local-api-services.ts';
 
-/** Where APIServices are written, and whose changes are followed. */
+/** The APIServices, and the registry whose changes are followed. */
 export interface AutoRegistrationDeps {
   readonly objects: ObjectStore;
   readonly registry: ResourceRegistry;
-  /** Groups that are computed and not in the registry. */
+  /** Computed groups, which are not in the registry. */
   readonly computed: readonly GroupVersion[];
   readonly clock: Clock;
   readonly log: Log;
 }
 
-/** Begins; the returned function ends it. Changes are written one after the other. */
+/** Starts the registration; returns a function that ends it. Changes are written one after the other. */
 export function startAutoRegistration({ objects, registry, computed, clock, log }: AutoRegistrationDeps): () => void {
   const served = (): GroupVersion[] => {
     const all = [...[...registry.served].map(({ info }) => info), ...computed].map(({ group, version }) => ({

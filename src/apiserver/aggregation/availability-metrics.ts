@@ -1,10 +1,10 @@
-/** Which aggregated APIs cannot be reached. Upstream: kube-aggregator controllers/status/metrics. */
+/** Metrics of unreachable aggregated APIs. Upstream: kube-aggregator controllers/status/metrics. */
 import type { Metrics } from '../../platform/metrics.ts';
 import type { Availability } from './remote-service.ts';
 
 export interface AvailabilityMetrics {
   note(name: string, availability: Availability): void;
-  /** The APIService is gone, or is another one now. */
+  /** Call when the APIService was deleted or replaced. */
   gone(name: string): void;
 }
 

@@ -1,6 +1,6 @@
 /**
- * Whether a remote API can be reached, in the steps and words of upstream's condition. Upstream: kube-aggregator
- * controllers/status/remote.
+ * Checks whether a remote API is reachable, with the steps and messages of upstream's condition. Upstream:
+ * kube-aggregator controllers/status/remote.
  */
 import { EndpointSlices, Services } from '../../api/gen/resources.ts';
 import type { APIGroupDiscoveryList, APIResourceDiscovery } from '../../api/gen/apidiscovery-v2.ts';
@@ -23,7 +23,7 @@ export interface AvailabilityDeps {
   readonly net: Pick<Net, 'http'>;
   readonly clock: Clock;
   readonly resolve: ResolveService;
-  /** Our own certificate towards remote servers. */
+  /** This server's client certificate for remote servers. */
   readonly identity: () => TlsOptions;
 }
 
@@ -33,9 +33,9 @@ export interface Found {
 }
 
 const CHECK_TIMEOUT_MS = 5000;
-/** The largest discovery document that is read. What Kubernetes itself serves has a twentieth of it. */
+/** The size limit of a discovery document. Kubernetes' own is a twentieth of it. */
 const MAX_DISCOVERY_BYTES = 4 * 1024 * 1024;
-/** Each is listed and watched by controllers. A thousand is several times what all of Kubernetes serves. */
+/** Controllers list and watch every resource. Kubernetes itself serves a fraction of this number. */
 const MAX_RESOURCES = 1000;
 const AGGREGATED = 'application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList';
 
@@ -93,7 +93,7 @@ function addressOf({ resolve }: AvailabilityDeps, remote: RemoteService): string
   }
 }
 
-/** What the server serves of this version: from aggregated discovery where it has it, else from the plain list. */
+/** The server's resources in this version, from aggregated discovery if supported, otherwise from the resource list. */
 async function discover(deps: AvailabilityDeps, remote: RemoteService): Promise<readonly APIResourceDiscovery[]> {
   const { group, version } = remote;
   const path = `/apis/${group}/${version}`;
@@ -120,7 +120,10 @@ async function ask<T>(
   return decodeTyped(typeSchema(type) as StructSchema, value).object as T;
 }
 
-/** Asks a remote server in the aggregator's own name. Rejects when it cannot be reached or answers more than that. */
+/**
+ * Sends a request to a remote server with the aggregator's identity. Rejects when it cannot be reached or answers
+ * more than `maxBytes`.
+ */
 export async function askRemote(
   deps: AvailabilityDeps,
   remote: RemoteService,

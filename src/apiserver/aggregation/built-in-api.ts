@@ -1,4 +1,4 @@
-/** A group version this server answers without a resource definition: nothing of it is stored. */
+/** A group version that this server serves without resource definitions and without storage. */
 import type { APIResourceDiscovery } from '../../api/gen/apidiscovery-v2.ts';
 import type { APIResourceList } from '../../api/gen/meta-v1.ts';
 import type { ApiResponse } from '../../api/transport.ts';

@@ -1,15 +1,16 @@
 /**
- * The path and query an aggregated server gets: such that it reads what was authorized here. Go unescapes the path before
- * it splits it and drops pairs of a query it cannot read; URLs of Node.js resolve `..` and turn backslashes.
+ * The path and query to send to an aggregated server, such that it reads them exactly as they were authorized here.
+ * Go unescapes the path before splitting it and drops query pairs that it cannot parse; URLs of Node.js resolve `..`
+ * and change backslashes.
  */
 import { noSuchPath } from '../../api/status-error.ts';
 import type { RequestScope } from '../request-scope.ts';
 
 const PLAIN_PATH = /^[\w/.~!$&'()*+,;=:@-]*$/;
-/** What Go's url.ParseQuery and URLSearchParams read differently. */
+/** Queries that Go's url.ParseQuery and URLSearchParams read differently. */
 const AMBIGUOUS_QUERY = /;|%(?![0-9a-f]{2})/i;
 
-/** Throws 404 for a path that names nothing, and for one that leads elsewhere. */
+/** Throws 404 for a path without a target, and for one that would be read differently. */
 export function forwardedTarget({ info, request, params }: RequestScope): {
   readonly path: string;
   readonly query: string;

@@ -1,6 +1,6 @@
 /**
- * What another server says of its API in OpenAPI, to be told together with ours. Asked for at each look at the server; one
- * that gives its documents an ETag sends them again only when they changed. Upstream: kube-aggregator controllers/openapi.
+ * OpenAPI documents of aggregated servers, merged into those served here. Fetched at each check of the server; with
+ * an ETag only changed documents are sent again. Upstream: kube-aggregator controllers/openapi.
  */
 import { stepByStep, type Steps } from '../../base/steps.ts';
 import { fingerprintSteps } from '../../api/openapi/fingerprint.ts';
@@ -8,7 +8,7 @@ import { foreignDocument, foreignEntries, MAX_DOCUMENT_BYTES } from '../../api/o
 import { askRemote, type AvailabilityDeps } from './availability.ts';
 import type { Fetched, RemoteOpenApi, RemoteService } from './remote-service.ts';
 
-/** Asks for them; what cannot be had now stays as it was known. Never rejects. */
+/** Fetches the documents; when one cannot be fetched, its last version is kept. Never rejects. */
 export async function fetchOpenApi(deps: AvailabilityDeps, remote: RemoteService): Promise<RemoteOpenApi> {
   const { v2, v3 } = remote.openApi;
   const path = `/apis/${remote.group}/${remote.version}`;
@@ -23,7 +23,7 @@ interface Wanted {
   readonly remote: RemoteService;
   readonly path: string;
   readonly known: Fetched | undefined;
-  /** Throws for what is no such document. */
+  /** Throws for an invalid document. */
   readonly check: (text: string) => Steps<void>;
 }
 
@@ -37,7 +37,7 @@ async function fetchOne(deps: AvailabilityDeps, { remote, path, known, check }: 
     const hash = await stepByStep(hashOf(text, check), () => deps.clock.yield());
     return { etag, text, hash };
   } catch {
-    return known; // The availability check finds out whether the server can be reached.
+    return known; // the availability check reports unreachable servers
   }
 }
 

@@ -1,16 +1,15 @@
-/** An API that another server answers, as its APIService describes it. Upstream: kube-aggregator's proxyHandlingInfo. */
+/** An API of another server, as its APIService describes it. Upstream: kube-aggregator's proxyHandlingInfo. */
 import type { Stored } from '../../api/object.ts';
 import type { APIService } from '../../api/gen/apiregistration-v1.ts';
 import type { APIResourceDiscovery } from '../../api/gen/apidiscovery-v2.ts';
 import type { TlsOptions } from '../../platform/net.ts';
 import type { DocumentText } from '../../api/openapi/open-api.ts';
 
-/** A document as it was last fetched. */
 export interface Fetched extends DocumentText {
   readonly etag: string | undefined;
 }
 
-/** A server's documents; what it does not have is absent. */
+/** A server's documents; missing ones are absent. */
 export interface RemoteOpenApi {
   readonly v2?: Fetched;
   readonly v3?: Fetched;
@@ -26,11 +25,11 @@ export interface RemoteService {
   readonly versionPriority: number;
   readonly service: { readonly namespace: string; readonly name: string; readonly port: number };
   readonly trust: TlsOptions;
-  /** Undefined until it has been asked. */
+  /** Undefined until the first check. */
   availability: Availability | undefined;
-  /** What it serves, as it said when it was last asked. */
+  /** The resources at the last check. */
   resources: readonly APIResourceDiscovery[];
-  /** How it describes that. */
+  /** The OpenAPI documents at the last check. */
   openApi: RemoteOpenApi;
 }
 
@@ -41,7 +40,7 @@ export interface Availability {
   readonly message: string;
 }
 
-/** Reads an APIService; undefined for one that this server answers itself. */
+/** Reads an APIService; undefined for one that this server serves itself. */
 export function remoteServiceOf({ metadata, spec }: Stored<APIService>): RemoteService | undefined {
   const { service, group = '', version = '' } = spec ?? {};
   if (spec === undefined || service === undefined || group === '') return undefined;

@@ -1,11 +1,11 @@
 /**
- * Which of its names a custom resource definition may use: those no other definition of its group has. Pure. Upstream:
- * apiextensions-apiserver/pkg/controller/status/naming_controller.go.
+ * Decides which of its names a custom resource definition may use: those that no other definition of its group has.
+ * Pure. Upstream: apiextensions-apiserver/pkg/controller/status/naming_controller.go.
  */
 import type { CustomResourceDefinition, CustomResourceDefinitionNames } from '../../api/gen/apiextensions-v1.ts';
 import { conditionOf, type ConditionState } from './conditions.ts';
 
-/** What became of the names. */
+/** The accepted names and their conditions. */
 export interface NamesVerdict {
   readonly names: CustomResourceDefinitionNames;
   readonly condition: ConditionState;
@@ -76,7 +76,7 @@ function setList(
   else names[field] = values;
 }
 
-/** The Established condition that follows from the names alone; a definition once established stays so. */
+/** The Established condition that follows from the names alone; an established definition stays established. */
 export function establishedBefore(definition: CustomResourceDefinition, namesAccepted: boolean): ConditionState {
   const old = conditionOf(definition, 'Established');
   if (old?.status === 'True') return old;

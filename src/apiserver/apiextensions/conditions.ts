@@ -16,7 +16,10 @@ export function isConditionTrue(definition: CustomResourceDefinition, type: stri
   return conditionOf(definition, type)?.status === 'True';
 }
 
-/** The definition with the condition set; the time changes with the status only. The same definition when nothing does. */
+/**
+ * The definition with the condition set; the transition time changes only with the status. Returns the same object
+ * when nothing changes.
+ */
 export function withCondition(
   definition: CustomResourceDefinition,
   state: ConditionState,

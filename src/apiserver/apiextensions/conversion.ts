@@ -2,8 +2,8 @@
  * Conversion of custom resources between versions by a webhook. Upstream:
  * apiextensions-apiserver/pkg/apiserver/conversion/webhook_converter.go.
  *
- * The webhook changes an object's body; of its metadata only labels and annotations. The call is a port: the composition
- * brings the client.
+ * The webhook may change an object's body, but only labels and annotations of its metadata. The call is a port, which
+ * the composition implements.
  */
 import { shown } from '../../base/shown.ts';
 import { isObject, type JsonObject } from '../../api/codec/own-property.ts';
@@ -29,7 +29,7 @@ export interface ConversionDeps {
 const GROUP = 'apiextensions.k8s.io';
 const REVIEW_VERSIONS = ['v1', 'v1beta1'];
 
-/** The conversion of a definition's objects to and from one of its versions; undefined when only the name differs. */
+/** Converts a definition's objects to and from one of its versions; undefined when only the apiVersion differs. */
 export function webhookConversion(
   { spec }: CustomResourceDefinition,
   version: string,
@@ -54,7 +54,7 @@ export function webhookConversion(
   };
   return {
     async fromStored(objects) {
-      // Objects may be stored in several versions: each call is for one.
+      // Objects may be stored in several versions; each call converts those of one.
       const byVersion = Map.groupBy(objects, ({ apiVersion }) => apiVersion ?? '');
       const converted = new Map<KubernetesObject, KubernetesObject>();
       for (const versionGroup of byVersion.values()) {
@@ -69,9 +69,9 @@ export function webhookConversion(
 
 interface Asked {
   readonly objects: readonly KubernetesObject[];
-  /** Wanted. */
+  /** The target version. */
   readonly apiVersion: string;
-  /** apiVersion of the review. */
+  /** The apiVersion of the review itself. */
   readonly review: string;
   readonly uid: string;
 }
@@ -103,7 +103,7 @@ function readAnswer(answer: JsonObject, asked: Asked): KubernetesObject[] {
   return asked.objects.map((original, index) => accept(original, converted[index], { index, asked }));
 }
 
-/** What identifies an object may not be converted. */
+/** Fields that conversion may not change: they identify the object. */
 const KEPT = ['name', 'namespace', 'uid'] as const;
 
 function accept(

@@ -1,4 +1,4 @@
-/** A server that takes custom resource definitions, and sample definitions: for tests of this folder only. */
+/** A server for custom resource definitions, and sample definitions: for tests of this folder only. */
 import type { JSONSchemaProps } from '../../api/gen/apiextensions-v1.ts';
 import type { ApiServerDeps } from '../api-server-contract.ts';
 import { customResourceDefinitionDefinition } from '../registry/apiextensions/definition.ts';
@@ -42,7 +42,7 @@ export function startCustomServer(
   return startTestServer({ definitions: [...testDefinitions(), customResourceDefinitionDefinition], ...parts });
 }
 
-/** Lets the server's loop come to rest. */
+/** Waits until the server's loop is idle. */
 export async function settle(): Promise<void> {
   for (let turn = 0; turn < 100; turn++) await Promise.resolve();
 }

@@ -18,7 +18,7 @@ interface Column {
   readonly path: JsonPath;
 }
 
-/** The printer; without columns of its own a resource shows its age. */
+/** The table printer; a resource without columns of its own shows its age. */
 export function customPrinter(
   columns: readonly CustomResourceColumnDefinition[] | undefined,
 ): Printer<KubernetesObject> {
@@ -40,7 +40,7 @@ export function customPrinter(
   };
 }
 
-/** A column whose path cannot be read makes the table fall back to the usual one, as upstream's does. */
+/** A column with an invalid path makes the table use the default columns, as upstream. */
 function isReadable({ jsonPath }: CustomResourceColumnDefinition): boolean {
   try {
     parseJsonPath(jsonPath);

@@ -3,7 +3,7 @@ import { isStandardFinalizer } from '../../api/meta-validation.ts';
 import { isQualifiedName } from '../../api/names.ts';
 import type { KubernetesObject } from '../../api/object.ts';
 
-/** One text or more per added finalizer that others may use too. */
+/** Warnings about added finalizers whose names are invalid or not qualified by a domain. */
 export function finalizerWarnings(object: KubernetesObject, old: KubernetesObject | undefined): string[] {
   const known = new Set(old?.metadata.finalizers);
   const added = new Set((object.metadata.finalizers ?? []).filter((finalizer) => !known.has(finalizer)));

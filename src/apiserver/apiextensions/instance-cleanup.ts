@@ -1,7 +1,7 @@
 /**
- * Deletes the instances of a definition that is being deleted, and lets the definition go when there are none left.
- * Upstream: apiextensions-apiserver/pkg/controller/finalizer/crd_finalizer.go, which looks every five seconds; here each
- * deletion in the resource's cache makes it look again.
+ * Deletes the instances of a definition that is being deleted, and removes the definition's finalizer when there are
+ * none left. Upstream: apiextensions-apiserver/pkg/controller/finalizer/crd_finalizer.go, which polls every five
+ * seconds; here each deletion in the resource's cache triggers a check.
  */
 import type { CustomResourceDefinition } from '../../api/gen/apiextensions-v1.ts';
 import { CustomResourceDefinitions } from '../../api/gen/resources.ts';
@@ -62,7 +62,7 @@ export class InstanceCleanup {
     this.#deps = deps;
   }
 
-  /** Looks after one definition; does nothing unless it is being deleted. */
+  /** Cleans up one definition; does nothing unless it is being deleted. */
   async run(definition: CustomResourceDefinition, writer: DefinitionWriter): Promise<void> {
     const { deletionTimestamp, finalizers = [], name = '' } = definition.metadata;
     if (deletionTimestamp === undefined || !finalizers.includes(CUSTOM_RESOURCE_CLEANUP_FINALIZER)) return;
@@ -76,7 +76,7 @@ export class InstanceCleanup {
     } else {
       if (!isConditionTrue(definition, 'Terminating')) {
         const message = 'CustomResource deletion is in progress';
-        // The change brings us back here, once nothing new can be created any more.
+        // This change triggers another reconciliation, after which nothing new can be created.
         return await writer.condition({ status: 'True', reason: 'InstanceDeletionInProgress', message });
       }
       if (!(await this.#deleteAll(name, instances))) return;
@@ -93,11 +93,11 @@ export class InstanceCleanup {
       return undefined;
     const stored = spec.versions.find(({ storage }) => storage);
     const store = this.#deps.storeOf({ group: spec.group, version: stored?.name ?? '', resource: spec.names.plural });
-    // A built-in resource of that name is not the definition's.
+    // A built-in resource with that name does not belong to the definition.
     return store?.definition.schema === undefined ? undefined : store;
   }
 
-  /** Deletes what can be; true when nothing is left. Instances with finalizers of their own go when these do. */
+  /** Deletes the instances; true when none is left. Instances with finalizers are removed once those are gone. */
   async #deleteAll(name: string, store: GenericStore): Promise<boolean> {
     const { cache, services } = store;
     if (!this.#waiting.has(name))
@@ -105,7 +105,7 @@ export class InstanceCleanup {
         name,
         cache.listen(() => this.#deps.again(name)),
       );
-    // Instances go whatever admission would say, and as they are stored: a webhook that converts them may be gone.
+    // Without admission and without conversion, whose webhooks may no longer exist.
     const plain = { ...store.definition, reading: { key: 'stored', read: (stored: KubernetesObject) => stored } };
     const free = new GenericStore(plain, plain, { ...services, admission: new AdmissionChain([], services.clock) });
     const names = cache
@@ -117,7 +117,7 @@ export class InstanceCleanup {
     return cache.size === 0;
   }
 
-  /** Takes the finalizer off, and with the last one the definition. */
+  /** Removes the finalizer, and with the last one the definition. */
   async #release(name: string): Promise<void> {
     const store = this.#deps.storeOf(CustomResourceDefinitions);
     const key = store?.keyOf({ namespace: '', name });
@@ -133,13 +133,13 @@ export class InstanceCleanup {
     if ('lost' in outcome) this.#deps.again(name);
   }
 
-  /** No longer waits for the instances of a definition. */
+  /** Stops waiting for the instances of a definition. */
   forget(name: string): void {
     this.#waiting.get(name)?.();
     this.#waiting.delete(name);
   }
 
-  /** No longer waits for any. */
+  /** Stops waiting for all definitions. */
   stop(): void {
     for (const name of this.#waiting.keys()) this.forget(name);
   }

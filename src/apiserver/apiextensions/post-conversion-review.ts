@@ -1,4 +1,4 @@
-/** Conversion webhooks over the client all webhooks share. */
+/** Calls conversion webhooks by the client that all webhooks share. */
 import type { Clock } from '../../platform/clock.ts';
 import type { Log } from '../../platform/log.ts';
 import type { Net } from '../../platform/net.ts';

@@ -1,4 +1,4 @@
-/** The scale sub-resource of custom resources, by the paths their definition names. Upstream: customresource ScaleREST. */
+/** The scale sub-resource of custom resources, by the paths in their definition. Upstream: customresource ScaleREST. */
 import { isObject, type JsonObject, setOwn } from '../../api/codec/own-property.ts';
 import type { CustomResourceSubresourceScale } from '../../api/gen/apiextensions-v1.ts';
 import { findValues } from '../../api/json-path-search.ts';

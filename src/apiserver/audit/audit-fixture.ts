@@ -4,7 +4,7 @@ import { createAuditor } from './auditor.ts';
 import type { AuditBackend, AuditEvent } from './event.ts';
 import { checkPolicy } from './policy.ts';
 
-/** Audit events and what writes them. */
+/** Audit events and backends of tests. */
 
 export const policyOf = (value: object) => checkPolicy({ apiVersion: 'audit.k8s.io/v1', kind: 'Policy', ...value });
 

@@ -1,4 +1,7 @@
-/** Decides for each request whether it is recorded, and follows those that are to their end. Upstream: endpoints/filters.WithAudit. */
+/**
+ * Decides for each request whether it is audited, and follows audited ones to their end. Upstream:
+ * endpoints/filters.WithAudit.
+ */
 import type { ApiResponse } from '../../api/transport.ts';
 import type { ByteSink } from '../../platform/streams.ts';
 import type { Random } from '../../platform/random.ts';
@@ -8,16 +11,16 @@ import { type AuditPolicy, decideAudit } from './policy.ts';
 
 export interface AuditorDeps extends AuditedRequestDeps {
   readonly policy: AuditPolicy;
-  /** Makes audit IDs. */
+  /** For audit IDs. */
   readonly random: Random;
 }
 
 export interface Auditor {
-  /** A request whose user is known. Undefined: not recorded. */
+  /** Called when the request's user is known. Undefined: not audited. */
   begin(scope: RequestScope): RequestRecorder | undefined;
-  /** The answer's head is known; the answer to give in its place, which tells its end. */
+  /** Called when the response's head is known. Returns the response to send instead, which reports its end. */
   answer(scope: RequestScope, response: ApiResponse): ApiResponse;
-  /** Resolves when everything recorded is out. */
+  /** Resolves when every event is written. */
   stop(): Promise<void>;
 }
 

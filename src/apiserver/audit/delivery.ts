@@ -1,7 +1,7 @@
 /**
- * How audit events get to where they are kept: each at once while the request waits (`blocking`), or in batches behind it,
- * what does not fit into the buffer meanwhile is dropped and logged. Upstream: plugin/audit/{buffered,truncate} and
- * server/options/audit.go.
+ * Delivers audit events to a sink: each at once while the request waits (`blocking`), or in batches in the
+ * background; events that do not fit into the buffer are dropped and logged. Upstream:
+ * plugin/audit/{buffered,truncate} and server/options/audit.go.
  */
 import { stringifyJson } from '../../api/codec/json.ts';
 import type { CancelTimer, Clock } from '../../platform/clock.ts';
@@ -16,7 +16,7 @@ export interface DeliveryDeps {
   readonly log: Log;
 }
 
-/** Makes the backend of a sink. */
+/** The audit backend with this sink. */
 export function createDelivery(deps: DeliveryDeps, options: AuditDelivery): AuditBackend {
   const backend = options.mode === 'batch' ? new BatchingBackend(deps, options) : blocking(deps, options);
   const { maxEventBytes } = options;
@@ -32,14 +32,14 @@ export function createDelivery(deps: DeliveryDeps, options: AuditDelivery): Audi
   };
 }
 
-/** The most bytes of waiting events: they hold whole objects, and a webhook may be away. */
+/** The most bytes of buffered events: they hold whole objects, and a webhook may be unavailable. */
 const MAX_WAITING_BYTES = 64 * 1024 * 1024;
-/** A batch of more is sent as several. */
+/** A larger batch is split. */
 const MAX_BATCH_BYTES = 4 * 1024 * 1024;
 
 const sizeOf = (event: AuditEvent): number => Buffer.byteLength(stringifyJson(event));
 
-/** Without its objects when it is too large; undefined when that does not help. */
+/** The event without its objects if it is too large; undefined if it is still too large. */
 function truncated(event: AuditEvent, maxBytes: number): AuditEvent | undefined {
   if (sizeOf(event) <= maxBytes) return event;
   const { requestObject: _request, responseObject: _response, annotations, ...rest } = event;
@@ -68,7 +68,7 @@ class BatchingBackend implements AuditBackend {
   #cancelWait: CancelTimer | undefined;
   #sending: Promise<void> | undefined;
   readonly #stop = new AbortController();
-  /** When the next batch would be due if all came evenly. */
+  /** When the next batch is due if batches are sent evenly. */
   #dueMs = 0;
 
   constructor(deps: DeliveryDeps, options: AuditDelivery) {
@@ -103,7 +103,7 @@ class BatchingBackend implements AuditBackend {
       const batch = this.#take();
       await this.#turn();
       await sink.send(batch).catch((err: unknown) => {
-        // At the end nothing is tried again, and what fails once would fail for the others too.
+        // During the shutdown nothing is retried; after one failure the remaining events would fail too.
         const left = this.#stop.signal.aborted ? this.#giveUp() : 0;
         log.error('audit: a batch is lost', { lost: batch.length + left, err });
       });
@@ -112,13 +112,13 @@ class BatchingBackend implements AuditBackend {
     }
   }
 
-  /** How many events are given up. */
+  /** Drops the waiting events; returns their number. */
   #giveUp(): number {
     this.#waitingBytes = 0;
     return this.#waiting.splice(0).length;
   }
 
-  /** As many as one batch may have; never none. */
+  /** As many events as a batch may have, at least one. */
   #take(): Buffer[] {
     const { maxBatchSize, maxBatchBytes } = this.#options;
     const most = maxBatchBytes > 0 ? Math.min(maxBatchBytes, MAX_BATCH_BYTES) : MAX_BATCH_BYTES;
@@ -133,7 +133,7 @@ class BatchingBackend implements AuditBackend {
     return this.#waiting.splice(0, count);
   }
 
-  /** Waits until a batch may be sent: a rate per second, with a burst after quiet times. */
+  /** Waits until a batch may be sent: at a rate per second, with a burst after idle times. */
   async #turn(): Promise<void> {
     const { throttleQps, throttleBurst } = this.#options;
     const { signal } = this.#stop;
@@ -141,7 +141,7 @@ class BatchingBackend implements AuditBackend {
     const { clock } = this.#deps;
     const periodMs = 1000 / throttleQps;
     const waitMs = this.#dueMs - (Math.max(1, throttleBurst) - 1) * periodMs - clock.monotonicMs();
-    if (waitMs > 0) await sleepUnlessAborted(clock, waitMs, signal); // The end waits for nothing.
+    if (waitMs > 0) await sleepUnlessAborted(clock, waitMs, signal); // not during the shutdown
     this.#dueMs = Math.max(this.#dueMs, clock.monotonicMs()) + periodMs;
   }
 

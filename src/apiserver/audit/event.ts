@@ -2,7 +2,7 @@
 import type { UserInfo } from '../../api/gen/authentication-v1.ts';
 import type { AuditLevel, AuditStage } from './policy.ts';
 
-/** What a request was about. */
+/** The object of a request. */
 export interface ObjectReference {
   resource?: string;
   namespace?: string;
@@ -38,20 +38,22 @@ export interface AuditEvent {
 }
 
 export interface AuditSink {
-  /** The event as it is sent: made once, however often it is tried. */
+  /** Encodes the event; called once, however often sending is tried. */
   encode(event: AuditEvent): Buffer;
-  /** Sends what was encoded. Resolves when all is out; rejects when it is lost. */
+  /** Sends encoded events. Resolves when all are written; rejects when they are lost. */
   send(events: readonly Buffer[]): Promise<void>;
-  /** The end is near: what is sent from here on is sent once, and within a limit. */
+  /** The shutdown begins: from now on events are sent once, within a time limit. */
   finish?(): void;
-  /** Ends it; what is being sent may end. */
+  /** Ends the log; a send in progress may finish. */
   stop(): Promise<void>;
 }
 
 export interface AuditBackend {
-  /** Takes an event; never throws. A promise is to be waited for; it rejects when the request must not go on. */
+  /**
+   * Accepts an event; never throws. A returned promise must be awaited; it rejects when the request must be refused.
+   */
   write(event: AuditEvent): Promise<void> | undefined;
-  /** Resolves when everything taken is out, or has been given up. */
+  /** Resolves when every accepted event was written or dropped. */
   stop(): Promise<void>;
 }
 

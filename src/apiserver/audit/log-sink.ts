@@ -1,7 +1,7 @@
 /**
- * The audit log: a line per event in a file that is begun anew when it grows too large. Old files are named after the time
- * of the change, `audit-2026-01-02T03-04-05.678.log`, and go when there are too many of them or they are too old.
- * Upstream: plugin/audit/log over lumberjack. Lines are written in order, those that come meanwhile at once.
+ * The audit log: a line per event in a file that is rotated when it grows too large. Rotated files are named after
+ * the time, `audit-2026-01-02T03-04-05.678.log`, and deleted when there are too many or they are too old. Upstream:
+ * plugin/audit/log over lumberjack. Lines are written in order; events that arrive during a write share the next one.
  */
 import { stringifyJson } from '../../api/codec/json.ts';
 import { formatMicroTime } from '../../api/time.ts';
@@ -22,7 +22,7 @@ const AUDIT_LOG_MODE = 0o600;
 const WRITE_BYTES = 4 * MIB;
 const DAY_MS = 86_400_000;
 
-/** Makes the sink; the file is opened with the first event. */
+/** Opens the file with the first event. */
 export function createLogSink(deps: LogSinkDeps, options: AuditLogOptions): AuditSink {
   const file = new RotatingFile(deps, options);
   let waiting: Buffer[] = [];
@@ -58,7 +58,7 @@ class RotatingFile {
     this.#options = options;
   }
 
-  /** Appends whole lines; as many at a time as one file takes. */
+  /** Appends whole lines, as many at a time as fit into a file. */
   async append(lines: readonly Buffer[]): Promise<void> {
     const maxBytes = this.#options.maxSizeMib === 0 ? Infinity : this.#options.maxSizeMib * MIB;
     let pending: Buffer[] = [];

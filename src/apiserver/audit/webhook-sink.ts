@@ -15,7 +15,7 @@ export interface WebhookSinkDeps {
 const TIMEOUT_MS = 30_000;
 const ATTEMPTS = 5;
 const BACKOFF_FACTOR = 1.5;
-/** The time of all batches together at the end: a supervisor would kill a process that takes longer. */
+/** The time limit for all batches during the shutdown: a supervisor would kill a process that takes longer. */
 const FINISH_MS = 10_000;
 
 const HEAD = Buffer.from('{"kind":"EventList","apiVersion":"audit.k8s.io/v1","metadata":{},"items":[');
@@ -26,7 +26,7 @@ function listOf(events: readonly Buffer[]): Buffer {
   return Buffer.concat([HEAD, ...events.flatMap((event, index) => (index === 0 ? [event] : [COMMA, event])), TAIL]);
 }
 
-/** Makes the sink. Once it is to finish, or stopped, nothing is tried again. */
+/** During the shutdown nothing is retried. */
 export function createWebhookSink({ client, target, clock }: WebhookSinkDeps, initialBackoffMs: number): AuditSink {
   const last = new AbortController();
   const cut = new AbortController();

@@ -5,8 +5,8 @@ import type { Authenticator } from './contract.ts';
 const ANONYMOUS = { name: 'system:anonymous', groups: ['system:unauthenticated'] } as const;
 
 /**
- * Authenticates whoever brought no credentials at all: a wrong bearer token never gets this far, a certificate that was not
- * verified is 401. With `paths`, only requests of these very paths.
+ * Authenticates requests without credentials: invalid bearer tokens never get here, and an unverified certificate is
+ * a 401. With `paths`, only requests for exactly these paths.
  */
 export function createAnonymousAuthenticator(paths?: readonly string[]): Authenticator {
   const allowed = paths === undefined ? undefined : new Set(paths);

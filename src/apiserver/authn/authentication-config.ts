@@ -1,5 +1,5 @@
 /**
- * AuthenticationConfiguration: any number of token issuers, and for which paths nobody needs to say who they are. Upstream:
+ * AuthenticationConfiguration: any number of token issuers, and the paths that allow anonymous requests. Upstream:
  * `--authentication-config`, apis/apiserver/v1 and its validation.
  */
 import { shown } from '../../base/shown.ts';
@@ -151,7 +151,7 @@ function mappingsOf(value: unknown, place: string): Mappings {
   };
 }
 
-/** Whether there are CEL expressions: their engine is not loaded otherwise. */
+/** Whether there are CEL expressions, for which the engine must be loaded. */
 function usesExpressions({ claimMappings, claimValidationRules, userValidationRules }: JsonObject): boolean {
   const mappings = Object.values(isObject(claimMappings) ? claimMappings : {});
   const rules = [claimValidationRules, userValidationRules].filter(Array.isArray).flat();

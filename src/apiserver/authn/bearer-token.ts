@@ -1,6 +1,6 @@
 /**
- * Bearer tokens: takes the token from the Authorization header and asks the token authenticators in order. A token
- * nobody knows is a 401. Verdicts are cached briefly by the token's text, so that a busy client costs no signature check
+ * Bearer tokens: reads the token from the Authorization header and tries the token authenticators in order. A token
+ * that none recognizes is a 401. Results are cached briefly by token, so that a busy client costs no signature check
  * per request. Upstream: request/bearertoken, request/websocket and token/cache.
  */
 import { errorMessage } from '../../base/errors.ts';
@@ -11,20 +11,23 @@ import type { Clock } from '../../platform/clock.ts';
 import type { Log, LogFields } from '../../platform/log.ts';
 import type { Authenticator } from './contract.ts';
 
-/** Knows one kind of token. Undefined: not mine. Rejects when it is mine and no longer (or not yet) valid. */
+/**
+ * Authenticates one kind of token. Undefined for tokens of other kinds. Rejects when the token is invalid, expired or
+ * not yet valid.
+ */
 export interface TokenAuthenticator {
   authenticateToken(token: string): Promise<Principal | undefined>;
 }
 
 export interface BearerTokenDeps {
   readonly clock: Clock;
-  /** Called with the reason a token is refused, which the client does not see. */
+  /** Logs the reason why a token is refused, which the client does not see. */
   readonly log: Log;
 }
 
 const CACHE_MS = 10_000;
 const CACHE_SIZE = 4096;
-/** Characters of a line in the log. */
+/** The maximum length of a logged reason. */
 const MAX_REASON = 300;
 
 /** Authenticates `Authorization: Bearer …` through `kinds`, in order. */
@@ -56,7 +59,10 @@ export function bearerTokenOf(header: string | undefined): string | undefined {
 
 const TOKEN_PROTOCOL = 'base64url.bearer.authorization.k8s.io.';
 
-/** Browsers cannot set headers of a WebSocket: the token comes as one of its protocols, beside the one that is spoken. */
+/**
+ * Browsers cannot set headers of a WebSocket, so they send the token as one of its protocols, besides the one they
+ * use.
+ */
 function socketToken({ headers, wantsUpgrade }: ApiRequest): string | undefined {
   const offered = headers['sec-websocket-protocol'];
   if (!wantsUpgrade || offered === undefined) return undefined;
@@ -66,14 +72,17 @@ function socketToken({ headers, wantsUpgrade }: ApiRequest): string | undefined 
   return Buffer.from(own[0]!.slice(TOKEN_PROTOCOL.length), 'base64url').toString('utf8') || undefined;
 }
 
-/** A refusal by its words, which may hold what its bearer wrote; a mistake of the program with its stack. */
+/**
+ * The log fields of an error: of a refusal only the message, which may contain the client's text; of a program error
+ * also the stack.
+ */
 function whyOf(error: unknown): LogFields {
   if (error instanceof TypeError || error instanceof RangeError) return { err: error };
   const reason = errorMessage(error);
   return { reason: reason.slice(0, MAX_REASON) };
 }
 
-/** A refusal or an error of one authenticator does not end the attempts of the others. */
+/** A refusal or error of one authenticator does not stop the others. */
 async function verify(token: string, kinds: readonly TokenAuthenticator[], log: Log): Promise<Principal> {
   for (const kind of kinds) {
     const principal = await kind.authenticateToken(token).catch((err: unknown) => {

@@ -1,5 +1,5 @@
 /**
- * Bootstrap tokens: `id.secret`, kept as Secrets of type bootstrap.kubernetes.io/token in kube-system. Whoever bears one
+ * Bootstrap tokens: `id.secret`, stored as Secrets of type bootstrap.kubernetes.io/token in kube-system. Their user
  * is `system:bootstrap:<id>` in `system:bootstrappers`. Upstream: plugin/pkg/auth/authenticator/token/bootstrap.
  */
 import { tokenField } from '../../component-helpers/token-secrets.ts';
@@ -22,7 +22,7 @@ export interface BootstrapTokenDeps {
   readonly crypto: CryptoPort;
 }
 
-/** A token that is expired, unknown or not for authentication is refused with 401. */
+/** An expired or unknown token, or one not usable for authentication, is refused with 401. */
 export function createBootstrapTokenAuthenticator({ objects, clock, crypto }: BootstrapTokenDeps): TokenAuthenticator {
   const same = (a: string, b: string): boolean => crypto.timingSafeEqual(Buffer.from(a), Buffer.from(b));
   return {

@@ -1,4 +1,7 @@
-/** Checks the private claims of a service-account token against the objects it is bound to. Upstream: pkg/serviceaccount/claims.go (Validate). */
+/**
+ * Checks the private claims of a service-account token against the objects it is bound to. Upstream: privateClaims and
+ * Validate in pkg/serviceaccount/claims.go.
+ */
 import { Nodes, Pods, Secrets, ServiceAccounts } from '../../api/gen/resources.ts';
 import type { KubernetesObject } from '../../api/object.ts';
 import type { ResourceInfo } from '../../api/resource-info.ts';
@@ -25,7 +28,7 @@ export interface Claims extends JwtClaims {
   };
 }
 
-/** How far clocks of servers may be apart, and how long a token outlives the end of what it is bound to. */
+/** The tolerated clock difference between servers; a token outlives its bound object by as much. */
 export const LEEWAY_SECONDS = 60;
 
 interface Living {
@@ -61,7 +64,7 @@ async function requireAllLiving(
   if (pod === undefined && node !== undefined) await requireLiving(living, Nodes, { namespace: '', ...node });
 }
 
-/** The cache may lag behind another server's writes: only the store's word ends a token. */
+/** The cache may lag behind another server's writes, so only a read from the store invalidates a token. */
 async function requireLiving<T extends KubernetesObject>(
   { objects, nowMs }: Living,
   info: ResourceInfo<T>,

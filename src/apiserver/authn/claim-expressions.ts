@@ -1,6 +1,7 @@
 /**
- * Expressions of an AuthenticationConfiguration: what a token's claims make of its user, and which tokens and users count.
- * Compiled once, when the configuration is read. Upstream: apiserver/pkg/authentication/cel and the oidc authenticator.
+ * CEL expressions of an AuthenticationConfiguration: they map a token's claims to its user, and validate tokens and
+ * users. Compiled once, when the configuration is read. Upstream: apiserver/pkg/authentication/cel and the oidc
+ * authenticator.
  */
 import { shown } from '../../base/shown.ts';
 import { compile, type Program } from '../../api/cel/compile.ts';
@@ -10,16 +11,16 @@ import { dynValue, jsonValue } from '../../api/cel/values.ts';
 import { isObject, type JsonObject } from '../../api/codec/own-property.ts';
 import type { Principal } from '../../api/transport.ts';
 
-/** What expressions say of the tokens of one issuer; what is absent is taken from named claims. */
+/** The expressions of one issuer; absent ones are replaced by named claims. */
 export interface ClaimExpressions {
   readonly username?: (claims: object) => string;
   readonly groups?: (claims: object) => readonly string[];
   readonly uid?: (claims: object) => string;
   /** Values by key; keys without values are left out. */
   readonly extra: (claims: object) => Readonly<Record<string, readonly string[]>>;
-  /** Throws when a token does not count. */
+  /** Throws for an invalid token. */
   checkClaims(claims: object): void;
-  /** Throws when a user does not count. */
+  /** Throws for an invalid user. */
   checkUser(user: Principal): void;
 }
 
@@ -136,7 +137,7 @@ function checkExtraKey(key: unknown, place: string): asserts key is string {
 /** `claims.email`, `claims.?email`, `claims['email']` and every other text that names the claim. */
 const USES_EMAIL = /\.\s*\??\s*email\b|["']email["']/;
 
-/** A name from an unverified address could be claimed by anybody. */
+/** Refuses names from unverified addresses, which anybody could claim. */
 function checkEmail(username: Program | undefined, used: readonly (Program | undefined)[], place: string): void {
   if (username === undefined || !USES_EMAIL.test(username.expression)) return;
   if (used.some((program) => program !== undefined && /\bclaims\.\??email_verified\b/.test(program.expression))) return;
@@ -168,7 +169,7 @@ function textOf(value: unknown, what: string): string {
   throw new Error(`error evaluating ${what}: must return a string`);
 }
 
-/** A text or texts; empty ones and null are none. */
+/** A string or list of strings; empty ones and null count as none. */
 function textsOf(value: unknown, what: string): string[] {
   const all = value === null || value === undefined ? [] : Array.isArray(value) ? value : [value];
   if (all.some((one) => typeof one !== 'string'))

@@ -10,7 +10,9 @@ import type { Authenticator } from './contract.ts';
 /** The group of everyone who authenticated. */
 export const AUTHENTICATED_GROUP = 'system:authenticated';
 
-/** One user per certificate that TLS has read: what is remembered by user is found again at a connection's next request. */
+/**
+ * One principal object per certificate, so that results cached by principal are found at a connection's next request.
+ */
 const users = new WeakMap<PeerCertificate, Principal>();
 
 /** Authenticates by the verified peer certificate. */
@@ -26,7 +28,7 @@ export const clientCertificateAuthenticator: Authenticator = {
 
 /** Throws 401. */
 function userOf({ commonName, organizations, uids = [], fingerprint256 }: PeerCertificate): Principal {
-  // Its user is unknown: other credentials of the request are not tried.
+  // The user is undetermined: other credentials of the request are not tried.
   if (uids.length > 1 || uids[0] === '') throw unauthorized();
   return {
     name: commonName,

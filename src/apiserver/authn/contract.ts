@@ -1,8 +1,11 @@
 /** Contract of authentication. Upstream: authenticator.Request, a union tried in order. */
 import type { ApiRequest, Principal } from '../../api/transport.ts';
 
-/** One way to learn who asks. */
+/** One way to authenticate a request. */
 export interface Authenticator {
-  /** Undefined: not my kind of credential. Rejects with 401 StatusError when it is and is wrong. May answer without a promise. */
+  /**
+   * Undefined when the request has no credential of this kind. Rejects with a 401 StatusError when it has an invalid
+   * one. May return without a promise.
+   */
   authenticate(request: ApiRequest): Principal | undefined | Promise<Principal | undefined>;
 }

@@ -1,9 +1,9 @@
-/** Names and extra values of users that come in headers. Upstream: headerrequest, filters/impersonation. */
+/** User names and extra values in headers. Upstream: headerrequest, filters/impersonation. */
 import { headerTextOf, percentDecoded } from '../../base/header-text.ts';
 import { badRequest } from '../../api/status-error.ts';
 import { type ApiRequest, headerLines } from '../../api/transport.ts';
 
-/** Extra values under their keys. */
+/** Extra values by key. */
 export type HeaderExtra = Record<string, readonly string[]>;
 
 /** The text of a header value. Throws 400 for bytes that are not UTF-8. */
@@ -18,7 +18,10 @@ export function namesInHeader(request: ApiRequest, name: string): string[] {
   return headerLines(request, name).map((line) => nameInHeader(name, line));
 }
 
-/** Adds values under the key that a header's name ends with. Two spellings of one key add up; no key is the prototype's. */
+/**
+ * Adds values under the key at the end of a header's name. Different spellings of a key are merged; keys never reach
+ * the prototype.
+ */
 export function addExtra(extra: HeaderExtra, keyPart: string, values: readonly string[]): void {
   const key = percentDecoded(keyPart);
   const before = Object.hasOwn(extra, key) ? extra[key]! : [];

@@ -1,12 +1,12 @@
 /**
- * Signed tokens (JWS in compact form, RFC 7515 and 7519) through the cryptography port, which a simulation holds in its
- * hands: a library would reach for the global one. Upstream: go-jose as pkg/serviceaccount uses it.
+ * Signed tokens (JWS in compact form, RFC 7515 and 7519) through the cryptography port, so that simulations control
+ * them: a library would use the global crypto. Upstream: go-jose as pkg/serviceaccount uses it.
  *
- * A token is accepted only with the algorithm of the key it is checked with, and with no critical header at all.
+ * A token is accepted only with the algorithm of the key it is verified with, and without critical headers.
  */
 import type { CryptoPort } from '../../platform/crypto.ts';
 
-/** Signatures tokens may have: by RSA keys, and by EC keys of P-256, P-384 and P-521. */
+/** Algorithms of tokens: for RSA keys, and for EC keys of P-256, P-384 and P-521. */
 export type TokenAlgorithm = 'RS256' | 'ES256' | 'ES384' | 'ES512';
 
 type Subtle = CryptoPort['webcrypto']['subtle'];
@@ -14,7 +14,7 @@ type Subtle = CryptoPort['webcrypto']['subtle'];
 /** A key as WebCrypto holds it. */
 export type JwtKey = Parameters<Subtle['sign']>[1];
 
-/** The claims with a meaning of their own, and any others. Times are seconds since the epoch. */
+/** The registered claims, and any others. Times are seconds since the epoch. */
 export interface JwtClaims {
   readonly iss?: string;
   readonly sub?: string;
@@ -63,7 +63,7 @@ export function importPublicKey(subtle: Subtle, pem: string, algorithm: TokenAlg
   return subtle.importKey('spki', derOf(pem), ALGORITHMS[algorithm].key, true, ['verify']);
 }
 
-/** The public key as a JSON Web Key: the members that say what it is. */
+/** The public key as a JSON Web Key, public members only. */
 export async function exportJwk(subtle: Subtle, key: JwtKey): Promise<object> {
   const { kty, crv, x, y, n, e } = await subtle.exportKey('jwk', key);
   return kty === 'RSA' ? { kty, n, e } : { kty, crv, x, y };
@@ -102,7 +102,7 @@ function decodePart(part: string): Readonly<Record<string, unknown>> | undefined
   }
 }
 
-/** Whether the token was signed with the private half of this key, by its algorithm. */
+/** Whether the token was signed with this key's private half, by the key's algorithm. */
 export async function isSignedBy(
   subtle: Subtle,
   key: { readonly verify: JwtKey; readonly algorithm: TokenAlgorithm },
@@ -117,7 +117,7 @@ export async function isSignedBy(
   return subtle.verify(how, key.verify, Buffer.from(signature, 'base64url'), Buffer.from(token.slice(0, end)));
 }
 
-/** What the times of verified claims come to. A time that is no number makes the token worthless. */
+/** Checks the times in verified claims. A time that is not a number makes the token invalid. */
 export function verifyTimes(
   { exp, nbf }: JwtClaims,
   { nowSeconds, leewaySeconds }: { readonly nowSeconds: number; readonly leewaySeconds: number },

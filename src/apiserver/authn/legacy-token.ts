@@ -1,6 +1,6 @@
 /**
- * Tokens kept in secrets of type `kubernetes.io/service-account-token`: signed once, without an end, and good only while
- * the secret holds them and the account lives. Upstream: pkg/serviceaccount/legacy.go.
+ * Tokens in secrets of type `kubernetes.io/service-account-token`: signed once, without an expiry, and valid only
+ * while the secret contains them and the account exists. Upstream: pkg/serviceaccount/legacy.go.
  */
 import type { Secret, ServiceAccount } from '../../api/gen/core-v1.ts';
 import { Secrets, ServiceAccounts } from '../../api/gen/resources.ts';
@@ -30,8 +30,8 @@ export function legacyClaims(account: ServiceAccount, secret: Secret): Record<st
 }
 
 /**
- * Checks verified claims against the living secret and account, and notes the day on the secret. Rejects with 401 when
- * either is gone or the secret holds another token by now.
+ * Checks verified claims against the current secret and account, and records the day of use on the secret. Rejects
+ * with 401 when either was deleted or the secret has another token by now.
  */
 export async function legacyPrincipal(
   claims: JwtClaims,

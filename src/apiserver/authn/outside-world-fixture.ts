@@ -5,8 +5,8 @@ import { createMemoryLog } from '../../platform/sim/log.ts';
 import { createWebhookClient } from '../webhook/webhook-client.ts';
 import type { WebhookTarget } from '../webhook/webhook-target.ts';
 
-// A server outside the cluster that authenticators and authorizers ask.
-/** A network with a server at 10.0.0.9; what its paths answer is looked up at each request. */
+// A server outside the cluster for authenticators and authorizers.
+/** A network with a server at 10.0.0.9; `answers` is read at each request. */
 export async function world() {
   const clock = new VirtualClock();
   const network = createSimNetwork(clock);

@@ -1,6 +1,6 @@
 /**
- * Front proxies: whoever shows a certificate of their authority says in headers for whom it asks. Without such a
- * certificate the headers mean nothing. Upstream: authentication/request/headerrequest.
+ * Front proxies: a client with a certificate of their authority names the user in headers. Without such a certificate
+ * the headers are ignored. Upstream: authentication/request/headerrequest.
  */
 import type { ApiRequest, Principal } from '../../api/transport.ts';
 import type { RequestHeaderOptions } from '../options/authentication-options.ts';
@@ -8,11 +8,11 @@ import type { Authenticator } from './contract.ts';
 import { AUTHENTICATED_GROUP } from './client-certificate.ts';
 import { addExtra, type HeaderExtra, nameInHeader, namesInHeader } from './header-names.ts';
 
-/** The certificates whose holders may set the user, and the headers that carry it. */
+/** The proxies' certificates, and the headers that carry the user. */
 export type RequestHeaderConfig = Omit<RequestHeaderOptions, 'clientCaFile'> & {
-  /** SHA-256 fingerprints of the authority's certificates at the moment, hexadecimal. */
+  /** SHA-256 fingerprints (hexadecimal) of the current certificates of the proxies' authority. */
   readonly authorityFingerprints: () => readonly string[];
-  /** The same of the authorities that vouch for clients. */
+  /** The same of the authorities of client certificates. */
   readonly clientFingerprints: () => readonly string[];
 };
 
@@ -36,9 +36,9 @@ export function createRequestHeaderAuthenticator(config: RequestHeaderConfig): A
 }
 
 /**
- * A peer of the proxies' authority is a proxy or nobody, never a user by its certificate's name, unless that authority
- * vouches for clients as well. One by an authority between, of which is not told whose it is, is nobody either: such an
- * authority belongs into the file with the others.
+ * A peer with a certificate of the proxies' authority is a proxy, and never a user by its certificate's name unless
+ * that authority also signs client certificates. A peer whose intermediate authority is not in either file is no user
+ * either: the intermediate belongs into the file with its root.
  */
 export function exceptProxies(
   certificates: Authenticator,

@@ -1,7 +1,7 @@
 /**
  * Service-account tokens: JWTs signed by the cluster's key, bound to an account and optionally to a pod, node or
- * secret, and checked against the living objects: a token dies with what it is bound to. The first key signs; all keys
- * verify, so that keys rotate. Upstream: pkg/serviceaccount (claims, jwt, openidmetadata).
+ * secret, and checked against the current objects: a token becomes invalid with its bound object. The first key
+ * signs; all keys verify, so that keys can be rotated. Upstream: pkg/serviceaccount (claims, jwt, openidmetadata).
  */
 import { quotedList } from '../../component-helpers/rbac/rule-text.ts';
 import type { Secret, ServiceAccount } from '../../api/gen/core-v1.ts';
@@ -25,51 +25,54 @@ export interface TokenDeps {
 
 export interface TokenConfig {
   readonly issuer: string;
-  /** Further issuers whose tokens are accepted, while they change. */
+  /** Further accepted issuers, for a transition between issuers. */
   readonly acceptedIssuers?: readonly string[];
-  /** Audiences the API server accepts; the first is granted when none is asked for. */
+  /** The audiences that the API server accepts; the first is the default of a token request. */
   readonly audiences: readonly string[];
   readonly keys: readonly TokenKey[];
-  /** No token lasts longer. */
+  /** The maximum lifetime of tokens. */
   readonly maxExpirationSeconds?: number;
-  /** Whether tokens of pods outlive their end by a year, for programs that read them once. Default: yes. */
+  /** Whether pods' tokens stay valid for a year, for programs that read them only once. Default: yes. */
   readonly extendsExpiration?: boolean;
-  /** False: tokens kept in secrets count whatever became of secret and account. Others are always looked up, as upstream. */
+  /**
+   * Whether tokens in secrets are looked up; false: they stay valid whatever happened to secret and account. Others
+   * are always looked up, as upstream.
+   */
   readonly lookup?: boolean;
 }
 
-/** What a token is asked for. */
+/** The properties of a requested token. */
 export interface TokenRequestInput {
   readonly namespace: string;
   readonly account: ServiceAccount;
   readonly audiences?: readonly string[];
   readonly expirationSeconds: number;
-  /** `node`: where a bound pod runs. */
+  /** `node`: the node of a bound pod. */
   readonly bound?: Reference & {
     readonly kind: string;
     readonly node?: { readonly name: string; readonly uid?: string };
   };
 }
 
-/** A token as its bearer gets it. */
+/** A token as its requester gets it. */
 export interface SignedToken {
   readonly token: string;
-  /** When its bearer should have another. */
+  /** When the requester should renew it. */
   readonly expiresAtMs: number;
-  /** How long that is, perhaps less than asked. */
+  /** The granted lifetime, which may be shorter than requested. */
   readonly expirationSeconds: number;
-  /** Those asked for, or the API server's own. */
+  /** The audiences requested, or the API server's own. */
   readonly audiences: readonly string[];
 }
 
 /** Issues and checks service-account tokens. */
 export interface ServiceAccountTokens extends TokenAuthenticator {
   issue(input: TokenRequestInput): Promise<SignedToken>;
-  /** A token without an end, to be kept in this secret and good while it is. */
+  /** A token without expiry, to be stored in this secret and valid while it exists. */
   issueLegacy(account: ServiceAccount, secret: Secret): Promise<string>;
   /** The API server's own audiences, the default of a check. */
   readonly audiences: readonly string[];
-  /** Checks a token for `audiences` (TokenReview). Undefined: not one of ours. */
+  /** Checks a token for `audiences` (TokenReview). Undefined for tokens of other issuers. */
   review(
     token: string,
     audiences: readonly string[],
@@ -78,7 +81,7 @@ export interface ServiceAccountTokens extends TokenAuthenticator {
   keySet(): Promise<{ readonly keys: readonly { readonly alg: string }[] }>;
 }
 
-/** The lifetime that projected pod tokens request; other clients do not request it. */
+/** The lifetime that projected pod tokens request; other clients do not request exactly this one. */
 const POD_TOKEN_SECONDS = 3607;
 const EXTENSION_SECONDS = 365 * 24 * 60 * 60;
 
@@ -104,7 +107,7 @@ export function createServiceAccountTokens(deps: TokenDeps, config: TokenConfig)
       );
     return { principal: await principalOf(claims, living), audiences: granted };
   };
-  /** A token that names no audience is for the API server alone. */
+  /** A token without an audience is for the API server only. */
   const legacyAudiences = (asked: readonly string[]): readonly string[] => {
     const granted = config.audiences.filter((audience) => asked.includes(audience));
     if (granted.length > 0) return granted;
@@ -133,7 +136,7 @@ export function createServiceAccountTokens(deps: TokenDeps, config: TokenConfig)
   };
 }
 
-/** What signing and checking use. */
+/** The keys and settings that signing and checking share. */
 interface Signing {
   readonly crypto: CryptoPort;
   readonly keys: () => Promise<readonly LoadedKey[]>;
@@ -171,7 +174,7 @@ async function issueToken(
   return { token, expiresAtMs: (using.nowSeconds + asked) * 1000, expirationSeconds: asked, audiences };
 }
 
-/** Pods' own tokens for this API, unless that is turned off. */
+/** Whether the token's lifetime is extended: pods' own tokens for this API, unless disabled. */
 function isExtended(
   { bound, expirationSeconds }: TokenRequestInput,
   { config, audiences }: { readonly config: TokenConfig; readonly audiences: readonly string[] },

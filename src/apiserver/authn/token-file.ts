@@ -1,9 +1,12 @@
-/** Static tokens of a file: `token,user,uid,"group1,group2"`, one per line. Upstream: authentication/token/tokenfile. */
+/**
+ * Static tokens from a file: `token,user,uid,"group1,group2"`, one per line. Upstream:
+ * authentication/token/tokenfile.
+ */
 import type { Principal } from '../../api/transport.ts';
 import type { TokenAuthenticator } from './bearer-token.ts';
 import { AUTHENTICATED_GROUP } from './client-certificate.ts';
 
-/** Makes the authenticator of the file's text. Throws for a line that is not such. */
+/** Throws for an invalid line. */
 export function createTokenFileAuthenticator(text: string): TokenAuthenticator {
   const known = new Map<string, Principal>();
   for (const [index, line] of text.split(/\r?\n/).entries()) {
@@ -23,7 +26,7 @@ export function createTokenFileAuthenticator(text: string): TokenAuthenticator {
   return { authenticateToken: async (token) => known.get(token) };
 }
 
-/** Comma-separated values; quotes keep commas, doubled quotes stand for one. */
+/** Splits comma-separated values; commas in quotes are kept, doubled quotes become one. */
 function columnsOf(line: string): string[] {
   const columns: string[] = [];
   for (const [, quoted, plain] of `,${line}`.matchAll(/,\s*(?:"((?:[^"]|"")*)"|([^,]*))/g))

@@ -8,7 +8,7 @@ export interface TokenKey {
   readonly privateKeyPem?: string;
   /** SPKI public key. */
   readonly publicKeyPem: string;
-  /** What is signed with it; default ES256. */
+  /** The algorithm that it signs by; default ES256. */
   readonly algorithm?: TokenAlgorithm;
 }
 

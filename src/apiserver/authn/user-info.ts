@@ -1,8 +1,8 @@
-/** A user as reviews and audit events carry it. */
+/** The user in reviews and audit events. */
 import type { UserInfo } from '../../api/gen/authentication-v1.ts';
 import type { Principal } from '../../api/transport.ts';
 
-/** The UserInfo of a principal; what is empty is left out. */
+/** The UserInfo of a principal, without empty fields. */
 export function userInfoOf({ name, uid, groups, extra }: Principal): UserInfo {
   return {
     username: name,

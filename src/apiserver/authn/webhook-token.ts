@@ -1,4 +1,4 @@
-/** Tokens that a webhook knows: asked by TokenReview, its answers kept for a while. Upstream: plugin/pkg/authenticator/token/webhook. */
+/** Authenticates tokens by a TokenReview webhook, with a cache. Upstream: plugin/pkg/authenticator/token/webhook. */
 import { Lru } from '../../base/lru.ts';
 import type { TokenReviewStatus, UserInfo } from '../../api/gen/authentication-v1.ts';
 import { unauthorized } from '../../api/status-error.ts';
@@ -16,17 +16,17 @@ export interface WebhookTokenDeps {
   readonly target: WebhookTarget;
   readonly clock: Clock;
   readonly crypto: CryptoPort;
-  /** Whom tokens must be for: the API server. */
+  /** The API server's audiences, one of which a token must have. */
   readonly audiences: readonly string[];
 }
 
 const CACHE_SIZE = 4096;
 const TIMEOUT_MS = 30_000;
-/** Larger users are asked for each time: a webhook must not fill the memory. */
+/** Answers with larger users are not cached: a webhook must not fill the memory. */
 const MAX_KEPT_LENGTH = 64 * 1024;
 const sizeOf = (principal: Principal | undefined): number => JSON.stringify(principal ?? '').length;
 
-/** Makes the authenticator. Rejects with 401 when the webhook refuses the token with a reason, or cannot be asked. */
+/** Rejects with 401 when the webhook refuses the token with a reason, or cannot be called. */
 export function createWebhookTokenAuthenticator(
   deps: WebhookTokenDeps,
   { cacheMs, version }: { readonly cacheMs: number; readonly version: 'v1beta1' | 'v1' },
@@ -48,7 +48,9 @@ export function createWebhookTokenAuthenticator(
   };
 }
 
-/** A webhook that knows no audiences names none: its tokens are the API server's. */
+/**
+ * Whether the token is for the API server. A webhook that ignores audiences names none, and its tokens are accepted.
+ */
 function isForUs(wanted: readonly string[], found: readonly string[] = []): boolean {
   const known = new Set(found);
   return known.size === 0 || wanted.some((audience) => known.has(audience));

@@ -1,7 +1,7 @@
 /** AlwaysAllow and AlwaysDeny. Upstream: authorization/authorizerfactory. */
 import type { Authorizer } from './contract.ts';
 
-/** Consents to everything. */
+/** Allows everything. */
 export const alwaysAllowAuthorizer: Authorizer = { authorize: () => ({ decision: 'allow', reason: '' }) };
 
 /** Has no opinion, with a reason, as upstream. */

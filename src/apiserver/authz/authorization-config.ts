@@ -16,13 +16,13 @@ export interface ConfiguredWebhook {
   readonly kubeConfigFile: string;
   /** The version of SubjectAccessReview that is sent. */
   readonly version: 'v1beta1' | 'v1';
-  /** How long consent is kept; 0: not at all. */
+  /** How long an allowing answer is cached; 0: not at all. */
   readonly allowedMs: number;
   readonly deniedMs: number;
   readonly timeoutMs: number;
   /** The decision when the webhook does not answer or a condition fails. */
   readonly onFailure: 'deny' | 'noOpinion';
-  /** Expressions that must hold for it to be asked. */
+  /** Expressions that must be true for the webhook to be called. */
   readonly conditions: readonly string[];
 }
 

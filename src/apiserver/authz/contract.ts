@@ -2,7 +2,7 @@
 import type { CheckAttributes } from '../../api/cel/libraries/authorizer.ts';
 import type { Principal } from '../../api/transport.ts';
 
-/** What is asked for. Resource requests have `resource`, others `path`. */
+/** The attributes of an access check. Resource requests have `resource`, others `path`. */
 export interface AuthorizationAttributes extends Omit<CheckAttributes, 'user'> {
   readonly user: Principal;
 }
@@ -13,7 +13,7 @@ export interface AuthorizationDecision {
   readonly reason: string;
 }
 
-/** One authorizer. RBAC answers from memory, so without a promise. */
+/** RBAC decides from memory, so without a promise. */
 export interface Authorizer {
   authorize(attributes: AuthorizationAttributes): AuthorizationDecision | Promise<AuthorizationDecision>;
 }

@@ -1,8 +1,8 @@
 /**
- * Nobody grants more than they hold: writing a role needs all of its rules (or the verb `escalate` on it), writing a
- * binding needs all rules of the role (or the verb `bind` on it); aggregation rules need everything. Members of
- * system:masters are exempt. Upstream: registry/rbac/{role,clusterrole,rolebinding,clusterrolebinding}/policybased and
- * registry/rbac/escalation_check.go.
+ * Nobody may grant more than they hold: writing a role needs all of its rules (or the verb `escalate` on it), writing
+ * a binding needs all rules of the role (or the verb `bind` on it); aggregation rules need everything. Members of
+ * system:masters are exempt. Upstream: registry/rbac/{role,clusterrole,rolebinding,clusterrolebinding}/policybased
+ * and registry/rbac/escalation_check.go (EscalationAllowed).
  */
 import { deepEqual } from '../../base/equal.ts';
 import type { ClusterRole, PolicyRule, Role, RoleRef } from '../../api/gen/rbac-v1.ts';
@@ -15,7 +15,7 @@ import type { Authorizer } from './contract.ts';
 import { uncovered } from './rule-cover.ts';
 import { compactRules, quotedList, ruleText } from '../../component-helpers/rbac/rule-text.ts';
 
-/** The authorizers that know what a user may do and holds. */
+/** The authorizers that decide what a user may do and which rules it holds. */
 export interface EscalationDeps {
   readonly objects: () => ObjectStore;
   readonly authorizer: Authorizer;
@@ -41,7 +41,10 @@ const EVERYTHING: readonly PolicyRule[] = [
   { nonResourceURLs: ['*'], verbs: ['*'] },
 ];
 
-/** Why the write must be refused; undefined when it may go on. Rejects with 404 when a binding's role does not exist. */
+/**
+ * The reason why the write is refused; undefined when it is allowed. Rejects with 404 when a binding's role does not
+ * exist.
+ */
 export async function escalationProblem(deps: EscalationDeps, attempt: GrantAttempt): Promise<string | undefined> {
   if (attempt.user.groups.includes('system:masters') || changesOnlyWhatCollectionNeeds(attempt)) return undefined;
   return attempt.resource.endsWith('bindings') ? bindingProblem(deps, attempt) : roleProblem(deps, attempt);
@@ -100,7 +103,7 @@ function missingRights(
   return `user ${JSON.stringify(who.user.name)} (groups=${quotedList(who.user.groups)}) is attempting to grant RBAC permissions not currently held:\n${texts.join('\n')}`;
 }
 
-/** The garbage collector must be able to take owner references and finalizers away from anything. */
+/** The garbage collector must be able to remove owner references and finalizers from anything. */
 function changesOnlyWhatCollectionNeeds({ object, oldObject }: GrantAttempt): boolean {
   if (oldObject === undefined) return false;
   const rest = (o: KubernetesObject): unknown => {

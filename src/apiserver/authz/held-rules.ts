@@ -1,20 +1,20 @@
-/** Which of the rules somebody holds have a value, looked up by the value. Pure. */
+/** Indexes the rules that a user holds by the values they contain. Pure. */
 import type { PolicyRule } from '../../api/gen/rbac-v1.ts';
 import { coversUrl } from '../../component-helpers/rbac/rule-matching.ts';
 
-/** Rules that have something in common: one object for each set of rules. */
+/** A set of rules, one object per distinct set. */
 export interface HolderClass {
   readonly rules: ReadonlySet<number>;
-  /** What is common with other classes, by them. */
+  /** Cached intersections with other sets. */
   readonly common: Map<HolderClass, HolderClass>;
 }
 
 type Index = ReadonlyMap<string, readonly number[]>;
 
-/** One field of all rules: which of them name a value. */
+/** One field of all rules: the sets of rules by the values they name. */
 interface Field {
   readonly index: Index;
-  /** The rules that have every value. */
+  /** The rules that match every value. */
   readonly every: HolderClass;
   readonly byValue: Map<string, HolderClass>;
 }
@@ -25,7 +25,7 @@ export class HeldRules {
   readonly #verbs: Field;
   readonly #names: Field;
   readonly #urls: Field;
-  /** Equal sets are one object. */
+  /** Equal sets share an object. */
   readonly #classes = new Map<string, HolderClass>();
 
   constructor(held: readonly PolicyRule[]) {
@@ -57,7 +57,7 @@ export class HeldRules {
     return this.#find(this.#verbs, verb, [verb]);
   }
 
-  /** Rules for objects of any name, and for this one. */
+  /** The rules for objects of any name, and those for this name. */
   ofName(name: string): HolderClass {
     return this.#find(this.#names, name, [name]);
   }
@@ -86,7 +86,10 @@ export class HeldRules {
     return { index, every: this.#intern(every), byValue: new Map() };
   }
 
-  /** Most values are named by no rule, or by one that has all: no sets are made for them. */
+  /**
+   * The rules that contain the value. Most values are named by no rule, or only matched by `*`: no sets are created
+   * for them.
+   */
   #find({ index, every, byValue }: Field, value: string, keys: readonly string[]): HolderClass {
     let known = byValue.get(value);
     if (known === undefined) {

@@ -1,6 +1,6 @@
 /**
- * RBAC from memory: bindings are indexed as they change, so that a decision looks only at the roles of the user and its groups
- * and never waits. Upstream: plugin/pkg/auth/authorizer/rbac.
+ * RBAC from memory: bindings are indexed as they change, so that a decision reads only the roles of the user and its
+ * groups and never waits. Upstream: plugin/pkg/auth/authorizer/rbac (RBACAuthorizer, VisitRulesFor).
  */
 import type { PolicyRule } from '../../api/gen/rbac-v1.ts';
 import { ClusterRoleBindings, ClusterRoles, RoleBindings, Roles } from '../../api/gen/resources.ts';
@@ -13,7 +13,10 @@ import { rulesAllow } from './rule-index.ts';
 
 /** The authorizer, and the rules of a user for other parts of the server. */
 export interface RbacAuthorizer extends Authorizer {
-  /** All rules that apply to the user in a namespace ('' : cluster-wide only), for SelfSubjectRulesReview and escalation checks. */
+  /**
+   * All rules that apply to the user in a namespace ('' : cluster-wide only), for SelfSubjectRulesReview and escalation
+   * checks.
+   */
   rulesFor(user: Principal, namespace: string): readonly PolicyRule[];
   /** Stops following the store. */
   stop(): void;
@@ -22,7 +25,7 @@ export interface RbacAuthorizer extends Authorizer {
 const ALLOW: AuthorizationDecision = { decision: 'allow', reason: '' };
 const NO_OPINION: AuthorizationDecision = { decision: 'noOpinion', reason: '' };
 
-/** Creates the authorizer; it follows roles and bindings from then on. */
+/** Follows roles and bindings until `stop`. */
 export function createRbacAuthorizer(objects: ObjectStore): RbacAuthorizer {
   const index = new GrantIndex();
   const follow = (binding: Binding | undefined, old: Binding | undefined): void => index.follow(binding, old);
@@ -71,7 +74,7 @@ function missingRole({ roleRef }: Binding): string {
 /** The most errors in one reason: bindings may name any number of missing roles. */
 const MOST_ERRORS = 20;
 
-/** Several errors as upstream's aggregate prints them, the first of many. */
+/** Several errors in the form of upstream's aggregate, at most the first of them. */
 function listText(errors: readonly string[]): string {
   if (errors.length === 1) return errors[0]!;
   const rest = errors.length - MOST_ERRORS;

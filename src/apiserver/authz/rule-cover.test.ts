@@ -52,7 +52,7 @@ describe('rules of a billion rights are compared in an instant', () => {
     test(name, { timeout: 5000 }, () => assert.equal(uncovered(held, [wanted]).length, missing));
 });
 
-/** The definition, right by right. Upstream: BreakdownRule and ruleCovers. */
+/** The reference: each right on its own. Upstream: BreakdownRule and ruleCovers. */
 function oneByOne(held: readonly PolicyRule[], wanted: readonly PolicyRule[]): PolicyRule[] {
   const has = (list: readonly string[] | undefined, ...values: readonly string[]): boolean =>
     ['*', ...values].some((value) => list?.includes(value) === true);

@@ -1,16 +1,20 @@
 /**
- * Whether rights that someone holds cover rights that are to be granted, and what is missing. Pure. Upstream:
- * component-helpers/auth/rbac/validation (Covers). Differs: a rule is not broken down to all it stands for, since three
- * lists of a thousand are a billion rights. Values that the same held rules name are one class, and classes are combined.
+ * Whether the rules that someone holds cover rules to be granted, and which parts are missing. Pure. Upstream:
+ * component-helpers/auth/rbac/validation (Covers). Differs: rules are not expanded into single permissions, since
+ * three lists of a thousand values are a billion of them. Values that are in the same held rules form one class, and
+ * classes are combined.
  */
 import type { PolicyRule } from '../../api/gen/rbac-v1.ts';
 import { HeldRules, type HolderClass } from './held-rules.ts';
 import { appendAll } from '../../base/lists.ts';
 
-/** The most missing parts that are found: refusals name no more. */
+/** The most missing parts reported. */
 const MOST_PARTS = 1000;
 
-/** The first parts of `wanted` that no rule of `held` covers, broken down to single verbs and resources. Empty: all is covered. */
+/**
+ * The first parts of `wanted` that no rule of `held` covers, as single verbs and resources. Empty: everything is
+ * covered.
+ */
 export function uncovered(held: readonly PolicyRule[], wanted: readonly PolicyRule[]): PolicyRule[] {
   const holders = new HeldRules(held);
   const parts: PolicyRule[] = [];
@@ -24,10 +28,10 @@ export function uncovered(held: readonly PolicyRule[], wanted: readonly PolicyRu
   return parts;
 }
 
-/** The places in one list of a rule, by which rules hold the values there. */
+/** The indices of one list of a rule, grouped by the held rules that contain their values. */
 type Axis = ReadonlyMap<HolderClass, readonly number[]>;
 
-/** A rule as lists to combine, and the rule that one value of each stands for. */
+/** A rule as lists to combine, with a function that gives the rule for one value of each list. */
 interface Side {
   readonly axes: readonly Axis[];
   part(at: readonly number[]): PolicyRule;
@@ -73,11 +77,11 @@ function axis(ofValues: readonly HolderClass[]): Axis {
   return classes;
 }
 
-/** The entries of the lists that no rule covers, in the order of the lists; at most `most`. */
+/** The indices into the lists that no rule covers, in the lists' order; at most `most`. */
 function missingOf(holders: HeldRules, axes: readonly Axis[], most: number): (readonly number[])[] {
   if (axes.some(({ size }) => size === 0)) return [];
   const found: (readonly number[])[] = [];
-  /** By depth: the rules that hold all of the lists from there on. */
+  /** For each depth: the rules that cover all of the lists from there on. */
   const whole = axes.map((_, depth) =>
     axes
       .slice(depth)
@@ -98,7 +102,7 @@ function missingOf(holders: HeldRules, axes: readonly Axis[], most: number): (re
   return found.toSorted(inOrder);
 }
 
-/** The first combinations of one of each list. */
+/** The first combinations of one element of each list. */
 function product(lists: readonly (readonly number[])[], most: number): (readonly number[])[] {
   let combined: (readonly number[])[] = [[]];
   for (const list of lists) {

@@ -1,11 +1,12 @@
 /**
- * Whether rules of a role allow something. Long roles are indexed once for as long as they live: a request looks at the rules
- * that name its verb, its group or its resource, whichever are fewest. Three megabytes hold 50,000 rules.
+ * Whether rules of a role allow a request. Long roles are indexed once per role object: a request reads the rules
+ * that name its verb, its group or its resource, whichever are fewest. A role of three megabytes may have 50,000
+ * rules.
  */
 import type { PolicyRule } from '../../api/gen/rbac-v1.ts';
 import { type AccessQuestion, ruleAllows } from '../../component-helpers/rbac/rule-matching.ts';
 
-/** Up to this number of rules, trying each takes less time than an index. */
+/** Up to this number, trying every rule takes less time than an index. */
 const FEW_RULES = 32;
 
 /** The rules that name a value. */
@@ -19,7 +20,7 @@ interface RuleIndex {
 
 const indexes = new WeakMap<readonly PolicyRule[], RuleIndex>();
 
-/** @param rules of a stored role: they are never changed */
+/** @param rules of a stored role, which are never changed */
 export function rulesAllow(rules: readonly PolicyRule[], asked: AccessQuestion): boolean {
   if (rules.length <= FEW_RULES) return rules.some((rule) => ruleAllows(rule, asked));
   let index = indexes.get(rules);

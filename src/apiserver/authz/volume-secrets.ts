@@ -1,4 +1,4 @@
-/** Persistent volumes by the secrets they are mounted with. Nothing is kept until the first question. */
+/** Persistent volumes by the secrets that mounting them needs. Built at the first lookup. */
 import type { PersistentVolume } from '../../api/gen/core-v1.ts';
 import { PersistentVolumes } from '../../api/gen/resources.ts';
 import type { Stored } from '../../api/object.ts';

@@ -1,5 +1,6 @@
 /**
- * Expressions that say which questions an authorization webhook is asked. Upstream: apiserver/pkg/authorization/cel.
+ * Expressions that decide for which requests an authorization webhook is called. Upstream:
+ * apiserver/pkg/authorization/cel.
  */
 import type { SubjectAccessReviewSpec } from '../../api/gen/authorization-v1.ts';
 import { createEnvironment } from '../../api/cel/environment.ts';
@@ -20,7 +21,7 @@ const requestType = structOf('kubernetes.SubjectAccessReviewSpec', {
   nonResourceAttributes: structOf('kubernetes.NonResourceAttributes', { path: STRING, verb: STRING }),
 });
 
-/** Whether all conditions hold for a question. Throws an Error when an evaluation fails. */
+/** Whether all conditions are true for a review. Throws an Error when an evaluation fails. */
 export type MatchesReview = (spec: SubjectAccessReviewSpec) => boolean;
 
 /** Compiles the conditions. Throws an Error that names what cannot be compiled. */
@@ -36,7 +37,7 @@ export function compileWebhookConditions(expressions: readonly string[]): Matche
   };
 }
 
-/** With every text there is, empty ones too, so that no expression need ask whether it is. */
+/** The spec with all string fields, also empty ones, so that expressions need not test for them. */
 function filled(spec: SubjectAccessReviewSpec): object {
   const { user = '', groups = [], uid = '', extra = {}, resourceAttributes, nonResourceAttributes } = spec;
   const named = Object.fromEntries(RESOURCE_FIELDS.map((field) => [field, resourceAttributes?.[field] ?? '']));

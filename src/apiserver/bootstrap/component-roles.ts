@@ -70,7 +70,7 @@ export const componentRoles: Readonly<Record<string, BootstrapRole>> = {
       ...EVENTS,
     ),
   },
-  // Of the API server itself: what it asks of kubelets for itself and passes on for others.
+  // The API server's own right to call kubelets, for itself and for its clients.
   'keelson:kubelet-client': {
     rules: rules(
       '* nodes/checkpoint,nodes/configz,nodes/healthz,nodes/log,nodes/metrics,nodes/pods,nodes/proxy,nodes/stats,nodes/statusz',

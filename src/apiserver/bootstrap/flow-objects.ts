@@ -1,10 +1,8 @@
 /**
- * Creates the flow schemas and priority levels every cluster has and brings them up to date. Upstream:
- * registry/flowcontrol/ensurer.
- *
- * The mandatory ones are always as they should be; of `exempt` an operator may set the shares. The suggested ones are
- * while their annotation `apf.kubernetes.io/autoupdate-spec` says `true`, or says nothing and nobody has changed them yet.
- * What carries the annotation and is in no list any more was suggested by another version, and goes.
+ * Creates the flow schemas and priority levels of every cluster and updates them. Upstream: registry/flowcontrol/ensurer.
+ * Mandatory objects are always reset; of `exempt` an operator may set the shares. Suggested objects are updated while their
+ * annotation `apf.kubernetes.io/autoupdate-spec` is `true`, or is absent and no user has changed the object. An object with the
+ * annotation that is in no list was suggested by another version, and is deleted.
  */
 import { addInt64 } from '../../api/int64.ts';
 import { deepEqual } from '../../base/equal.ts';
@@ -63,7 +61,7 @@ async function remove(objects: ObjectStore, info: ResourceInfo, { metadata }: Ku
   try {
     await objects.delete(info, { namespace: '', name }, { preconditions }, ownContext('delete', info, { name }));
   } catch (error) {
-    // Already deleted, or changed by somebody else: the next reconciliation decides.
+    // Already deleted, or changed by another writer: the next reconciliation decides.
     if (!(error instanceof StatusError) || (error.status.code !== 404 && error.status.code !== 409)) throw error;
   }
 }

@@ -1,6 +1,6 @@
 /**
- * This API server's identity as a Lease in kube-system, for clients that list the servers. Upstream: the
- * apiserver lease controller and its garbage collector (APIServerIdentity). Differs: its name tells servers of one host apart.
+ * This API server's identity as a Lease in kube-system, for clients that list the servers. Upstream: the apiserver lease
+ * controller and its garbage collector (APIServerIdentity). Differs: the lease's name distinguishes servers of one host.
  */
 import type { Lease } from '../../api/gen/coordination-v1.ts';
 import { Leases } from '../../api/gen/resources.ts';
@@ -25,7 +25,7 @@ export interface ServerIdentity {
 export interface IdentityLease {
   /** Its name: by this other records know the server. */
   readonly name: string;
-  /** Resolves with true when it stands; that it does not yet is logged, and tried again. With false when stopped before. */
+  /** Resolves with true when the lease is stored; failures are logged and retried. With false when the server stopped before. */
   readonly stands: Promise<boolean>;
   stop(): void;
 }
@@ -99,7 +99,7 @@ async function renewLease(objects: ObjectStore, own: Lease, nowMs: number): Prom
 function expiredOf(objects: ObjectStore, nowMs: number): Lease[] {
   return objects.list(Leases, 'kube-system').filter(({ metadata, spec }) => {
     if (metadata.labels?.[IDENTITY_LABEL] !== API_SERVER_IDENTITY) return false;
-    // One that does not say when it ends is not valid, and ends at once.
+    // A lease without an end is invalid, and expires at once.
     const endsMs = parseTime(spec?.renewTime ?? undefined) + (spec?.leaseDurationSeconds ?? Number.NaN) * 1000;
     return !(endsMs > nowMs);
   });

@@ -1,6 +1,6 @@
 /**
- * Since when this cluster notes the last use of legacy service-account tokens: told in a ConfigMap, by which the cleaner
- * knows from when on no note means no use. Upstream: controlplane/controller/legacytokentracking.
+ * A ConfigMap with the first day on which this cluster recorded the last use of legacy service-account tokens. The token cleaner
+ * takes a missing record for no use only after that day. Upstream: controlplane/controller/legacytokentracking.
  */
 import { ConfigMaps } from '../../api/gen/resources.ts';
 import { formatTime } from '../../api/time.ts';

@@ -1,5 +1,5 @@
 /**
- * The other objects a cluster is born with: namespaces, priority classes, and the priority levels and flow schemas of API
+ * The other objects that every new cluster has: namespaces, priority classes, and the priority levels and flow schemas of API
  * priority and fairness. Upstream: controlplane/controller/systemnamespaces, scheduling and flowcontrol bootstrap.
  */
 import type { Namespace } from '../../api/gen/core-v1.ts';
@@ -183,7 +183,7 @@ const SCHEMAS: readonly (readonly [
         apiGroups: [''],
         resources: ['nodes', 'nodes/status'],
         clusterScope: true,
-        namespaces: [], // As it is stored, lest it be repaired for ever.
+        namespaces: [], // As the stored object has it: a difference would be repaired again and again.
       }),
       on([group('system:nodes')], { apiGroups: ['coordination.k8s.io'], resources: ['leases'], namespaces: ['*'] }),
     ],

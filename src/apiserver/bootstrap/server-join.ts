@@ -1,4 +1,4 @@
-/** Who may fetch what makes a machine a server of this cluster: bearers of a token made for that, nobody else. */
+/** Only bearers of a token made for joining servers may fetch the material that makes a machine a server of this cluster. */
 import { ClusterRoleBindings, ClusterRoles } from '../../api/gen/resources.ts';
 import type { ObjectStore } from '../registry/object-store.ts';
 import { rules } from './rule.ts';

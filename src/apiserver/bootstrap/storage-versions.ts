@@ -26,7 +26,7 @@ export function recordsStorageVersions({ registry }: Pick<StorageVersionDeps, 'r
   return registry.find(group, version, resource) !== undefined;
 }
 
-/** Writes the records of the server of this identity lease. Resolves when all stand. */
+/** Writes the records of the server of this identity lease. Resolves when all are stored. */
 export async function publishStorageVersions(deps: StorageVersionDeps, apiServerID: string): Promise<void> {
   for (const [name, record] of recordsOf(deps.registry, apiServerID)) await publish(deps, name, record);
 }

@@ -1,4 +1,4 @@
-/** Answers questions for charts, and lets samples be taken as long as there are such questions. */
+/** Serves the data of charts. Samples are taken as long as charts are requested. */
 import type { ChartSet } from '../../api/charts.ts';
 import type { Node, Pod } from '../../api/gen/core-v1.ts';
 import { Namespaces, Pods } from '../../api/gen/resources.ts';

@@ -36,7 +36,7 @@ export function createCharts(deps: ChartServerDeps): Charts {
     if (stopped) server.stop();
     return answer(server);
   };
-  // The last word: whatever rules say of this path, it says what /metrics says.
+  // The last check: the path also requires the right for /metrics, whatever the rules of the path.
   const asMetrics = async (attributes: AuthorizationAttributes): Promise<AuthorizationDecision> => {
     const { decision, reason } = await decide(authorizers, { ...attributes, path: '/metrics' });
     return { decision: decision === 'allow' ? 'allow' : 'deny', reason };

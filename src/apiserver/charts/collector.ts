@@ -55,7 +55,7 @@ export class Collector {
   #sampling = false;
   #ended = false;
 
-  /** Begins at once. `onEnd`: nobody has asked for an hour. */
+  /** Begins at once. `onEnd` is called when there was no request for an hour. */
   constructor(sources: ChartSources, onEnd: () => void) {
     const { clock, objects } = sources;
     this.#sources = sources;
@@ -77,12 +77,12 @@ export class Collector {
     this.#beat();
   }
 
-  /** Somebody asks for a list, or for requests. */
+  /** Called at each request for a list or for requests' charts. */
   ask(): void {
     this.#askedMs = this.#sources.clock.monotonicMs();
   }
 
-  /** Somebody asks for an object, whose numbers come from these nodes. */
+  /** Called at each request for an object, whose numbers come from these nodes. */
   askFor(uid: string, nodes: () => ReadonlySet<string>): void {
     this.ask();
     this.wanted.ask(uid, this.#ready.size > MOST_NODES ? nodes() : NO_NODES, this.timeline.newest);

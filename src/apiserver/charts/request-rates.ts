@@ -17,7 +17,7 @@ export const REQUEST_MEASURES = [
   'openWatches',
 ] as const;
 
-/** What the server says of its requests; `openWatches` run now. */
+/** The server's counts of its requests; `openWatches` are open now. */
 export interface RequestState extends RequestTotals {
   readonly openWatches: number;
 }

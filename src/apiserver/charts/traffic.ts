@@ -15,7 +15,7 @@ interface Counters {
 export class Traffic {
   #last: Counters | undefined;
 
-  /** `NaN` until there are two readings, and when counters began anew. */
+  /** `NaN` until there are two readings, and when the counters have been reset. */
   rates(reading: TrafficReading | undefined, atMs: number): { readonly received: number; readonly sent: number } {
     const last = this.#last;
     const { rxBytes, txBytes } = reading ?? {};

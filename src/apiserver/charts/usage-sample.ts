@@ -1,4 +1,4 @@
-/** One sample of what nodes, pods and workloads use: made of the kubelets' summaries, written into rings. */
+/** One sample of the use of nodes, pods and workloads: computed from the kubelets' summaries, written into rings. */
 import type { Clock } from '../../platform/clock.ts';
 import type { NodeSummary, SummaryPart, SummaryPod } from '../metrics-api/node-summaries.ts';
 import { MEASURES, type Subject, sumOf, type Values } from './measures.ts';
@@ -9,14 +9,14 @@ import { Traffic } from './traffic.ts';
 import type { Wanted } from './wanted.ts';
 import type { Workload } from './workloads.ts';
 
-/** Rings with the use of processor, memory and network, and restarts; those of requests stand in the collector. */
+/** Rings with the use of CPU, memory and network, and restarts; the collector has those of requests. */
 export class UsageRings {
   readonly nodes = new Rings<Subject>({ measures: MEASURES, most: 500 });
   readonly pods = new Rings<Subject>({ measures: MEASURES, most: 5000 });
   readonly workloads = new Rings<Workload>({ measures: MEASURES, most: 2000 });
 }
 
-/** What is remembered from one sample to the next. */
+/** The state between two samples. */
 export interface UsageState {
   readonly rings: UsageRings;
   readonly tracked: TrackedPods;
@@ -42,7 +42,7 @@ export class UsageSample {
   readonly #options: SampleOptions;
   readonly #restarts: ReadonlyMap<string | undefined, readonly PodRestarts[]>;
   readonly #workloads = new Map<string, WorkloadSum>();
-  /** Pods that nobody has asked for, which are written last. */
+  /** Pods without requests for their charts, which are written last. */
   readonly #others: { readonly pod: TrackedPod; readonly values: Values }[] = [];
 
   constructor(state: UsageState, options: SampleOptions) {

@@ -1,4 +1,4 @@
-/** Where objects are kept, and how: flags of upstream's EtcdOptions. */
+/** The store of objects: flags of upstream's EtcdOptions. */
 import { parseDurationMs } from '../../api/duration.ts';
 import { FlagError, type FlagValues, type OptionSet } from '../../component-helpers/command-line/flags.ts';
 

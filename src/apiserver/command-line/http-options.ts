@@ -1,5 +1,5 @@
 /**
- * What happens to requests whatever they ask for: other origins, security headers, streams and connections, and the end of
+ * The treatment of requests whatever they ask for: other origins, security headers, streams and connections, and the end of
  * the server. Flags of upstream's ServerRunOptions.
  */
 import { parseDurationMs } from '../../api/duration.ts';

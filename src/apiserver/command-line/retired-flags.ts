@@ -4,7 +4,7 @@ const TOKENS = 'use --token-auth-file, client certificates or OpenID Connect';
 const NODES = 'nodes register themselves';
 const SECURED = 'the API is served on --secure-port only';
 
-/** What to do instead, by flag. */
+/** The replacement of each flag. */
 export const RETIRED_FLAGS: Readonly<Record<string, string>> = {
   address: 'use --bind-address',
   port: 'use --secure-port',

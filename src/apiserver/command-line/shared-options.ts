@@ -1,13 +1,13 @@
 /**
- * The option sets that `keelson up` and `keelson server` take too (admission, authentication, authorization, audit, limits, node ports), read from
- * a command line of Go's grammar. Differs there in one thing, as upstream: alone, the API server allows everything unless
- * told otherwise.
+ * The option sets that `keelson up` and `keelson server` take too (admission, authentication, authorization, audit, limits,
+ * node ports), read from a command line of Go's grammar. The default of `--authorization-mode` differs, as upstream: the API
+ * server alone allows everything.
  */
 import { apiServerFlags, parseApiServerOptions, type ApiServerOptions } from '../options/api-server-options.ts';
 import { OptionsError, type Flag as SharedFlag, type FlagValues as SharedValues } from '../options/flags.ts';
 import { FlagError, type Flag, type FlagValues, type OptionSet } from '../../component-helpers/command-line/flags.ts';
 
-/** All of them as one set. */
+/** All shared options as one set. */
 export const sharedOptions: OptionSet<ApiServerOptions> = {
   flags: apiServerFlags.map(toFlag),
   read(values) {

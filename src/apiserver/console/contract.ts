@@ -1,4 +1,4 @@
-/** What the console of an API server is made from. */
+/** The inputs of an API server's console. */
 import type { Clock } from '../../platform/clock.ts';
 import type { Random } from '../../platform/random.ts';
 
@@ -20,7 +20,7 @@ export interface ConsoleFiles {
   read(name: string, encoding?: 'br' | 'gzip'): Promise<Uint8Array>;
 }
 
-/** What a console needs of its machine. The time is real and the randomness is fit for secrets, in simulations as well. */
+/** The ports of a console. The time is real and the randomness is fit for secrets, in simulations as well. */
 export interface ConsolePorts {
   readonly clock: Pick<Clock, 'nowMs'>;
   readonly random: Pick<Random, 'bytes'>;

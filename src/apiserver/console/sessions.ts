@@ -1,7 +1,7 @@
 /**
  * Sessions of the console and the one-time codes that open them, in memory alone, bounded per owner (a user, or the service
  * accounts of a namespace) and in all: the one unused for longest of its owner goes, and where all are too many, one of the owner
- * who has most. A session remembers a credential, not what it allows: each request is authenticated anew.
+ * who has most. A session remembers a credential, not what it allows: each request is authenticated again.
  */
 import type { Principal } from '../../api/transport.ts';
 import { sharersOf } from '../sharers.ts';
@@ -71,14 +71,14 @@ export class Sessions {
     return this.#add(this.#codes, { credential, expiresAtMs: this.#clock.nowMs() + CODE_MS }, CODES);
   }
 
-  /** What a code was issued for; it stays usable. */
+  /** The credential that a code was issued for; the code stays usable. */
   findCode(code: string): SessionCredential | undefined {
     const issued = this.#codes.get(code);
     if (issued === undefined || issued.expiresAtMs <= this.#clock.nowMs() || !isTrusted(issued)) return undefined;
     return issued.credential;
   }
 
-  /** What a code was issued for. Whoever comes second gets nothing. */
+  /** The credential that a code was issued for. A code works once. */
   redeemCode(code: string): SessionCredential | undefined {
     const credential = this.findCode(code);
     this.#codes.delete(code);
@@ -98,7 +98,7 @@ export class Sessions {
   }
 }
 
-/** Whoever may make service accounts may make many. */
+/** A user who may make service accounts may make many. */
 const ownerOf = ({ credential: { user } }: Session): string => sharersOf(user) ?? user.name;
 
 function isTrusted({ credential }: Session): boolean {

@@ -15,7 +15,7 @@ import { type ForeignVersion, type GroupEntry, groupResources } from './groups.t
 
 export interface DiscoveryDeps {
   readonly registry: ResourceRegistry;
-  /** What is served beside the registry, and its changes. */
+  /** Versions beside the registry, and their changes. */
   readonly foreign?: { versions(): readonly ForeignVersion[]; onChange(listener: () => void): void };
   readonly crypto: CryptoPort;
   /** `host:port` clients reach this server at. */

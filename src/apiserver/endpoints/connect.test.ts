@@ -6,7 +6,7 @@ import type { ConnectSubresource } from '../registry/resource-definition.ts';
 import { serveConnect } from './connect.ts';
 import type { Call } from './endpoint.ts';
 
-/** What admission sees as the ports of a query, or how the request is refused. */
+/** The ports of a query as admission receives them, or the refusal of the request. */
 async function admitted(query: string): Promise<unknown> {
   const seen: unknown[] = [];
   const look = async (attributes: { readonly object?: object }): Promise<void> => void seen.push(attributes.object);

@@ -1,4 +1,4 @@
-/** What the verbs' handlers share: the resource they serve and the form they answer in. */
+/** The inputs that the verbs' handlers share: the resource they serve and the form they answer in. */
 import type { AdmissionChain } from '../admission/admission-chain.ts';
 import type { GenericStore } from '../generic-registry/generic-store.ts';
 import type { RequestScope } from '../request-scope.ts';

@@ -1,4 +1,4 @@
-/** What counts of a watch's first state in the budget of lists. */
+/** The weight of a watch's first state in the budget of lists. */
 import { select } from '../generic-registry/list.ts';
 import type { Selection } from '../generic-registry/selection.ts';
 import { answerPaceOf } from '../turns.ts';

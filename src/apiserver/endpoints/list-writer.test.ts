@@ -1,4 +1,4 @@
-// Lists written item by item are what the whole would be, and leave others their turn.
+// Lists written item by item equal the list written at once, and yield between items.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { stringifyJson } from '../../api/codec/json.ts';
@@ -12,7 +12,7 @@ import type { RequestScope } from '../request-scope.ts';
 import { Turns } from '../turns.ts';
 import { PIECE_LENGTH, writeItems } from './list-writer.ts';
 
-/** Each look at this clock is three milliseconds later, so that each item takes a turn. */
+/** Each reading of this clock is three milliseconds later, so that each item takes a turn. */
 function countingTurns(): { turns: Turns; pauses: () => number } {
   let [nowMs, pauses] = [0, 0];
   const clock = {

@@ -28,7 +28,7 @@ export interface ItemListForm {
   readonly schema: StructSchema | undefined;
   readonly scope: RequestScope;
   readonly turns: Turns;
-  /** Hears of the answer's size. */
+  /** Is notified of the answer's size. */
   readonly lease?: ByteLease | undefined;
 }
 
@@ -51,7 +51,7 @@ export async function writeItems(
   return writeTexts(list, { isIndented: isPretty(form, scope), turns, lease });
 }
 
-/** YAML, as the whole would be written with its keys in order, made of some items at a time. */
+/** YAML, equal to that of the whole list with sorted keys, generated from some items at a time. */
 async function writeYaml(
   { head, key, count, item }: ItemList,
   { yaml, turns, lease }: { yaml: YamlCodec; turns: Turns; lease: ByteLease | undefined },

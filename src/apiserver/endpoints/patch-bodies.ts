@@ -100,7 +100,7 @@ function noObject({ type, value }: { readonly type: PatchType; readonly value: u
 }
 
 /**
- * Upstream's texts. Differs: its 422 keeps the cause to itself, which here is told beside the text; and what its strategic
+ * Upstream's texts. Differs: its 422 omits the cause, which is part of the text here; and what its strategic
  * merge does not foresee (a field the kind lacks) is the client's fault here, 400 instead of 500.
  */
 function patchFailure({ code, message }: PatchError): StatusError {

@@ -121,7 +121,7 @@ async function fromPatch(
   };
 }
 
-/** What an applied scale sets of its object: the replicas alone. */
+/** The configuration of an applied scale: the replicas alone. */
 function configurationOf(call: Call, access: ScaleAccess<KubernetesObject>, replicas: number): JsonObject {
   const { store, scope } = call;
   const { name, namespace } = scope.info;

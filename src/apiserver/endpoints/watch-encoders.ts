@@ -1,4 +1,4 @@
-/** How watch events are written: objects, JSON lines, protobuf frames, tables, bare metadata. */
+/** Encoders of watch events: objects, JSON lines, protobuf frames, tables, bare metadata. */
 import type { JsonObject } from '../../api/codec/own-property.ts';
 import { builtinSchema, encodeProtobuf, encodeWatchFrame } from '../../api/codec/protobuf.ts';
 import type { KubernetesObject } from '../../api/object.ts';

@@ -1,5 +1,5 @@
 /**
- * How much one user may watch at a time. Every open watch costs memory, and time at each change of what it watches.
+ * The limit of watches per user. Every open watch costs memory, and time at each change of what it watches.
  * Upstream: none; there watches are bounded by memory alone.
  */
 import { tooManyRequests } from '../../api/status-error.ts';
@@ -7,14 +7,14 @@ import type { ApiRequest, Principal } from '../../api/transport.ts';
 import { sharersOf } from '../sharers.ts';
 import type { Selection } from '../generic-registry/selection.ts';
 
-/** Far above what a controller of all kinds, a node or an agent of a node watches. */
+/** Far above the number of watches of a controller of all kinds, a kubelet or an agent. */
 export const MAX_WATCH_WEIGHT = 10_000;
 const RETRY_AFTER_SECONDS = 10;
 /** The number of requirements, or of characters of the request, that counts as one more watch. */
 const REQUIREMENTS_PER_WATCH = 8;
 const LENGTH_PER_WATCH = 2_048;
 
-/** What a watch counts: 1, and more with a long selector or request, which it keeps as long as it is open. */
+/** The weight of a watch: 1, and more with a long selector or request, which it keeps as long as it is open. */
 export function watchWeight({ query, headers }: ApiRequest, { labels, fields }: Selection): number {
   let length = query.length;
   for (const name in headers) length += headers[name]?.length ?? 0;

@@ -41,7 +41,7 @@ export function headersFor(
   return { 'content-type': contentType, 'cache-control': CACHE_CONTROL, ...warningHeaders(scope.warnings) };
 }
 
-/** Whether the client wants indented JSON. */
+/** Whether the client gets indented JSON. */
 export function isPretty(form: MediaForm, scope: RequestScope): boolean {
   return form.isPretty === true || isPrettyPrint(scope.request);
 }
@@ -60,7 +60,7 @@ async function encodeObject(
   return isPretty(form, scope) ? prettyOf(object) : lineOf(object);
 }
 
-/** What is to be written: a stored cell, or an object that is stored nowhere. A cell is decoded only when the form needs it. */
+/** The object to write: a stored cell, or an object that is stored nowhere. A cell is decoded only when the form needs it. */
 export type Written =
   | { readonly status: number; readonly cell: RevisionCell }
   | { readonly status: number; readonly cell?: undefined; readonly object: KubernetesObject };

@@ -3,7 +3,7 @@ import { internalError } from '../../api/status-error.ts';
 import type { Auditor } from '../audit/auditor.ts';
 import type { Filter } from './filter.ts';
 
-/** `auditor` absent: nothing is recorded. A request that cannot be recorded does not go on. */
+/** `auditor` absent: nothing is recorded. A request that cannot be recorded is refused. */
 export function withAudit({ auditor }: { readonly auditor?: Auditor }): Filter {
   if (auditor === undefined) return (handler) => handler;
   return (handler) => (scope) => {

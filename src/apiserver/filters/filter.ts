@@ -1,4 +1,4 @@
-/** What the handler chain is made of. Upstream: http.Handler and the With… functions of apiserver's filters. */
+/** Filters and handlers, the elements of the handler chain. Upstream: http.Handler and the With… functions of apiserver's filters. */
 import type { ApiResponse } from '../../api/transport.ts';
 import type { RequestScope } from '../request-scope.ts';
 

@@ -1,5 +1,5 @@
 /**
- * What happens to requests of the network whatever they ask for, outside authentication: other origins (CORS), strict
+ * Filters for all requests of the network, outside authentication: other origins (CORS), strict
  * transport security, connections sent elsewhere, and the refusal of new requests at the end. Upstream:
  * server/filters/{cors,hsts,goaway,with_retry_after}.go.
  */

@@ -57,7 +57,7 @@ async function serveGated(bodies: ByteBudget, handler: Handler, scope: RequestSc
   }
 }
 
-/** What most bodies are bounded to. */
+/** The size limit of most bodies. */
 const MAX_BYTES = 3 * 1024 * 1024;
 
 /** The length the client gives beforehand; undefined where it gives none. */

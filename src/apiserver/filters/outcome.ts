@@ -1,5 +1,5 @@
 /**
- * What became of a request: errors become a Status, and metrics, the watchdog and the audit log hear of the answer.
+ * The outcome of a request: errors become a Status, and metrics, the watchdog and the audit log record the answer.
  * Upstream: server/filters.WithPanicRecovery, metrics.InstrumentHandlerFunc and the responding half of WithAudit.
  */
 import { internalError } from '../../api/status-error.ts';
@@ -60,7 +60,7 @@ const clientLeft = internalError('the client left').status;
 
 function fail(deps: OutcomeDeps, scope: RequestScope, error: unknown): Answer {
   const { signal } = scope.request;
-  // What was under way for a client that left ends with the signal's reason: the answer is not read.
+  // Errors of a client that left end with the signal's reason: the answer is not read.
   const status = signal.aborted && error === signal.reason ? clientLeft : statusOf(error, deps.log);
   if (status.code === 429) deps.metrics.terminated();
   if (status.code === 401) {

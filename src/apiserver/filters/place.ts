@@ -1,9 +1,8 @@
 /**
- * A request's place among those being served: its seats of priority and fairness, or one of the requests in flight.
- *
- * A request that waits for room in a budget of bytes gives its place back meanwhile, so that others are served. Then it takes
- * the place at once, though there may be more than the limit for a moment: nobody waits for a place while holding bytes, nor
- * for bytes while holding a place. Upstream: none; its requests wait for nothing but seats.
+ * The slot of a request being served: its seats of priority and fairness, or one of the requests in flight.
+ * A request that waits for bytes of a budget releases its slot while it waits, so that others are served. Then it takes the slot
+ * again at once, although the limit may be exceeded for a moment: no request waits for a slot while it holds bytes, nor for bytes
+ * while it holds a slot. Upstream: none; its requests wait only for seats.
  */
 export abstract class Place {
   #isWaiting = false;
@@ -11,7 +10,7 @@ export abstract class Place {
 
   /** Frees what is held. */
   protected abstract release(): void;
-  /** Takes it again, whatever the limits. */
+  /** Takes the held places again, whatever the limits. */
   protected abstract retake(): void;
   /** The request has been served. */
   protected abstract ended(): void;

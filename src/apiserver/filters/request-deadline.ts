@@ -1,11 +1,11 @@
-/** How long a request may take. Upstream: endpoints/filters.WithRequestDeadline. */
+/** The time limit of a request. Upstream: endpoints/filters.WithRequestDeadline. */
 import { parseDurationMs } from '../../api/duration.ts';
 import { badRequest } from '../../api/status-error.ts';
 import type { RequestScope } from '../request-scope.ts';
 import type { Filter } from './filter.ts';
 import { isLongRunning } from './max-in-flight.ts';
 
-/** What it asks for, at most `requestTimeoutMs`; long-running requests as long as they like. Throws 400. */
+/** Sets the requested timeout, at most `requestTimeoutMs`; long-running requests have none. Throws 400. */
 export function withRequestDeadline({ requestTimeoutMs }: { readonly requestTimeoutMs: number }): Filter {
   return (handler) => (scope) => {
     if (!isLongRunning(scope)) scope.timeoutMs = timeoutMsOf(scope, requestTimeoutMs);

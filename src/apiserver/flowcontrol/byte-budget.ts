@@ -1,5 +1,5 @@
 /**
- * How many bytes of large requests or answers are worked on at a time, of all clients and of one. What does not fit waits, some
+ * The limit of bytes of large requests or answers in work at a time, of all clients and of one. What does not fit waits, some
  * of each client; more is refused with 429. Upstream: none; there seats and memory alone bound it.
  */
 import { tooManyRequests } from '../../api/status-error.ts';
@@ -11,7 +11,7 @@ import { sharersOf } from '../sharers.ts';
 const RETRY_AFTER_SECONDS = 5;
 
 export interface ByteLimits {
-  /** What it is, for messages: `lists`. */
+  /** Its name in messages: `lists`. */
   readonly what: string;
   readonly totalBytes: number;
   /**
@@ -63,7 +63,7 @@ interface Owner {
 }
 
 interface Piece {
-  /** What it counts, which is no more than an owner's part. */
+  /** Its counted bytes, at most an owner's part. */
   readonly bytes: number;
   /** Larger than an owner's part. */
   readonly isHuge: boolean;
@@ -73,21 +73,21 @@ interface Waiter extends Piece {
   readonly letIn: (pool: Pool) => void;
 }
 
-/** This part of the total is for small pieces of owners who have nothing under way. */
+/** The part of the total for small pieces of owners that have no other piece in use. */
 const RESERVED_PART = 1 / 4;
 /** Pieces above this part of the total do not use that reserve. */
 const RESERVED_PIECE = 1 / 16;
 
 /**
- * The budget. Owners who wait have their turn one after the other; nobody waits for another owner whose own part is used up.
- * Nobody passes one that waits for the common pool, or a large piece would wait for ever while small ones come; but small
- * ones of owners with nothing under way have a pool of their own.
+ * The budget. Waiting owners take turns; an owner who has used up the own part delays no other. No request overtakes one that
+ * waits for the common pool, because small ones would otherwise delay a large one for ever; but small requests of idle owners
+ * have a separate pool.
  */
 export class ByteBudget {
   readonly #clock: Pick<Clock, 'setTimer'>;
   readonly #limits: ByteLimits;
   readonly #owners = new Map<string, Owner>();
-  /** Owners of whom some wait, in the order of their turns. */
+  /** Owners with waiting pieces, in the order of their turns. */
   readonly #lines = new Map<string, Owner>();
   readonly #common: Pool;
   readonly #reserve: Pool;
@@ -202,7 +202,7 @@ export class ByteBudget {
     if (owner.bytes === 0 && owner.waiting.length === 0) this.#owners.delete(name);
   }
 
-  /** Whether somebody waits for the common pool alone. */
+  /** Whether a piece waits for the common pool alone. */
   #isCommonAwaited(): boolean {
     for (const owner of this.#lines.values()) if (this.#mayEnter(owner, owner.waiting[0]!)) return true;
     return false;

@@ -1,5 +1,5 @@
 /**
- * What priority and fairness does right now, as text: levels, their queues, the requests in them. Upstream:
+ * The present state of priority and fairness as text: levels, their queues, the requests in them. Upstream:
  * util/flowcontrol/apf_controller_debug.go. Differs: requests being served are counted, not listed.
  */
 import { formatTime } from '../../api/time.ts';

@@ -128,7 +128,7 @@ export class FairQueues<T extends Wide> {
     this.#trim();
   }
 
-  /** Takes back what waits no longer; false when its turn has come already. */
+  /** Removes an item that no longer waits; returns false when its turn has come already. */
   remove(queued: Queued<T>): boolean {
     if (!queued.queue.waiting.has(queued)) return false;
     this.#take(queued);
@@ -136,7 +136,7 @@ export class FairQueues<T extends Wide> {
     return true;
   }
 
-  /** What the queues hold. */
+  /** The content of the queues. */
   states(): QueueState<T>[] {
     return this.#queues.map((queue, index) => ({
       ...queue,

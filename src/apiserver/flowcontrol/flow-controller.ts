@@ -24,7 +24,7 @@ import { Seat } from './seat.ts';
 import { hashFlow } from './shuffle-sharding.ts';
 import { type MeasureStored, seatsFor } from './work-estimate.ts';
 
-/** Between two settlements of who lends to whom. As upstream. */
+/** The period between adjustments of borrowed concurrency. As upstream. */
 const LENDING_PERIOD_MS = 10_000;
 
 export interface FlowControllerDeps {
@@ -95,8 +95,8 @@ export class FlowController {
   }
 
   /**
-   * Admits a request at once, or when its turn has come. Throws or rejects with 429 when it may not wait, or has waited
-   * `waitLimitMs`. What it returns must be given back once.
+   * Admits a request at once or when its turn has come. Throws or rejects with 429 when it may not wait, or has
+   * waited `waitLimitMs`. The returned seat must be released once.
    */
   enter(scope: RequestScope, waitLimitMs: number): Place | Promise<Place> {
     const flow = this.classify(scope);
@@ -127,14 +127,14 @@ export class FlowController {
     return seat;
   }
 
-  /** A request has been served. */
+  /** Records that a request was served. */
   ended({ flow, startMs, waitsSinceMs, queued }: Seat): void {
     if (queued === undefined) return;
     const endMs = waitsSinceMs ?? this.#deps.clock.monotonicMs();
     flow.level.queues.ended(queued, (endMs - startMs) / 1000);
   }
 
-  /** A request waits for something else, with its seats free, and takes them again. */
+  /** Takes a request's seats again after a wait during which they were free. */
   retaken(seat: Seat): void {
     const { flow, width, read } = seat;
     const { level, stats } = flow;
@@ -148,7 +148,7 @@ export class FlowController {
     stats.executingSeats += width;
   }
 
-  /** A request needs its seats no longer, or not now. */
+  /** Frees the seats of a request that has ended or waits. */
   released(seat: Seat): void {
     const { flow, width, read } = seat;
     this.#deps.inFlight.end(read);
@@ -188,7 +188,7 @@ export class FlowController {
         const nowMs = clock.monotonicMs();
         level.demand.add(-width, nowMs);
         reject(this.#refuse(flow, reason, (nowMs - request.arrivedMs) / 1000));
-        // A wide one may have kept others from what is free.
+        // A wide request may have kept others from free seats.
         this.#dispatch(level);
       };
       const leave = (): void => giveUp('cancelled');
@@ -201,7 +201,7 @@ export class FlowController {
     });
   }
 
-  /** Serves what waits as long as there are seats for whose turn it is. */
+  /** Serves waiting requests as long as the next one's seats are free. */
   #dispatch(level: PriorityLevel<Waiting>): void {
     const fits = ({ width }: Waiting): boolean => level.fits(width);
     for (let queued = level.queues.next(fits); queued !== undefined; queued = level.queues.next(fits)) {
@@ -235,7 +235,7 @@ export class FlowController {
     );
     for (const [index, level] of levels.entries()) level.seats = seats[index]!;
     for (const level of levels) this.#dispatch(level);
-    // Without requests nothing changes: the next one begins a period of its own.
+    // Without requests nothing changes: the next request starts a new period.
     if (levels.every(({ demand }) => demand.peak === 0)) this.stop();
   }
 
@@ -243,7 +243,7 @@ export class FlowController {
     for (const [name, level] of this.#levels) if (level.quiescing && level.idle) this.#levels.delete(name);
   }
 
-  /** Levels at work, those whose objects are gone included. */
+  /** The levels in use, including those whose objects were deleted. */
   get levels(): readonly PriorityLevel<Waiting>[] {
     return [...this.#levels.values()];
   }
@@ -253,7 +253,7 @@ export class FlowController {
     return exposeFlows([...this.#stats.values()], this.levels as readonly PriorityLevel<never>[]);
   }
 
-  /** Ends its timer. What waits is still served as seats come free. */
+  /** Ends the timer. Waiting requests are still served as seats become free. */
   stop(): void {
     this.#cancelLending?.();
     this.#cancelLending = undefined;

@@ -1,9 +1,11 @@
 /**
- * Keeps a flow controller at the stored configuration, writes each schema's condition `Dangling`, and restores the objects that every
- * cluster must have. Upstream: util/flowcontrol/apf_controller.go and the priority-and-fairness-config-producer hook.
+ * Keeps a flow controller in line with the stored configuration, writes each schema's condition `Dangling`, and
+ * restores the mandatory objects. Upstream: util/flowcontrol/apf_controller.go and the
+ * priority-and-fairness-config-producer hook.
  *
- * Changes take effect in the next microtask; conditions are written a moment later, several at once. What was
- * changed against the rules is restored after a minute: two versions of a server must not undo each other's work endlessly.
+ * Changes take effect in the next microtask; conditions are written a moment later, several at once. Changed
+ * mandatory objects are restored after a minute, so that two versions of a server do not undo each other's changes
+ * endlessly.
  */
 import type { Stored } from '../../api/object.ts';
 import type { FlowSchema, FlowSchemaCondition, PriorityLevelConfiguration } from '../../api/gen/flowcontrol-v1.ts';
@@ -28,7 +30,7 @@ export interface FlowObjectsDeps {
   readonly log: Log;
 }
 
-/** Follows from now on; call after the caches are filled. The result stops it. */
+/** Follows the objects; call after the caches are filled. The result stops it. */
 export function followFlowObjects(deps: FlowObjectsDeps): () => void {
   const { objects, controller, clock, log } = deps;
   const schemas = new Map<string, FlowSchema>();
@@ -85,7 +87,7 @@ export function followFlowObjects(deps: FlowObjectsDeps): () => void {
 }
 
 interface Once {
-  /** Runs after this time, unless it is about to already. */
+  /** Schedules a run after this time, unless one is scheduled already. */
   in(delayMs: number): void;
   readonly cancel: () => void;
 }
@@ -113,7 +115,7 @@ async function writeConditions(
 ): Promise<void> {
   const wrong = [...schemas].filter(([, schema]) => withCondition(schema, levels, clock.nowMs()) !== undefined);
   const failures: unknown[] = [];
-  // One after the other: each may be as large as objects get. One that cannot be written keeps no other from its condition.
+  // One after the other, since each may be large. A failed write does not stop the others.
   for (const [name] of wrong) {
     const change = (now: FlowSchema): FlowSchema | undefined => withCondition(now, levels, clock.nowMs());
     try {
@@ -125,7 +127,7 @@ async function writeConditions(
   if (failures.length > 0) throw failures[0];
 }
 
-/** The schema with the condition it should have; undefined when it has it. */
+/** The schema with the correct condition; undefined when it is unchanged. */
 function withCondition(
   schema: FlowSchema,
   levels: { has(name: string): boolean },

@@ -10,7 +10,7 @@ export type RefusalReason = 'queue-full' | 'concurrency-limit' | 'time-out' | 'c
 
 const WAIT_BOUNDS = [0, 0.005, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 15, 30];
 
-/** Waits of requests that were served, or of those that were not. */
+/** Wait times of requests that were served, or of those that were refused. */
 class Waits {
   readonly counts = WAIT_BOUNDS.map(() => 0);
   sum = 0;
@@ -43,7 +43,7 @@ export class FlowStats {
     this.level = level;
   }
 
-  /** A request was refused after this wait. */
+  /** Counts a request that was refused after this wait. */
   refuse(reason: RefusalReason, waitedSeconds: number): void {
     this.refused.set(reason, (this.refused.get(reason) ?? 0) + 1);
     this.unserved.add(waitedSeconds);

@@ -1,4 +1,7 @@
-/** A flow: the requests of one schema, in one level, and those of them that wait for seats. Upstream: flowDistinguisher, request of a queueset. */
+/**
+ * A flow: the requests of one schema at one level with one distinguisher, and the waiting ones. Upstream:
+ * flowDistinguisher, request of a queueset.
+ */
 import type { PolicyRulesWithSubjects } from '../../api/gen/flowcontrol-v1.ts';
 import type { ApiHeaders } from '../../api/transport.ts';
 import type { Place } from '../filters/place.ts';
@@ -13,11 +16,11 @@ export interface Flow {
   readonly method: string | undefined;
   readonly level: PriorityLevel<Waiting>;
   readonly stats: FlowStats;
-  /** Shared by all answers of the flow. */
+  /** Shared by all responses of the flow. */
   readonly headers: ApiHeaders;
 }
 
-/** A request in a queue. */
+/** A waiting request. */
 export interface Waiting {
   readonly flow: Flow;
   readonly width: number;

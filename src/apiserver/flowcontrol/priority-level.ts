@@ -1,7 +1,8 @@
 /**
- * One priority level at work: the seats it has, those taken, and its queues.
+ * The state of one priority level: its seats, those in use, and its queues.
  *
- * A level outlives changes of its configuration, and its object: what runs keeps its seats, what waits its place.
+ * A level outlives changes of its configuration and the deletion of its object: running requests keep their seats,
+ * waiting ones their places.
  */
 import type { PriorityLevelConfigurationSpec } from '../../api/gen/flowcontrol-v1.ts';
 import { FairQueues, type Wide } from './fair-queues.ts';
@@ -10,7 +11,7 @@ import type { SeatLimits } from './seat-limits.ts';
 
 const NO_QUEUES = { queues: 0, handSize: 0, queueLengthLimit: 0 };
 
-/** What became of a level's requests so far. */
+/** The counts of a level's requests so far. */
 export interface LevelCounts {
   dispatched: number;
   rejected: number;
@@ -18,7 +19,7 @@ export interface LevelCounts {
   cancelled: number;
 }
 
-/** A level; `T` is what waits in its queues. */
+/** `T` is the type of waiting requests. */
 export class PriorityLevel<T extends Wide> {
   readonly name: string;
   readonly queues = new FairQueues<T>();
@@ -28,7 +29,7 @@ export class PriorityLevel<T extends Wide> {
   uid = '';
   spec: PriorityLevelConfigurationSpec = { type: 'Limited' };
   limits: SeatLimits = { nominal: 0, min: 0, max: 0 };
-  /** Seats it has now, what it borrowed or lent included. */
+  /** The present number of seats, including borrowed and without lent ones. */
   seats = 0;
   seatsTaken = 0;
   executing = 0;
@@ -36,14 +37,14 @@ export class PriorityLevel<T extends Wide> {
   exempt = false;
   /** Whether requests wait when there is no seat; otherwise they are refused. */
   queuing = false;
-  /** Its object is gone; what is left in it is still served. */
+  /** Whether its object was deleted; remaining requests are still served. */
   quiescing = false;
 
   constructor(name: string) {
     this.name = name;
   }
 
-  /** Follows its object. A new share is taken up at once; what is lent and borrowed is settled at the next period. */
+  /** Applies its object's spec. A new share takes effect at once; lending and borrowing at the next period. */
   configure(spec: PriorityLevelConfigurationSpec, uid: string, limits: SeatLimits): void {
     if (limits.nominal !== this.limits.nominal || limits.min !== this.limits.min || limits.max !== this.limits.max)
       this.seats = limits.nominal;
@@ -57,7 +58,7 @@ export class PriorityLevel<T extends Wide> {
     this.queues.reshape(this.queuing ? { queues, handSize, queueLengthLimit } : NO_QUEUES);
   }
 
-  /** Whether this many seats are free. A request wider than the level may have it to itself. */
+  /** Whether this many seats are free. A request wider than the level may use all of it. */
   fits(width: number): boolean {
     return this.exempt || this.seatsTaken + width <= this.seats || (width > this.seats && this.executing === 0);
   }

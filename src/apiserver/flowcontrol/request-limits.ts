@@ -1,5 +1,5 @@
 /**
- * How many requests the server works on at once: by two plain limits, or by flow schemas and priority levels. Upstream: server
+ * The limits of concurrent requests: two plain limits, or flow schemas and priority levels. Upstream: server
  * Config.FlowControl and the max-in-flight filter.
  */
 import type { Clock } from '../../platform/clock.ts';
@@ -21,7 +21,7 @@ export interface RequestLimitsConfig {
 }
 
 export interface RequestLimits {
-  /** With priority and fairness it only counts. */
+  /** Only counts when priority and fairness is enabled. */
   readonly inFlight: MaxInFlight;
   readonly fairness: FlowController | undefined;
 }
@@ -47,7 +47,7 @@ export function createRequestLimits(
   return { inFlight, fairness };
 }
 
-/** Lets the controller follow the cluster's flow schemas and priority levels; the returned function ends both. */
+/** Makes the controller follow the cluster's flow schemas and priority levels; the returned function stops both. */
 export function startFairness(
   controller: FlowController,
   deps: { readonly objects: ObjectStore; readonly clock: Clock; readonly log: Log },

@@ -18,12 +18,12 @@ type Asked = Pick<
   'isResourceRequest' | 'verb' | 'apiGroup' | 'resource' | 'subresource' | 'namespace' | 'path'
 >;
 
-/** Whether a rule is about this user. */
+/** Whether one of the rule's subjects is this user. */
 export function subjectsMatch(rule: PolicyRulesWithSubjects, user: Principal): boolean {
   return rule.subjects.some((subject) => subjectMatches(subject, user));
 }
 
-/** Whether a rule is about this request, whatever its user. */
+/** Whether the rule covers this request, whatever its user. */
 export function policyMatches(rule: PolicyRulesWithSubjects, info: Asked): boolean {
   if (info.isResourceRequest) {
     for (const one of rule.resourceRules ?? []) if (resourceRuleMatches(one, info)) return true;

@@ -1,14 +1,14 @@
 /**
- * How many seats a priority level wanted lately: over each period mean, deviation and peak, and a value smoothed over
- * periods that follows growth at once and decline slowly. Upstream: util/flowcontrol, seatDemandStats and its integrator.
+ * The recent seat demand of a priority level: mean, deviation and peak of each period, and a smoothed value that
+ * follows growth at once and decline slowly. Upstream: util/flowcontrol, seatDemandStats and its integrator.
  */
 
-/** How much of the smoothed value stays from period to period while demand declines. As upstream. */
+/** The part of the smoothed value that remains per period while demand declines. As upstream. */
 const SMOOTHING = 0.977;
 
 /** Demand of one level, in seats. */
 export class SeatDemand {
-  /** The average of the last whole period. */
+  /** The average of the last complete period. */
   average = 0;
   deviation = 0;
   peak = 0;
@@ -20,19 +20,19 @@ export class SeatDemand {
   #startMs = 0;
   #lastMs = 0;
 
-  /** Seats wanted now: taken and waited for. */
+  /** The present demand: seats in use and waited for. */
   get value(): number {
     return this.#value;
   }
 
-  /** Demand grows or shrinks. */
+  /** Changes the demand. */
   add(seats: number, nowMs: number): void {
     this.#passTo(nowMs);
     this.#value += seats;
     if (this.#value > this.#max) this.#max = this.#value;
   }
 
-  /** Ends a period and begins the next. */
+  /** Ends a period and starts the next. */
   endPeriod(nowMs: number): void {
     this.#passTo(nowMs);
     const spanMs = nowMs - this.#startMs;
@@ -45,7 +45,7 @@ export class SeatDemand {
     this.startPeriod(nowMs);
   }
 
-  /** Begins a period without judging what was before. */
+  /** Starts a period and discards the current one. */
   startPeriod(nowMs: number): void {
     this.#area = 0;
     this.#squares = 0;

@@ -1,20 +1,20 @@
 /**
- * How many seats each priority level has: a nominal share of the server's total, and from period to period what is lent
- * and borrowed by demand. Pure. Upstream: util/flowcontrol, conc_alloc.go and updateBorrowingLocked.
+ * The seats of each priority level: a nominal share of the server's total, and per period what is lent and borrowed
+ * by demand. Pure. Upstream: util/flowcontrol, conc_alloc.go and updateBorrowingLocked.
  */
 import type { PriorityLevelConfigurationSpec } from '../../api/gen/flowcontrol-v1.ts';
 
-/** A level's configuration, in seats. */
+/** The seat limits of a level. */
 export interface SeatLimits {
-  /** Its share. */
+  /** The level's nominal share. */
   readonly nominal: number;
-  /** What it does not lend. */
+  /** The seats that it does not lend. */
   readonly min: number;
-  /** With all it may borrow. */
+  /** The nominal seats plus the most it may borrow. */
   readonly max: number;
 }
 
-/** Shares out `total` seats by name. */
+/** Divides `total` seats among the levels, by name. */
 export function shareSeats(
   levels: ReadonlyMap<string, PriorityLevelConfigurationSpec>,
   total: number,
@@ -40,10 +40,10 @@ function borrowable({ limited }: PriorityLevelConfigurationSpec, nominal: number
   return percent === undefined ? total : Math.round((nominal * percent) / 100);
 }
 
-/** A level and what it wanted in the last period. */
+/** A level with its demand in the last period. */
 export interface Borrower extends SeatLimits {
   readonly exempt: boolean;
-  /** Most seats it wanted at once. */
+  /** The most seats wanted at once. */
   readonly peak: number;
   readonly smoothed: number;
 }
@@ -56,8 +56,8 @@ interface Bounded {
 }
 
 /**
- * Seats of each level for the next period, in the order given. No level gets less than it keeps for itself, nor less than
- * it used of its own share; the rest goes by demand. Exempt levels take what they want first.
+ * The seats of each level for the next period, in the given order. Every level gets at least the seats it does not
+ * lend and those of its own share that it used; the rest is divided by demand. Exempt levels come first.
  */
 export function lendSeats(levels: readonly Borrower[]): number[] {
   let rest = 0;
@@ -70,7 +70,7 @@ export function lendSeats(levels: readonly Borrower[]): number[] {
   const limited = items.filter((_, index) => !levels[index]!.exempt);
   for (const [index, { low }] of items.entries()) if (levels[index]!.exempt) rest -= low;
   const lows = limited.reduce((sum, { low }) => sum + low, 0);
-  // Exempt requests may have used what others need: then these get their least.
+  // Exempt requests may have used seats of other levels, which then get their minimum.
   const factor = lows >= rest ? 0 : fairFactor(limited, rest);
   return items.map((item) => Math.round(clamped(item, factor)));
 }
@@ -79,7 +79,7 @@ function clamped({ low, high, target }: Bounded, factor: number): number {
   return Math.min(high, Math.max(low, factor * target));
 }
 
-/** The number with which every target is multiplied, within bounds, so that all is given away. */
+/** The factor by which every target is multiplied, within bounds, so that all seats are used. */
 function fairFactor(items: readonly Bounded[], sum: number): number {
   const shared = (factor: number): number => items.reduce((all, item) => all + clamped(item, factor), 0);
   let low = 0;

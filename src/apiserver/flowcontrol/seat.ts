@@ -1,9 +1,9 @@
-/** The seat that a request holds while it runs. Upstream: the release function of a queueset's request. */
+/** The seats that a request holds while it runs. Upstream: the release function of a queueset's request. */
 import { Place } from '../filters/place.ts';
 import type { Queued } from './fair-queues.ts';
 import type { Flow, Waiting } from './flow.ts';
 
-/** Counts the seats that are free. */
+/** Keeps count of free seats. */
 interface SeatOwner {
   released(seat: Seat): void;
   retaken(seat: Seat): void;
@@ -15,9 +15,9 @@ export class Seat extends Place {
   readonly #owner: SeatOwner;
   readonly flow: Flow;
   readonly width: number;
-  /** When it was admitted; later by the time that it waited without seats. */
+  /** When it was admitted, moved forward by the time it waited without seats. */
   startMs: number;
-  /** Since when it waits without seats. */
+  /** The start of its present wait without seats. */
   waitsSinceMs: number | undefined;
   readonly read: boolean;
   readonly queued: Queued<Waiting> | undefined;

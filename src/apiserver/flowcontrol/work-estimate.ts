@@ -1,25 +1,25 @@
 /**
- * How many seats a request takes: lists by the bytes of what they go through, all others one. Upstream: util/flowcontrol/request
- * with SizeBasedListCostEstimate.
+ * Estimates the seats that a request takes: lists by the bytes they read, all others one. Upstream:
+ * util/flowcontrol/request with SizeBasedListCostEstimate.
  *
- * A watch that begins with what is there is a list while it begins. Differs: writes do not hold seats for the events they
- * cause; sending those is coalesced, and one write's are gone before a timer could fire.
+ * A watch that starts with the current objects counts as a list until they are sent. Differs: writes hold no seats
+ * for the events they cause, since sending events is coalesced and takes less time than a timer would.
  */
 import { isTrue } from '../request-info.ts';
 import type { RequestScope } from '../request-scope.ts';
 
 const BYTES_PER_SEAT = 100_000;
 const MAX_SEATS = 10;
-/** No request takes more than this part of its level. */
+/** The largest part of its level that a request may take. */
 const MAX_PART_OF_LEVEL = 0.15;
 
-/** The objects of a resource that are stored. */
+/** The stored size of a resource. */
 export interface StoredSize {
   readonly count: number;
   readonly bytes: number;
 }
 
-/** What is stored of a request's resource; undefined: not ours to know. */
+/** The stored size of the request's resource; undefined when it is not stored here. */
 export type MeasureStored = (scope: RequestScope) => StoredSize | undefined;
 
 /** The seats, at least one. `levelSeats`: the level's nominal seats. */
@@ -30,7 +30,7 @@ export function seatsFor(scope: RequestScope, levelSeats: number, measure: Measu
   const stored = measure(scope);
   if (stored === undefined || stored.count === 0) return 1;
   const limit = Number(params.get('limit') ?? 0);
-  // What is selected from must be gone through whole.
+  // With selectors the whole list is read.
   const selects = info.labelSelector !== undefined || info.fieldSelector !== undefined;
   const part = limit > 0 && !selects ? Math.min(limit, stored.count) / stored.count : 1;
   const most = Math.min(MAX_SEATS, Math.max(1, Math.ceil(levelSeats * MAX_PART_OF_LEVEL)));

@@ -1,17 +1,17 @@
-/** Tokens that continue a list in pages: where it goes on, and as of which revision. Upstream: storage.EncodeContinue. */
+/** Tokens that continue a paged list: the next key and the revision. Upstream: storage.EncodeContinue. */
 import { parseJson } from '../../api/codec/json.ts';
 import { isObject } from '../../api/codec/own-property.ts';
 import { badRequest, type StatusError } from '../../api/status-error.ts';
 
-/** A list that goes on. */
+/** The position at which a list continues. */
 export interface ContinueToken {
-  /** -1: at whatever revision, the list is no longer consistent. */
+  /** -1: any revision, since the list is no longer consistent. */
   readonly revision: number;
-  /** First key still to be listed, below the list's key prefix. */
+  /** The next key, relative to the list's key prefix. */
   readonly start: string;
 }
 
-/** Makes the token's text. */
+/** Encodes a token as text. */
 export function encodeContinue(token: ContinueToken): string {
   return Buffer.from(JSON.stringify({ v: 'meta.k8s.io/v1', rv: token.revision, start: token.start })).toString(
     'base64url',
@@ -35,7 +35,7 @@ function parse(text: string): object {
   }
 }
 
-/** Reads a token. Throws 400. */
+/** Decodes a token. Throws 400. */
 export function decodeContinue(text: string): ContinueToken {
   const { v, rv, start } = parse(text) as { v?: unknown; rv?: unknown; start?: unknown };
   if (v !== 'meta.k8s.io/v1')

@@ -1,14 +1,16 @@
 /**
- * How new the caches must be for a read, and how a write learns that what it started from was old. Upstream: the cacher's
- * waitUntilFreshAndGetList with consistent reads, and etcd3's GuaranteedUpdate starting from cached data.
+ * How fresh the caches must be for a read, and how a write notices that it started from an outdated object. Upstream:
+ * the cacher's waitUntilFreshAndGetList with consistent reads, and etcd3's GuaranteedUpdate starting from cached
+ * data.
  *
- * Over a store that only this process writes the caches are never behind what was acknowledged, and all of this is free.
+ * When only this process writes to the store, the caches are never behind acknowledged writes, and all of this costs
+ * nothing.
  */
 import { StatusError, timeout } from '../../api/status-error.ts';
 import { RevisionCell } from '../watch-cache/revision-cell.ts';
 import type { GenericStore } from './generic-store.ts';
 
-/** How long a read waits for a revision that is yet to come. */
+/** How long a read waits for a future revision. */
 const FRESHNESS_TIMEOUT_MS = 3000;
 
 /** Waits until the caches have reached a revision. Rejects with 504 when they do not. */
@@ -21,8 +23,9 @@ export async function waitUntilFresh(store: GenericStore, revision: number): Pro
 }
 
 /**
- * Waits until the caches may answer a read: at `revision` or later; undefined asks for everything acknowledged before the
- * read began. Returns nothing when they may already. Rejects with 504, and with `StoreError` when the store is away.
+ * Waits until the caches can serve a read at `revision` or later; undefined means everything acknowledged before the
+ * read began. Returns nothing when they already can. Rejects with 504, and with `StoreError` when the store is
+ * unavailable.
  */
 export function untilFresh(store: GenericStore, revision: number | undefined): Promise<void> | undefined {
   const { hub, store: backend } = store.services;
@@ -36,24 +39,25 @@ export function mayBeOld(store: GenericStore): boolean {
   return store.services.store.latestRevision !== undefined;
 }
 
-/** The object as the store has it now. */
+/** The object currently in the store. */
 export async function readNow(store: GenericStore, key: string): Promise<RevisionCell | undefined> {
   const entry = await store.services.store.get(key);
   return entry && new RevisionCell(key, entry.modRevision, entry.value);
 }
 
-/** One try of a write, from the object as it was found. */
+/** One attempt of a write, given the current object. */
 export type TryWrite<T> = (current: RevisionCell | undefined, attempt: number) => Promise<T | LostTry>;
 
-/** Another writer was faster; `current` is what it left. */
+/** The attempt lost against another writer; `current` is the object now. */
 export interface LostTry {
   readonly lost: true;
   readonly current: RevisionCell | undefined;
 }
 
 /**
- * Tries a write on the cached object, then on what each lost compare brings. When a try fails on a cached object that is
- * no longer the stored one, it is tried again on that: nobody is refused for what this server has not heard of yet.
+ * Attempts a write on the cached object, then on the newer object after each lost compare. When an attempt fails on
+ * an outdated cached object, it is repeated on the stored one: no request is refused because this server's cache lags
+ * behind.
  */
 export async function writeFromCache<T extends object>(
   store: GenericStore,

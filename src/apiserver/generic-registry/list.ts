@@ -14,19 +14,19 @@ import type { GenericStore } from './generic-store.ts';
 import { type Selection, selects } from './selection.ts';
 
 export interface ListRequest {
-  /** '' for all. */
+  /** The namespace; '' for all. */
   readonly namespace: string;
   readonly selection: Selection;
-  /** 0: no limit. */
+  /** The page size; 0: no limit. */
   readonly limit: number;
   readonly continue: ContinueToken | undefined;
-  /** Exactly as of this revision; undefined: newest. */
+  /** The exact revision to show; undefined: the newest. */
   readonly exactRevision: number | undefined;
-  /** By which its work goes on. */
+  /** Paces the work. */
   readonly pace: Pace;
   /** The request that waits for the list. */
   readonly asker: Asker;
-  /** At least as new as this; undefined: as everything acknowledged so far. */
+  /** The oldest acceptable revision; undefined: everything acknowledged so far. */
   readonly minRevision: number | undefined;
 }
 
@@ -37,14 +37,14 @@ export interface ListPage {
   readonly remaining?: number;
 }
 
-/** Bytes of objects that are read in one turn, where selecting may have to decode them. */
+/** The bytes of objects examined in one turn when selectors may have to decode them. */
 const BYTES_BETWEEN_TURNS = 64 * 1024;
 
 const EXPIRED_CONTINUE =
   'The provided continue parameter is too old to display a consistent list result. You can start a new list without the continue parameter, or use the continue token in this response to retrieve the remainder of the results. Continuing with the provided token results in an inconsistent list - objects that were created, modified, or deleted between the time the first chunk was returned and now may show up in the list.';
 const EXPIRED_LIST = 'The resourceVersion for the provided list is too old.';
 
-/** The list of an exact revision, if it is in memory. */
+/** The list at an exact revision, if it is in memory. */
 function keptCells(store: GenericStore, under: string, revision: number): readonly RevisionCell[] | undefined {
   if (revision === store.services.hub.revision) return store.cache.list(under);
   return store.cache.snapshot(under, revision);
@@ -56,7 +56,7 @@ interface Source {
   readonly from: number;
 }
 
-/** The index of the first one at or behind a key, in a list in the order of keys. */
+/** The index of the first cell at or after a key, in a list sorted by key. */
 export function indexFrom(cells: readonly { readonly key: string }[], key: string): number {
   let low = 0;
   let high = cells.length;
@@ -68,7 +68,7 @@ export function indexFrom(cells: readonly { readonly key: string }[], key: strin
   return low;
 }
 
-/** A list that only the store has: of `revision`, from the key on. */
+/** A list at a past `revision` from a key on, which only the store has. */
 interface Past {
   readonly revision: number;
   readonly key: string;
@@ -100,7 +100,7 @@ function expiredPage(token: ContinueToken): StatusError {
   return new StatusError({ ...status, metadata: { continue: encodeContinue({ revision: -1, start: token.start }) } });
 }
 
-/** Reads no further than the page is full. */
+/** Reads only until the page is full. */
 async function listPast(store: GenericStore, request: ListRequest, past: Past): Promise<ListPage> {
   const { selection, limit, namespace, pace, asker } = request;
   const { revision, key, onExpired } = past;
@@ -158,7 +158,7 @@ export async function listCells(store: GenericStore, request: ListRequest): Prom
   return finish(store, { under, revision, cells, page, end, counts: false });
 }
 
-/** A list of the newest that can hold one name only. */
+/** The newest list when the selector allows only one name. */
 async function listSingle(store: GenericStore, request: ListRequest): Promise<ListPage | undefined> {
   const { selection, namespace, exactRevision, minRevision } = request;
   if (selection.name === undefined || exactRevision !== undefined || request.continue !== undefined) return undefined;
@@ -170,7 +170,7 @@ async function listSingle(store: GenericStore, request: ListRequest): Promise<Li
   return { cells, revision: store.services.hub.revision };
 }
 
-/** The selected cells, yielding between parts of them. */
+/** The selected cells, in parts between which other requests get a turn. */
 export async function select(
   store: GenericStore,
   selection: Selection,

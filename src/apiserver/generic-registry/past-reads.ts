@@ -1,32 +1,32 @@
 /**
- * Reads of past revisions, which only the store has: in pages of about a megabyte, between which writes go first, a few
- * reads at a time, and no more entries than are wanted. Upstream: etcd's ranges, which no write waits for.
+ * Reads of past revisions, which only the store has: in pages of about a megabyte, between which writes come first, a
+ * few reads at a time, and without unneeded entries. Upstream: etcd's ranges, which do not block writes.
  */
 import { tooManyRequests } from '../../api/status-error.ts';
 import { onAbort } from '../../base/abort.ts';
 import type { RangeRequest, Store, StoredEntry } from '../../storage/store.ts';
 
-/** Reads at a time; others wait for their turn. */
+/** The most concurrent reads; others wait. */
 const READS_AT_ONCE = 2;
-/** The most reads that wait: clients may have left, and later ones should not wait for all of them. */
+/** The most waiting reads: their clients may have disconnected, and later ones should not wait for all of them. */
 export const MAX_WAITING_READS = 100;
 const FIRST_ENTRIES = 8;
 const MOST_ENTRIES = 2_000;
 const PAGE_BYTES = 1024 * 1024;
-/** A page has so many times the entries of the one before at most. */
+/** A page reads at most this many times as many entries as the page before. */
 const GROWTH = 4;
 
 export interface PastRange {
   readonly start: string;
   readonly end: string;
   readonly revision: number;
-  /** Entries wanted at most; Infinity: all. */
+  /** The most entries to read; Infinity: all. */
   readonly most: number;
 }
 
-/** The request for which a range is read. */
+/** The request that needs a range. */
 export interface Asker {
-  /** Aborts when the client has left: nothing more is read then. */
+  /** Aborts when the client disconnects, which stops reading. */
   readonly signal: AbortSignal;
   /** Waits without the request's seat of priority and fairness. */
   waitFor<T>(waiting: Promise<T>): Promise<T>;
@@ -35,7 +35,7 @@ export interface Asker {
 /** Some of the entries of a range. */
 export interface PastPage {
   readonly entries: readonly StoredEntry[];
-  /** Entries of the range behind these. */
+  /** The number of entries after these in the range. */
   readonly left: number;
 }
 
@@ -49,7 +49,7 @@ export class PastReads {
     this.#store = store;
   }
 
-  /** The range in the order of its keys. Rejects as the store does, with 429, and with the signal's reason. */
+  /** The range sorted by key. Rejects like the store, with 429, and with the signal's reason. */
   async *pages({ start, end, revision, most }: PastRange, asker: Asker): AsyncGenerator<PastPage> {
     const entered = this.#enter(asker.signal);
     if (entered !== undefined) await asker.waitFor(entered);
@@ -75,7 +75,7 @@ export class PastReads {
     }
   }
 
-  /** Undefined where there is a place. */
+  /** Undefined when a read may start at once. */
   #enter(signal: AbortSignal): Promise<void> | undefined {
     if (this.#waiting.length >= MAX_WAITING_READS)
       throw tooManyRequests('too many lists of past revisions are waiting, please try again later', 1);
@@ -97,7 +97,7 @@ export class PastReads {
     });
   }
 
-  /** The place goes to the longest waiting request. */
+  /** Lets the longest-waiting request start. */
   #leave(): void {
     const next = this.#waiting.shift();
     if (next === undefined) this.#running--;

@@ -1,11 +1,13 @@
-/** Takes an object out of the store, with what follows. */
+/** Removes an object from the store, with everything that follows. */
 import type { KubernetesObject } from '../../api/object.ts';
 import type { RevisionCell } from '../watch-cache/revision-cell.ts';
 import { RevisionCell as Cell } from '../watch-cache/revision-cell.ts';
 import type { GenericStore } from './generic-store.ts';
 import { type LostWrite, noteAuthor, type WriteOutcome, type WriteRequest } from './write.ts';
 
-/** Whether an update removes the last thing that kept a marked object. Upstream: ShouldDeleteDuringUpdate. */
+/**
+ * Whether an update removes the last finalizer of an object marked for deletion. Upstream: ShouldDeleteDuringUpdate.
+ */
 export function shouldDeleteDuringUpdate(
   store: GenericStore,
   object: KubernetesObject,
@@ -16,14 +18,14 @@ export function shouldDeleteDuringUpdate(
   return (old.metadata.deletionGracePeriodSeconds ?? 0) === 0;
 }
 
-/** Removes the object if it still is what `current` says; the outcome's object is what was removed. */
+/** Removes the object if it still equals `current`; the outcome has the removed object. */
 export async function removeObject(
   store: GenericStore,
   what: {
     readonly key: string;
     readonly current: RevisionCell;
     readonly object: KubernetesObject;
-    /** Absent: the server's own. */
+    /** Absent for the server's own deletions. */
     readonly request: Pick<WriteRequest, 'context' | 'manager' | 'dryRun'> | undefined;
   },
 ): Promise<WriteOutcome | LostWrite> {

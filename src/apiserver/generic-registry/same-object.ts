@@ -18,7 +18,7 @@ function sameBut(a: object, b: object, ignored: string): boolean {
   return keys.every((key) => Object.hasOwn(right, key) && equal(left[key], right[key]));
 }
 
-/** Whether a write would change nothing but the times of managed fields: then it is none. */
+/** Whether a write would change only the times of managed fields, so that it can be skipped. */
 export function isSame(a: KubernetesObject, b: KubernetesObject): boolean {
   return (
     sameBut(a, b, 'metadata') &&

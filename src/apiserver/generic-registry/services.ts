@@ -1,4 +1,4 @@
-/** What the generic stores share. */
+/** The services that the generic stores share. */
 import type { Clock } from '../../platform/clock.ts';
 import type { Log } from '../../platform/log.ts';
 import type { Random } from '../../platform/random.ts';
@@ -15,12 +15,12 @@ export interface RegistryServices {
   readonly store: Store;
   readonly hub: CacheHub;
   readonly pastReads: PastReads;
-  /** Bounds the bytes of lists and of first states of watches while they are made. */
+  /** Limits the bytes of lists and of initial states of watches while they are encoded. */
   readonly lists: ByteBudget;
   /** Absent: no history is kept. */
   readonly history: HistoryRecorder | undefined;
   readonly admission: AdmissionChain;
-  /** Authorizers for what a verb does beyond the request's own authorization. */
+  /** Authorizers for actions of a verb beyond the request's own authorization. */
   readonly authorizers: readonly Authorizer[];
   readonly clock: Clock;
   readonly random: Random;

@@ -1,4 +1,4 @@
-/** Compare-and-swap writes of objects, and what the verbs that write have in common. */
+/** Compare-and-swap writes of objects, and the common parts of the writing verbs. */
 import { canonicalize } from '../../api/codec/canonical.ts';
 import { checkStoredParts } from '../../api/codec/parts.ts';
 import { type KubernetesObject, objectOf } from '../../api/object.ts';
@@ -10,7 +10,7 @@ import { type RevisionCell, RevisionCell as Cell, withResourceVersion } from '..
 import { encodeStored, type ShortLife } from '../watch-cache/stored-bytes.ts';
 import type { GenericStore, ObjectName } from './generic-store.ts';
 
-/** What every write knows of its request. */
+/** The input of every write. */
 export interface WriteRequest {
   readonly context: RequestContext;
   readonly dryRun: boolean;
@@ -20,18 +20,18 @@ export interface WriteRequest {
   readonly options: object;
 }
 
-/** What a write left behind. */
+/** The result of a write. */
 export interface WriteOutcome {
   readonly object: KubernetesObject;
-  /** The cell that holds it; absent for dry runs and where it need not hold the object. */
+  /** The stored cell; absent for dry runs and where it need not be kept. */
   readonly cell?: RevisionCell;
   readonly created: boolean;
 }
 
-/** A write that lost its compare. */
+/** A write that lost its compare-and-swap. */
 export interface LostWrite {
   readonly lost: true;
-  /** What is there now, if anything. */
+  /** The current cell, if any. */
   readonly current: RevisionCell | undefined;
 }
 
@@ -41,11 +41,11 @@ export interface PutObject {
   readonly object: KubernetesObject;
   readonly expect: number;
   readonly created: boolean;
-  /** Absent: it stays until somebody changes it, or for the time its definition says. */
+  /** How long the object is kept. Absent: until it is changed, or for the definition's time to live. */
   readonly life?: ShortLife;
-  /** The request that writes; absent for the server's own writes. */
+  /** The writing request; absent for the server's own writes. */
   readonly request?: WriteRequest | undefined;
-  /** The object's stored bytes, where its writer has a shorter way to them than encoding it. */
+  /** The stored bytes, if the writer has them already. */
   readonly value?: Uint8Array | undefined;
 }
 
@@ -57,7 +57,7 @@ export async function putObject(store: GenericStore, put: PutObject): Promise<Wr
   const converting = store.toStored(put.object);
   const stored = converting instanceof Promise ? await converting : converting;
   const { ttlSeconds } = store.definition;
-  // What goes by itself after a while (events) is many, and most of it is read as bytes or not at all.
+  // Objects that expire (events) are many and mostly read as bytes or not at all.
   const life = ttlSeconds === undefined ? put.life : 'expiring';
   const value = put.value ?? encodeStored(stored, life);
   if (value.length > MAX_VALUE_BYTES)
@@ -85,7 +85,7 @@ export async function putObject(store: GenericStore, put: PutObject): Promise<Wr
   return { object: isStoredForm ? cell.object() : ofRevision(put.object), cell, created: put.created };
 }
 
-/** Tells the history who made a change. */
+/** Records the author of a change in the history. */
 export function noteAuthor(
   { services }: GenericStore,
   { key, revision, verb }: { readonly key: string; readonly revision: number; readonly verb: string },
@@ -102,8 +102,9 @@ export function noteAuthor(
 }
 
 /**
- * What a reader of the stored bytes gets: without the undefined and zero fields strategies leave behind, and with the
- * defaults that follow from what they set (a job's labels from its template's), which upstream fills in on reading.
+ * The object as readers of the stored bytes decode it: without undefined and zero fields that strategies leave
+ * behind, and with defaults that depend on other fields (a job's labels from its template's), which upstream sets on
+ * reading.
  */
 export function canonical(
   store: GenericStore,
@@ -118,7 +119,7 @@ export function canonical(
 
 const secondTexts = { second: Number.NaN, text: '' };
 
-/** Now, as metadata spells it. The text of the running second is kept. */
+/** The present time as metadata has it. The text is cached for a second. */
 export function nowText(store: GenericStore): string {
   const nowMs = store.services.clock.nowMs();
   const second = Math.floor(nowMs / 1000);
@@ -129,7 +130,6 @@ export function nowText(store: GenericStore): string {
   return secondTexts.text;
 }
 
-/** The attributes admission sees. */
 export function admissionAttributes(
   store: GenericStore,
   request: WriteRequest,

@@ -1,27 +1,27 @@
-/** Changes that the store still knows and the history does not: those of the seconds before a crash. */
+/** Changes that the store has and the history lacks: those of the last seconds before a crash. */
 import type { Clock } from '../../platform/clock.ts';
 import type { HistoryAuthor, HistoryLane, HistoryRecord } from '../../storage/history-log.ts';
 import { prefixEnd, type Store, StoreError, type StoreEvent } from '../../storage/store.ts';
 import { REGISTRY_PREFIX } from '../watch-cache/cache-hub.ts';
 import { laneOf } from './lanes.ts';
 
-/** More are not fetched: the history says that they are missing. */
+/** If more are missing, the history records a gap instead. */
 const MAX_REVISIONS = 20_000;
 const DEADLINE_MS = 10_000;
 
-/** A record whose author may be told later than its change. */
+/** A record whose author may become known after the change. */
 interface HeldRecord extends Omit<HistoryRecord, 'author' | 'value'> {
   value: Uint8Array;
   author: HistoryAuthor | undefined;
 }
 
-/** A record that is yet to be written, and its place. */
+/** A record to be written, with its key. */
 export interface HeldChange {
   readonly lane: HistoryLane;
   readonly record: HeldRecord;
 }
 
-/** The changes after one revision up to another; undefined when the store has forgotten them. */
+/** The changes after one revision up to another; undefined when the store has compacted them. */
 export async function catchUp(
   { store, clock }: { readonly store: Store; readonly clock: Clock },
   after: number,

@@ -1,9 +1,9 @@
-/** What differs between two states of an object, field by field. Pure. */
+/** The differences between two states of an object, field by field. Pure. */
 import { getOwn, isObject } from '../../api/codec/own-property.ts';
 import { equal } from '../../api/patch/json-patch.ts';
 import { type FieldPlace, pathOf } from './field-path.ts';
 
-/** A field that differs: texts of its values as JSON, shortened; absent where there is no value. */
+/** A changed field: its values as shortened JSON; absent where there is no value. */
 export interface FieldChange {
   readonly path: string;
   readonly from?: string | undefined;
@@ -20,33 +20,33 @@ type Fields = Readonly<Record<string, unknown>>;
 
 const MAX_FIELDS = 100;
 const MAX_TEXT_LENGTH = 80;
-/** The server's own book-keeping in metadata, which changes with everything else. */
+/** The server's own fields in metadata, which change with everything else. */
 const IGNORED = new Set(['managedFields', 'resourceVersion', 'generation']);
-/** What tells the items of a list apart, by preference. */
+/** The field that identifies the items of a list, by preference. */
 const ITEM_KEYS = ['name', 'type', 'uid', 'key', 'containerPort', 'port', 'mountPath', 'ip'];
 
-/** In words: `spec.replicas: 1 → 3`, `spec.paused: added true`. */
+/** As text: `spec.replicas: 1 → 3`, `spec.paused: added true`. */
 export function fieldChangeText({ path, from, to }: FieldChange): string {
   if (from === undefined) return `${path}: added ${to}`;
   return to === undefined ? `${path}: removed ${from}` : `${path}: ${from} → ${to}`;
 }
 
-/** How the fields of one answer are told. */
+/** How the changes of one response are shown. */
 export interface ChangesForm {
-  /** Tells names of fields alone. */
+  /** Whether only the names of fields are shown. */
   readonly hidesValues: boolean;
-  /** Characters that paths and values of the answer may still have; goes down. */
+  /** The remaining characters for paths and values in the response; decreases. */
   readonly room?: { characters: number } | undefined;
 }
 
-/** The changes from one state to another; undefined: there was, or is, none. */
+/** The changes from one state to another; undefined for a missing state. */
 export function fieldChanges(before: object | undefined, after: object | undefined, form: ChangesForm): FieldChanges {
   const found = new Collector(form);
   if (before !== undefined && after !== undefined) found.compare(undefined, before, after);
   return { fields: found.fields, count: found.count };
 }
 
-/** The field that tells the items of both lists apart; undefined: only their places do. */
+/** The field that identifies the items of both lists; undefined: only their indices do. */
 function itemKeyOf(lists: readonly (readonly unknown[])[]): string | undefined {
   return ITEM_KEYS.find((key) =>
     lists.every((list) => {

@@ -1,6 +1,9 @@
-/** Where a field stands in an object, and its path as text: made only of places that are told, and never long. */
+/**
+ * The place of a field in an object, and its path as text, computed only for places that are shown and bounded in
+ * length.
+ */
 
-/** A field by its name, or an item of a list by its index, or by the value of one of its fields. */
+/** A field by its name, or an item of a list by its index or by the value of one of its fields. */
 export interface FieldPlace {
   /** Absent: the object itself. */
   readonly parent: FieldPlace | undefined;
@@ -10,7 +13,7 @@ export interface FieldPlace {
   readonly key?: string;
 }
 
-/** Keys of maps are as long as their writer wants. */
+/** Keys of maps may be arbitrarily long. */
 const MAX_NAME_LENGTH = 200;
 const MAX_PATH_LENGTH = 1000;
 

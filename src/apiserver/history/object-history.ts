@@ -1,7 +1,7 @@
 /**
- * The history of one object, as the registry reads it: its revisions, and its state as of a revision or a time.
+ * The history of one object for the registry: its revisions, and its state at a revision or time.
  *
- * Invariant: a state is given only where it is certain. Where changes may be missing, the answer is 410.
+ * Invariant: a state is returned only if it is certain. Where changes may be missing, the response is 410.
  */
 import { errorMessage } from '../../base/errors.ts';
 import { expired, notFound, serviceUnavailable } from '../../api/status-error.ts';
@@ -14,19 +14,19 @@ import type { HistoryRecorder } from './history-recorder.ts';
 import { laneOf } from './lanes.ts';
 import { readableUid } from './readable-uid.ts';
 
-/** One page's values, in bytes. */
+/** The most bytes of values in a page. */
 export const MAX_PAGE_BYTES = 8 * 1024 * 1024;
 
 /** A moment: the state right after this revision, or at this wall-clock time in milliseconds. */
 export type Moment = { readonly revision: number } | { readonly timeMs: number };
 
-/** A state and how it came to be; `record` is absent where only the state is known. */
+/** A state with the record of its change; `record` is absent where only the state is known. */
 export interface PastState {
   readonly cell: RevisionCell;
   readonly record?: HistoryRecord;
 }
 
-/** A page of an object's records, everything up to now written before. Rejects with 503. */
+/** A page of an object's records, after every buffered change was written. Rejects with 503. */
 export async function readHistory(
   history: HistoryRecorder,
   store: GenericStore,
@@ -47,8 +47,8 @@ export async function readHistory(
 }
 
 /**
- * The object's state at a moment. Rejects with 404 where it did not exist, with 410 where that is not known any more, with
- * 403 where the request may not read of objects that are gone.
+ * The object's state at a moment. Rejects with 404 where it did not exist, with 410 where it is no longer known, with
+ * 403 where the request may not read deleted objects.
  */
 export async function stateAt(
   store: GenericStore,
@@ -77,7 +77,7 @@ export async function stateAt(
   return { cell, record };
 }
 
-/** The state where nothing was recorded up to the moment: the object had not changed for long, or was not there. */
+/** The state where nothing was recorded up to the moment: the object had not changed for long, or did not exist. */
 function stateWithout(
   { next, gaps, status }: HistoryPage,
   { store, name, moment }: { readonly store: GenericStore; readonly name: ObjectName; readonly moment: Moment },
@@ -98,7 +98,7 @@ function overlaps(gap: HistoryGap, after: number, before: number): boolean {
   return gap.until > after && gap.after + 1 < before;
 }
 
-/** The cell of a recorded state. Throws 410 where nobody can decrypt it any more. */
+/** The cell of a recorded state. Throws 410 when its encryption key no longer exists. */
 export function cellOf(store: GenericStore, { key, revision, value }: HistoryRecord): RevisionCell {
   const { cipher } = store.services.store;
   try {

@@ -1,11 +1,11 @@
-/** Past states are work and memory as lists are, and have the same budget: each request reads and decodes copies of its own. */
+/** The budget of bytes for past states, shared with lists: each request reads and decodes its own copies. */
 import type { GenericStore } from '../generic-registry/generic-store.ts';
 import type { RequestScope } from '../request-scope.ts';
 
-/** One state of one object, at its largest. */
+/** The largest possible state of one object. */
 export const STATE_BYTES = 2 * 1024 * 1024;
 
-/** Does it once there is room for so many bytes. Rejects with 429, or when the client has left. */
+/** Runs the work once there is room for its bytes. Rejects with 429, or when the client disconnects. */
 export async function withinPastBudget<T>(
   { store, scope }: { readonly store: GenericStore; readonly scope: RequestScope },
   bytes: number,

@@ -1,4 +1,4 @@
-/** The keys that may have been in a list at a revision: those that are there now, and those that have changed since. */
+/** The keys that may have been in a list at a revision: the current ones, and those that have changed since. */
 import { sortSteps } from '../../base/sort-steps.ts';
 import type { HistoryRecord } from '../../storage/history-log.ts';
 import { compareKeys } from '../../storage/key-order.ts';
@@ -7,12 +7,15 @@ import { locate, type PastPage, tooOld } from './past-page.ts';
 import type { PastReader } from './past-reader.ts';
 import type { Candidate } from './past-scans.ts';
 
-/** What one page reads of the history, before compression: to know which keys have changed since, and then what they were. */
+/**
+ * The most bytes, before compression, that one page reads from the history to find changed keys and their former
+ * values.
+ */
 export const MOST_READ_BYTES = 256 * 1024 * 1024;
-/** The most objects that may have changed since then: each is held until the page is made. */
+/** The most changed objects: each is held until the page is complete. */
 export const MOST_CHANGED_KEYS = 50_000;
 
-/** In the order of their keys, from the page's first on. The pages of a list look for them once. */
+/** Sorted by key, from the page's first key on. Searched once for all pages of a list. */
 export async function candidatesOf(page: PastPage, reader: PastReader): Promise<readonly Candidate[]> {
   const { revision, start, under, history } = page;
   const from = under + start;
@@ -55,7 +58,7 @@ async function sorted(reader: PastReader, candidates: readonly Candidate[]): Pro
   return step.value;
 }
 
-/** The oldest change of each key since then. */
+/** The oldest change of each key since the revision. */
 async function changedSince(page: PastPage, reader: PastReader, start: string): Promise<Map<string, HistoryRecord>> {
   const { lane, under: prefix, revision: after, history } = page;
   const changed = new Map<string, HistoryRecord>();
@@ -66,7 +69,7 @@ async function changedSince(page: PastPage, reader: PastReader, start: string): 
   });
   if (changed.size > MOST_CHANGED_KEYS) throw tooOld(`more than ${MOST_CHANGED_KEYS} objects have changed since then`);
   if (!isAll) throw tooOld(`more than ${MOST_READ_BYTES / 2 ** 20} MiB of changes lie between`);
-  // The oldest of them may have been forgotten between two parts.
+  // The oldest of them may have been dropped between two parts.
   await locate(page, lane);
   return changed;
 }

@@ -1,8 +1,9 @@
 /**
- * A list as it was at a revision, a page at a time: what has not changed since comes from the cache, and the history tells which
- * keys have changed and what they were. Each page reads a bounded part of the history, in parts between which others have their turn.
+ * A list at a past revision, page by page: unchanged objects come from the cache, and the history has the changed
+ * keys and their former values. Each page reads a bounded part of the history, in parts between which other requests
+ * get a turn.
  *
- * Invariant: a page is given only where it is certain. Where changes may be missing, the answer is 410.
+ * Invariant: a page is returned only if it is certain. Where changes may be missing, the response is 410.
  */
 import { expired, serviceUnavailable } from '../../api/status-error.ts';
 import { errorMessage } from '../../base/errors.ts';
@@ -22,10 +23,10 @@ import { locate, type PastListRequest, type PastPage } from './past-page.ts';
 import { PastReader } from './past-reader.ts';
 import { statesOf } from './past-states.ts';
 
-/** The number of keys that one question to the history names. */
+/** The number of keys in one request to the history. */
 const BATCH = 200;
 
-/** Since when lists of the kind are known. Rejects as `listAt`. */
+/** Since when lists of the kind are recorded. Rejects like `listAt`. */
 export async function spanOf(
   history: HistoryRecorder,
   store: GenericStore,
@@ -37,12 +38,12 @@ export async function spanOf(
   return { since, sinceMs: status.sinceMs };
 }
 
-/** Rejects with 410 where the list is not known any more, or too much has changed since, and with 503. */
+/** Rejects with 410 where the list is no longer known or too much has changed since, and with 503. */
 export async function listAt(request: PastListRequest): Promise<ListPage> {
   const { history, store, scope } = request;
   const under = store.prefixOf(scope.info.namespace);
   const lane = laneOfList(under);
-  // Before the rest is written: whatever changes later is found in the history.
+  // Read before the buffered changes are written, so that the history has every later change.
   const cells = store.cache.list(under);
   return await reading(history, async () => {
     const { revision, gaps } = await locate(request, lane);
@@ -57,7 +58,7 @@ function laneOfList(under: string): HistoryLane {
   return lane;
 }
 
-/** Everything up to now is written before. */
+/** Writes every buffered change first. */
 async function reading<T>(history: HistoryRecorder, work: () => Promise<T>): Promise<T> {
   await history.flush();
   if (history.failure !== '') throw serviceUnavailable(`the history cannot be read now: ${history.failure}`);
@@ -87,7 +88,7 @@ async function readPage(page: PastPage): Promise<ListPage> {
       bytes += cell.byteLength;
     }
     at += known.length;
-    // The rest is for the next page.
+    // The rest belongs to the next page.
     if (known.length < wanted.length || reader.readBytes > MOST_READ_BYTES) break;
   }
   const next = candidates[at];

@@ -1,4 +1,4 @@
-/** What one page of a list of the past is asked for, and the revision that it shows. */
+/** The parameters of one page of a past list, and the revision that it shows. */
 import { expired, type StatusError } from '../../api/status-error.ts';
 import type { HistoryGap, HistoryLane } from '../../storage/history-log.ts';
 import type { GenericStore } from '../generic-registry/generic-store.ts';
@@ -15,9 +15,9 @@ export interface PastListRequest {
   readonly moment: Moment;
   readonly selection: Selection;
   readonly limit: number;
-  /** The first key, below the list's prefix; '' begins. */
+  /** The first key, relative to the list's prefix; '' for the first page. */
   readonly start: string;
-  /** Whether the user may see a state. */
+  /** Whether the user may read a state. */
   readonly mayRead: (cell: RevisionCell, current: RevisionCell | undefined) => boolean;
 }
 
@@ -25,12 +25,12 @@ export interface PastPage extends PastListRequest {
   readonly lane: HistoryLane;
   readonly gaps: readonly HistoryGap[];
   readonly under: string;
-  /** The present ones, in the order of their keys. */
+  /** The current cells, sorted by key. */
   readonly cells: readonly RevisionCell[];
   readonly revision: number;
 }
 
-/** The revision of a moment. Rejects with 410 where the list of then is not certain. */
+/** The revision of a moment. Rejects with 410 where the list at that revision is not certain. */
 export async function locate(
   { history, scope, moment }: PastListRequest,
   lane: HistoryLane,

@@ -1,13 +1,13 @@
-/** Reads the history for one page, a bounded part at a time; between the parts others have their turn. */
+/** Reads the history for one page, in bounded parts between which other requests get a turn. */
 import type { HistoryFound, HistoryPart, HistoryRecord } from '../../storage/history-log.ts';
 import type { RequestScope } from '../request-scope.ts';
 import { answerPaceOf, Turns } from '../turns.ts';
 import type { PastPage } from './past-page.ts';
 
-/** What is read at a time: some ten milliseconds of the history's thread. */
+/** The bytes read at a time: some ten milliseconds of the history's thread. */
 const PART_BYTES = 8 * 1024 * 1024;
 
-/** How far the history is read, and what becomes of what is found. */
+/** The end of a reading, and the callback for its records. */
 interface Reading {
   readonly mostBytes: number;
   readonly take: (record: HistoryRecord) => void;
@@ -24,17 +24,17 @@ export class PastReader {
     this.#turns = new Turns(answerPaceOf(scope.request, store.services.clock));
   }
 
-  /** Bytes read for the page so far, before compression. */
+  /** The bytes read for the page so far, before compression. */
   get readBytes(): number {
     return this.#readBytes;
   }
 
-  /** Rejects when the client has left. */
+  /** Rejects when the client has disconnected. */
   turn(): Promise<void> | undefined {
     return this.#turns.next();
   }
 
-  /** Reads part after part; false where there is more, but it would be too much or enough is held. */
+  /** Reads part by part; returns false when it stops early because of a limit. */
   async inParts(
     ask: (part: Pick<HistoryPart, 'from' | 'maxBytes'>) => Promise<HistoryFound>,
     { mostBytes, take, isEnough = () => false }: Reading,

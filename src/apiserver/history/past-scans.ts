@@ -1,6 +1,6 @@
 /**
- * What the first page of a list of the past has found out, for the pages after it: which keys may have been there. A few lists at a
- * time, and each until nobody has asked for a while.
+ * Caches, for the further pages of a past list, which keys may have been in it. A few lists at a time, each until it
+ * has not been used for a while.
  */
 import { Lru } from '../../base/lru.ts';
 import type { CancelTimer, Clock } from '../../platform/clock.ts';
@@ -9,17 +9,17 @@ import type { RevisionCell } from '../watch-cache/revision-cell.ts';
 const LISTS = 4;
 const KEPT_MS = 30_000;
 
-/** A key that may have been there then. */
+/** A key that may have been in the list. */
 export interface Candidate {
   readonly key: string;
-  /** Undefined: what it was is to be read. */
+  /** Undefined: the former state has to be read. */
   readonly cell: RevisionCell | undefined;
 }
 
 export interface PastScan {
-  /** Keys before this one were left out. */
+  /** Earlier keys were left out. */
   readonly from: string;
-  /** In the order of their keys. */
+  /** Sorted by key. */
   readonly candidates: readonly Candidate[];
 }
 

@@ -1,4 +1,6 @@
-/** What keys of a list were at a revision: as they are now where nothing has changed since, else as the history has them. */
+/**
+ * The states of a list's keys at a revision: the current ones of unchanged objects, for others those in the history.
+ */
 import type { HistoryRecord } from '../../storage/history-log.ts';
 import type { RevisionCell } from '../watch-cache/revision-cell.ts';
 import { cellOf, MAX_PAGE_BYTES } from './object-history.ts';
@@ -6,10 +8,13 @@ import { type PastPage, tooOld } from './past-page.ts';
 import type { PastReader } from './past-reader.ts';
 import type { Candidate } from './past-scans.ts';
 
-/** What is read for states that are looked up together. */
+/** The bytes read for states that are looked up together. */
 const BATCH_READ_BYTES = 64 * 1024 * 1024;
 
-/** What they were; undefined: not there. Fewer than wanted where not all could be found within bounds, but one at least. */
+/**
+ * The former states; undefined: absent. Fewer than requested where not all could be found within bounds, but at least
+ * one.
+ */
 export async function statesOf(
   page: PastPage,
   reader: PastReader,
@@ -34,7 +39,7 @@ export async function statesOf(
     ));
   const end = isAll ? wanted.length : wanted.findIndex(({ key, cell }) => cell === undefined && !found.has(key));
   if (end === 0 && wanted.length === 1) throw tooOld('what was there then lies too far back in the history');
-  // Values of a batch that is too large lie in the way: half of it is tried.
+  // The values of the batch are too large: try half of it.
   if (end === 0) return statesOf(page, reader, wanted.slice(0, wanted.length >> 1));
   return wanted.slice(0, end < 0 ? wanted.length : end).map(({ key, cell }) => cell ?? stateOf(page, found.get(key)));
 }

@@ -1,6 +1,6 @@
 /**
- * Whose past a request may read. The right to get a name is a right to what bears it now: an object of the same name that
- * lived before was perhaps another tenant's, in a namespace of the same name.
+ * Authorizes reads of past states. The permission to get a name applies to the object that has it now: an earlier
+ * object with that name may have been another tenant's, in a namespace of the same name.
  */
 import type { KubernetesObject } from '../../api/object.ts';
 import { attributesOf, decide, forbiddenError } from '../filters/authorization.ts';
@@ -13,8 +13,9 @@ import type { RevisionCell } from '../watch-cache/revision-cell.ts';
 const NAMESPACES = '/registry/namespaces/';
 
 /**
- * The uid whose revisions may be read, that of the living object; undefined: every uid's, for those who may `get` the
- * resource in all namespaces, by any name. Rejects with 403 for others where no object lives, and without credentials.
+ * The uid whose revisions may be read, that of the current object; undefined: every uid, for users who may `get` the
+ * resource in all namespaces with any name. Rejects with 403 for other users where no object exists, and for
+ * unauthenticated ones.
  */
 export async function readableUid(
   store: GenericStore,
@@ -31,8 +32,8 @@ export async function readableUid(
 }
 
 /**
- * Which states of a list may be told: all to those who may list the resource in all namespaces, to others those of objects that
- * live now. Rejects with 403 without credentials.
+ * The states of a list that a user may read: all, for users who may list the resource in all namespaces; for others
+ * those of current objects. Rejects with 403 for unauthenticated users.
  */
 export async function readableStates(
   store: GenericStore,
@@ -49,12 +50,12 @@ export async function readableStates(
 }
 
 interface ReadableStates {
-  /** Also of objects that are gone. */
+  /** Whether states of deleted objects are included. */
   readonly isAll: boolean;
   readonly mayRead: (cell: RevisionCell, current: RevisionCell | undefined) => boolean;
 }
 
-/** The uid of the object that lives; undefined where none does, or where it is older than its namespace. */
+/** The uid of the current object; undefined where there is none or it is older than its namespace. */
 function livingUid(store: GenericStore, name: ObjectName): string | undefined {
   const object = store.cache.get(store.keyOf(name))?.object();
   if (object === undefined || !store.info.namespaced) return object?.metadata.uid;

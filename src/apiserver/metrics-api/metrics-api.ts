@@ -1,6 +1,6 @@
 /**
- * `metrics.k8s.io/v1beta1`, for `kubectl top` and autoscalers, without a metrics server: whoever installs one replaces this.
- * Upstream: k8s.io/metrics, metrics-server.
+ * Serves `metrics.k8s.io/v1beta1` for `kubectl top` and autoscalers without a metrics server; an installed metrics
+ * server replaces it. Upstream: k8s.io/metrics, metrics-server.
  */
 import { matchesFields } from '../../api/field-selector.ts';
 import { everything } from '../../api/label-selector.ts';
@@ -19,7 +19,7 @@ import type { NodeUsage, Usage, UsageSource } from './usage-source.ts';
 const GROUP = 'metrics.k8s.io';
 const VERSION = 'v1beta1';
 const API_VERSION = `${GROUP}/${VERSION}`;
-/** Over which kubelets take their rates, as far as one can say. */
+/** The approximate period over which kubelets compute rates. */
 const WINDOW = '10s';
 
 export interface MetricsApiDeps {

@@ -1,4 +1,4 @@
-/** Which admission plugins run. Upstream: server/options/admission.go. */
+/** The choice of admission plugins. Upstream: server/options/admission.go. */
 import { ADMISSION_PLUGIN_NAMES, defaultAdmissionPlugins } from '../admission/plugin-names.ts';
 import type { TolerationSeconds } from '../admission/default-toleration-seconds/default-toleration-seconds.ts';
 import { type Flag, type FlagValues, listOf, numberOf, OptionsError, textOf } from './flags.ts';
@@ -50,7 +50,7 @@ export interface AdmissionOptions {
   readonly tolerationSeconds: TolerationSeconds;
 }
 
-/** Checks and settles. Throws {@link OptionsError} for names nobody knows, with those there are. */
+/** Checks and completes the options. Throws {@link OptionsError} with the known names for an unknown name. */
 export function parseAdmissionOptions(values: FlagValues): AdmissionOptions {
   const lists = ['enable-admission-plugins', 'disable-admission-plugins', 'admission-control'] as const;
   const [enabled, disabled, exactly] = lists.map((name) => known(name, listOf(values, name)));

@@ -1,4 +1,4 @@
-/** All option sets of the API server together. A new set: its file, and a line in each of the three places here. */
+/** All option sets of the API server. A new set needs a file, and a line in each of the three places here. */
 import { type AdmissionOptions, admissionFlags, parseAdmissionOptions } from './admission-options.ts';
 import { type AuditOptions, auditFlags, parseAuditOptions } from './audit-options.ts';
 import {
@@ -12,7 +12,7 @@ import { type LimitOptions, LIMIT_FLAGS, parseLimitOptions } from './limit-optio
 import { parseTracingOptions, TRACING_FLAGS, type TracingOptions } from './tracing-options.ts';
 import { type NodePortOptions, NODE_PORT_FLAGS, parseNodePortOptions } from './node-port-options.ts';
 
-/** The choices, checked; files are read when the server is made. */
+/** The checked options; files are read when the server is created. */
 export interface ApiServerOptions {
   readonly admission: AdmissionOptions;
   readonly authentication: AuthenticationOptions;
@@ -34,7 +34,7 @@ export const apiServerFlags: readonly Flag[] = [
   ...TRACING_FLAGS,
 ];
 
-/** Checks and settles. Throws `OptionsError`. */
+/** Checks the flags and completes them with defaults. Throws `OptionsError`. */
 export function parseApiServerOptions(values: FlagValues): ApiServerOptions {
   return {
     admission: parseAdmissionOptions(values),

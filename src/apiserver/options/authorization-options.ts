@@ -1,4 +1,4 @@
-/** Authorization flags: the authorizers in their order. Upstream: kubeapiserver/options/authorization.go. */
+/** Authorization flags: the authorizers and their order. Upstream: kubeapiserver/options/authorization.go. */
 import { choiceOf, durationMsOf, type Flag, type FlagValues, listOf, OptionsError, textOf } from './flags.ts';
 
 /** Authorizers by name. */
@@ -42,7 +42,7 @@ export const authorizationFlags: readonly Flag[] = [
 
 export interface AuthorizationOptions {
   readonly modes: readonly AuthorizationMode[];
-  /** Says all; `modes` and `webhook` mean nothing then. */
+  /** The configuration file, which replaces `modes` and `webhook`. */
   readonly configFile?: string;
   readonly webhook?: {
     readonly configFile: string;
@@ -55,10 +55,10 @@ export interface AuthorizationOptions {
 const ALLOWED_MS = 300_000;
 const DENIED_MS = 30_000;
 
-// What runs where nothing is said.
+// The default modes.
 const DEFAULT_AUTHORIZATION_MODES: readonly AuthorizationMode[] = ['Node', 'RBAC'];
 
-/** Checks and settles. Throws {@link OptionsError}. */
+/** Checks the flags and completes them with defaults. Throws {@link OptionsError}. */
 export function parseAuthorizationOptions(values: FlagValues): AuthorizationOptions {
   const config = textOf(values, 'authorization-config');
   if (config !== undefined) {

@@ -1,25 +1,26 @@
 /**
- * Flags of the API server as tables: each option set (admission, authentication, authorization, audit, limits, node ports) lists its flags and
- * checks their values, whatever command carries them. Upstream: the Options structs of kube-apiserver and cliflag.
+ * The API server's flags as tables: each option set (admission, authentication, authorization, audit, limits, node
+ * ports) lists its flags and checks their values, for every command that has them. Upstream: the Options structs of
+ * kube-apiserver and cliflag.
  */
 import { parseDurationMs } from '../../api/duration.ts';
 
 export interface Flag {
   /** Without dashes, as upstream: `audit-log-path`. */
   readonly name: string;
-  /** What its value is, for help: `<file>`. */
+  /** The form of its value, for help: `<file>`. */
   readonly value: string;
   readonly description: string;
   /** May be given several times; values are split at commas. */
   readonly list?: boolean;
-  /** Upstream's advice for a flag that is on its way out. */
+  /** Upstream's advice for a deprecated flag. */
   readonly deprecated?: string;
 }
 
-/** Values by flag name; what was not given is absent. Lists hold one element per time the flag was given. */
+/** Values by flag name; flags that were not given are absent. Lists have one element per occurrence. */
 export type FlagValues = Readonly<Record<string, string | readonly string[] | undefined>>;
 
-/** A value nobody can work with. The message begins with the flag. */
+/** An invalid value. The message begins with the flag. */
 export class OptionsError extends Error {
   override readonly name = 'OptionsError';
 }
@@ -41,7 +42,7 @@ export function listOf(values: FlagValues, name: string): string[] | undefined {
     .filter((text) => text !== '');
 }
 
-/** A whole number of at least `least`. Throws {@link OptionsError}. */
+/** An integer of at least `least`. Throws {@link OptionsError}. */
 export function numberOf(
   values: FlagValues,
   name: string,
@@ -55,7 +56,7 @@ export function numberOf(
   return number;
 }
 
-/** A number that is not negative. Throws {@link OptionsError}. */
+/** A non-negative number. Throws {@link OptionsError}. */
 export function decimalOf(values: FlagValues, name: string, otherwise: number): number {
   const text = textOf(values, name);
   if (text === undefined) return otherwise;
@@ -73,7 +74,7 @@ export function durationMsOf(values: FlagValues, name: string, otherwiseMs: numb
   return durationMs;
 }
 
-/** A truth value. Throws {@link OptionsError}. */
+/** A boolean. Throws {@link OptionsError}. */
 export function booleanOf(values: FlagValues, name: string, otherwise: boolean): boolean {
   const text = textOf(values, name);
   if (text === undefined) return otherwise;

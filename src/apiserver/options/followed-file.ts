@@ -1,7 +1,8 @@
 /**
- * The value of a file that may change while the server runs. It is read again on demand, when the last read was a minute ago:
- * nothing runs while nobody asks, and callers wait for a read that is due. An unusable file keeps the previous value.
- * Upstream: the reload of `--authentication-config` and `--authorization-config`, by a timer of the same period.
+ * The parsed content of a file that may change while the server runs. It is read again on demand when the last read
+ * is a minute old: nothing runs without callers, and callers wait for a due read. An invalid file keeps the previous
+ * value. Upstream: the reload of `--authentication-config` and `--authorization-config`, by a timer with the same
+ * period.
  */
 import type { Clock } from '../../platform/clock.ts';
 import type { Log } from '../../platform/log.ts';

@@ -1,4 +1,4 @@
-/** How many requests are served at once, and who shares them how. Upstream: ServerRunOptions. */
+/** Limits of concurrent requests, and their division among clients. Upstream: ServerRunOptions. */
 import { booleanOf, durationMsOf, type Flag, type FlagValues, numberOf, OptionsError } from './flags.ts';
 
 export const LIMIT_FLAGS: readonly Flag[] = [
@@ -24,16 +24,16 @@ export const LIMIT_FLAGS: readonly Flag[] = [
   },
 ];
 
-/** The choice. A limit of 0 is none; with priority and fairness their sum is shared. */
+/** The limits; 0 means no limit. With priority and fairness their sum is divided. */
 export interface LimitOptions {
   readonly maxRequestsInFlight: number;
   readonly maxMutatingRequestsInFlight: number;
-  /** False: the two limits alone hold. */
+  /** False: only the two limits apply. */
   readonly priorityAndFairness: boolean;
   readonly requestTimeoutMs: number;
 }
 
-/** Checks and settles. Throws `OptionsError`. */
+/** Checks the flags and completes them with defaults. Throws `OptionsError`. */
 export function parseLimitOptions(values: FlagValues): LimitOptions {
   const limits = {
     maxRequestsInFlight: numberOf(values, 'max-requests-inflight', { otherwise: 400 }),

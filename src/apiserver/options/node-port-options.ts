@@ -1,4 +1,4 @@
-/** Which ports services of type NodePort have. Upstream: ServerRunOptions. */
+/** The ports of services of type NodePort. Upstream: ServerRunOptions. */
 import { type Flag, type FlagValues, OptionsError, textOf } from './flags.ts';
 
 export const NODE_PORT_FLAGS: readonly Flag[] = [
@@ -9,13 +9,13 @@ export const NODE_PORT_FLAGS: readonly Flag[] = [
   },
 ];
 
-/** The ports, both ends among them. */
+/** The port range, both ends included. */
 export interface NodePortOptions {
   readonly first: number;
   readonly last: number;
 }
 
-/** Reads `first-last` or `first+more`. Throws `OptionsError`. */
+/** Parses `first-last` or `first+more`. Throws `OptionsError`. */
 export function parseNodePortOptions(values: FlagValues): NodePortOptions {
   const text = textOf(values, 'service-node-port-range') ?? '30000-32767';
   const [, first, last] = /^(\d+)-(\d+)$/.exec(text) ?? /^(\d+)\+(\d+)$/.exec(text) ?? [];

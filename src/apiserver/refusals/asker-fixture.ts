@@ -1,4 +1,4 @@
-/** Asks a server for what a change needs, and tells the answer without what differs between two servers by nature. */
+/** Sends changes to a server and returns its answers without values that differ between any two servers. */
 import type { KubernetesObject } from '../../api/object.ts';
 import type { ResourceInfo } from '../../api/resource-info.ts';
 import type { Sample, Verb } from './samples-fixture.ts';
@@ -9,7 +9,7 @@ export type Send = (method: string, path: string, body?: unknown) => Promise<{ s
 /** Field, reason and text of one complaint. */
 export type Complaint = readonly [field: string, reason: string, text: string];
 
-/** What came back: nothing for a success. */
+/** The answer of the server: undefined for a success. */
 export interface Answer {
   readonly code: number;
   readonly reason?: string;

@@ -8,7 +8,7 @@ import type {
   TypeSchema,
 } from '../../api/schema/type-schema.ts';
 
-/** A place and what stands there instead; without a value, what stood there is taken away. */
+/** A path and its new value; without a value, the path is removed. */
 export interface Change {
   readonly path: readonly (string | number)[];
   readonly value?: unknown;
@@ -38,10 +38,10 @@ const anything: Record<AnySchema['form'], readonly unknown[]> = {
   schemaOrStringArray: [['a']],
 };
 
-/** Checked as parts of pods, whose kinds have tests of their own. */
+/** Tested as parts of pods and other kinds. */
 const leftOut = new Set(['core.v1.PodSpec', 'meta.v1.ObjectMeta', 'core.v1.PersistentVolumeClaimSpec']);
 
-/** The first of a field's named values. */
+/** The first of a field's enumerated values. */
 function namedOf({ values: [first], type }: FieldSchema): unknown {
   return first !== undefined && type.kind === 'list' ? [first] : first;
 }
@@ -96,7 +96,7 @@ function* ofField(field: FieldSchema, value: unknown, path: Path): Generator<Cha
   yield* ofType(field.type, value, path);
 }
 
-/** What may stand at `path` instead of `value`, and within it. */
+/** Replacements for `value` at `path`, and for the values within it. */
 export function* ofType(type: TypeSchema, value: unknown, path: Path): Generator<Change> {
   switch (type.kind) {
     case 'list':
@@ -120,7 +120,7 @@ export function* ofType(type: TypeSchema, value: unknown, path: Path): Generator
   }
 }
 
-/** The object with the change made. */
+/** A copy of the object with the change. */
 export function changed(object: unknown, { path, value }: Change): unknown {
   const [first, ...rest] = path;
   if (first === undefined) return value;

@@ -1,11 +1,11 @@
-/** Sound objects of the built-in kinds, and what is changed in them: samples.yaml, read. */
+/** Valid objects of the built-in kinds, and the changes to them: samples.yaml, parsed. */
 import { readFileSync } from 'node:fs';
 import { parseYamlDocuments } from '../../api/codec/yaml.ts';
 import type { KubernetesObject } from '../../api/object.ts';
 import { schemaOf } from '../../api/schema/schema.ts';
 import { type Change, ofType } from './changes-fixture.ts';
 
-/** What is asked of the server: `status` is an update of the sub-resource. */
+/** The request to the server: `status` is an update of the sub-resource. */
 export type Verb = 'create' | 'update' | 'status';
 
 /** A sound object. */

@@ -1,4 +1,4 @@
-/** The table of refusals: what is changed in which sample, and what a server of v1.36 complains of. */
+/** The table of refusals: the change of a sample, and the errors of a server of v1.36. */
 import { readFileSync, writeFileSync } from 'node:fs';
 import type { Complaint } from './asker-fixture.ts';
 import type { Change } from './changes-fixture.ts';
@@ -76,7 +76,7 @@ export function readTable(): readonly Row[] {
   });
 }
 
-/** What follows the value that a complaint shows. */
+/** The part of an error's text after the value. */
 function tailOf(text: string): string {
   return /^(?:\w+ value|Forbidden|Too \w+): (?:"[^"]*": |[^ ]+: )?(.*)$/su.exec(text)?.[1] ?? text;
 }

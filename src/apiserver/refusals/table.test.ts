@@ -1,6 +1,6 @@
 /**
- * What an API server of v1.36 refuses, Keelson refuses with the same complaints in the same order. The table is made anew
- * by tools/upstream-refusals, which asks both.
+ * Keelson refuses what an API server of v1.36 refuses, with the same errors in the same order. tools/upstream-refusals generates
+ * the table from both servers.
  */
 import assert from 'node:assert/strict';
 import { before, describe, it } from 'node:test';

@@ -1,25 +1,25 @@
 /**
- * Who made an error that refuses a request. Noted at the error where it is thrown, so that requests that pass cost nothing. What
- * the innermost part notes stays.
+ * The plugin or filter that refused a request. Attached to the error where it is thrown, so that successful requests
+ * cost nothing. The innermost part's note is kept.
  */
 import type { GroupResource } from '../../api/status-error.ts';
 import type { FaultDetail, Refuser } from '../../component-helpers/refused-request.ts';
 
-/** The part that refused a request, and the object it refused it for. */
+/** The part that refused a request, and the object that caused it. */
 export interface RefusalSource extends Refuser {
-  /** The controller of the object that was to be written. */
+  /** The uid of the controller that owns the written object. */
   readonly ownerUid?: string | undefined;
 }
 
 const sources = new WeakMap<object, Partial<RefusalSource>>();
 
-/** Notes who throws `error`. */
+/** Records the plugin or filter that throws `error`. */
 export function noteRefusal<E>(error: E, source: Partial<RefusalSource>): E {
   if (typeof error === 'object' && error !== null) sources.set(error, { ...source, ...sources.get(error) });
   return error;
 }
 
-/** Notes on account of which object `error` refuses. */
+/** Records the object that caused `error`. */
 export function noteFault<E>(
   error: E,
   { group, resource }: GroupResource,

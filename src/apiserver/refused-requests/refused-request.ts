@@ -1,4 +1,4 @@
-/** A refused request as it is remembered: texts of bounded length, and no body. Pure. */
+/** The record of a refused request: texts of bounded length, and no body. Pure. */
 import type { Status } from '../../api/gen/meta-v1.ts';
 import { formatTime } from '../../api/time.ts';
 import {
@@ -13,7 +13,7 @@ import type { RequestScope } from '../request-scope.ts';
 import type { RefusalSource } from './refusal-source.ts';
 
 const MAX_CHARS = 1024;
-/** Longer names of users are no keys: such users' requests are not remembered. */
+/** Requests of users with longer names are not remembered. */
 export const MAX_NAME_CHARS = 320;
 const MAX_GROUPS = 32;
 const MAX_WAITS = 32;
@@ -25,7 +25,7 @@ export interface Refusal {
   readonly id: string;
 }
 
-/** @param times the wall clock, and the monotonic clock, when it was refused */
+/** @param times the wall clock and the monotonic clock at the refusal */
 export function refusedRequestOf(
   { scope, status, source, id }: Refusal,
   times: { readonly nowMs: number; readonly endMs: number },
@@ -73,7 +73,7 @@ function resourceOf(info: RequestInfo): RequestedResource {
   };
 }
 
-/** The part that usually answers with this status, where none was recorded. */
+/** The part that usually responds with this status, where none was recorded. */
 function partOf({ code }: Status): RefusalSource['part'] {
   switch (code) {
     case 401:
@@ -91,7 +91,7 @@ function partOf({ code }: Status): RefusalSource['part'] {
 }
 
 const READ_VERBS: ReadonlySet<string> = new Set(['get', 'list', 'watch', 'head', 'options']);
-/** Parts that only requests with bodies meet. */
+/** Parts that only requests with bodies pass. */
 const OF_WRITES: ReadonlySet<string> = new Set(['decoding', 'mutatingAdmission', 'validation', 'validatingAdmission']);
 
 function passedBefore(part: RefusalSource['part'], scope: RequestScope): readonly PassedPart[] {
@@ -116,6 +116,6 @@ function rounded(milliseconds: number): number {
 }
 
 function clipped(text: string, max: number): string {
-  // A copy: a part of a text keeps the whole of it in memory.
+  // A copy: a substring keeps the whole text in memory.
   return text.length <= max ? text : `${Buffer.from(text.slice(0, max - 1)).toString()}…`;
 }

@@ -1,6 +1,6 @@
 /**
- * The last requests that were refused, so that `keelson why request/ID` can tell who refused them. In memory, bounded by number, by
- * user and by the length of texts; nothing is kept of requests that are answered.
+ * The last refused requests, so that `keelson why request/ID` can explain them. In memory, bounded by number, by user
+ * and by the length of texts; successful requests are not recorded.
  */
 import type { Status } from '../../api/gen/meta-v1.ts';
 import type { RefusedRequest } from '../../component-helpers/refused-request.ts';
@@ -11,10 +11,10 @@ import { refusalSourceOf } from './refusal-source.ts';
 import { MAX_NAME_CHARS, refusedRequestOf } from './refused-request.ts';
 
 const MAX_REQUESTS = 1024;
-/** One user's floods push out that user's requests alone. */
+/** The limit per user, so that one user's requests cannot push out all others. */
 const MAX_OF_USER = 128;
 
-/** Answers that only report what exists: controllers get them all the time. */
+/** Statuses that only report a state: controllers get them all the time. */
 const UNREMARKABLE: ReadonlySet<number | undefined> = new Set([404, 409, 410]);
 
 interface Remembered {
@@ -35,14 +35,14 @@ export class RefusedRequests {
     this.#random = random;
   }
 
-  /** Remembers a request that failed, if it was refused. The id its answer has to carry; undefined: it was not. */
+  /** Records a failed request if it was refused. Returns the id for the response; undefined: not refused. */
   record(scope: RequestScope, error: unknown, status: Status): string | undefined {
     const source = refusalSourceOf(error);
     if (source === undefined && UNREMARKABLE.has(status.code)) return undefined;
     if (scope.user.name.length > MAX_NAME_CHARS || scope.request.isPart === true) return undefined;
     const id = scope.audited?.auditId ?? (scope.request.headers['audit-id'] || this.#random.uuid());
     const key = keyOf(scope.user.name, id.slice(0, MAX_NAME_CHARS));
-    // A second request with an id that its client chose must not change the record of the first.
+    // A second request with the same client-chosen id must not change the record of the first.
     if (this.#requests.has(key)) return id;
     const nowMs = this.#clock.nowMs();
     const request = refusedRequestOf({ scope, status, source, id }, { nowMs, endMs: this.#clock.monotonicMs() });
@@ -50,20 +50,20 @@ export class RefusedRequests {
     return id;
   }
 
-  /** A user's own, the newest first. */
+  /** A user's refused requests, the newest first. */
   of(user: string): readonly RefusedRequest[] {
     const keys = [...(this.#byUser.get(user) ?? [])].toReversed();
     return keys.map((key) => this.#requests.get(key)!.request);
   }
 
-  /** Everybody's, the newest first. */
+  /** All users' refused requests, the newest first. */
   all(): readonly RefusedRequest[] {
     return [...this.#requests.values()].toReversed().map(({ request }) => request);
   }
 
   /**
-   * Those that were to write what an object owns, the newest first. Anybody may name an owner: only requests of its own namespace
-   * count, where it has one.
+   * Refused writes of objects owned by this uid, the newest first. Anybody may set an owner, so only requests in the
+   * owner's namespace count, if it has one.
    */
   ownedBy(uid: string, namespace: string): readonly RefusedRequest[] {
     const owned = [...this.#requests.values()].filter(
@@ -83,7 +83,7 @@ export class RefusedRequests {
     if (this.#requests.size > MAX_REQUESTS) this.#forget(first(this.#requests.keys()));
   }
 
-  /** A controller that tries again and again is refused alike: the last time is enough. */
+  /** A controller that retries is refused for the same reason: only the last refusal is kept. */
   #forgetRepeated({ ownerUid, request }: Remembered): void {
     for (const key of this.#byUser.get(request.user) ?? []) {
       const known = this.#requests.get(key)!;

@@ -1,6 +1,7 @@
 /**
- * Where refused requests are read: `/keelson/v1/requests` has those of who asks, `/keelson/v1/all-requests` everybody's, which the
- * bootstrap policy gives to cluster administrators alone. Both serve one request below, by its id.
+ * Routes of refused requests: `/keelson/v1/requests` serves the caller's own, `/keelson/v1/all-requests` those of all
+ * users, which the bootstrap policy allows to cluster administrators only. Both serve a single request by its id
+ * below.
  */
 import type { RefusedRequest, RefusedRequestList } from '../../component-helpers/refused-request.ts';
 import { notFound } from '../../api/status-error.ts';
@@ -23,7 +24,7 @@ export function refusedRequestRoutes(refused: RefusedRequests): readonly NonReso
   return [route(MINE, ({ user }) => refused.of(user.name)), route(EVERYBODYS, () => refused.all())];
 }
 
-/** Refusals of what an object's controller wrote for it: whoever may get the object may know what keeps it. */
+/** Refused writes of an object's controller: users who may get the object may see what blocks it. */
 export function refusalsView(refused: RefusedRequests): ObjectView {
   return {
     name: 'refusals',

@@ -1,4 +1,4 @@
-/** Strategies tell validation what the object was: values from before a rule stay. */
+/** Strategies pass the old object to validation: values from before a rule stay valid. */
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import type { Pod } from '../../api/gen/core-v1.ts';

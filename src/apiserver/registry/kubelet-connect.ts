@@ -24,7 +24,8 @@ function find<T extends KubernetesObject>(
 }
 
 /**
- * A GET, as WebSockets are opened, must be allowed the POST that does the same. Upstream: ensureAuthorizedForVerb. Throws 403.
+ * WebSockets are opened by GET, which must be authorized like the POST with the same effect. Upstream:
+ * ensureAuthorizedForVerb. Throws 403.
  */
 async function mayCreate(authorizer: Authorizer, { user, info }: RequestContext): Promise<void> {
   if (info.verb === 'create') return;
@@ -57,7 +58,7 @@ export function podConnectSubresources(
   };
 }
 
-/** Splits `[scheme:]name[:port]` as proxied paths spell it; undefined when it is invalid. */
+/** Splits `[scheme:]name[:port]` in a proxied path; undefined when it is invalid. */
 function splitProxyName(text: string): ({ readonly name: string } & ProxyTarget) | undefined {
   const parts = text.split(':');
   if (parts.length === 1) return { scheme: '', name: parts[0]!, port: '' };
@@ -88,17 +89,17 @@ export function serviceProxySubresource(objects: ObjectStore, kubelets: KubeletC
   return proxySubresource(objects, Services, (service, target, call) => kubelets.proxyService(service, target, call));
 }
 
-/** Paths of kubelets that run something, whatever the method. */
+/** Kubelet paths that run commands, whatever the method. */
 const RUNNING = new Set(['exec', 'attach', 'portForward', 'run']);
 
-/** Whether any segment of the path runs something: how kubelets clean their paths does not matter then. */
+/** Whether any segment of the path runs commands, so that the kubelet's normalization of the path does not matter. */
 function runsSomething({ info }: RequestContext): boolean {
   return info.rest.split(/[/\\]/).some((segment) => RUNNING.has(segment));
 }
 
 /**
- * The proxy of nodes. The kubelet sees the API server ask, not the user: who may only read there may not run commands by
- * the GET of a WebSocket.
+ * The proxy of nodes. The kubelet sees the API server's identity, not the user's: a user who may only read must not
+ * run commands by the GET of a WebSocket.
  */
 export function nodeProxySubresource(
   objects: ObjectStore,

@@ -20,7 +20,7 @@ import type { RegistryServices } from './services.ts';
 import { storageDefinitions } from './storage/definitions.ts';
 import { storageVersionDefinitions } from './storage-versions/definitions.ts';
 
-/** The definitions of all built-in resources. What a missing service would serve is left out. */
+/** The definitions of all built-in resources, without those whose service is missing. */
 export function createResourceDefinitions(services: RegistryServices): readonly ResourceDefinition[] {
   return [
     ...podDefinitions(services),

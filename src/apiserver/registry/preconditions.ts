@@ -1,4 +1,4 @@
-/** What a deletion may ask of the object it is about. Upstream: rest.BeforeDelete. */
+/** The preconditions of a deletion. Upstream: rest.BeforeDelete. */
 import type { DeleteOptions } from '../../api/gen/meta-v1.ts';
 import type { KubernetesObject } from '../../api/object.ts';
 import { conflict } from '../../api/status-error.ts';

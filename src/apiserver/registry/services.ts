@@ -1,6 +1,6 @@
 /**
- * What resource definitions need of the server around them, as narrow interfaces the composition supplies. A service
- * that is absent takes its sub-resources and virtual resources off the list; nothing answers with a stub.
+ * Services of the server that resource definitions use, as narrow interfaces. Without a service, the sub-resources
+ * and virtual resources that need it are not served.
  */
 import type { Stored } from '../../api/object.ts';
 import type { Pod, Node, Service, ServiceAccount } from '../../api/gen/core-v1.ts';
@@ -14,12 +14,12 @@ import type { RequestContext } from '../request-context.ts';
 import type { ServiceAllocator } from './core/services/service-allocator.ts';
 import type { ObjectStore } from './object-store.ts';
 
-/** A token to sign for a service account; checked by the token sub-resource. */
+/** A service-account token to sign; the token sub-resource has checked it. */
 export interface ServiceAccountTokenOrder {
   readonly serviceAccount: ServiceAccount;
-  /** With audiences and expirationSeconds filled in. */
+  /** With audiences and expirationSeconds set. */
   readonly request: TokenRequest;
-  /** The object the token is bound to, if any: the token dies with it. */
+  /** The object the token is bound to, if any: the token is invalid without it. */
   readonly bound?: { readonly kind: string; readonly name: string; readonly uid: string };
   /** Name and uid of the node a bound pod runs on, recorded in the token. */
   readonly node?: { readonly name: string; readonly uid?: string };
@@ -30,14 +30,16 @@ export interface IssuedToken {
   /** Wall time. */
   readonly expiresAtMs: number;
   readonly expirationSeconds: number;
-  /** Whom it is for. */
+  /** The audiences of the token. */
   readonly audiences: readonly string[];
 }
 
 /** Signs tokens of service accounts. */
 export type IssueServiceAccountToken = (order: ServiceAccountTokenOrder) => Promise<IssuedToken>;
 
-/** Verifies a bearer token for TokenReview. Undefined: no authenticator knows it; throws with the reason it is refused. */
+/**
+ * Verifies a bearer token for TokenReview. Undefined for an unknown token; throws with the reason for a refused one.
+ */
 export type AuthenticateToken = (
   token: string,
   audiences: readonly string[],
@@ -60,13 +62,13 @@ export interface KubeletConnector {
     subresource: 'log' | 'exec' | 'attach' | 'portforward',
     call: KubeletCall,
   ): Promise<ApiResponse>;
-  /** `target`: name as in the path, with scheme and port (`https:web:8443`) already split off. */
+  /** `target`: the name in the path, without scheme and port (`https:web:8443`). */
   proxyPod(pod: Pod, target: ProxyTarget, call: KubeletCall): Promise<ApiResponse>;
   proxyService(service: Service, target: ProxyTarget, call: KubeletCall): Promise<ApiResponse>;
   proxyNode(node: Node, target: ProxyTarget, call: KubeletCall): Promise<ApiResponse>;
 }
 
-/** Scheme and port a proxied path names beside the object. */
+/** The scheme and port in a proxied path. */
 export interface ProxyTarget {
   readonly scheme: '' | 'http' | 'https';
   /** Port number or name; empty: the default. */
@@ -91,7 +93,7 @@ export interface RegistryServices {
   readonly authenticateToken?: AuthenticateToken;
   readonly issueServiceAccountToken?: IssueServiceAccountToken;
   readonly kubeletConnector?: KubeletConnector;
-  /** The scheduler's answers, while one runs in this process. */
+  /** The scheduler's answers, while a scheduler runs in this process. */
   readonly explainPod?: () => ExplainPod | undefined;
   readonly componentHealth?: () => Promise<readonly ComponentHealth[]>;
 }

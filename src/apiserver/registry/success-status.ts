@@ -1,4 +1,4 @@
-/** The answer of operations that return no object. */
+/** The response of operations without an object. */
 import type { KubernetesObject } from '../../api/object.ts';
 
 /** `{"kind":"Status","status":"Success"}`. */

@@ -36,7 +36,7 @@ const policy = {
   variables: expressions(100),
 };
 
-/** Steps that validation takes at least. */
+/** The minimum number of steps of the validation. */
 const cases: readonly (readonly [kind: string, object: object, steps: number])[] = [
   ['ValidatingWebhookConfiguration', { webhooks }, 500],
   ['MutatingWebhookConfiguration', { webhooks }, 500],

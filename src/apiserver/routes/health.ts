@@ -1,15 +1,15 @@
-/** `/healthz`, `/livez`, `/readyz` and the single checks below them. Upstream: server/healthz. */
+/** Serves `/healthz`, `/livez`, `/readyz` and the single checks below them. Upstream: server/healthz. */
 import { noSuchPath } from '../../api/status-error.ts';
 import type { ApiResponse } from '../../api/transport.ts';
 import type { NonResourceRoute } from '../non-resource-routes.ts';
 import type { RequestScope } from '../request-scope.ts';
 import { textResponse } from '../responses.ts';
 
-/** One check. `check` answers undefined when all is well, else what is wrong. */
+/** One check. `check` returns undefined when healthy, otherwise the problem. */
 export interface HealthCheck {
   readonly name: string;
   check(): string | undefined;
-  /** Endpoints it counts for; default all three. */
+  /** The endpoints that include it; default all three. */
   readonly endpoints?: readonly ('healthz' | 'livez' | 'readyz')[];
 }
 
@@ -30,7 +30,7 @@ function report(endpoint: string, checks: readonly HealthCheck[], scope: Request
   return textResponse(200, scope.params.has('verbose') ? `${lines.join('\n')}\n${endpoint} check passed\n` : 'ok');
 }
 
-/** The health routes. Checks are asked on every request and must be cheap. */
+/** The health routes. Checks run on every request and must be cheap. */
 export function healthRoutes(checks: () => readonly HealthCheck[]): NonResourceRoute[] {
   return (['healthz', 'livez', 'readyz'] as const).map((endpoint) => ({
     path: `/${endpoint}`,

@@ -13,7 +13,7 @@ import { paceOf, Turns } from '../turns.ts';
 import type { RequestScope } from '../request-scope.ts';
 import { CACHE_CONTROL } from '../responses.ts';
 
-/** Ready-made documents of custom resources. */
+/** The documents of custom resources. */
 export type CustomOpenApi = Pick<Parameters<typeof createOpenApi>[0], 'extraV2' | 'extraV3'>;
 
 export interface OpenApiDeps {
@@ -22,12 +22,14 @@ export interface OpenApiDeps {
   readonly clock: Clock;
   /** Called whenever the set of resources has changed. */
   readonly custom?: () => CustomOpenApi;
-  /** What other servers say of the APIs they answer, and its changes. */
+  /** The API documents of other servers, and their changes. */
   readonly foreign?: Pick<Aggregator, 'descriptions' | 'onChange'>;
 }
 
 const PROTOBUF_TYPE = 'application/com.github.proto-openapi.spec.v2.v1.0+protobuf';
-/** What a client may ask for, and the type of the answer: the name with `@`, still asked for, is no valid media type. */
+/**
+ * The accepted types and the type of the response: the name with `@`, which old clients send, is no valid media type.
+ */
 const V2_TYPES: readonly { readonly type: string; readonly answer: string; readonly protobuf: boolean }[] = [
   { type: 'application/json', answer: 'application/json', protobuf: false },
   { type: 'application/com.github.proto-openapi.spec.v2@v1.0+protobuf', answer: PROTOBUF_TYPE, protobuf: true },
@@ -44,7 +46,10 @@ function answer(scope: RequestScope, headers: ApiHeaders, bytes: () => Uint8Arra
   return { kind: 'bytes', status: 200, headers, chunks: [bytes()] };
 }
 
-/** Shared by the answers that are under way: each would copy more than a megabyte. Weak, so that nothing stays after them. */
+/**
+ * Shared by responses in progress, each of which would copy more than a megabyte. Weak, so that nothing is kept after
+ * them.
+ */
 const sharedBytes = new WeakMap<DocumentText, WeakRef<Uint8Array>>();
 
 function bytesOf(document: DocumentText): Uint8Array {
@@ -53,7 +58,7 @@ function bytesOf(document: DocumentText): Uint8Array {
   return bytes;
 }
 
-/** All who waited for one piece of work would go on in the turn in which it is done. */
+/** Lets waiting requests continue in separate turns after the shared work. */
 async function sharedWork<T>(work: T | Promise<T>, scope: RequestScope): Promise<T> {
   if (!(work instanceof Promise)) return work;
   const made = await work;
@@ -105,7 +110,7 @@ function serveV3(openApi: OpenApi, scope: RequestScope): ApiResponse {
       chunks: [],
     };
   }
-  // A document under its hash never changes: clients may keep it.
+  // A document under its hash never changes, so clients may cache it.
   const caching = asked === null ? CACHE_CONTROL : 'public, immutable';
   const headers = {
     'content-type': 'application/json',
@@ -116,7 +121,7 @@ function serveV3(openApi: OpenApi, scope: RequestScope): ApiResponse {
   return answer(scope, headers, () => bytesOf(document));
 }
 
-/** The OpenAPI routes. Documents are built on first request and anew when the resources change. */
+/** The OpenAPI routes. Documents are built on first request and again when the resources change. */
 export function openApiRoutes({ registry, gitVersion, clock, custom, foreign }: OpenApiDeps): NonResourceRoute[] {
   let current: OpenApi | undefined;
   registry.onChange(() => (current = undefined));

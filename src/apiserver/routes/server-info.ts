@@ -1,4 +1,4 @@
-/** `/version`, `/metrics`, `/statusz` and `/`, the list of paths. */
+/** Serves `/version`, `/metrics`, `/statusz` and `/`, the list of paths. */
 import type { Info } from '../../api/gen/version.ts';
 import { KUBERNETES_VERSION, VERSION } from '../../base/version.ts';
 import { notAcceptable } from '../../api/status-error.ts';
@@ -10,7 +10,7 @@ import { rawJsonResponse, textResponse } from '../responses.ts';
 
 const [major = '', minor = ''] = KUBERNETES_VERSION.slice(1).split('.');
 
-/** What `/version` answers. `gitVersion` stays parseable as semantic version by every client. */
+/** The answer of `/version`. Every client can parse `gitVersion` as a semantic version. */
 export function versionInfo(build: { readonly compiler?: string; readonly platform?: string } = {}): Info {
   return {
     major,
@@ -33,7 +33,7 @@ export interface ServerInfoDeps {
   readonly version: Info;
   readonly metrics: Metrics;
   readonly clock: Clock;
-  /** Metrics of the server's own, as Prometheus text. */
+  /** The server's own metrics as Prometheus text. */
   readonly ownMetrics: () => Promise<string>;
   readonly routes: RouteTable;
   /** Group versions served, as paths. */
@@ -67,7 +67,10 @@ export function serverInfoRoutes(deps: ServerInfoDeps): NonResourceRoute[] {
   ];
 }
 
-/** Which build runs, for alerts on versions that differ. Upstream: component-base/metrics/prometheus/version. */
+/**
+ * A metric with the running build, for alerts about version differences. Upstream:
+ * component-base/metrics/prometheus/version.
+ */
 function exposeBuild({ version, metrics }: Pick<ServerInfoDeps, 'version' | 'metrics'>): void {
   const labels = {
     major: version.major,

@@ -1,4 +1,7 @@
-/** The paths that every server has beside its resources: discovery, OpenAPI, health, version and metrics. Upstream: pkg/server/routes. */
+/**
+ * The paths of every server besides its resources: discovery, OpenAPI, health, version and metrics. Upstream:
+ * pkg/server/routes.
+ */
 import type { Info } from '../../api/gen/version.ts';
 import { createCustomDocuments } from '../../api/openapi/custom.ts';
 import { apiVersionOf } from '../../api/resource-info.ts';

@@ -1,4 +1,4 @@
-/** What goes wrong between the API server and a kubelet, pod or service, as a Status. Upstream: GenericHttpResponseChecker. */
+/** Errors between the API server and a kubelet, pod or service, as a Status. Upstream: GenericHttpResponseChecker. */
 import { badRequest, internalError, StatusError, statusFailure } from '../../api/status-error.ts';
 import { errorMessage } from '../../base/errors.ts';
 import type { HttpAnswer } from '../../platform/net.ts';
@@ -6,7 +6,7 @@ import { isProgramError } from '../../platform/unexpected.ts';
 
 const MAX_ERROR_BYTES = 50_000;
 
-/** The backend could not be reached at all. */
+/** The error for an unreachable backend. */
 export function dialError(error: unknown): StatusError {
   if (isProgramError(error)) throw error;
   if (error instanceof StatusError) return error;
@@ -14,7 +14,7 @@ export function dialError(error: unknown): StatusError {
   return statusFailure(500, '', `error dialing backend: ${text}`);
 }
 
-/** A kubelet's refusal. Reads the answer's body. */
+/** The Status for a kubelet's refusal. Reads the response's body. */
 export async function kubeletRefusal(
   answer: HttpAnswer,
   about: { readonly resource: string; readonly name: string },

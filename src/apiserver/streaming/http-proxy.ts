@@ -1,8 +1,8 @@
 /**
- * Passes a request on to a pod, service or node and its answer back, both as they come; redirects and links in pages are
+ * Forwards a request to a pod, service or node and streams the response back; redirects and links in pages are
  * rewritten to the proxy's path. Upstream: apimachinery util/proxy, registry/core/rest.
  *
- * Differs: pages that are to be rewritten are asked for unpacked, where upstream unpacks them and packs them again.
+ * Differs: pages to be rewritten are requested uncompressed, where upstream decompresses and recompresses them.
  */
 import { stringifyJson } from '../../api/codec/json.ts';
 import { headerValueOf } from '../../base/header-text.ts';
@@ -16,20 +16,20 @@ import { cookiesForBackend, cookiesOfBackend } from '../../component-helpers/str
 import { isLoadOfBrowser, isolatedHeaders, refuseServiceWorker } from './foreign-page.ts';
 import { type PagePlace, seenAddress, seenPage } from './proxied-page.ts';
 
-/** Where to, and as whom. */
+/** The destination, and the user. */
 export interface ProxyCall {
   readonly net: Net;
   readonly base: string;
   /** Raw path below the base, with its leading slash; '' when the client gave none. */
   readonly path: string;
   readonly tls: TlsOptions;
-  /** Text, added to what the client sent, and instead of it. */
+  /** Headers that are added to the client's and replace those of the same name. */
   readonly headers?: Readonly<Record<string, string | readonly string[]>>;
-  /** The path up to `/proxy`, below which pages and redirects are seen. Absent: they go back as they are. */
+  /** The path up to `/proxy`, to which pages and redirects are rewritten. Absent: they are not rewritten. */
   readonly seenAt?: string;
-  /** Redirects are 502 instead of passed on: clients would follow them with their credentials (CVE-2022-3172). */
+  /** Whether redirects become 502: clients would follow them with their credentials (CVE-2022-3172). */
   readonly rejectsRedirects?: boolean;
-  /** Browsers run the backend's pages as another origin than the server's. */
+  /** Whether browsers must treat the backend's pages as another origin. */
   readonly isolatesPages?: boolean;
 }
 
@@ -50,19 +50,19 @@ const HOP_HEADERS = new Set([
   'expect',
 ]);
 
-/** The path behind `/proxy` as the client wrote it; '' when there is nothing, not even a slash. */
+/** The client's path behind `/proxy`; '' when there is nothing, not even a slash. */
 export function pathBehindProxy(path: string): string {
   const match = /^\/api\/v1\/(?:namespaces\/[^/]+\/(?:pods|services)|nodes)\/[^/]+\/proxy(\/.*)?$/.exec(path);
   return match?.[1] ?? '';
 }
 
-/** Answers by the backend. Rejects with a StatusError when it cannot be reached. */
+/** Forwards the request. Rejects with a StatusError when the backend cannot be reached. */
 export async function proxyRequest(call: ProxyCall, request: ApiRequest): Promise<ApiResponse> {
   const isolates = call.isolatesPages === true && isLoadOfBrowser(request);
   if (isolates) refuseServiceWorker(request);
   const query = request.query === '' ? '' : `?${request.query}`;
   const url = `${call.base}${call.path === '' ? '/' : call.path}${query}`;
-  // Over HTTP/2, and where a server takes no notice of it (`h2c`), the header is no wish to be passed on.
+  // Over HTTP/2, and where a server ignores the header (`h2c`), it does not ask for an upgrade.
   if (request.wantsUpgrade && isUpgradeRequest(request.headers)) {
     try {
       const tunnel = await openTunnel(call.net, {
@@ -81,7 +81,7 @@ export async function proxyRequest(call: ProxyCall, request: ApiRequest): Promis
     }
   }
   if (call.path === '' && (request.method === 'GET' || request.method === 'HEAD')) {
-    // Relative links of the page would lead beside it.
+    // Without the slash, relative links of the page would be resolved above it.
     return { kind: 'bytes', status: 301, headers: { location: `${request.path}/${query}` }, chunks: [] };
   }
   const body = bodyOf(request);
@@ -138,7 +138,6 @@ const asksForPage = ({ headers }: ApiRequest): boolean => (headers['accept'] ?? 
 
 const originOf = ({ headers }: ApiRequest): string => `https://${headers['host'] ?? headers[':authority'] ?? ''}`;
 
-/** The answer as it comes. */
 function streamAnswer(answer: HttpAnswer, place: PagePlace | undefined): Extract<ApiResponse, { kind: 'stream' }> {
   const headers: Record<string, string | readonly string[]> = { ...returnedHeaders(answer) };
   const { location } = answer.headers;
@@ -163,7 +162,7 @@ function streamAnswer(answer: HttpAnswer, place: PagePlace | undefined): Extract
   };
 }
 
-/** Upstream: httputil.ReverseProxy, which drops what the header `Connection` names as well. */
+/** Upstream: httputil.ReverseProxy, which also drops the headers that `Connection` names. */
 function forwardedHeaders(request: ApiRequest): Record<string, string> {
   const headers: Record<string, string> = {};
   const named = new Set((request.headers['connection'] ?? '').split(',').map((name) => name.trim().toLowerCase()));
@@ -180,7 +179,7 @@ function forwardedHeaders(request: ApiRequest): Record<string, string> {
     headers[name] = value;
   }
   keepConsoleCookie(headers);
-  // A body that comes piece by piece: its length is known all the same.
+  // The body is streamed, but its length may be known.
   const { 'content-length': length } = request.headers;
   if (length !== undefined && request.body.kind === 'bytes') headers['content-length'] = length;
   headers['x-forwarded-uri'] = request.path;
@@ -207,7 +206,7 @@ function returnedHeaders({ headers, setCookie }: HttpAnswer): ApiHeaders {
   return { ...Object.fromEntries(kept), ...(setCookie && { 'set-cookie': cookiesOfBackend(setCookie) }) };
 }
 
-/** As it comes; the length is told where it is known. */
+/** The body in its original chunks, with its length if known. */
 function bodyOf({ body, headers }: ApiRequest): HttpCall['body'] | undefined {
   if (body.kind === 'object') return Buffer.from(stringifyJson(body.object));
   if (body.kind === 'none') return undefined;

@@ -37,7 +37,7 @@ export function objectsWith(slices: readonly EndpointSlice[] = []): ObjectStore 
   } as unknown as ObjectStore;
 }
 
-/** The API server's host, and a node whose ports answer by `answer`. */
+/** The API server's host, and a node whose ports reply with `answer`. */
 export async function createFixture(
   answer: (request: HttpRequest) => HttpResponse | Promise<HttpResponse>,
   slices: readonly EndpointSlice[] = [],

@@ -1,5 +1,5 @@
 /**
- * Options of log, exec, attach and portforward in a query, and their translation to what kubelets understand. Upstream:
+ * Query options of log, exec, attach and portforward, and their translation for kubelets. Upstream:
  * registry/core/pod/strategy.go (LogLocation, ExecLocation, AttachLocation, PortForwardLocation), validation of
  * PodLogOptions.
  */
@@ -8,7 +8,7 @@ import type { Pod } from '../../api/gen/core-v1.ts';
 import { badRequest, invalid, type FieldCause } from '../../api/status-error.ts';
 import { parseGoBoolean } from '../../base/go-boolean.ts';
 
-/** The container meant: the one named, or the only one. Throws upstream's 400. */
+/** The named container, or the only one. Throws upstream's 400. */
 export function containerOf(pod: Stored<Pod>, wanted: string): string {
   const name = pod.metadata.name;
   const { containers = [], initContainers = [], ephemeralContainers = [] } = pod.spec ?? {};
@@ -42,7 +42,7 @@ function integer(query: URLSearchParams, name: string): number | undefined {
   return Number(value);
 }
 
-/** The query of `/containerLogs`. Throws 400 on what cannot be parsed, 422 on what is not allowed. */
+/** The query for `/containerLogs`. Throws 400 for what cannot be parsed, 422 for invalid options. */
 export function logQuery(query: URLSearchParams, podName: string): string {
   const kubelet = new URLSearchParams();
   for (const name of ['follow', 'previous', 'timestamps']) if (flag(query, name)) kubelet.set(name, 'true');
@@ -87,19 +87,19 @@ export function logQuery(query: URLSearchParams, podName: string): string {
   return kubelet.toString();
 }
 
-/** Which streams an exec or attach wants. Throws upstream's 400. */
+/** The streams of an exec or attach. Throws upstream's 400. */
 export function streamOptions(query: URLSearchParams): {
   readonly stdin: boolean;
   readonly stdout: boolean;
   readonly stderr: boolean;
   readonly tty: boolean;
 } {
-  // The versioned defaults of a call that names no output.
+  // Defaults for a call that names no output.
   const output = (name: string): boolean => !query.has(name) || flag(query, name);
   return { stdin: flag(query, 'stdin'), stdout: output('stdout'), stderr: output('stderr'), tty: flag(query, 'tty') };
 }
 
-/** The query of `/exec` and `/attach`. Throws upstream's 400. */
+/** The query for `/exec` and `/attach`. Throws upstream's 400. */
 export function streamQuery(query: URLSearchParams, subresource: 'exec' | 'attach'): string {
   const kubelet = new URLSearchParams();
   const { stdin, stdout, stderr, tty } = streamOptions(query);
@@ -114,7 +114,7 @@ export function streamQuery(query: URLSearchParams, subresource: 'exec' | 'attac
   return kubelet.toString();
 }
 
-/** The query of `/portForward`: ports, which WebSocket clients name here. */
+/** The query for `/portForward`: the ports, which WebSocket clients name here. */
 export function portForwardQuery(query: URLSearchParams): string {
   const kubelet = new URLSearchParams();
   for (const text of query.getAll('ports').flatMap((ports) => ports.split(','))) {

@@ -1,15 +1,15 @@
 /**
- * Pages behind a proxy path name other pages by paths of their own server: links in them and redirects are brought below
- * the path they are seen at. Upstream: apimachinery util/proxy.Transport; its list of elements and attributes.
+ * Rewrites links and redirects of pages behind a proxy path, which refer to paths of their own server, to paths below
+ * the proxy's. Upstream: apimachinery util/proxy.Transport; its list of elements and attributes.
  */
 
-/** Where a page is seen, and where it is. */
+/** The page's address for the client, and its address at the backend. */
 export interface PagePlace {
-  /** As the client reaches the server: `https://host:port`. */
+  /** The server's address for the client: `https://host:port`. */
   readonly origin: string;
   /** The path up to `/proxy`. */
   readonly prefix: string;
-  /** What was asked of the backend. */
+  /** The path requested from the backend. */
   readonly source: string;
 }
 
@@ -42,12 +42,12 @@ const ATTRIBUTES: Readonly<Record<string, readonly string[]>> = {
   video: ['poster', 'src'],
 };
 
-/** An address in the page, as the client must ask for it. What names other hosts, or is relative, stays. */
+/** An address in the page as the client must request it. Addresses of other hosts and relative ones stay unchanged. */
 export function seenAddress(text: string, { origin, prefix, source }: PagePlace): string {
   const from = new URL(source);
   const match = /^(?:([a-z][a-z0-9+.-]*):)?(?:\/\/([^/?#]*))?([^?#]*)([^]*)$/i.exec(text);
   const [, scheme, host, path = '', rest = ''] = match ?? [];
-  // The client's own text for us, which need be none of a URL.
+  // The client's text, which may not be valid in a URL.
   const own = origin.slice(origin.indexOf('//') + 2);
   const foreign = host !== undefined && host !== from.host && host !== own;
   if (foreign || !path.startsWith('/') || (scheme !== undefined && host === undefined)) return text;
@@ -55,10 +55,10 @@ export function seenAddress(text: string, { origin, prefix, source }: PagePlace)
   return path.startsWith(prefix) ? start + path + rest : start + prefix + path + rest;
 }
 
-/** No part of it may end at several places or hold another `<`: pages of pods are to take linear time. */
+/** No part may match in several ways or contain another `<`, so that matching takes linear time for hostile pages. */
 const TAG = /<([a-z][a-z0-9]*)(?![a-z0-9])((?:[^<>"']|"[^"<]*"|'[^'<]*')*)>/gi;
 const ATTRIBUTE = /(?<=\s)([a-z]+)(\s*=\s*)("[^"]*"|'[^']*'|[^\s"'>]+)/gi;
-/** A tag that does not end is none: pages are not gathered for it. */
+/** A longer tag is not treated as one, so that pages are not buffered for it. */
 const LONGEST_TAG = 64 * 1024;
 
 function rewrite(html: string, place: PagePlace): string {
@@ -75,7 +75,7 @@ function rewrite(html: string, place: PagePlace): string {
   });
 }
 
-/** The page with its links rewritten, as it comes. Bytes that are no links pass as they are. */
+/** The page with its links rewritten, streamed. Other bytes are unchanged. */
 export async function* seenPage(chunks: AsyncIterable<Uint8Array>, place: PagePlace): AsyncGenerator<Uint8Array> {
   let rest = '';
   for await (const chunk of chunks) {

@@ -1,10 +1,10 @@
 /**
- * As much of a SPDY/3.1 client as remote commands need: streams we open, data both ways, ends of streams. Upstream:
- * apimachinery util/httpstream/spdy over moby/spdystream.
+ * The part of a SPDY/3.1 client that remote commands need: opens streams, transfers data both ways, ends streams.
+ * Upstream: apimachinery util/httpstream/spdy over moby/spdystream.
  *
- * Headers are "compressed" by blocks that are stored as they are, which every inflater reads; those of the answers are not
- * read, because nothing in them matters. Like upstream's library it keeps no flow-control windows. A handler that takes its
- * time holds up the whole connection: that is the backpressure.
+ * Headers are "compressed" as stored blocks, which every inflater reads; those of responses are not read, since they
+ * contain nothing needed. Like upstream's library it has no flow-control windows. A slow handler blocks the whole
+ * connection, which gives backpressure.
  */
 import type { FramePace } from '../../base/frame-input.ts';
 import {
@@ -17,10 +17,10 @@ import {
 } from '../../base/spdy-frames.ts';
 import type { Duplex } from '../../platform/streams.ts';
 
-/** Takes what the peer sends on a stream; `last` with its final piece, which may be empty. */
+/** Receives the data of a stream; `last` with its final chunk, which may be empty. */
 export type StreamHandler = (chunk: Uint8Array, last: boolean) => Promise<void>;
 
-/** Our end of the connection. */
+/** The client's end of the connection. */
 export interface SpdyClient {
   /** Opens a stream with these headers (lower-case names). */
   open(headers: Readonly<Record<string, string>>, handler: StreamHandler): Promise<SpdyStream>;
@@ -30,15 +30,15 @@ export interface SpdyClient {
 
 export interface SpdyStream {
   write(chunk: Uint8Array): Promise<void>;
-  /** Ends our direction. */
+  /** Ends the sending direction. */
   end(): Promise<void>;
 }
 
-/** An empty stored block: makes inflaters hand out what came before it. */
+/** An empty stored block, which flushes the inflater's output. */
 const flushBlock = Buffer.from([0, 0, 0, 0xff, 0xff]);
 const MAX_DATA_BYTES = 32 * 1024;
 
-/** Speaks over a connection that has switched to SPDY; `incoming` is what follows the answer's head. */
+/** Uses a connection that has switched to SPDY; `incoming` is what follows the response's head. */
 export function createSpdyClient(socket: Duplex, incoming: AsyncIterable<Uint8Array>, pace: FramePace): SpdyClient {
   const handlers = new Map<number, StreamHandler>();
   let nextId = 1;
@@ -74,7 +74,7 @@ function synStream(id: number, headers: Readonly<Record<string, string>>): Buffe
   const stored = Buffer.alloc(5);
   stored.writeUInt16LE(block.length, 1);
   stored.writeUInt16LE(~block.length & 0xffff, 3);
-  // One compression stream runs through all frames of the connection.
+  // All frames of the connection share one compression stream.
   const start = id === 1 ? SPDY_ZLIB_HEAD : Buffer.alloc(0);
   return spdyControlFrame(SPDY_TYPES.synStream, Buffer.concat([ids, start, stored, block, flushBlock]));
 }

@@ -1,9 +1,9 @@
 /**
- * Exec and attach for clients that speak WebSocket `v5.channel.k8s.io`: their channels become SPDY streams towards the
- * kubelet. Upstream: apimachinery util/proxy.StreamTranslatorHandler.
+ * Exec and attach for WebSocket clients with `v5.channel.k8s.io`: their channels become SPDY streams to the kubelet.
+ * Upstream: apimachinery util/proxy.StreamTranslatorHandler.
  *
- * v5 is v4 with a message that ends the standard input. Runtimes of today speak v4 over WebSockets, where a client can only
- * end its input by closing all; over SPDY they have known half-closed streams all along.
+ * v5 is v4 with a message that ends the standard input. Present runtimes speak v4 over WebSockets, where a client can
+ * end its input only by closing everything; over SPDY they support half-closed streams.
  */
 import { badRequest } from '../../api/status-error.ts';
 import type { ApiResponse } from '../../api/transport.ts';
@@ -20,7 +20,7 @@ import { readPieces, sendClose, sendMessage } from './websocket-server.ts';
 
 const TRANSLATED_PROTOCOL = 'v5.channel.k8s.io';
 
-/** Which streams the client asked for. */
+/** The streams that the client asked for. */
 export interface RemoteStreams {
   readonly stdin: boolean;
   readonly stdout: boolean;
@@ -37,7 +37,7 @@ export function wantsTranslation(headers: TunnelRequest['headers']): boolean {
   return headers['upgrade']?.toLowerCase() === 'websocket' && protocols.includes(TRANSLATED_PROTOCOL);
 }
 
-/** Opens the SPDY connection; the answer joins the client with it. A backend's refusal is passed on. */
+/** Opens the SPDY connection; running the answer joins the client with it. A backend's refusal is forwarded. */
 export async function translateStreams(
   deps: { readonly net: Net; readonly crypto: CryptoPort; readonly pace: FramePace },
   request: TunnelRequest,
@@ -87,7 +87,7 @@ async function relay({ client, spdy, pace }: Ends, streams: RemoteStreams): Prom
     };
   const ignore = (): Promise<void> => Promise.resolve();
   const inputs = new Map<number, SpdyStream>();
-  // The order is upstream's; the result comes on the first.
+  // Upstream's order; the command's result arrives on the first stream.
   await spdy.open({ streamtype: 'error' }, output(CHANNELS.error));
   if (streams.stdin) inputs.set(CHANNELS.stdin, await spdy.open({ streamtype: 'stdin' }, ignore));
   if (streams.stdout) await spdy.open({ streamtype: 'stdout' }, output(CHANNELS.stdout));
@@ -103,7 +103,7 @@ async function relay({ client, spdy, pace }: Ends, streams: RemoteStreams): Prom
   await sendClose(client, NORMAL_CLOSURE);
 }
 
-/** Hands on what the client types, as it comes. Resolves to true when the client has gone. */
+/** Forwards the client's input. Resolves to true when the client has disconnected. */
 async function readInput(
   pieces: AsyncIterable<ChannelPiece>,
   inputs: ReadonlyMap<number, SpdyStream>,

@@ -1,7 +1,8 @@
 /**
- * The server's end of a WebSocket (RFC 6455): binary messages in and out. Upstream: apimachinery util/httpstream/wsstream.
+ * The server's end of a WebSocket (RFC 6455): binary messages in and out. Upstream: apimachinery
+ * util/httpstream/wsstream.
  *
- * Pings are answered, a close is answered by a close; what breaks the protocol ends the connection.
+ * Answers pings and closes; a protocol violation ends the connection.
  */
 import type { FramePace } from '../../base/frame-input.ts';
 import { frameOf, OPCODES } from '../../base/websocket-frames.ts';
@@ -13,13 +14,13 @@ export function sendMessage(socket: Duplex, ...parts: readonly Uint8Array[]): Pr
   return socket.write(frameOf(OPCODES.binary, Buffer.concat(parts)));
 }
 
-/** Sends a close with a status, and ends our direction. */
+/** Sends a close frame with a status, and ends the sending direction. */
 export async function sendClose(socket: Duplex, code: number): Promise<void> {
   await socket.write(frameOf(OPCODES.close, Buffer.from([code >> 8, code & 0xff])));
   await socket.end();
 }
 
-/** The pieces of the client's messages until it closes. Throws when it breaks the protocol. */
+/** The chunks of the client's messages until it closes. Throws for a protocol violation. */
 export async function* readPieces(socket: Duplex, pace: FramePace): AsyncGenerator<MessagePiece> {
   for await (const piece of readMessages(socket.incoming, pace)) {
     if (piece.kind === 'ping') await socket.write(frameOf(OPCODES.pong, piece.payload));

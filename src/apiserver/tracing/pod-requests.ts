@@ -15,7 +15,7 @@ export class PodRequests {
     this.#records = new StepRecords(clock, MAX_PODS);
   }
 
-  /** Takes down a request that has been answered. */
+  /** Records an answered request. */
   add({ written, startedMs, parts }: RequestTrace): void {
     if (written === undefined) return;
     const { what, pod } = written;

@@ -1,6 +1,6 @@
 /**
- * The view `trace` of pods: the timeline of a pod's start, put together from what this API server, the scheduler of its
- * process and the kubelet remember. What cannot be had is named in the answer.
+ * The view `trace` of pods: the timeline of a pod's start, combined from the records of this API server, the
+ * scheduler in its process and the kubelet. The answer names missing parts.
  */
 import type { Pod } from '../../api/gen/core-v1.ts';
 import { Pods } from '../../api/gen/resources.ts';
@@ -30,7 +30,7 @@ export function podTraceView(deps: PodTraceViewDeps): ObjectView {
     async serve(scope, store): Promise<ApiResponse> {
       const { info, signal } = scope;
       if (store.info !== Pods) throw badRequest('only the starts of pods are traced');
-      // What is remembered of a pod that is gone may be another tenant's.
+      // A deleted pod of that name may have been another tenant's.
       if (deps.objects.get(Pods, info.namespace, info.name) === undefined) await readableUid(store, scope);
       const trace = await traceOf(deps, info, signal);
       return { kind: 'bytes', status: 200, headers: JSON_HEADERS, chunks: [Buffer.from(JSON.stringify(trace))] };
@@ -38,7 +38,7 @@ export function podTraceView(deps: PodTraceViewDeps): ObjectView {
   };
 }
 
-/** The steps that a component remembers, and what it does not know. */
+/** The recorded steps of a component, or the reason why they are missing. */
 interface Source {
   readonly steps?: ComponentSteps | undefined;
   readonly missing?: string | undefined;
@@ -47,7 +47,7 @@ interface Source {
 interface NamedPod {
   readonly namespace: string;
   readonly name: string;
-  /** Undefined: it is gone. */
+  /** Undefined for a deleted pod. */
   readonly pod: Pod | undefined;
   readonly uid: string;
 }

@@ -1,11 +1,11 @@
-/** TracingConfiguration: where spans of requests go. Upstream: `--tracing-config-file`, apis/apiserver/v1. */
+/** TracingConfiguration: the exporter of request spans. Upstream: `--tracing-config-file`, apis/apiserver/v1. */
 import { shown } from '../../base/shown.ts';
 import { isObject, refuseUnknownFields } from '../../api/codec/own-property.ts';
 import { tracingSettings, type TracingSettings } from '../../component-helpers/tracing/tracing-configuration.ts';
 
 const versions = ['v1', 'v1beta1', 'v1alpha1'].map((version) => `apiserver.config.k8s.io/${version}`);
 
-/** Checks a decoded configuration. Throws an Error that says what is wrong. */
+/** Checks a decoded configuration. Throws an Error that names the invalid value. */
 export function readTracingConfiguration(value: unknown): TracingSettings {
   if (!isObject(value)) throw new Error('the configuration is not an object');
   const { apiVersion, kind, endpoint, samplingRatePerMillion } = value;

@@ -1,6 +1,6 @@
 /**
- * The parts of the work on one request, in their order: for the timeline of a pod's start, and for the spans of the request
- * where it is traced. Each part ends where it is marked and begins where the one before ended.
+ * The parts of the work on one request, in order: for the timeline of a pod's start, and for the request's spans if
+ * it is traced. Each part begins where the part before ended.
  */
 import type { KubernetesObject } from '../../api/object.ts';
 import type { RecordedPod } from '../../component-helpers/pod-trace/step-records.ts';
@@ -19,7 +19,7 @@ export type RequestPart =
 
 export type PodWrite = 'create' | 'bind';
 
-/** Events of the handler's span at the end of parts: upstream's words, then ours for what it does not tell. */
+/** Events of the handler's span at the end of parts: upstream's names where it has them. */
 const EVENTS: Partial<Readonly<Record<RequestPart, readonly string[]>>> = {
   decode: ['Conversion done', 'About to store object in database'],
   'mutating admission': ['Mutating admission done'],
@@ -42,7 +42,7 @@ export class RequestTrace {
   /** Monotonic, as all its times. */
   readonly startedMs: number;
   readonly parts: { readonly part: RequestPart; readonly endMs: number }[] = [];
-  /** What the request did to which pod, once it has. */
+  /** The request's write to a pod, if it made one. */
   written: { readonly what: PodWrite; readonly pod: RecordedPod } | undefined;
   readonly #deps: RequestTraceDeps;
   #handlerSpan: Span | undefined;
@@ -52,12 +52,12 @@ export class RequestTrace {
     this.startedMs = deps.startedMs;
   }
 
-  /** For calls of others that belong to the request. */
+  /** The parent span for calls to others on behalf of the request. */
   get span(): Span | undefined {
     return this.#handlerSpan ?? this.#deps.serverSpan;
   }
 
-  /** The object is in the store; a dry run leaves none. */
+  /** Records that the object is stored; not called for a dry run. */
   created({ metadata: { uid = '', namespace = '', name = '' } }: KubernetesObject, dryRun: boolean): void {
     this.mark('store');
     if (!dryRun) this.wrote('create', { uid, namespace, name });
@@ -67,7 +67,7 @@ export class RequestTrace {
     this.written = { what, pod };
   }
 
-  /** The part ends here. */
+  /** Ends a part. */
   mark(part: RequestPart): void {
     const endMs = this.#deps.clock.monotonicMs();
     this.parts.push({ part, endMs });
@@ -77,7 +77,7 @@ export class RequestTrace {
     for (const event of EVENTS[part] ?? []) this.#handlerSpan?.event(event, endMs);
   }
 
-  /** The request has been answered with this status. */
+  /** Records the response's status. */
   end(status: number, error?: unknown): void {
     this.mark('answer');
     const { serverSpan } = this.#deps;

@@ -1,11 +1,11 @@
 /**
- * Feeds all watch caches from one watch on the store. One scan at start fills them all; a prefix added later (a
- * custom resource) is read by itself. Upstream has a reflector per resource.
+ * Feeds all watch caches from one watch on the store. One scan at the start fills them all; a prefix added later (a
+ * custom resource) is read separately. Upstream has a reflector per resource (Cacher.startCaching).
  *
- * Invariants: `revision` never goes back and all caches stand at it; a write by this process is in the caches before the
- * store resolves it, so its writer reads it at once.
+ * Invariants: `revision` never decreases and all caches have reached it; a write by this process is in the caches
+ * before the store resolves it, so that its writer reads it at once.
  *
- * Over a store that several servers share (etcd) a list without resourceVersion asks the store for its revision first:
+ * When several servers share the store (etcd), a list without resourceVersion asks the store for its revision first:
  * `generic-registry/freshness.ts`.
  */
 import type { Clock } from '../../platform/clock.ts';
@@ -33,7 +33,7 @@ export interface CacheHubDeps {
   readonly store: Store;
   readonly clock: Clock;
   readonly log: Log;
-  /** Takes down every change of every cache. */
+  /** Records every change of every cache. */
   readonly recorder?: ChangeRecorder | undefined;
 }
 
@@ -56,7 +56,7 @@ export class CacheHub {
     this.#deps = deps;
   }
 
-  /** The revision all caches stand at. */
+  /** The revision that all caches have reached. */
   get revision(): number {
     return this.#revision;
   }
@@ -66,7 +66,7 @@ export class CacheHub {
     return this.#watch !== undefined;
   }
 
-  /** The cache of a prefix, made when it is new; before `start` only, or followed by `load`. */
+  /** The cache of a prefix, created if new; call it before `start`, or before `load`. */
   cache(prefix: string): WatchCache {
     let cache = this.#caches.get(prefix);
     if (cache === undefined) this.#caches.set(prefix, (cache = this.#newCache(prefix)));
@@ -98,7 +98,7 @@ export class CacheHub {
     this.#startForgetting();
   }
 
-  /** A method of its own: a closure in `start` would keep everything `start` read in memory. */
+  /** A separate method: a closure in `start` would keep everything it has read in memory. */
   #startForgetting(): void {
     const { clock } = this.#deps;
     this.#cancelForgetting ??= clock.setTicker(FORGET_PERIOD_MS, () => {
@@ -115,7 +115,7 @@ export class CacheHub {
     });
   }
 
-  /** Reads one prefix while the others keep serving. For definitions added at run time. */
+  /** Reads one prefix while the others continue. For definitions added at run time. */
   async load(prefix: string): Promise<WatchCache> {
     const cache = this.cache(prefix);
     if (cache.loaded || this.#stopped) return cache;
@@ -136,7 +136,7 @@ export class CacheHub {
     return cache;
   }
 
-  /** Forgets a prefix. Its objects stay in the store. */
+  /** Drops a prefix. Its objects stay in the store. */
   drop(prefix: string): void {
     this.#caches.delete(prefix);
   }
@@ -146,7 +146,7 @@ export class CacheHub {
     for (const cache of this.#caches.values()) cache.forgetSnapshots(revision);
   }
 
-  /** Releases memory in a quiet time: old changes, and decoded objects that nobody else holds. */
+  /** Releases memory in an idle period: old changes, and decoded objects without other references. */
   releaseMemory(): void {
     for (const cache of this.#caches.values()) {
       cache.forgetOld(this.#deps.clock.monotonicMs());
@@ -161,7 +161,7 @@ export class CacheHub {
     return this.#caches.get(key.slice(0, key.indexOf('/', second + 1) + 1));
   }
 
-  /** Reads caches again that took only a part of a commit. */
+  /** Applies the events of a commit; caches that applied only a part are reloaded. */
   #takeEvents(events: readonly StoreEvent[], revision: number): void {
     try {
       this.#onEvents(events, revision);

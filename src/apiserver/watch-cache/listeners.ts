@@ -1,4 +1,4 @@
-/** Those who hear of a cache's changes: of all, or of those that concern the value of one field. */
+/** The listeners to a cache's changes: of all changes, or of those with a certain value of one field. */
 import type { CacheEvent } from './cache-event.ts';
 import type { RevisionCell } from './revision-cell.ts';
 
@@ -10,7 +10,7 @@ export type CacheListener = (events: readonly CacheEvent[]) => void;
  * check every change of every pod. Upstream: the cacher's trigger functions.
  */
 export interface ListenerTrigger {
-  /** Names the field and how it is read; equal names read alike. */
+  /** The name of the field; equal names must read the same field. */
   readonly field: string;
   readonly value: string;
   valueOf(cell: RevisionCell): string | undefined;
@@ -21,7 +21,7 @@ interface TriggerIndex<T> {
   readonly byValue: Map<string, Set<T>>;
 }
 
-/** The listeners of one cache, in the order in which they came. */
+/** The listeners of one cache in the order of registration. */
 export class Listeners<T> {
   readonly #all = new Set<T>();
   readonly #triggers = new Map<string, TriggerIndex<T>>();
@@ -63,7 +63,7 @@ export class Listeners<T> {
     if (wasThere) this.#size--;
   }
 
-  /** Calls back for each listener with the changes that concern it. */
+  /** Calls back for each listener with its changes. */
   visit(changes: readonly CacheEvent[], call: (listener: T, concerned: readonly CacheEvent[]) => void): void {
     for (const listener of this.#all) call(listener, changes);
     for (const index of this.#triggers.values()) {
@@ -77,8 +77,8 @@ export class Listeners<T> {
   }
 
   /**
-   * For who visits them little by little: each listener with the changes that concern it. Those who come or leave meanwhile may be
-   * among them. Throws at once where a field cannot be read.
+   * The same for gradual dispatch: each listener with its changes. Listeners that are added or removed in the
+   * meantime may be included. Throws at once when a field cannot be read.
    */
   concerned(changes: readonly CacheEvent[]): Iterator<Concerned<T>> {
     if (this.#triggers.size === 0) return each(changes, [this.#all]);
@@ -95,7 +95,7 @@ export class Listeners<T> {
   }
 }
 
-/** A listener and the changes it is to hear. */
+/** A listener and the changes it is to receive. */
 export type Concerned<T> = readonly [T, readonly CacheEvent[]];
 
 function* each<T>(
@@ -107,7 +107,7 @@ function* each<T>(
   yield* more;
 }
 
-/** The new value of the field and the old one, where it is another. */
+/** The new value of the field, and the old one if different. */
 function valuesOf(valueOf: ListenerTrigger['valueOf'], { cell, previous }: CacheEvent): string[] {
   const now = valueOf(cell) ?? '';
   const before = previous === undefined ? now : (valueOf(previous) ?? '');

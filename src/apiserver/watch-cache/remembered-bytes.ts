@@ -1,9 +1,9 @@
-/** Bounds what all caches together remember of changes: the oldest of those that hold most go first. */
+/** Limits the memory of all caches' kept changes: the largest caches drop their oldest changes first. */
 import type { WatchCache } from './watch-cache.ts';
 
-/** What all of them may hold, as each ring counts it. */
+/** The limit of all rings together, as each ring counts it. */
 const MAX_BYTES = 256 * 1024 * 1024;
-/** After this many bytes of changes their sum is looked at again. */
+/** The sum is checked each time this many bytes were added. */
 const CHECK_BYTES = 8 * 1024 * 1024;
 
 export class RememberedBytes {
@@ -14,7 +14,7 @@ export class RememberedBytes {
     this.#caches = caches;
   }
 
-  /** Hears of each change that was taken. */
+  /** Call for each change that was added. */
   add(bytes: number): void {
     this.#unseen += bytes;
     if (this.#unseen < CHECK_BYTES) return;

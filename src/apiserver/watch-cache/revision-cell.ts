@@ -1,10 +1,10 @@
 /**
- * One revision of one stored object, shared by every reader: the stored bytes, the JSON text with the resourceVersion
- * spliced in, and the decoded object, each made when first asked for. Upstream has no counterpart: it decodes on arrival
- * and encodes per reader.
+ * One revision of one stored object, shared by all readers: the stored bytes, the JSON text with the resourceVersion
+ * spliced in, and the decoded object, each created when first needed. Upstream has no counterpart: it decodes on
+ * arrival and encodes per reader.
  *
  * Invariant: a stored value is `{"kind":…,"apiVersion":…,"metadata":{…` without resourceVersion, which is known only
- * after the commit. Values of another layout (foreign writers) are decoded and written anew. Cells and what they return
+ * after the commit. Values of another layout (other writers) are decoded and encoded again. Cells and their results
  * never change.
  */
 import { parseJson } from '../../api/codec/json.ts';
@@ -23,8 +23,8 @@ export interface Stamp {
 }
 
 /**
- * The stored bytes of an object that differs from the cell's only in times of the same spelling: copied and stamped instead
- * of encoded. Undefined when the result might differ from that of `encodeStored`.
+ * The stored bytes of an object that differs from the cell's only in times of equal length: copied and overwritten
+ * instead of encoded. Undefined when the result might differ from that of `encodeStored`.
  */
 export function restampStored(
   cell: RevisionCell,
@@ -61,7 +61,7 @@ export function withResourceVersion<T extends KubernetesObject>(object: T, revis
 
 const lineEnd = Buffer.from('\n');
 
-/** A form of an object that cannot be made again from the bytes. */
+/** A form of an object that cannot be recreated from the bytes. */
 class UnusualForm {
   readonly value: unknown;
 
@@ -84,7 +84,7 @@ export class RevisionCell {
   #resting: WeakRef<Stored<KubernetesObject>> | undefined;
   /** Whether the bytes have the layout of `encodeStored`. */
   readonly #places: Places | undefined;
-  /** Other forms by name. A list, since nearly always there is one. */
+  /** Other forms by name. A list, since there is nearly always just one. */
   #views: readonly unknown[] | undefined;
 
   constructor(key: string, revision: number, value: Uint8Array, origin?: RevisionCell) {
@@ -110,9 +110,7 @@ export class RevisionCell {
     return (this.#spliced?.line ?? this.#value!).length;
   }
 
-  /**
-   * JSON text with the resourceVersion, and the end of its line. The first call replaces the stored bytes in memory by it.
-   */
+  /** JSON text with the resourceVersion and a newline. The first call replaces the stored bytes in memory by it. */
   jsonLine(): Buffer {
     if (this.#spliced === undefined) {
       this.#spliced = splice(this.#value!, this.revision) ?? {
@@ -126,8 +124,8 @@ export class RevisionCell {
   }
 
   /**
-   * The same text in pieces, for an answer that is written once. Nothing is made that stays: most of what is created is never
-   * asked for as text again.
+   * The same text in pieces, for a response that is written once. Nothing is cached: most created objects are never
+   * needed as text again.
    */
   jsonPieces(): readonly Buffer[] {
     const value = this.#value;
@@ -155,8 +153,8 @@ export class RevisionCell {
   }
 
   /**
-   * The metadata with its resourceVersion, read from bytes that begin with `head` (kind and apiVersion). Decodes nothing else
-   * and keeps nothing. Undefined when the bytes begin otherwise.
+   * The metadata with its resourceVersion, read from bytes that begin with `head` (kind and apiVersion). Decodes
+   * nothing else and caches nothing. Undefined when the bytes begin differently.
    */
   metadata(head: Buffer): ObjectMeta | undefined {
     if (this.#spliced !== undefined && this.#spliced.length < 0) return undefined;
@@ -178,9 +176,9 @@ export class RevisionCell {
   }
 
   /**
-   * Keeps the object only weakly until it is read again: after a quiet time most objects were last needed when written. Other
-   * forms are dropped and made again on demand. Memory can be collected from the next turn on, since a WeakRef that is made
-   * or read holds its target for the turn.
+   * Keeps the object only weakly until it is read again: after an idle period most objects were last needed when they
+   * were written. Other forms are dropped and recreated on demand. Memory can be collected from the next turn on,
+   * since creating or reading a WeakRef holds its target for the turn.
    */
   rest(): void {
     if (this.#views !== undefined) {
@@ -198,12 +196,12 @@ export class RevisionCell {
     return this.#object !== undefined;
   }
 
-  /** Takes the writer's object, which saves decoding. It must equal what the bytes hold, with resourceVersion. */
+  /** Takes over the writer's object, which saves decoding. It must equal the bytes, with resourceVersion. */
   adopt(object: KubernetesObject): void {
     this.#object ??= object as Stored<KubernetesObject>;
   }
 
-  /** Another form of this revision (an older API version, selectable fields), made once. */
+  /** Another form of this revision (an older API version, selectable fields), computed once. */
   view<V>(name: string, make: () => V): V {
     const at = this.#views?.indexOf(name) ?? -1;
     if (at >= 0) {
@@ -215,7 +213,7 @@ export class RevisionCell {
     return made;
   }
 
-  /** Sets a form that this process cannot make (a webhook converted it). It is kept while the cell rests. */
+  /** Sets a form that this process cannot compute (a webhook converted it). It is kept while the cell rests. */
   giveView(name: string, value: unknown): void {
     if (!this.hasView(name)) this.#addView(name, new UnusualForm(value));
   }
@@ -229,7 +227,7 @@ export class RevisionCell {
     return this.#views?.includes(name) === true;
   }
 
-  /** The same state under a later revision: what watchers see when an object goes away. */
+  /** The same state under a later revision: what watchers see of a deleted object. */
   at(revision: number): RevisionCell {
     const cell = new RevisionCell(this.key, revision, this.stored(), this.origin ?? this);
     if (this.#object !== undefined) cell.adopt(withResourceVersion(this.#object, revision));

@@ -3,7 +3,7 @@ import { ownMemory } from './stored-bytes.ts';
 
 export const metadataKey = Buffer.from('"metadata":{');
 
-/** What Go's encoder writes after every object. */
+/** Go's encoder writes it after every object. */
 export const NEWLINE = 0x0a;
 
 const [quote, openBrace, closeBrace, backslash] = [0x22, 0x7b, 0x7d, 0x5c];
@@ -16,7 +16,7 @@ export function asBuffer(bytes: Uint8Array): Buffer {
 }
 
 export interface Spliced {
-  /** The text and the end of its line. */
+  /** The text with a newline. */
   readonly line: Buffer;
   /** Offset and length of the resourceVersion. */
   readonly cut: number;
@@ -29,7 +29,7 @@ export function cutOf(value: Buffer): number | undefined {
   return at < 0 ? undefined : at + metadataKey.length;
 }
 
-/** What stands at the cut of the JSON text and not in the stored bytes. */
+/** The text of a resourceVersion at the cut of the stored JSON bytes. */
 export function versionText(value: Buffer, cut: number, revision: number): string {
   return `"resourceVersion":"${revision}"${value[cut] === closeBrace ? '' : ','}`;
 }

@@ -1,9 +1,10 @@
 /**
- * One watch: picks from the cache's changes what its selection concerns, turns entering and leaving the selection into
- * ADDED and DELETED, adds bookmarks, and hands everything to a sink in order. Upstream: cacher's cacheWatcher.
+ * One watch: selects from the cache's changes, turns entering and leaving the selection into ADDED and DELETED, adds
+ * bookmarks, and passes everything to a sink in order. Upstream: cacher's cacheWatcher (newCacheWatcher,
+ * processInterval).
  *
- * Invariants: nothing before or at the start revision is sent after the initial state; a sink that falls too far behind
- * ends the watch, never the server. Frames are encoded once per change and form and shared by all watchers.
+ * Invariants: after the initial state, nothing at or before the start revision is sent; a sink that lags too far
+ * behind ends the watch, never the server. Frames are encoded once per change and form and shared by all watchers.
  */
 import type { Clock } from '../../platform/clock.ts';
 import type { CacheEvent } from './cache-event.ts';
@@ -13,16 +14,16 @@ export type WatchEventType = 'ADDED' | 'MODIFIED' | 'DELETED' | 'BOOKMARK' | 'ER
 
 /** Takes the events of a watch; `T` is a frame of bytes or an object event. */
 export interface WatchSink<T> {
-  /** Events of one commit. False: too far behind, the watch ends. */
+  /** The events of one commit. Returns false when the sink lags too far behind, which ends the watch. */
   push(items: readonly T[]): boolean;
-  /** No more events. */
+  /** Ends the sink. */
   end(): void;
 }
 
 export interface WatchEncoder<T> {
-  /** Names the form; undefined: nothing is shared between watchers. */
+  /** The name of the form; undefined: nothing is shared between watchers. */
   event(type: WatchEventType, cell: RevisionCell, source: CacheEvent | undefined): T;
-  /** An added object, where it is not the first event. Absent: all events are alike. */
+  /** Encodes an added object that is not the first event. Absent: all events have the same form. */
   readonly added?: ((cell: RevisionCell) => T) | undefined;
   bookmark(revision: number, initialEventsEnd: boolean): T;
   error(status: object): T;
@@ -34,16 +35,16 @@ export interface WatcherConfig<T> {
   /** Whether a cell is selected; called for both sides of a change. */
   readonly selects: (cell: RevisionCell) => boolean;
   readonly selectsAll: boolean;
-  /** Key prefix (one namespace), or a whole key. */
+  /** The key prefix (of one namespace), or a whole key. */
   readonly under: string;
   readonly bookmarks: boolean;
   /**
-   * The reader is in this process: it gets a bookmark only when its last revision can, or soon may, no longer be resumed
-   * from. Otherwise an idle cluster would spend most of its time on bookmarks.
+   * Whether the reader is in this process: it gets a bookmark only when its last revision cannot, or soon will not,
+   * be resumable. Otherwise an idle cluster would spend most of its time on bookmarks.
    */
   readonly spareBookmarks?: boolean;
   readonly timeoutMs: number;
-  /** Whether the watch still lacks changes that the cache holds. Then no bookmark may be sent. */
+  /** Whether the watch lacks changes that the cache has. No bookmark may be sent then. */
   readonly isBehind?: () => boolean;
 }
 
@@ -52,7 +53,7 @@ export class Watcher<T> {
   readonly #clock: Clock;
   readonly #cancels: (() => void)[] = [];
   #after = 0;
-  /** The newest revision that the reader was sent. */
+  /** The newest revision sent to the reader. */
   #sent = 0;
   /** The oldest resumable revision when the last bookmark was due. While it stays the same, no change is dropped. */
   #since = -1;
@@ -63,12 +64,12 @@ export class Watcher<T> {
     this.#clock = clock;
   }
 
-  /** True once nothing more is sent. */
+  /** Whether the watch has ended. */
   get ended(): boolean {
     return this.#ended;
   }
 
-  /** Whether its reader gets only the bookmarks it needs. */
+  /** Whether its reader gets only necessary bookmarks. */
   get sparesBookmarks(): boolean {
     return this.#config.spareBookmarks === true;
   }
@@ -104,21 +105,24 @@ export class Watcher<T> {
     this.#push(items);
   }
 
-  /** Sends missed changes to a reader that has `revision`, and goes on after what the cache has. */
+  /** Sends missed changes to a reader at `revision`, and continues with the cache's changes. */
   resume(missed: readonly CacheEvent[], revision: number, cacheRevision: number): void {
     this.onEvents(missed);
     this.#after = Math.max(this.#after, revision, cacheRevision);
     this.#sent = Math.max(this.#sent, revision);
   }
 
-  /** Starts the time limit. `listen` registers with the cache and returns how to leave it. */
+  /** Starts the time limit. `listen` registers with the cache and returns a function to unregister. */
   start(listen: (listener: (events: readonly CacheEvent[]) => void) => () => void): void {
     if (this.#ended) return;
     this.#cancels.push(listen((events) => this.onEvents(events)));
     this.#cancels.push(this.#clock.setTimer(this.#config.timeoutMs, () => this.end()));
   }
 
-  /** Sends a bookmark if the reader wants one: it has all its events up to the revision. `since`: the oldest resumable one. */
+  /**
+   * Sends a bookmark if the reader wants one and has all events up to the revision. `since`: the oldest resumable
+   * revision.
+   */
   bookmark(currentRevision: number, since: number): void {
     const { bookmarks, isBehind, spareBookmarks, encoder } = this.#config;
     if (!bookmarks || isBehind?.() === true) return;
@@ -129,7 +133,7 @@ export class Watcher<T> {
     this.#push([encoder.bookmark(this.#sent, false)]);
   }
 
-  /** Takes in changes. */
+  /** Handles changes. */
   onEvents(events: readonly CacheEvent[]): void {
     if (this.#ended) return;
     const items: T[] = [];

@@ -1,9 +1,10 @@
 /**
- * How many bytes of webhooks' answers are held at a time: of all calls under way, and of one server. What does not fit is not
- * read on until others have ended; the call's deadline goes on meanwhile. Upstream: none, nor a bound of one answer.
+ * The limit of bytes of webhooks' responses in memory: of all calls in progress, and of one server. A response that
+ * does not fit waits until others have ended, while its call's deadline continues. Upstream: none, nor a limit of one
+ * response.
  *
- * Invariant: the oldest call that holds bytes may always go on, and of each server the oldest where the rest has room, so that calls
- * never wait for each other in a circle.
+ * Invariant: the oldest call with bytes may always continue, and of each server the oldest if the total allows it, so
+ * that calls never wait for each other in a circle.
  */
 
 import { onAbort } from '../../base/abort.ts';
@@ -12,18 +13,20 @@ export interface AnswerLimits {
   readonly totalBytes: number;
   /** The share of one server. */
   readonly ownBytes: number;
-  /** The first bytes of each answer do not count: ordinary answers never wait. */
+  /** The first bytes of each response do not count, so that ordinary responses never wait. */
   readonly freeBytes: number;
 }
 
 const MIB = 1024 * 1024;
 export const ANSWER_LIMITS: AnswerLimits = { totalBytes: 128 * MIB, ownBytes: 32 * MIB, freeBytes: MIB / 16 };
 
-/** What one call holds. */
+/** The budget that one call holds. */
 export interface AnswerLease {
-  /** Undefined where there is room for this many more bytes; else to be awaited. Rejects with the signal's reason. */
+  /**
+   * Undefined when there is room for this many more bytes; otherwise to be awaited. Rejects with the signal's reason.
+   */
   take(bytes: number): Promise<void> | undefined;
-  /** The caller calls it once, when it no longer holds the answer. */
+  /** Call once when the response is no longer held. */
   end(): void;
 }
 
@@ -31,9 +34,9 @@ interface Holding {
   readonly server: string;
   /** All bytes that were read. */
   read: number;
-  /** Those of them that count. */
+  /** How many of the bytes count. */
   counted: number;
-  /** Goes on after a wait. */
+  /** Continues after a wait. */
   wake: (() => void) | undefined;
   /** How many bytes it waits for. */
   wanted: number;
@@ -41,7 +44,7 @@ interface Holding {
 
 export class AnswerBudget {
   readonly #limits: AnswerLimits;
-  /** Calls whose bytes count or wait, the oldest first. */
+  /** Calls with counted or waiting bytes, the oldest first. */
   readonly #holdings = new Set<Holding>();
   readonly #byServer = new Map<string, Set<Holding>>();
   #bytes = 0;
@@ -50,12 +53,12 @@ export class AnswerBudget {
     this.#limits = limits;
   }
 
-  /** Bytes of all calls, as they count. */
+  /** The counted bytes of all calls. */
   get bytes(): number {
     return this.#bytes;
   }
 
-  /** `server`: whose answer it is. */
+  /** `server`: the server that responds. */
   enter(server: string, signal: AbortSignal): AnswerLease {
     const holding: Holding = { server, read: 0, counted: 0, wake: undefined, wanted: 0 };
     return {

@@ -1,4 +1,7 @@
-/** What an answer that is no success says. Upstream: apierrors.NewGenericServerResponse as the REST client uses it. */
+/**
+ * The error text of an unsuccessful response. Upstream: apierrors.NewGenericServerResponse as the REST client uses
+ * it.
+ */
 import { isObject } from '../../api/codec/own-property.ts';
 
 const KNOWN: Readonly<Record<number, string>> = {
@@ -16,12 +19,12 @@ const KNOWN: Readonly<Record<number, string>> = {
 };
 
 const SHOWN_BYTES = 2048;
-/** The longest Status that is quoted in answers and in the log of this server. */
+/** The longest Status that is quoted in responses and in the log of this server. */
 const STATUS_CHARS = 32 * 1024;
-/** Longer texts are not read as a Status: it is read in one turn. */
+/** Longer texts are not parsed as a Status, which happens in one turn. */
 const READ_CHARS = 256 * 1024;
 
-/** The text for a status that is no success; a Status in the body speaks for itself. */
+/** The text for an unsuccessful status; a Status in the body has its own message. */
 export function answerErrorText(status: number, body: string): string {
   const statusText = statusMessage(body);
   if (statusText !== undefined) return statusText;

@@ -1,6 +1,6 @@
 /**
- * Webhooks that answer anything at all, over real connections: the question is never answered with yes, the caller gets an
- * error in its time, what is read is bounded, and the next question is asked.
+ * Webhooks with arbitrary responses, over real connections: none is taken for consent, the caller gets an error within the
+ * timeout, reads are bounded, and the next call is made.
  */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
@@ -25,7 +25,7 @@ const answer = (body: string | Buffer, head = ''): string | Buffer =>
     Buffer.from(body),
   ]);
 
-/** All that a hostile server writes; `for ever` goes on until the client leaves. */
+/** The complete output of a hostile server; `for ever` continues until the client disconnects. */
 const behaviours: Readonly<Record<string, (socket: Socket) => unknown>> = {
   'says nothing': () => undefined,
   'is not HTTP': (socket) => socket.end('SSH-2.0-OpenSSH_9.2\r\n'),
@@ -89,7 +89,7 @@ function forEver(socket: Socket, head: string, piece: string): void {
   more();
 }
 
-/** Behaviours that a webhook which only listens takes for success, as upstream. */
+/** Behaviours that count as success for a webhook that only receives, as upstream. */
 const FINE_FOR_LISTENERS = /^(answers (?!500)|sends (its body|chunks) for ever)/;
 
 let server: Server;
@@ -119,7 +119,7 @@ after(() => {
   net.close();
 });
 
-/** Asks each kind of webhook. Resolves to whether it consented; rejects where it cannot tell. */
+/** Calls each kind of webhook. Resolves to whether it consented; rejects when there is no answer. */
 const kinds: Readonly<Record<string, (platform: SimPlatform, through: Pick<Net, 'http'>) => Promise<boolean>>> = {
   async authorizer(platform, through) {
     const { decision } = await createWebhookAuthorizer(deps(platform, through), {
@@ -182,7 +182,7 @@ function deps(platform: SimPlatform, through: Pick<Net, 'http'>) {
   return { ...platform, client: createWebhookClient({ ...platform, net: through }), target };
 }
 
-/** The outcome, while virtual time goes on: silence ends at the deadline. */
+/** The outcome, while virtual time advances: silence ends at the deadline. */
 async function outcome(platform: SimPlatform, asking: Promise<boolean>): Promise<boolean | Error> {
   const settled = await settleWhileTimePasses(platform.clock, asking, 1000);
   return settled.error ?? settled.value;

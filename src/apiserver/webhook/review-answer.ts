@@ -1,6 +1,6 @@
 /**
- * What a webhook answers has the types the API gives it, or is no answer: fields of other types would fail far from here.
- * Upstream decodes answers into the review's own type.
+ * Decodes webhooks' responses by the API's types. Fields of wrong types are refused here, since they would fail later
+ * elsewhere. Upstream decodes responses into the review's own type.
  */
 import { shown } from '../../base/shown.ts';
 import { DecodeError, decodeTyped } from '../../api/codec/typed.ts';
@@ -12,8 +12,8 @@ import type { StructSchema } from '../../api/schema/type-schema.ts';
 import { WebhookCallError } from './webhook-client.ts';
 
 /**
- * Decodes a part of an answer, e.g. `authorization.v1.SubjectAccessReviewStatus`. Throws `DecodeError` with Go's text, and
- * {@link WebhookCallError} for one with more parts than an object of a client may have.
+ * Decodes a part of a response, e.g. `authorization.v1.SubjectAccessReviewStatus`. Throws `DecodeError` with Go's
+ * text, and {@link WebhookCallError} for one with more parts than a client's object may have.
  */
 export function decodeAnswer<T>(type: string, value: unknown): T {
   try {
@@ -24,7 +24,7 @@ export function decodeAnswer<T>(type: string, value: unknown): T {
   return decodeTyped(typeSchema(type) as StructSchema, value).object as T;
 }
 
-/** The status of an answered review; an answer of another kind than was asked is refused. */
+/** The status in a review's response; another kind is refused. */
 export function reviewStatus<T>(
   answer: JsonObject,
   asked: { readonly apiVersion?: string; readonly kind?: string },

@@ -1,7 +1,7 @@
 /**
- * Where a webhook's service can be reached from the API server: one of its ready endpoints, found in the server's own
- * caches, or the name of an external one. Upstream: pkg/util/proxy ResolveEndpoint (`--enable-aggregator-routing`): going
- * to the endpoints themselves needs no service proxy on the server's machine.
+ * The address of a webhook's service for the API server: one of its ready endpoints, from the server's own caches, or
+ * the name of an external one. Upstream: pkg/util/proxy ResolveEndpoint (`--enable-aggregator-routing`): connecting
+ * to endpoints directly needs no service proxy on the server's machine.
  */
 import type { EndpointSlice } from '../../api/gen/discovery-v1.ts';
 import { EndpointSlices, Services } from '../../api/gen/resources.ts';

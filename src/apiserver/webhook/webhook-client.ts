@@ -1,6 +1,6 @@
 /**
  * The one HTTPS client for webhooks of all kinds (admission, conversion, authentication, authorization): posts a JSON
- * object, gives back the JSON object answered. Connections are kept per address and trust. Upstream: the REST client of
+ * object, returns the JSON object in the response. Connections are kept per address and trust. Upstream: the REST client of
  * apiserver/pkg/util/webhook.
  *
  * Errors are {@link WebhookCallError}s with upstream's texts; the deadline covers the whole exchange. A kept connection
@@ -37,14 +37,14 @@ export class WebhookCallError extends Error {
 }
 
 export interface WebhookCall {
-  /** An object, or JSON that was made of one. */
+  /** An object, or its JSON. */
   readonly body: object | Uint8Array;
   readonly timeoutMs: number;
   /** The end of the request this is part of. */
   readonly signal?: AbortSignal;
-  /** The span of the work that the call is part of: the webhook may go on with its trace. */
+  /** The span of the caller: the webhook may continue its trace. */
   readonly span?: Span | undefined;
-  /** Tell the webhook how long it has, as `?timeout=`. Default true. */
+  /** Sends the remaining time to the webhook, as `?timeout=`. Default true. */
   readonly sendTimeout?: boolean;
 }
 
@@ -66,7 +66,7 @@ export interface WebhookClientDeps {
  * nor one of parts.
  */
 const MAX_ANSWER_BYTES = 8 * 1024 * 1024;
-/** An object and its managed fields may have 100,000 each: so much a conversion answers. */
+/** A conversion may answer an object and its managed fields with 100,000 parts each. */
 const MAX_ANSWER_PARTS = 200_000;
 
 export function createWebhookClient(deps: WebhookClientDeps): WebhookClient {
@@ -119,7 +119,7 @@ interface Exchange {
   readonly read: (answer: HttpAnswer, shown: string, held: HeldAnswer) => Promise<string>;
 }
 
-/** What is read of a successful answer. */
+/** The most that is read of a successful answer. */
 async function exchange(deps: WebhookClientDeps, { target, call, held, read }: Exchange): Promise<string> {
   const seconds = Math.ceil(call.timeoutMs / 1000);
   const query = call.sendTimeout === false ? '' : `?timeout=${seconds}s`;
@@ -182,7 +182,7 @@ function requestAttributes(url: string): SpanAttributes {
   return { 'http.request.method': 'POST', 'url.full': url, 'server.address': new URL(url).hostname };
 }
 
-/** Says where the connection was to go, for the texts that name it. */
+/** Adds the address of the connection to errors whose texts name it. */
 function withAddress(error: unknown, { url }: Destination): Error {
   const { hostname, port, protocol } = new URL(url);
   const address = `${hostname}:${port || (protocol === 'http:' ? 80 : 443)}`;
@@ -229,7 +229,7 @@ function skipAnswer(answer: HttpAnswer, shown: string, held: HeldAnswer): Promis
   });
 }
 
-/** Those that upstream's REST client takes for one. */
+/** The status codes that upstream's REST client takes for success. */
 const isSuccess = ({ status }: HttpAnswer): boolean => status >= 200 && status <= 206;
 
 async function parseAnswer(clock: Clock, text: string): Promise<JsonObject> {

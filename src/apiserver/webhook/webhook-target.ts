@@ -1,12 +1,12 @@
 /**
- * Where a webhook is and how its certificate is checked, here from a `clientConfig` (URL or service, caBundle); targets from
+ * The address of a webhook and the check of its certificate, here from a `clientConfig` (URL or service, caBundle); targets from
  * kubeconfig files are made by the composition. Upstream: apiserver/pkg/util/webhook ClientManager.
  */
 import type { WebhookClientConfig } from '../../api/gen/admissionregistration-v1.ts';
 import type { TlsOptions } from '../../platform/net.ts';
 import type { ResolveService } from './service-resolver.ts';
 
-/** Where to connect, settled anew for each call. */
+/** Where to connect, settled again for each call. */
 export interface Destination {
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
@@ -20,7 +20,7 @@ export interface WebhookTarget {
   destination(): Destination | Promise<Destination>;
 }
 
-/** A client configuration nobody can connect with. */
+/** A client configuration without a usable address. */
 class WebhookTargetError extends Error {
   override readonly name = 'WebhookTargetError';
 }

@@ -7,7 +7,7 @@ import { UserError } from '../usage-error.ts';
 export const DEFAULT_DATA_DIR = '/var/lib/keelson';
 
 const DEFAULT_NAME = basename(DEFAULT_DATA_DIR);
-/** Part of simulated clusters' directories: no name may begin with it, or two clusters would share a directory. */
+/** The prefix of simulated clusters' directories, which no name may have: two clusters would share a directory. */
 const SIMULATED = 'simulated';
 const MAX_LENGTH = 40;
 
@@ -23,7 +23,7 @@ export function checkClusterName(name: string): string {
   return name;
 }
 
-/** Where a cluster of this name keeps everything unless told otherwise. Simulated clusters have directories of their own. */
+/** The default data directory of a cluster of this name. Simulated clusters have directories of their own. */
 export function defaultDataDir(name: string = DEFAULT_NAME, simulated = false): string {
   const suffix = name === DEFAULT_NAME ? '' : `-${name}`;
   if (!simulated) return `${DEFAULT_DATA_DIR}${suffix}`;
@@ -31,7 +31,7 @@ export function defaultDataDir(name: string = DEFAULT_NAME, simulated = false): 
   return `${base}-${SIMULATED}${suffix}`;
 }
 
-/** The name of a cluster that was given none: its directory's. */
+/** The default name of a cluster, from its directory. */
 export function nameOfDataDir(dataDir: string): string {
   const cleaned = basename(dataDir)
     .toLowerCase()

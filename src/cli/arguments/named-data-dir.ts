@@ -1,11 +1,11 @@
-/** The data directory that a name stands for. A name that could mean two clusters is refused, and so is a start of another kind. */
+/** The data directory of a named cluster. Names of two clusters are refused, as is starting a cluster as the other kind. */
 import { existsSync, realpathSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { UserError } from '../usage-error.ts';
 import { checkClusterName, defaultDataDir } from './cluster-name.ts';
 import { readSettings } from './settings-file.ts';
 
-/** Whose directory it is; undefined where no cluster has been, or a simulated one of a version that did not say so. */
+/** The kind of cluster in a directory; undefined where there was none, or a simulated one of a version that did not record it. */
 type Kind = 'real' | 'simulated' | undefined;
 
 /** How a cluster is about to be started. */
@@ -42,13 +42,13 @@ export function checkKind(dataDir: string, { simulate }: StartKind): void {
     );
 }
 
-/** Real ones have written `instance.json` before anything else. */
+/** Real clusters write `instance.json` first. */
 function kindOf(dataDir: string): Kind {
   if (existsSync(`${dataDir}/instance.json`)) return 'real';
   return readSettings(dataDir).simulated === true ? 'simulated' : undefined;
 }
 
-/** Their directories, each once. */
+/** The directories of the machine's clusters of this name, each once. */
 async function clustersNamed(name: string): Promise<readonly string[]> {
   checkClusterName(name);
   const { machineClusters } = await import('../machine-clusters.ts');

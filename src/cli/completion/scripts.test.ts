@@ -1,4 +1,4 @@
-/** What a real bash completes with the script; the other scripts name the same commands and options. */
+/** Completions of a real bash with the script; the scripts of other shells contain the same commands and options. */
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { describe, test } from 'node:test';

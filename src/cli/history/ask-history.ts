@@ -9,10 +9,10 @@ import { encodeQuery } from '../../client/request-path.ts';
 import { UserError } from '../usage-error.ts';
 import type { NamedObject } from './connect.ts';
 
-/** What is asked for in one page. */
+/** The entries requested in one page. */
 const PAGE_LIMIT = 500;
 
-/** The newest revisions, those for which `isWanted` holds, at most `limit`; all that were looked at, too. */
+/** The newest revisions for which `isWanted` holds, at most `limit`, and all that were examined. */
 export async function askHistory(
   object: NamedObject,
   { limit, isWanted = () => true }: { readonly limit: number; readonly isWanted?: (entry: RevisionEntry) => boolean },
@@ -41,7 +41,7 @@ async function ask<T>(object: NamedObject, query: Readonly<Record<string, string
   return (await askPath<T>(object, query)).answer;
 }
 
-/** What the server answers at a path of its history. Rejects with `UserError` where it keeps none. */
+/** The server's answer at a path of its history. Rejects with `UserError` where it keeps none. */
 export async function askPath<T>(
   { client, path }: Pick<NamedObject, 'client' | 'path'>,
   query: Readonly<Record<string, string | number | undefined>>,

@@ -1,4 +1,4 @@
-/** The one object a command asks about, over the API with the rights of the kubeconfig. */
+/** Connects a command to its cluster and finds the object it is about, with the kubeconfig's permissions. */
 import { Option, type Command } from 'commander';
 import type { KubernetesObject } from '../../api/object.ts';
 import type { ResourceInfo } from '../../api/resource-info.ts';
@@ -11,10 +11,10 @@ import { dataDirOption } from '../cluster-options.ts';
 import { type ClusterChoice, openKubeClient } from '../kube-client.ts';
 import { UserError } from '../usage-error.ts';
 
-/** Options that say which object of which cluster. */
+/** Options that name the object and the cluster. */
 export type RawObjectOptions = ClusterChoice;
 
-/** A kind that a command names, and the namespace that is meant. */
+/** A kind on the command line, and the namespace. */
 export interface NamedKind {
   readonly client: Client;
   readonly info: ResourceInfo<KubernetesObject>;
@@ -23,7 +23,7 @@ export interface NamedKind {
   readonly nowMs: number;
 }
 
-/** An object by its name; it may be gone. */
+/** An object by its name; it may have been deleted. */
 export interface NamedObject extends Omit<NamedKind, 'namespace'> {
   readonly key: ObjectKey;
   /** Its path in the API. */
@@ -44,7 +44,7 @@ export function textOrJsonOption(): Option {
   return new Option('-o, --output <format>', 'text or json').choices(['text', 'json']).default('text');
 }
 
-/** Does something with the object; what the server refuses is a `UserError`. */
+/** Runs work with the object; a refusal by the server becomes a `UserError`. */
 export async function withNamedObject<T>(
   words: readonly string[],
   options: RawObjectOptions,
@@ -58,7 +58,7 @@ export async function withNamedObject<T>(
   });
 }
 
-/** Does something with a kind and the namespace that is meant; what the server refuses is a `UserError`. */
+/** Runs work with a kind and the namespace; a refusal by the server becomes a `UserError`. */
 export async function withNamedKind<T>(
   kind: string,
   options: RawObjectOptions,

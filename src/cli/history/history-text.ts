@@ -51,7 +51,7 @@ function verbOf({ verb = '-', subresource }: RevisionEntry): string {
   return subresource === undefined ? verb : `${verb} ${subresource}`;
 }
 
-/** What changed, in short. */
+/** The change in short. */
 function whatOf({ change, fields, fieldCount, unreadable }: RevisionEntry): string {
   if (unreadable !== undefined) return unreadable;
   if (change === 'created' || change === 'deleted') return change;
@@ -62,7 +62,7 @@ function whatOf({ change, fields, fieldCount, unreadable }: RevisionEntry): stri
   return shown.join(', ') + (more > 0 ? ` and ${more} more` : '');
 }
 
-/** Columns as wide as their longest cell; the last one ends as it does. */
+/** Columns as wide as their longest cell, except the last. */
 function tableLines(rows: readonly (readonly string[])[]): string[] {
   const widths = rows[0]!.map((_, column) => rows.reduce((most, row) => Math.max(most, row[column]!.length), 0));
   return rows.map((row) =>

@@ -1,4 +1,4 @@
-/** Lists of a kind as they were. Upstream's form of each output: kubectl get. */
+/** Lists of a kind at an earlier time. The output has kubectl get's forms. */
 import { stringifyYaml } from '../../api/codec/yaml-writer.ts';
 import type { Table } from '../../api/gen/meta-v1.ts';
 import type { KubernetesObject } from '../../api/object.ts';
@@ -18,7 +18,7 @@ export interface ListChoice {
   readonly fieldSelector: string | undefined;
 }
 
-/** What is printed, and the server's warnings. */
+/** The printed text, and the server's warnings. */
 export interface ListedText {
   readonly text: string;
   readonly warnings: readonly string[];
@@ -32,7 +32,7 @@ interface ObjectList {
   readonly items: readonly KubernetesObject[];
 }
 
-/** Rejects with `UserError` where the moment is none, or the server keeps no history. */
+/** Rejects with `UserError` for an invalid moment, or when the server records no history. */
 export async function listTextAt(kind: NamedKind, choice: ListChoice): Promise<ListedText> {
   const { output, allNamespaces } = choice;
   if (output === 'table' || output === 'wide') {
@@ -45,7 +45,7 @@ export async function listTextAt(kind: NamedKind, choice: ListChoice): Promise<L
   return { text: output === 'name' ? namesText(kind, items) : objectsText(kind, items, output), warnings };
 }
 
-/** All pages of the list; they are of one revision. */
+/** All pages of the list, which show the same revision. */
 async function pagesOf<T extends { readonly metadata: { readonly continue?: string } }>(
   { client, info, namespace, nowMs }: NamedKind,
   { at, allNamespaces, labelSelector, fieldSelector }: ListChoice,
@@ -70,7 +70,7 @@ function namesText({ info }: NamedKind, items: readonly KubernetesObject[]): str
   return items.map(({ metadata }) => `${prefix}/${metadata.name}\n`).join('');
 }
 
-/** Items of a server's list leave out what they are of. */
+/** Adds the kind, which items of a server's list omit. */
 function objectsText({ info }: NamedKind, items: readonly KubernetesObject[], output: 'yaml' | 'json'): string {
   const whole = items.map((item) => ({ apiVersion: apiVersionOf(info), kind: info.kind, ...item }));
   const list = { apiVersion: 'v1', items: whole, kind: 'List', metadata: { resourceVersion: '' } };

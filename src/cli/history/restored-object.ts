@@ -1,4 +1,4 @@
-/** What is sent to restore an object to an earlier state. Pure. */
+/** The object that is sent to restore an earlier state. Pure. */
 import type { ObjectMeta, OwnerReference } from '../../api/gen/meta-v1.ts';
 import type { KubernetesObject } from '../../api/object.ts';
 
@@ -6,7 +6,7 @@ type Loose = KubernetesObject & { spec?: Record<string, unknown>; status?: unkno
 
 /**
  * The past state over the present object: labels, annotations and all fields but status. Owners and finalizers stay as they
- * are now, since they belong to whoever watches over the object.
+ * are now, since they belong to the controllers of the object.
  */
 export function overPresent(past: KubernetesObject, present: KubernetesObject): KubernetesObject {
   const object: Loose = { ...past, metadata: { ...present.metadata } };
@@ -26,7 +26,7 @@ function copyTexts(from: ObjectMeta, to: ObjectMeta): void {
   }
 }
 
-/** The past state as a new object, with those of its owners that are still there. */
+/** The past state as a new object, with those of its owners that still exist. */
 export function asNew(past: KubernetesObject, owners: readonly OwnerReference[]): KubernetesObject {
   const { status: _, ...object } = structuredClone(past) as Loose;
   const { name, namespace } = past.metadata;
@@ -39,7 +39,7 @@ export function asNew(past: KubernetesObject, owners: readonly OwnerReference[])
   return object;
 }
 
-/** Selector and labels that the server makes of a job's uid. */
+/** Removes the selector and labels that the server derives from a job's uid. */
 function forgetJobIdentity({ spec, metadata }: Loose): void {
   if (spec === undefined || spec['manualSelector'] === true) return;
   delete spec['selector'];

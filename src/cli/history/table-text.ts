@@ -3,7 +3,7 @@ import type { ObjectMeta, Table, TableRow } from '../../api/gen/meta-v1.ts';
 import { columns } from '../columns.ts';
 
 interface Shown {
-  /** Also columns for which there is room on wide screens alone. */
+  /** Whether columns for wide output are included. */
   readonly isWide: boolean;
   readonly showsNamespaces: boolean;
 }
@@ -25,7 +25,10 @@ function namespaceOf({ object }: TableRow): string {
   return namespace;
 }
 
-/** The first line of a cell. Controls are written out: texts of others reach a terminal. Upstream: printers.WriteEscaped. */
+/**
+ * The first line of a cell. Control characters are escaped, since the text comes from others and reaches a terminal.
+ * Upstream: printers.WriteEscaped.
+ */
 function cellText(cell: unknown): string {
   if (cell === null || cell === undefined) return '';
   const [first = '', ...more] = (typeof cell === 'string' ? cell : JSON.stringify(cell)).split(/[\f\n\r]/);

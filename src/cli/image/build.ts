@@ -1,4 +1,4 @@
-/** `keelson image build`: by whichever builder this machine has, into the node's runtime. */
+/** `keelson image build`: builds with one of this machine's builders and loads the result into the node's runtime. */
 import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
@@ -20,7 +20,7 @@ export interface BuildOptions {
   readonly builder?: Builder;
 }
 
-/** Builds and loads; resolves to the lines about the image. The builder's own output goes to stderr. */
+/** Builds and loads; resolves to lines about the image. The builder's own output goes to stderr. */
 export async function buildImage(images: Images, options: BuildOptions): Promise<string> {
   const builder = options.builder ?? BUILDERS.find(works);
   if (builder === undefined)
@@ -35,7 +35,7 @@ export async function buildImage(images: Images, options: BuildOptions): Promise
   return loadText(images, `${builder}:${options.tag}`);
 }
 
-/** Whether its program is there, and for a client of a daemon the daemon's socket. */
+/** Whether its program is installed and, for the client of a daemon, the daemon's socket exists. */
 function works(builder: Builder): boolean {
   const there = (process.env['PATH'] ?? '').split(':').some((folder) => existsSync(join(folder, builder)));
   if (!there) return false;
@@ -48,7 +48,7 @@ function sharedArgs({ buildArg = [], target }: BuildOptions): string[] {
   return [...buildArg.flatMap((each) => ['--build-arg', each]), ...(target === undefined ? [] : ['--target', target])];
 }
 
-/** BuildKit hands out an archive itself: no second store is filled. */
+/** BuildKit writes an archive itself, without a second store. */
 async function buildByBuildctl(images: Images, options: BuildOptions & { readonly file: string }): Promise<string> {
   const { context, file, tag, buildArg = [], target } = options;
   const opts = [
@@ -63,13 +63,13 @@ async function buildByBuildctl(images: Images, options: BuildOptions & { readonl
   ];
   const child = spawn('buildctl', args, { stdio: ['ignore', 'pipe', 'inherit'] });
   const ended = exitOf(child, 'buildctl');
-  ended.catch(() => undefined); // Heard below.
+  ended.catch(() => undefined); // awaited below
   try {
     const { images: loaded } = await images.load(child.stdout, { name: tag });
     await ended;
     return loaded.map(({ name }) => `loaded ${name}\n`).join('');
   } catch (error) {
-    await ended; // What the builder says comes first.
+    await ended; // the builder's own messages come first
     throw new UserError(errorMessage(error), 1, { cause: error });
   }
 }

@@ -7,7 +7,7 @@ import type { NodeStatus } from '../../cluster/nodes/node-status.ts';
 import { errorMessage } from '../../base/errors.ts';
 import { UserError } from '../usage-error.ts';
 
-/** Does something with the images. What the runtime or a registry refuses is a `UserError`. */
+/** Runs work with the images. A refusal by the runtime or a registry becomes a `UserError`. */
 export async function withMachineImages(dataDir: string, work: (images: Images) => Promise<void>): Promise<void> {
   const dir = resolve(dataDir);
   const status = (await requestControl(dir, 'status')) as Partial<ClusterStatus> | undefined;
@@ -37,7 +37,7 @@ export async function withMachineImages(dataDir: string, work: (images: Images) 
   }
 }
 
-/** Loads one source; resolves to the lines about it. */
+/** Loads one source; resolves to lines about it. */
 export async function loadText(images: Images, source: string, name?: string): Promise<string> {
   const { openArchive } = await import('../../cluster/images/open-archive.ts');
   const startedMs = performance.now();

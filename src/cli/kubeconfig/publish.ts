@@ -1,4 +1,4 @@
-/** Brings a cluster's context into the user's kubeconfig after a start, and out of it by `keelson down`. */
+/** Adds a cluster's context to the user's kubeconfig after a start, and removes it in `keelson down`. */
 import { existsSync, readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { parse } from 'yaml';
@@ -30,14 +30,14 @@ export function ownEntry(dataDir: string): KubeconfigEntry {
   };
 }
 
-/** Merges it; resolves to the context's name. Rejects with why the file is left alone. */
+/** Merges it; resolves to the context's name. Rejects with the reason why the file was not changed. */
 export async function publishKubeconfig(dataDir: string, { file, mode }: KubeconfigTarget): Promise<string> {
   const entry = ownEntry(dataDir);
   await changeKubeconfig(resolve(file), (text) => mergeCluster(text, entry, (dir) => !existsSync(dir)), mode);
   return entry.name;
 }
 
-/** Takes it out again, where it is. Resolves to what went wrong. */
+/** Removes the cluster's entries from the file. Resolves to the problem, if there is one. */
 export async function withdrawKubeconfig(dataDir: string, file: string): Promise<string | undefined> {
   if (!existsSync(file)) return undefined;
   try {

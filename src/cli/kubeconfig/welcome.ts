@@ -6,7 +6,7 @@ import type { KubeconfigTarget } from './publish.ts';
 
 /** Publishes the kubeconfig, unless the user keeps it out of other files, and prints the lines on stderr. */
 export async function welcome(dataDir: string, target: KubeconfigTarget | undefined): Promise<void> {
-  if (!existsSync(`${dataDir}/admin.kubeconfig`)) return; // An agent: its cluster's servers have it.
+  if (!existsSync(`${dataDir}/admin.kubeconfig`)) return; // an agent, whose cluster's servers have it
   const lines = [await kubeconfigLine(dataDir, target)];
   const has = (process.env['PATH'] ?? '').split(delimiter).some((folder) => existsSync(join(folder, 'kubectl')));
   const place = has || target !== undefined ? '' : ` --data-dir ${dataDir}`;

@@ -1,4 +1,4 @@
-/** What `keelson mcp` offers: the one literal list. Every tool only reads. */
+/** The tools of `keelson mcp`: the one literal list. Every tool only reads. */
 import { historyTool, traceTool } from './history.ts';
 import { eventsTool, logsTool } from './logs.ts';
 import { getTool, kindsTool, listTool } from './objects.ts';

@@ -37,7 +37,7 @@ async function start(replicas = 3): Promise<Cluster> {
   return cluster;
 }
 
-/** Runs an update while the cluster's time goes on; what was said, and how many pods there were at each line. */
+/** Runs an update while the cluster's time advances; returns each line of output with the number of pods at that time. */
 async function roll(
   cluster: Cluster,
   next: ReplicationController,

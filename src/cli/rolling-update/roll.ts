@@ -71,7 +71,7 @@ class Roller {
       `Scaling up ${newName} from ${newSize} to ${desired}, scaling down ${oldName} from ${oldSize} to 0 ` +
         `(keep ${Math.min(desired, original)} pods available, don't exceed ${most + 1} pods)`,
     );
-    // What the step before the interruption made may still be starting: the next one would come on top of it.
+    // Pods of the step before the interruption may still be starting: the next step must not come on top of them.
     if (resumes) await this.#settled(newName, newSize);
     while (newSize < desired || oldSize > 0) {
       // Interrupted between the two halves of a step, there is one more already.

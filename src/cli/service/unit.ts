@@ -7,7 +7,7 @@
 
 export type ServiceRole = 'server' | 'agent';
 
-/** What the unit runs. */
+/** The command of the unit. */
 export interface Service {
   readonly role: ServiceRole;
   /** Program and arguments. */

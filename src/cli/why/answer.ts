@@ -4,7 +4,7 @@ import type { Explanation } from '../../why/explanation.ts';
 /** How answers are printed. */
 interface Printing {
   readonly output: string;
-  /** Whether JSON is an array whatever the number of answers: of a list, its length is not known to who asks. */
+  /** Whether JSON is an array whatever the number of answers: scripts that list do not know the length. */
   readonly isList: boolean;
   /** Follows each answer's text. */
   readonly more?: readonly string[];

@@ -31,7 +31,7 @@ export interface Answers {
   readonly answers: readonly Answer[];
   /** Whether there may be any number of answers: all of a kind, or several names. */
   readonly isList: boolean;
-  /** Objects that were not looked at for their number. */
+  /** Objects that were omitted because there are too many. */
   readonly notLookedAt: number;
 }
 
@@ -95,7 +95,7 @@ async function named(
   return { items: [await askWhy(info, key, { client, nowMs: nowMs() })], notLookedAt: 0 };
 }
 
-/** Throws what the server says of the question itself as one line. */
+/** Throws the server's refusal of the question as one line. */
 function asUserError(error: unknown): never {
   throw error instanceof StatusError ? new UserError(error.message) : error;
 }

@@ -1,4 +1,4 @@
-/** What a question is about, as written on the command line. */
+/** The objects of a question, as written on the command line. */
 import { UserError } from '../usage-error.ts';
 
 /** One object, or all of a kind when there is no name. */

@@ -1,28 +1,28 @@
-/** The files of `<data-dir>/manifests`: each an addon by its name, with the objects it describes. */
+/** The files of `<data-dir>/manifests`: each is an addon with a name and objects. */
 import type { KubernetesObject } from '../../api/object.ts';
 import { errorMessage, hasErrorCode } from '../../base/errors.ts';
 import { manifestObjects } from '../../component-helpers/manifest-objects.ts';
 import type { Files } from '../../platform/files.ts';
 
 export interface AddonFile {
-  /** The name of its Addon. */
+  /** The name of the file's Addon. */
   readonly name: string;
   readonly path: string;
 }
 
 export interface AddonFolder {
-  /** Several may have one name. */
+  /** Several files may have one name. */
   readonly found: readonly AddonFile[];
-  /** Folders that were looked at. */
+  /** The folders that were read. */
   readonly folders: readonly string[];
-  /** Links that lead nowhere and folders that cannot be read: what is behind them is not known to be gone. */
+  /** Dangling links and folders that cannot be read: files behind them must not count as deleted. */
   readonly unreadable: readonly { readonly path: string; readonly reason: string }[];
 }
 
 const MANIFEST = /\.(ya?ml|json)$/;
 const MAX_DEPTH = 8;
 
-/** Files in the folder and those below it, sorted, but for those with a `FILE.skip` beside them. */
+/** Files in the folder and below it, sorted, without those that have a `FILE.skip` beside them. */
 export async function addonFiles(files: Files, folder: string): Promise<AddonFolder> {
   const found: AddonFile[] = [];
   const folders: string[] = [];
@@ -46,7 +46,7 @@ export async function addonFiles(files: Files, folder: string): Promise<AddonFol
   return { found, folders, unreadable };
 }
 
-/** Whether it went while the folder was read; a link that leads nowhere is there. */
+/** Whether it was deleted while the folder was read; a dangling link still exists. */
 async function isGone(files: Files, path: string): Promise<boolean> {
   try {
     await files.lstat(path);
@@ -56,7 +56,7 @@ async function isGone(files: Files, path: string): Promise<boolean> {
   }
 }
 
-/** The file's name without its end, as the name of an object. */
+/** The file's name without its extension, as an object name. */
 export function addonName(file: string): string {
   return file
     .replace(MANIFEST, '')
@@ -65,7 +65,7 @@ export function addonName(file: string): string {
     .replaceAll(/^[^a-z0-9]+|[^a-z0-9]+$/g, '');
 }
 
-/** The objects of a file's text; namespaces and definitions of kinds first. Throws an Error that says what is wrong. */
+/** The objects in a file's text; namespaces and definitions of kinds first. Throws an Error with the reason. */
 export async function addonObjects(text: string): Promise<readonly KubernetesObject[]> {
   const { parseYamlDocuments } = await import('../../api/codec/yaml.ts');
   const values = parseYamlDocuments(text).map(({ value }) => value);

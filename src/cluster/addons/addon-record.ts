@@ -1,6 +1,7 @@
 /**
- * What is remembered of a file of manifests: an Addon in kube-system, k3s's kind. It has the file, the checksum of what was
- * applied, and the objects, so that those that are gone from the file can be removed. The kind is defined with the first file.
+ * The record of a manifest file: an Addon in kube-system, k3s's kind. It has the file's path, the checksum of the
+ * applied content and the applied objects, so that objects removed from the file can be deleted. The kind is defined
+ * together with the first Addon.
  */
 import type { CustomResourceDefinition } from '../../api/gen/apiextensions-v1.ts';
 import { CustomResourceDefinitions } from '../../api/gen/resources.ts';
@@ -11,7 +12,7 @@ import type { Client } from '../../client/client.ts';
 import { discoverResources } from '../../client/discovery.ts';
 import type { Clock } from '../../platform/clock.ts';
 
-/** An object by what finds it again. */
+/** Identifies an object. */
 export interface ObjectReference {
   readonly apiVersion: string;
   readonly kind: string;
@@ -58,7 +59,7 @@ const DEFINITION: CustomResourceDefinition = {
   },
 };
 
-/** Whether there may be Addons. */
+/** Whether the kind is defined. */
 export async function isAddonDefined(client: Client, signal: AbortSignal): Promise<boolean> {
   try {
     await client.resource(CustomResourceDefinitions).get({ name: NAME }, { signal });
@@ -69,7 +70,7 @@ export async function isAddonDefined(client: Client, signal: AbortSignal): Promi
   }
 }
 
-/** The kind; defines it where it is not. */
+/** The kind, which is defined first if necessary. */
 export async function addonResource(client: Client, clock: Clock, signal: AbortSignal): Promise<ResourceInfo<Addon>> {
   if (!(await isAddonDefined(client, signal)))
     await client.resource(CustomResourceDefinitions).create(DEFINITION, { signal });
@@ -83,17 +84,20 @@ export async function addonResource(client: Client, clock: Clock, signal: AbortS
   }
 }
 
-/** Names one that may not be made yet. */
+/** A reference to an Addon that may not exist yet. */
 export function addonReference(name: string): ObjectReference {
   return { apiVersion: `${GROUP}/v1`, kind: 'Addon', namespace: ADDON_NAMESPACE, name };
 }
 
-/** Why a file is refused whose Addon another server has. */
+/** Why a file is refused whose Addon belongs to another server. */
 export function takenMessage(name: string, server: string): string {
   return `server ${server} has applied a file of this name; when that is gone, kubectl delete addon ${name} -n ${ADDON_NAMESPACE} lets it go`;
 }
 
-/** Creates it, or replaces spec and status of the one that is there. Throws when another server has made that meanwhile. */
+/**
+ * Creates the Addon, or replaces spec and status of an existing one. Throws when another server has created it
+ * meanwhile.
+ */
 export async function saveAddon(
   client: Client,
   info: ResourceInfo<Addon>,
@@ -109,7 +113,7 @@ export async function saveAddon(
     if (!isReason(error, 'AlreadyExists')) throw error;
     const { server } = (await addons.get(key, { signal })).spec;
     if (server !== spec.server) throw new Error(takenMessage(name, server));
-    // Null takes away what a merge would leave.
+    // Null removes a field that a merge would keep.
     const patch = { spec, status: { message: null, ...status } };
     return await addons.patch(key, { type: 'merge', patch }, { signal });
   }

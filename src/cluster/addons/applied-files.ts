@@ -1,19 +1,19 @@
 /**
- * Which files this data directory has applied, by the names of their Addons, in a hidden file beside them. Only what stands
- * here is removed when its file is gone: a store restored without the folder, or a machine of the same name, has Addons whose
+ * The files that this data directory has applied, by the names of their Addons, kept in a hidden file beside them.
+ * Only these are removed when their file is gone: a restored store, or a machine of the same name, has Addons whose
  * files were never here.
  */
 import { errorMessage, hasErrorCode } from '../../base/errors.ts';
 import type { Platform } from '../../platform/platform.ts';
 
-/** Names of Addons with the paths of their files. */
+/** The paths of files by the names of their Addons. */
 export type AppliedFiles = Readonly<Record<string, string>>;
 
 function recordOf(folder: string): string {
   return `${folder}/.applied.json`;
 }
 
-/** Empty where nothing was applied yet, or the record cannot be read, which is logged. */
+/** Empty before the first file, or when the record cannot be read, which is logged. */
 export async function readApplied(
   { files, log }: Pick<Platform, 'files' | 'log'>,
   folder: string,

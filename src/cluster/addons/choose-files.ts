@@ -1,4 +1,4 @@
-/** Which of the files are applied: one of a name, and none whose Addon is another server's. */
+/** Chooses the files to apply: one for each name, and none whose Addon belongs to another server. */
 import type { Addon } from './addon-record.ts';
 import { takenMessage } from './addon-record.ts';
 import type { AddonFile } from './addon-files.ts';
@@ -9,7 +9,7 @@ export interface ChosenFiles {
   readonly refused: readonly { readonly file: AddonFile; readonly reason: string }[];
 }
 
-/** Chooses of several files of one name the one that was applied, otherwise the first. */
+/** Among files of one name, chooses the one already applied, otherwise the first. */
 export function choose(
   found: readonly AddonFile[],
   known: { readonly applied: AppliedFiles; readonly addons: ReadonlyMap<string, Addon>; readonly server: string },

@@ -1,4 +1,7 @@
-/** Watches the folders of manifests: a folder that was replaced, or whose watch broke, is watched anew at the next pass. */
+/**
+ * Watches the folders of manifests. A folder that was replaced, or whose watch broke, is watched again at the next
+ * pass.
+ */
 import { onAbort } from '../../base/abort.ts';
 import type { FileWatch } from '../../platform/files.ts';
 import type { Platform } from '../../platform/platform.ts';
@@ -6,11 +9,11 @@ import type { Platform } from '../../platform/platform.ts';
 export interface FolderWatch {
   /** Resolves at the next change. */
   changed(): Promise<void>;
-  /** Watches these and no others. */
+  /** Watches exactly these. */
   follow(folders: readonly string[]): Promise<void>;
 }
 
-/** Watches nothing yet; ends with the signal. */
+/** Ends with the signal. */
 export function watchFolders({ files, log }: Pick<Platform, 'files' | 'log'>, signal: AbortSignal): FolderWatch {
   const watches = new Map<string, { readonly inode: string; readonly watch: FileWatch }>();
   let next = Promise.withResolvers<void>();

@@ -1,6 +1,6 @@
 /**
- * Runs the addons of a server: one pass at the start, one after each change of the folder, one a minute for changes that no
- * watch tells, and again, later and later, while something fails.
+ * Runs the addons of a server: one pass at the start, one after each change of the folder, one a minute for changes
+ * that watches miss, and retries with back-off after a failure.
  */
 import type { Principal } from '../../api/transport.ts';
 import { onAbort } from '../../base/abort.ts';
@@ -18,14 +18,14 @@ interface Deps {
   readonly controlPlane: Pick<ControlPlane, 'clientFor'>;
 }
 
-/** Whoever may write into the data directory is the cluster's administrator. */
+/** A user who may write into the data directory is the cluster's administrator. */
 const ADMINISTRATOR: Principal = { name: 'keelson:addons', groups: ['system:masters', 'system:authenticated'] };
-/** Files that are being written come to rest. */
+/** Waits until files are completely written. */
 const STILL_MS = 300;
-/** Watches miss what is below a link, on NFS, or behind a folder that was replaced. */
+/** Watches miss changes below links, on NFS, and in replaced folders. */
 const PERIOD_MS = 60_000;
 
-/** Runs until the signal aborts. `server`: whose files they are, of several servers. */
+/** Runs until the signal aborts. `server`: the owner of the files, when several servers share a store. */
 export async function runAddons(
   { platform, controlPlane }: Deps,
   config: { readonly folder: string; readonly server: string },

@@ -1,4 +1,4 @@
-/** Which references name one object. */
+/** Compares references to objects. */
 import type { KubernetesObject } from '../../api/object.ts';
 import type { ResourceInfo } from '../../api/resource-info.ts';
 import type { ObjectReference } from './addon-record.ts';
@@ -12,7 +12,7 @@ export function isOfKind(
   return info.kind === kind && info.group === group;
 }
 
-/** Whether both name one object, in any version. */
+/** Whether both refer to the same object, in any version. */
 export function isSame(a: ObjectReference, b: ObjectReference): boolean {
   return (
     a.kind === b.kind &&

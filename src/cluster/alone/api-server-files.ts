@@ -1,4 +1,4 @@
-/** Keys and certificates of an API server that is a process of its own, read from the files its flags name. */
+/** Keys and certificates of a standalone API server, read from the files in its flags. */
 import { createPrivateKey, createPublicKey } from 'node:crypto';
 import type { TokenKey } from '../../apiserver/authn/token-keys.ts';
 import type { ApiServerOptions } from '../../apiserver/command-line/list.ts';
@@ -55,7 +55,7 @@ export async function tokenKeys(platform: Platform, file: string, signs: boolean
   });
 }
 
-/** The serving certificate: the user's, or one made at the first start and kept in `--cert-dir`. */
+/** The serving certificate: the configured one, or one that is created at the first start and kept in `--cert-dir`. */
 export async function servingPair(
   platform: Platform,
   { serving }: ApiServerOptions,
@@ -83,7 +83,10 @@ export async function servingPair(
   return pair;
 }
 
-/** How aggregated API servers know us; their authority is the one of `--requestheader-client-ca-file`. */
+/**
+ * The client certificate of the front proxy. Aggregated API servers trust the authority in
+ * `--requestheader-client-ca-file`.
+ */
 export async function frontProxy(
   platform: Platform,
   { serving }: ApiServerOptions,
@@ -97,7 +100,10 @@ export async function frontProxy(
   return { frontProxy: { certPem, keyPem, caPem: '' } };
 }
 
-/** Without a client certificate kubelets are shown the serving one, which they refuse: logs and exec need the flags. */
+/**
+ * The client certificate for kubelets. By default the serving certificate, which they refuse: logs and exec need the
+ * flags.
+ */
 export async function kubeletClient(
   platform: Platform,
   { serving }: ApiServerOptions,

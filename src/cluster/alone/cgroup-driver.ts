@@ -1,8 +1,8 @@
 /**
- * Who makes a kubelet's cgroups: the kubelet in the file system, or systemd. Both it and the runtime must say the same, so
- * a runtime that tells its driver is believed before the configuration. Upstream: getCgroupDriverFromCRI in
- * cmd/kubelet/app/server.go (gate KubeletCgroupDriverFromCRI); unlike there, a runtime that does not answer yet does not
- * end the kubelet: the configuration holds then.
+ * The cgroup driver of a kubelet: cgroupfs or systemd. Kubelet and runtime must use the same, so a runtime that
+ * reports its driver takes precedence over the configuration. Upstream: getCgroupDriverFromCRI in
+ * cmd/kubelet/app/server.go (gate KubeletCgroupDriverFromCRI). Differs: when the runtime does not answer yet, the
+ * configuration is used instead of ending the kubelet.
  */
 import { isCriCode } from '../../cri/cri-error.ts';
 import type { CriRuntime } from '../../cri/runtime-service.ts';
@@ -21,9 +21,8 @@ const RETRY_MS = 500;
 const ASK_TIMEOUT_MS = 2_000;
 
 /**
- * The cgroups of pods by the driver in use, until the signal aborts.
- *
- * @throws PreflightError where systemd is to make them and cannot be reached
+ * The pods' cgroups by the driver, until the signal aborts. @throws PreflightError when systemd is the driver and
+ * cannot be reached
  */
 export async function cgroupsByDriver(
   deps: CgroupDriverDeps,

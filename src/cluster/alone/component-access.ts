@@ -1,5 +1,5 @@
 /**
- * Who may read what a component serves by itself: its paths for everybody, the rest as the API server judges. Upstream:
+ * Access to a component's own paths: health is public, other paths need the API server's authorization. Upstream:
  * DelegatingAuthenticationOptions and DelegatingAuthorizationOptions.
  */
 import { SubjectAccessReviews } from '../../api/gen/resources.ts';
@@ -16,7 +16,7 @@ type AccessPlatform = Pick<Platform, 'crypto' | 'random' | 'clock' | 'log'>;
 export interface ComponentAccess {
   readonly alwaysAllowPaths: readonly string[];
   readonly skipsLookup: boolean;
-  /** Whether it serves although the authorities of clients could not be looked up at the start. */
+  /** Whether to serve although the clients' authorities could not be looked up at the start. */
   readonly toleratesLookupFailure: boolean;
   readonly tokenTtlMs: number;
   readonly allowedTtlMs: number;
@@ -29,7 +29,7 @@ export interface ComponentAccess {
 
 const CACHE_SIZE = 256;
 
-/** Authenticates and authorizes as upstream: a refusal names the user. */
+/** Authenticates and authorizes requests as upstream: a refusal names the user. */
 export function guarded(handler: HttpHandler, platform: AccessPlatform, access: ComponentAccess): HttpHandler {
   const { authentication, authorization } = access;
   const { tokenTtlMs } = access;

@@ -1,5 +1,5 @@
 /**
- * The HTTPS server of a component that runs alone: health for everybody, metrics for whom the API server lets. Upstream:
+ * The HTTPS server of a standalone component: public health, and metrics for authorized users. Upstream:
  * SecureServingOptions.
  */
 import { ConfigMaps } from '../../api/gen/resources.ts';
@@ -22,8 +22,8 @@ export interface ComponentServerDeps {
 const YEAR_MS = 365 * 86_400_000;
 
 /**
- * Opens it; certificates and the authority of clients are taken up when they change, until it is closed. Rejects for files
- * that cannot be read, lookups that fail and are not tolerated, and ports that are taken.
+ * Opens the server. Changed certificates and client authorities are reloaded until it is closed. Rejects for files
+ * that cannot be read, for failed lookups that are not tolerated, and for ports in use.
  */
 export async function openComponentServer(
   deps: ComponentServerDeps,
@@ -82,13 +82,14 @@ export async function openComponentServer(
 interface ClientAuthority {
   /** Absent: client certificates are not requested. */
   readonly pem?: string | undefined;
-  /** Where it is not a file's: what it is now, undefined when it is not told. */
+  /** Reads an authority that does not come from a file; undefined when it is unknown. */
   readonly readAgain?: () => Promise<string | undefined>;
 }
 
 /**
- * The file's, or the cluster's own, which may be known later only: certificates are asked for from the start, since a
- * server cannot begin to, and until then verified against an authority whose key nobody has.
+ * The authority of clients: from the file, or the cluster's own, which may become known later. The server requests
+ * client certificates from the start, as it cannot begin to later; until then they are verified against an authority
+ * whose key nobody has.
  */
 async function clientAuthority(
   { platform }: ComponentServerDeps,
@@ -104,7 +105,7 @@ async function clientAuthority(
   let pem: string | undefined;
   try {
     pem = await readAgain();
-    if (pem !== undefined) certificateBlocks(pem); // Throws on invalid input.
+    if (pem !== undefined) certificateBlocks(pem); // throws on invalid input
   } catch (err) {
     if (!toleratesLookupFailure)
       throw new Error(`unable to load configmap based client-ca-file: ${errorMessage(err)}`, { cause: err });
@@ -118,7 +119,7 @@ async function clientAuthority(
   return { pem: (await createAuthority(making, 'nobody', YEAR_MS)).certPem, readAgain };
 }
 
-/** The certificate of the files, or a self-signed one, kept in the folder if there is one. */
+/** The certificate in the files, or a self-signed one, which is kept in the folder if there is one. */
 async function certificate(
   { platform, name }: ComponentServerDeps,
   { tlsCertFile, tlsKeyFile, certDir }: TlsServingOptions,

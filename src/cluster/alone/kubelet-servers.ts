@@ -1,6 +1,6 @@
 /**
- * The servers of a kubelet that runs alone: HTTPS for the API server, plain HTTP for health on loopback, and the
- * read-only port where it is configured. Serving certificates come from files, from the API server, or are self-signed.
+ * The servers of a standalone kubelet: HTTPS for the API server, plain HTTP for health on loopback, and the read-only
+ * port if configured. Serving certificates come from files, from the API server, or are self-signed.
  */
 import type { Client } from '../../client/client.ts';
 import { createAuthority, issueCertificate, type KeyPairPem } from '../../component-helpers/pki/certificates.ts';
@@ -105,7 +105,7 @@ function access(config: KubeletConfigurationV1Beta1): NonNullable<Parameters<typ
   };
 }
 
-/** The serving certificate: from the configured files, from an earlier start's in the certificate folder, or a new self-signed one. */
+/** The serving certificate: configured, kept from an earlier start, or self-signed now. */
 async function servingCertificate(
   { platform, node, certDir }: KubeletServersDeps,
   config: KubeletConfigurationV1Beta1,
@@ -154,5 +154,5 @@ function requestServingCertificate(
     identity.setPair(await manager.ensure(signal));
     await manager.keep(signal);
   };
-  begin().catch(() => undefined); // Ends with the signal alone.
+  begin().catch(() => undefined); // rejects only by the signal
 }

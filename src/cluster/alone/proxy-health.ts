@@ -1,4 +1,4 @@
-/** Health and metrics endpoints of a service proxy that runs alone. Upstream: proxy/healthcheck, cmd/kube-proxy. */
+/** Health and metrics endpoints of a standalone service proxy. Upstream: proxy/healthcheck, cmd/kube-proxy. */
 import { formatMicroTime } from '../../api/time.ts';
 import type { Clock } from '../../platform/clock.ts';
 import type { HttpHandler, HttpResponse, HttpServer } from '../../platform/http.ts';
@@ -10,15 +10,15 @@ import { serveStatusz } from './serve-statusz.ts';
 export interface ProxyHealthOptions {
   readonly healthAddress?: string;
   readonly metricsAddress?: string;
-  /** Whether a port that is taken is fatal. */
+  /** Whether a port in use is a fatal error. */
   readonly hardFail: boolean;
   readonly mode: string;
 }
 
-/** Age at which a pending change counts as stuck: twice upstream's default sync period. */
+/** The age at which a pending change counts as stuck: twice upstream's default sync period. */
 const STUCK_MS = 60_000;
 
-/** Rejects for a taken port only if configured so. */
+/** Rejects for a port in use only if `hardFail` is set. */
 export async function serveProxyHealth(
   platform: Pick<Platform, 'listenHttp' | 'clock' | 'log' | 'metrics'>,
   proxy: Pick<ServiceProxy, 'syncState' | 'nodeEligible'>,
@@ -59,7 +59,7 @@ export async function serveProxyHealth(
   };
 }
 
-/** `/livez` does not know of the node: a proxy is not restarted because its node is to go. */
+/** `/livez` ignores the node's state: a proxy must not be restarted because its node is being deleted. */
 function healthHandler(clock: Clock, proxy: Pick<ServiceProxy, 'syncState' | 'nodeEligible'>): HttpHandler {
   const startedMs = clock.nowMs();
   return ({ path }) => {
@@ -68,7 +68,7 @@ function healthHandler(clock: Clock, proxy: Pick<ServiceProxy, 'syncState' | 'no
     const healthy = waitingMs < STUCK_MS;
     const nodeEligible = path === '/livez' || proxy.nodeEligible();
     const nowMs = clock.nowMs();
-    // As upstream, whose readers take an old time for a proxy that is stuck.
+    // As upstream: readers treat an old time as a stuck proxy.
     const lastUpdated = formatMicroTime(healthy ? nowMs : lastSyncedMs);
     const times = { lastUpdated, currentTime: formatMicroTime(nowMs) };
     const body = path === '/livez' ? times : { ...times, nodeEligible };

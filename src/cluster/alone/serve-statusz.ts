@@ -1,9 +1,9 @@
-/** `/statusz` of a component that runs alone. */
+/** `/statusz` of a standalone component. */
 import { statusz } from '../../component-helpers/statusz.ts';
 import type { Clock } from '../../platform/clock.ts';
 import type { HttpResponse } from '../../platform/http.ts';
 
-/** Answers requests by their Accept header, as the component of this name, which starts now and serves these paths too. */
+/** Answers by the request's Accept header. The component's start time is that of this call; `paths` are listed. */
 export function serveStatusz(
   clock: Clock,
   component: string,

@@ -1,6 +1,6 @@
 /**
- * Clients that act as service accounts of kube-system, with tokens got by TokenRequest: what
- * `--use-service-account-credentials` gives each controller. Upstream: clientbuilder's DynamicSimpleControllerClientBuilder.
+ * Clients with the identity of service accounts of kube-system, by TokenRequest: `--use-service-account-credentials`
+ * gives each controller one. Upstream: clientbuilder's DynamicSimpleControllerClientBuilder.
  */
 import { ServiceAccounts } from '../../api/gen/resources.ts';
 import type { TokenRequest } from '../../api/gen/authentication-v1.ts';
@@ -12,10 +12,10 @@ import type { Clock } from '../../platform/clock.ts';
 
 const NAMESPACE = 'kube-system';
 const LIFE_SECONDS = 3600;
-/** Fraction of its life after which a token is renewed. */
+/** The fraction of its life after which a token is renewed. */
 const RENEW_AT = 0.8;
 
-/** Makes a client for an account. `base` is the manager's own connection; `client` asks for tokens with it. */
+/** `base`: the controller manager's connection, without credentials; `client` requests the tokens. */
 export function createAccountClients(
   base: RestClientDeps,
   client: Client,
@@ -26,7 +26,7 @@ export function createAccountClients(
     createRestClient({ ...connection, tls, userAgent, tokenSource: createAccountTokens(client, base.clock, account) });
 }
 
-/** Tokens of one account, renewed in time. A missing account is created. */
+/** Tokens of one account, renewed before they expire. A missing account is created. */
 function createAccountTokens(client: Client, clock: Clock, account: string): TokenSource {
   let held: { readonly token: string; readonly renewAtMs: number } | undefined;
   let asking: Promise<string> | undefined;

@@ -1,10 +1,10 @@
 /**
- * Keeps a server's certificate and the authority of its clients as their files say: read again at intervals, so that
- * renewed ones are taken up without a restart. Upstream: gate ReloadKubeletServerCertificateFile and
+ * Reloads a server's certificate and its clients' authority from their files periodically, so that renewed ones are
+ * used without a restart. Upstream: gate ReloadKubeletServerCertificateFile and
  * dynamiccertificates.DynamicFileCAContent, which reads every minute besides watching.
  *
- * Files that are empty or half written, or do not fit each other, change nothing: what was good stays, and the log says
- * so once.
+ * Files that are empty, incomplete or do not fit each other change nothing: the last valid content stays in use, and
+ * each problem is logged once.
  */
 import { onAbort } from '../../base/abort.ts';
 import { errorMessage } from '../../base/errors.ts';
@@ -25,31 +25,31 @@ export interface ServingFiles {
   readonly clientCaFile: string;
   /** The authority of front proxies. */
   readonly proxyCaFile?: string | undefined;
-  /** In the order of the certificates the server began with. */
+  /** In the order of the server's certificates. */
   readonly sni?: readonly SniCertificateFiles[];
 }
 
-/** What the server has now. */
+/** The server's current certificate and authorities. */
 export interface ServingIdentity {
   readonly pair: KeyPairPem;
   readonly clientCaPem?: string | undefined;
-  /** Its clients are verified against this one as well. */
+  /** The authority of front proxies, which also verifies clients. */
   readonly proxyCaPem?: string | undefined;
   readonly sni?: readonly SniCertificate[] | undefined;
 }
 
-/** Swaps parts in; the others stay. */
+/** Replaces parts of the identity. */
 export interface ServedIdentity {
   setPair(pair: KeyPairPem): void;
   setClientCa(clientCaPem: string): void;
   setProxyCa(proxyCaPem: string): void;
-  /** By its place among those the server began with. */
+  /** `at`: the index among the server's certificates. */
   setNamedPair(at: number, pair: KeyPairPem): void;
 }
 
 const PERIOD_MS = 10_000;
 
-/** Remembers what the server has, so that each part can be swapped by itself. */
+/** Keeps the server's current identity, so that each part can be replaced separately. */
 export function servedIdentity(server: Pick<HttpServer, 'setCertificate'>, initial: ServingIdentity): ServedIdentity {
   let now = initial;
   const use = (next: ServingIdentity): void => {
@@ -71,11 +71,7 @@ export function servedIdentity(server: Pick<HttpServer, 'setCertificate'>, initi
   };
 }
 
-/**
- * The authority of clients at the start. Bytes that are no certificate the server refuses.
- *
- * @throws PreflightError when the file holds no certificate, or half of one
- */
+/** The authority of clients at the start. @throws PreflightError when the file has no complete certificate */
 export async function clientAuthority({ files }: Pick<Platform, 'files'>, path: string): Promise<string> {
   try {
     const pem = await files.readText(path);
@@ -86,21 +82,21 @@ export async function clientAuthority({ files }: Pick<Platform, 'files'>, path: 
   }
 }
 
-/** What is followed, and who takes it up. */
+/** A set of files, and what to do with their content. */
 interface Following {
   readonly paths: ServingFiles;
   readonly identity: ServedIdentity;
-  /** Counts as known. */
+  /** The content at the start. */
   readonly initial: ServingIdentity;
-  /** Where the authority of clients is no file's; undefined when it is not told, which changes nothing. */
+  /** Reads an authority of clients that comes from no file; undefined when it is unknown, which changes nothing. */
   readonly readClientCa?: () => Promise<string | undefined>;
-  /** Hears of another authority of clients, once the server has it. */
+  /** Called with a new authority of clients, after the server has it. */
   readonly onClientCa?: ((pem: string) => void) | undefined;
-  /** The same of front proxies. */
+  /** Called with a new authority of front proxies. */
   readonly onProxyCa?: ((pem: string) => void) | undefined;
 }
 
-/** Follows the files until the signal aborts. What they hold now counts as known. */
+/** Follows the files until the signal aborts. Their current content counts as known. */
 export function followServingFiles(
   { files, clock, crypto, log }: Pick<Platform, 'files' | 'clock' | 'crypto' | 'log'>,
   following: Following,
@@ -188,7 +184,7 @@ function followedOf({ files, crypto }: Pick<Platform, 'files' | 'crypto'>, follo
   ];
 }
 
-/** A cheap first look: throws unless there is a certificate, and each seems to be one. Who listens looks closer. */
+/** A cheap check before the listener's: throws unless there is a certificate and each block looks like one. */
 function checkCertificates(crypto: CryptoPort, pem: string): void {
   for (const block of certificateBlocks(pem)) readCertificate({ crypto }, block);
 }
@@ -197,12 +193,12 @@ interface Followed {
   readonly what: string;
   /** For the log. */
   readonly paths: readonly string[];
-  /** Undefined: as it was. */
+  /** Undefined: unchanged. */
   read(): Promise<readonly string[] | undefined>;
   known: readonly string[];
-  /** The last problem that was logged. */
+  /** The last logged problem. */
   lastProblem?: string | undefined;
-  /** Throws for what must not be used. */
+  /** Throws for content that must not be used. */
   check(texts: readonly string[]): void;
   use(texts: readonly string[]): void;
 }

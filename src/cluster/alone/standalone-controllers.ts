@@ -1,6 +1,6 @@
 /**
- * The controllers on their own against any API server: leader election over a Lease, the controllers only while leading,
- * health and metrics on a port of their own. Upstream: cmd/kube-controller-manager/app/controllermanager.go.
+ * Standalone controllers against any API server: leader election by a Lease, controllers only while leading, and a
+ * port for health and metrics. Upstream: cmd/kube-controller-manager/app/controllermanager.go.
  */
 import { textResponse } from './text-response.ts';
 import type { Client } from '../../client/client.ts';
@@ -15,7 +15,7 @@ import { serveStatusz } from './serve-statusz.ts';
 
 export interface StandaloneControllersDeps {
   readonly platform: BasePlatform;
-  /** The manager's own client. */
+  /** The controller manager's own client. */
   readonly client: Client;
   /** A client for one controller. */
   readonly clientFor: (account: string) => Client;
@@ -38,7 +38,7 @@ export interface StandaloneControllers {
   readonly http: HttpHandler;
 }
 
-/** Makes them; nothing runs before `run`. */
+/** Nothing runs before `run`. */
 export function createStandaloneControllers(
   deps: StandaloneControllersDeps,
   config: StandaloneControllersConfig,

@@ -1,6 +1,6 @@
 /**
- * A scheduler on its own against any API server: leader election over a Lease, the scheduler only while leading, health,
- * metrics and explanations on a port of its own. Upstream: cmd/kube-scheduler/app/server.go.
+ * A standalone scheduler against any API server: leader election by a Lease, the scheduler only while leading, and a
+ * port for health, metrics and explanations. Upstream: cmd/kube-scheduler/app/server.go.
  */
 import { aborted } from '../../base/abort.ts';
 import { textResponse } from './text-response.ts';
@@ -33,15 +33,15 @@ export interface StandaloneSchedulerConfig {
 }
 
 export interface StandaloneScheduler {
-  /** Resolves when the signal aborts (to `stopped`), or when leadership is lost: the process is to end then. */
+  /** Resolves when the signal aborts (to `stopped`), or when leadership is lost: the process must then exit. */
   run(signal: AbortSignal): Promise<'stopped' | 'leadership lost'>;
-  /** Whether this instance schedules at this moment. */
+  /** Whether this instance leads. */
   leads(): boolean;
   /** Serves /healthz, /livez, /readyz, /metrics, /statusz and /why/NAMESPACE/NAME. */
   readonly http: HttpHandler;
 }
 
-/** Makes it; nothing runs before `run`. */
+/** Nothing runs before `run`. */
 export function createStandaloneScheduler(
   deps: StandaloneSchedulerDeps,
   config: StandaloneSchedulerConfig,

@@ -1,4 +1,4 @@
-/** What the health and metrics ports of components answer. */
+/** The answers of components' health and metrics ports. */
 import type { HttpResponse } from '../../platform/http.ts';
 
 export function textResponse(status: number, body: string): HttpResponse {

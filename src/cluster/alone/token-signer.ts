@@ -1,4 +1,4 @@
-/** Signs tokens for secrets with a key from a file, RSA or EC, in any of the forms such files have. */
+/** Signs tokens for token secrets with a key from a file, RSA or EC, in any of the usual PEM formats. */
 import { createHash, createPrivateKey, createPublicKey, type KeyObject } from 'node:crypto';
 import { legacyClaims } from '../../apiserver/authn/legacy-token.ts';
 import type { TokenAlgorithm } from '../../apiserver/authn/jwt.ts';
@@ -10,7 +10,7 @@ const CURVES: Readonly<Record<string, TokenAlgorithm>> = {
   secp521r1: 'ES512',
 };
 
-/** Makes the signer. Throws when the text holds no private key of a kind that tokens are signed with. */
+/** Throws when the text has no private key of a supported kind. */
 export function createTokenSigner(privateKeyPem: string): NonNullable<ControllersConfig['signServiceAccountToken']> {
   const key = createPrivateKey(privateKeyPem);
   const alg = tokenAlgorithmOf(key);
@@ -22,7 +22,7 @@ export function createTokenSigner(privateKeyPem: string): NonNullable<Controller
   };
 }
 
-/** What tokens are signed with by such a key, private or public. Throws for kinds that sign none. */
+/** The signature algorithm of such a key, private or public. Throws for kinds of keys that cannot sign tokens. */
 export function tokenAlgorithmOf(key: KeyObject): TokenAlgorithm {
   if (key.asymmetricKeyType === 'rsa') return 'RS256';
   const alg = key.asymmetricKeyType === 'ec' ? CURVES[key.asymmetricKeyDetails?.namedCurve ?? ''] : undefined;

@@ -1,4 +1,7 @@
-/** What is said of each certificate of a data directory: when it ends, and whether that is soon. Pure. Upstream: k3s certificate check. */
+/**
+ * The validity of each certificate of a data directory: its end, and whether that is soon. Pure. Upstream: k3s
+ * certificate check.
+ */
 import { formatTime } from '../../api/time.ts';
 import { AUTHORITY_SOON_MS, SOON_MS } from '../doctor/checks/certificates.ts';
 import type { CertificateFile } from '../doctor/machine.ts';
@@ -8,7 +11,7 @@ const DAY_MS = 86_400_000;
 export type CertificateState = 'OK' | 'WARNING' | 'EXPIRED' | 'NOT YET VALID' | 'UNREADABLE';
 
 export interface CertificateRow {
-  /** Below the folder of certificates: `etcd/ca.crt`. */
+  /** The path below the folder of certificates: `etcd/ca.crt`. */
   readonly file: string;
   readonly subject: string;
   readonly type: 'authority' | 'certificate';
@@ -29,7 +32,7 @@ export function certificateRows(
   return [...rows.filter(({ type }) => type === 'authority'), ...rows.filter(({ type }) => type !== 'authority')];
 }
 
-/** Whether something does not work, or will not be trusted. */
+/** Whether a certificate is invalid now or will be soon. */
 export function isBroken({ status }: CertificateRow): boolean {
   return status !== 'OK' && status !== 'WARNING';
 }

@@ -1,12 +1,13 @@
 /**
- * Lets the next start make certificates anew, with new keys: nothing is removed, so that what runs goes on with what it has.
- * Upstream: k3s certificate rotate, by its names of services. Authorities and the key of tokens, which others trust, stay.
+ * Makes the next start create new certificates with new keys. The old files are kept, so running components are not
+ * affected. Upstream: k3s certificate rotate, with its names of services. Authorities and the token key are kept,
+ * since others trust them.
  */
 import { renewLeavesAtStart } from '../../component-helpers/pki/pki-folder.ts';
 import type { Files } from '../../platform/files.ts';
 import { PreflightError } from '../preflight-error.ts';
 
-/** Leaves of each service; those of etcd are in a folder of their own. */
+/** The certificates of each service; those of etcd are in their own folder. */
 const SERVICES = {
   admin: ['admin'],
   'api-server': ['apiserver', 'apiserver-kubelet-client'],
@@ -19,7 +20,7 @@ export type CertificateService = keyof typeof SERVICES;
 
 export const CERTIFICATE_SERVICES = Object.keys(SERVICES) as readonly CertificateService[];
 
-/** Resolves to the certificates that will be made anew. Rejects with `PreflightError` where there are none. */
+/** Resolves to the certificates that will be renewed. Rejects with `PreflightError` when there are none. */
 export async function rotateCertificates(
   files: Files,
   pkiDir: string,

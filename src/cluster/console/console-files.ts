@@ -1,4 +1,4 @@
-/** The console's built files: beside the bundle, or in `dist/` of the checkout when the sources run. */
+/** The console's built files: beside the bundle, or in `dist/` of the checkout when the sources run unbundled. */
 import { readFile } from 'node:fs/promises';
 import type { ConsoleFile, ConsoleFiles, ConsolePorts } from '../../apiserver/console/contract.ts';
 import { hasErrorCode } from '../../base/errors.ts';
@@ -23,7 +23,7 @@ function suffixOf(encoding: 'br' | 'gzip' | undefined): string {
   return encoding === 'br' ? '.br' : '.gz';
 }
 
-/** The console's ports of this process. */
+/** The ports that the console needs of this process. */
 export function consolePorts(platform: Pick<ConsolePorts, 'clock' | 'random'>): ConsolePorts {
   return { clock: platform.clock, random: platform.random, files: consoleFiles };
 }

@@ -1,4 +1,4 @@
-/** The console of an API server of this process; what it needs is loaded by its first request. */
+/** The console of an API server in this process; its code is loaded by its first request. */
 import type { ConsolePorts, LoadConsole } from '../../apiserver/console/contract.ts';
 
 export function consoleOf(platform: Pick<ConsolePorts, 'clock' | 'random'>): LoadConsole {

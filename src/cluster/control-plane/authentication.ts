@@ -1,4 +1,4 @@
-/** The API server's authenticators and authorizers in their order: the built-in ones and those that options add. */
+/** The API server's authenticators and authorizers in order: built-in ones and those from options. */
 import { createAnonymousAuthenticator } from '../../apiserver/authn/anonymous.ts';
 import type { TokenAuthenticator } from '../../apiserver/authn/bearer-token.ts';
 import { clientCertificateAuthenticator } from '../../apiserver/authn/client-certificate.ts';
@@ -10,7 +10,7 @@ import { decide } from '../../apiserver/filters/authorization.ts';
 import { privilegedGroupAuthorizer } from '../../apiserver/authz/rbac-authorizer.ts';
 import type { ApiServerSetup } from './api-server-setup.ts';
 
-/** Kinds of tokens in the order they are tried. */
+/** Kinds of tokens in the order in which they are tried. */
 export function tokenKinds(
   own: readonly TokenAuthenticator[],
   setup: ApiServerSetup | undefined,
@@ -18,7 +18,7 @@ export function tokenKinds(
   return [...(setup?.tokens.first ?? []), ...own, ...(setup?.tokens.last ?? [])];
 }
 
-/** Authenticators in the order they are tried. `bearer`: by tokens; `console`: by the console's sessions. */
+/** Authenticators in the order in which they are tried. `bearer`: by tokens; `console`: by console sessions. */
 export function authenticatorsOf(
   { bearer, console }: { readonly bearer: Authenticator; readonly console: Authenticator | undefined },
   setup: ApiServerSetup | undefined,
@@ -34,7 +34,7 @@ export function authenticatorsOf(
   ];
 }
 
-/** Authorizers in their order. */
+/** Authorizers in order. */
 export function authorizersOf(
   { nodes, rbac }: { readonly nodes: Authorizer; readonly rbac: Authorizer },
   setup: ApiServerSetup | undefined,
@@ -52,7 +52,7 @@ export function authorizersOf(
   return [privilegedGroupAuthorizer, changing(start, setup.authorizersNow, made)];
 }
 
-/** One authorizer that asks those of the list as it is at the moment. */
+/** An authorizer that asks those in the current list. */
 function changing<T extends object>(
   start: T,
   listNow: () => T | Promise<T>,

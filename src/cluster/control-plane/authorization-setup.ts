@@ -1,4 +1,4 @@
-/** Authorizers of the API server, from its flags and the files they name. */
+/** Creates the API server's authorizers from its flags and their files. */
 import {
   type ConfiguredAuthorizer,
   type ConfiguredWebhook,
@@ -12,9 +12,9 @@ import type { WebhookClient } from '../../apiserver/webhook/webhook-client.ts';
 import type { OptionFiles, SetupPlatform } from './option-files.ts';
 
 export interface AuthorizationSetup {
-  /** In order: built in ones by name, webhooks as they are. */
+  /** In order: built-in ones by name, webhooks as objects. */
   readonly authorizers: AuthorizerList;
-  /** The same from a file; read for each request, another list after a change. */
+  /** The authorizers of a configuration file, read for each request; a change of the file returns another list. */
   readonly authorizersNow?: () => AuthorizerList | Promise<AuthorizerList>;
 }
 
@@ -24,10 +24,10 @@ interface AuthorizationDeps {
   readonly client: WebhookClient;
 }
 
-/** Built in ones by name, others as they are. */
+/** Built-in ones by name, others as objects. */
 type AuthorizerList = readonly (BuiltInAuthorizer | Authorizer)[];
 
-/** An authorizer that needs nothing of the options. */
+/** An authorizer without options. */
 export type BuiltInAuthorizer = Exclude<AuthorizationMode, 'Webhook'>;
 
 export async function loadAuthorization(
@@ -89,7 +89,7 @@ async function webhookAuthorizer(
   return createWebhookAuthorizer(deps, { ...webhook, concerns });
 }
 
-/** The one webhook of the flags. */
+/** The configuration of the webhook in the flags. */
 function webhookOf(webhook: AuthorizationOptions['webhook']): ConfiguredWebhook {
   const { configFile: kubeConfigFile, allowedMs, deniedMs, version } = webhook!;
   const timeoutMs = 30_000;

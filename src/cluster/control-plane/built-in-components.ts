@@ -1,4 +1,4 @@
-/** The controllers and the scheduler of a control plane's own process. */
+/** The controllers and the scheduler in a control plane's process. */
 import { onAbort } from '../../base/abort.ts';
 import type { ServiceAccountTokens } from '../../apiserver/authn/service-account-tokens.ts';
 import type { StepsOf } from '../../component-helpers/pod-trace/trace-step.ts';
@@ -14,9 +14,9 @@ export interface BuiltInComponents {
   runControllers(signal: AbortSignal): Promise<void>;
   /** Resolves once the scheduler runs. */
   startScheduler(signal: AbortSignal): Promise<void>;
-  /** Undefined before the scheduler was started. */
+  /** Undefined before the scheduler is started. */
   explainPod(): ExplainPod | undefined;
-  /** What the scheduler remembers of pods; undefined while none runs in this process. */
+  /** The scheduler's steps of pods; undefined while it does not run in this process. */
   schedulerSteps(): StepsOf | undefined;
 }
 
@@ -65,5 +65,5 @@ export function createBuiltInComponents({ deps, clientFor, tokens, health }: Bui
   };
 }
 
-/** Loaded at their start: the API server does not wait for their code. */
+/** Loaded at their start, so that the API server does not wait for their code. */
 const builtInClients = (): Promise<typeof import('./built-in-clients.ts')> => import('./built-in-clients.ts');

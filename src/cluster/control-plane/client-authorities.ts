@@ -1,24 +1,24 @@
-/** Whom the API server vouches for, of its certificates and options. */
+/** The authorities of client certificates that the API server accepts, from its certificates and options. */
 import type { ClientAuthorities } from '../../apiserver/bootstrap/cluster-authentication-trust.ts';
 import type { ApiServerSetup } from './api-server-setup.ts';
 
 interface AuthoritySources {
   readonly pki: {
     readonly ca: { readonly certPem: string };
-    /** How aggregated API servers know us. */
+    /** The front proxy's certificate for aggregated API servers. */
     readonly frontProxy?: { readonly caPem: string };
   };
   readonly setup?: ApiServerSetup;
 }
 
-/** Authorities in the place of those of the start. */
+/** Authorities that replace those of the start. */
 export interface RenewedAuthorities {
   readonly clientCaPem?: string;
-  /** Those of `--requestheader-client-ca-file`. */
+  /** The authorities of `--requestheader-client-ca-file`. */
   readonly proxyCaPem?: string;
 }
 
-/** We are a front proxy ourselves, to aggregated API servers. */
+/** This server is itself a front proxy for aggregated API servers. */
 export function clientAuthoritiesOf(
   { pki, setup }: AuthoritySources,
   { clientCaPem = pki.ca.certPem, proxyCaPem }: RenewedAuthorities = {},
@@ -35,7 +35,7 @@ export function clientAuthoritiesOf(
     extraPrefixes: ['X-Remote-Extra-'],
     ...requestHeader,
     ...(requestHeader?.uidHeaders.length === 0 && { uidHeaders: ['X-Remote-Uid'] }),
-    // An empty list is any name.
+    // An empty list allows any name.
     allowedNames: requestHeader?.allowedNames.length === 0 ? [] : [...own, ...(requestHeader?.allowedNames ?? [])],
   };
   const { usernameHeaders, uidHeaders, groupHeaders, extraPrefixes, allowedNames } = proxies;

@@ -1,6 +1,7 @@
 /**
- * Health of the control plane's parts, for `kubectl get componentstatuses`. A part is well when this process runs it, or when
- * somebody holds its lease. Upstream: registry/core/componentstatus, which asks for healthz on ports of its own machine.
+ * Health of controller manager, scheduler and store for `kubectl get componentstatuses`. A component is healthy when
+ * this process runs it, or when its lease is held. Upstream: registry/core/componentstatus, which requests healthz at
+ * ports of its own machine.
  */
 import { Leases } from '../../api/gen/resources.ts';
 import { parseTime } from '../../api/time.ts';
@@ -10,12 +11,11 @@ import { errorMessage } from '../../base/errors.ts';
 import type { Clock } from '../../platform/clock.ts';
 import type { Store } from '../../storage/store.ts';
 
-/** A part that may run in this process. */
+/** A component that may run in this process. */
 export type LedPart = 'controller-manager' | 'scheduler';
 
-/** What is known of the parts. */
 export interface ComponentHealthSource {
-  /** A part runs here from now on; call what it returns when it has ended. */
+  /** The component runs here from now on; call the returned function when it has ended. */
   runs(part: LedPart): () => void;
   read(): Promise<readonly ComponentHealth[]>;
 }
@@ -24,7 +24,7 @@ export interface ComponentHealthDeps {
   readonly objects: ObjectStore;
   readonly store: Pick<Store, 'status'>;
   readonly clock: Clock;
-  /** Whether the part runs in this process without having been started here. */
+  /** Whether the component runs in this process, started by other code. */
   readonly runsBeside?: ((part: LedPart) => boolean) | undefined;
 }
 

@@ -1,4 +1,4 @@
-/** What a control plane is made from. */
+/** The dependencies of a control plane. */
 import { type ServiceAccountTokens } from '../../apiserver/authn/service-account-tokens.ts';
 import type { LoadConsole } from '../../apiserver/console/contract.ts';
 import type { NonResourceRoute } from '../../apiserver/non-resource-routes.ts';
@@ -19,7 +19,7 @@ import type { ServerSettings } from './server-settings.ts';
 export interface ControlPlaneDeps {
   readonly platform: Platform;
   readonly store: Store;
-  /** Where the history of objects is kept; absent: nowhere. It is its owner's to close. */
+  /** The history of objects; absent: none. Its owner closes it. */
   readonly history?: HistoryLog | undefined;
   readonly pki: ControlPlanePki;
   readonly instance: Instance;
@@ -27,34 +27,34 @@ export interface ControlPlaneDeps {
   readonly hostAddress: string;
   readonly runtimeConfig: string;
   readonly settings?: ServerSettings;
-  /** Whether the cluster has the ingress class of Keelson's gateway. */
+  /** Whether the cluster gets the ingress class of Keelson's gateway. */
   readonly gatewayClass?: boolean;
-  /** What the API server's options add and change. */
+  /** What the API server's options add or change. */
   readonly setup?: ApiServerSetup;
   readonly controllers?: ControllerSettings;
   /** Default: upstream's default scheduler. */
   readonly scheduler?: SchedulerSetup;
   /** Explains pods when the scheduler is not started through this control plane. */
   readonly explainPod?: () => ExplainPod | undefined;
-  /** What that scheduler remembers of pods' starts. */
+  /** The scheduling steps of pods, from the scheduler that `explainPod` uses. */
   readonly schedulerSteps?: () => StepsOf | undefined;
-  /** Whether controllers or scheduler run in this process without having been started by `runControllers` or `startScheduler`. */
+  /** Whether controllers or scheduler run in this process without `runControllers` or `startScheduler`. */
   readonly runsBeside?: (part: LedPart) => boolean;
-  /** Serves what makes a machine another server of this cluster. */
+  /** Serves the material by which a machine joins as another server. */
   readonly serverJoin?: NonResourceRoute;
-  /** Paths that the server serves beside its own. */
+  /** Further paths of the server. */
   readonly routes?: readonly NonResourceRoute[] | undefined;
-  /** Gives what the console in the browser needs, at its first request. Absent: there is none. */
+  /** Loads the browser console at its first request. Absent: there is none. */
   readonly console?: LoadConsole | undefined;
-  /** Wraps the token service: simulation orders its results repeatably. */
+  /** Wraps the token service: a simulation makes the order of its results repeatable. */
   readonly wrapTokens?: (tokens: ServiceAccountTokens) => ServiceAccountTokens;
 }
 
-/** Certificates and keys of the control plane itself; `serve` gets those of its server. */
+/** Certificates and keys of the control plane; `serve` gets those of its server. */
 export interface ControlPlanePki
   extends Pick<ClusterPki, 'kubeletClient' | 'serviceAccount'>, Partial<Pick<ClusterPki, 'frontProxy' | 'apiServer'>> {
-  /** With its key the control plane signs certificate requests; without, it leaves them. */
+  /** With its key the control plane signs certificate requests. */
   readonly ca: Pick<ClusterPki['ca'], 'certPem'> & Partial<ClusterPki['ca']>;
-  /** What kubelets' certificates are verified against; absent: the authority of the cluster. */
+  /** The authority of kubelets' certificates; absent: the cluster's. */
   readonly kubeletTrust?: TlsOptions;
 }

@@ -1,6 +1,6 @@
 /**
- * Controllers and scheduler of several servers over one store: only one server's work at a time, agreed on by a Lease under
- * the names upstream's processes use, so that one of those would count as a candidate too. A server alone needs no lease.
+ * Runs controllers and scheduler on only one of several servers over one store, by Leases with the names that
+ * upstream's processes use, so that one of those would be a candidate too. A single server needs no lease.
  */
 import { aborted } from '../../base/abort.ts';
 import type { Principal } from '../../api/transport.ts';
@@ -9,29 +9,29 @@ import { runLeaderElection } from '../../client/leader-election.ts';
 import type { BasePlatform } from '../../platform/platform.ts';
 import type { ControlPlane } from './control-plane.ts';
 
-/** What an election is held with. */
 export interface LeadershipDeps {
   readonly platform: BasePlatform;
   readonly clientFor: (principal: Principal, userAgent: string) => Client;
-  /** Whether other servers may work on the same store. */
+  /** Whether other servers may use the same store. */
   readonly shared: boolean;
   /** Unique among servers. */
   readonly identity: string;
 }
 
-/** A component that only one server runs. */
+/** A component that runs on only one server. */
 export interface LedComponent {
-  /** The lease in kube-system; its holder's user is `system:<name>` by default. */
+  /** The lease in kube-system; its holder is the user `system:<name>` by default. */
   readonly name: 'kube-controller-manager' | 'kube-scheduler' | 'helm-controller';
-  /** Its holder, where that is another user. */
+  /** The holder, if it is another user. */
   readonly user?: Principal;
-  /** Works until the signal aborts. */
+  /** Runs until the signal aborts. */
   lead(signal: AbortSignal): Promise<void>;
 }
 
 /**
- * Runs the component whenever this server holds its lease, until the signal aborts. Losing the lease ends the work and
- * makes this server a candidate again; upstream's processes exit and are started anew. Rejects when the work fails.
+ * Runs the component while this server holds its lease, until the signal aborts. Losing the lease ends the component
+ * and makes this server a candidate again; upstream's processes exit and are restarted. Rejects when the component
+ * fails.
  */
 export async function runLed(deps: LeadershipDeps, component: LedComponent, signal: AbortSignal): Promise<void> {
   if (!deps.shared) return await component.lead(signal);

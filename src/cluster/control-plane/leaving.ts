@@ -1,7 +1,7 @@
 /**
- * How an API server takes its leave: first it says it is not ready while it serves on, so that balancers stop sending to
- * it; then it takes nothing new, and what is under way ends. Upstream: GenericAPIServer.PrepareRun and its lifecycle
- * signals.
+ * Shuts an API server down: first it reports not ready while it still serves, so that load balancers stop using it;
+ * then it refuses new requests and waits for those in progress. Upstream: GenericAPIServer.PrepareRun and its
+ * lifecycle signals.
  */
 import type { HttpOptions } from '../../apiserver/command-line/http-options.ts';
 import type { HealthCheck } from '../../apiserver/routes/health.ts';
@@ -9,7 +9,7 @@ import type { Clock } from '../../platform/clock.ts';
 import type { HttpServer } from '../../platform/http.ts';
 
 export interface LeavingServer {
-  /** Requests that are served at this moment, watches and streams aside. */
+  /** The number of requests in progress, without watches and streams. */
   readonly busy: () => number;
   readonly watches: () => number;
   readonly listening: readonly HttpServer[];
@@ -20,17 +20,17 @@ type LeavingOptions = Pick<HttpOptions, 'shutdownDelayMs' | 'shutdownSendRetryAf
 const AT_ONCE: LeavingOptions = { shutdownDelayMs: 0, shutdownSendRetryAfter: false, shutdownWatchGraceMs: 0 };
 
 export interface Leaving {
-  /** Fails from the first moment on. */
+  /** Fails once the shutdown has begun. */
   readonly check: HealthCheck;
   /** Whether new requests are refused. */
   refusesNew(): boolean;
-  /** Resolves when the server may be stopped: nothing is under way, or it took too long. */
+  /** Resolves when the server may be stopped: no request is in progress, or after a timeout. */
   drain(server: LeavingServer): Promise<void>;
 }
 
 const CHECK_PERIOD_MS = 20;
 
-/** Prepares for it; nothing is different before `drain`. */
+/** Nothing changes before `drain`. */
 export function createLeaving(clock: Clock, options = AT_ONCE, requestTimeoutMs = 60_000): Leaving {
   const { shutdownDelayMs, shutdownSendRetryAfter, shutdownWatchGraceMs } = options;
   let stage: 'serving' | 'unready' | 'refusing' = 'serving';
@@ -49,7 +49,7 @@ export function createLeaving(clock: Clock, options = AT_ONCE, requestTimeoutMs 
       stage = 'unready';
       if (shutdownDelayMs > 0) await clock.sleep(shutdownDelayMs);
       if (shutdownSendRetryAfter) stage = 'refusing';
-      // A client that is asked to reconnect must be able to do so.
+      // A client that must reconnect may still do so.
       else for (const server of listening) server.close(requestTimeoutMs + shutdownWatchGraceMs).catch(() => undefined); // It ends with the process.
       await untilNone(busy, requestTimeoutMs);
       await untilNone(watches, shutdownWatchGraceMs);

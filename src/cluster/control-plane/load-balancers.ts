@@ -1,4 +1,4 @@
-/** Gives services of type LoadBalancer the nodes' addresses. One per cluster: it belongs to the control plane. */
+/** Gives services of type LoadBalancer the nodes' addresses. One controller per cluster, in the control plane. */
 import { accountPrincipal } from '../../apiserver/authn/bound-token-claims.ts';
 import { createEventBroadcaster } from '../../client/event-broadcaster.ts';
 import { createInformerFactory } from '../../client/informer-factory.ts';
@@ -7,7 +7,7 @@ import { createLoadBalancerController } from '../../proxy/load-balancer.ts';
 import type { PortUser } from '../../proxy/load-balancer-addresses.ts';
 import type { ControlPlane } from './control-plane.ts';
 
-/** Runs it until the signal aborts. `portUser` gives, as things are now, what of the nodes has a port. */
+/** Runs the load balancer controller until the signal aborts. `portUser`: what currently uses a port of the nodes. */
 export function runLoadBalancers(
   { platform, controlPlane }: { readonly platform: Platform; readonly controlPlane: ControlPlane },
   portUser: () => PortUser,

@@ -1,4 +1,4 @@
-/** Reads the files that flags of the API server name. What is wrong with one is a `PreflightError` that names flag and file. */
+/** Reads the files in the API server's flags. An invalid file is a `PreflightError` that names flag and file. */
 import type { WebhookTarget } from '../../apiserver/webhook/webhook-target.ts';
 import { errorMessage } from '../../base/errors.ts';
 import type { BasePlatform, Platform } from '../../platform/platform.ts';
@@ -17,7 +17,7 @@ export class OptionFiles {
     return this.read(flag, path, () => this.#platform.files.readText(path));
   }
 
-  /** Makes something of what a flag names. @throws PreflightError that names the flag and the file */
+  /** Reads a flag's file and converts it by `make`. @throws PreflightError that names flag and file */
   async read<T>(flag: string, path: string, make: () => T | Promise<T>): Promise<T> {
     try {
       return await make();

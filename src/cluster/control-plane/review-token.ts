@@ -1,4 +1,7 @@
-/** Judges the token of a TokenReview by every kind the server takes. Upstream: token/union and authenticator/audagnostic. */
+/**
+ * Authenticates the token of a TokenReview by every kind that the server accepts. Upstream: token/union and
+ * authenticator/audagnostic.
+ */
 import type { Principal } from '../../api/transport.ts';
 import type { TokenAuthenticator } from '../../apiserver/authn/bearer-token.ts';
 import type { ServiceAccountTokens } from '../../apiserver/authn/service-account-tokens.ts';
@@ -7,14 +10,14 @@ import type { AuthenticateToken } from '../../apiserver/registry/services.ts';
 
 export interface ReviewDeps {
   readonly tokens: Pick<ServiceAccountTokens, 'audiences' | 'review' | 'authenticateToken'>;
-  /** All kinds, `tokens` among them. */
+  /** All kinds, including `tokens`. */
   readonly kinds: readonly TokenAuthenticator[];
 }
 
 /**
- * Whose token it is, and which of the audiences asked for may take it; undefined when nobody knows it for any of them. No
- * audience asked means this server. Tokens of kinds that know no audiences are for this server alone. Rejects with the
- * reason when somebody refuses the token and nobody knows it.
+ * The token's user, and the requested audiences it is valid for; undefined when no kind recognizes it for any of
+ * them. Without requested audiences it must be valid for this server, as must tokens of kinds without audiences.
+ * Rejects with the reason when a kind refuses the token and none recognizes it.
  */
 export async function reviewToken(
   { tokens, kinds }: ReviewDeps,
@@ -33,7 +36,10 @@ export async function reviewToken(
   return principal && { user: userInfoOf(principal), audiences: own };
 }
 
-/** One kind that refuses the token, or cannot judge it, is no word about the others; its reason counts when none knows it. */
+/**
+ * Asks one kind. Its refusal or failure does not affect the others; its reason is used when no kind recognizes the
+ * token.
+ */
 async function askKinds(kinds: readonly TokenAuthenticator[], token: string): Promise<Principal | undefined> {
   const reasons: unknown[] = [];
   for (const kind of kinds) {

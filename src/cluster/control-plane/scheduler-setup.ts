@@ -1,4 +1,7 @@
-/** From a scheduler configuration file to what a scheduler is made from: profiles checked, extenders with their certificates. */
+/**
+ * Reads a scheduler configuration file into what a scheduler is created from: validated profiles, and extenders with
+ * their certificates.
+ */
 import { parseYaml } from '../../api/codec/yaml.ts';
 import { errorMessage } from '../../base/errors.ts';
 import type { Files } from '../../platform/files.ts';
@@ -31,8 +34,9 @@ export async function loadSchedulerSetup(platform: SetupPlatform, path: string):
 }
 
 /**
- * Reads a KubeSchedulerConfiguration or a Policy for the scheduler of a whole cluster, which has its own client and elects as the cluster
- * does: the file's `clientConnection` and `leaderElection` are for `keelson scheduler`. Rejects when it is not understood.
+ * Reads a KubeSchedulerConfiguration or a Policy for the scheduler of a whole cluster, which has its own client and
+ * leader election: `clientConnection` and `leaderElection` of the file are only for `keelson scheduler`. Rejects when
+ * the file is invalid.
  */
 export async function readSchedulerSetup(platform: SetupPlatform, text: string): Promise<SchedulerSetup> {
   if (isPolicy(text)) {
@@ -50,11 +54,11 @@ function isPolicy(text: string): boolean {
     const { value } = parseYaml(text);
     return typeof value === 'object' && value !== null && (value as { readonly kind?: unknown }).kind === 'Policy';
   } catch {
-    return false; // The reader of the other kind names the mistake.
+    return false; // the reader of the other kind reports the error
   }
 }
 
-/** Makes the extenders; reads the files of their certificates. */
+/** Creates the extenders; reads the files of their certificates. */
 export async function makeExtenders(
   platform: SetupPlatform,
   configs: readonly ExtenderConfig[],

@@ -1,6 +1,6 @@
 /**
- * Who this API server is among those of its store: its identity lease, and under the lease's name which versions it stores.
- * Upstream: the same, in the hooks after the start of kube-apiserver.
+ * The identity of this API server among those of its store: its identity lease, and the StorageVersion records under
+ * the lease's name. Upstream: post-start hooks of kube-apiserver.
  */
 import { onAbort } from '../../base/abort.ts';
 import { startIdentityLease, type IdentityLease } from '../../apiserver/bootstrap/identity-lease.ts';
@@ -10,12 +10,12 @@ import type { Platform } from '../../platform/platform.ts';
 
 /** Kept from `start` to `stop`. */
 export interface ServerIdentity {
-  /** Resolves when the lease is written, or when it is stopped before. `signal` stops it too. */
+  /** Resolves when the lease is written, or when it is stopped first. `signal` stops it too. */
   start(signal: AbortSignal): Promise<void>;
   stop(): void;
 }
 
-/** `address`: `host:port` the server is reached at. */
+/** `address`: `host:port` of the server. */
 export function createServerIdentity(platform: Platform, storage: ServerStorage, address: string): ServerIdentity {
   let lease: IdentityLease | undefined;
   return {
@@ -26,7 +26,7 @@ export function createServerIdentity(platform: Platform, storage: ServerStorage,
       lease = started;
       onAbort(signal, () => started.stop());
       const records = { ...storage, clock: platform.clock };
-      // Of a server without a lease the records would be taken for those of one that is gone.
+      // Without a lease, its records would look like those of a server that is gone.
       if (recordsStorageVersions(records) && (await started.stands))
         await publishStorageVersions(records, started.name);
     },

@@ -1,4 +1,7 @@
-/** OIDC discovery of the service-account issuer: who trusts these tokens elsewhere reads the keys here. Upstream: routes/openidmetadata.go. */
+/**
+ * OIDC discovery of the service account issuer: others that trust these tokens read the keys here. Upstream:
+ * routes/openidmetadata.go.
+ */
 import type { ServiceAccountTokens } from '../../apiserver/authn/service-account-tokens.ts';
 import type { NonResourceRoute } from '../../apiserver/non-resource-routes.ts';
 

@@ -1,4 +1,4 @@
-/** Every check of `keelson doctor`, in the order they are shown. A new one: a file and a line here. */
+/** Every check of `keelson doctor`, in display order. A new check is a file and a line here. */
 import { certificates } from './checks/certificates.ts';
 import { cgroups } from './checks/cgroups.ts';
 import { directory } from './checks/directory.ts';

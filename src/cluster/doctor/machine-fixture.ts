@@ -61,5 +61,5 @@ export function withPart<K extends keyof Machine>(part: K, facts: Partial<Machin
   return { ...HEALTHY, [part]: { ...(HEALTHY[part] as object), ...facts } };
 }
 
-/** A check on a machine, what it finds, and how it is worded with its cure. */
+/** A check on a machine, its level, and its text with the advice. */
 export type Row = readonly [what: string, check: Check, machine: Machine, level: Level, text: RegExp];

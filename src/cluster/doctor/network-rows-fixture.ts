@@ -1,4 +1,4 @@
-/** Machines whose routes, firewalls and name servers differ. */
+/** Machines with different routes, firewalls and name servers. */
 import { dns } from './checks/dns.ts';
 import { firewall } from './checks/firewall.ts';
 import { ranges } from './checks/ranges.ts';

@@ -1,4 +1,4 @@
-/** Reads the kernel's side: version, file systems, namespaces, modules, control groups. */
+/** Reads facts about the kernel: version, file systems, namespaces, modules, control groups. */
 import { errorMessage, hasErrorCode } from '../../base/errors.ts';
 import type { Files } from '../../platform/files.ts';
 import type { Platform } from '../../platform/platform.ts';
@@ -28,12 +28,12 @@ export async function readKernel(deps: Deps, isRoot: boolean): Promise<KernelFac
 export async function readCgroups(files: Files): Promise<CgroupFacts> {
   const unified = await text(files, '/sys/fs/cgroup/cgroup.controllers');
   if (unified !== undefined) return { version: 2, controllers: unified.trim().split(' ') };
-  // Name, hierarchy, number of groups, whether it is enabled.
+  // The columns: name, hierarchy, number of groups, enabled.
   const lines = ((await text(files, '/proc/cgroups')) ?? '').split('\n').map((line) => line.split('\t'));
   return { version: 1, controllers: lines.filter((fields) => fields[3] === '1').map(([name = '']) => name) };
 }
 
-/** Built in or loadable: both stand in lists beside the modules. */
+/** Names of built-in and loadable modules; the kernel has a list of each. */
 async function moduleNames(files: Files, release: string): Promise<readonly string[]> {
   const lists = await Promise.all(
     ['modules.builtin', 'modules.dep'].map((name) => text(files, `/lib/modules/${release}/${name}`)),
@@ -44,7 +44,7 @@ async function moduleNames(files: Files, release: string): Promise<readonly stri
   return names.map((name) => name.replaceAll('-', '_'));
 }
 
-/** Undefined where it works, and where there is no nft: that is another check's. */
+/** Undefined when nft works, and when it is missing, which another check reports. */
 async function nftError({ exec }: Deps): Promise<string | undefined> {
   try {
     const { exitCode, stderr } = await exec.run('nft', ['list', 'tables'], { timeoutMs: 10_000 });

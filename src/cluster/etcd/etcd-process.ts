@@ -1,6 +1,6 @@
 /**
- * One etcd as a process in a session of its own: adopted where an earlier Keelson left it with the same flags, replaced
- * where they differ, started again with a growing pause when it dies. It outlives Keelson; `down` ends it.
+ * An etcd process in its own session: adopted if an earlier Keelson started it with the same flags, replaced if they
+ * differ, restarted with back-off when it exits. It outlives Keelson; `down` ends it.
  */
 import { createBackoff } from '../../base/backoff.ts';
 import { sleepUnlessAborted } from '../../platform/clock.ts';
@@ -9,16 +9,16 @@ import { ownProcess } from '../../platform/process-identity.ts';
 import { background, logFailedRound } from '../../platform/unexpected.ts';
 
 export interface EtcdProcessConfig {
-  /** Has its data, which no other process uses. */
+  /** The folder of its data, which no other process uses. */
   readonly dir: string;
   readonly logFile: string;
   readonly args: readonly string[];
 }
 
 export interface EtcdProcess {
-  /** Starts or adopts it and supervises it until the signal. Resolves when it runs, not when it serves. */
+  /** Starts or adopts it and supervises it until the signal aborts. Resolves when it runs, not when it serves. */
   start(signal: AbortSignal): Promise<void>;
-  /** Whether the process is there. */
+  /** Whether the process exists. */
   running(): boolean;
 }
 
@@ -26,23 +26,23 @@ type Deps = Pick<Platform, 'clock' | 'exec' | 'files' | 'host' | 'log'>;
 type Looking = Pick<Platform, 'files'>;
 
 const CHECK_PERIOD_MS = 500;
-/** Running time after which the back-off starts again. */
+/** The run time after which the back-off is reset. */
 const STABLE_MS = 60_000;
 const STOP_TIMEOUT_MS = 10_000;
 
-/** Where etcd keeps its data. */
+/** The folder of etcd's data. */
 export function etcdDataDir(dir: string): string {
   return `${dir}/data`;
 }
 
-/** Creates it; nothing runs before `start`. */
+/** Nothing runs before `start`. */
 export function createEtcdProcess(deps: Deps, config: EtcdProcessConfig): EtcdProcess {
   const { clock, exec, files } = deps;
   const log = deps.log.child('etcd');
   let pid = 0;
   const launch = async (): Promise<void> => {
     const { architecture } = await deps.host.info();
-    // etcd 3.4 refuses to run elsewhere unless it is told to.
+    // On other architectures etcd 3.4 does not run without this variable.
     const env: Readonly<Record<string, string>> =
       architecture === 'amd64' ? {} : { ETCD_UNSUPPORTED_ARCH: architecture };
     pid = await exec.startDaemon('etcd', config.args, { logFile: config.logFile, env });
@@ -78,7 +78,9 @@ export function createEtcdProcess(deps: Deps, config: EtcdProcessConfig): EtcdPr
   };
 }
 
-/** Ends the etcd of this folder, if it runs; resolves when no process uses its data. Rejects when it cannot be killed. */
+/**
+ * Ends the etcd of this folder, if it runs; resolves when no process uses its data. Rejects when it cannot be killed.
+ */
 export async function endEtcd(deps: Pick<Deps, 'clock' | 'exec' | 'files'>, dir: string): Promise<void> {
   const { clock, exec } = deps;
   const pid = (await findEtcd(deps, dir))?.pid;
@@ -94,7 +96,7 @@ export async function endEtcd(deps: Pick<Deps, 'clock' | 'exec' | 'files'>, dir:
   }
 }
 
-/** The process of this user with this data, found among all processes. */
+/** Searches all processes for one of this user with this data. */
 async function findEtcd(
   { files }: Looking,
   dir: string,

@@ -1,10 +1,10 @@
 /**
- * The etcd member a server runs itself (`keelson server --cluster-init`, `--join`): certificates, process, and its place
- * among the members. Joining is level-triggered: whatever an earlier start got done (added, started, promoted) is found
- * again by asking the members. Upstream: kubeadm's stacked etcd, k3s's embedded etcd.
+ * A server's own etcd member (`keelson server --cluster-init`, `--join`): certificates, process, and membership.
+ * Joining is level-triggered: what an earlier start achieved (added, started, promoted) is read from the members.
+ * Upstream: kubeadm's stacked etcd, k3s's embedded etcd.
  *
- * Invariants: a member learns before it votes, so that joining never costs the quorum; nothing of the cluster is removed
- * here.
+ * Invariants: a member is a learner before it votes, so that joining never endangers the quorum; nothing of the
+ * cluster is removed here.
  */
 import { onAbort } from '../../base/abort.ts';
 import { ensureEtcdPki } from '../../component-helpers/pki/etcd-pki.ts';
@@ -29,29 +29,32 @@ export interface OwnEtcdConfig {
 export interface OwnEtcd {
   /** Resolves when the member runs and votes; from then on it is supervised. Rejects with `PreflightError`. */
   start(signal: AbortSignal): Promise<{ readonly endpoints: readonly string[]; readonly tls: GrpcTls }>;
-  /** Tells whenever the members are others; returns what ends that. */
+  /** Calls back when the members change; returns a function that stops this. */
   followEndpoints(listener: (endpoints: readonly string[]) => void): () => void;
   running(): boolean;
 }
 
 export const RETRY_MS = 300;
-/** Consecutive member lists without this member after which it counts as removed: another member's list may be old. */
+/**
+ * Consecutive member lists without this member after which it counts as removed, since another member's list may be
+ * old.
+ */
 const LISTS_WITHOUT = 3;
 const CHECK_PERIOD_MS = 5_000;
-/** One question to the members: joining asks again anyway. */
+/** The timeout of one call to the members; joining retries anyway. */
 export const CALL_TIMEOUT_MS = 5_000;
 
-/** Where a data directory has its etcd. */
+/** The folder of a data directory's etcd. */
 export function etcdDir(dataDir: string): string {
   return `${dataDir}/etcd`;
 }
 
-/** Where its certificates are. */
+/** The folder of its certificates. */
 export function etcdPkiDir(pkiDir: string): string {
   return `${pkiDir}/etcd`;
 }
 
-/** Creates it; nothing runs before `start`. */
+/** Nothing runs before `start`. */
 export function createOwnEtcd(platform: Platform, config: OwnEtcdConfig): OwnEtcd {
   return new Member(platform, config);
 }
@@ -100,7 +103,7 @@ class Member implements OwnEtcd {
 
   async #certificates({ name, clientUrl }: EtcdFile): Promise<GrpcTls> {
     const { files, crypto, random, clock, net } = this.#platform;
-    // Others see a connection come from any address of this machine.
+    // From another member's view the connection may come from any address of this machine.
     const own = new URL(clientUrl).hostname.replace(/^\[(.*)\]$/, '$1');
     const ipAddresses = [...new Set([own, '127.0.0.1', ...hostAddresses(net.interfaces())])];
     const { ca, client } = await ensureEtcdPki(
@@ -111,7 +114,10 @@ class Member implements OwnEtcd {
     return { caPem: ca.certPem, certPem: client.certPem, keyPem: client.keyPem };
   }
 
-  /** Adds this member to the others' cluster, unless an earlier try did. Tries until the signal where that can help. */
+  /**
+   * Adds this member to the existing cluster, unless an earlier attempt did. Retries until the signal aborts, for
+   * errors that may pass.
+   */
   async #register(members: EtcdMembers, signal: AbortSignal): Promise<NonNullable<EtcdFile['initial']>> {
     const { name, peerUrl } = this.#file!;
     for (;;) {
@@ -130,13 +136,14 @@ class Member implements OwnEtcd {
     }
   }
 
-  /** Waits until this member is one that votes. */
+  /** Waits until this member is a voting member. */
   async #vote(members: EtcdMembers, signal: AbortSignal): Promise<void> {
     const { clientUrl, peerUrl, others } = this.#file!;
     if (others.length === 0) return;
     let without = 0;
     for (let attempt = 0; ; attempt++) {
-      // A learner answers nothing, so the others are asked; and itself in turn, which after a restore is the only one.
+      // A learner serves no member list, so other members are asked, alternating with this one, which after a restore
+      // is the only one.
       members.setEndpoints(attempt % 2 === 0 ? others : [clientUrl]);
       try {
         const own = (await members.list()).find(({ peerURLs }) => peerURLs.includes(peerUrl));
@@ -154,7 +161,10 @@ class Member implements OwnEtcd {
     }
   }
 
-  /** Another try may help where etcd is electing, catching up or not reached. */
+  /**
+   * Waits before a retry; rethrows errors that a retry cannot help. It can while etcd elects, catches up or is not
+   * reachable.
+   */
   async #pauseAfter(error: unknown, doing: string, signal: AbortSignal): Promise<void> {
     signal.throwIfAborted();
     if (!(error instanceof StoreError)) throw error;
@@ -162,7 +172,7 @@ class Member implements OwnEtcd {
     await this.#platform.clock.sleep(RETRY_MS, signal);
   }
 
-  /** Follows who the members are. */
+  /** Follows the list of members. */
   async #checkMembers(members: EtcdMembers, signal: AbortSignal): Promise<void> {
     const { clock, log } = this.#platform;
     for (; !signal.aborted; await sleepUnlessAborted(clock, CHECK_PERIOD_MS, signal)) {
@@ -186,7 +196,7 @@ class Member implements OwnEtcd {
     await writeEtcdFile(this.#platform.files, this.#config.dataDir, this.#file);
   }
 
-  /** The own one first: it is the nearest. */
+  /** This member first, as the nearest. */
   #endpoints(): readonly string[] {
     return [this.#file!.clientUrl, ...this.#file!.others];
   }
@@ -215,7 +225,7 @@ class Member implements OwnEtcd {
   }
 }
 
-/** Members that have not started bear no name: what counts is their address. */
+/** Members that have not started have no name: they are identified by their address. */
 function initialCluster(
   members: readonly EtcdMember[],
   own: { readonly name: string; readonly peerUrl: string },

@@ -1,8 +1,8 @@
 /**
- * Snapshots of a server's own etcd, found by its data directory alone: where it answers and with which certificates, and
- * how a snapshot takes the place of its data. Upstream: k3s's `--cluster-reset-restore-path`.
+ * Snapshots of a server's own etcd, given its data directory: how to connect to it, and how a snapshot replaces its
+ * data. Upstream: k3s's `--cluster-reset-restore-path`.
  *
- * Invariants: a cluster of which other members answer is never restored on one of them; what was there is kept beside.
+ * Invariants: a cluster is never restored on one member while others answer; replaced data is kept beside.
  */
 import { hasErrorCode } from '../../base/errors.ts';
 import type { Platform } from '../../platform/platform.ts';
@@ -16,12 +16,12 @@ import { etcdDir, etcdPkiDir } from './own-etcd.ts';
 
 type Deps = Pick<Platform, 'clock' | 'exec' | 'files'>;
 
-/** Programs of etcd that restore a snapshot, the newer first. */
+/** etcd's programs that restore a snapshot, the newer first. */
 const TOOLS = ['etcdutl', 'etcdctl'] as const;
-/** Time for a member to answer: a slow member must not be taken for one that is gone. */
+/** How long a member may take to answer: a slow one must not count as gone. */
 const ANSWER_TIMEOUT_MS = 10_000;
 
-/** The connection to the etcd of this data directory's server; undefined where the state is elsewhere. */
+/** The connection to the etcd of this data directory's server; undefined when the state is in another store. */
 export async function ownEtcdChoice(
   { files }: Pick<Deps, 'files'>,
   dataDir: string,
@@ -39,8 +39,9 @@ export async function ownEtcdChoice(
 }
 
 /**
- * Puts a snapshot in the place of a stopped server's etcd, which begins anew as its cluster's only member. Whoever calls
- * holds the data directory's lock. Resolves to the name that what was there is kept under. Rejects with `PreflightError`.
+ * Replaces the data of a stopped server's etcd by a snapshot; it starts again as its cluster's only member. The
+ * caller holds the data directory's lock. Resolves to the name under which the old data is kept. Rejects with
+ * `PreflightError`.
  */
 export async function restoreOwnEtcd(
   deps: Deps,
@@ -70,13 +71,13 @@ export async function restoreOwnEtcd(
   }
 }
 
-/** Throws when another member answers: a restored one beside it would split the cluster in two. */
+/** Throws when another member answers: a restored one beside it would split the cluster. */
 async function checkOthersAreAway(deps: Deps, dataDir: string): Promise<void> {
   const choice = await ownEtcdChoice(deps, dataDir);
   const others = choice?.endpoints.slice(1) ?? [];
   if (choice === undefined || others.length === 0) return;
   const { tls } = await etcdConfig((path) => deps.files.readText(path), choice);
-  // Each has a timeout of its own: a hanging member must not use up the time of another.
+  // Separate timeouts: a hanging member must not use up the time of others.
   const otherMembers = others.map((url) =>
     createEtcdMembers(deps, { endpoints: [url], tls, timeoutMs: ANSWER_TIMEOUT_MS }),
   );

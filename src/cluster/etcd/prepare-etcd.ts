@@ -1,6 +1,6 @@
 /**
- * Settles where a server's state is before its first start: in an etcd of its own, begun here (`--cluster-init`) or joined
- * (`--join`). Later starts find it settled. Nothing is started here.
+ * Decides before a server's first start whether it runs its own etcd, new (`--cluster-init`) or joined (`--join`).
+ * Later starts keep the decision. Nothing is started here.
  */
 import type { Platform } from '../../platform/platform.ts';
 import type { ClusterOptions } from '../cluster-options.ts';
@@ -12,11 +12,11 @@ import { PreflightError } from '../preflight-error.ts';
 import { readEtcdFile, writeEtcdFile } from './etcd-file.ts';
 
 export interface PreparedEtcd {
-  /** Ranges and domain of the cluster this server joins; absent at other starts. */
+  /** Ranges and domain of the cluster that this server joins; absent at other starts. */
   readonly joined?: Omit<JoinedServer, 'material'>;
 }
 
-/** Undefined: the state is elsewhere. Throws `PreflightError`, or the signal's reason. */
+/** Undefined: the state is in another store. Throws `PreflightError`, or the signal's reason. */
 export async function prepareOwnEtcd(
   platform: Platform,
   options: ClusterOptions,

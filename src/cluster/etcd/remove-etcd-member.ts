@@ -1,4 +1,4 @@
-/** Takes a member out of the etcd cluster, from another member. Upstream: kubeadm reset (RemoveMember). */
+/** Removes a member from the etcd cluster, by way of another member. Upstream: kubeadm reset (RemoveMember). */
 import type { Platform } from '../../platform/platform.ts';
 import { createEtcdMembers } from '../../storage/etcd/members.ts';
 import { StoreError } from '../../storage/store.ts';
@@ -6,12 +6,12 @@ import { PreflightError } from '../preflight-error.ts';
 import { readEtcdFile } from './etcd-file.ts';
 import { CALL_TIMEOUT_MS, etcdPkiDir, type OwnEtcdConfig, RETRY_MS } from './own-etcd.ts';
 
-/** etcd changes members only when those that stay have been connected for five seconds. kubeadm's patience. */
+/** etcd changes members only when the remaining ones have been connected for five seconds. The timeout is kubeadm's. */
 const HEALTHY_PATIENCE_MS = 120_000;
 
 /**
- * Takes a member out of the cluster this data directory's server belongs to, unless there is none of this name or it is
- * the only one. Rejects with `StoreError` when the members cannot agree on it.
+ * Removes a member of the cluster that this data directory's server belongs to, unless there is none of this name or
+ * it is the only one. Rejects with `StoreError` when the members cannot agree.
  */
 export async function removeEtcdMember(
   platform: Pick<Platform, 'clock' | 'files' | 'log'>,
@@ -26,7 +26,7 @@ export async function removeEtcdMember(
   const read = (what: string): Promise<string> => platform.files.readText(`${etcdPkiDir(pkiDir)}/${what}`);
   const [caPem, certPem, keyPem] = await Promise.all(['ca.crt', 'client.crt', 'client.key'].map(read));
   const members = createEtcdMembers(platform, {
-    // Its own goes with its removal.
+    // A member's own endpoint disappears with its removal.
     endpoints: name === file.name ? [...file.others, file.clientUrl] : [file.clientUrl, ...file.others],
     tls: { caPem: caPem!, certPem: certPem!, keyPem: keyPem! },
     timeoutMs: CALL_TIMEOUT_MS * 2,
@@ -42,7 +42,7 @@ export async function removeEtcdMember(
   let tried = false;
   try {
     const outcome = await whenHealthy(platform, remove, () => (tried = true));
-    // What an earlier try removed, though its answer was lost.
+    // An earlier attempt removed it, although its answer was lost.
     return outcome === 'unknown' && tried ? 'removed' : outcome;
   } finally {
     members.close();
@@ -50,8 +50,8 @@ export async function removeEtcdMember(
 }
 
 /**
- * Tries again while etcd finds that too few members have been connected for long enough, or has no leader, or left open
- * what became of the call. Says once what it waits for.
+ * Retries while etcd considers too few members connected, has no leader, or leaves the result unknown. Reports once
+ * what it waits for.
  */
 async function whenHealthy<T>(
   { clock, log }: Pick<Platform, 'clock' | 'log'>,

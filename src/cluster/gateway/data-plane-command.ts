@@ -1,13 +1,16 @@
-/** The command line of a node's data plane: this same program, with no more rights than it needs. */
+/** The command line of a node's data plane: this program, with the least rights that it needs. */
 import type { Platform } from '../../platform/platform.ts';
 
-/** systemd's range of users that no account has (UIDS-GIDS). */
+/** The start of systemd's range of user IDs that no account has (UIDS-GIDS). */
 const FIRST_USER = 61_184;
 const USERS = 4_336;
-/** What is left to the process that opens ports: to open them, to become the user that serves, to end it, to read its program. */
+/**
+ * The capabilities of the process that opens ports: to open them, to change to the serving user, to end the serving process, to
+ * read its program.
+ */
 const CAPABILITIES = ['net_bind_service', 'setuid', 'setgid', 'kill', 'dac_read_search'];
 
-/** `runDir`: the instance's, whose name is the instance's hash. */
+/** `runDir`: the instance's run directory, whose name is the instance's hash. */
 export async function dataPlaneCommand(
   { exec, log }: Pick<Platform, 'exec' | 'log'>,
   runDir: string,
@@ -24,7 +27,7 @@ export async function dataPlaneCommand(
     if (exitCode === 0) return [...confined, ...own];
     log.warn('setpriv: the process that opens ports of routes keeps the rights of root', { err: stderr.trim() });
   } catch (error) {
-    // The serving process gives up root all the same.
+    // The serving process gives up root in any case.
     log.warn('setpriv: the process that opens ports of routes keeps the rights of root', { err: error });
   }
   return own;

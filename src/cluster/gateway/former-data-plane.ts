@@ -1,4 +1,4 @@
-/** The data plane that an earlier start left: it goes on with its last snapshot, whatever has changed since. */
+/** Handles the data plane of an earlier start, which still serves its last snapshot. */
 import type { Platform } from '../../platform/platform.ts';
 import { holdsPort } from '../instance/preflight.ts';
 import type { Instance } from '../instance/instance.ts';
@@ -7,7 +7,7 @@ import { gatewayRecord } from './gateway-record.ts';
 
 type Place = Pick<Instance, 'runDir' | 'logDir'>;
 
-/** Ends it where it holds one of the ports, which are the machine's own now. It begins again with the routes, without them. */
+/** Ends it when it holds a port that this start needs itself. It is started again with the routes, without that port. */
 export async function freePorts(
   platform: Platform,
   place: Place,
@@ -24,7 +24,7 @@ export async function freePorts(
   }
 }
 
-/** Ends it where this start serves no routes. */
+/** Ends it when this start serves no routes. */
 export async function endFormerDataPlane(platform: Platform, place: Place): Promise<void> {
   await (await formerDataPlane(platform, place))?.remove();
 }

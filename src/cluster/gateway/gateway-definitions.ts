@@ -1,4 +1,4 @@
-/** Whether a cluster has the kinds of the Gateway API, whoever defined them. */
+/** Detects whether a cluster has the kinds of the Gateway API, whoever defined them. */
 import { CustomResourceDefinitions } from '../../api/gen/resources.ts';
 import type { ObjectStore } from '../../apiserver/registry/object-store.ts';
 import { firstDefined, servesVersion } from '../served-definition.ts';
@@ -6,12 +6,12 @@ import { firstDefined, servesVersion } from '../served-definition.ts';
 const GROUP = 'gateway.networking.k8s.io';
 const KINDS = ['gatewayclasses', 'gateways', 'httproutes', 'grpcroutes', 'referencegrants'];
 
-/** Those that are served, with the version of ReferenceGrant: v1 came late. */
+/** The served kinds, with the version of ReferenceGrant, whose v1 was added late. */
 export interface GatewayApiKinds {
   readonly grantVersion: 'v1' | 'v1beta1';
 }
 
-/** Undefined while not all kinds are served. */
+/** Undefined while some kind is not served. */
 export function servedGatewayApi(objects: Pick<ObjectStore, 'get'>): GatewayApiKinds | undefined {
   const definitions = KINDS.map((kind) => objects.get(CustomResourceDefinitions, '', `${kind}.${GROUP}`));
   const isWhole = definitions.every(
@@ -28,7 +28,7 @@ export async function gatewayApiDefined(
   return firstDefined(objects, () => servedGatewayApi(objects), signal);
 }
 
-/** Kinds that are served where they are defined. */
+/** Kinds without which the others are served all the same. */
 export type OptionalKind = 'tlsroutes' | 'backendtlspolicies';
 
 /** Whether v1 of the kind is served. */

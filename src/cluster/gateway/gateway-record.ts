@@ -1,4 +1,4 @@
-/** The file that records the process of the data plane, wherever a start looks for it. */
+/** The file that records the data plane's process, for later starts. */
 import type { Instance } from '../instance/instance.ts';
 
 export function gatewayRecord({ runDir }: Pick<Instance, 'runDir'>): string {

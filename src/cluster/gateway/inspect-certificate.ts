@@ -5,7 +5,7 @@ import { errorMessage } from '../../base/errors.ts';
 import type { InspectCertificate } from '../../gateway/snapshot/secret-certificates.ts';
 import { namesIn } from '../../platform/node/sni.ts';
 
-/** Each handshake with 16,384 bits takes the data plane a quarter of a second, with 4096 some five milliseconds. */
+/** A handshake with 16,384 bits takes the data plane a quarter of a second, with 4096 some five milliseconds. */
 const MAX_BITS = 4096;
 
 export function createInspectCertificate(): InspectCertificate {

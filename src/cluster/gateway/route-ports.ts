@@ -1,6 +1,6 @@
 /**
- * Whether routes or a load balancer has a port, by what is stored alone: the ports that nodes have recorded as open, the
- * addresses that services have been assigned, and the ages of the objects. Who starts faster decides nothing.
+ * Decides from stored objects whether routes or a load balancer has a port: by the ports that nodes record as open, the addresses
+ * assigned to services, and the ages of the objects. The order of starts does not matter.
  */
 import type { Service } from '../../api/gen/core-v1.ts';
 import { IngressClasses, Ingresses, Nodes } from '../../api/gen/resources.ts';
@@ -16,7 +16,7 @@ import type { MachinePorts } from './machine-ports.ts';
 /** Whether the port belongs to routes rather than to the service. */
 export type RoutesPrecede = (service: Service, port: number) => boolean;
 
-/** As things are stored now. `ports`: those of ingresses. */
+/** Decides by the currently stored objects. `ports` are those of ingresses. */
 export function routesPrecede(objects: Pick<ObjectStore, 'get' | 'list'>, ports: GatewayPorts): RoutesPrecede {
   const recorded = gatewayPorts(objects.list(Nodes));
   const wanted = wantedPorts(objects, ports);
@@ -28,7 +28,10 @@ export function routesPrecede(objects: Pick<ObjectStore, 'get' | 'list'>, ports:
   };
 }
 
-/** What of this node has a port, so that no load balancer gets it. `ports`: absent where the node serves no routes. */
+/**
+ * The component of this node that uses a port, so that no load balancer gets it. `ports` is absent when the node serves no
+ * routes.
+ */
 export function nodePortUser(
   objects: Pick<ObjectStore, 'get' | 'list'>,
   { machinePorts, ports }: { readonly machinePorts: MachinePorts; readonly ports: GatewayPorts | undefined },
@@ -38,7 +41,7 @@ export function nodePortUser(
     machinePorts.own.includes(port) || precede(service, port) ? 'the nodes themselves' : undefined;
 }
 
-/** With the creation time of the oldest object that wants the port. */
+/** Each claimed port with the creation time of the oldest object that claims it. */
 function wantedPorts(
   objects: Pick<ObjectStore, 'get' | 'list'>,
   { http, https }: GatewayPorts,

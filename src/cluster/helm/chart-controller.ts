@@ -1,7 +1,7 @@
 /**
- * Keeps the releases of HelmCharts: a job installs or upgrades where anything of the chart, its HelmChartConfig or its Secrets
- * has changed, another uninstalls when the chart is deleted. Upstream: k3s's helm-controller; differs: without an image for
- * its jobs, helm runs here (helm-runner.ts). What is done for a chart: chart-reconciler.ts.
+ * Keeps the releases of HelmCharts: a job installs or upgrades when the chart, its HelmChartConfig or its Secrets
+ * have changed; another uninstalls when the chart is deleted. Upstream: k3s's helm-controller; differs: without an
+ * image for its jobs, helm runs here (helm-runner.ts). The work on one chart is in chart-reconciler.ts.
  */
 import type { Job } from '../../api/gen/batch-v1.ts';
 import { Jobs } from '../../api/gen/resources.ts';
@@ -17,9 +17,9 @@ import { ChartReconciler } from './chart-reconciler.ts';
 import { HelmChartConfigs, HelmCharts } from './helm-kinds.ts';
 
 const WORKERS = 4;
-/** Files of charts are read for changes this often, and what was refused is tried again. */
+/** The period in which chart files are read for changes and refused charts are retried. */
 const PERIOD_MS = 60_000;
-/** How long what fails before charts are worked on waits for its next try. */
+/** The delay before a failed preparation is retried. */
 const RETRY_MS = 5_000;
 
 export function createChartController(deps: ChartControllerDeps, config: ChartControllerConfig): Controller {

@@ -1,4 +1,4 @@
-/** What the controller of charts needs, and how it is set up. */
+/** The dependencies and configuration of the HelmChart controller. */
 import type { Secret } from '../../api/gen/core-v1.ts';
 import type { Stored } from '../../api/object.ts';
 import type { Client } from '../../client/client.ts';
@@ -17,16 +17,16 @@ export interface ChartControllerDeps extends Pick<ChartJobsDeps, 'runner' | 'tok
 }
 
 export interface ChartControllerConfig extends ChartJobsConfig {
-  /** The image of jobs whose chart names none; '': this process runs helm. */
+  /** The image of jobs for charts without one; '': this process runs helm. */
   readonly jobImage: string;
   /** Host and port of the API server, for charts that name it. */
   readonly apiHost: string;
-  /** Where `spec.chart` finds files of charts by name. */
+  /** The folder in which `spec.chart` finds chart files by name. */
   readonly chartsFolder: string;
 }
 
-/** For the parts of the controller, each of which works on one chart at a time. */
+/** For the parts of the controller, which work on one chart at a time. */
 export interface ChartDeps extends ChartControllerDeps {
-  /** Works on the chart again then. */
+  /** Enqueues the chart after this delay. */
   later(key: string, afterMs: number): void;
 }

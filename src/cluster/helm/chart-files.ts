@@ -1,11 +1,11 @@
-/** Files of charts in the data directory. Only regular files are read, and links are not followed. */
+/** Chart files in the data directory. Only regular files are read, without following links. */
 import { hasErrorCode } from '../../base/errors.ts';
 import type { Files } from '../../platform/files.ts';
 import { ChartProblem } from './chart-source.ts';
 
 const MAX_CHART_BYTES = 16 * 1024 * 1024;
 
-/** As base64. `name`: without folders. @throws ChartProblem */
+/** The content in base64. `name`: without folders. @throws ChartProblem */
 export async function readChartFile(files: Files, folder: string, name: string): Promise<string> {
   const path = `${folder}/${name}`;
   try {

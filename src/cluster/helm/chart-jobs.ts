@@ -1,6 +1,6 @@
 /**
- * The job of one action on a chart, brought forward by one step: made, made anew when what it is for has changed, run by this
- * process where no image is configured. Everything is read from the API server at each step.
+ * Advances the job of an action on a chart by one step: creates it, recreates it when its input has changed, and runs
+ * it in this process if no image is configured. Everything is read from the API server at each step.
  */
 import type { Job, JobStatus } from '../../api/gen/batch-v1.ts';
 import { ConfigMaps, Jobs, Secrets } from '../../api/gen/resources.ts';
@@ -44,7 +44,10 @@ export interface ChartAction {
   readonly hash: string;
 }
 
-/** How far it is. `waiting`: a change of the job tells of more, and at the latest `afterMs` is worth another step. */
+/**
+ * The progress. `waiting`: an event of the job continues it, and at the latest `afterMs` later another step is
+ * needed.
+ */
 export type JobProgress =
   | { readonly kind: 'complete' }
   | { readonly kind: 'failed'; readonly message: string }
@@ -56,7 +59,7 @@ const WAITING: JobProgress = { kind: 'waiting', isNew: false };
 export class ChartJobs {
   readonly #deps: ChartJobsDeps;
   readonly #config: ChartJobsConfig;
-  /** When the next try is due, by uid of the job. */
+  /** The time of the next attempt, by the job's uid. */
   readonly #due = new Map<string, number>();
 
   constructor(deps: ChartJobsDeps, config: ChartJobsConfig) {
@@ -83,7 +86,7 @@ export class ChartJobs {
     return action.image === '' ? await this.#attempt(action, job, signal) : WAITING;
   }
 
-  /** Pods of a job end before it goes: two helms at once would meet in the release. */
+  /** The pods end before the job is deleted, since two helm processes would conflict on the release. */
   async remove(job: Stored<Job>, signal: AbortSignal): Promise<void> {
     const { namespace, name, uid } = job.metadata;
     this.#due.delete(uid);
@@ -144,7 +147,7 @@ export class ChartJobs {
     return { kind: 'waiting', isNew: false, afterMs };
   }
 
-  /** With the rights of the chart's account while helm runs, and without them afterwards. */
+  /** The chart's account has its rights only while helm runs. */
   async #run({ chart, request, action, hash }: ChartAction, signal: AbortSignal): Promise<HelmOutcome> {
     const { client, runner, token } = this.#deps;
     const { name, namespace } = chart.metadata;
@@ -156,7 +159,7 @@ export class ChartJobs {
         ? await runner.release(request, bearer, hash, signal)
         : await runner.uninstall(request, bearer, signal);
     } finally {
-      // Also when a stop has cut it short.
+      // Also when a stop has interrupted it.
       await removeBinding(client, chart.metadata);
     }
   }
@@ -165,7 +168,7 @@ export class ChartJobs {
     return formatTime(this.#deps.clock.nowMs());
   }
 
-  /** A patch, which is no conflict with what others write of the job meanwhile. */
+  /** Patches the status, so that it does not conflict with other writers of the job. */
   #write({ metadata }: Stored<Job>, status: JobStatus, signal: AbortSignal): Promise<Stored<Job>> {
     const { namespace, name, uid } = metadata;
     const patch = { type: 'merge', patch: { metadata: { uid }, status } } as const;
@@ -178,7 +181,7 @@ function failureOf(job: Job): string {
   return job.spec?.managedBy === undefined ? '' : (failed?.message ?? '');
 }
 
-/** The name is the chart's own: what is there is an earlier version. */
+/** The name belongs to the chart: an existing object is an earlier version. */
 async function replace<T extends KubernetesObject>(
   client: Client,
   info: ResourceInfo<T>,

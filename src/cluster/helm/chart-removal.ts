@@ -1,4 +1,4 @@
-/** Uninstalls a HelmChart that is being deleted, and removes what was made for it. */
+/** Uninstalls a HelmChart that is being deleted, and deletes its objects. */
 import { ConfigMaps, Jobs, Secrets } from '../../api/gen/resources.ts';
 import type { KubernetesObject, Stored } from '../../api/object.ts';
 import type { ResourceInfo } from '../../api/resource-info.ts';
@@ -12,7 +12,7 @@ import { jobFailedStatus, runningStatus, writeStatus } from './chart-status.ts';
 import { HelmCharts, type HelmChart } from './helm-kinds.ts';
 import { removalRequest, requestHash } from './release-request.ts';
 
-/** How often it is asked whether a job that was deleted has gone. */
+/** The period in which the deletion of a job is checked. */
 const GONE_PERIOD_MS = 500;
 
 export class ChartRemoval {
@@ -35,7 +35,7 @@ export class ChartRemoval {
     try {
       if (wasRun && !(await this.#uninstalled(chart, image, signal))) return;
     } catch (error) {
-      // What was released into a namespace that ends goes with it.
+      // In a terminating namespace the release's objects are deleted with it.
       if (!isNamespaceTerminating(error)) throw error;
     }
     if (wasRun)
@@ -56,7 +56,7 @@ export class ChartRemoval {
     later(`${namespace}/${name}`, 0);
   }
 
-  /** Whether the job that uninstalls is through; what is under way of an install ends before. */
+  /** Whether the uninstall job has finished; a running install ends first. */
   async #uninstalled(chart: Stored<HelmChart>, image: string, signal: AbortSignal): Promise<boolean> {
     const { client, recorder, later } = this.#deps;
     const { namespace, name } = chart.metadata;

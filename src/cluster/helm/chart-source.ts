@@ -1,4 +1,4 @@
-/** Where the chart of a HelmChart comes from. Pure. */
+/** The source of a HelmChart's chart. Pure. */
 import type { HelmChartSpec } from './helm-kinds.ts';
 
 export type ChartSource =
@@ -6,10 +6,10 @@ export type ChartSource =
   /** A file of `<data-dir>/charts`. */
   | { readonly kind: 'file'; readonly name: string }
   | { readonly kind: 'repository'; readonly url: string; readonly chart: string }
-  /** An archive at a URL of http, https or oci. */
+  /** An archive at an http, https or oci URL. */
   | { readonly kind: 'location'; readonly url: string };
 
-/** A HelmChart that cannot be run as it is; its message is for the condition. */
+/** A HelmChart that cannot be installed; the message is shown in its condition. */
 export class ChartProblem extends Error {
   override readonly name = 'ChartProblem';
   readonly reason: string;
@@ -20,7 +20,7 @@ export class ChartProblem extends Error {
   }
 }
 
-/** k3s's placeholder for the address of the API server, and the place below it where k3s serves chart files. */
+/** k3s's placeholder for the address of the API server, and the path below it at which k3s serves chart files. */
 const API_PLACEHOLDER = '%{KUBERNETES_API}%';
 const STATIC_CHARTS = `https://${API_PLACEHOLDER}/static/charts/`;
 /** Upstream: klipper-helm's STABLE_REPO_URL. */
@@ -48,7 +48,7 @@ function chartFile(name: string): ChartSource {
   return { kind: 'file', name };
 }
 
-/** As k3s's event words it. */
+/** The source in the words of k3s's event. */
 export function sourceText(spec: HelmChartSpec): string {
   const { chart = '', chartContent = '', repo = '', version = '' } = spec;
   if (chartContent !== '') return 'inline spec.chartContent';

@@ -1,15 +1,15 @@
-/** The commands with which helm makes, changes and removes a release. Pure. Upstream: klipper-helm's entry. */
+/** The helm commands that install, upgrade and uninstall a release. Pure. Upstream: klipper-helm's entry. */
 import { formatDurationMs } from '../../api/duration.ts';
 import type { ReleaseRequest } from './release-request.ts';
 
-/** What `helm status` answers, as far as it is needed. */
+/** The needed part of the output of `helm status`. */
 export interface ReleaseState {
   readonly status: string;
   /** `ssa` or `csa`. */
   readonly applyMethod: string;
 }
 
-/** Paths of the files that a run of helm reads; what the release does not need is undefined. */
+/** Paths of the files for a run of helm; undefined for those the release does not need. */
 export interface HelmFiles {
   readonly chart: string | undefined;
   readonly values: readonly string[];
@@ -18,11 +18,11 @@ export interface HelmFiles {
 
 export type NextStep = 'install' | 'upgrade' | 'reinstall' | 'abort';
 
-/** The name under which the repository of a chart is known to one run of helm. */
+/** The name of the chart's repository within one run of helm. */
 export const REPOSITORY = 'repo';
 const CONFIG_HASH_LABEL = 'helmcharts.helm.cattle.io/configHash';
 const MAX_LABEL_LENGTH = 63;
-/** Statuses of an operation that was cut short. */
+/** Statuses of an interrupted operation. */
 const INTERRUPTED = ['pending-install', 'pending-upgrade', 'pending-rollback', 'superseded', 'uninstalling'];
 
 export function isInterrupted({ status }: ReleaseState): boolean {
@@ -42,7 +42,7 @@ export function statusCommand({ name, targetNamespace }: ReleaseRequest): string
   return ['status', name, `--namespace=${targetNamespace}`, '--output=json'];
 }
 
-/** `state`: the release that is there; absent for a first install. `hash`: kept on the release as a label. */
+/** `state`: the existing release; absent for a first install. `hash`: stored on the release as a label. */
 export function releaseCommand(
   request: ReleaseRequest,
   files: HelmFiles,
@@ -53,7 +53,7 @@ export function releaseCommand(
   return [
     isInstall ? 'install' : 'upgrade',
     `--namespace=${targetNamespace}`,
-    // An upgrade takes it only along with --install.
+    // helm upgrade accepts the flag only with --install.
     ...flag('--create-namespace', spec.createNamespace === true && isInstall),
     ...flag('--take-ownership', spec.takeOwnership),
     ...option('--version', spec.version),
@@ -101,7 +101,7 @@ function chartArgument({ source }: ReleaseRequest, { chart = '' }: HelmFiles): s
   return source.kind === 'location' ? source.url : chart;
 }
 
-/** An install knows no `auto`; conflicts are forced only where the server applies. Upstream: get_ssa_args. */
+/** helm install does not accept `auto`, and --force-conflicts needs server-side apply. Upstream: get_ssa_args. */
 function serverSideArguments(
   { serverSide, forceConflicts }: ReleaseRequest,
   state: ReleaseState | undefined,

@@ -1,11 +1,11 @@
 /**
  * The CustomResourceDefinitions of HelmChart and HelmChartConfig, with k3s's fields, defaults and columns. Differs: a
- * HelmChartConfig has no default failure policy, which would take the place of the one that the HelmChart sets.
+ * HelmChartConfig has no default failure policy, which would override the HelmChart's.
  */
 import type { CustomResourceDefinition } from '../../api/gen/apiextensions-v1.ts';
 import { HELM_GROUP, HelmChartConfigs, HelmCharts } from './helm-kinds.ts';
 
-/** On definitions whose objects this server runs: others are another controller's. */
+/** Marks definitions whose objects this server manages; others belong to another controller. */
 export const RUN_BY_ANNOTATION = 'keelson.dev/helm';
 
 const TEXT = { type: 'string' };

@@ -1,4 +1,4 @@
-/** The folders of charts: one of files that a user puts there, one that runs of helm have theirs in. */
+/** The folders of charts: one for the user's chart files, one for runs of helm. */
 import { errorMessage } from '../../base/errors.ts';
 import { sleepUnlessAborted } from '../../platform/clock.ts';
 import type { Platform } from '../../platform/platform.ts';
@@ -6,7 +6,7 @@ import { logFailedRound } from '../../platform/unexpected.ts';
 
 const RETRY_MS = 10_000;
 
-/** Makes them, and removes runs of a process that was killed. What fails is tried again until the signal aborts. */
+/** Creates the folders, and removes runs of a killed process. Failures are retried until the signal aborts. */
 export async function makeHelmFolders(
   { files, clock, log }: Pick<Platform, 'files' | 'clock' | 'log'>,
   { runs, charts }: { readonly runs: string; readonly charts: string },

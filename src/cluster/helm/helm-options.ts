@@ -1,9 +1,9 @@
-/** How a user has HelmCharts run. */
+/** The user's settings for running HelmCharts. */
 export interface HelmOptions {
-  /** The image of jobs that run charts; absent: this process runs helm. */
+  /** The image of jobs that run helm; absent: this process runs helm. */
   readonly jobImage?: string;
-  /** A helm to run; absent: one that is fetched. */
+  /** The path of helm; absent: it is fetched. */
   readonly program?: string;
-  /** The environment's HTTP_PROXY and its like. */
+  /** HTTP_PROXY and similar variables of the environment. */
   readonly proxies?: Readonly<Record<string, string>>;
 }

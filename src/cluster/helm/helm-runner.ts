@@ -1,7 +1,7 @@
 /**
- * Runs helm as a program of this machine: under a user of its own, with an empty environment, without a shell, in a folder
- * that is removed afterwards. All it knows of the cluster is a kubeconfig with the token of the chart's service account.
- * Upstream: the image rancher/klipper-helm, run as a pod.
+ * Runs helm as a program of this machine: as a user of its own, with an empty environment, without a shell, in a
+ * folder that is removed afterwards. Its only access to the cluster is a kubeconfig with the token of the chart's
+ * service account. Upstream: the image rancher/klipper-helm, run as a pod.
  */
 import { errorMessage } from '../../base/errors.ts';
 import type { Client } from '../../client/client.ts';
@@ -21,24 +21,24 @@ import { markFailed } from './interrupted-release.ts';
 import type { ReleaseRequest } from './release-request.ts';
 
 export interface HelmRunnerConfig {
-  /** Folders of runs are made below it. Other users may pass through it. */
+  /** The parent of the runs' folders. Other users must be able to traverse it. */
   readonly folder: string;
-  /** User and group of helm; undefined: those of this process, which is not root. */
+  /** User and group of helm; undefined: those of this process, if it is not root. */
   readonly user: number | undefined;
-  /** HTTP_PROXY and its like. */
+  /** HTTP_PROXY and similar variables. */
   readonly proxies: Readonly<Record<string, string>>;
   kubeconfig(token: string): string;
 }
 
 export interface HelmRunnerDeps {
   readonly platform: Pick<Platform, 'exec' | 'files' | 'random'>;
-  /** Repairs releases that were cut short. */
+  /** Repairs interrupted releases. */
   readonly client: Client;
-  /** The path of helm. Rejects with what to do where there is none. */
+  /** The path of helm. Rejects with a remedy when there is none. */
   program(signal: AbortSignal): Promise<string>;
 }
 
-/** What became of a run; `message` is for people. */
+/** The result of a run; `message` is for the user. */
 export interface HelmOutcome {
   readonly ok: boolean;
   readonly message: string;
@@ -50,16 +50,16 @@ export interface HelmRunner {
   uninstall(request: ReleaseRequest, token: string, signal: AbortSignal): Promise<HelmOutcome>;
 }
 
-/** Helm's own default of a single operation. */
+/** Helm's default timeout of a single operation. */
 const DEFAULT_TIMEOUT_MS = 300_000;
-/** Hooks take the timeout each; more than some, or a server that does not answer, end the run. */
+/** Each hook may take the timeout; a run ends after this many timeouts. */
 const OPERATIONS = 4;
 const MAX_MESSAGE_LENGTH = 1_000;
 
 /** The longest time of a timer. */
 const MAX_TIMEOUT_MS = 2 ** 31 - 1;
 
-/** How long a run takes at most. */
+/** The time limit of a run. */
 export function runTimeoutMs({ timeoutMs = DEFAULT_TIMEOUT_MS }: Pick<ReleaseRequest, 'timeoutMs'>): number {
   return Math.min(OPERATIONS * timeoutMs + DEFAULT_TIMEOUT_MS, MAX_TIMEOUT_MS);
 }
@@ -135,7 +135,7 @@ class HelmRun {
     return await this.#helm(uninstallCommand(this.#options.request));
   }
 
-  /** Writes what helm reads: all of it belongs to helm's user alone. */
+  /** Writes helm's files, readable only for helm's user. */
   async #prepare(): Promise<HelmFiles> {
     const { folder, request, token, signal } = this.#options;
     this.#program = await this.#deps.program(signal);
@@ -155,7 +155,7 @@ class HelmRun {
     for (const [name, text] of Object.entries(request.values)) values.push(await write(name, text));
     const { content } = request;
     const chart = content === undefined ? undefined : await write('chart.tgz', Buffer.from(content, 'base64'));
-    // Last: what helm's user owns it may change.
+    // Last, since helm's user may change what it owns.
     await this.#give(folder);
     return { chart, values, ca };
   }
@@ -233,7 +233,7 @@ class HelmRun {
   }
 }
 
-/** The end of helm's output without its progress, where it says what is wrong. */
+/** The last lines of helm's output without progress reports, which contain the error. */
 function lastWords(output: string): string {
   const lines = output.split('\n').filter((line) => line.trim() !== '' && !line.startsWith('level='));
   const error = lines.findLastIndex((line) => line.startsWith('Error: '));

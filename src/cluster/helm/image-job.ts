@@ -1,7 +1,7 @@
 /**
- * The Job that runs a chart with an image such as rancher/klipper-helm, and the objects that its pod reads. Pure. Upstream:
- * helm-controller's job; differs: all values stand in one Secret, also those of other Secrets, and the job is not suspended
- * first, as the API server says for certain what there is.
+ * The Job that runs helm in an image such as rancher/klipper-helm, and the objects that its pod reads. Pure.
+ * Upstream: helm-controller's job; differs: all values, including those of other Secrets, are in one Secret, and the
+ * job is not suspended at first.
  */
 import type { Job } from '../../api/gen/batch-v1.ts';
 import type { ConfigMap, Container, EnvVar, PodSpec, Secret, Toleration, Volume } from '../../api/gen/core-v1.ts';
@@ -14,7 +14,7 @@ import type { ReleaseRequest } from './release-request.ts';
 
 export interface ImageJobConfig {
   readonly image: string;
-  /** Where pods on the host's network reach the API server. */
+  /** The API server's port for pods on the host's network. */
   readonly httpsPort: number;
   readonly proxies: Readonly<Record<string, string>>;
   readonly hash: string;
@@ -31,7 +31,7 @@ const SCRATCH = [
 const DEFAULT_BACKOFF_LIMIT = 1000;
 const MAX_CONTENT_LENGTH = 1_000_000;
 
-/** Taints of nodes on which nothing else may run yet. */
+/** For charts that are installed before the nodes are ready. */
 const BOOTSTRAP_TOLERATIONS: Toleration[] = [
   { key: 'node.kubernetes.io/not-ready', effect: 'NoSchedule' },
   { key: 'node.kubernetes.io/network-unavailable', effect: 'NoSchedule' },
@@ -87,7 +87,10 @@ export function imageJob(chart: Stored<HelmChart>, request: ReleaseRequest, conf
   };
 }
 
-/** What the pod of an install reads: values with authorities, and the chart's archive. @throws ChartProblem */
+/**
+ * The objects that the pod of an install reads: a Secret with values and authorities, and the chart's archive.
+ * @throws ChartProblem
+ */
 export function imageJobObjects(chart: Stored<HelmChart>, request: ReleaseRequest): readonly [Secret, ConfigMap] {
   const { name, namespace } = chart.metadata;
   const { content = '', values, caPem } = request;
@@ -150,7 +153,7 @@ function argumentsOf({ spec, setArguments }: ReleaseRequest, action: ImageJobCon
   return [...args, ...setArguments];
 }
 
-/** The words of klipper-helm's entry. */
+/** The environment of klipper-helm's entry point. */
 function environmentOf(request: ReleaseRequest, { httpsPort, proxies, hash, action }: ImageJobConfig): EnvVar[] {
   const { name, namespace, targetNamespace, spec, source, timeoutMs } = request;
   const isRepository = source.kind === 'repository';

@@ -1,16 +1,16 @@
 /**
- * Marks a release whose operation was cut short as failed, so that helm works on it again. Upstream: the plugin
- * helm-set-status, which k3s's job image has and helm lacks.
+ * Marks an interrupted release as failed, so that helm can change it again. Upstream: the plugin helm-set-status,
+ * which k3s's job image has and helm lacks.
  */
 import { gunzipSync, gzipSync } from 'node:zlib';
 import { ConfigMaps, Secrets } from '../../api/gen/resources.ts';
 import type { Client } from '../../client/client.ts';
 import type { ReleaseRequest } from './release-request.ts';
 
-/** The size of a release's JSON at most; charts have some MiB. */
+/** The size limit of a release's JSON; large charts have a few MiB. */
 const MAX_RELEASE_BYTES = 64 * 1024 * 1024;
 
-/** Helm's text of a release with its status set to failed. `text`: base64 of gzip of JSON. */
+/** The stored release with its status set to failed. `text`: base64 of gzip of JSON. */
 export function failedRelease(text: string): string {
   const json = gunzipSync(Buffer.from(text, 'base64'), { maxOutputLength: MAX_RELEASE_BYTES }).toString();
   const release = JSON.parse(json) as { info?: object };
@@ -29,7 +29,7 @@ export async function markFailed(client: Client, request: ReleaseRequest, signal
   const newest = items.toSorted((a, b) => revision(b) - revision(a))[0];
   const text = newest?.data?.['release'];
   if (newest === undefined || text === undefined) return;
-  // A Secret's data are base64 once more.
+  // A Secret's data has a second layer of base64.
   const release = isConfigMap
     ? failedRelease(text)
     : Buffer.from(failedRelease(Buffer.from(text, 'base64').toString())).toString('base64');

@@ -1,6 +1,6 @@
-/** The proxies of helm, and what they are not asked for. Pure. */
+/** helm's proxies, and the hosts that it reaches without them. Pure. */
 
-/** The API server is reached directly, whatever NO_PROXY leaves out. `host`: as a URL has it. */
+/** Adds the API server to NO_PROXY. `host`: as in a URL. */
 export function proxiesBeside(
   host: string,
   proxies: Readonly<Record<string, string>>,

@@ -1,6 +1,6 @@
 /**
- * What is to be released, whole: a HelmChart with its HelmChartConfig, the Secrets and the ConfigMap that they name, and
- * the chart's archive where it comes from a file or from the object. Its hash says whether anything changed.
+ * The complete input of a release: a HelmChart with its HelmChartConfig, the Secrets and the ConfigMap that they
+ * refer to, and the chart's archive from a file or from the object. Its hash shows whether anything changed.
  * Upstream: helm-controller's job, valuesSecret, valuesSecretAddConfig and hashObjects.
  */
 import { stringify } from 'yaml';
@@ -10,12 +10,12 @@ import type { Stored } from '../../api/object.ts';
 import { chartSource, ChartProblem, type ChartSource } from './chart-source.ts';
 import type { HelmChart, HelmChartConfig, HelmChartSpec, ValuesSecret } from './helm-kinds.ts';
 
-/** What the objects that a HelmChart names hold, by their names. */
+/** Reads the objects and files that a HelmChart refers to. */
 export interface Referenced {
-  /** Data of a Secret, decoded; undefined where there is none. */
+  /** Decoded data of a Secret; undefined when it is missing. */
   secret(name: string): Promise<Readonly<Record<string, string>> | undefined>;
   configMap(name: string): Promise<Readonly<Record<string, string>> | undefined>;
-  /** A file of the charts folder, as base64. @throws ChartProblem */
+  /** A chart file in base64. @throws ChartProblem */
   chartFile(name: string): Promise<string>;
 }
 
@@ -24,16 +24,16 @@ export interface ReleaseRequest {
   readonly namespace: string;
   readonly targetNamespace: string;
   readonly source: ChartSource;
-  /** The archive as base64, where it comes from the object or from a file. */
+  /** The archive in base64, if it comes from the object or a file. */
   readonly content: string | undefined;
-  /** By file name, in the order in which helm reads them: a later one wins. */
+  /** By file name, in helm's order: later values override earlier ones. */
   readonly values: Readonly<Record<string, string>>;
-  /** Files of values whose change makes no other release. */
+  /** Values files whose changes do not cause an upgrade. */
   readonly ignoredValues: readonly string[];
   /** Arguments `--set` and `--set-string`. */
   readonly setArguments: readonly string[];
   readonly caPem: string;
-  /** Data of the Secret with credentials of the repository. */
+  /** Data of the Secret with the repository's credentials. */
   readonly auth: Readonly<Record<string, string>> | undefined;
   /** Docker's `config.json`. */
   readonly dockerConfig: string | undefined;
@@ -81,7 +81,7 @@ export async function readRelease(
   };
 }
 
-/** The same for requests that make the same release. `image`: that of the job; '' for a release of this process. */
+/** Equal for requests that lead to the same release. `image`: that of the job; '' for a release of this process. */
 export function requestHash(request: ReleaseRequest, image: string, sha256Hex: (text: string) => string): string {
   const { valuesSecrets: _secrets, chartContent: _content, ...spec } = request.spec;
   const ignored = Object.fromEntries(request.ignoredValues.map((file) => [file, '']));
@@ -91,7 +91,7 @@ export function requestHash(request: ReleaseRequest, image: string, sha256Hex: (
   ).toUpperCase();
 }
 
-/** Helm reads YAML 1.1, in which a bare yes, n, 1_000 or 0o14 is no text. */
+/** Helm reads YAML 1.1, in which an unquoted yes, n, 1_000 or 0o14 is not a string. */
 const QUOTED = { defaultStringType: 'QUOTE_DOUBLE', defaultKeyType: 'QUOTE_DOUBLE', lineWidth: 0 } as const;
 
 interface ValuesFile {
@@ -176,7 +176,7 @@ function usableTimeout({ timeout = '' }: HelmChartSpec): number | undefined {
   return timeoutMs !== undefined && timeoutMs > 0 ? timeoutMs : undefined;
 }
 
-/** Numbers, booleans and null are typed values; all else is text, in which commas are escaped. Upstream: args. */
+/** Numbers, booleans and null are typed values; everything else is a string, with commas escaped. Upstream: args. */
 export function setArguments(set: NonNullable<HelmChartSpec['set']>): string[] {
   return Object.keys(set)
     .sort()
@@ -188,7 +188,7 @@ export function setArguments(set: NonNullable<HelmChartSpec['set']>): string[] {
     });
 }
 
-/** What an uninstall needs: nothing that the chart names need be there any more. */
+/** The request of an uninstall, for which the objects that the chart refers to need not exist. */
 export function removalRequest(chart: Stored<HelmChart>): ReleaseRequest {
   const { chart: _chart, ...spec } = chart.spec ?? {};
   const { name, namespace } = chart.metadata;

@@ -1,6 +1,6 @@
 /**
- * Runs charts of a server once HelmChart is defined by `keelson addons enable helm`: nothing is loaded before, and nothing
- * follows the cluster after the definition has gone. Of several servers one does it.
+ * Runs HelmCharts once `keelson addons enable helm` has defined the kind: before that no code is loaded, and after
+ * the definition is deleted nothing is watched. Of several servers one runs it.
  */
 import type { Principal } from '../../api/transport.ts';
 import { CustomResourceDefinitions, Secrets, ServiceAccounts } from '../../api/gen/resources.ts';
@@ -29,13 +29,13 @@ export interface HelmConfig {
 export interface HelmDeps {
   readonly platform: Platform;
   readonly controlPlane: ControlPlane;
-  /** Works while this server is the one that does. */
+  /** Runs the component while this server leads. */
   lead(component: LedComponent, signal: AbortSignal): Promise<void>;
 }
 
-/** Charts may bring any object, and their accounts any right: who makes them is an administrator. */
+/** Charts may create any object and grant any right, so authors of charts are administrators. */
 const ADMINISTRATOR: Principal = { name: 'keelson:helm', groups: ['system:masters', 'system:authenticated'] };
-/** systemd's range of users that no account has (UIDS-GIDS). The half of it that the data plane of routes leaves. */
+/** The second half of systemd's range of unassigned user ids (UIDS-GIDS); the data plane of routes uses the first. */
 const FIRST_USER = 63_352;
 const USERS = 2_168;
 
@@ -49,7 +49,7 @@ export async function runHelm(deps: HelmDeps, config: HelmConfig, signal: AbortS
       .map(definition)
       .every((one) => one?.metadata.annotations?.[RUN_BY_ANNOTATION] !== undefined && servesVersion(one, 'v1')) ||
     undefined;
-  // A definition that is being removed waits for its charts, which are uninstalled first.
+  // Deleting the definition waits for its charts, which are uninstalled first.
   const isGone = (): true | undefined => (definition(HelmCharts) === undefined ? true : undefined);
   while (!signal.aborted) {
     if ((await firstDefined(objects, isOurs, signal)) === undefined) return;
@@ -122,7 +122,7 @@ async function runController({ platform, controlPlane }: HelmDeps, config: HelmC
   await controller.start(signal);
 }
 
-/** A user that no account has; undefined where this process is not root. */
+/** An unassigned user id; undefined when this process is not root. */
 function userOf(runDir: string): number | undefined {
   if (process.getuid?.() !== 0) return undefined;
   return FIRST_USER + (Number.parseInt(runDir.slice(runDir.lastIndexOf('/') + 1), 16) % USERS);

@@ -1,11 +1,14 @@
-/** Brings `<data-dir>/registries.yaml` to containerd: writes its `hosts.toml` files, and takes away those it no longer has. */
+/**
+ * Applies `<data-dir>/registries.yaml` to containerd: writes its `hosts.toml` files, and deletes those of removed
+ * registries.
+ */
 import type { Files } from '../../platform/files.ts';
 import { PreflightError } from '../preflight-error.ts';
 import type { RegistryAuth } from './registries-file.ts';
 
 /**
- * Resolves to the credentials for containerd's configuration. Without a file nothing is loaded. `own`: `hosts.toml` of registries of
- * Keelson's, by host. Rejects with `PreflightError`.
+ * Resolves to the credentials for containerd's configuration. Without the file no code is loaded. `own`: the
+ * `hosts.toml` of Keelson's registries, by host. Rejects with `PreflightError`.
  */
 export async function applyRegistries(
   files: Files,

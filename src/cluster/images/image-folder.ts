@@ -1,7 +1,7 @@
 /**
- * `<data-dir>/images`: archives in it are loaded before the node takes pods, and again when one comes or changes; a `.txt` file
- * names images to pull, once. What comes from archives is pinned: without a registry nothing brings it back. What was loaded
- * is noted beside them, so that a start reads no archive twice. Upstream: k3s's `agent/images`.
+ * `<data-dir>/images`: archives in it are loaded before the node admits pods, and again when one is added or changed;
+ * a `.txt` file names images to pull, once. Images from archives are pinned, since no registry may have them. A
+ * record beside them has the loaded files, so that a restart reads no archive twice. Upstream: k3s's `agent/images`.
  */
 import { onAbort } from '../../base/abort.ts';
 import { errorMessage } from '../../base/errors.ts';
@@ -12,14 +12,16 @@ import type { MachineImages } from './machine-images.ts';
 
 type Deps = Pick<Platform, 'clock' | 'files' | 'log'>;
 
-/** By file: what it was when it was loaded. */
+/** The size and time of each file when it was loaded. */
 type Notes = Record<string, { readonly size: number; readonly mtimeMs: number; readonly images: readonly string[] }>;
 
 const ARCHIVE = /\.(tar|tar\.gz|tgz|tar\.zst|tzst|txt)$/;
-/** A file that is being copied changes; it is read when it has been still for so long. */
+/** A file is read when it has not changed for this long, since it may still be being copied. */
 const STILL_MS = 500;
 
-/** Loads what is there, then watches until the signal aborts. Resolves after the first pass; failures are logged. */
+/**
+ * Loads the existing files, then watches until the signal aborts. Resolves after the first pass; failures are logged.
+ */
 export async function keepImageFolder(
   { clock, files, log }: Deps,
   folder: string,
@@ -55,7 +57,7 @@ async function loadFolder(deps: Deps, folder: string, open: () => Promise<Machin
   const { files, log } = deps;
   const names = (await files.readDir(folder)).filter((name) => ARCHIVE.test(name) && !name.startsWith('.'));
   if (names.length === 0) return;
-  // A folder that nodes share is a link: what each has loaded stands beside the link.
+  // A folder that nodes share is a link: each node's record is beside the link.
   const isShared = (await files.lstat(folder)).kind === 'symlink';
   const notesFile = isShared ? `${folder}.loaded.json` : `${folder}/.loaded.json`;
   const before = await readNotes(files, notesFile);
@@ -100,6 +102,6 @@ async function readNotes(files: Platform['files'], path: string): Promise<Notes>
   try {
     return JSON.parse(await files.readText(path)) as Notes;
   } catch {
-    return {}; // None yet, or cut short: everything is loaded.
+    return {}; // missing or incomplete: everything is loaded
   }
 }

@@ -1,4 +1,4 @@
-/** The images of this machine's runtime: what `keelson image` and the `images/` folder do with them. */
+/** The images of this machine's runtime, for `keelson image` and the `images/` folder. */
 import { createCriClient } from '../../cri/cri-client.ts';
 import { isCriCode } from '../../cri/cri-error.ts';
 import type { CriImageService, CriRuntimeService, Image } from '../../cri/gen/cri-types.ts';
@@ -10,15 +10,15 @@ import type { Platform } from '../../platform/platform.ts';
 
 type Deps = Pick<Platform, 'clock' | 'host' | 'random' | 'log'>;
 
-/** The runtime keeps images, but has no way in for them but registries. */
+/** The runtime has images, but no API to import them. */
 export class NoImageServiceError extends Error {
   override readonly name = 'NoImageServiceError';
 }
 
 export interface LoadOptions {
-  /** For one whose archive has none. */
+  /** For an archive whose image has no name. */
   readonly name?: string | undefined;
-  /** Not taken by the kubelet when the disk runs low. */
+  /** The kubelet does not remove it when the disk runs low. */
   readonly pinned?: boolean;
 }
 
@@ -29,11 +29,11 @@ export interface Images {
   /** Loads an archive; resolves when pods can use its images. */
   load(chunks: AsyncIterable<Uint8Array>, options?: LoadOptions): Promise<LoadOutcome>;
   list(): Promise<readonly Image[]>;
-  /** False when there is none of this name or id. */
+  /** False when there is no image with this name or id. */
   remove(text: string): Promise<boolean>;
-  /** Pulls it as a pod without pull secrets would; resolves to its id. */
+  /** Pulls the image as a pod without pull secrets would; resolves to its id. */
   pull(text: string): Promise<string>;
-  /** Removes images that no container has and that are not pinned; resolves to them. */
+  /** Removes images that are unused and not pinned; resolves to them. */
   prune(): Promise<readonly Image[]>;
 }
 
@@ -90,7 +90,7 @@ export class MachineImages implements Images {
     return (await this.#images.pullImage({ image: { image: wholeName(text) } }, { timeoutMs: 0 })).imageRef;
   }
 
-  /** containerd 1.6 tells nobody what is pinned. */
+  /** containerd 1.6 does not report pinned images. */
   async prune(): Promise<readonly Image[]> {
     const { containers } = await this.#runtime.listContainers({});
     const own = await import('../../cri/pause-image.ts');
@@ -114,14 +114,14 @@ export class MachineImages implements Images {
     }
   }
 
-  /** By the start of an id, as Docker's commands take it. */
+  /** By a prefix of the id, as in Docker's commands. */
   async #byId(text: string): Promise<Image | undefined> {
     if (!/^[0-9a-f]{6,64}$/.test(text)) return undefined;
     const found = (await this.list()).filter(({ id }) => id.replace('sha256:', '').startsWith(text));
     return found.length === 1 ? found[0] : undefined;
   }
 
-  /** CRI hears of images by an event. */
+  /** Waits until CRI lists the image, which it learns by an event. */
   async #seen(name: string): Promise<void> {
     const { clock } = this.#deps;
     const deadlineMs = clock.monotonicMs() + SEEN_TIMEOUT_MS;

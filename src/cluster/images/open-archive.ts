@@ -1,4 +1,4 @@
-/** Where an archive of images comes from: a file, standard input, or the store of Docker or Podman on this machine. */
+/** Opens an archive of images: a file, standard input, or an image of Docker or Podman on this machine. */
 import { spawn } from 'node:child_process';
 import { createReadStream, existsSync } from 'node:fs';
 import { stat } from 'node:fs/promises';
@@ -8,15 +8,15 @@ import { createGunzip, createZstdDecompress } from 'node:zlib';
 import { errorMessage } from '../../base/errors.ts';
 import { ImageArchiveError } from '../../cri/images/image-name.ts';
 
-/** A large chunk costs fewer turns on its way into containerd. */
+/** Large chunks need fewer turns on their way into containerd. */
 const CHUNK_BYTES = 1024 * 1024;
 
-/** Where engines listen, as their own clients are told. */
+/** The variables by which the engines' clients find their sockets. */
 export type EngineEnvironment = Partial<Record<'DOCKER_HOST' | 'CONTAINER_HOST' | 'XDG_RUNTIME_DIR', string>>;
 
 /**
- * What is in `FILE`, `-`, `docker:NAME` or `podman:NAME`, decompressed; opened when it is first read, and closed when its reader
- * leaves. Both it and its chunks reject with `ImageArchiveError`.
+ * The decompressed content of `FILE`, `-`, `docker:NAME` or `podman:NAME`; opened at the first read, and closed when
+ * the reader ends. The promise and its chunks reject with `ImageArchiveError`.
  */
 export async function openArchive(source: string, env: EngineEnvironment = {}): Promise<AsyncIterable<Uint8Array>> {
   const [, engine, name] = /^(docker|podman):(.+)$/.exec(source) ?? [];
@@ -31,7 +31,7 @@ export async function openArchive(source: string, env: EngineEnvironment = {}): 
 
 type Engine = 'docker' | 'podman';
 
-/** As it is, or out of gzip or zstd, by its first bytes. */
+/** Decompresses gzip and zstd, recognized by their first bytes. */
 async function* decompressed(
   open: () => AsyncIterable<Uint8Array> | Promise<AsyncIterable<Uint8Array>>,
 ): AsyncGenerator<Uint8Array> {
@@ -59,7 +59,7 @@ function inflaterFor(head: Uint8Array): Transform | undefined {
 function inflated(chunks: AsyncGenerator<Uint8Array>, inflater: Transform): AsyncGenerator<Uint8Array> {
   const source = Readable.from(chunks, { objectMode: false });
   source.on('error', (error) => inflater.destroy(error));
-  inflater.on('error', () => source.destroy()); // Whoever reads hears of it, now or later.
+  inflater.on('error', () => source.destroy()); // the reader gets the error
   inflater.on('close', () => source.destroy());
   source.pipe(inflater);
   return errorsNamed(inflater);
@@ -73,7 +73,7 @@ async function* errorsNamed(stream: AsyncIterable<Uint8Array>): AsyncGenerator<U
   }
 }
 
-/** Over the engine's socket, else by its program. */
+/** By the engine's socket, otherwise by its program. */
 async function savedBy(engine: Engine, name: string, env: EngineEnvironment): Promise<AsyncIterable<Uint8Array>> {
   const socket = socketsOf(engine, env).find((path) => existsSync(path));
   return socket === undefined ? savedByProgram(engine, name) : savedOverSocket(engine, socket, name);
@@ -112,7 +112,7 @@ async function savedByProgram(engine: Engine, name: string): Promise<AsyncIterab
     );
     child.on('close', resolve);
   });
-  ended.catch(() => undefined); // Heard below.
+  ended.catch(() => undefined); // awaited below
   return (async function* () {
     yield* child.stdout as AsyncIterable<Uint8Array>;
     const code = await ended;

@@ -1,6 +1,7 @@
 /**
- * `registries.yaml` in k3s's form: mirrors, rewrites, TLS and credentials of registries. Read into what containerd takes: a
- * `hosts.toml` for each registry, and credentials by host. Pure. What containerd has no words for is refused.
+ * Parses `registries.yaml` in k3s's form (mirrors, rewrites, TLS and credentials) into containerd's form: a
+ * `hosts.toml` for each registry, and credentials by host. Pure. Settings without an equivalent in containerd are
+ * refused.
  */
 import { parseDocument } from 'yaml';
 import { PreflightError } from '../preflight-error.ts';
@@ -15,12 +16,12 @@ export interface RegistryAuth {
 }
 
 export interface RegistrySettings {
-  /** By folder of the registries' directory: the text of its `hosts.toml`. */
+  /** The text of `hosts.toml` by folder of the registries' directory. */
   readonly hosts: Readonly<Record<string, string>>;
   readonly auth: Readonly<Record<string, RegistryAuth>>;
 }
 
-/** First line of the files that are written: others are the user's. */
+/** First line of the written files: others belong to the user. */
 export const WRITTEN_MARK = '# Written by Keelson from registries.yaml';
 
 interface Tls {
@@ -40,7 +41,7 @@ interface Host {
   readonly tls: Tls | undefined;
 }
 
-/** Reads it. Throws `PreflightError` with file and key. */
+/** Parses the configuration. Throws `PreflightError` with file and key. */
 export function parseRegistries(text: string, path: string): RegistrySettings {
   const reader = new Reader(path);
   const document = parseDocument(text);
@@ -127,7 +128,7 @@ function readTls(reader: Reader, where: string, value: unknown): Tls {
   return entry as Tls;
 }
 
-/** The part before `$1` of a rewrite of whole names; containerd, unlike k3s's own, has no other rewrites. */
+/** The part before `$1` in a rewrite of whole names; containerd supports no other rewrites, unlike k3s's version. */
 function rewritePrefix(reader: Reader, where: string, value: unknown): string {
   const rewrites = Object.entries(reader.map(where, value));
   if (rewrites.length === 0) return '';
@@ -147,7 +148,7 @@ interface Endpoint {
   readonly tls: Readonly<Record<string, Config>>;
 }
 
-/** As in k3s, a host without a scheme is https, and a path is taken as it is. */
+/** As in k3s, a host without a scheme uses https, and a path is kept. */
 function readEndpoint(reader: Reader, { where, endpoint, prefix, tls }: Endpoint): Host {
   const text = endpoint.includes('://') ? endpoint : `https://${endpoint}`;
   const url = URL.canParse(text) ? new URL(text) : undefined;
@@ -159,7 +160,7 @@ function readEndpoint(reader: Reader, { where, endpoint, prefix, tls }: Endpoint
   return { url: `${url.protocol}//${url.host}${overridePath ? whole : ''}`, overridePath, tls: tls[url.host]?.tls };
 }
 
-/** containerd's folder for all registries without one of their own. */
+/** containerd's folder for all registries without their own. */
 function folderOf(registry: string): string {
   return registry === '*' ? '_default' : registry;
 }

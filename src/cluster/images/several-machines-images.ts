@@ -1,4 +1,4 @@
-/** The images of all nodes of this machine at once: what is loaded is read once and comes onto each. */
+/** The images of all nodes on this machine: an archive is read once and loaded on each node. */
 import type { Image } from '../../cri/gen/cri-types.ts';
 import type { LoadOutcome } from '../../cri/images/load-archive.ts';
 import type { Images, LoadOptions } from './machine-images.ts';
@@ -17,7 +17,7 @@ export class SeveralMachinesImages implements Images {
       try {
         return await machine.load(shared[at]!, options);
       } finally {
-        await shared[at]!.return(); // Also one that fails before it reads must not keep the others waiting.
+        await shared[at]!.return(); // a node that fails before reading must not block the others
       }
     });
     return {
@@ -42,7 +42,7 @@ export class SeveralMachinesImages implements Images {
     return merged(await this.#all((machine) => machine.prune()));
   }
 
-  /** Waits for all of them before it rejects as the first that failed. */
+  /** Waits for all nodes before it rejects with the first failure. */
   async #all<T>(work: (machine: Images, at: number) => Promise<T>): Promise<readonly T[]> {
     const outcomes = this.#machines.map(work);
     await Promise.allSettled(outcomes);
@@ -50,7 +50,7 @@ export class SeveralMachinesImages implements Images {
   }
 }
 
-/** Each image once, with the names it has anywhere. */
+/** Each image once, with all its names. */
 function merged(lists: readonly (readonly Image[])[]): readonly Image[] {
   const byId = Map.groupBy(lists.flat(), ({ id }) => id);
   return [...byId.values()].map((same) => ({

@@ -1,12 +1,12 @@
 /**
- * One stream for several readers, each of which gets every chunk. They go in step: the next chunk is read when all readers that are
- * left have asked for it, so that one chunk is in memory however long the stream is. Whoever ends without having read, or read to
- * the end, calls `return`. Pure.
+ * Splits one stream for several readers, each of which gets every chunk. The readers advance together: the next chunk
+ * is read when all of them have requested it, so only one chunk is in memory. A reader that stops before the end must
+ * call `return`. Pure.
  */
 import { createDeferred } from '../../base/deferred.ts';
 
 interface SharedChunks<T> extends AsyncIterable<T> {
-  /** It wants no more: the others do not wait for it. A second time nothing happens. */
+  /** The reader stops, so that others do not wait for it. Repeated calls do nothing. */
   return(): Promise<void>;
 }
 

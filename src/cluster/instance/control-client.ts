@@ -1,20 +1,20 @@
-/** Asks the running instance of a data directory. Nothing in an answer is taken for a path. */
+/** Sends commands to the running instance of a data directory. Nothing in a response is used as a path. */
 import { createConnection } from 'node:net';
 import { PreflightError } from '../preflight-error.ts';
 import { controlDirOf, socketAddress } from './control-place.ts';
 
-/** The instance is there and answers nothing: it hangs, or a signal or a freezer holds it. */
+/** The instance exists and does not answer: it hangs or is stopped by a signal or a freezer. */
 export class NoAnswerError extends PreflightError {}
 
 type ControlCommand = 'pid' | 'stop' | 'status' | 'snapshot' | `node ${string} ${string}`;
 
-/** For commands that are answered before any work is done. */
+/** For commands that are answered without further work. */
 const ANSWER_TIMEOUT_MS = 15_000;
 const TIMEOUTS_MS: Readonly<Partial<Record<string, number>>> = { pid: ANSWER_TIMEOUT_MS, stop: ANSWER_TIMEOUT_MS };
 
 /**
- * Sends one command and returns the first line of the answer; undefined when no instance runs. Throws `PreflightError` where one
- * does not answer in time; 0 waits for ever.
+ * Sends a command and returns the first line of the response; undefined when no instance runs. Throws
+ * `PreflightError` for a timeout; 0 waits for ever.
  */
 export async function requestControl(
   dataDir: string,
@@ -25,7 +25,7 @@ export async function requestControl(
   return undefined;
 }
 
-/** Whether an instance runs on a data directory, also one that does not answer. */
+/** Whether an instance runs on a data directory, including one that does not answer. */
 export async function isInstanceThere(dataDir: string, timeoutMs = ANSWER_TIMEOUT_MS): Promise<boolean> {
   try {
     return (await requestControl(dataDir, 'pid', timeoutMs)) !== undefined;
@@ -35,7 +35,10 @@ export async function isInstanceThere(dataDir: string, timeoutMs = ANSWER_TIMEOU
   }
 }
 
-/** Sends one command and yields the answer's lines; none when no instance runs. Throws `PreflightError` for another user's. */
+/**
+ * Sends a command and yields the lines of the response; none when no instance runs. Throws `PreflightError` for
+ * another user's instance.
+ */
 export async function* controlLines(dataDir: string, command: string, timeoutMs = 0): AsyncGenerator<object> {
   const dir = controlDirOf(dataDir);
   if (dir === undefined) return;

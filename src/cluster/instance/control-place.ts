@@ -1,6 +1,6 @@
 /**
- * Where an instance is asked and told: a unix socket with mode 0600 in a folder with mode 0700. Root's are in the run
- * directory, as containerd's is; another user's is in the data directory, which that user alone can write.
+ * The location of an instance's control socket: a unix socket with mode 0600 in a folder with mode 0700. For root it
+ * is in the run directory, like containerd's; for other users in the data directory, which only they can write.
  */
 import { createHash } from 'node:crypto';
 import { closeSync, constants, openSync, statSync } from 'node:fs';
@@ -9,10 +9,10 @@ import { PreflightError } from '../preflight-error.ts';
 import { instanceHash } from './instance.ts';
 
 const SOCKET = 'control.sock';
-/** A unix socket's address holds 108 bytes with its end, on some systems 104. */
+/** The length limit of a socket path: 108 bytes with the terminator, on some systems 104. */
 const LONGEST_PATH = 103;
 
-/** What root's instance on this data directory has outside of it. */
+/** The run directory of root's instance on this data directory. */
 export function rootRunDir(dataDir: string): string {
   return `/run/keelson/${instanceHash(dataDir, (text) => createHash('sha256').update(text).digest('hex'))}`;
 }
@@ -28,8 +28,8 @@ export function ownControlDir(dataDir: string): string {
 }
 
 /**
- * The folder of this data directory's running or last instance; undefined when there is none. Throws `PreflightError` when
- * it is another user's: what another user's process answers is not trusted, root's is not readable.
+ * The folder of this data directory's running or last instance; undefined when there is none. Throws `PreflightError`
+ * when it belongs to another user, whose process is not trusted (and root's is not readable).
  */
 export function controlDirOf(dataDir: string): string | undefined {
   for (const path of [ownControlDir(dataDir), rootControlDir(dataDir), join(dataDir, 'control')]) {
@@ -42,17 +42,19 @@ export function controlDirOf(dataDir: string): string | undefined {
   return undefined;
 }
 
-/** Undefined where there is no folder. Asked once: an instance that ends takes its folder away. */
+/** Undefined when the folder does not exist. One call, since an ending instance removes its folder. */
 function ownerOfDir(path: string): number | undefined {
   try {
     const stat = statSync(path);
     return stat.isDirectory() ? stat.uid : undefined;
   } catch {
-    return undefined; // Not there, or in a folder that is closed to this user.
+    return undefined; // missing, or in a folder that this user may not enter
   }
 }
 
-/** The socket's address, valid until `close`. A path that is too long is reached through a descriptor of its folder. */
+/**
+ * The socket's address, valid until `close`. A path that is too long is addressed through a descriptor of its folder.
+ */
 export function socketAddress(dir: string): { readonly path: string; close(): void } {
   const path = join(dir, SOCKET);
   if (Buffer.byteLength(path) <= LONGEST_PATH) return { path, close: () => undefined };

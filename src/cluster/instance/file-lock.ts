@@ -1,6 +1,7 @@
 /**
- * A lock of one file that the kernel frees however its process ends: SQLite's exclusive lock (fcntl) on an empty database,
- * as Node.js has no flock. Only who may open the file can hold it, so nobody else can keep an instance from starting.
+ * A file lock that the kernel releases however its process ends: SQLite's exclusive lock (fcntl) on an empty
+ * database, since Node.js has no flock. Only users who may open the file can hold it, so nobody else can prevent an
+ * instance from starting.
  */
 import { closeSync, constants, openSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
@@ -11,9 +12,9 @@ export interface FileLock {
 
 const SQLITE_BUSY = 5;
 
-/** Takes the lock; undefined while another process has it. The file stays when the lock is released. */
+/** Takes the lock; undefined while another process holds it. The file remains when the lock is released. */
 export function takeFileLock(path: string): FileLock | undefined {
-  // Made here for its mode. It is closed before SQLite opens it: closing it later would free the lock.
+  // Created here for its mode, and closed before SQLite opens it: closing it later would release the lock.
   closeSync(openSync(path, constants.O_WRONLY | constants.O_CREAT | constants.O_NOFOLLOW, 0o600));
   const database = new DatabaseSync(path, { timeout: 0 });
   try {

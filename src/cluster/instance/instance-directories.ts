@@ -1,4 +1,4 @@
-/** Makes the folders of an instance that its parts expect. */
+/** Creates the folders of an instance. */
 import type { Files } from '../../platform/files.ts';
 import type { Log } from '../../platform/log.ts';
 import type { Instance } from './instance.ts';
@@ -20,8 +20,8 @@ export async function makeInstanceDirectories(files: Files, instance: Instance, 
 }
 
 /**
- * Static pods stood in `manifests` while there was no `pod-manifests`. Applied to the API they would become pods of any node;
- * left unread they would end.
+ * Moves static pods out of `manifests`, where they were before `pod-manifests` existed. Applied to the API they would
+ * become pods of any node; ignored they would end.
  */
 async function moveStaticPods(files: Files, { kubeletRoot, dataDir }: Instance, log: Log): Promise<void> {
   const [from, to] = [`${dataDir}/manifests`, `${dataDir}/pod-manifests`];

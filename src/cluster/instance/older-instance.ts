@@ -1,6 +1,6 @@
 /**
- * Instances of Keelson up to 0.1 held an abstract unix socket as their lock. Such a name can be taken by anybody in the
- * network namespace, so only a process of this very user counts.
+ * Finds instances of Keelson up to 0.1, whose lock is an abstract unix socket. Anybody in the network namespace can
+ * take such a name, so only a process of this user counts.
  */
 import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync, readlinkSync, statSync } from 'node:fs';
@@ -22,7 +22,7 @@ function read(path: string): string {
   try {
     return readFileSync(path, 'utf8');
   } catch {
-    return ''; // No Linux.
+    return ''; // not Linux
   }
 }
 
@@ -30,7 +30,7 @@ function isOwn(pid: string): boolean {
   try {
     return statSync(`/proc/${pid}`).uid === process.getuid?.();
   } catch {
-    return false; // It has just ended.
+    return false; // the process has just ended
   }
 }
 
@@ -39,6 +39,6 @@ function holds(pid: string, inode: string): boolean {
     const folder = `/proc/${pid}/fd`;
     return readdirSync(folder).some((name) => readlinkSync(`${folder}/${name}`) === `socket:[${inode}]`);
   } catch {
-    return false; // It, or one of its files, has just gone.
+    return false; // the process, or one of its files, has just gone
   }
 }

@@ -1,8 +1,11 @@
-/** The owner of a data directory: an owner who is not this user could replace any file in it by a link that this user would follow. */
+/**
+ * Checks the owner of a data directory: another user could replace any file in it by a link that this user would
+ * follow.
+ */
 import { statSync } from 'node:fs';
 import { PreflightError } from '../preflight-error.ts';
 
-/** Throws `PreflightError` for a directory that another user owns; one that is not there will be this user's. */
+/** Throws `PreflightError` for a directory of another user; a missing one will be this user's. */
 export function checkOwnDataDir(dataDir: string): void {
   const uid = process.geteuid?.();
   const owner = statSync(dataDir, { throwIfNoEntry: false })?.uid;

@@ -1,6 +1,6 @@
 /**
- * A port is chosen before it is served. In between nobody else, above all no other instance that starts at the same
- * moment, may take it: it is held open, refusing whoever comes, until the server takes its place.
+ * Holds a port between its choice and its server's start, so that no other process, such as another starting
+ * instance, takes it. Connections are refused until the server replaces it.
  */
 import { createServer } from 'node:net';
 
@@ -11,7 +11,7 @@ export interface PortReservation {
   release(): Promise<void>;
 }
 
-/** Holds the port on all addresses; undefined when somebody has it. */
+/** Holds the port on all addresses; undefined when another process uses it. */
 export function reservePort(port: number): Promise<PortReservation | undefined> {
   const server = createServer((socket) => socket.destroy());
   server.unref();

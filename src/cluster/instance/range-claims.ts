@@ -1,9 +1,9 @@
 /**
- * Which ranges the instances of this machine have, so that two that start at the same moment do not choose the same: a
- * range of pods is routed only when its first pod runs. Each instance notes its own in its run directory, looking at the
- * others' and choosing under a lock, which the kernel frees however its process ends.
+ * The ranges claimed by the instances of this machine, so that two that start at the same time do not choose the
+ * same: a pod range is routed only after its first pod starts. Each instance records its ranges in its run directory;
+ * it reads the others' records and chooses under a lock, which the kernel releases however its process ends.
  *
- * Notes of another network namespace are another machine's; notes of data directories that are gone count no longer.
+ * Records of another network namespace, or of deleted data directories, are ignored.
  */
 import { rangesOf } from '../../base/cidr.ts';
 import type { Platform } from '../../platform/platform.ts';
@@ -11,7 +11,7 @@ import { takeFileLock, type FileLock } from './file-lock.ts';
 import { instanceHash } from './instance.ts';
 import { PreflightError } from '../preflight-error.ts';
 
-/** The ranges of one instance, each perhaps of two families. */
+/** The ranges of one instance; each may be of two families. */
 export interface Ranges {
   readonly clusterCidr: string;
   readonly serviceCidr: string;
@@ -27,12 +27,12 @@ interface Note extends Ranges {
   readonly dataDir: string;
   /** Identifies the network namespace. */
   readonly network: string;
-  /** The range that connects its nodes on this machine, where it has several. */
+  /** The range of the bridge to its further nodes, if it has any. */
   readonly nodesNetwork?: string | undefined;
 }
 
 interface Deps extends Pick<Platform, 'files' | 'crypto' | 'clock'> {
-  /** Default: a file of root's in the folder of run directories. */
+  /** Default: a lock file of root's in the folder of run directories. */
   readonly tryLock?: () => FileLock | undefined;
 }
 
@@ -41,7 +41,10 @@ const LOCK_RETRY_MS = 10;
 const RUN_DIR = '/run/keelson';
 const LOCK_FILE = `${RUN_DIR}/ranges.lock`;
 
-/** Chooses, knowing what other instances have, and notes the choice before anybody else chooses. Rejects as `choose` does. */
+/**
+ * Calls `choose` with the other instances' ranges, and records the choice before another instance can choose. Rejects
+ * as `choose` does.
+ */
 export async function claimRanges<T extends Ranges>(
   deps: Deps,
   dataDir: string,
@@ -54,7 +57,7 @@ export async function claimRanges<T extends Ranges>(
   });
 }
 
-/** The same for the range that connects the nodes of an instance on this machine. */
+/** The same for the range of the bridge to an instance's further nodes. */
 export async function claimNodesNetwork(
   deps: Deps,
   { dataDir, clusterCidr, serviceCidr }: Ranges & { readonly dataDir: string },
@@ -68,7 +71,7 @@ export async function claimNodesNetwork(
 
 interface Known {
   readonly taken: readonly TakenRange[];
-  /** The note of this instance; undefined before its first start. */
+  /** The record of this instance; undefined before its first start. */
   readonly own: Note | undefined;
 }
 
@@ -104,7 +107,7 @@ async function notes({ files }: Deps): Promise<readonly Note[]> {
   if (!(await files.exists(RUN_DIR))) return [];
   const found: Note[] = [];
   for (const name of await files.readDir(RUN_DIR)) {
-    const text = await files.readText(`${RUN_DIR}/${name}/ranges.json`).catch(() => undefined); // None, or just removed.
+    const text = await files.readText(`${RUN_DIR}/${name}/ranges.json`).catch(() => undefined); // missing, or just removed
     if (text === undefined) continue;
     const note = JSON.parse(text) as Note;
     if (await files.exists(note.dataDir)) found.push(note);

@@ -13,7 +13,7 @@ const at = (name: string, address: string): Parameters<typeof advertisedAddress>
 const interfaces = [at('lo', '127.0.0.1'), at('eth0', '10.0.0.5'), at('eth1', '192.168.7.5'), at('eth1', 'fd00::5')];
 
 const cases = [
-  // asked, listens on, reached by this machine at, advertised
+  // flags, listens on, address for this machine, advertised
   [{}, '0.0.0.0', 'https://127.0.0.1:6443', '10.0.0.5'],
   [{ bindAddress: '0.0.0.0' }, '0.0.0.0', 'https://127.0.0.1:6443', '10.0.0.5'],
   [{ bindAddress: '::' }, '::', 'https://127.0.0.1:6443', '10.0.0.5'],

@@ -1,6 +1,7 @@
 /**
- * Where a server's API server listens (`--bind-address`), under which address others reach it (`--advertise-address`), and by
- * which this machine does. Upstream: SecureServingOptions and apimachinery's ResolveBindAddress.
+ * The address on which the API server listens (`--bind-address`), the one at which others reach it
+ * (`--advertise-address`), and the one for this machine. Upstream: SecureServingOptions and apimachinery's
+ * ResolveBindAddress.
  */
 import { parseIp } from '../../base/cidr.ts';
 import type { Net } from '../../platform/net.ts';
@@ -14,15 +15,15 @@ type Interfaces = ReturnType<Net['interfaces']>;
 const ANY_ADDRESSES = ['0.0.0.0', '::'];
 const LOOPBACK = '127.0.0.1';
 
-/** Whether it stands for all addresses of the machine. */
+/** Whether it means all addresses of the machine. */
 export const isAnyAddress = (address: string): boolean => ANY_ADDRESSES.includes(address);
 
 const isLoopback = (address: string): boolean => address === '::1' || address.startsWith('127.');
 
-/** Where to listen: all IPv4 addresses unless one was chosen. */
+/** The configured address, or all IPv4 addresses. */
 export const listenAddress = ({ bindAddress = '0.0.0.0' }: Pick<Asked, 'bindAddress'>): string => bindAddress;
 
-/** By which address programs of this machine reach the server. */
+/** The address for programs of this machine. */
 export function localAddress({ bindAddress }: Pick<Asked, 'bindAddress'>): string {
   return bindAddress === undefined || isAnyAddress(bindAddress) ? LOOPBACK : bindAddress;
 }
@@ -33,7 +34,7 @@ export function localServerUrl(asked: Pick<Asked, 'bindAddress'>, port: number):
   return `https://${host.includes(':') ? `[${host}]` : host}:${port}`;
 }
 
-/** By which address pods and other machines reach the server: the one said, the one it listens on, or the node's. */
+/** The address for pods and other machines: the advertised one, the one it listens on, or the node's. */
 export function advertisedAddress(asked: Asked, interfaces: Interfaces): string {
   const { advertiseAddress, bindAddress, nodeIp } = asked;
   const bound = bindAddress === undefined || isAnyAddress(bindAddress) || isLoopback(bindAddress);

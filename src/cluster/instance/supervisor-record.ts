@@ -1,6 +1,6 @@
 /**
- * Which process starts the instance again when it ends abnormally: noted beside the control socket, for commands that must
- * end it between two runs. The start time tells a process from a later one with the same id.
+ * The record of an instance's supervisor beside the control socket, for commands that must end it between two runs.
+ * The start time distinguishes it from a later process with the same pid.
  */
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -9,17 +9,17 @@ import { controlDirOf, ownControlDir } from './control-place.ts';
 
 const FILE = 'supervisor';
 
-/** Notes the supervisor of a data directory whose lock this process holds. */
+/** Records the supervisor of a data directory whose lock this process holds. */
 export function noteSupervisor(dataDir: string, pid: number): void {
   writeFileSync(join(ownControlDir(dataDir), FILE), `${pid} ${startTimeOf(pid)}\n`, { mode: 0o600 });
 }
 
-/** Before the lock's release by an end that is in order. */
+/** Called before an orderly stop releases the lock. */
 export function forgetSupervisor(dataDir: string): void {
   rmSync(join(ownControlDir(dataDir), FILE), { force: true });
 }
 
-/** The living supervisor of a data directory. Throws `PreflightError` for another user's. */
+/** The running supervisor of a data directory. Throws `PreflightError` for another user's. */
 export function supervisorOf(dataDir: string): number | undefined {
   const dir = controlDirOf(dataDir);
   if (dir === undefined) return undefined;
@@ -27,7 +27,7 @@ export function supervisorOf(dataDir: string): number | undefined {
   return /^\d+$/.test(pid) && startTime !== '' && startTimeOf(Number(pid)) === startTime ? Number(pid) : undefined;
 }
 
-/** In clock ticks since the machine's start; '' for a process that has ended. */
+/** In clock ticks since boot; '' for a process that has ended. */
 function startTimeOf(pid: number): string {
   return startTimeIn(readIfThere(`/proc/${pid}/stat`));
 }

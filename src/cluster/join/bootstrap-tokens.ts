@@ -1,6 +1,6 @@
 /**
- * Bootstrap tokens as Secrets: how they are made, listed and deleted by whoever may (an administrator's kubeconfig).
- * Upstream: kubeadm token.
+ * Bootstrap tokens as Secrets: creates, lists and deletes them with an administrator's client. Upstream: kubeadm
+ * token.
  */
 import { tokenField } from '../../component-helpers/token-secrets.ts';
 import { Secrets } from '../../api/gen/resources.ts';
@@ -15,17 +15,17 @@ const TYPE = 'bootstrap.kubernetes.io/token';
 const ALPHABET = 'abcdefghijklmnopqrstuvwxyz0123456789';
 const TOKEN = /^([a-z0-9]{6})\.([a-z0-9]{16})$/;
 
-/** What a token may do and for how long. */
+/** The rights of a token and its expiry. */
 export interface BootstrapTokenOrder {
-  /** `<id>.<secret>`; made up when absent. */
+  /** `<id>.<secret>`; random when absent. */
   readonly token?: string;
-  /** Absent: for ever. */
+  /** Absent: it does not expire. */
   readonly expiresAtMs?: number;
   readonly description?: string;
   readonly groups: readonly string[];
 }
 
-/** One token as `list` shows it. */
+/** A token in a listing. */
 export interface BootstrapTokenInfo {
   readonly token: string;
   readonly expiration: string;
@@ -34,7 +34,7 @@ export interface BootstrapTokenInfo {
   readonly groups: readonly string[];
 }
 
-/** Makes a token and keeps it in the cluster; resolves to `<id>.<secret>`. */
+/** Creates a token in the cluster; resolves to `<id>.<secret>`. */
 export async function createBootstrapToken(
   client: Client,
   random: Random,
@@ -60,13 +60,13 @@ export async function createBootstrapToken(
   return token;
 }
 
-/** All tokens there are. */
+/** All tokens. */
 export async function listBootstrapTokens(client: Client): Promise<readonly BootstrapTokenInfo[]> {
   const { items } = await client.resource(Secrets).list({ namespace: NAMESPACE, fieldSelector: `type=${TYPE}` });
   return items.filter((secret) => secret.type === TYPE).map(infoOf);
 }
 
-/** Deletes by `<id>` or the whole token. False: there is none. */
+/** Deletes a token by `<id>` or whole token. False: there is none. */
 export async function deleteBootstrapToken(client: Client, idOrToken: string): Promise<boolean> {
   const id = idOrToken.split('.')[0] ?? '';
   if (!/^[a-z0-9]{6}$/.test(id))
@@ -96,7 +96,7 @@ function infoOf(secret: Secret): BootstrapTokenInfo {
 function newToken(random: Random): string {
   const characters = (count: number): string => {
     let text = '';
-    // Bytes that would favour the first letters are thrown away.
+    // Bytes beyond a multiple of the alphabet's length would favour the first letters, and are skipped.
     while (text.length < count)
       for (const byte of random.bytes(count)) if (byte < 252 && text.length < count) text += ALPHABET[byte % 36] ?? '';
     return text;

@@ -1,27 +1,27 @@
 /**
- * The text a machine joins with: `K10<hash>::<id>.<secret>`, where the hash is SHA-256 over the public key of the cluster's
- * authority (what kubeadm writes as `sha256:<hash>`) and the rest is a bootstrap token. So one text says whom to trust and
- * who asks. A plain `<id>.<secret>` is taken too, with the hash given apart. Pure.
+ * The join token `K10<hash>::<id>.<secret>`: the hash is SHA-256 over the public key of the cluster's authority
+ * (kubeadm's `sha256:<hash>`), the rest is a bootstrap token. So one text contains whom to trust and who joins. A
+ * plain `<id>.<secret>` is accepted too, with a separate hash. Pure.
  */
 
 const SECURE = /^K10([0-9a-f]{64})::([a-z0-9]{6}\.[a-z0-9]{16})$/;
 const PLAIN = /^[a-z0-9]{6}\.[a-z0-9]{16}$/;
 const HASH = /^sha256:([0-9a-f]{64})$/i;
 
-/** What a machine knows before it joins. */
+/** The parts of a join token. */
 export interface JoinToken {
   /** `<id>.<secret>`. */
   readonly bootstrapToken: string;
-  /** Hashes one of which the authority's public key must have. Never empty. */
+  /** The authority's public key must have one of these hashes. Never empty. */
   readonly caHashes: readonly string[];
 }
 
-/** The secure form. */
+/** The form with a hash. */
 export function formatJoinToken(caHash: string, bootstrapToken: string): string {
   return `K10${caHash}::${bootstrapToken}`;
 }
 
-/** Reads a token and separate hashes (`sha256:<hex>`). Throws an Error that names what is wrong but never shows the token. */
+/** Parses a token and separate hashes (`sha256:<hex>`). Throws an Error that does not contain the token. */
 export function parseJoinToken(text: string, hashes: readonly string[] = []): JoinToken {
   const pins = hashes.map((hash) => {
     const pin = HASH.exec(hash)?.[1];

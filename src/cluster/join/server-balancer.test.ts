@@ -19,7 +19,7 @@ async function setUp() {
     { net, datagrams, log },
     { servers: addresses.map((address) => `https://${address}:6443`), port: PORT },
   );
-  /** Who answers, '' where the connection ends without an answer. */
+  /** The name of the server that answers, '' where the connection ends without an answer. */
   const ask = async (): Promise<string> => {
     const socket = await net.dial({ host: '127.0.0.1', port: PORT });
     let text = '';

@@ -1,7 +1,7 @@
 /**
- * A way to whichever server answers: a port on loopback whose connections go to the first server that accepts them, the one
- * that did last tried first. TLS passes through, so each end sees the other's certificate. Kubelet, proxy and DNS of an
- * agent use it where it knows several servers. Upstream has none of this; after k3s's agent.
+ * A TCP balancer over the servers: connections to a port on loopback go to the first server that accepts them,
+ * beginning with the last successful one. TLS passes through, so each end sees the other's certificate. An agent's
+ * kubelet, proxy and DNS use it when there are several servers. Not in upstream; modelled on k3s's agent.
  */
 import { joinStreams } from '../../component-helpers/streaming/join-streams.ts';
 import type { Datagrams } from '../../platform/datagrams.ts';

@@ -7,7 +7,7 @@ import { StatusError } from '../../api/status-error.ts';
 import { createSimPlatform } from '../../platform/sim/sim-platform.ts';
 import { serverJoinRoute } from './server-material.ts';
 
-/** RBAC lets each of them get the path: who has `get` on `*` is no server for that. */
+/** RBAC permits each of them the path: a user with `get` on `*` is not therefore a server. */
 const cases: readonly [groups: readonly string[], served: boolean, more?: Partial<Principal>][] = [
   [['system:authenticated'], false],
   [['system:unauthenticated'], false],

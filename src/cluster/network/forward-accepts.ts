@@ -1,7 +1,8 @@
 /**
- * Hosts are not ours: Docker, ufw and others drop forwarded packets in chains of their own, and an accept in our table
- * cannot overrule them. Where the iptables FORWARD chain drops, tagged accepts are put before it, for pods and for what the
- * service rules send on to other machines; other dropping chains are named in the log, since only their owner can open them.
+ * Docker, ufw and others drop forwarded packets in chains of their own, and an accept in Keelson's table cannot
+ * overrule those. Where the iptables FORWARD chain drops, tagged accept rules are inserted before it, for pods and
+ * for what the service rules forward to other machines; other dropping chains are only named in the log, since their
+ * owner has to open them.
  */
 import { rangeFamily, rangesOf } from '../../base/cidr.ts';
 import type { Platform } from '../../platform/platform.ts';
@@ -18,7 +19,7 @@ function acceptRules(instance: Instance, range: string): readonly (readonly stri
     ['-o', bridge],
     ['-s', range],
     ['-d', range],
-    // From outside by a node port to another node, and back: the service rules mark what they masquerade.
+    // From outside through a node port to another node, and back: the service rules mark what they masquerade.
     ['-m', 'mark', '--mark', `0x${masqueradeMark.toString(16)}/0xffff0000`],
     ['-m', 'conntrack', '--ctstate', 'RELATED,ESTABLISHED'],
   ];
@@ -29,7 +30,7 @@ const taggedAccept = (instance: Instance, match: readonly string[]): readonly st
   ...['FORWARD', ...match, '-m', 'comment', '--comment', tag(instance), '-j', 'ACCEPT'],
 ];
 
-/** Further accepts of the same kind, for IPv4. */
+/** Inserts further accept rules of the same kind, for IPv4. */
 export async function insertForwardRules(
   deps: Deps,
   instance: Instance,
@@ -57,7 +58,10 @@ async function removeAllOf(deps: Deps, program: string, rule: readonly string[])
   while ((await iptables(deps, program, ['-C', ...rule])) !== undefined) await iptables(deps, program, ['-D', ...rule]);
 }
 
-/** Inserts the accepts where they are needed and missing. A chain that others must open is told once per `told`. */
+/**
+ * Inserts the accept rules where they are needed and missing. A chain that the user has to open is logged once per
+ * `told`.
+ */
 export async function insertForwardAccepts(deps: Deps, instance: Instance, logged: Set<string>): Promise<void> {
   for (const { program, range } of programsOf(instance)) {
     const listing = await iptables(deps, program, ['-S', 'FORWARD']);
@@ -80,7 +84,7 @@ export async function removeForwardAccepts(deps: Deps, instance: Instance): Prom
     for (const rule of acceptRules(instance, range)) await removeAllOf(deps, program, rule);
 }
 
-/** One per family of the pods. */
+/** The iptables programs for the families of the pods' ranges. */
 function programsOf({ clusterCidr }: Instance): readonly { readonly program: string; readonly range: string }[] {
   return rangesOf(clusterCidr).map((range) => ({
     program: rangeFamily(range) === 6 ? 'ip6tables' : 'iptables',
@@ -88,12 +92,12 @@ function programsOf({ clusterCidr }: Instance): readonly { readonly program: str
   }));
 }
 
-/** Whether the listing of a chain (`iptables -S`) drops by policy or by a rule. Pure. */
+/** Whether the chain listed by `iptables -S` drops packets by its policy or by a rule. Pure. */
 export function dropsForwarded(listing: string): boolean {
   return /^-P FORWARD DROP$/m.test(listing) || /^-A FORWARD .*-j (DROP|REJECT|DOCKER)/m.test(listing);
 }
 
-/** The output; undefined when it failed or there is no iptables. */
+/** The standard output; undefined when the program failed or is not installed. */
 async function iptables({ exec }: Deps, program: string, args: readonly string[]): Promise<string | undefined> {
   const result = await exec.run(program, ['-w', ...args]).catch(() => undefined);
   return result === undefined || result.exitCode !== 0 ? undefined : result.stdout;
@@ -109,7 +113,7 @@ interface NftChain {
   };
 }
 
-/** nftables base chains at the forward hook with policy drop, beside iptables' own. */
+/** Lists nftables base chains at the forward hook with policy drop, except those of iptables. */
 export async function foreignDroppingChains({ exec }: Pick<Deps, 'exec'>): Promise<string[]> {
   const result = await exec.run('nft', ['-j', 'list', 'chains']).catch(() => undefined);
   if (result === undefined || result.exitCode !== 0 || result.stdout === '') return [];

@@ -1,17 +1,17 @@
-/** Which ranges of nodes are still free: each within the cluster's, none overlapping another. */
+/** Keeps track of the free node ranges: each lies within the cluster's range and overlaps no other. */
 import { cidrContains, formatCidr, parseCidr, type Cidr } from '../../base/cidr.ts';
 
 export class FreeRanges {
   readonly #cluster: readonly Cidr[];
   readonly #taken = new Set<string>();
-  /** All ranges that hold a taken one. */
+  /** Every wider range that contains a taken range. */
   readonly #around = new Set<string>();
 
   constructor(clusterRanges: readonly string[]) {
     this.#cluster = clusterRanges.flatMap((range) => parseCidr(range) ?? []);
   }
 
-  /** False: it is no range in its canonical form, lies outside the cluster's, or is not free. */
+  /** Returns false when the text is not a range in canonical form, lies outside the cluster's range or is not free. */
   take(range: string): boolean {
     const wanted = parseCidr(range);
     if (wanted === undefined || formatCidr(wanted) !== range) return false;
@@ -29,7 +29,7 @@ export class FreeRanges {
   }
 }
 
-/** The ranges that hold this one, down to a length of their prefix. */
+/** The ranges that contain this one, up to the given prefix length. */
 function rangesAround({ family, base, prefixLength }: Cidr, shortest: number): string[] {
   const width = family === 4 ? 32 : 128;
   return Array.from({ length: prefixLength - shortest }, (_, index) => {

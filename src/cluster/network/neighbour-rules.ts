@@ -1,7 +1,7 @@
 /**
- * The nftables table that keeps pods of one node from reaching each other by IPv6 addresses nobody gave them: Linux gives
- * each device a link-local one, policies know the addresses of pods' statuses alone, and a bridge passes the packets on. It
- * also ends router advertisements of pods to other pods (as CVE-2020-10749). Pure text for `nft -f`.
+ * The nftables table that keeps pods of one node from reaching each other by IPv6 addresses that no network assigned:
+ * Linux gives each device a link-local address, policies know only the addresses in pod statuses, and a bridge
+ * forwards the packets. It also drops router advertisements between pods (CVE-2020-10749). Pure text for `nft -f`.
  */
 import { rangeFamily, rangesOf } from '../../base/cidr.ts';
 import type { Instance } from '../instance/instance.ts';
@@ -17,7 +17,7 @@ export function neighbourRules(instance: Names): string {
   const hasIpv6 = rangesOf(clusterCidr).some((range) => rangeFamily(range) === 6);
   const rules = hasIpv6
     ? [
-        // Pods find each other by these messages, from addresses of either kind.
+        // Neighbour discovery between pods, which uses addresses of both kinds.
         `${between} icmpv6 type { nd-neighbor-solicit, nd-neighbor-advert } accept`,
         `${between} icmpv6 type { nd-router-solicit, nd-router-advert, nd-redirect } drop`,
         `${between} ip6 saddr fe80::/10 drop`,
@@ -32,7 +32,7 @@ ${rules.map((rule) => `    ${rule}\n`).join('')}  }
 `;
 }
 
-/** Removes the table; no error when it is not there. */
+/** Removes the table; a missing table is no error. */
 export function removeNeighbourRules(instance: Pick<Instance, 'nftTable'>): string {
   return `table ${tableName(instance)}\ndelete table ${tableName(instance)}\n`;
 }

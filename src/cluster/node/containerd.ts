@@ -1,10 +1,10 @@
-/** The instance's own containerd: its supervisor with all paths and names of the instance. */
+/** Configures the supervisor of the instance's own containerd with the instance's paths and names. */
 import { createContainerdSupervisor, type ContainerdSupervisor } from '../../cri/containerd/containerd-supervisor.ts';
 import type { Platform } from '../../platform/platform.ts';
 import type { RegistryAuth } from '../images/registries-file.ts';
 import type { Instance } from '../instance/instance.ts';
 
-/** Makes the supervisor. Its `start` adopts a daemon that an earlier run left. */
+/** The supervisor's `start` adopts a daemon that an earlier run left running. */
 export function createInstanceContainerd(
   platform: Platform,
   instance: Instance,
@@ -19,7 +19,7 @@ export function createInstanceContainerd(
         rootDir: root,
         stateDir: state,
         socketPath: socket,
-        // Plugins that users bring install themselves there.
+        // CNI plugins that users bring install themselves there.
         cniBinDir: instance.cni === 'none' ? '/opt/cni/bin' : (cniBinDirs[0] ?? '/opt/cni/bin'),
         cniConfDir: instance.cniConfig.confDir,
         registryConfigDir: `${instance.dataDir}/registries`,
@@ -32,7 +32,7 @@ export function createInstanceContainerd(
   );
 }
 
-/** In containerd's words, which write the token as one. */
+/** In containerd's form, which has the token in a single field. */
 function containerdAuth(
   auth: Readonly<Record<string, RegistryAuth>>,
 ): Readonly<Record<string, Readonly<Record<string, string>>>> {

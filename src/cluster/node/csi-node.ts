@@ -5,7 +5,10 @@ import { createCsiNodeObject } from '../../kubelet/volumes/csi/csi-node-object.t
 import { sleepUnlessAborted } from '../../platform/clock.ts';
 import type { NodeParts } from './node-parts.ts';
 
-/** The node's CSINode is there before any driver is, as upstream's. A driver that comes first makes it, too. */
+/**
+ * Creates the node's CSINode before any driver registers, as upstream does. A driver that registers earlier creates
+ * it too.
+ */
 export async function initializeCsiNode(
   { platform, client, config }: NodeParts,
   kubelet: Kubelet,

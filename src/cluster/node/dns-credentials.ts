@@ -1,6 +1,7 @@
 /**
- * How DNS beside a server shows the API who it is: a client certificate in a file of its own, renewed long before its end.
- * DNS reads the file again every minute, as it does the kubelet's on machines without a server.
+ * The client certificate by which the DNS process of a server node authenticates to the API: kept in a file of its
+ * own and renewed long before it expires. DNS reads the file again every minute, as it does with the kubelet's on
+ * nodes without a server.
  */
 import { issueCertificate, type CertificateDeps, type KeyPairPem } from '../../component-helpers/pki/certificates.ts';
 import { readCertificate } from '../../component-helpers/pki/read-certificate.ts';
@@ -8,21 +9,21 @@ import type { Platform } from '../../platform/platform.ts';
 import { kubeconfigJson } from '../kubeconfig.ts';
 
 const DAY_MS = 86_400_000;
-/** DNS outlives the server: one that was away for some days still finds its DNS with a valid certificate. */
+/** DNS outlives the server: after days without a server its certificate must still be valid. */
 export const DNS_CERTIFICATE_MS = 7 * DAY_MS;
 const RENEWED_BEFORE_MS = 6 * DAY_MS;
 
-/** The user of DNS: no service account, whose certificate would outlast the account's deletion. */
+/** The user of DNS. Not a service account: a certificate would outlive the account's deletion. */
 const DNS_USER = 'keelson:dns';
 
-/** Where it connects, and who signs. */
+/** The API server's address, and the authority that signs certificates. */
 export interface DnsCredentials {
   readonly server: string;
   readonly ca: KeyPairPem;
   readonly pkiDir: string;
 }
 
-/** Brings the kubeconfig and its certificate up to date. */
+/** Updates the kubeconfig and its certificate where necessary. */
 export async function writeDnsCredentials(
   platform: Pick<Platform, 'files' | 'crypto' | 'random' | 'clock'>,
   path: string,
@@ -31,7 +32,7 @@ export async function writeDnsCredentials(
   const { files, crypto, random, clock } = platform;
   const pairFile = `${pkiDir}/dns-client-current.pem`;
   const text = kubeconfigJson({ server, caPem: ca.certPem, pairFile, user: 'dns', cluster: 'keelson' });
-  // Another authority shows in the kubeconfig, which therefore is written last.
+  // The kubeconfig contains the authority, so a change of authority is noticed there; it is written last.
   const same = (await readIfThere(files, path)) === text;
   const deps: CertificateDeps = { crypto, random, nowMs: () => clock.nowMs() };
   if (!same || !holds(deps, await readIfThere(files, pairFile))) {
@@ -51,7 +52,7 @@ function holds(deps: CertificateDeps, pem: string): boolean {
   try {
     return readCertificate(deps, pem).notAfterMs - deps.nowMs() > RENEWED_BEFORE_MS;
   } catch {
-    return false; // Missing or cut short: it is made anew.
+    return false; // missing or truncated: written again
   }
 }
 

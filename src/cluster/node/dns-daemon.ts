@@ -1,6 +1,6 @@
 /**
- * The cluster's DNS as a small process of its own: `keelson dns-server` in a session of its own, with a kubeconfig of its
- * own identity.
+ * The cluster's DNS as a process of its own: `keelson dns-server` in its own session, with its own identity in a
+ * kubeconfig.
  */
 import { sleepUnlessAborted } from '../../platform/clock.ts';
 import type { Platform } from '../../platform/platform.ts';
@@ -10,27 +10,27 @@ import { dnsAddress } from '../network/pod-network.ts';
 import type { NodeConnection } from './node-connection.ts';
 import { OwnDaemon } from './own-daemon.ts';
 
-/** Its settings besides the address of the API. */
+/** The DNS settings besides the API's address. */
 interface DnsSettings {
-  /** Each `domain=address[:port],…`. */
+  /** `domain=address[:port],…` each. */
   readonly stubDomains?: readonly string[];
 }
 
 export interface DnsDaemon {
-  /** Runs and supervises it until the signal aborts; the process stays. Never rejects. */
+  /** Starts and supervises the process until the signal aborts; the process keeps running. Never rejects. */
   start(signal: AbortSignal): Promise<void>;
   healthy(): boolean;
-  /** Ends it. */
+  /** Ends the DNS process. */
   remove(): Promise<void>;
 }
 
 const CHECK_PERIOD_MS = 1000;
 const CREDENTIALS_PERIOD_MS = 60 * 60_000;
 const END_GRACE_MS = 1000;
-/** Part of the configuration: a process that has credentials of another form is replaced. */
+/** Part of the configuration, so that a process with credentials of an earlier form is replaced. */
 const CREDENTIALS_FORM = 'certificate in a file';
 
-/** Creates it. The connection is needed to start, not to remove. */
+/** `connection` is needed by `start`, not by `remove`. */
 export function createDnsDaemon(
   platform: Platform,
   instance: Instance,
@@ -71,7 +71,7 @@ function dnsKubeconfig(instance: Instance): string {
   return `${instance.dataDir}/dns.kubeconfig`;
 }
 
-/** This same program, as a DNS server. */
+/** The command line that runs this program as a DNS server. */
 function dnsCommand(instance: Instance, stubDomains: readonly string[]): string[] {
   const program = process.argv[1] ?? '';
   return [

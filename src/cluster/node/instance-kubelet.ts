@@ -1,6 +1,6 @@
 /**
- * The kubelet's configuration on a node of `up`, `server` and `agent`: what the instance settles, and over it what the
- * user gives by `--kubelet-config` and `--kubelet-arg`. Fields the instance owns are refused, never ignored.
+ * The kubelet configuration of a node of `up`, `server` and `agent`: the instance's own values, overridden by the
+ * user's `--kubelet-config` and `--kubelet-arg`. Fields that the instance owns are refused, never ignored.
  */
 import { KubeletConfigurationError } from '../../kubelet/configuration/decode.ts';
 import {
@@ -17,13 +17,13 @@ import { PreflightError } from '../preflight-error.ts';
 export interface KubeletSettings {
   /** A KubeletConfiguration (kubelet.config.k8s.io/v1beta1). */
   readonly configFile?: string;
-  /** Texts by the names of upstream's flags, without dashes. */
+  /** The values by upstream's flag names without dashes. */
   readonly args: Readonly<Record<string, readonly string[]>>;
-  /** The node registers with them. */
+  /** Labels that the node registers with. */
   readonly nodeLabels?: Readonly<Record<string, string>>;
 }
 
-/** Where the instance's own values come from. */
+/** The inputs of the instance's own values. */
 export interface InstanceKubelet {
   readonly instance: Instance;
   readonly port: number;
@@ -35,7 +35,7 @@ const CLIENT = 'the kubelet shares a process with its API server or a connection
 const RUNTIME = '--container-runtime-endpoint names the runtime';
 const PROCESS = 'the kubelet is part of a process that does more';
 
-/** Fields the instance owns, each with why a value of the user's cannot hold. */
+/** The fields that the instance owns, with the reason why the user cannot set them. */
 const OWNED_FIELDS: Partial<Record<keyof KubeletConfigurationV1Beta1, string>> = {
   authentication: SERVING,
   authorization: SERVING,
@@ -68,12 +68,12 @@ const OWNED_FIELDS: Partial<Record<keyof KubeletConfigurationV1Beta1, string>> =
   tlsPrivateKeyFile: SERVING,
 };
 
-/** The whole document without settings of the user's. */
+/** The configuration without the user's settings. */
 export function instanceDocument(kubelet: InstanceKubelet): KubeletConfigurationV1Beta1 {
   return completeConfiguration(baseOf(kubelet));
 }
 
-/** The whole document with the user's settings. @throws PreflightError with one line that names what is wrong */
+/** The configuration with the user's settings. @throws PreflightError with one line that names what is wrong */
 export async function loadInstanceDocument(
   files: Platform['files'],
   kubelet: InstanceKubelet,

@@ -1,10 +1,13 @@
-/** Checks before a kubelet starts, and settings of its own process. Upstream: run in cmd/kubelet/app/server.go. */
+/**
+ * Checks of the machine before a kubelet starts, and the out-of-memory score and cgroup of its process. Upstream:
+ * cmd/kubelet/app/server.go.
+ */
 import type { KubeletConfigurationV1Beta1 } from '../../kubelet/configuration/fields.ts';
 import type { Platform } from '../../platform/platform.ts';
 import { isAnyAddress } from '../instance/server-addresses.ts';
 import { PreflightError } from '../preflight-error.ts';
 
-/** The kernel's values that `protectKernelDefaults` asks for. */
+/** The kernel settings that `protectKernelDefaults` requires. */
 const KERNEL_VALUES: Readonly<Record<string, string>> = {
   'vm/overcommit_memory': '1',
   'vm/panic_on_oom': '0',
@@ -14,7 +17,7 @@ const KERNEL_VALUES: Readonly<Record<string, string>> = {
   'kernel/keys/root_maxbytes': '25000000',
 };
 
-/** Refuses machines the configuration does not allow. @throws PreflightError */
+/** Refuses machines that do not meet the configuration. @throws PreflightError */
 export async function checkMachine(platform: Platform, config: KubeletConfigurationV1Beta1): Promise<void> {
   if (config.failCgroupV1 && platform.cgroups.version === 1)
     throw new PreflightError(
@@ -27,7 +30,7 @@ export async function checkMachine(platform: Platform, config: KubeletConfigurat
   if (config.protectKernelDefaults) await checkKernel(platform);
 }
 
-/** Refuses an address at which the API server does not look for the kubelet. @throws PreflightError */
+/** Refuses a kubelet address at which the API server would not find the kubelet. @throws PreflightError */
 export function checkKubeletAddress(address: string, nodeIps: readonly string[]): void {
   if (isAnyAddress(address) || nodeIps.includes(address)) return;
   throw new PreflightError(
@@ -45,7 +48,7 @@ async function checkKernel({ files }: Platform): Promise<void> {
   if (problems.length > 0) throw new PreflightError(`[${problems.join(', ')}]`);
 }
 
-/** The process's own out-of-memory score and cgroup. What the machine does not allow is logged, as upstream does. */
+/** Sets the out-of-memory score and cgroup of the own process. Failures are logged, as upstream does. */
 export async function placeProcess(
   { files, cgroups, log }: Platform,
   config: KubeletConfigurationV1Beta1,
@@ -63,12 +66,12 @@ export async function placeProcess(
   if (config.systemCgroups !== '') await moveSystemProcesses({ files, cgroups, log }, config.systemCgroups);
 }
 
-/** Most passes of moving processes, as they start others meanwhile. */
+/** The most passes of moving processes: they may start others meanwhile. */
 const MOVE_ROUNDS = 10;
 
 /**
- * Moves what lies in the root cgroup, but for the first process and the kernel's own, to one of its own. Upstream:
- * ensureSystemCgroups in pkg/kubelet/cm.
+ * Moves the processes of the root cgroup, except the first process and kernel threads, to a cgroup of their own.
+ * Upstream: ensureSystemCgroups in pkg/kubelet/cm.
  */
 async function moveSystemProcesses(
   { files, cgroups, log }: Pick<Platform, 'files' | 'cgroups' | 'log'>,
@@ -87,17 +90,17 @@ async function moveSystemProcesses(
   }
 }
 
-/** In version 1 the hierarchy of devices counts, as upstream. */
+/** With cgroup version 1, those of the devices hierarchy, as upstream. */
 async function rootProcesses(files: Platform['files'], version: 1 | 2): Promise<number[]> {
   const pids = (await files.readDir('/proc')).filter((entry) => /^\d+$/.test(entry) && entry !== '1').map(Number);
   const own = await Promise.all(
     pids.map(async (pid) => {
       try {
-        await files.readLink(`/proc/${pid}/exe`); // The kernel's own have none.
+        await files.readLink(`/proc/${pid}/exe`); // fails for kernel threads
         const lines = (await files.readText(`/proc/${pid}/cgroup`)).split('\n');
         return lines.some((line) => (version === 2 ? line === '0::/' : /^\d+:devices:\/$/.test(line)));
       } catch {
-        return false; // It has ended.
+        return false; // the process has ended
       }
     }),
   );

@@ -1,4 +1,6 @@
-/** A kubelet's servers of plain HTTP: the read-only port and health on loopback, where the configuration asks for them. */
+/**
+ * The kubelet's plain HTTP servers where the configuration enables them: the read-only port and healthz on loopback.
+ */
 import type { KubeletConfigurationV1Beta1 } from '../../kubelet/configuration/fields.ts';
 import { textResponse } from '../../kubelet/server/text-response.ts';
 import type { HttpServer } from '../../platform/http.ts';
@@ -11,7 +13,7 @@ interface PlainServersDeps {
   readonly node: ClusterNode;
 }
 
-/** Opens those with a port other than 0. */
+/** Opens each server whose port is not 0. */
 export async function openPlainServers(
   deps: PlainServersDeps,
   config: Pick<KubeletConfigurationV1Beta1, 'readOnlyPort' | 'address' | 'healthzPort' | 'healthzBindAddress'>,

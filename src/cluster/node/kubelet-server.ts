@@ -1,4 +1,4 @@
-/** Opens the HTTPS server of one node's kubelet: logs, exec, statistics, health. */
+/** Opens the HTTPS server of a node's kubelet: logs, exec, statistics, health. */
 import type { Client } from '../../client/client.ts';
 import type { KubeletConfiguration } from '../../kubelet/kubelet-configuration.ts';
 import { parseDurationMs } from '../../api/duration.ts';
@@ -12,32 +12,32 @@ import type { ClusterNode } from './node.ts';
 
 export interface KubeletServerDeps {
   readonly platform: Platform;
-  /** Acts as the node: asks the API server who calls and whether they may. */
+  /** A client with the node's identity, through which the API server authenticates and authorizes callers. */
   readonly client: Client;
   readonly config: Pick<KubeletConfiguration, 'nodeName' | 'rootDirectory' | 'checkpoints' | 'localPathRoot'>;
   readonly port: number;
   /** Default: all addresses. */
   readonly address?: string;
   readonly tls: NonNullable<ListenOptions['tls']>;
-  /** What stands in front of the kubelet's handler. */
+  /** Wraps the kubelet's handler. */
   readonly wrap?: (kubelet: HttpHandler) => HttpHandler;
-  /** Default: delegated to the API server. */
+  /** How callers are authenticated and authorized. Default: by the API server. */
   readonly access?: Partial<DelegatedAuthConfig>;
-  /** False: no exec, attach, logs, port-forward. Default true. */
+  /** Whether exec, attach, logs and port-forward are served. Default true. */
   readonly debuggingHandlers?: boolean;
-  /** Idle time after which streams are closed. Default: four hours. */
+  /** Streams are closed after this idle time. Default: four hours. */
   readonly streamIdleTimeoutMs?: number;
-  /** False: the node's own logs are not served. Default true. */
+  /** Whether the node's own logs are served. Default true. */
   readonly systemLogs?: boolean;
-  /** Logs of the node's services are served. Default false. */
+  /** Whether logs of the node's services are served. Default false. */
   readonly systemLogQuery?: boolean;
 }
 
 const FOUR_HOURS_MS = 4 * 3_600_000;
-/** The machine's own logs, as upstream's nodeLogDir. */
+/** The machine's log folder, upstream's nodeLogDir. */
 const SYSTEM_LOGS = '/var/log';
 
-/** What a configuration file sets of the server's handlers. */
+/** The handlers' settings in a kubelet configuration. */
 export function handlerSettings(
   config: KubeletConfigurationV1Beta1,
 ): Pick<KubeletServerDeps, 'debuggingHandlers' | 'systemLogs' | 'systemLogQuery' | 'streamIdleTimeoutMs'> {
@@ -59,7 +59,7 @@ export function openKubeletServer(deps: KubeletServerDeps, node: ClusterNode): P
   return platform.listenHttp({ host: address, port, tls }, handler);
 }
 
-/** Opens the read-only server: plain HTTP without authentication; nothing can be changed. */
+/** Opens the read-only server: plain HTTP without authentication, for reading only. */
 export function openReadOnlyServer(
   deps: Omit<KubeletServerDeps, 'tls' | 'client'>,
   node: ClusterNode,

@@ -1,4 +1,7 @@
-/** The certificates a node asks its API server for, kept current: one as a client, one for its server. */
+/**
+ * Keeps the two certificates that a node requests from its API server current: its client certificate and its serving
+ * certificate.
+ */
 import { onAbort } from '../../base/abort.ts';
 import type { Client } from '../../client/client.ts';
 import { requestCertificate } from '../../client/certificate-request.ts';
@@ -7,17 +10,17 @@ import type { KeyPairPem } from '../../component-helpers/pki/certificates.ts';
 import { readCertificate } from '../../component-helpers/pki/read-certificate.ts';
 import type { Platform } from '../../platform/platform.ts';
 
-/** Which certificate, of whom. */
+/** Which certificate is kept, and for which node. */
 export interface NodeCertificateConfig {
   readonly kind: 'kubelet-client' | 'kubelet-server';
   readonly nodeName: string;
-  /** Folder of its file. */
+  /** The folder of the certificate's file. */
   readonly dir: string;
-  /** Addresses of a serving certificate; read whenever one is requested or checked. */
+  /** The addresses in a serving certificate, read at each request and check. */
   readonly nodeIps?: () => readonly string[];
-  /** A configured certificate, used while there is no file. */
+  /** A configured certificate, used until the file exists. */
   readonly configured?: KeyPairPem;
-  /** Whether asking again for the first one is in vain. */
+  /** Whether the error of the first request is final, so that retrying is useless. */
   readonly isRefusal?: (error: unknown) => boolean;
 }
 
@@ -26,7 +29,7 @@ const SIGNERS = {
   'kubelet-server': { signerName: 'kubernetes.io/kubelet-serving', usage: 'server auth' },
 } as const;
 
-/** `client` is called whenever a request is sent. */
+/** Calls `client` before each request. */
 export function createNodeCertificate(
   platform: Platform,
   { kind, nodeName, dir, nodeIps, configured, isRefusal }: NodeCertificateConfig,
@@ -66,7 +69,7 @@ export function createNodeCertificate(
   return withMetrics(manager, () => exposeTimeToLive(platform, kind, manager));
 }
 
-/** The manager, of which is told while somebody has it work: what a node was told ends with that node. */
+/** The certificate manager, with metrics while it runs; they end with the node. */
 function withMetrics(manager: CertificateManager, expose: () => () => void): CertificateManager {
   const working = new Set<AbortSignal>();
   let end = (): void => undefined;
@@ -95,7 +98,7 @@ function withMetrics(manager: CertificateManager, expose: () => () => void): Cer
   };
 }
 
-/** Upstream's names differ in their order of words. */
+/** Upstream's two metric names differ in word order. */
 const RENEW_ERRORS = {
   'kubelet-client': {
     name: 'kubelet_certificate_manager_client_expiration_renew_errors',
@@ -107,7 +110,7 @@ const RENEW_ERRORS = {
   },
 } as const;
 
-/** Tells when asked for. Returns what ends it. */
+/** Exposes the certificate's remaining lifetime as a metric. Returns a function that ends it. */
 function exposeTimeToLive(
   { clock, crypto, metrics }: Platform,
   kind: NodeCertificateConfig['kind'],

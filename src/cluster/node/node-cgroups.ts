@@ -1,4 +1,4 @@
-/** The cgroups of a node's pods, with the amounts that are reserved for others. */
+/** The cgroups of a node's pods, with the resources reserved for the system. */
 import { quantityMilliValue, quantityValue } from '../../api/quantity.ts';
 import { createPodContainerManager } from '../../kubelet/cgroups/create-pod-container-manager.ts';
 import type { KubeletConfiguration } from '../../kubelet/kubelet-configuration.ts';
@@ -7,7 +7,7 @@ import { measureCgroups } from '../../kubelet/metrics/cgroup-operations.ts';
 import type { HostInfo } from '../../platform/host.ts';
 import type { NodeParts } from './node-parts.ts';
 
-/** Pods' cgroups, to make and to find. */
+/** Creates and finds the cgroups of pods. */
 export type NodeCgroups = ReturnType<typeof createPodContainerManager>;
 
 export function podContainerManager(
@@ -42,7 +42,10 @@ export function podContainerManager(
   );
 }
 
-/** What all pods together may use: without what is reserved, with what hard eviction thresholds keep free. */
+/**
+ * The resources of all pods together: the machine's without reservations and without what hard eviction thresholds
+ * keep free.
+ */
 function nodeAllocatable(
   host: HostInfo,
   { systemReserved, kubeReserved }: KubeletConfiguration,

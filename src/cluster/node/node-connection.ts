@@ -1,6 +1,6 @@
 /**
- * How a node reaches its control plane: in-process where both are one process, over HTTPS from another machine. The node's
- * parts are composed the same way over either.
+ * How a node reaches its control plane: in-process when both share a process, over HTTPS from another machine. The
+ * node's parts are composed the same way for both.
  */
 import type { Principal } from '../../api/transport.ts';
 import type { Client } from '../../client/client.ts';
@@ -11,22 +11,22 @@ import type { ControlPlane } from '../control-plane/control-plane.ts';
 import type { Instance } from '../instance/instance.ts';
 import { writeDnsCredentials } from './dns-credentials.ts';
 
-/** A node's way to its control plane. */
+/** A node's connection to its control plane. */
 export interface NodeConnection {
-  /** Acts as the node. */
+  /** Acts as the node's user. */
   readonly kubelet: Client;
   /** Reads what the service proxy and the pod network need. */
   readonly proxy: Client;
-  /** Address of the API for processes beside this one. */
+  /** The API's address for other processes of this machine. */
   readonly server: string;
   readonly caPem: string;
-  /** The kubelet's serving certificate. Resolves when there is one; rejects on the signal's abort. */
+  /** Resolves with the kubelet's serving certificate as soon as there is one; rejects when the signal aborts. */
   servingCertificate(signal: AbortSignal): Promise<KeyPairPem>;
-  /** The node's client certificate; undefined while there is none. */
+  /** The node's client certificate; undefined until it is issued. */
   clientCertificate(): Promise<KeyPairPem | undefined>;
-  /** Calls back when the serving certificate is replaced. */
+  /** Calls the listener when the serving certificate is replaced. */
   onServingCertificate(listener: (pair: KeyPairPem) => void): void;
-  /** Brings what DNS reads the cluster with up to date. Called again and again, so that credentials are renewed. */
+  /** Updates the kubeconfig that DNS reads the cluster with. Called periodically, which renews its credentials. */
   writeDnsKubeconfig(path: string): Promise<void>;
 }
 
@@ -39,7 +39,10 @@ export function nodePrincipal(nodeName: string): Principal {
 
 const CERTIFICATE_MS = 86_400_000;
 
-/** A client certificate for the node beside its cluster's authority, issued at the first call and again after half its time. */
+/**
+ * A client certificate for a node beside its cluster's authority, issued at the first call and again after half its
+ * lifetime.
+ */
 function issuedCertificate(
   { crypto, random, clock }: Platform,
   ca: KeyPairPem,
@@ -60,14 +63,14 @@ function issuedCertificate(
   };
 }
 
-/** The connection inside one process. */
+/** The connection within one process. */
 export function createLocalConnection(
   platform: Platform,
   input: {
     readonly controlPlane: ControlPlane;
     readonly pki: ClusterPki;
     readonly instance: Instance;
-    /** Its URL for programs of this machine. */
+    /** The API's URL for programs of this machine. */
     readonly server: string;
   },
 ): NodeConnection {

@@ -1,4 +1,4 @@
-/** What a node is made from, and what its parts share. */
+/** The dependencies of a node and what its parts share. */
 import type { Client } from '../../client/client.ts';
 import type { EventBroadcaster } from '../../client/event-broadcaster.ts';
 import type { EventRecorder } from '../../client/event-recorder.ts';
@@ -17,22 +17,22 @@ import type { NodeUpkeep } from './node-upkeep.ts';
 
 export interface NodeDeps {
   readonly platform: Platform;
-  /** Acts as the node. */
+  /** Acts as the node's user. */
   readonly client: Client;
-  /** For the lease, for events: clients with limits of their own. `client` when absent. */
+  /** A client with its own rate limit for leases and events. Default: `client`. */
   readonly heartbeatClient?: Client;
   readonly eventClient?: Client;
   readonly cri: CriRuntime;
-  /** The pod network, where it is ours to configure. */
+  /** The pod network; absent where the user's CNI plugin configures it. */
   readonly network?: Pick<PodNetwork, 'setPodCidr'>;
   readonly config: KubeletConfiguration;
-  /** False: the CSINode is made by the first driver. Default true. */
+  /** Whether the CSINode is created before any driver registers. Default true. */
   readonly csiNodeFirst?: boolean;
-  /** Reports the machine's shutdown, and the pods' grace periods. */
+  /** Reports the machine's shutdown and the pods' grace periods. */
   readonly shutdown?: NonNullable<KubeletDeps['shutdown']>;
-  /** Calls plugins behind their sockets, and health services of pods. The machine's own when absent. */
+  /** Calls plugins by their sockets and gRPC health services of pods. Default: the machine's own. */
   readonly connectGrpc?: NonNullable<KubeletDeps['connectGrpc']>;
-  /** Programs of the node that know credentials of registries. */
+  /** Credential provider programs of image registries. */
   readonly credentialProviders?: CredentialProviders;
 }
 

@@ -1,4 +1,4 @@
-/** Volumes and the container runtime manager of a node, which see the kubelet's core. */
+/** A node's volumes and container runtime manager, which use the kubelet's core. */
 import type { TokenRequest } from '../../api/gen/authentication-v1.ts';
 import { Nodes, RuntimeClasses, ServiceAccounts, Services } from '../../api/gen/resources.ts';
 import type { PodContainerManager } from '../../kubelet/cgroups/pod-container-manager.ts';
@@ -9,7 +9,10 @@ import type { VolumeManager } from '../../kubelet/volumes/volume-manager-contrac
 import { createVolumeManager } from '../../kubelet/volumes/volume-manager.ts';
 import type { NodeParts } from './node-parts.ts';
 
-/** The node in downward API fields: by the Node object, before registration by the host. */
+/**
+ * The node's addresses and resources for downward API fields: from the Node object, and from the host before
+ * registration.
+ */
 function nodeFacts(
   { informers, host, config }: NodeParts,
   core: KubeletCore,

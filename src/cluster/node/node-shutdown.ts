@@ -1,10 +1,10 @@
-/** Graceful shutdown of the machine, as the kubelet's configuration asks for it. */
+/** Graceful node shutdown as the kubelet configuration asks for it. */
 import type { KubeletConfigurationV1Beta1 } from '../../kubelet/configuration/fields.ts';
 import { shutdownGroupsOf } from '../../kubelet/configuration/settings.ts';
 import type { Platform } from '../../platform/platform.ts';
 import type { NodeDeps } from './node-parts.ts';
 
-/** What the node needs to give pods time when the machine shuts down; nothing where no time is configured. */
+/** The kubelet's shutdown dependencies; undefined where no grace period is configured. */
 export async function nodeShutdown(
   platform: Platform,
   config: KubeletConfigurationV1Beta1,

@@ -1,6 +1,6 @@
 /**
- * What a node does beside its pods, all its life: rotates container logs, frees the disk of unused images, keeps chains
- * of iptables where asked to.
+ * Periodic work of a node beside its pods: rotates container logs, removes unused images to free disk space, keeps
+ * iptables chains where configured.
  */
 import { onAbort } from '../../base/abort.ts';
 import type { EventRecorder } from '../../client/event-recorder.ts';
@@ -20,13 +20,13 @@ export interface NodeUpkeepDeps {
   readonly config: Pick<KubeletConfiguration, 'nodeName' | 'imageGc' | 'containerLogs' | 'iptablesUtilChains'>;
 }
 
-/** As upstream's ImageGCPeriod. */
+/** Upstream: ImageGCPeriod. */
 const IMAGE_GC_PERIOD_MS = 5 * 60_000;
 
 export interface NodeUpkeep {
-  /** All ends with the signal. */
+  /** Starts the periodic work, until the signal aborts. */
   start(signal: AbortSignal): void;
-  /** Removes every image no container uses; resolves to the bytes freed. */
+  /** Removes every image that no container uses; resolves to the freed bytes. */
   removeUnusedImages(): Promise<number>;
 }
 
@@ -60,7 +60,7 @@ export function createNodeUpkeep(deps: NodeUpkeepDeps): NodeUpkeep {
         () => (failed = false),
         (error: Error) => {
           log.error('image garbage collection failed', { err: error });
-          // A first failure may be one of the moment.
+          // Only repeated failures become events, as upstream.
           if (failed) recorder.event(nodeRef, 'Warning', 'ImageGCFailed', error.message);
           failed = true;
         },

@@ -1,7 +1,8 @@
 /**
- * One node: kubelet with its container runtime manager, volumes and cgroups, and the pod network's configuration once the
- * node has its range. The kubelet acts as `system:node:NAME` through the client it is given, in-process or over HTTPS
- * alike. Made in one order: cgroups, then kubelet, which makes volumes and runtime with a view of itself.
+ * One node: the kubelet with its container runtime manager, volumes and cgroups, and the CNI configuration once the
+ * node has its pod range. The kubelet acts as `system:node:NAME` through the client it is given, in-process or over
+ * HTTPS. The parts are created in this order: cgroups, then the kubelet, which creates volumes and runtime from its
+ * core.
  */
 import { createEventBroadcaster } from '../../client/event-broadcaster.ts';
 import { createInformerFactory } from '../../client/informer-factory.ts';
@@ -40,11 +41,11 @@ export interface ClusterNode {
   start(signal: AbortSignal): Promise<void>;
   /** Records a warning event of the node. */
   announce(reason: 'KeelsonRestarted', message: string): void;
-  /** Containers keep running. */
+  /** Stops the kubelet; containers keep running. */
   stop(): Promise<void>;
 }
 
-/** Puts a node together. Reads facts of the host, starts nothing. */
+/** Composes a node. Reads facts about the host but starts nothing. */
 export async function createClusterNode(deps: NodeDeps): Promise<ClusterNode> {
   const { platform, client, config } = deps;
   const cri = measureRuntime(deps.cri, platform);
@@ -94,12 +95,12 @@ export async function createClusterNode(deps: NodeDeps): Promise<ClusterNode> {
   };
 }
 
-/** How upstream's kubelet names itself in traces. */
+/** The resource attributes of upstream's kubelet in traces. */
 function kubeletResource({ hostname }: HostInfo): SpanAttributes {
   return { 'service.name': 'kubelet', 'host.name': hostname };
 }
 
-/** Verifies pods' access to present images, if configured. */
+/** Verifies that pods may use images already present on the node, if configured. */
 function imageVerification({ platform, cri, config }: NodeDeps): Pick<NodeParts, 'verification'> {
   const { verification } = config.images;
   if (verification === undefined) return {};
@@ -108,11 +109,14 @@ function imageVerification({ platform, cri, config }: NodeDeps): Pick<NodeParts,
   return { verification: createPullVerification(deps, { ...verification, directory }) };
 }
 
-/** Events of four times the pods that fit on the node are remembered: those of deleted pods do not come again. */
+/**
+ * The event filter remembers events of four times the pods that fit on the node, so that events of deleted pods are
+ * not repeated.
+ */
 const EVENTS_OF_PODS = 4;
 const MIN_REMEMBERED_OBJECTS = 128;
 
-/** Without an API server events go to the log alone. */
+/** Without an API server events are only logged. */
 function eventSources({
   platform,
   client,

@@ -3,7 +3,7 @@ import type { Node } from '../../api/gen/core-v1.ts';
 import { Nodes } from '../../api/gen/resources.ts';
 import type { NodeParts } from './node-parts.ts';
 
-/** The runtime can make pod networks once the node's range is known and written. */
+/** Resolves once the node's pod range is known and its CNI configuration is written. */
 export function followPodCidr({ informers, network, config, platform }: NodeParts): void {
   if (network === undefined) return;
   const write = (podCidr: string | undefined): void => {

@@ -1,11 +1,11 @@
-/** Defaults and validates a pod that comes from a file or URL, exactly as the API server would. */
+/** Defaults and validates a static pod (from a file or URL) as the API server would. */
 import { setPodDefaults } from '../../api/defaults/pod.ts';
 import { Field } from '../../api/field-error.ts';
 import type { Pod } from '../../api/gen/core-v1.ts';
 import { validatePod } from '../../api/validation/pod-update.ts';
 import { allSteps } from '../../base/steps.ts';
 
-/** Returns the completed pod; throws with all complaints in one line. */
+/** Returns the defaulted pod; throws one line with all validation errors. */
 export function preparePod(pod: Pod): Pod {
   const draft = structuredClone(pod);
   setPodDefaults(draft);

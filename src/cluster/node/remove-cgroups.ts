@@ -1,4 +1,4 @@
-/** Removes an instance's cgroups, with the processes that are in them. */
+/** Removes an instance's cgroups and kills the processes in them. */
 import { createCgroups, detectCgroupVersion } from '../../platform/node/cgroups.ts';
 import type { Platform } from '../../platform/platform.ts';
 import type { Instance } from '../instance/instance.ts';

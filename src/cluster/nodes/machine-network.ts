@@ -1,4 +1,7 @@
-/** The network of a machine's further nodes as a start brings it about: what the machine needs for it, its range, its devices. */
+/**
+ * Starts the network of a machine's further nodes: checks programs and addresses, chooses the range, creates the
+ * devices.
+ */
 import type { Platform } from '../../platform/platform.ts';
 import type { Instance } from '../instance/instance.ts';
 import { missingPrograms } from '../instance/preflight.ts';
@@ -14,18 +17,18 @@ import { settleNetwork } from './settle-network.ts';
 export interface NodesConfig {
   readonly instance: Instance;
   readonly options: NodesOptions;
-  /** The node address of the machine itself. */
+  /** The machine's own address in the node network. */
   readonly hostAddress: string;
-  /** How the nodes reach the API server. */
+  /** The API server's address for the nodes. */
   readonly server: string;
 }
 
-/** What nodes on this network have in common. */
+/** The settings that all nodes on this network share. */
 export function settingOf({ instance, options, hostAddress }: NodesConfig, network: string): NodesSetting {
   return { instance, network, hostAddress, command: options.command };
 }
 
-/** What a node's agent is started with. */
+/** The command-line arguments of a node's agent. */
 export function agentArgs({ server, options }: NodesConfig, { dataDir, name, address }: NodePlace): readonly string[] {
   return [
     ...['agent', '--data-dir', dataDir, '--node-name', name, '--node-ip', address],
@@ -34,7 +37,7 @@ export function agentArgs({ server, options }: NodesConfig, { dataDir, name, add
   ];
 }
 
-/** Resolves to its range. Throws `PreflightError` where this machine cannot have it. */
+/** Creates the network and resolves to its range. Throws `PreflightError` where this machine cannot have it. */
 export async function makeNetwork(platform: Platform, config: NodesConfig, file: NodesFile): Promise<string> {
   const { instance, options, hostAddress } = config;
   if (hostAddress === '' || hostAddress.includes(':') || hostAddress.startsWith('127.'))
@@ -52,7 +55,7 @@ export async function makeNetwork(platform: Platform, config: NodesConfig, file:
   return network;
 }
 
-/** Nodes that run on a network that changes are shut down: they start again with other addresses. */
+/** Stops nodes that run on a network whose range changes; they start again with new addresses. */
 async function leaveNetwork(platform: Platform, config: NodesConfig, { network, nodes }: NodesFile): Promise<void> {
   const setting = settingOf(config, network);
   await Promise.all(nodes.map((entry) => new NamespaceNode(platform, setting, entry).stop()));

@@ -1,4 +1,7 @@
-/** One further node of this machine: its namespaces, its cable, its agent, and what they share with the machine. */
+/**
+ * One further node of this machine: its namespaces, its veth pair, its agent, and the files it shares with the
+ * machine.
+ */
 import type { Platform } from '../../platform/platform.ts';
 import { hasErrorCode } from '../../base/errors.ts';
 import { deriveInstance, type Instance } from '../instance/instance.ts';
@@ -9,18 +12,18 @@ import { NodeProcess } from './node-process.ts';
 import { nodePlace, type NodeEntry, type NodePlace } from './nodes-file.ts';
 import type { KeelsonCommand } from './nodes-options.ts';
 
-/** What all nodes of a machine have in common. */
+/** The settings that all nodes of a machine share. */
 export interface NodesSetting {
   readonly instance: Instance;
   readonly network: string;
-  /** The node address of the machine itself. */
+  /** The machine's own address in the node network. */
   readonly hostAddress: string;
   readonly command: KeelsonCommand;
 }
 
 export type NodeState = 'running' | 'partitioned' | 'stopped' | 'starting';
 
-/** Files of the cluster's data directory that hold for all of its nodes. */
+/** Files of the cluster's data directory that all of its nodes share. */
 const SHARED: readonly string[] = ['images', 'registries.yaml'];
 
 export class NamespaceNode {
@@ -46,7 +49,10 @@ export class NamespaceNode {
     return deriveInstance(options, (text) => this.#platform.crypto.sha256Hex(text));
   }
 
-  /** Makes or adopts its namespaces and its cable, which may be out; resolves to the process that holds them. */
+  /**
+   * Creates or adopts the namespaces and connects the node (unless `connected` is false); resolves to the pid of the
+   * process that holds the namespaces.
+   */
   async prepare(connected: boolean): Promise<number> {
     const { files } = this.#platform;
     const { instance, network, hostAddress } = this.#setting;
@@ -58,12 +64,12 @@ export class NamespaceNode {
     return holder;
   }
 
-  /** Makes it run, whatever of it is missing. */
+  /** Creates whatever is missing of the node and starts it. */
   async ensure(args: readonly string[], connected: boolean): Promise<void> {
     await this.#process.ensure(await this.prepare(connected), args);
   }
 
-  /** Whether its namespaces and its agent are there. */
+  /** Whether namespaces and agent exist. */
   async isAlive(): Promise<boolean> {
     return (await this.#namespaces.isHeld()) && (await this.#process.isAlive());
   }
@@ -81,12 +87,12 @@ export class NamespaceNode {
     return setConnected(this.#platform, this.place, connected);
   }
 
-  /** Ends the agent alone. */
+  /** Ends only the agent. */
   endAgent(): Promise<void> {
     return this.#process.end();
   }
 
-  /** Ends it as a machine that is shut down. What does not end in order is killed, and logged. */
+  /** Shuts the node down like a machine. What does not end in order is killed and logged. */
   async stop(): Promise<void> {
     const holder = await this.#namespaces.holder();
     const reason = holder === undefined ? undefined : await this.#process.takeDown(holder);
@@ -99,12 +105,12 @@ export class NamespaceNode {
     });
   }
 
-  /** Ends it as a machine that loses its power. */
+  /** Kills the node like a machine that loses power. */
   kill(): Promise<void> {
     return this.#clear();
   }
 
-  /** What is left of it on the machine, apart from its data. */
+  /** Removes what is left of the node on the machine, except its data. */
   async #clear(): Promise<void> {
     const { cgroupRoot, runDir } = this.instance;
     await this.#namespaces.kill(cgroupRoot);

@@ -1,7 +1,7 @@
 /**
- * Keeps a UTS namespace by a bind mount of its file, as `ip netns` keeps networks. The kernel gives the number of a namespace
- * that has ended to the next one, which may be anybody's: as long as the mount is there, the number is this namespace's. Where it
- * is not, after a restart of the machine or an unmount by hand, the file is one of another file system and matches no process.
+ * Pins a UTS namespace by a bind mount of its file, as `ip netns` does for networks. The kernel reuses the numbers of
+ * ended namespaces: while the mount exists, the number identifies this namespace. When the mount is gone, after a
+ * reboot or an unmount by hand, the file belongs to another file system and matches no process.
  */
 import type { Platform } from '../../platform/platform.ts';
 
@@ -16,7 +16,7 @@ export class NamespacePin {
     this.#path = path;
   }
 
-  /** Keeps the namespace of this process; its folder is there. */
+  /** Pins the namespace of this process. The folder must exist. */
   async set(pid: number): Promise<void> {
     const { files, mounter } = this.#deps;
     const id = await this.#identity(namespaceOf(pid));
@@ -28,7 +28,7 @@ export class NamespacePin {
     await mounter.mount({ source: namespaceOf(pid), target: this.#path, options: ['bind'] });
   }
 
-  /** Which of these processes are in the namespace that is kept, or in those of holders, never in the machine's. */
+  /** Those of the processes that are in the pinned namespace, or in a holder's namespace other than the machine's. */
   async members(pids: readonly number[], holders: readonly number[] = []): Promise<ReadonlySet<number>> {
     const kept = [this.#path, ...holders.map(namespaceOf)];
     const wanted = new Set(await Promise.all(kept.map((path) => this.#identity(path))));
@@ -38,14 +38,14 @@ export class NamespacePin {
     return new Set(pids.filter((_, at) => wanted.has(ids[at])));
   }
 
-  /** The namespace ends with its last process. Nothing there is no error. */
+  /** Unpins the namespace, which ends with its last process. A missing pin is no error. */
   async remove(): Promise<void> {
     const { files, mounter } = this.#deps;
     while (await mounter.isMountPoint(this.#path)) await mounter.unmount(this.#path, { lazy: true });
     await files.remove(this.#path);
   }
 
-  /** Device and inode; a process in the namespace shows the same. */
+  /** The device and inode of the namespace file, which are equal for all its processes. */
   async #identity(path: string): Promise<string | undefined> {
     const stat = await this.#deps.files.stat(path).catch(() => undefined);
     return stat && `${stat.dev}:${stat.ino}`;

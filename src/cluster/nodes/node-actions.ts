@@ -1,4 +1,4 @@
-/** What a user can ask of a further node of this machine. */
+/** The actions that a user can perform on a further node of this machine. */
 export const NODE_ACTIONS = ['start', 'stop', 'kill', 'partition', 'heal'] as const;
 
 export type NodeAction = (typeof NODE_ACTIONS)[number];

@@ -1,4 +1,4 @@
-/** What a user's command does to one further node, with or without a control plane that runs. */
+/** Performs a user's action on one further node, whether or not a control plane runs. */
 import type { NodeAction } from './node-actions.ts';
 import type { NamespaceNode } from './namespace-node.ts';
 import type { NodeRecords } from './node-records.ts';
@@ -6,11 +6,11 @@ import type { NodeRecords } from './node-records.ts';
 export interface ActedNode {
   readonly node: NamespaceNode;
   readonly records: NodeRecords;
-  /** Starts it, once it is no longer recorded as stopped; resolves to the line about it. */
+  /** Starts the node after its record says so; resolves to a line about it. */
   readonly start: () => Promise<string>;
 }
 
-/** Resolves to the line about it. */
+/** Resolves to a line about what was done. */
 export async function actOn(action: NodeAction, acted: ActedNode): Promise<string> {
   const { node, records, start } = acted;
   const { name } = node.place;
@@ -28,7 +28,7 @@ export async function actOn(action: NodeAction, acted: ActedNode): Promise<strin
   return `${name} was ${action === 'kill' ? 'killed' : 'stopped'}`;
 }
 
-/** The record says it too: the cable is as the user wants it however often the node is made again. */
+/** The state is recorded too, so that recreating the node keeps it connected or partitioned. */
 async function connect({ node, records }: ActedNode, connected: boolean): Promise<string> {
   const { name } = node.place;
   const isAlive = await node.isAlive();

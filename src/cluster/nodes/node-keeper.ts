@@ -1,17 +1,17 @@
 /**
- * Keeps nodes running, each by itself: one that cannot be made holds up no other, and is tried again ever more seldom. After two
- * minutes without an attempt the pauses begin anew.
+ * Keeps nodes running, each independently: a node that cannot be created delays no other and is retried with growing
+ * pauses. After two minutes without an attempt the pauses start over.
  */
 import { KeyedBackoff } from '../../base/backoff.ts';
 import { errorMessage } from '../../base/errors.ts';
 import type { Platform } from '../../platform/platform.ts';
 import { logFailedRound } from '../../platform/unexpected.ts';
 
-/** A node, or what all nodes need. */
+/** A node, or the network that all nodes need. */
 export interface KeptNode {
   readonly name: string;
   isAlive(): Promise<boolean>;
-  /** Makes it run, whatever of it is missing. */
+  /** Creates and starts whatever is missing. */
   make(): Promise<void>;
 }
 
@@ -27,18 +27,18 @@ export class NodeKeeper {
     this.#deps = deps;
   }
 
-  /** Why the last attempt failed. */
+  /** The error of the last attempt. */
   problem(name: string): string | undefined {
     return this.#problems.get(name);
   }
 
-  /** After a user's command: what was tried before counts no more. */
+  /** Resets the pauses after a user's action. */
   forget(name: string): void {
     this.#backoff.reset(name);
     this.#problems.delete(name);
   }
 
-  /** Makes it, running or not; never rejects, since what fails is tried again by `check`. */
+  /** Creates the node whether or not it runs. Never rejects: `check` retries failures. */
   async make(node: KeptNode): Promise<void> {
     const { clock, log } = this.#deps;
     const { name } = node;
@@ -50,11 +50,11 @@ export class NodeKeeper {
       this.#problems.set(name, reason);
       logFailedRound(log, 'cannot start a node of this machine', { node: name, reason });
     }
-    // Also one that was made may end at once, again and again.
+    // A node that was created may end at once, again and again.
     this.#backoff.next(name, clock.monotonicMs());
   }
 
-  /** Makes it again where it has ended and it is time. */
+  /** Recreates a node that has ended, once its pause is over. */
   async check(node: KeptNode): Promise<void> {
     const { clock, log } = this.#deps;
     const { name } = node;

@@ -1,6 +1,6 @@
 /**
- * The process that makes a namespace a node: `keelson agent`, below a supervisor of its own, in a session of its own. It outlives
- * this process; a start adopts one that has the same command line and version.
+ * The process that turns namespaces into a node: `keelson agent` under its own supervisor, in its own session. It
+ * outlives this process; a start adopts one that has the same command line and version.
  */
 import { errorMessage } from '../../base/errors.ts';
 import { VERSION } from '../../base/version.ts';
@@ -26,14 +26,14 @@ export class NodeProcess {
     this.#command = command;
   }
 
-  /** Whether it runs, or its supervisor is about to start it again. */
+  /** Whether the agent runs or its supervisor is about to restart it. */
   async isAlive(): Promise<boolean> {
     if (await stillRuns(this.#platform.files, this.#started)) return true;
     const { dataDir } = this.#place;
     return supervisorOf(dataDir) !== undefined || (await isInstanceThere(dataDir));
   }
 
-  /** Adopts or starts it. */
+  /** Adopts or starts the agent. */
   async ensure(holder: number, args: readonly string[]): Promise<void> {
     const { crypto, exec, files } = this.#platform;
     const { dataDir, recordDir } = this.#place;
@@ -51,13 +51,13 @@ export class NodeProcess {
     await files.writeFileAtomic(recordFile, hash);
   }
 
-  /** Ends it in order; its pods and containerd stay. */
+  /** Ends the agent in order; its pods and containerd keep running. */
   async end(): Promise<void> {
     await endInstance(this.#platform, this.#place.dataDir);
     this.#started = { pid: 0 };
   }
 
-  /** Ends the node's pods and programs in order, as `keelson down` on a machine; resolves to what could not be done. */
+  /** Ends the node's pods and programs, as `keelson down` does on a machine; resolves to the problems met. */
   async takeDown(holder: number): Promise<string | undefined> {
     const { exec } = this.#platform;
     const args = [process.execPath, process.argv[1] ?? '', 'down', '--data-dir', this.#place.dataDir];

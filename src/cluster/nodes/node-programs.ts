@@ -1,4 +1,4 @@
-/** The programs by which further nodes are made, beside those of every node, with Debian's packages. */
+/** The programs that further nodes need besides those of every node, with Debian's packages. */
 export const NAMESPACE_PROGRAMS: readonly (readonly [program: string, debianPackage: string])[] = [
   ['unshare', 'util-linux'],
   ['nsenter', 'util-linux'],

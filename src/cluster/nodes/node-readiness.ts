@@ -4,7 +4,7 @@ import { nodeCondition } from '../../component-helpers/nodes.ts';
 import type { Clock } from '../../platform/clock.ts';
 import type { ControlPlane } from '../control-plane/control-plane.ts';
 
-/** Why it is not; undefined where it is, and takes pods. */
+/** The reason why the node is not Ready; undefined where it is Ready and schedulable. */
 export function whyNotReady(server: ControlPlane['server'], name: string): string | undefined {
   const node = server.objects.get(Nodes, '', name);
   const ready = nodeCondition(node, 'Ready');
@@ -17,12 +17,12 @@ const POLL_MS = 20;
 
 export interface Waiting {
   readonly deadlineMs: number;
-  /** It will not become Ready by waiting. */
+  /** Whether waiting longer is useless. */
   readonly isHopeless: () => boolean;
   readonly isReady: () => Promise<boolean>;
 }
 
-/** Whether it is, before the deadline. */
+/** Resolves to whether the node becomes Ready before the deadline. */
 export async function becomesReady(clock: Clock, waiting: Waiting, signal: AbortSignal): Promise<boolean> {
   for (;;) {
     if (waiting.isHopeless()) return false;

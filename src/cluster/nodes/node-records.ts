@@ -1,8 +1,8 @@
-/** The record of further nodes while it is worked with: changes take effect at once and are written one after the other. */
+/** The record of further nodes in use: changes take effect at once and are written one after the other. */
 import type { Files } from '../../platform/files.ts';
 import { nodesFile, writeNodesFile, type NodeEntry, type NodesFile } from './nodes-file.ts';
 
-/** What may be noted of a node. */
+/** The marks that a node's record may have. */
 export type NodeMarks = Partial<Pick<NodeEntry, 'stopped' | 'partitioned' | 'joined'>>;
 
 export class NodeRecords {
@@ -22,12 +22,12 @@ export class NodeRecords {
     return this.#file;
   }
 
-  /** Undefined for a name that is not there. */
+  /** Undefined for an unknown name. */
   entry(name: string): NodeEntry | undefined {
     return this.#file.nodes.find((each) => each.name === name);
   }
 
-  /** Those that are to run. */
+  /** The nodes that should run. */
   wanted(): readonly NodeEntry[] {
     return this.#file.nodes.filter(({ stopped }) => stopped !== true);
   }
@@ -43,7 +43,7 @@ export class NodeRecords {
     return this.#writing;
   }
 
-  /** The cluster has had further nodes, and has none any more. */
+  /** Removes the record, for a cluster that no longer has further nodes. */
   async remove(): Promise<void> {
     await this.#writing;
     await this.#files.remove(nodesFile(this.#dataDir));

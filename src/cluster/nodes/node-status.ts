@@ -1,17 +1,17 @@
-/** What is shown of a further node. */
+/** The status of a further node as users see it. */
 import type { NamespaceNode, NodeState } from './namespace-node.ts';
 
 export interface NodeStatus {
   readonly name: string;
   readonly address: string;
   readonly state: NodeState;
-  /** Why it cannot be started; absent where nothing is known against it. */
+  /** Why the node cannot be started; absent where no problem is known. */
   readonly problem?: string | undefined;
   readonly dataDir: string;
   readonly containerdSocket: string;
 }
 
-/** `problem` counts only while it does not run. */
+/** `problem` is shown only while the node does not run. */
 export async function statusOf(node: NamespaceNode, isStopped: boolean, problem?: string): Promise<NodeStatus> {
   const { name, address, dataDir } = node.place;
   const state = isStopped ? 'stopped' : await node.state();

@@ -1,4 +1,4 @@
-/** Tokens by which further nodes join. One of a node that has joined lies unused, and ends by itself. */
+/** The tokens by which further nodes join. The token of a node that has joined is unused and expires. */
 import type { Client } from '../../client/client.ts';
 import { readCertificate } from '../../component-helpers/pki/read-certificate.ts';
 import type { Platform } from '../../platform/platform.ts';
@@ -6,10 +6,10 @@ import { createBootstrapToken, deleteBootstrapToken } from '../join/bootstrap-to
 import { formatJoinToken } from '../join/join-token.ts';
 
 const TOKEN_TTL_MS = 10 * 60_000;
-/** Renewed so long before its end, for nodes that have not joined by then. */
+/** Tokens are renewed this long before they expire, for nodes that have not joined by then. */
 const RENEWAL_MS = 60_000;
 
-/** Where a node finds its token. */
+/** The path at which a node reads its token. */
 export const tokenFile = (dataDir: string): string => `${dataDir}/join-token`;
 
 export class NodeTokens {
@@ -25,7 +25,7 @@ export class NodeTokens {
     this.#pkiDir = pkiDir;
   }
 
-  /** Writes one that is good for a while into a node's data directory. */
+  /** Writes a valid token into a node's data directory. */
   async write(dataDir: string): Promise<void> {
     const { files } = this.#platform;
     await files.makeDir(dataDir, { mode: 0o700 });
@@ -34,12 +34,12 @@ export class NodeTokens {
     await files.writeFileAtomic(tokenFile(dataDir), `${text}\n`, { mode: 0o600 });
   }
 
-  /** Whether those that were written soon end. */
+  /** Whether the written tokens expire soon. */
   isEnding(): boolean {
     return this.#token === undefined || this.#platform.clock.nowMs() > this.#token.expiresAtMs - RENEWAL_MS;
   }
 
-  /** All have joined. */
+  /** Deletes the token once all nodes have joined. */
   async drop(): Promise<void> {
     const token = this.#token;
     if (token === undefined) return;
@@ -47,7 +47,7 @@ export class NodeTokens {
     await deleteBootstrapToken(this.#admin, token.text);
   }
 
-  /** One is made for all that ask at the same time. */
+  /** A valid token; concurrent callers share one. */
   #good(): Promise<string> {
     if (this.#token !== undefined && !this.isEnding()) return Promise.resolve(this.#token.text);
     this.#making ??= this.#make().finally(() => (this.#making = undefined));

@@ -1,6 +1,7 @@
 /**
- * The further nodes of a cluster on this machine: `<data-dir>/nodes.json` has their names, numbers and network, so that a later
- * start makes the same nodes again. What is derived from them is here too. The machine itself is node 1.
+ * The further nodes of a cluster on this machine: `<data-dir>/nodes.json` records their names, numbers and network,
+ * so that a later start creates the same nodes. Also computes what derives from the record. The machine itself is
+ * node 1.
  */
 import { errorMessage, hasErrorCode } from '../../base/errors.ts';
 import { formatIp, nthAddress, parseCidr } from '../../base/cidr.ts';
@@ -10,45 +11,45 @@ import { PreflightError } from '../preflight-error.ts';
 
 export interface NodesFile {
   readonly format: 1;
-  /** The range of the bridge that all nodes of the machine share: its first address is the machine's. */
+  /** The range of the bridge; its first address is the machine's. */
   readonly network: string;
   readonly nodes: readonly NodeEntry[];
-  /** A start with fewer nodes took them away; they stand here until nothing of them is left, their objects included. */
+  /** Nodes that a start with fewer nodes removed, until nothing is left of them, including their objects. */
   readonly removed?: readonly NodeEntry[] | undefined;
 }
 
 export interface NodeEntry {
   readonly name: string;
-  /** From 2 on; the node's address is this one of the network. */
+  /** 2 or more. The node has the address with this number in the network. */
   readonly number: number;
-  /** The user stopped it: a start of the cluster leaves it so. */
+  /** The user stopped the node: starts of the cluster leave it stopped. */
   readonly stopped?: true | undefined;
-  /** The user pulled its cable: it is out until `heal`, whatever is started again meanwhile. */
+  /** The user partitioned the node: it stays so until `heal`, also across restarts. */
   readonly partitioned?: true | undefined;
-  /** It has been Ready once: from then on no start of the cluster depends on it. */
+  /** The node was Ready once: later starts do not wait for it. */
   readonly joined?: true | undefined;
 }
 
-/** Where a node is and how its things are called. */
+/** A node's address, directories and names. */
 export interface NodePlace {
   readonly name: string;
   readonly dataDir: string;
   readonly address: string;
-  /** The machine's end of its cable. */
+  /** The machine's end of the node's veth pair. */
   readonly device: string;
-  /** In the run directory of the cluster: records of the processes that make the node. */
+  /** The folder, in the cluster's run directory, of the records of the node's processes. */
   readonly recordDir: string;
 }
 
-/** Where the record of further nodes is; absent for a cluster that never had any. */
+/** The path of the record; it does not exist for a cluster that never had further nodes. */
 export const nodesFile = (dataDir: string): string => `${dataDir}/nodes.json`;
 
-/** The device that connects the nodes with the machine. */
+/** The bridge that connects the nodes with the machine. */
 export function nodeBridge({ hash }: Pick<Instance, 'hash'>): string {
   return `kn${hash}`;
 }
 
-/** Undefined for a cluster that never had further nodes. Throws `PreflightError` when it is broken. */
+/** Undefined for a cluster that never had further nodes. Throws `PreflightError` for a broken record. */
 export async function readNodesFile(files: Pick<Files, 'readText'>, dataDir: string): Promise<NodesFile | undefined> {
   let text: string;
   try {
@@ -71,7 +72,7 @@ export function writeNodesFile(files: Files, dataDir: string, file: NodesFile): 
   return files.writeFileAtomic(nodesFile(dataDir), `${JSON.stringify(file, undefined, 2)}\n`, { mode: 0o600 });
 }
 
-/** As many nodes as wanted beside the machine itself: those that are there, and new ones after them. Pure. */
+/** The entries of `count` - 1 further nodes, the existing ones unchanged. Pure. */
 export function entriesFor(count: number, firstName: string, kept: readonly NodeEntry[] = []): readonly NodeEntry[] {
   const wanted = Array.from({ length: count - 1 }, (_, at) => at + 2);
   return wanted.map(
@@ -93,7 +94,7 @@ export function nodePlace(
   };
 }
 
-/** The n-th address of the network; the machine has the first. */
+/** The n-th address of the network; the first is the machine's. */
 export function addressIn(network: string, number: number): string {
   const range = parseCidr(network);
   const address = range && nthAddress(range, number);

@@ -1,16 +1,16 @@
-/** What a user wants of further nodes on this machine, checked. */
+/** A user's checked choices for the further nodes on this machine. */
 
-/** Makes a whole command line of the arguments of `keelson`. */
+/** Builds a whole command line from arguments of `keelson`. */
 export type KeelsonCommand = (args: readonly string[]) => readonly string[];
 
 export interface NodesOptions {
-  /** With the machine itself: at least 1. */
+  /** Includes the machine itself: at least 1. */
   readonly count: number;
-  /** The range that connects them, where the user chose one. */
+  /** The range of the node network, where the user chose one. */
   readonly network?: string | undefined;
-  /** Data directories of the clusters of this machine, also of those that are stopped. */
+  /** The data directories of all clusters of this machine, stopped ones included. */
   readonly clusters: () => Promise<readonly string[]>;
   readonly command: KeelsonCommand;
-  /** Arguments of `keelson agent` that hold for all of them. */
+  /** Arguments of `keelson agent` that all nodes share. */
   readonly agentArgs: readonly string[];
 }

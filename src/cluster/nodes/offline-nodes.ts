@@ -1,6 +1,6 @@
 /**
- * Further nodes of a cluster whose server does not run. The nodes may: they outlive a server that is killed. What a user asks is
- * done to those that run, and recorded for the next start.
+ * The further nodes of a cluster whose server does not run. The nodes may run: they outlive a killed server. A user's
+ * action is performed on running nodes and recorded for the next start.
  */
 import type { Platform } from '../../platform/platform.ts';
 import { lockDataDir } from '../instance/control-socket.ts';
@@ -20,14 +20,14 @@ interface OfflineNodes {
   readonly nodes: readonly NamespaceNode[];
 }
 
-/** Their states; undefined for a cluster that never had further nodes. */
+/** The nodes' statuses; undefined for a cluster that never had further nodes. */
 export async function offlineStatus(platform: Platform, dataDir: string): Promise<readonly NodeStatus[] | undefined> {
   const found = await readNodes(platform, dataDir);
   if (found === undefined) return undefined;
   return Promise.all(found.nodes.map(async (node) => statusOf(node, !(await node.isAlive()))));
 }
 
-/** Resolves to the line about it. Rejects with `PreflightError` for what is refused. */
+/** Resolves to a line about what was done. Rejects with `PreflightError` when the action is refused. */
 export async function actOffline(
   platform: Platform,
   dataDir: string,
@@ -35,7 +35,7 @@ export async function actOffline(
 ): Promise<string> {
   if ((await readNodes(platform, dataDir)) === undefined)
     throw new PreflightError('this cluster has no further nodes on this machine (keelson up --nodes 3)');
-  // A server that starts reads the record: it does so before or after, and finds the lock free at once.
+  // A server that starts reads the record before or after this; the lock is held only briefly.
   if (supervisorOf(dataDir) !== undefined)
     throw new PreflightError('the cluster is starting again; try again when it runs');
   const lock = lockDataDir(dataDir);

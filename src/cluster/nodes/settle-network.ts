@@ -1,6 +1,7 @@
 /**
- * Settles the range that connects the nodes of this machine: the one that the cluster has, as long as nothing else has come to have
- * it; else the first that no route, no address and no other cluster of this machine has, whether that cluster runs or not.
+ * Settles the range of the network between this machine's nodes: the cluster's recorded one while nothing else uses
+ * it; otherwise the first candidate that no route, no address and no other cluster of this machine uses, stopped
+ * clusters included.
  */
 import type { Platform } from '../../platform/platform.ts';
 import { foreignRoutes } from '../instance/preflight.ts';
@@ -17,18 +18,18 @@ type Deps = Pick<Platform, 'clock' | 'crypto' | 'exec' | 'files' | 'log' | 'net'
 
 export interface NetworkChoice {
   readonly instance: Instance;
-  /** What the user chose with this start. */
+  /** The network that this start's flags ask for. */
   readonly wanted: string | undefined;
-  /** What the cluster has. */
+  /** The recorded network. */
   readonly kept: string | undefined;
-  /** Data directories of this machine's clusters, its own may be among them. */
+  /** The data directories of this machine's clusters; may include this cluster's. */
   readonly clusters: () => Promise<readonly string[]>;
 }
 
-/** Throws `PreflightError` where none is free, or the user's is not. */
+/** Throws `PreflightError` where no range is free or the user's is in use. */
 export async function settleNetwork(deps: Deps, choice: NetworkChoice): Promise<string> {
   const { instance, kept } = choice;
-  // On a network that is in use nodes run, or ran until now: a route that came later takes nothing from them.
+  // Nodes run, or ran until now, on a network that is in use: a later route takes nothing from them.
   const isInUse = kept !== undefined && (await hasDevice(deps, nodeBridge(instance)));
   return claimNodesNetwork(deps, instance, async (claimed) => {
     const { wanted } = choice;
@@ -59,7 +60,7 @@ function chosen({ log }: Deps, kept: string | undefined, others: readonly OtherR
   return network;
 }
 
-/** Ranges of the cluster itself, of the machine, and of its other clusters. */
+/** The ranges of the cluster itself, of the machine and of its other clusters. */
 async function othersOf(deps: Deps, { instance, clusters }: NetworkChoice): Promise<readonly OtherRange[]> {
   const { clusterCidr, serviceCidr, dataDir, hash } = instance;
   const routes = await foreignRoutes(deps.exec, ownDevices(deps, dataDir));
@@ -76,7 +77,7 @@ async function othersOf(deps: Deps, { instance, clusters }: NetworkChoice): Prom
   ];
 }
 
-/** What a cluster that may be stopped will have when it starts again. One whose records are broken does not start. */
+/** The ranges that a stopped cluster will use at its next start. A cluster with broken records does not start. */
 async function rangesIn({ files }: Deps, dataDir: string): Promise<readonly TakenRange[]> {
   const file = await readInstanceFile(files, dataDir).catch(() => undefined);
   const nodes = await readNodesFile(files, dataDir).catch(() => undefined);

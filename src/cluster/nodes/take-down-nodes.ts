@@ -1,4 +1,4 @@
-/** `keelson down` of a cluster with further nodes on its machine: everything of them but their data. */
+/** `keelson down` for a cluster with further nodes on its machine: removes everything of them except their data. */
 import { errorMessage } from '../../base/errors.ts';
 import type { Platform } from '../../platform/platform.ts';
 import type { Instance } from '../instance/instance.ts';
@@ -6,11 +6,11 @@ import { NamespaceNode } from './namespace-node.ts';
 import { hasDevice, removeNodeNetwork } from './node-network.ts';
 import { nodeBridge, readNodesFile } from './nodes-file.ts';
 
-/** Resolves to the problems met. A cluster that never had further nodes has nothing to take down. */
+/** Resolves to the problems met. Nothing to do for a cluster that never had further nodes. */
 export async function takeDownNodes(platform: Platform, instance: Instance): Promise<readonly string[]> {
   const file = await readNodesFile(platform.files, instance.dataDir);
   if (file === undefined) {
-    // A first start that was cut short makes the network before it writes what it has chosen.
+    // An interrupted first start creates the network before it records its choice.
     if (await hasDevice(platform, nodeBridge(instance))) await removeNodeNetwork(platform, instance);
     return [];
   }

@@ -1,4 +1,4 @@
-/** What the server answers with about who may reach whom; loaded with the first question. */
+/** Computes the server's answers about which pods may reach which; loaded with the first request. */
 import type { NetworkPolicy } from '../../api/gen/networking-v1.ts';
 import { Namespaces, NetworkPolicies, Pods } from '../../api/gen/resources.ts';
 import type { KubernetesObject, Stored } from '../../api/object.ts';
@@ -13,7 +13,7 @@ import type { AnswerTools } from '../why/caller-work.ts';
 import { endpointOf, reachBetween, type World } from './reach.ts';
 import { mentionsOf, ReachTableMaker } from './reach-table.ts';
 
-/** The reason with which the signal aborts. */
+/** The reason with which the signal aborts when time is up. */
 export class OutOfTimeError extends Error {
   override readonly name = 'OutOfTimeError';
 
@@ -22,7 +22,6 @@ export class OutOfTimeError extends Error {
   }
 }
 
-/** A place of a pod. */
 type PodKey = Required<ObjectKey>;
 
 export interface ReachAnswer extends Reach {
@@ -36,7 +35,7 @@ const MAX_GROUPS = 60;
 const PAGE_SIZE = 500;
 const MAX_READ = 5000;
 
-/** Rejects with 404 when a pod is not there, and as the server refuses what the caller may not read. */
+/** Rejects with 404 when a pod does not exist, and with the server's error when the caller may not read something. */
 export async function reachOf({ from, to }: { from: PodKey; to: PodKey }, tools: AnswerTools): Promise<ReachAnswer> {
   const { client, signal } = tools;
   const pods = client.resource(Pods);
@@ -77,7 +76,7 @@ export async function reachTableOf(
   };
 }
 
-/** The policies and labels of namespaces. `all`: of every namespace at once. */
+/** The network policies and labels of namespaces. `all`: of every namespace in one request. */
 async function worldOf(namespaces: ReadonlySet<string>, tools: AnswerTools, all = false): Promise<World> {
   const { client, signal } = tools;
   const policies = new Map<string, ReadPolicy[]>();
@@ -104,7 +103,7 @@ async function worldOf(namespaces: ReadonlySet<string>, tools: AnswerTools, all 
   return { policiesOf: (namespace) => policies.get(namespace) ?? [], labelsOf: (namespace) => labels.get(namespace) };
 }
 
-/** An answer by some of them alone would be wrong. Rejects with 400 when there are too many. */
+/** Reads the complete list, since an answer from a part of it would be wrong. Rejects with 400 when it is too long. */
 async function readEvery<T extends KubernetesObject>(
   info: ResourceInfo<T>,
   options: ListOptions,

@@ -1,6 +1,6 @@
 /**
- * Who may reach whom among many pods, by workload. Pods that no policy tells apart are one class, and each pair of classes is
- * answered once: what a table costs grows with how many kinds of pods policies know, not with pods. Pure.
+ * Which workloads may reach which, by network policies. Pods that no policy distinguishes form one class, and each
+ * pair of classes is computed once: the cost depends on the number of classes, not of pods. Pure.
  */
 import type { Pod } from '../../api/gen/core-v1.ts';
 import type { LabelSelector } from '../../api/gen/meta-v1.ts';
@@ -14,18 +14,21 @@ import { blockIntervals } from '../../proxy/network-policy/policy-matches.ts';
 import { endpointOf, type Endpoint, reachBetween, type World } from './reach.ts';
 
 interface Group extends ReachGroup {
-  /** One pod of each class, and how many there are. */
+  /** One pod of each class, with the number of pods in it. */
   readonly classes: Map<string, { readonly endpoint: Endpoint; count: number }>;
 }
 
-/** Pairs of classes that are answered for one table. */
+/** The most pairs of classes computed for one table. */
 const MOST_ANSWERS = 20_000;
-/** Answers of one step: each goes through all policies of two namespaces. */
+/** The pairs of classes computed in one step: each goes through all policies of two namespaces. */
 const ANSWERS_AT_ONCE = 16;
 
-/** Groups by namespace, kind and name. Pods without an address are left out, and those of the host's network counted. */
+/**
+ * Groups pods by namespace, kind and name of their workload. Pods without an address are left out; pods on the host
+ * network are only counted.
+ */
 export class ReachTableMaker {
-  /** Pods of the host's network: no policy is about them. */
+  /** Pods on the host network, to which no policy applies. */
   hostNetworkPods = 0;
   readonly #world: World;
   readonly #keyOf: (endpoint: Endpoint) => string;
@@ -64,7 +67,7 @@ export class ReachTableMaker {
     return this.#groups.map(({ namespace, kind, name, pods, pod }) => ({ namespace, kind, name, pods, pod }));
   }
 
-  /** The cells of one group's row that are not open, to the first `count` groups. */
+  /** The cells of one group's row that are not fully open, for the first `count` groups. */
   *rowSteps(from: number, count: number): Steps<readonly ReachCell[]> {
     const cells: ReachCell[] = [];
     for (const [to, group] of this.#groups.slice(0, count).entries()) {
@@ -80,7 +83,7 @@ export class ReachTableMaker {
     let found: Pick<ReachCell, 'verdict' | 'ports'> | undefined;
     for (const [fromKey, { endpoint: sender, count }] of from.classes)
       for (const [toKey, { endpoint: receiver }] of to.classes) {
-        // A pod alone of its class reaches itself.
+        // The only pod of a class reaches itself.
         if (from === to && fromKey === toKey && count === 1) continue;
         if (++this.#asked % ANSWERS_AT_ONCE === 0) yield;
         const { verdict, ports } = this.#answer(`${fromKey} ${toKey}`, sender, receiver);
@@ -93,7 +96,7 @@ export class ReachTableMaker {
   #answer(key: string, sender: Endpoint, receiver: Endpoint): Reach {
     const known = this.#answers.get(key);
     if (known !== undefined) return known;
-    // Two pods of one class are told apart by more than their class here: by their uids alone.
+    // Two pods of a class have different uids, so two are used to compute what is allowed within a class.
     const answer = reachBetween({ ...sender, uid: 'sender' }, { ...receiver, uid: 'receiver' }, this.#world);
     this.#answers.set(key, answer);
     return answer;
@@ -104,10 +107,10 @@ function isSame(a: Pick<ReachCell, 'verdict' | 'ports'>, b: Pick<ReachCell, 'ver
   return a.verdict === b.verdict && JSON.stringify(a.ports) === JSON.stringify(b.ports);
 }
 
-/** What the policies at hand tell pods apart by. */
+/** The labels, namespaces and ports by which the policies distinguish pods. */
 export interface Mentions {
   readonly labels: ReadonlySet<string>;
-  /** The addresses that rules name, one entry for each rule. */
+  /** One predicate per address block in a rule. */
   readonly blocks: readonly ((address: IpAddress) => boolean)[];
   readonly portNames: boolean;
 }
@@ -152,7 +155,7 @@ function classKey({ labels, blocks, portNames }: Mentions): (endpoint: Endpoint)
   };
 }
 
-/** A pod's workload: its controller, of a ReplicaSet of a Deployment the Deployment. */
+/** A pod's workload: its controller, or the Deployment of its ReplicaSet. */
 function workloadOf(pod: Stored<Pod>): { readonly kind: string; readonly name: string } {
   const owner = controllerOf(pod);
   if (owner === undefined) return { kind: 'Pod', name: pod.metadata.name };

@@ -1,6 +1,7 @@
 /**
- * Who may reach whom by network policies: `/keelson/v1/reach/` before the path of a pod, with the other pod as `?to=NAMESPACE/NAME`,
- * or before a list of pods. Policies, namespaces and the other pod are read in the caller's rights. See docs/console.md.
+ * Serves reachability by network policies: `/keelson/v1/reach/` before the path of a pod, with the other pod as
+ * `?to=NAMESPACE/NAME`, or before the path of a list of pods. Policies, namespaces and the other pod are read with
+ * the caller's permissions. See docs/console.md.
  */
 import { badRequest, noSuchPath } from '../../api/status-error.ts';
 import { Pods } from '../../api/gen/resources.ts';

@@ -1,4 +1,4 @@
-/** What network policies let one pod send to another. The answers of `/keelson/v1/reach/`. */
+/** The traffic that network policies allow from one pod to another, as answered below `/keelson/v1/reach/`. */
 import type { Pod } from '../../api/gen/core-v1.ts';
 import type { Stored } from '../../api/object.ts';
 import { isPodPhaseTerminal } from '../../api/pod-phase.ts';
@@ -22,13 +22,13 @@ export interface World {
   readonly labelsOf: LabelsOf;
 }
 
-/** A pod as far as policies matter. */
+/** A pod as policies see it. */
 export interface Endpoint {
   readonly uid: string;
   readonly namespace: string;
   readonly node: string;
   readonly hostNetwork: boolean;
-  /** Undefined: it has no address, for it has not started or has ended. */
+  /** Undefined when the pod has no address because it has not started or has terminated. */
   readonly end: ReachEnd | undefined;
 }
 
@@ -53,7 +53,7 @@ export function reachBetween(from: Endpoint, to: Endpoint, world: World): Reach 
   if (from.uid === to.uid) return { verdict: 'Open', because: 'Itself', ...NO_POLICIES };
   if (from.end === undefined || to.end === undefined)
     return { verdict: 'Closed', because: 'NoAddress', ...NO_POLICIES };
-  // What a machine sends to its own pods, and they to it, is not forwarded and passes no policy.
+  // Traffic between a node and its own pods is not forwarded, so no policy applies.
   if ((from.hostNetwork || to.hostNetwork) && from.node === to.node)
     return { verdict: 'Open', because: 'SameMachine', ...NO_POLICIES };
   const egress = verdictOf('egress', { self: from, peer: to.end }, world);

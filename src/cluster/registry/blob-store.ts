@@ -1,6 +1,6 @@
 /**
- * Content by its digest, once for all repositories: `blobs/ALGORITHM/HEX`. A blob is there whole or not at all: it is
- * written elsewhere, its digest is checked, and it is renamed into place.
+ * Stores content by its digest, once for all repositories: `blobs/ALGORITHM/HEX`. Blobs appear atomically: they are
+ * written elsewhere, their digest is checked, and they are renamed into place.
  */
 import { createHash, type Hash } from 'node:crypto';
 import { hasErrorCode } from '../../base/errors.ts';
@@ -9,7 +9,7 @@ import type { Digest } from './oci-names.ts';
 import { RegistryError } from './registry-error.ts';
 
 const PIECE_BYTES = 256 * 1024;
-/** Space of the disk that pushes leave free: the cluster's store may be on it. */
+/** Disk space that pushes leave free, since the cluster's store may be on the same disk. */
 const RESERVE_BYTES = 512 * 1024 ** 2;
 
 export class BlobStore {
@@ -23,7 +23,7 @@ export class BlobStore {
     this.#reserveBytes = reserveBytes;
   }
 
-  /** @throws RegistryError where the disk is nearly full */
+  /** @throws RegistryError when the disk is nearly full */
   async checkRoom(): Promise<void> {
     const { availableBytes } = await this.#files.statFileSystem(this.#folder);
     if (availableBytes < this.#reserveBytes)
@@ -40,7 +40,7 @@ export class BlobStore {
     return `${this.#folder}/blobs/${algorithm}/${hex}`;
   }
 
-  /** Undefined where there is none. */
+  /** Undefined for an unknown digest. */
   async size(digest: Digest): Promise<number | undefined> {
     return await this.#files.stat(this.path(digest)).then(
       ({ sizeBytes }) => sizeBytes,
@@ -51,7 +51,7 @@ export class BlobStore {
     );
   }
 
-  /** Takes a file whose digest was checked. */
+  /** Moves a file whose digest was checked into the store. */
   async adopt(path: string, digest: Digest): Promise<void> {
     await this.#files.rename(path, this.path(digest));
   }
@@ -68,18 +68,18 @@ export class BlobStore {
     await this.#files.remove(this.path(digest));
   }
 
-  /** The bytes from `start` to before `end`, piece by piece. */
+  /** The bytes from `start` up to `end` (exclusive), in chunks. */
   pieces(digest: Digest, start: number, end: number): AsyncIterable<Uint8Array> {
     return filePieces(this.#files, this.path(digest), start, end);
   }
 
-  /** All blobs with the time at which they came. */
+  /** All blobs with their modification times. */
   async list(): Promise<{ readonly digest: Digest; readonly mtimeMs: number }[]> {
     const found = [];
     for (const algorithm of ['sha256', 'sha512'] as const)
       for (const hex of await this.#files.readDir(`${this.#folder}/blobs/${algorithm}`)) {
         const digest = { text: `${algorithm}:${hex}`, algorithm, hex };
-        const stat = await this.#files.stat(this.path(digest)).catch(() => undefined); // Removed meanwhile.
+        const stat = await this.#files.stat(this.path(digest)).catch(() => undefined); // deleted in the meantime
         if (stat !== undefined) found.push({ digest, mtimeMs: stat.mtimeMs });
       }
     return found;

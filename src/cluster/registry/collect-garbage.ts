@@ -1,13 +1,13 @@
 /**
- * Removes what nothing leads to any more: manifests without a tag that no index and no living subject has, a week after their
- * push, and blobs that no manifest names, an hour after they came.
+ * Removes unreferenced content: manifests without a tag, an index or an existing subject, a week after their push,
+ * and blobs that no manifest references, an hour after they were stored.
  */
 import type { Clock } from '../../platform/clock.ts';
 import type { BlobStore } from './blob-store.ts';
 import { tryDigest, type Digest } from './oci-names.ts';
 import type { ManifestRecord, Repositories } from './repositories.ts';
 
-/** A push brings its blobs first. */
+/** A push stores blobs before the manifest that references them. */
 const BLOB_GRACE_MS = 3_600_000;
 const UNTAGGED_GRACE_MS = 7 * 86_400_000;
 
@@ -28,7 +28,7 @@ export async function collectGarbage(
     manifests += await repositories.exclusively(() => collectManifests(repositories, name, clock.nowMs(), used));
   }
   const removed = await repositories.exclusively(async () => {
-    // Pushed since its repository was read.
+    // Repositories may have been pushed to since they were read.
     for (const name of await repositories.names()) await addUsed(repositories, name, used);
     let count = 0;
     for (const { digest, mtimeMs } of await blobs.list()) {
@@ -39,12 +39,12 @@ export async function collectGarbage(
     }
     return count;
   });
-  // No manifest comes between: it would name a blob that the repository has no longer.
+  // Under the lock no manifest can be stored that references a blob removed here.
   for (const name of names) await repositories.exclusively(() => repositories.unlinkMissing(name));
   return { manifests, blobs: removed };
 }
 
-/** Adds all that the repository's manifests name. */
+/** Adds every digest that the repository's manifests reference. */
 async function addUsed(repositories: Repositories, name: string, used: Set<string>): Promise<void> {
   for (const digest of await repositories.manifests(name)) {
     used.add(digest.text);
@@ -61,14 +61,14 @@ async function collectManifests(
   const records = new Map<string, Pick<ManifestRecord, 'subject' | 'references'>>();
   for (const digest of await repositories.manifests(name)) {
     const record = await repositories.manifest(name, digest);
-    // Without annotations, which may have megabytes.
+    // Without annotations, which may take megabytes.
     if (record !== undefined) records.set(digest.text, { subject: record.subject, references: record.references });
   }
   const kept = new Set<string>();
   for (const tag of await repositories.tags(name)) keep((await repositories.tagged(name, tag))?.text);
   for (const text of records.keys())
     if (nowMs - (await repositories.pushedAtMs(name, tryDigest(text)!)) < UNTAGGED_GRACE_MS) keep(text);
-  // Referrers of what is kept are kept, and theirs.
+  // Referrers of a kept manifest are kept, and so are their referrers.
   for (let before = -1; before < kept.size;) {
     before = kept.size;
     for (const [text, { subject }] of records) if (subject !== undefined && kept.has(subject)) keep(text);

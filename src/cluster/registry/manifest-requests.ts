@@ -1,4 +1,4 @@
-/** Requests for manifests, tags and referrers. */
+/** Handles requests for manifests, tags and referrers. */
 import { BodyTooLargeError, type HttpHeaders, type HttpRequest, type HttpResponse } from '../../platform/http.ts';
 import type { BlobDeps } from './blob-requests.ts';
 import { contentDigest } from './blob-store.ts';
@@ -6,12 +6,12 @@ import { parseManifest, type Manifest } from './manifest.ts';
 import { digestOf, isTag, type Digest } from './oci-names.ts';
 import { emptyResponse, jsonResponse, RegistryError } from './registry-error.ts';
 
-/** The specification asks registries to take at least this much. */
+/** The specification recommends that registries accept at least this size. */
 const MAX_MANIFEST_BYTES = 4 * 1024 * 1024;
 const MAX_TAGS = 1_000;
-/** A page of referrers: clients read indexes of 4 MiB at most. */
+/** The size of a page of referrers: clients accept indexes of up to 4 MiB. */
 const MAX_PAGE_BYTES = 1024 * 1024;
-/** Milliseconds since the epoch at which the tag was pushed: other nodes take the latest. */
+/** When the tag was pushed, in milliseconds since the epoch: among nodes the latest push counts. */
 export const TAGGED_AT_HEADER = 'keelson-tagged-at';
 const INDEX = 'application/vnd.oci.image.index.v1+json';
 
@@ -79,7 +79,7 @@ async function body(request: HttpRequest): Promise<Uint8Array> {
   }
 }
 
-/** The subject may come later; all else must be there. */
+/** A manifest may precede its subject; everything else it references must exist. */
 async function checkReferences({ repositories }: BlobDeps, name: string, manifest: Manifest): Promise<void> {
   for (const digest of manifest.blobs)
     if ((await repositories.blobSize(name, digest)) === undefined)
@@ -112,7 +112,7 @@ export async function answerTags(
   return jsonResponse(200, { name, tags: page }, headers);
 }
 
-/** Docker's list of all repositories. */
+/** Docker's catalog of all repositories. */
 export async function answerCatalog({ repositories }: BlobDeps, { query }: HttpRequest): Promise<HttpResponse> {
   const { page, headers } = pageOf(await repositories.names(), query, '/v2/_catalog');
   return jsonResponse(200, { repositories: page }, headers);

@@ -1,10 +1,10 @@
 /**
- * Names of a registry: repositories, tags, digests. Every text that becomes part of a path is checked here: none
- * leaves its folder or names one of the folders that begin with an underscore. Pure.
+ * Parses and checks names of a registry: repositories, tags, digests. Every text that becomes part of a path is
+ * checked here: none escapes its folder or equals one of the folders that begin with an underscore. Pure.
  */
 import { RegistryError } from './registry-error.ts';
 
-/** `algorithm` and `hex` are safe as names of files. */
+/** `algorithm` and `hex` are safe as file names. */
 export interface Digest {
   readonly text: string;
   readonly algorithm: 'sha256' | 'sha512';
@@ -44,14 +44,14 @@ export function isTag(text: string): boolean {
   return TAG.test(text);
 }
 
-/** The endpoint and object that a request addresses. */
+/** The endpoint and object of a request. */
 export type Target =
   | { readonly kind: 'base' | 'catalog' }
   | { readonly kind: 'tags'; readonly name: string }
   | { readonly kind: 'uploads'; readonly name: string; readonly id: string }
   | { readonly kind: 'blob' | 'manifest' | 'referrers'; readonly name: string; readonly reference: string };
 
-/** `path`: still percent-encoded; nothing that needs an escape is part of a name. @throws RegistryError */
+/** `path` is still percent-encoded: names need no escapes. @throws RegistryError */
 export function parseTarget(path: string): Target {
   if (path === '/v2' || path === '/v2/') return { kind: 'base' };
   if (path === '/v2/_catalog') return { kind: 'catalog' };
@@ -67,7 +67,7 @@ export function parseTarget(path: string): Target {
   return { kind, name, reference };
 }
 
-/** Clients may write the colon of a digest as %3A. */
+/** Clients may send the colon of a digest as %3A. */
 function unescaped(text: string): string {
   return text.replace(/%3a/i, ':');
 }

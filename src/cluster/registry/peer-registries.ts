@@ -1,8 +1,9 @@
 /**
- * The registries of the cluster's other nodes. What was pushed to one node runs on all: a node's containerd asks its own registry,
- * which asks those of the others at their kubelets' servers, over TLS with certificates of the cluster's authority on both sides. Model:
- * spegel, the embedded registry mirror of k3s. Differs: only what was pushed to `--registry` is shared, not every image that
- * containerd has, and there is no distributed table, since every node lists the others.
+ * Reads the registries of the cluster's other nodes, so that an image pushed to one node runs on all: a node's
+ * containerd asks its own registry, which asks those of the others at their kubelets' servers, over TLS with
+ * certificates of the cluster's authority on both sides. Modelled on spegel, the embedded registry mirror of k3s.
+ * Differs: only images pushed to `--registry` are shared, not every image of containerd, and there is no distributed
+ * table, since every node lists the others.
  */
 import { errorMessage } from '../../base/errors.ts';
 import type { KeyPairPem } from '../../component-helpers/pki/certificates.ts';
@@ -14,7 +15,7 @@ import { PEER_PATH } from './peer-access.ts';
 import { TAGGED_AT_HEADER } from './manifest-requests.ts';
 import type { TaggedManifest } from './repositories.ts';
 
-/** Another node's kubelet. */
+/** The kubelet server of another node. */
 export interface Peer {
   readonly nodeName: string;
   /** `https://ADDRESS:PORT`. */
@@ -25,28 +26,28 @@ export interface PeerDeps {
   readonly net: Net;
   readonly clock: Clock;
   readonly log: Log;
-  /** The authority of kubelets' serving certificates. */
+  /** The authority that signs kubelets' serving certificates. */
   readonly caPem: string;
   readonly peers: () => readonly Peer[];
-  /** The node's client certificate. */
+  /** This node's client certificate. */
   readonly certificate: () => Promise<KeyPairPem | undefined>;
 }
 
 const HEAD_TIMEOUT_MS = 2_000;
-/** A node that did not answer is not asked for so long. */
+/** How long a node that did not answer is left out. */
 const REST_MS = 15_000;
 const PARALLEL_PEERS = 16;
 
 export class PeerRegistries {
   readonly #deps: PeerDeps;
-  /** By node, the monotonic time until which it rests. */
+  /** The monotonic time until which a node is left out, by node name. */
   readonly #resting = new Map<string, number>();
 
   constructor(deps: PeerDeps) {
     this.#deps = deps;
   }
 
-  /** The tag's latest push among the other nodes. */
+  /** The latest push of the tag to another node. */
   async latest(path: string): Promise<TaggedManifest | undefined> {
     const found = await this.#eachPeer(async (peer) => {
       const answer = await this.#send(peer, 'HEAD', path);
@@ -58,7 +59,7 @@ export class PeerRegistries {
     return found.sort((a, b) => b.taggedAtMs - a.taggedAtMs || (a.digest.text < b.digest.text ? -1 : 1))[0];
   }
 
-  /** A node's answer that has the content; undefined where none has it. */
+  /** A response of another node that has the content; undefined where none has it. */
   async open(
     path: string,
     { method, headers }: { readonly method: 'GET' | 'HEAD'; readonly headers: Readonly<Record<string, string>> },
@@ -76,7 +77,7 @@ export class PeerRegistries {
     return undefined;
   }
 
-  /** What the peers give, some of them asked at a time. */
+  /** The results of all peers, with limited concurrency. */
   async #eachPeer<T>(ask: (peer: Peer) => Promise<T | undefined>): Promise<T[]> {
     const nowMs = this.#deps.clock.monotonicMs();
     const waiting = this.#deps.peers().filter(({ nodeName }) => (this.#resting.get(nodeName) ?? 0) <= nowMs);
@@ -91,7 +92,7 @@ export class PeerRegistries {
     return found;
   }
 
-  /** Resolves with the head of the answer; undefined where the node does not answer in time. */
+  /** Resolves with the response's head; undefined where the node does not answer in time. */
   async #send(
     { nodeName, server }: Peer,
     method: 'GET' | 'HEAD',

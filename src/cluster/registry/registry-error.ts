@@ -1,4 +1,4 @@
-/** Errors of a registry, as the distribution spec writes them. */
+/** Errors of a registry in the form of the distribution spec. */
 import type { HttpHeaders, HttpResponse } from '../../platform/http.ts';
 
 type RegistryErrorCode =
@@ -29,7 +29,7 @@ export class RegistryError extends Error {
     this.headers = headers;
   }
 
-  /** The same error, after which the connection ends. */
+  /** The same error, after whose response the connection is closed. */
   closing(): RegistryError {
     return new RegistryError(this.status, this.code, this.message, { ...this.headers, connection: 'close' });
   }

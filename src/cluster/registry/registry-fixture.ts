@@ -1,4 +1,4 @@
-/** A registry for tests: real files in a folder of its own, a server on loopback, a clock that a test may set forward. */
+/** A registry for tests: real files in its own folder, a server on loopback, a clock that a test may advance. */
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';

@@ -1,7 +1,7 @@
 /**
- * An OCI registry over HTTP: distribution spec v1.1 (pull, push, discovery, management) and Docker's catalog. npm has clients of
- * registries but no server; Debian's docker-registry would be one more program to install. Requests that come by way
- * of a browser are refused, as whoever reaches the registry may push.
+ * Serves an OCI registry over HTTP: distribution spec v1.1 (pull, push, discovery, management) and Docker's catalog.
+ * npm has registry clients but no server; Debian's docker-registry would be one more program to install. Requests
+ * that come through a browser are refused, since everyone who reaches the registry may push.
  */
 import { BodyBrokenOffError, type HttpHandler, type HttpRequest, type HttpResponse } from '../../platform/http.ts';
 import type { Log } from '../../platform/log.ts';
@@ -26,13 +26,13 @@ const METHODS: Readonly<Record<Target['kind'], readonly string[]>> = {
 };
 
 export interface RegistryHandlers {
-  /** For programs of this machine. */
+  /** Serves programs of this machine. */
   readonly local: HttpHandler;
-  /** For nodes that were let in. */
+  /** Serves other nodes after authentication. */
   readonly read: ReadRegistry;
 }
 
-/** `peers`: the other nodes' registries, once they can be asked. */
+/** `peers`: the other nodes' registries, once they are available. */
 export function createRegistryHandlers(
   deps: BlobDeps,
   log: Log,
@@ -64,7 +64,7 @@ function answering(log: Log, answerRequest: (request: HttpRequest) => Promise<Ht
   };
 }
 
-/** The rest of a refused request's body is not read, so its connection ends. */
+/** Closes the connection, since the rest of a refused request's body is not read. */
 function refusal({ method }: HttpRequest, error: RegistryError): HttpResponse {
   const hasBody = !['GET', 'HEAD', 'DELETE'].includes(method);
   return errorResponse(hasBody ? error.closing() : error);
@@ -95,8 +95,8 @@ async function answer(deps: BlobDeps, request: HttpRequest, path: string): Promi
 }
 
 /**
- * Pages of other sites reach loopback through a browser: with an Origin, with Sec-Fetch-Site, or, after they had their own name
- * resolve to loopback (DNS rebinding), with that name as the Host.
+ * Refuses requests that a website makes through a browser: with an Origin, with Sec-Fetch-Site, or, when its own name
+ * resolves to loopback (DNS rebinding), with that name as the Host.
  */
 function checkLocal({ headers }: HttpRequest): void {
   const host = (headers['host'] ?? '').replace(/:\d+$/, '').toLowerCase();

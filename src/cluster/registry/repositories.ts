@@ -1,7 +1,7 @@
 /**
- * What each repository has: blobs, manifests, tags and referrers, as small files by name. A name is only ever a name that
- * oci-names.ts has taken. Changes of manifests and the collection of garbage come one after the other, so that nothing is
- * collected that a manifest is about to name.
+ * Stores the content of each repository: blobs, manifests, tags and referrers, as small files by name. All names were
+ * checked by oci-names.ts. Changes of manifests and garbage collection exclude each other, so that nothing is
+ * collected that a new manifest is about to reference.
  */
 import { hasErrorCode } from '../../base/errors.ts';
 import type { Files } from '../../platform/files.ts';
@@ -9,25 +9,25 @@ import type { BlobStore } from './blob-store.ts';
 import type { Manifest } from './manifest.ts';
 import { MAX_REPOSITORY_LENGTH, tryDigest, type Digest } from './oci-names.ts';
 
-/** What is kept of a manifest beside its content. */
+/** The record stored beside a manifest's content. */
 export interface ManifestRecord {
   readonly mediaType: string;
   readonly size: number;
   readonly subject?: string | undefined;
   readonly artifactType?: string | undefined;
   readonly annotations?: Readonly<Record<string, string>> | undefined;
-  /** Digests of blobs and manifests that it names. */
+  /** Digests of the blobs and manifests that the manifest references. */
   readonly references: readonly string[];
 }
 
-/** A tag as a registry has it. */
+/** A manifest with the time at which its tag was pushed. */
 export interface TaggedManifest {
   readonly digest: Digest;
-  /** When it was pushed. */
+  /** When the tag was pushed. */
   readonly taggedAtMs: number;
 }
 
-/** As many components as fit into the longest name. */
+/** The most components that fit into the longest name. */
 const MAX_DEPTH = Math.ceil(MAX_REPOSITORY_LENGTH / 2);
 
 export class Repositories {
@@ -42,12 +42,12 @@ export class Repositories {
     this.#blobs = blobs;
   }
 
-  /** Makes its folder. */
+  /** Creates the folder. */
   async open(): Promise<void> {
     await this.#files.makeDir(this.#folder, { mode: 0o700 });
   }
 
-  /** Work on manifests and tags, one after the other. */
+  /** Runs work on manifests and tags, one call after the other. */
   exclusively<T>(work: () => Promise<T>): Promise<T> {
     const done = this.#last.then(work);
     this.#last = done.catch(() => undefined);
@@ -59,13 +59,13 @@ export class Repositories {
     await this.#files.writeFileAtomic(this.#layer(name, digest), '', { mode: 0o600 });
   }
 
-  /** The size of a blob that the repository has. */
+  /** The size of a blob in the repository. */
   async blobSize(name: string, digest: Digest): Promise<number | undefined> {
     if (!(await this.#files.exists(this.#layer(name, digest)))) return undefined;
     return await this.#blobs.size(digest);
   }
 
-  /** Takes it from the repository; the content goes with the garbage. False where it was not there. */
+  /** Removes a blob from the repository; its content is left to garbage collection. False for an unknown blob. */
   async unlinkBlob(name: string, digest: Digest): Promise<boolean> {
     const isThere = (await this.blobSize(name, digest)) !== undefined;
     await this.#files.remove(this.#layer(name, digest));
@@ -96,7 +96,7 @@ export class Repositories {
     await this.#files.writeFileAtomic(this.#record(name, digest), JSON.stringify(record), { mode: 0o600 });
   }
 
-  /** With the tags that lead to it. */
+  /** Removes a manifest with the tags that refer to it. */
   async removeManifest(name: string, digest: Digest, { subject }: Pick<ManifestRecord, 'subject'>): Promise<void> {
     for (const tag of await this.tags(name))
       if ((await this.tagged(name, tag))?.text === digest.text) await this.removeTag(name, tag);
@@ -110,12 +110,12 @@ export class Repositories {
     return (await this.#readDir(`${this.#folder}/${name}/_manifests`)).flatMap((file) => digestOfFile(file) ?? []);
   }
 
-  /** When the manifest was pushed last. */
+  /** The time of the manifest's last push. */
   async pushedAtMs(name: string, digest: Digest): Promise<number> {
     return (await this.#files.stat(this.#record(name, digest))).mtimeMs;
   }
 
-  /** In the order of their texts. */
+  /** Sorted by digest text. */
   async referrers(name: string, subject: Digest): Promise<Digest[]> {
     return (await this.#readDir(this.#referrersFolder(name, subject))).flatMap((file) => digestOfFile(file) ?? []);
   }
@@ -139,7 +139,7 @@ export class Repositories {
     await this.#files.remove(this.#tag(name, tag));
   }
 
-  /** In the order of their bytes. Names of files that are being written begin with a dot, which no tag does. */
+  /** Sorted by bytes. Files being written have names that begin with a dot, which no tag does. */
   async tags(name: string): Promise<string[]> {
     const found = (await this.#readDir(`${this.#folder}/${name}/_tags`)).filter((tag) => !tag.startsWith('.'));
     return found.sort((a, b) => (a < b ? -1 : 1));
@@ -149,7 +149,7 @@ export class Repositories {
     return this.#files.exists(`${this.#folder}/${name}/_manifests`);
   }
 
-  /** All repositories, sorted. */
+  /** The names of all repositories, sorted. */
   async names(): Promise<string[]> {
     const found: string[] = [];
     const walk = async (name: string, depth: number): Promise<void> => {
@@ -163,7 +163,7 @@ export class Repositories {
     return found.sort((a, b) => (a < b ? -1 : 1));
   }
 
-  /** Takes blobs from the repository whose content is gone. */
+  /** Removes blobs from the repository whose content was deleted. */
   async unlinkMissing(name: string): Promise<void> {
     for (const digest of await this.#layers(name))
       if ((await this.#blobs.size(digest)) === undefined) await this.unlinkBlob(name, digest);

@@ -1,4 +1,4 @@
-/** The registry of a machine: listens on loopback, stores below the data directory, collects garbage every hour. */
+/** Runs a machine's registry: listens on loopback, stores below the data directory, collects garbage every hour. */
 import { hasErrorCode } from '../../base/errors.ts';
 import { sleepUnlessAborted } from '../../platform/clock.ts';
 import type { HttpHandler, HttpServer } from '../../platform/http.ts';
@@ -23,20 +23,20 @@ export interface RegistryConfig {
 }
 
 const COLLECT_PERIOD_MS = 3_600_000;
-/** A start is busy with other things. */
+/** The first collection waits until the start is over. */
 const FIRST_COLLECT_MS = 300_000;
 const EXPIRE_PERIOD_MS = 60_000;
 const CLOSE_GRACE_MS = 2_000;
 
 export interface RunningRegistry {
-  /** For other nodes. */
+  /** Serves reads of other nodes. */
   readonly read: ReadRegistry;
-  /** From now on this node's containerd also gets what these have. */
+  /** From now on pulls of this node's containerd also use these registries. */
   share(peers: PeerRegistries): void;
   close(): Promise<void>;
 }
 
-/** Resolves once it listens. Rejects with `PreflightError` where the port is taken. */
+/** Resolves once it listens. Rejects with `PreflightError` when the port is in use. */
 export async function startRegistry(
   platform: Deps,
   { dataDir, port }: RegistryConfig,
@@ -85,13 +85,13 @@ export async function startRegistry(
   }
 }
 
-/** Rejects with `PreflightError` where the port is taken: a start should end before it has begun anything. */
+/** Rejects with `PreflightError` when the port is in use, so that a start fails before it changes anything. */
 export async function checkRegistryPort(platform: Pick<Platform, 'listenHttp'>, port: number): Promise<void> {
   const servers = await listen(platform, port, () => emptyResponse(503, { connection: 'close' }));
   await Promise.all(servers.map((server) => server.close(0)));
 }
 
-/** On both loopback addresses, where the machine has them. */
+/** Listens on the loopback addresses of both families that the machine has. */
 async function listen(
   { listenHttp }: Pick<Platform, 'listenHttp'>,
   port: number,
@@ -110,7 +110,7 @@ async function listen(
   return servers;
 }
 
-/** containerd's `hosts.toml` of the registry: pulls get what all nodes have, pushes stay on this machine. */
+/** containerd's `hosts.toml` for the registry: pulls read the content of all nodes, pushes go to this machine. */
 export function registryHosts(port: number): Readonly<Record<string, string>> {
   const url = `http://127.0.0.1:${port}`;
   const lines = [

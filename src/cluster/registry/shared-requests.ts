@@ -1,6 +1,6 @@
 /**
- * The registry as this node's containerd reads it, below SHARED_PATH: what the node's registry has, and what those of other nodes
- * have. Clients that push use the paths of the specification instead, where a blob of another node must not look as if it were here.
+ * Serves the content of this node's registry and of the other nodes' to the node's containerd, below SHARED_PATH.
+ * Clients that push use the specification's paths, where a blob of another node must not appear as present.
  */
 import { onAbort } from '../../base/abort.ts';
 import type { HttpRequest, HttpResponse } from '../../platform/http.ts';
@@ -11,7 +11,7 @@ import { digestOf, isTag, parseTarget } from './oci-names.ts';
 import type { PeerRegistries } from './peer-registries.ts';
 import { RegistryError } from './registry-error.ts';
 
-/** Before `/v2`. */
+/** The prefix before `/v2`. */
 export const SHARED_PATH = '/shared';
 
 const PASSED_HEADERS = [
@@ -46,14 +46,14 @@ export async function answerShared(
     const method = request.method === 'HEAD' ? 'HEAD' : 'GET';
     const answer = await peers?.open(path, { method, headers: range === undefined ? {} : { range } });
     if (answer === undefined) throw error;
-    // Where the client leaves, which it may have by now.
+    // The client may have disconnected by now.
     if (request.signal.aborted) answer.cancel();
     else onAbort(request.signal, () => answer.cancel());
     return passedOn(answer, request);
   }
 }
 
-/** The digest that the tag was pushed with last, here or on another node. */
+/** The digest of the tag's latest push, here or on another node. */
 async function newest(
   { repositories }: BlobDeps,
   peers: PeerRegistries | undefined,

@@ -1,6 +1,6 @@
 /**
- * Uploads of blobs that are under way. One request at a time writes to each; how many there are, how large they grow and how
- * long they rest is bounded. They do not survive a restart: clients begin again.
+ * Uploads of blobs in progress. One request at a time writes to each upload; number, size and idle time are bounded.
+ * They do not survive a restart: clients start over.
  */
 import type { Hash } from 'node:crypto';
 import type { Clock } from '../../platform/clock.ts';
@@ -22,7 +22,7 @@ export const UPLOAD_LIMITS: UploadLimits = {
   maxIdleMs: 3_600_000,
 };
 
-/** Free space is checked each time so many bytes were written, by all uploads together. */
+/** Free disk space is checked each time all uploads together have written this many bytes. */
 const ROOM_BYTES = 64 * 1024 ** 2;
 
 interface Upload {
@@ -47,7 +47,7 @@ export class Uploads {
   readonly #folder: string;
   readonly #limits: UploadLimits;
   readonly #uploads = new Map<string, Upload>();
-  /** Written since free space was checked. */
+  /** Bytes written since free space was checked. */
   #uncheckedBytes = 0;
 
   constructor(deps: UploadDeps, folder: string, limits: UploadLimits = UPLOAD_LIMITS) {
@@ -56,13 +56,13 @@ export class Uploads {
     this.#limits = limits;
   }
 
-  /** Removes what an earlier run left. */
+  /** Removes uploads of an earlier run. */
   async open(): Promise<void> {
     await this.#deps.files.remove(this.#folder);
     await this.#deps.files.makeDir(this.#folder, { mode: 0o700 });
   }
 
-  /** Resolves to its id. */
+  /** Resolves to the upload's id. */
   async begin(name: string, algorithm: Digest['algorithm']): Promise<string> {
     if (this.#uploads.size >= this.#limits.maxCount)
       throw new RegistryError(429, 'TOOMANYREQUESTS', `${this.#limits.maxCount} uploads are under way`, {
@@ -95,7 +95,7 @@ export class Uploads {
     return this.#find(name, id).sizeBytes;
   }
 
-  /** Appends a piece that begins at `offset`, where that is given. Resolves to the size. */
+  /** Appends a chunk, which must begin at `offset` if given. Resolves to the size. */
   async append(name: string, id: string, body: AsyncIterable<Uint8Array>, offset?: number): Promise<number> {
     const upload = this.#find(name, id);
     return await this.#alone(upload, async () => {
@@ -105,7 +105,10 @@ export class Uploads {
     });
   }
 
-  /** Appends what is left and takes the whole as a blob. The upload ends, also when its digest does not fit or the disk is full. */
+  /**
+   * Appends the rest and stores the whole as a blob. The upload ends even when its digest does not match or the disk
+   * is full.
+   */
   async finish(name: string, id: string, digest: Digest, rest: AsyncIterable<Uint8Array>): Promise<void> {
     const upload = this.#find(name, id);
     await this.#alone(upload, async () => {
@@ -133,7 +136,7 @@ export class Uploads {
     await this.#alone(upload, () => this.#drop(id));
   }
 
-  /** Ends uploads that rest. */
+  /** Removes uploads that were idle too long. */
   async expire(): Promise<void> {
     const beforeMs = this.#deps.clock.monotonicMs() - this.#limits.maxIdleMs;
     for (const [id, { isBusy, usedAtMs }] of this.#uploads) if (!isBusy && usedAtMs < beforeMs) await this.#drop(id);
@@ -156,7 +159,7 @@ export class Uploads {
     }
   }
 
-  /** What came before a body broke off stays: the client may go on from there. */
+  /** Keeps what was received before the body was interrupted: the client may continue from there. */
   async #write(upload: Upload, id: string, body: AsyncIterable<Uint8Array>): Promise<void> {
     const handle = await this.#deps.files.open(upload.path, 'a');
     try {
@@ -170,7 +173,7 @@ export class Uploads {
           await this.#deps.blobs.checkRoom();
           this.#uncheckedBytes = 0;
         }
-        // A disk that is full takes a part of it: what comes next would stand in the wrong place.
+        // A full disk writes a part of the chunk, after which the next would be at the wrong offset.
         await this.#orDrop(id, handle.append(chunk));
         upload.hash.update(chunk);
         upload.sizeBytes += chunk.length;

@@ -1,4 +1,4 @@
-/** Snapshots of a server on this machine: of its SQLite store, of an etcd it uses, or of its own member. */
+/** Snapshots of a server on this machine: of its SQLite store, of an external etcd, or of its own etcd member. */
 import type { Platform } from '../../platform/platform.ts';
 import type { Store } from '../../storage/store.ts';
 import type { ClusterOptions } from '../cluster-options.ts';
@@ -19,7 +19,7 @@ interface Config {
   readonly ownEtcd: boolean;
 }
 
-/** Undefined, with nothing loaded, without a schedule. */
+/** Without a schedule, loads nothing and resolves to undefined. */
 export async function createServerSnapshots(
   { platform, controlPlane, store }: Deps,
   { instance, options, ownEtcd }: Config,

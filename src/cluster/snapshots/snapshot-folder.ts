@@ -1,20 +1,20 @@
-/** The folder that snapshots are kept in: what is in it, and what goes. Upstream: k3s's `--etcd-snapshot-dir`. */
+/** The folder of snapshots: prepares, lists and prunes it. Upstream: k3s's `--etcd-snapshot-dir`. */
 import { hasErrorCode } from '../../base/errors.ts';
 import type { Files } from '../../platform/files.ts';
 import { PreflightError } from '../preflight-error.ts';
 import { createdMsOf, excessSnapshots, type SnapshotFile, type SnapshotSeries } from './snapshot-names.ts';
 
-/** Where a data directory keeps its snapshots unless the user names a folder. */
+/** The folder of snapshots in a data directory, unless the user chooses another. */
 export function defaultSnapshotDir(dataDir: string): string {
   return `${dataDir}/snapshots`;
 }
 
-/** Left by processes that were killed, and SQLite's files beside a database that is open. */
+/** Partial files of killed processes, and SQLite's files beside an open database. */
 const NO_SNAPSHOT = /\.partial(-journal)?$|-(wal|shm|journal)$/;
 
 /**
- * Makes the folder ready. Only the default one is made: a folder of the user's that is absent may be a disk that is not
- * mounted, and what is written in its place would fill the wrong disk. Rejects with `PreflightError`.
+ * Creates the default folder if needed. A folder that the user chose must exist: it may be an unmounted disk, and
+ * snapshots would fill the wrong disk in its place. Rejects with `PreflightError`.
  */
 export async function readySnapshotDir(files: Files, dir: string, dataDir: string): Promise<void> {
   if (dir === defaultSnapshotDir(dataDir)) return files.makeDir(dir, { mode: 0o700 });
@@ -25,7 +25,7 @@ export async function readySnapshotDir(files: Files, dir: string, dataDir: strin
   if (stat.kind !== 'directory') throw new PreflightError(`the folder of snapshots ${dir} is no directory`);
 }
 
-/** All snapshots of a folder, the newest first; none where there is no folder. */
+/** All snapshots of a folder, the newest first; none where the folder does not exist. */
 export async function listSnapshots(files: Files, dir: string): Promise<readonly SnapshotFile[]> {
   const names = await files.readDir(dir).catch((error: unknown) => {
     if (hasErrorCode(error, 'ENOENT')) return [];
@@ -33,14 +33,14 @@ export async function listSnapshots(files: Files, dir: string): Promise<readonly
   });
   const found: SnapshotFile[] = [];
   for (const name of names.filter((each) => !NO_SNAPSHOT.test(each))) {
-    const stat = await files.lstat(`${dir}/${name}`).catch(() => undefined); // It may go meanwhile.
+    const stat = await files.lstat(`${dir}/${name}`).catch(() => undefined); // may be deleted in the meantime
     if (stat?.kind === 'file')
       found.push({ name, sizeBytes: stat.sizeBytes, createdMs: createdMsOf(name) ?? stat.mtimeMs });
   }
   return found.toSorted((one, other) => other.createdMs - one.createdMs);
 }
 
-/** Removes those of a series beyond the newest `retention`; resolves to their names. */
+/** Removes the snapshots of a series beyond the newest `retention`; resolves to their names. */
 export async function pruneSnapshots(
   files: Files,
   dir: string,
@@ -51,7 +51,7 @@ export async function pruneSnapshots(
   return excess.map(({ name }) => name);
 }
 
-/** Removes what saves of this series left when their process was killed. No other save of it may be under way. */
+/** Removes partial files of this series that killed processes left. No other save of it may be in progress. */
 export async function removePartials(files: Files, dir: string, { base, nodeName }: SnapshotSeries): Promise<void> {
   for (const name of await files.readDir(dir))
     if (name.startsWith(`${base}-${nodeName}-`) && /\.[0-9a-f]{16}\.partial(-journal)?$/.test(name))

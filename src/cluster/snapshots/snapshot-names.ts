@@ -1,27 +1,28 @@
 /**
- * Names of snapshots in a folder or bucket, and which of them are too many. Pure. Upstream: k3s's pkg/etcd.
+ * Names of snapshots in a folder or bucket, and which of them retention removes. Pure. Upstream: k3s's pkg/etcd.
  *
- * Differs on purpose: retention counts the snapshots of one base name and one node, not all whose name begins alike, so
- * that servers that share a bucket, and base names that begin alike, remove nothing of one another.
+ * Differs on purpose: retention counts the snapshots of one base name and one node, not all names with the same
+ * prefix, so that servers sharing a bucket, and base names with a common prefix, do not remove each other's
+ * snapshots.
  */
 
-/** A snapshot that is kept somewhere. */
+/** A stored snapshot. */
 export interface SnapshotFile {
   readonly name: string;
   readonly sizeBytes: number;
   readonly createdMs: number;
 }
 
-/** A series of snapshots: `base` is `snapshot`, `on-demand` or a name that the user chose. */
+/** The snapshots of one node with one base name: `snapshot`, `on-demand` or a name that the user chose. */
 export interface SnapshotSeries {
   readonly base: string;
   readonly nodeName: string;
 }
 
-/** What a base name may be: part of a file's name and of a key in a bucket. */
+/** The syntax of a base name, which is part of a file name and of a key in a bucket. */
 const BASE_NAME = /^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$/;
 
-/** What is wrong with a base name, or undefined. */
+/** The validation error of a base name; undefined for a valid one. */
 export function baseNameProblem(text: string): string | undefined {
   return BASE_NAME.test(text)
     ? undefined
@@ -33,15 +34,15 @@ export function snapshotName({ base, nodeName }: SnapshotSeries, nowMs: number):
   return `${base}-${nodeName}-${Math.floor(nowMs / 1000)}`;
 }
 
-/** When a snapshot was made, by its name; undefined for files that were named otherwise. */
+/** The creation time in a snapshot's name; undefined for other file names. */
 export function createdMsOf(name: string): number | undefined {
   const seconds = /-(\d{9,11})$/.exec(name)?.[1];
   return seconds === undefined ? undefined : Number(seconds) * 1000;
 }
 
 /**
- * The snapshots of a series, the newest first. What is of the future was made before `nowMs` by a clock that was wrong: it
- * comes last, so that retention does not remove what is made since.
+ * The snapshots of a series, the newest first. Snapshots dated after `nowMs` were made while the clock was wrong:
+ * they are sorted last, so that retention removes them before newer ones.
  */
 export function ofSeries<F extends SnapshotFile>(
   files: readonly F[],
@@ -57,7 +58,7 @@ export function ofSeries<F extends SnapshotFile>(
     );
 }
 
-/** Those beyond the newest `retention` of a series. 0 keeps all. */
+/** The snapshots of a series beyond the newest `retention`. 0 keeps all. */
 export function excessSnapshots<F extends SnapshotFile>(
   files: readonly F[],
   series: SnapshotSeries,

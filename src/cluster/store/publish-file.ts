@@ -1,11 +1,11 @@
-/** Puts whole files in places that others may write to as well: a snapshot in /tmp, say. */
+/** Publishes complete files in folders that other users may write to, for example a snapshot in /tmp. */
 import { randomBytes } from 'node:crypto';
 import { constants } from 'node:fs';
 import { copyFile, open, rename, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { hasErrorCode } from '../../base/errors.ts';
 
-/** A name that nobody can have taken or linked elsewhere before: the folder may be one that others write to. */
+/** A name that cannot have been taken or linked elsewhere before: the folder may be one that others write to. */
 export function partialBeside(file: string): string {
   return `${file}.${randomBytes(8).toString('hex')}.partial`;
 }

@@ -13,7 +13,7 @@ export interface EtcdStoreChoice {
 
 export type StoreChoice = { readonly kind: 'sqlite' } | { readonly kind: 'memory' } | EtcdStoreChoice;
 
-/** What is wrong with the URLs of an etcd cluster, or undefined. */
+/** The error of the URLs of an etcd cluster, or undefined. */
 export function endpointsProblem(endpoints: readonly string[]): string | undefined {
   const wrong = endpoints.find((text) => !URL.canParse(text) || !/^https?:\/\/[^/]+\/?$/.test(text));
   if (wrong !== undefined) return `${wrong} is not a URL such as https://10.0.0.1:2379`;

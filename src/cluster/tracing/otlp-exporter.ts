@@ -34,7 +34,7 @@ const RETRYABLE: ReadonlySet<string> = new Set([
 
 export interface SpanExporter {
   add(span: FinishedSpan): void;
-  /** Sends what waits, for so long at most; then nothing more. */
+  /** Sends what is queued, for at most `withinMs`; then nothing more. */
   stop(withinMs: number): Promise<void>;
 }
 

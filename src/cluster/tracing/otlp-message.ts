@@ -4,7 +4,7 @@ import type { SpanAttributes, SpanContext } from '../../platform/tracing.ts';
 import { VERSION } from '../../base/version.ts';
 
 const SAMPLED = 0x01;
-/** The next bit says whether the parent is of another process. */
+/** The next bit is set when the parent belongs to another process. */
 const KNOWS_REMOTE = 0x100;
 const REMOTE = 0x200;
 
@@ -39,7 +39,7 @@ function linkMessage({ traceId, spanId, sampled, remote }: SpanContext): object 
   return { traceId: bytesOf(traceId), spanId: bytesOf(spanId), flags };
 }
 
-/** Values that are empty or zero are left out: the messages here do not tell them from absent ones. */
+/** Values that are empty or zero are left out: the messages do not distinguish them from absent ones. */
 function keyValues(attributes: SpanAttributes): readonly object[] {
   return Object.entries(attributes).flatMap(([key, value]) => {
     if (value === undefined || value === '' || value === 0) return [];

@@ -1,4 +1,4 @@
-/** The trace of a call of the runtime over a real socket: what the runtime gets, and the span that is kept. */
+/** The trace of a runtime call over a real socket: the header it sends, and the recorded span. */
 import assert from 'node:assert/strict';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { createServer, type ServerHttp2Session } from 'node:http2';

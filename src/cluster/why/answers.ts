@@ -1,4 +1,4 @@
-/** What the server answers questions with; loaded with the first one. */
+/** The answers of the server's explanations; loaded with the first one. */
 import type { KubernetesObject } from '../../api/object.ts';
 import type { ResourceInfo } from '../../api/resource-info.ts';
 import type { RequestInfo } from '../../apiserver/request-context.ts';
@@ -24,7 +24,7 @@ export async function whyOf(
   return explainObject(version, object, options);
 }
 
-/** Those of a list that are in trouble. */
+/** Explains the objects of a list that are in trouble. */
 export function whyOfList(
   info: ResourceInfo,
   { namespace, labelSelector, fieldSelector }: RequestInfo,

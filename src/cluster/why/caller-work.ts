@@ -20,7 +20,6 @@ export interface CallerWorkDeps {
   readonly clock: Clock;
 }
 
-/** What an answer is made with. */
 export interface AnswerTools {
   /** Acts as the caller. */
   readonly client: Client;
@@ -91,7 +90,7 @@ function askerOf({ user, signal, place }: RequestScope): Asker {
   return { user, signal, waitFor: (waiting) => place?.waitFor(waiting) ?? waiting };
 }
 
-/** Whoever asks again and again gets 304 while the answer stays. */
+/** Repeated questions get 304 while the answer stays the same. */
 async function jsonAnswer({ request }: RequestScope, object: object, turns: Turns): Promise<ApiResponse> {
   const chunks: Buffer[] = [];
   const hash = createHash('sha256');

@@ -16,7 +16,7 @@ export function* jsonPieces(object: object): Generator<string> {
 function* listPieces(name: string, list: readonly unknown[]): Generator<string> {
   let before = `${name}[`;
   for (const element of list) {
-    // As JSON.stringify has what no JSON can say.
+    // As JSON.stringify writes values that JSON cannot represent.
     yield `${before}${JSON.stringify(element) ?? 'null'}`;
     before = ',';
   }

@@ -1,5 +1,5 @@
 /**
- * How many explanations are made at once: each reads hundreds of objects, so that one request is work for many. Who comes
+ * The limit of explanations made at once: each reads hundreds of objects, so that one request is work for many. Who comes
  * while all places are taken waits in line for a while, with one question: others with many questions do not keep them out.
  */
 import { tooManyRequests } from '../../api/status-error.ts';
@@ -10,7 +10,7 @@ import type { Clock } from '../../platform/clock.ts';
 
 const MAX_OF_ONE = 2;
 const MAX_OF_ALL = 8;
-/** The most for everybody but members of `system:masters`, who alone take the last one. */
+/** The limit for all users except members of `system:masters`, who alone may take the last place. */
 const MAX_OF_OTHERS = MAX_OF_ALL - 1;
 const MAX_WAITING = 50;
 const MAX_WAIT_MS = 10_000;
@@ -104,7 +104,7 @@ export class Places {
   }
 }
 
-/** Service accounts of one namespace share their places: whoever may make one may make many, on all nodes. */
+/** Service accounts of one namespace share their places: a user who may make one may make many, on all nodes. */
 function sharersOf({ name }: Principal): string {
   const account = serviceAccountOf(name);
   return account === undefined ? `user ${name}` : `accounts ${account.namespace}`;

@@ -1,7 +1,7 @@
-/** Flags that every component of upstream has: logs, metrics, profiling, versions. */
+/** Flags that all of upstream's components have: logs, metrics, profiling, versions. */
 import type { FixedFlag, FixedFlags } from './fixed-flags.ts';
 
-/** Whatever is given, it comes to the same; who asks for something else than upstream's default is told so. */
+/** A flag whose values all have the same effect; a value other than upstream's default causes the note as a warning. */
 export const anyValue = (usual: string, note: string, type: FixedFlag['type'] = 'string'): FixedFlag => ({
   type: usual === 'true' || usual === 'false' ? 'bool' : type,
   is: [usual],
@@ -9,11 +9,11 @@ export const anyValue = (usual: string, note: string, type: FixedFlag['type'] = 
   description: note,
 });
 
-/** Flags of one note, each with upstream's default. */
+/** Several such flags with the same note, by upstream's defaults. */
 export const anyValues = (note: string, usual: Readonly<Record<string, string>>): FixedFlags =>
   Object.fromEntries(Object.entries(usual).map(([name, value]) => [name, anyValue(value, note)]));
 
-/** Only upstream's default is taken: the flag asks for what is not there. */
+/** A flag that accepts only upstream's default, since what it enables does not exist here. */
 export const onlyDefault = (is: string, otherwise: string, description: string): FixedFlag => ({
   type: is === 'true' || is === 'false' ? 'bool' : 'string',
   is: [is],

@@ -1,6 +1,6 @@
 /**
- * Flags of upstream that choose between ways of which there is one here, or none: who asks for what is done anyway is
- * never refused, and least of all who spells out upstream's default; who asks for something else is told.
+ * Upstream's flags that choose between alternatives of which only one, or none, exists here. Values that ask for what
+ * happens anyway, including upstream's default, are always accepted; for other values there is a warning or an error.
  */
 import { parseDurationMs } from '../../api/duration.ts';
 import { FlagError, type Flag, type FlagValues, type OptionSet } from './flags.ts';
@@ -8,11 +8,11 @@ import { FlagError, type Flag, type FlagValues, type OptionSet } from './flags.t
 /** A flag whose effect is fixed here. */
 export interface FixedFlag {
   readonly type: Flag['type'];
-  /** The values that mean this effect. */
+  /** The values with this effect. */
   readonly is: readonly string[];
-  /** Values that are accepted although they mean more than happens here, with the warning for them. */
+  /** Values that are accepted although they ask for more than happens here, with a warning each. */
   readonly noted?: Readonly<Record<string, string>>;
-  /** The warning for all other values; present: they are accepted. */
+  /** The warning for all other values, which are accepted if it is present. */
   readonly note?: string;
   /** The reason why other values are rejected. */
   readonly otherwise?: string;

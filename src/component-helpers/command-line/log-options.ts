@@ -1,10 +1,13 @@
-/** How much is logged, and how: flags every component of upstream has. Differs: JSON, unless told otherwise or on a terminal. */
+/**
+ * Flags for the level and format of the log, which all of upstream's components have. Differs: JSON by default,
+ * except on a terminal.
+ */
 import { FlagError, type OptionSet } from './flags.ts';
 
 /** The level and format of a component's log. */
 export interface LogOptions {
   readonly level: 'debug' | 'info';
-  /** Absent: readable on a terminal, JSON else. */
+  /** Absent: text on a terminal, otherwise JSON. */
   readonly format?: 'json' | 'text';
 }
 

@@ -1,7 +1,7 @@
 /**
- * One certificate of a node, kept current: read from disk, asked for when there is none or it says something else,
- * renewed when 70 to 90 percent of its life are over. Certificate and key stand in one file, replaced as a whole, under
- * the kubelet's name `<name>-current.pem`. Upstream: client-go util/certificate certificate_manager.go.
+ * Keeps one certificate of a node current: reads it from disk, requests it when it is missing or has other contents,
+ * renews it after 70 to 90 percent of its lifetime. Certificate and key are in one file that is replaced atomically,
+ * under the kubelet's name `<name>-current.pem`. Upstream: client-go util/certificate certificate_manager.go.
  */
 import { sleepUnlessAborted, type Clock } from '../../platform/clock.ts';
 import type { Files } from '../../platform/files.ts';
@@ -11,7 +11,7 @@ import { createRequest, type CertificateDeps, type KeyPairPem } from './certific
 import { readCertificate } from './read-certificate.ts';
 
 const RETRY_MS = 5_000;
-/** A server that has just started may refuse what it does not know yet. */
+/** How many refusals are retried: a server that has just started may not know the node yet. */
 const REFUSALS = 3;
 const WALL_CHECK_MS = 60 * 60_000;
 
@@ -22,44 +22,50 @@ export interface CertificateManagerDeps {
   readonly log: Log;
   readonly crypto: CertificateDeps['crypto'];
   readonly random: CertificateDeps['random'];
-  /** Has a request signed; resolves to the certificate. Rejects when it is denied or nobody answers: it is asked again. */
+  /**
+   * Gets a request signed; resolves to the certificate. Rejects when it is denied or not answered: the manager then
+   * tries again.
+   */
   readonly sign: (requestPem: string, signal: AbortSignal) => Promise<string>;
 }
 
 export interface CertificateManagerConfig {
-  /** Folder of the file. */
+  /** The folder of the certificate's file. */
   readonly dir: string;
   /** `kubelet-client`, `kubelet-server`. */
   readonly name: string;
-  /** A pair of another origin: used while there is no file. */
+  /** A pair from another source, used until the file exists. */
   readonly configured?: KeyPairPem;
-  /** Called whenever a certificate is made or checked: addresses come and go. */
+  /** The contents of the certificate; called whenever one is requested or checked, since addresses change. */
   readonly subject: () => {
     readonly commonName: string;
     readonly organizations: readonly string[];
     readonly dnsNames?: readonly string[];
     readonly ipAddresses?: readonly string[];
   };
-  /** Whether asking again for the first one is in vain. Absent: it is asked for until somebody signs. */
+  /** Whether requesting the first certificate again is useless. Absent: it is requested until it is signed. */
   readonly isRefusal?: (error: unknown) => boolean;
 }
 
 export interface CertificateManager {
-  /** The newest one, which can be read; undefined before the first. */
+  /** The newest certificate; undefined before the first. */
   current(): KeyPairPem | undefined;
   /** The file with certificate and key. */
   readonly file: string;
-  /** Reads the kept or given one; whether there is one that still holds. Asks nobody. */
+  /** Reads the kept or configured certificate; resolves to whether it is still valid. Sends no request. */
   load(): Promise<boolean>;
-  /** Loads or gets the first; resolves when there is one. Rejects on the signal's abort, and after three refusals in a row. */
+  /**
+   * Loads or requests the first certificate; resolves when there is one. Rejects on the signal's abort, and after
+   * three refusals in a row.
+   */
   ensure(signal: AbortSignal): Promise<KeyPairPem>;
   /** Renews until the signal aborts. Never rejects. */
   keep(signal: AbortSignal): Promise<void>;
-  /** Calls back with every certificate that replaces another. */
+  /** Calls back with every new certificate that replaces another. */
   onRenewed(listener: (pair: KeyPairPem) => void): void;
 }
 
-/** Makes the manager; nothing is read before `ensure`. */
+/** Reads nothing before `load` or `ensure`. */
 export function createCertificateManager(
   deps: CertificateManagerDeps,
   config: CertificateManagerConfig,
@@ -120,7 +126,7 @@ class Manager implements CertificateManager {
     while (!signal.aborted) {
       try {
         const waitMs = this.#renewAtMs() - this.#deps.clock.nowMs();
-        // In steps: wall clocks jump, and machines sleep.
+        // In steps: wall clocks jump, and machines are suspended.
         if (waitMs > 0) await this.#deps.clock.sleep(Math.min(waitMs, WALL_CHECK_MS), signal);
         else await this.#renew(signal);
       } catch (error) {
@@ -136,7 +142,7 @@ class Manager implements CertificateManager {
     this.#deps.log.warn('no certificate yet', { certificate: this.#config.name, err: error });
   }
 
-  /** 70 to 90 percent of its life, different on every node but the same for one certificate. */
+  /** After 70 to 90 percent of its lifetime: different on every node but fixed for a certificate. */
   #renewAtMs(): number {
     const pair = this.#current;
     if (pair === undefined) return 0;
@@ -150,7 +156,7 @@ class Manager implements CertificateManager {
   async #renew(signal: AbortSignal): Promise<void> {
     const { requestPem, keyPem } = await createRequest(this.#deps, this.#config.subject());
     const certPem = await this.#deps.sign(requestPem, signal);
-    // Of a certificate that cannot be read nobody would know when to renew it: it is asked for again.
+    // A certificate that cannot be read has no known end to renew it before: another is requested.
     readCertificate(this.#deps, certPem);
     const { files } = this.#deps;
     await files.makeDir(this.#config.dir, { mode: 0o700 });

@@ -1,8 +1,8 @@
 /**
- * The certificates and keys of one control plane on disk: made at the first start, reused while they fit and have more
- * than a third of their life left, made anew otherwise (never the authority or the token key, which others trust).
- * A stamp beside them records what each was made for, so that a later start reads files only. File names are kubeadm's.
- * Keys are 0600.
+ * The certificates and keys of one control plane on disk: created at the first start, reused while they match and
+ * have more than a third of their lifetime left, recreated otherwise (except the authorities and the token key, which
+ * others trust). A stamp file records what each was created for, so that a later start only reads files. File names
+ * are kubeadm's. Keys are 0600.
  */
 import type { Files } from '../../platform/files.ts';
 import { pemText, type CertificateDeps, type CertificateRequestSpec, type KeyPairPem } from './certificates.ts';
@@ -10,7 +10,10 @@ import { authority, closePkiFolder, leafCertificate, openPkiFolder, type PkiFold
 
 const LEAF_MS = 365 * 86_400_000;
 
-/** The group of API servers towards kubelets: the role `keelson:kubelet-client` is bound to it, and nothing else. */
+/**
+ * The group in the API server's client certificate for kubelets: only the role `keelson:kubelet-client` is bound to
+ * it.
+ */
 export const KUBELET_CLIENTS = 'keelson:kubelet-clients';
 
 /** Names and addresses the serving certificates carry. */
@@ -23,21 +26,22 @@ export interface PkiNames {
 export interface ClusterPki {
   readonly ca: KeyPairPem;
   readonly apiServer: KeyPairPem;
-  /** The API server towards kubelets. */
+  /** The API server's client certificate for kubelets. */
   readonly kubeletClient: KeyPairPem;
   /** The kubelet's serving certificate. */
   readonly kubeletServer: KeyPairPem;
   /** The administrator: system:masters. */
   readonly admin: KeyPairPem;
-  /** The API server towards aggregated API servers, and the authority they know it by. */
+  /** The API server's client certificate for aggregated API servers, and the authority they verify it by. */
   readonly frontProxy: KeyPairPem & { readonly caPem: string };
   /** Signs service-account tokens: PKCS#8 and SPKI. */
   readonly serviceAccount: { readonly privateKeyPem: string; readonly publicKeyPem: string };
 }
 
 /**
- * Loads the certificates under `dir`, making what is missing, outdated or made for other names. Resolves when all are on
- * disk; `onMade` is called when they are made and only the disk is waited for, and not when making them fails.
+ * Loads the certificates under `dir`, creating those that are missing, outdated or made for other names. Resolves
+ * when all are on disk; `onMade` is called when they are created and only the disk is awaited, and not when creating
+ * them fails.
  */
 export async function ensureClusterPki(
   files: Files,
@@ -50,7 +54,7 @@ export async function ensureClusterPki(
   const leaf = (name: string, spec: Omit<CertificateRequestSpec, 'validityMs'>): Promise<KeyPairPem> =>
     leafCertificate(folder, ca, { name, spec: { ...spec, validityMs: LEAF_MS } });
   const serving = { dnsNames: names.dnsNames, ipAddresses: names.ipAddresses };
-  // Each is a key and a signature of its own: at once.
+  // Each needs a key and a signature, so they are created concurrently.
   const [apiServer, kubeletClient, kubeletServer, admin, frontProxy, serviceAccount] = await Promise.all([
     leaf('apiserver', { commonName: 'kube-apiserver', ...serving, usages: ['server'] }),
     leaf('apiserver-kubelet-client', {
@@ -73,7 +77,7 @@ export async function ensureClusterPki(
   return { ca, apiServer, kubeletClient, kubeletServer, admin, frontProxy, serviceAccount };
 }
 
-/** The front proxy has an authority of its own: whoever it signs speaks for every user. */
+/** The front proxy has an authority of its own: a client with its certificate can act as any user. */
 async function frontProxyPair(folder: PkiFolder): Promise<ClusterPki['frontProxy']> {
   const ca = await authority(folder, 'front-proxy-ca', 'front-proxy-ca');
   const spec = { commonName: 'front-proxy-client', usages: ['client'] as const, validityMs: LEAF_MS };

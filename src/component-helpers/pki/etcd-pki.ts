@@ -1,6 +1,7 @@
 /**
- * The certificates of a server's own etcd member: an authority for etcd alone, under which members know each other and
- * the API server. Whoever holds a certificate of it reads and writes everything. File names are kubeadm's.
+ * The certificates of a server's own etcd member: an authority for etcd alone, by which members authenticate each
+ * other and the API server. Whoever holds one of its certificates can read and write everything. File names are
+ * kubeadm's.
  */
 import type { Files } from '../../platform/files.ts';
 import type { CertificateDeps, KeyPairPem } from './certificates.ts';
@@ -8,14 +9,14 @@ import { authority, closePkiFolder, leafCertificate, openPkiFolder } from './pki
 
 const LEAF_MS = 365 * 86_400_000;
 
-/** Everything loaded; members read the files themselves. */
+/** Only what the API server needs; members read the files themselves. */
 export interface EtcdPki {
   readonly ca: KeyPairPem;
-  /** The API server towards etcd. */
+  /** The API server's client certificate for etcd. */
   readonly client: KeyPairPem;
 }
 
-/** Loads `ca`, `server`, `peer` and `client` under `dir`, making what is missing. */
+/** Loads `ca`, `server`, `peer` and `client` under `dir`, creating those that are missing. */
 export async function ensureEtcdPki(
   files: Files,
   deps: CertificateDeps,

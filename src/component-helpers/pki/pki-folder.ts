@@ -1,7 +1,7 @@
 /**
- * A folder of certificates and keys: what is there is read, what is missing, outdated or made for other names is made. A
- * stamp beside them records what each was made for, so that a later start reads files only. Keys are 0600. Upstream:
- * kubeadm's certs phase.
+ * A folder of certificates and keys: existing ones are read; missing or outdated ones, and those for other names, are
+ * created. A stamp file records what each was created for, so that a later start only reads files. Keys are 0600.
+ * Upstream: kubeadm's certs phase.
  */
 import type { Files } from '../../platform/files.ts';
 import {
@@ -22,33 +22,33 @@ export interface PkiFolder {
   readonly deps: CertificateDeps;
   readonly stamp: Stamp;
   changed: boolean;
-  /** Files on their way to the disk: nothing waits for one before it makes the next. */
+  /** Writes in progress: the next file is created without waiting for them. */
   readonly writing: Promise<void>[];
 }
 
-/** Opens it, making it where it is not there. */
+/** Opens the folder, creating it if needed. */
 export async function openPkiFolder(files: Files, deps: CertificateDeps, dir: string): Promise<PkiFolder> {
   await files.makeDir(dir, { mode: 0o700 });
   return { dir, files, deps, stamp: await readStamp(files, `${dir}/stamp.json`), changed: false, writing: [] };
 }
 
 /**
- * Resolves when everything made is on disk, and the stamp after it, without which a leaf counts as not made. A start that
- * is cut short leaves pairs without their authority, or halves of them: the next one makes those anew.
+ * Resolves when every created file is on disk, followed by the stamp, without which a leaf counts as missing. An
+ * interrupted start leaves pairs without their authority, or halves of them, which the next start recreates.
  */
 export async function closePkiFolder({ changed, files, dir, stamp, writing }: PkiFolder): Promise<void> {
   await Promise.all(writing);
   if (changed) await files.writeFileAtomic(`${dir}/stamp.json`, JSON.stringify(stamp, undefined, 1), { mode: 0o600 });
 }
 
-/** The authority of this name: made once, never again. */
+/** The authority with this name, created only if missing. */
 export async function authority(folder: PkiFolder, name: string, commonName: string): Promise<KeyPairPem> {
   const found = await readPair(folder, name);
   if (found !== undefined) return found;
   return writePair(folder, name, await createAuthority(folder.deps, commonName, AUTHORITY_MS));
 }
 
-/** A certificate of this authority, kept while it fits and has more than a third of its life left. */
+/** A leaf certificate of this authority, kept while it matches and has more than a third of its lifetime left. */
 export async function leafCertificate(
   folder: PkiFolder,
   ca: KeyPairPem,
@@ -67,7 +67,7 @@ export async function leafCertificate(
   return writePair(folder, name, made);
 }
 
-/** Lets the next start make these leaves anew; until then they stay as they are. Resolves to those that there are. */
+/** Marks these leaves to be recreated at the next start; until then they stay. Resolves to those that exist. */
 export async function renewLeavesAtStart(files: Files, dir: string, names: readonly string[]): Promise<string[]> {
   const stamp = await readStamp(files, `${dir}/stamp.json`);
   const found = names.filter((name) => stamp[name] !== undefined);
@@ -84,7 +84,7 @@ async function readStamp(files: Files, path: string): Promise<Stamp> {
   try {
     return JSON.parse(await files.readText(path)) as Stamp;
   } catch {
-    return {}; // Only costs new leaf certificates.
+    return {}; // only means new leaf certificates
   }
 }
 
@@ -95,13 +95,13 @@ async function readPair({ files, dir }: PkiFolder, name: string): Promise<KeyPai
   return { certPem, keyPem };
 }
 
-/** Begins to write a file; `closePkiFolder` waits for it. */
+/** Starts writing a file; `closePkiFolder` waits for it. */
 export function writeLater(
   { files, dir, writing }: PkiFolder,
   file: { name: string; text: string; mode: number },
 ): void {
   const written = files.writeFileAtomic(`${dir}/${file.name}`, file.text, { mode: file.mode });
-  written.catch(() => undefined); // Awaited when the folder is closed.
+  written.catch(() => undefined); // awaited when the folder is closed
   writing.push(written);
 }
 

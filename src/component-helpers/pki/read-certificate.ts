@@ -1,8 +1,7 @@
 /**
- * What a certificate says of itself, without the library that makes certificates: every start reads some, and few make any.
- * Its frame is checked, so that what is cut off or something else is refused; keys, names, signatures and the extensions not
- * read here are not looked into. So it accepts what TLS may refuse: who serves or trusts a certificate finds out there.
- * Upstream: crypto/x509 ParseCertificate.
+ * Reads certificates without the library that creates them: every start reads some, and few create any. Only the
+ * outer structure is checked, so that truncated or other input is refused; keys, names, signatures and other
+ * extensions are not. So it accepts certificates that TLS may refuse later. Upstream: crypto/x509 ParseCertificate.
  */
 import { formatIp } from '../../base/cidr.ts';
 import { parseTime } from '../../api/time.ts';

@@ -1,13 +1,13 @@
 /**
- * Certificates and requests for them, put together for a signer. ECDSA P-256 with SHA-256 throughout. A first start makes
- * eight of them before the API server can serve: a library that knows all of X.509 takes a fifth of that start to load.
+ * Encodes certificates and certificate requests for a signer. ECDSA P-256 with SHA-256 throughout. A first start
+ * creates eight before the API server can serve, and loading a complete X.509 library takes a fifth of that start.
  * Upstream: crypto/x509 CreateCertificate and CreateCertificateRequest.
  */
 import { parseIp } from '../../base/cidr.ts';
 import { TAG } from '../../base/der.ts';
 import { derBits, derElement, derInteger, derOid, derTime } from './write-der.ts';
 
-/** Whom a certificate is for, and where it is served. */
+/** The subject of a certificate and its alternative names. */
 export interface CertificateNames {
   readonly commonName: string;
   readonly organizations?: readonly string[];
@@ -15,7 +15,7 @@ export interface CertificateNames {
   readonly ipAddresses?: readonly string[];
 }
 
-/** What a certificate says; all bytes are DER. */
+/** The fields of a certificate; all bytes are DER. */
 export interface CertificateContent {
   readonly serial: Uint8Array;
   readonly issuer: Uint8Array;
@@ -44,7 +44,7 @@ const OID = {
 
 const USAGES = { server: '1.3.6.1.5.5.7.3.1', client: '1.3.6.1.5.5.7.3.2' } as const;
 const [PRINTABLE_STRING, UTF8_STRING, BOOLEAN] = [0x13, 0x0c, 0x01];
-/** Tags of what a certificate, a request and an extension number themselves. */
+/** Context-specific tags in a certificate, a request and an extension. */
 const [VERSION, EXTENSIONS, ATTRIBUTES, KEY_ID, DNS_NAME, IP_ADDRESS] = [0xa0, 0xa3, 0xa0, 0x80, 0x82, 0x87];
 
 const sequence = (...parts: readonly Uint8Array[]): Uint8Array => derElement(TAG.sequence, ...parts);

@@ -1,6 +1,6 @@
 /**
- * DER, written: what `der.ts` reads. Upstream: encoding/asn1. By hand rather than by @peculiar/x509, for the reason
- * `der.ts` names.
+ * Writes DER, which `der.ts` reads. Upstream: encoding/asn1. By hand rather than by @peculiar/x509, for the reason in
+ * `der.ts`.
  */
 import { formatTime } from '../../api/time.ts';
 import { TAG } from '../../base/der.ts';
@@ -11,7 +11,7 @@ export function derElement(tag: number, ...parts: readonly Uint8Array[]): Uint8A
   return Buffer.concat([Buffer.from([tag, ...lengthBytes(length)]), ...parts]);
 }
 
-/** Up to 127 a byte that stands for itself; else the first says how many follow. */
+/** Lengths of up to 127 are one byte; for others the first byte is the number of further bytes. */
 function lengthBytes(length: number): number[] {
   return length < 0x80 ? [length] : [0x80 | Math.ceil((32 - Math.clz32(length)) / 8), ...digits(length, 256)];
 }
@@ -20,7 +20,7 @@ function digits(number: number, base: number): number[] {
   return number < base ? [number] : [...digits(Math.floor(number / base), base), number % base];
 }
 
-/** A number that is not negative, from its bytes, the highest first: the fewest there are, the first bit clear. */
+/** A non-negative integer from its big-endian bytes, in the shortest form with the first bit clear. */
 export function derInteger(bytes: Uint8Array): Uint8Array {
   const first = bytes.findIndex((byte) => byte !== 0);
   const shortest = first < 0 ? Buffer.from([0]) : bytes.subarray(first);
@@ -36,12 +36,12 @@ export function derOid(text: string): Uint8Array {
   return derElement(TAG.oid, Buffer.from(bytes));
 }
 
-/** A bit string; the lowest `unused` bits of its last byte do not count. */
+/** A bit string; the lowest `unused` bits of its last byte are ignored. */
 export function derBits(bytes: Uint8Array, unused = 0): Uint8Array {
   return derElement(TAG.bitString, Buffer.from([unused]), bytes);
 }
 
-/** In certificates the years 1950 to 2049 have two digits. */
+/** The years 1950 to 2049 have two digits in certificates. */
 export function derTime(ms: number): Uint8Array {
   const text = formatTime(ms).replaceAll(/[-:T]/g, '');
   const isShort = text >= '1950' && text < '2050';

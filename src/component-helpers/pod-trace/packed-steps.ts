@@ -1,10 +1,10 @@
-/** Steps that are over as one text: a third of their size as objects, and a component keeps those of hundreds of pods. */
+/** Finished steps as one text: a third of their size as objects, and a component keeps those of hundreds of pods. */
 import { RecordedStep } from './recorded-step.ts';
 
 /** Name, start and end after the first start, index of the parent, detail, error. */
 type PackedStep = readonly [string, number, number, number, string?, string?];
 
-/** The text; undefined while a step goes on. */
+/** The text; undefined while a step is in progress. */
 export function packSteps(steps: readonly RecordedStep[]): string | undefined {
   const originMs = steps[0]?.startMs ?? 0;
   const indexes = new Map(steps.map((step, index) => [step, index]));
@@ -22,7 +22,7 @@ function textsOf(detail: string | undefined, error: string | undefined): readonl
   return detail === undefined ? [] : [detail];
 }
 
-/** Clocks are no finer. */
+/** Clocks have no finer resolution. */
 function micros(ms: number): number {
   return Math.round(ms * 1000) / 1000;
 }

@@ -1,16 +1,16 @@
-/** The answer to "where did the time of this pod's start go": the API server hands it out, the command line shows it. */
+/** The timeline of a pod's start: the API server serves it, the command line shows it. */
 import { formatMicroTime } from '../../api/time.ts';
 import type { ComponentSteps, TraceStep } from './trace-step.ts';
 
 /** A step as users see it. */
 export interface PodTraceStep {
   readonly component: string;
-  /** How many steps it is within, of the same component. */
+  /** How many steps of the same component contain this one. */
   readonly depth: number;
   readonly name: string;
   /** RFC 3339 with microseconds. */
   readonly start: string;
-  /** Absent: it has not ended. */
+  /** Absent while the step is in progress. */
   readonly end?: string | undefined;
   /** Between the pod's creation and this step's start. */
   readonly offsetMs: number;
@@ -25,19 +25,18 @@ export interface PodTrace {
   readonly kind: 'PodTrace';
   readonly metadata: { readonly name: string; readonly namespace: string; readonly uid: string };
   readonly nodeName?: string | undefined;
-  /** When the request came that created the pod; to the second where this server did not take it. */
+  /** When the request that created the pod arrived; precise to the second where another server received it. */
   readonly created: string;
-  /** When the API had the pod as ready, or as over. Absent: not yet, or nobody remembers. */
+  /** When the API had the pod as ready or finished. Absent: not yet, or not recorded. */
   readonly ready?: string | undefined;
   readonly durationMs?: number | undefined;
   /** The fraction of the time between both that steps account for, 0 to 1. A step that contains others counts without them. */
   readonly accountedFor?: number | undefined;
   readonly steps: readonly PodTraceStep[];
-  /** What could not be had, and why. */
+  /** The parts that could not be read, with the reasons. */
   readonly missing: readonly string[];
 }
 
-/** What a trace is put together from. */
 export interface TraceSources {
   readonly metadata: PodTrace['metadata'];
   readonly nodeName?: string | undefined;
@@ -48,7 +47,7 @@ export interface TraceSources {
   readonly missing: readonly string[];
 }
 
-/** Puts the components' steps together. */
+/** Combines the steps of the components. */
 export function podTrace({ metadata, nodeName, createdMs, components, missing }: TraceSources): PodTrace {
   const firsts = components.flatMap(({ steps }) => (steps[0] === undefined ? [] : [steps[0].startMs]));
   const startMs = firsts.length === 0 ? createdMs : firsts.reduce((a, b) => Math.min(a, b));
@@ -77,7 +76,7 @@ export function podTrace({ metadata, nodeName, createdMs, components, missing }:
   };
 }
 
-/** From one component to the next the pod travels by a watch: that is a step too. */
+/** The pod reaches the next component through a watch, which is a step too. */
 function withDeliveries(to: ComponentSteps, all: readonly ComponentSteps[]): readonly TraceStep[] {
   const from = DELIVERIES[to.component];
   const first = to.steps[0];
@@ -103,13 +102,13 @@ const DELIVERIES: Readonly<Record<string, { component: string; request: string; 
   kubelet: { component: 'kube-apiserver', request: 'bind', detail: 'the pod reaches its node' },
 };
 
-/** Steps that no other is part of. */
+/** Steps without steps inside them. */
 function leavesOf(steps: readonly TraceStep[]): readonly TraceStep[] {
   const parents = new Set(steps.map(({ parent }) => parent));
   return steps.filter((_, index) => !parents.has(index));
 }
 
-/** The share of a time that the steps cover together. */
+/** The share of a time span that the steps cover together. */
 function covered(steps: readonly TraceStep[], fromMs: number, toMs: number): number {
   if (toMs <= fromMs) return 1;
   let [sum, reached] = [0, fromMs];

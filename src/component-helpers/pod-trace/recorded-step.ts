@@ -1,10 +1,10 @@
-/** One step of a pod's start, in the component that does it. */
+/** One step of a pod's start in the component that performs it. */
 import { errorMessage } from '../../base/errors.ts';
 
-/** Errors are cut: a refusal by thousands of nodes is long. */
+/** Errors are truncated: a refusal by thousands of nodes is long. */
 const MAX_ERROR_LENGTH = 300;
 
-/** One step while it is done. Times are monotonic. */
+/** A step in progress. Times are monotonic. */
 export class RecordedStep {
   readonly name: string;
   readonly startMs: number;

@@ -1,7 +1,7 @@
 /**
- * Remembers the steps of pods' starts, in the component that does them. A step is an object in a list: the record is always
- * on. It is bounded: by the number of pods, the oldest leaving first, and by the number of steps of each, of which the first and last stay. Steps of
- * older pods are packed into a text once all of them have ended.
+ * Records the steps of pods' starts in the component that performs them. A step is an object in a list, so the record
+ * is always on. It is bounded by the number of pods, the oldest being dropped first, and by the number of steps per
+ * pod, of which the first and last are kept. Finished steps of older pods are packed into a text.
  */
 import type { Clock } from '../../platform/clock.ts';
 import { packSteps, unpackSteps } from './packed-steps.ts';
@@ -32,7 +32,7 @@ export interface RecordedPod {
 export class StepRecord {
   readonly pod: RecordedPod;
   readonly #clock: Clock;
-  /** Between the two clocks when the record began: a jump of wall time later does not tear it apart. */
+  /** Wall time minus monotonic time when the record began: later jumps of the wall clock do not matter. */
   readonly #wallOffsetMs: number;
   #steps: RecordedStep[] | string = [];
   #dropped = 0;
@@ -72,24 +72,24 @@ export class StepRecord {
     step.endMs = this.#clock.monotonicMs();
   }
 
-  /** Adds a step that is over, by wall-clock times. */
+  /** Adds a finished step by its wall-clock times. */
   add(name: string, { startMs, endMs, parent, detail }: PastStep): void {
     const step = this.start(name, { atMs: startMs - this.#wallOffsetMs, parent });
     step.detail = detail;
     step.endMs = Math.max(endMs - this.#wallOffsetMs, step.startMs);
   }
 
-  /** The pod is ready, or over: what follows belongs to no start. */
+  /** The pod is ready or finished: later steps do not belong to its start. */
   finish(): void {
     this.#finishedMs ??= this.#clock.monotonicMs();
   }
 
-  /** Makes the steps smaller if all of them have ended. */
+  /** Packs the steps if all of them have ended. */
   pack(): void {
     if (typeof this.#steps !== 'string') this.#steps = packSteps(this.#steps) ?? this.#steps;
   }
 
-  /** The steps as objects, which stay: who reads them may change them. */
+  /** The steps as objects; copies, which callers may change. */
   #unpacked(): RecordedStep[] {
     return typeof this.#steps === 'string' ? (this.#steps = unpackSteps(this.#steps)) : this.#steps;
   }
@@ -121,7 +121,7 @@ export class StepRecords {
   readonly #maxPods: number;
   /** By uid, the oldest first. */
   readonly #records = new Map<string, StepRecord>();
-  /** The uids in turn: a Map whose oldest entries were deleted goes through their places to find its first key. */
+  /** The uids in order: a Map whose oldest entries were deleted walks through their slots to find its first key. */
   readonly #uids: string[] = [];
   #nextUid = 0;
 

@@ -1,21 +1,24 @@
 /**
- * Passed down through the work on a pod: takes down when each part of it began and ended, in the record of the pod's start and
- * as spans of a trace. Where neither is wanted it only calls the work.
+ * Passed down through the work on a pod: records when each part began and ended, in the record of the pod's start and
+ * as spans of a trace. Without both it only calls the work.
  */
 import type { Span } from '../../platform/tracing.ts';
 import type { RecordedStep } from './recorded-step.ts';
 import type { StepRecord } from './step-records.ts';
 
 export interface StepScope {
-  /** For calls of other processes; undefined: not traced. */
+  /** Passed to calls of other processes; undefined: not traced. */
   readonly span: Span | undefined;
-  /** Runs the work as a step below this one. The scope that it gets is for steps within. */
+  /** Runs the work as a child step. The scope it gets is for further children. */
   step<T>(name: string, work: (scope: StepScope) => Promise<T>, detail?: string): Promise<T>;
-  /** Adds a step below this one whose times another process told, in wall-clock milliseconds. Spans are that process's own. */
+  /**
+   * Adds a child step with times from another process, in wall-clock milliseconds. That process records the span
+   * itself.
+   */
   add(name: string, times: { readonly startMs: number; readonly endMs: number }): void;
 }
 
-/** Nothing is taken down. */
+/** Records nothing. */
 export const noSteps: StepScope = {
   span: undefined,
   step: (_name, work) => work(noSteps),
@@ -27,7 +30,7 @@ export interface StepSinks {
   readonly span?: Span | undefined;
 }
 
-/** Runs the work of a step that has begun, and whose own span this is. */
+/** Runs the work of a step that has begun and has this span. */
 export async function runStep<T>(
   sinks: StepSinks,
   step: RecordedStep | undefined,

@@ -1,24 +1,24 @@
-/** Steps of a pod's start as components report them, each with start and end. They travel between processes as JSON. */
+/** Steps of a pod's start as components report them, as JSON between processes. */
 
 /** One step. Times are wall-clock milliseconds with their fraction. */
 export interface TraceStep {
-  /** The index of the step that this one is part of. */
+  /** The index of the step that contains this one. */
   readonly parent?: number | undefined;
   readonly name: string;
   readonly startMs: number;
-  /** Absent: it has not ended. */
+  /** Absent while the step is in progress. */
   readonly endMs?: number | undefined;
-  /** What distinguishes it: the container, the result, the number of tries. */
+  /** Distinguishes the step: the container, the result, the number of attempts. */
   readonly detail?: string | undefined;
   /** Why it failed. */
   readonly error?: string | undefined;
 }
 
-/** What one component remembers of one pod. */
+/** The steps of one pod that one component remembers. */
 export interface ComponentSteps {
   readonly component: string;
   readonly uid: string;
-  /** In the order they began. */
+  /** In the order in which they began. */
   readonly steps: readonly TraceStep[];
   /** How many steps between the first and the last are not in the list. */
   readonly dropped?: number | undefined;
@@ -26,8 +26,8 @@ export interface ComponentSteps {
   readonly finishedMs?: number | undefined;
 }
 
-/** Answers for a pod by namespace and name; undefined: nothing is remembered of it. */
+/** The steps of a pod by namespace and name; undefined: unknown. */
 export type StepsOf = (namespace: string, name: string) => ComponentSteps | undefined;
 
-/** Where kubelets publish the steps, before `/NAMESPACE/NAME`. */
+/** The path prefix at which kubelets publish the steps, before `/NAMESPACE/NAME`. */
 export const POD_STEPS_ROUTE = 'podSteps';

@@ -1,4 +1,4 @@
-/** A pod's timeline as text: one line per step, with a bar where in the whole time it lies. */
+/** A pod's timeline as text: one line per step, with a bar that shows its place in the whole time. */
 import type { PodTrace, PodTraceStep } from './pod-trace.ts';
 
 const BAR_WIDTH = 40;

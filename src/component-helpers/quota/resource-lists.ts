@@ -44,7 +44,7 @@ export function formatList(list: Quantities): string {
 }
 
 /**
- * What a pod asks for or is limited to in all, by resource; `of` says it of one container, by default from its spec.
+ * A pod's total requests or limits by resource; `of` reads those of one container, by default from its spec.
  * Upstream: component-helpers/resource PodRequests, PodLimits.
  */
 export function podTotals(
@@ -65,7 +65,7 @@ export function podTotals(
   }
   total = { ...maxLists(total, largestInit), ...spec.resources?.[kind] };
   for (const [name, quantity] of Object.entries(spec.overhead ?? {})) {
-    // Overhead is no limit where there is none.
+    // Overhead is added to existing limits only.
     if (kind === 'requests' || !isZeroQuantity(total[name])) total[name] = addQuantities(total[name] ?? '0', quantity);
   }
   return total;

@@ -1,12 +1,13 @@
 /**
- * Scopes of quotas. A quota may have thousands of requirements, which are merged by scope once, so that an object is matched
- * against each scope's sets. Upstream: apiserver/pkg/quota/v1/generic (Matches), core/v1/helper (ScopedResourceSelectorRequirementsAsSelector).
+ * Matches objects against the scopes of quotas. A quota may have thousands of requirements, which are merged by scope
+ * once, so that an object is matched against one set per scope. Upstream: apiserver/pkg/quota/v1/generic (Matches),
+ * core/v1/helper (ScopedResourceSelectorRequirementsAsSelector).
  */
 import type { ResourceQuotaSpec, ScopedResourceSelectorRequirement } from '../../api/gen/core-v1.ts';
 import type { KubernetesObject } from '../../api/object.ts';
 import type { QuotaEvaluator } from './evaluator.ts';
 
-/** The scopes of a quota in one form. */
+/** The scopes of a quota in a common form. */
 export function scopesOf(spec: ResourceQuotaSpec): readonly ScopedResourceSelectorRequirement[] {
   return [
     ...(spec.scopes ?? []).map((scopeName) => ({ scopeName, operator: 'Exists' })),
@@ -34,9 +35,9 @@ function isMet(found: boolean | string, requirements: ClassRequirements): boolea
   return typeof found === 'string' ? requirements.matches(found) : found;
 }
 
-/** What all requirements of one scope ask of the name of a class (of priority, of volume attributes). */
+/** The requirements of one scope on the name of a class (of priority, of volume attributes). */
 class ClassRequirements {
-  /** Undefined: any. */
+  /** Undefined: any name. */
   #allowed: ReadonlySet<string> | undefined;
   readonly #excluded = new Set<string>();
 
@@ -62,7 +63,7 @@ class ClassRequirements {
 
 type MergedScopes = ReadonlyMap<string, ClassRequirements>;
 
-/** By spec: those of stored quotas do not change. */
+/** By spec, since stored quotas do not change. */
 const merged = new WeakMap<ResourceQuotaSpec, MergedScopes>();
 
 function mergedScopes(spec: ResourceQuotaSpec): MergedScopes {

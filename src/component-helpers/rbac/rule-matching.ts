@@ -2,7 +2,7 @@
 import { trimEndOf } from '../../base/trim-end.ts';
 import type { PolicyRule } from '../../api/gen/rbac-v1.ts';
 
-/** What somebody wants to do: to a resource, or at a path. */
+/** The verb of a user's request on a resource, or on a path. */
 export interface AccessQuestion {
   readonly verb: string;
   readonly isResourceRequest: boolean;
@@ -13,7 +13,7 @@ export interface AccessQuestion {
   readonly path: string;
 }
 
-/** Whether `rule` allows what is asked for. */
+/** Whether the rule allows the request. */
 export function ruleAllows(rule: PolicyRule, asked: AccessQuestion): boolean {
   if (!asked.isResourceRequest) {
     return (
@@ -39,7 +39,7 @@ function resourceMatches(resources: readonly string[], resource: string, subreso
   return resources.some((r) => r === '*' || r === combined || (subresource !== '' && r === `*/${subresource}`));
 }
 
-/** Whether a rule's path, which stars may end, covers a path. */
+/** Whether a rule's path, which may end in `*`, covers a path. */
 export function coversUrl(pattern: string, path: string): boolean {
   return pattern === path || (pattern.endsWith('*') && path.startsWith(trimEndOf(pattern, '*')));
 }

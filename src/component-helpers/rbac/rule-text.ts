@@ -1,4 +1,7 @@
-/** Rules as texts: what is missing for a grant. Pure. Upstream: rbac/validation (CompactRules), rbac/v1 helpers (CompactString). */
+/**
+ * Rules as text, for the permissions that a grant lacks. Pure. Upstream: rbac/validation (CompactRules), rbac/v1
+ * helpers (CompactString).
+ */
 import type { PolicyRule } from '../../api/gen/rbac-v1.ts';
 
 /** Joins rules for one resource (and name) that differ in verbs only. */

@@ -4,8 +4,8 @@ import type { KubernetesObject } from '../../api/object.ts';
 import type { Principal } from '../../api/transport.ts';
 
 /**
- * The user or group a subject means; equal to one of `principalKeys` of whom it means.
- * @param bindingNamespace the namespace of a service account that names none; '' for cluster role bindings
+ * The key of the user or group that a subject means, comparable with `principalKeys`. @param bindingNamespace the
+ * namespace of a service account that names none; '' for cluster role bindings
  */
 export function subjectKey(subject: Subject, bindingNamespace: string): string {
   if (subject.kind !== 'ServiceAccount') return `${subject.kind}:${subject.name}`;

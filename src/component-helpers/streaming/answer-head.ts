@@ -1,11 +1,11 @@
-/** Reads the head of an HTTP/1.1 answer off a raw connection, and what follows as its body or as raw bytes. */
+/** Reads the head of an HTTP/1.1 response from a raw connection, and what follows as its body or as raw bytes. */
 
-/** The head, and the two ways to go on: use `rest` or `body`, once. */
+/** The head, and the rest as either `rest` or `body`; use one of them once. */
 export interface ReadHead {
   readonly status: number;
-  /** Lower-case names; of repeated ones all, joined by commas. */
+  /** Names in lower case; values of repeated headers are joined by commas. */
   readonly headers: Readonly<Record<string, string>>;
-  /** The head as it came, with the blank line. */
+  /** The unchanged head including the blank line. */
   readonly raw: Uint8Array;
   /** Everything after the head. */
   readonly rest: AsyncIterable<Uint8Array>;
@@ -16,7 +16,7 @@ export interface ReadHead {
 const MAX_HEAD_BYTES = 64 * 1024;
 const MAX_CHUNK_LINE_BYTES = 1024;
 
-/** Resolves at the blank line. Rejects when the peer ends before it or does not speak HTTP. */
+/** Resolves at the blank line. Rejects when the peer ends before it or does not send HTTP. */
 export async function readHead(incoming: AsyncIterable<Uint8Array>): Promise<ReadHead> {
   const source = new ByteSource(incoming);
   const raw = await source.through('\r\n\r\n', MAX_HEAD_BYTES);
@@ -52,7 +52,7 @@ async function* chunks(source: ByteSource): AsyncGenerator<Uint8Array> {
   }
 }
 
-/** Bytes of a stream in the pieces a parser wants. */
+/** Reads the chunks of a stream in the portions that a parser needs. */
 class ByteSource {
   readonly #iterator: AsyncIterator<Uint8Array>;
   #buffer: Buffer = Buffer.alloc(0);
@@ -88,7 +88,7 @@ class ByteSource {
     }
   }
 
-  /** All that is left. */
+  /** All remaining bytes. */
   async *all(): AsyncGenerator<Uint8Array> {
     if (this.#buffer.length > 0) yield this.#cut(this.#buffer.length);
     for (;;) {

@@ -1,18 +1,20 @@
-/** Keeps the console's cookies between browser and API server: no backend behind a proxy path sees or sets them. */
+/**
+ * Keeps the console's cookies between browser and API server: backends behind a proxy path neither see nor set them.
+ */
 
 import { ORIGIN_HEADERS } from './origin-headers.ts';
 
-/** What the names of these cookies begin with. */
+/** The prefix of the names of these cookies. */
 export const CONSOLE_COOKIE = '__Host-keelson-console';
 
-/** The `Cookie` header for a backend; undefined when nothing is left of it. */
+/** The `Cookie` header for a backend; undefined when no cookie is left. */
 export function cookiesForBackend(header: string): string | undefined {
   if (!header.includes(CONSOLE_COOKIE)) return header;
   const kept = header.split(';').filter((pair) => !isConsoleCookie(pair));
   return kept.length === 0 ? undefined : kept.join(';').trim();
 }
 
-/** The `Set-Cookie` lines of a backend that the browser may have. */
+/** The `Set-Cookie` lines of a backend that may reach the browser. */
 export function cookiesOfBackend(lines: readonly string[]): readonly string[] {
   return lines.filter((line) => !isConsoleCookie(line));
 }
@@ -20,8 +22,8 @@ export function cookiesOfBackend(lines: readonly string[]): readonly string[] {
 const OF_ORIGIN = new RegExp(String.raw`^(?:${[...ORIGIN_HEADERS].join('|')})\s*:`, 'im');
 
 /**
- * The head of a backend's answer as the browser may have it, where it is passed on byte for byte: without cookies of the console
- * and without what concerns the whole origin.
+ * The head of a backend's response, to be forwarded byte for byte: without the console's cookies and without headers
+ * that affect the whole origin.
  */
 export function headForBrowser(raw: Uint8Array): Uint8Array {
   const text = Buffer.from(raw).toString('latin1');
@@ -29,7 +31,7 @@ export function headForBrowser(raw: Uint8Array): Uint8Array {
   const kept: string[] = [];
   let isLeftOut = false;
   for (const line of text.split(/\r?\n/)) {
-    // A line that begins with a blank goes on the line before.
+    // A line that begins with a blank continues the previous line.
     const goesOn = /^[ \t]/.test(line);
     isLeftOut = (goesOn && isLeftOut) || OF_ORIGIN.test(line) || setsConsoleCookie(line, goesOn);
     if (!isLeftOut) kept.push(line);

@@ -1,6 +1,6 @@
 /**
- * Streams of exec, attach and port-forward over real connections, whose backends and clients do anything at all: each ends
- * alone, none with a fault of the program, both connections are closed, and the next stream works.
+ * Streams of exec, attach and port-forward over real connections, with hostile backends and clients: each ends without affecting
+ * others, none with an internal fault, both connections are closed, and the next stream works.
  */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
@@ -103,7 +103,7 @@ after(async () => {
   await server.close(0);
 });
 
-/** Opens a stream; resolves when it is over. */
+/** Opens a stream; resolves at its end. */
 async function exchange(use: (socket: Socket) => unknown): Promise<string> {
   const socket = connect(server.port, '127.0.0.1');
   let said = '';
@@ -132,7 +132,7 @@ for (const [what, how] of Object.entries(backends))
         behave = how;
         await exchange((socket) => {
           use(socket);
-          // Whoever waits for an answer that does not come leaves in the end.
+          // A client that gets no answer disconnects in the end.
           clock.setTimer(100, () => socket.destroy());
         });
         await allClosed();

@@ -1,6 +1,6 @@
 /**
- * What a browser takes as said by the whole origin, whichever answer says it: ends sessions and clears data, leads further
- * requests elsewhere, reports them to others, says who is signed in.
+ * Response headers that a browser applies to the whole origin: those that clear data, redirect or report requests, or
+ * manage sign-in.
  */
 export const ORIGIN_HEADERS: ReadonlySet<string> = new Set([
   'accept-ch',

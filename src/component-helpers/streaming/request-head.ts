@@ -1,4 +1,4 @@
-/** The head of a request that asks for another protocol, without the headers that concern one connection. */
+/** The head of an upgrade request, without headers that concern a single connection. */
 import { badRequest } from '../../api/status-error.ts';
 import { headerValueOf, isHeaderName, isHeaderValue } from '../../base/header-text.ts';
 import type { Clock } from '../../platform/clock.ts';
@@ -6,18 +6,18 @@ import type { HttpRequest } from '../../platform/http.ts';
 import type { TlsOptions } from '../../platform/net.ts';
 import { cookiesForBackend } from './console-cookie.ts';
 
-/** The request to hand on. */
+/** The request to forward. */
 export interface TunnelRequest {
   readonly method: string;
   /** http: or https:, with path and query. */
   readonly url: string;
-  /** The client's own, lower-case names; those of this hop are left out here. */
+  /** The client's headers, names in lower case; hop-by-hop headers are removed here. */
   readonly headers: HttpRequest['headers'];
-  /** Text in the place of the client's headers of these names; `host` in the place of the URL's. */
+  /** Values that replace the client's headers; `host` replaces the URL's. */
   readonly added?: Readonly<Record<string, string | readonly string[]>>;
   readonly tls?: TlsOptions;
   readonly signal: AbortSignal;
-  /** Both connections are closed when nothing has passed in either direction for so long. Absent: never. */
+  /** Both connections are closed after this long without data in either direction. Absent: never. */
   readonly idle?: IdleLimit;
 }
 
@@ -64,7 +64,10 @@ export function requestHead(request: TunnelRequest, url: URL): Uint8Array {
   return Buffer.from(`${lines.join('\r\n')}\r\n\r\n`, 'latin1');
 }
 
-/** Servers join repeated headers; old runtimes look at whole lines. Tokens hidden among the protocols stay here. */
+/**
+ * Servers join repeated headers, but old runtimes compare whole lines. Tokens hidden among the protocols are removed
+ * here.
+ */
 function headerLines(name: string, value: string): readonly string[] {
   if (name === 'cookie') return [cookiesForBackend(value) ?? []].flat();
   const parts = (): string[] => value.split(',').map((part) => part.trim());

@@ -1,11 +1,11 @@
 /**
- * Hands an upgrade request on to a backend and joins the two connections once the backend has switched: exec, attach,
+ * Forwards an upgrade request to a backend and joins the two connections once the backend has switched: exec, attach,
  * port-forward and proxied WebSockets, through the API server and through the kubelet. Upstream: apimachinery
  * util/proxy.UpgradeAwareHandler.
  *
- * Invariant: bytes of the client reach the backend only after its `101`; a backend that answers otherwise gets its answer
- * passed on and nothing more, else the client could speak to it with our credentials. Works on raw connections, because
- * the protocols offered must reach old runtimes as they came: one header line each.
+ * Invariant: bytes of the client reach the backend only after its `101`; when a backend answers otherwise, only its
+ * response is forwarded, since the client could otherwise use the credentials of this hop. Works on raw connections,
+ * because old runtimes need the offered protocols unchanged: one header line each.
  */
 import { badRequest } from '../../api/status-error.ts';
 import { onAbort } from '../../base/abort.ts';
@@ -17,7 +17,7 @@ import { readHead, type ReadHead } from './answer-head.ts';
 import { headForBrowser } from './console-cookie.ts';
 import { type IdleLimit, requestHead, type TunnelRequest } from './request-head.ts';
 
-/** The result of an upgrade request: the backend switched, or it answered otherwise. */
+/** The result of an upgrade request: the backend switched, or answered otherwise. */
 export type TunnelAnswer =
   | { readonly kind: 'upgrade'; accept(client: Duplex): Promise<void>; dispose(): void }
   | {
@@ -41,7 +41,10 @@ export type UpgradeOutcome =
   | { readonly kind: 'switched'; readonly backend: Duplex; readonly head: ReadHead }
   | { readonly kind: 'refused'; readonly answer: TunnelAnswer };
 
-/** Dials, sends the request and waits for the backend's head. Rejects when it cannot be reached or speaks no HTTP. */
+/**
+ * Connects, sends the request and waits for the response's head. Rejects when the backend cannot be reached or does
+ * not answer in HTTP.
+ */
 export async function dialUpgrade(net: Net, request: TunnelRequest): Promise<UpgradeOutcome> {
   if (!isUpgradeRequest(request.headers)) throw badRequest('Upgrade request required');
   const url = new URL(request.url);
@@ -89,7 +92,7 @@ export async function openTunnel(net: Net, request: TunnelRequest): Promise<Tunn
 interface Pair {
   readonly client: Duplex;
   readonly backend: Duplex;
-  /** Call it whenever bytes have passed. */
+  /** Call whenever bytes were forwarded. */
   readonly active: () => void;
 }
 
@@ -119,9 +122,9 @@ function watchSilence(
 }
 
 /**
- * Ends when both sides have ended. The client's end is passed on while the backend goes on answering; after the backend's
- * end what the client still sends is read and dropped: closing on unread bytes would reset the connection and could take the
- * last of the answer with it.
+ * Resolves when both sides have ended. The client's end is forwarded while the backend continues; after the backend's
+ * end the client's further bytes are read and discarded: closing with unread bytes would reset the connection and
+ * could lose the end of the response.
  */
 async function join(pair: Pair, head: ReadHead): Promise<void> {
   const { client, backend } = pair;
@@ -136,7 +139,7 @@ async function join(pair: Pair, head: ReadHead): Promise<void> {
     await client.end();
     await up;
   } catch {
-    // One side disconnected; the end of its connection informs the other.
+    // One side disconnected; closing its connection informs the other.
     client.destroy();
   } finally {
     backend.destroy();

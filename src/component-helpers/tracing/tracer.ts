@@ -1,5 +1,5 @@
 /**
- * Makes spans: ids, the sampling decision, and the finished span to whoever exports it. Upstream: OpenTelemetry's SDK with the
+ * Creates spans: ids, the sampling decision, and the export of finished spans. Upstream: OpenTelemetry's SDK with the
  * sampler ParentBased(TraceIDRatioBased) that component-base/tracing sets up.
  */
 import { errorMessage } from '../../base/errors.ts';
@@ -33,7 +33,7 @@ const SPAN_ID_BYTES = 8;
 /** The most events of one span, as upstream's SDK. */
 const MAX_EVENTS = 128;
 
-/** Spans without a parent are sampled this many times in a million. */
+/** Spans without a parent are sampled at this rate per million. */
 export function createTracer(deps: TracerDeps, samplingRatePerMillion: number): Tracer {
   const nextId = createIds(deps.random);
   return {
@@ -47,7 +47,7 @@ export function createTracer(deps: TracerDeps, samplingRatePerMillion: number): 
   };
 }
 
-/** By the id, so that components of one rate agree. */
+/** Decides by the trace id, so that components with the same rate agree. */
 function isSampled(traceId: string, ratePerMillion: number): boolean {
   return Number.parseInt(traceId.slice(16, 24), 16) / 2 ** 32 < ratePerMillion / MILLION;
 }

@@ -1,4 +1,7 @@
-/** Where spans go and how many: what TracingConfiguration and KubeletConfiguration have in common. Upstream: component-base/tracing/api/v1. */
+/**
+ * The exporter and the sampling rate of spans: the common part of TracingConfiguration and KubeletConfiguration. Upstream:
+ * component-base/tracing/api/v1.
+ */
 
 export interface TracingSettings {
   readonly endpoint: CollectorEndpoint;
@@ -11,7 +14,7 @@ export type CollectorEndpoint = { readonly url: string } | { readonly socketPath
 const DEFAULT_ENDPOINT = 'localhost:4317';
 const MAX_RATE = 1_000_000;
 
-/** Checks both values; throws what is wrong with which. `undefined`: the default. */
+/** Checks both values; throws an error that names the invalid one. `undefined`: the default. */
 export function tracingSettings(
   endpoint: string | undefined,
   samplingRatePerMillion: number | undefined,

@@ -1,23 +1,23 @@
-/** What the user may do, by the server's own reviews; asked once per namespace. */
+/** The rights of the user, from the server's SelfSubjectRulesReview, requested once per namespace. */
 import type { NonResourceRule, ResourceRule, SelfSubjectRulesReview } from '../../api/gen/authorization-v1.ts';
 import { sendJson } from './http.ts';
 import type { Kind } from './kinds.ts';
 
-/** Rules that hold in a namespace. */
+/** The rules that apply in a namespace. */
 export interface Access {
   readonly rules: readonly ResourceRule[];
-  /** Which paths outside the resources may be asked for, such as /metrics. */
+  /** Paths outside the resources that the user may request, such as /metrics. */
   readonly pathRules: readonly NonResourceRule[];
-  /** False: an authorizer cannot list its rules, so that what no rule allows may be allowed all the same. */
+  /** False when an authorizer cannot list its rules: a request that no rule allows may still be allowed. */
   readonly complete: boolean;
 }
 
-/** Has no role bindings of its own: rules that hold there hold everywhere. */
+/** A namespace without role bindings: the rules there apply everywhere. */
 const EVERYWHERE = 'keelson-console-no-such-namespace';
 
 const asked = new Map<string, Promise<Access>>();
 
-/** The rules in a namespace; of '' those that hold in all of them and for what has no namespace. */
+/** The rules in a namespace; for '' the rules that apply in all namespaces and to cluster-scoped resources. */
 export function accessIn(namespace: string): Promise<Access> {
   const known = asked.get(namespace);
   if (known !== undefined) return known;
@@ -27,7 +27,7 @@ export function accessIn(namespace: string): Promise<Access> {
   return asking;
 }
 
-/** Forgets what was asked, as after another sign-in. */
+/** Clears the cache, as after another sign-in. */
 export function forgetAccess(): void {
   asked.clear();
 }
@@ -46,7 +46,7 @@ async function ask(namespace: string): Promise<Access> {
   };
 }
 
-/** What is asked for: `pods`, `pods/log` by its subresource. */
+/** A verb on a resource, such as `pods`, or on a subresource, such as `pods/log`. */
 export interface Deed {
   readonly verb: string;
   readonly kind: Pick<Kind, 'group' | 'resource'>;
@@ -54,7 +54,7 @@ export interface Deed {
   readonly name?: string;
 }
 
-/** Whether the rules allow it, as RBAC reads them. Where rules are not all known: true, for the server decides anyway. */
+/** Whether the rules allow the action, as RBAC evaluates them. When not all rules are known, true: the server decides. */
 export function allows({ rules, complete }: Access, { verb, kind, subresource = '', name = '' }: Deed): boolean {
   if (!complete) return true;
   const resource = subresource === '' ? kind.resource : `${kind.resource}/${subresource}`;
@@ -68,7 +68,7 @@ export function allows({ rules, complete }: Access, { verb, kind, subresource = 
   );
 }
 
-/** The same of a path; a rule's path may end in `*`. */
+/** `allows` for a path; a rule's path may end in `*`. */
 export function allowsPath({ pathRules, complete }: Access, verb: string, path: string): boolean {
   const matches = (pattern: string): boolean =>
     pattern.endsWith('*') ? path.startsWith(pattern.slice(0, -1)) : pattern === path;

@@ -1,4 +1,4 @@
-/** What the texts of table cells mean: numbers, shares, durations, quantities. */
+/** The values of table cells for sorting: numbers, fractions, durations, quantities. */
 import type { Cell } from './table.ts';
 
 const DURATION = /^(?=\d)(?:(\d+)y)?(?:(\d+)d)?(?:(\d+)h)?(?:(\d+)m)?(?:(\d+)s)?$/;
@@ -22,14 +22,14 @@ const UNITS: Readonly<Record<string, number>> = {
 export function sortValue(cell: Cell): number | string {
   if (typeof cell === 'number') return cell;
   const text = String(cell ?? '');
-  // `3 (5m ago)`, and a share such as `1/2`.
+  // A count such as `3 (5m ago)`, or a fraction such as `1/2`.
   const leading = /^(\d+)(?: \(.*\)|\/\d+)?$/.exec(text);
   if (leading !== null) return Number(leading[1]);
   const duration = DURATION.exec(text);
   if (duration !== null && !/^\d+m$/.test(text)) return secondsOf(duration);
   const quantity = /^(\d+(?:\.\d+)?)([numkMGTP]|[KMGTP]i)?$/.exec(text);
   if (quantity !== null && !/^\d+m$/.test(text)) return Number(quantity[1]) * UNITS[quantity[2] ?? '']!;
-  // `5m` is a time in most columns, and a thousandth in others: alike in order within a column of either.
+  // `5m` is a duration in most columns and a thousandth in others; within one column either reading has the same order.
   return /^\d+m$/.test(text) ? Number.parseInt(text, 10) * 60 : text.toLowerCase();
 }
 

@@ -1,4 +1,4 @@
-/** What kinds the server has, by aggregated discovery: two requests. */
+/** The kinds that the server has, from aggregated discovery in two requests. */
 import { sendJson } from './http.ts';
 import type { Kind } from './kinds.ts';
 
@@ -22,14 +22,14 @@ export interface GroupList {
 
 const ACCEPT = 'application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList';
 
-/** Core kinds first, then group by group. */
+/** Core kinds first, then the other groups. */
 export async function discoverKinds(): Promise<readonly Kind[]> {
   const ask = (path: string): Promise<GroupList> => sendJson<GroupList>(path, { headers: { Accept: ACCEPT } });
   const [core, groups] = await Promise.all([ask('/api'), ask('/apis')]);
   return [...kindsOf(core), ...kindsOf(groups)];
 }
 
-/** Each resource once, in the first version that has it: groups tell the preferred version first. */
+/** Each resource once, in the first version that has it: discovery lists the preferred version first. */
 export function kindsOf({ items }: GroupList): readonly Kind[] {
   return items.flatMap(({ metadata: { name: group = '' }, versions }) => {
     const byResource = new Map<string, Kind>();

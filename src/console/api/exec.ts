@@ -1,4 +1,4 @@
-/** One command in a container, or its own process: its streams, and how it ended. */
+/** Runs a command in a container, or attaches to its own process: the streams, and how it ended. */
 import type { Status } from '../../api/gen/meta-v1.ts';
 import { ApiError, send } from './http.ts';
 import { type ObjectRef, objectPath } from './kinds.ts';
@@ -7,7 +7,7 @@ import { type ChannelStream, CHANNELS, openChannels } from './streams.ts';
 export interface ExecOrder {
   readonly pod: ObjectRef;
   readonly container: string;
-  /** Absent: the container's own process is attached to. */
+  /** Absent to attach to the container's own process. */
   readonly command?: readonly string[] | undefined;
   readonly tty: boolean;
   readonly stdin: boolean;
@@ -23,7 +23,7 @@ export interface ExecHandler {
   /** `channel` is that of standard output or standard error. */
   output(bytes: Uint8Array, channel: number): void;
   opened?(): void;
-  /** Once. */
+  /** Called once. */
   ended(end: ExecEnd): void;
 }
 
@@ -69,12 +69,12 @@ export function openExec({ pod, container, command, tty, stdin }: ExecOrder, han
 const NOT_FOUND =
   /executable file not found|no such file or directory|not found in \$PATH|exit code 12[67]|stat .*: no such/i;
 
-/** Whether the image does not have the program. */
+/** Whether the image lacks the program. */
 export function isMissingProgram(end: ExecEnd): boolean {
   return end.kind === 'failed' && NOT_FOUND.test(end.message);
 }
 
-/** How the command ended, by the Status at the end of the stream. */
+/** How the command ended, from the Status at the end of the stream. */
 export function endOf(text: string): ExecEnd {
   let status: Partial<Status>;
   try {
@@ -87,7 +87,7 @@ export function endOf(text: string): ExecEnd {
   return code === undefined ? { kind: 'failed', message: status.message ?? text } : { kind: 'exit', code };
 }
 
-/** Browsers tell nothing of a refused WebSocket: the same is asked for as an ordinary request, which cannot succeed. */
+/** Browsers give no reason for a refused WebSocket, so an ordinary request, which must fail too, reads the reason. */
 async function refusalOf(path: string): Promise<string> {
   try {
     await send(path);
@@ -98,26 +98,26 @@ async function refusalOf(path: string): Promise<string> {
   }
 }
 
-/** What a command wrote, and how it ended. */
+/** The output of a command, and how it ended. */
 export interface CommandResult {
   readonly output: readonly Uint8Array<ArrayBuffer>[];
   readonly errors: string;
   readonly end: ExecEnd;
-  /** The output was longer than the limit, and the command was not waited for. */
+  /** True when the output exceeded the limit and the command was stopped. */
   readonly tooLong: boolean;
 }
 
 export interface CommandOptions {
-  /** The most bytes of output. */
+  /** The limit of output in bytes. */
   readonly limit: number;
   readonly signal: AbortSignal;
-  /** Hears how many bytes there are. */
+  /** Called with the number of bytes so far. */
   progress?(bytes: number): void;
 }
 
 const MOST_ERRORS = 10_000;
 
-/** Runs a command without input to its end. Resolves also when it fails; rejects only when the signal aborts. */
+/** Runs a command without input to its end. Resolves also when the command fails; rejects only when the signal aborts. */
 export function runCommand(
   order: Pick<ExecOrder, 'pod' | 'container'> & { readonly command: readonly string[] },
   { limit, signal, progress }: CommandOptions,

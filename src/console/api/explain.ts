@@ -1,8 +1,8 @@
-/** Why an object is as it is, and its past: Keelson's own answers beside the object's path. */
+/** Reads Keelson's explanation of an object, and its history. */
 import { sendJson } from './http.ts';
 import { type ObjectRef, objectPath } from './kinds.ts';
 
-/** An object by the words a command takes. */
+/** An object by the words of a command. */
 export interface NamedObject {
   readonly kind: string;
   readonly namespace?: string;
@@ -31,7 +31,7 @@ export function explain(ref: ObjectRef, signal: AbortSignal): Promise<Explanatio
   return sendJson(`/keelson/v1/why${objectPath(ref)}`, { signal });
 }
 
-/** A change of an object. Values of fields are JSON, shortened. */
+/** A change of an object. Values of fields are truncated JSON. */
 export interface Revision {
   readonly revision: string;
   readonly time: string;
@@ -47,7 +47,7 @@ export interface Revision {
 
 export interface ObjectHistory {
   readonly revisions: readonly Revision[];
-  /** Leads to the next page: those before it. */
+  /** The cursor of the next page, which has older changes. */
   readonly before?: string;
 }
 

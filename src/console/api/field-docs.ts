@@ -1,8 +1,8 @@
-/** What the fields of a kind mean, from the server's OpenAPI v3. */
+/** Descriptions of a kind's fields, from the server's OpenAPI v3. */
 import { sendJson } from './http.ts';
 import type { Kind } from './kinds.ts';
 
-/** The parts of a schema that are read here. */
+/** The members of a schema that are read here. */
 interface Schema {
   readonly $ref?: string;
   readonly allOf?: readonly Schema[];
@@ -24,15 +24,15 @@ interface Schema {
 
 type Schemas = Readonly<Record<string, Schema>>;
 
-/** One field, or the object itself. */
+/** A field, or the object itself. */
 export interface FieldDoc {
-  /** Keys from the object down; `[]` for an item of a list. */
+  /** Keys from the object down; `[]` is an item of a list. */
   readonly path: readonly string[];
-  /** As kubectl writes it: `string`, `[]Container`, `map[string]string`. */
+  /** The type in kubectl's form: `string`, `[]Container`, `map[string]string`. */
   readonly type: string;
   readonly description: string;
   readonly values: readonly string[];
-  /** '' where there is none. */
+  /** The default value; '' when there is none. */
   readonly preset: string;
   readonly fields: readonly {
     readonly name: string;
@@ -42,7 +42,7 @@ export interface FieldDoc {
   }[];
 }
 
-/** The documents of one kind. */
+/** Descriptions of one kind. */
 export class FieldDocs {
   readonly #schemas: Schemas;
   readonly #root: Schema;
@@ -52,7 +52,7 @@ export class FieldDocs {
     this.#root = root;
   }
 
-  /** The field at a path, else the nearest one above it that is known. */
+  /** The field at a path, or its nearest known parent. */
   at(path: readonly string[]): FieldDoc {
     let schema = this.#whole(this.#root);
     const known: string[] = [];
@@ -90,7 +90,7 @@ export class FieldDocs {
     return typeof additionalProperties === 'object' ? additionalProperties : undefined;
   }
 
-  /** With what it refers to; its own description comes first. */
+  /** The schema merged with the one that it refers to; its own description has precedence. */
   #whole(schema: Schema): Schema {
     const { $ref, allOf = [], ...own } = schema;
     const parts = [...allOf, ...($ref === undefined ? [] : [{ $ref }])];
@@ -123,7 +123,7 @@ function isPlain(value: unknown): boolean {
   return typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean';
 }
 
-/** Undefined: the server does not describe the kind. Rejects with `ApiError`. */
+/** Undefined when the server does not describe the kind. Rejects with `ApiError`. */
 export async function readFieldDocs({ group, version, kind }: Kind): Promise<FieldDocs | undefined> {
   const index = await sendJson<{ readonly paths: Readonly<Record<string, { readonly serverRelativeURL: string }>> }>(
     '/openapi/v3',

@@ -1,6 +1,6 @@
 /** Kinds of objects that the server has, and the paths of their objects. */
 
-/** One resource in one version: the preferred one of its group. */
+/** One resource in its group's preferred version. */
 export interface Kind {
   readonly group: string;
   readonly version: string;
@@ -13,7 +13,7 @@ export interface Kind {
   readonly subresources: readonly string[];
 }
 
-/** An object by its place. `namespace` is '' where there is none. */
+/** An object by its kind and key. `namespace` is '' for cluster-scoped objects. */
 export interface ObjectRef {
   readonly kind: Kind;
   readonly namespace: string;
@@ -24,7 +24,7 @@ export function apiVersionOf({ group, version }: Pick<Kind, 'group' | 'version'>
   return group === '' ? version : `${group}/${version}`;
 }
 
-/** The path of all objects of a kind; of one namespace where one is given and the kind has namespaces. */
+/** The path of a kind's objects, in one namespace when it is set and the kind is namespaced. */
 export function listPath(kind: Kind, namespace = ''): string {
   const base = kind.group === '' ? `/api/${kind.version}` : `/apis/${kind.group}/${kind.version}`;
   const scope = kind.namespaced && namespace !== '' ? `/namespaces/${encodeURIComponent(namespace)}` : '';
@@ -36,12 +36,12 @@ export function objectPath({ kind, namespace, name }: ObjectRef, subresource = '
   return `${listPath(kind, namespace)}/${encodeURIComponent(name)}${tail}`;
 }
 
-/** `pods`, or `deployments.apps`: unique among kinds. */
+/** The id of a kind, unique among all: `pods`, or `deployments.apps`. */
 export function kindId({ group, resource }: Pick<Kind, 'group' | 'resource'>): string {
   return group === '' ? resource : `${resource}.${group}`;
 }
 
-/** The kind that a word means, as kubectl reads it: resource, singular, short name or kind, with or without its group. */
+/** The kind that a word names, as in kubectl: resource, singular, short name or kind, with or without its group. */
 export function findKind(kinds: readonly Kind[], word: string): Kind | undefined {
   const lower = word.trim().toLowerCase();
   const [name = '', ...group] = lower.split('.');

@@ -1,6 +1,6 @@
 import { ApiError } from './http.ts';
 
-/** The lines of an answer as they arrive. An answer that breaks off rejects with `ApiError`, as one that never came. */
+/** The lines of a response as they arrive. Rejects with `ApiError` when the response breaks off. */
 export async function* linesOf(response: Response): AsyncGenerator<readonly string[]> {
   let rest = '';
   for await (const piece of textOf(response)) {
@@ -11,7 +11,7 @@ export async function* linesOf(response: Response): AsyncGenerator<readonly stri
   if (rest !== '') yield [rest];
 }
 
-/** The text of an answer in the pieces that arrive; what is no UTF-8 becomes the replacement character. */
+/** The text of a response in the pieces that arrive. Invalid UTF-8 becomes the replacement character. */
 export async function* textOf(response: Response): AsyncGenerator<string> {
   const reader = response.body?.pipeThrough(new TextDecoderStream()).getReader();
   if (reader === undefined) return;
@@ -22,7 +22,7 @@ export async function* textOf(response: Response): AsyncGenerator<string> {
       yield value;
     }
   } finally {
-    await reader.cancel().catch(() => undefined); // the connection may be gone already
+    await reader.cancel().catch(() => undefined); // the connection may be closed already
   }
 }
 

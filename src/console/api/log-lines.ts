@@ -1,8 +1,8 @@
-/** Cuts the text of a log into lines as it arrives. A line that never ends costs no more than one of the longest length. */
+/** Cuts the text of a log into lines as it arrives. Memory for an endless line is limited to the maximum length. */
 export class LineCutter {
   readonly #longest: number;
   #rest = '';
-  /** Characters of the unfinished line that were dropped. */
+  /** The number of dropped characters of the unfinished line. */
   #dropped = 0;
 
   constructor(longest: number) {
@@ -22,7 +22,7 @@ export class LineCutter {
     return lines;
   }
 
-  /** What stands behind the last line feed. */
+  /** The text behind the last line feed. */
   end(): readonly CutLine[] {
     return this.#rest === '' ? [] : [this.#line()];
   }
@@ -41,7 +41,7 @@ export class LineCutter {
   }
 }
 
-/** A line without its end; `dropped` characters of it are missing. */
+/** A line without its line feed. `dropped` is the number of missing characters. */
 export interface CutLine {
   readonly text: string;
   readonly dropped: number;

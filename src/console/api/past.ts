@@ -1,4 +1,4 @@
-/** Keelson's own answers of the past: `/keelson/v1/history` before the path of an object or a list. */
+/** Reads lists and objects of the past: `/keelson/v1/history` before their path. */
 import type { KubernetesObject, Stored } from '../../api/object.ts';
 import { warningTexts } from '../../api/warning-header.ts';
 import { sendJson } from './http.ts';
@@ -8,13 +8,13 @@ export function pastPath(path: string): string {
   return `/keelson/v1/history${path}`;
 }
 
-/** Since when lists are known, and the server's time. */
+/** The time since which lists are recorded, and the server's time. */
 export interface Span {
   readonly sinceMs: number;
   readonly nowMs: number;
 }
 
-/** `path`: of a list. Rejects with 404 where no history is kept. */
+/** `path`: the path of a list. Rejects with 404 when no history is recorded. */
 export async function readSpan(path: string, signal: AbortSignal): Promise<Span> {
   const { sinceTime, now } = await sendJson<{ readonly sinceTime: string; readonly now: string }>(pastPath(path), {
     signal,
@@ -22,7 +22,7 @@ export async function readSpan(path: string, signal: AbortSignal): Promise<Span>
   return { sinceMs: Date.parse(sinceTime), nowMs: Date.parse(now) };
 }
 
-/** The object as it was. Rejects with 404 where it was not there, and with 410 where that is not known. */
+/** The object at a past moment. Rejects with 404 when it did not exist, and with 410 when the moment is not recorded. */
 export async function readObjectAt(
   ref: ObjectRef,
   atMs: number,
@@ -36,7 +36,7 @@ export async function readObjectAt(
   return object;
 }
 
-/** What the server warns of. */
+/** The text of the response's warning. */
 export function warningOf({ headers }: Response): string {
   return warningTexts(headers.get('warning') ?? '').join('; ');
 }

@@ -1,4 +1,4 @@
-/** Waits; ends early when the signal aborts. */
+/** Resolves after a time, or when the signal aborts. */
 export function pause(ms: number, signal: AbortSignal): Promise<void> {
   if (signal.aborted) return Promise.resolve();
   const { promise, resolve } = Promise.withResolvers<void>();

@@ -1,4 +1,4 @@
-/** What the kubelet knows of a pod and does for it: Keelson's own answers beside the pod's path. */
+/** Reads the kubelet's state of a pod and its activity for the pod. */
 import type { PodActivity } from '../../api/pod-activity.ts';
 import type { PodNodeState } from '../../api/pod-node-state.ts';
 import { sendJson } from './http.ts';

@@ -1,14 +1,14 @@
-/** The timeline of a pod's start: Keelson's own answer beside the pod's path. */
+/** Reads the timeline of a pod's start. */
 import { sendJson } from './http.ts';
 import { type ObjectRef, objectPath } from './kinds.ts';
 
 export interface StartStep {
   readonly component: string;
-  /** How many steps it is within. */
+  /** The number of enclosing steps. */
   readonly depth: number;
   readonly name: string;
   readonly offsetMs: number;
-  /** Absent: it has not ended. */
+  /** Absent while the step runs. */
   readonly durationMs?: number;
   readonly detail?: string;
   readonly error?: string;
@@ -16,13 +16,13 @@ export interface StartStep {
 
 export interface PodStart {
   readonly created: string;
-  /** Absent: not ready yet, nor at its end. */
+  /** Absent until the pod is ready or has ended. */
   readonly ready?: string;
   readonly durationMs?: number;
-  /** The part of the time that steps account for, 0 to 1. */
+  /** The fraction of the time that steps account for, 0 to 1. */
   readonly accountedFor?: number;
   readonly steps: readonly StartStep[];
-  /** What could not be had, and why. */
+  /** The components whose steps could not be read, with the reasons. */
   readonly missing: readonly string[];
 }
 

@@ -1,9 +1,9 @@
-/** Who may reach whom by network policies: Keelson's own answers beside the paths of pods. */
+/** Reads which pods can reach which under network policies. */
 import type { Reach, ReachTable } from '../../api/reach.ts';
 import { sendJson } from './http.ts';
 import { type Kind, listPath, objectPath } from './kinds.ts';
 
-/** A place of a pod, as `namespace/name`. */
+/** A pod as `namespace/name`. */
 export interface PodPlace {
   readonly namespace: string;
   readonly name: string;

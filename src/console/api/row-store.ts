@@ -1,11 +1,11 @@
 /**
- * The rows of a list in the order they are shown. A change moves its own row alone, by binary search, so that hundreds of
- * changes a second cost a list of 50,000 rows little. Another order or filter sorts anew.
+ * The rows of a list in display order. A change moves only its own row, by binary search, so that hundreds of changes a second
+ * are cheap for 50,000 rows. Another order or filter sorts all rows.
  */
 import type { Row } from './table.ts';
 import type { RowChange } from './table-list.ts';
 
-/** Which rows are shown, and in which order. Rows that compare equal are ordered by namespace, name and uid. */
+/** The filter and the order of rows. Rows that compare equal are ordered by namespace, name and uid. */
 export interface RowOrder {
   readonly shows: (row: Row) => boolean;
   readonly compare: (a: Row, b: Row) => number;
@@ -13,18 +13,18 @@ export interface RowOrder {
 
 const byName: RowOrder = { shows: () => true, compare: () => 0 };
 
-/** Rows by uid, and those that are shown in their order. */
+/** Rows by uid, and the visible rows in order. */
 export class RowStore {
   readonly #rows = new Map<string, Row>();
   #shown: Row[] = [];
   #order: RowOrder = byName;
 
-  /** All rows, shown or not. */
+  /** The number of all rows, visible or not. */
   get size(): number {
     return this.#rows.size;
   }
 
-  /** In order; the same array changes in place. */
+  /** The visible rows in order. The array is changed in place. */
   get shown(): readonly Row[] {
     return this.#shown;
   }
@@ -37,7 +37,7 @@ export class RowStore {
     return this.#rows.get(uid);
   }
 
-  /** The place of a row among those shown; -1 when it is not. */
+  /** The index of a row among the visible ones; -1 for others. */
   indexOf(row: Row): number {
     const at = this.#lowerBound(row);
     return this.#shown[at]?.uid === row.uid ? at : -1;
@@ -61,7 +61,7 @@ export class RowStore {
     }
   }
 
-  /** Drops rows that are not among these. */
+  /** Removes rows whose uids are not in the set. */
   keep(uids: ReadonlySet<string>): void {
     const before = this.#rows.size;
     for (const uid of this.#rows.keys()) if (!uids.has(uid)) this.#rows.delete(uid);
@@ -73,7 +73,7 @@ export class RowStore {
     this.#shown = [];
   }
 
-  /** Sorts what changed alone, and merges it in. */
+  /** Sorts the changed rows and merges them with the others. */
   #applyMany(changes: readonly RowChange[]): void {
     const last = new Map(changes.map((change) => [change.row.uid, change]));
     const kept = this.#shown.filter(({ uid }) => !last.has(uid));

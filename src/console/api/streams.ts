@@ -1,16 +1,16 @@
 /**
- * Streams of a pod: its log by an ordinary request, and exec, attach and port-forward by WebSocket in the channel protocols
- * of the API. The session's cookie and the page's origin authenticate; no token is in the URL.
+ * Streams of a pod: its log by an ordinary request; exec, attach and port-forward by WebSocket in the API's channel protocols.
+ * The session's cookie and the page's origin authenticate; no token is in the URL.
  */
 import { send } from './http.ts';
 import { textOf } from './lines.ts';
 import { type CutLine, LineCutter } from './log-lines.ts';
 import { type ObjectRef, objectPath } from './kinds.ts';
 
-/** Longer lines of logs are cut. */
+/** Longer log lines are truncated. */
 const LONGEST_LINE = 10_000;
 
-/** Log lines as they come, some at a time, until the container ends or the signal aborts. Rejects when the answer breaks off. */
+/** Log lines in batches as they arrive, until the container ends or the signal aborts. Rejects when the response breaks off. */
 export async function* followLog(
   pod: ObjectRef,
   params: Readonly<Record<string, string>>,
@@ -31,12 +31,12 @@ export function requestLog(
 
 export const CHANNELS = { stdin: 0, stdout: 1, stderr: 2, error: 3, resize: 4, close: 255 } as const;
 
-/** Hears of a stream of channels. */
+/** Receives the events of a channel stream. */
 export interface ChannelHandler {
-  /** From here on it can be written to. */
+  /** Called when the stream can be written to. */
   opened?(): void;
   data(channel: number, bytes: Uint8Array): void;
-  /** Once; `reason` is '' when the server ended it without a word. */
+  /** Called once; `reason` is '' when the server closed without one. */
   closed(reason: string): void;
 }
 
@@ -44,12 +44,12 @@ export interface ChannelHandler {
 export interface ChannelStream {
   write(channel: number, bytes: Uint8Array): void;
   resize(width: number, height: number): void;
-  /** Tells the other side that nothing more comes on a channel. */
+  /** Signals the end of the input of a channel. */
   endInput(): void;
   close(): void;
 }
 
-/** Opens exec or attach: `params` as in the API, repeated keys allowed. */
+/** Opens exec or attach. `params` are those of the API; keys may repeat. */
 export function openChannels(
   pod: ObjectRef,
   { subresource, params }: { readonly subresource: 'exec' | 'attach'; readonly params: URLSearchParams },

@@ -1,10 +1,10 @@
-/** Rows of the server's tables, reduced to what lists need of them. */
+/** Rows of the server's tables, reduced to what lists show. */
 import type { TableColumnDefinition } from '../../api/gen/meta-v1.ts';
 import type { KubernetesObject } from '../../api/object.ts';
 
 export type Cell = string | number | boolean | null;
 
-/** A column. `wide`: shown only where there is room for all. */
+/** A column. `wide` columns are shown only when there is room for all. */
 export interface Column {
   readonly name: string;
   readonly type: string;
@@ -12,7 +12,7 @@ export interface Column {
   readonly wide: boolean;
 }
 
-/** One object of a list. A change makes another row. */
+/** One object of a list. A change creates a new row. */
 export interface Row {
   readonly uid: string;
   readonly namespace: string;
@@ -21,7 +21,7 @@ export interface Row {
   readonly deleting: boolean;
   readonly labels: Readonly<Record<string, string>>;
   readonly cells: readonly Cell[];
-  /** The object itself, in lists that ask for it. */
+  /** The object itself, in lists that request it. */
   readonly object?: KubernetesObject | undefined;
 }
 

@@ -1,4 +1,4 @@
-/** The texts of the charts. */
+/** Texts of the charts. */
 import type { ChartName, SeriesName } from '../../api/charts.ts';
 import { numberText } from './number-text.ts';
 

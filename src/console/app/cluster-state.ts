@@ -1,4 +1,4 @@
-/** What the whole page knows of the cluster: its kinds, its namespaces, and what the user may do where. */
+/** The page's state of the cluster: its kinds, its namespaces, and the user's rights. */
 import { computed, effect, signal } from '@preact/signals';
 import { type Access, accessIn, allows, allowsPath } from '../api/access.ts';
 import { discoverKinds } from '../api/discovery.ts';
@@ -12,14 +12,14 @@ import { readSetting, writeSetting } from './settings.ts';
 
 export const kinds = signal<readonly Kind[]>([]);
 
-/** Names of all namespaces; undefined: the user may not list them. */
+/** Names of all namespaces; undefined when the user may not list them. */
 export const namespaces = signal<readonly string[] | undefined>(undefined);
 
-/** What the user may do everywhere, and in the namespace that is looked at. */
+/** The user's rights in all namespaces, and in the selected namespace. */
 const everywhere = signal<Access | undefined>(undefined);
 const here = signal<Access | undefined>(undefined);
 
-/** Whether the user may do this to objects of a kind where the page looks. False until the rules are known. */
+/** Whether the user may do this to objects of a kind in the selected namespace. False until the rules are known. */
 export function may(verb: string, kind: Kind, subresource = ''): boolean {
   const access = kind.namespaced && namespace.value !== '' ? here.value : everywhere.value;
   return access !== undefined && allows(access, { verb, kind, subresource });
@@ -34,27 +34,27 @@ export function mayGetPath(path: string): boolean {
   return mayOnPath('get', path);
 }
 
-/** Kinds that can be listed where the page looks. */
+/** Kinds that the user may list in the selected namespace. */
 export const listable = computed(() => kinds.value.filter((kind) => kind.verbs.includes('list') && may('list', kind)));
 
-/** A kind by its id, if it can be listed where the page looks. */
+/** The kind with this id, when it can be listed in the selected namespace. */
 export function listableKind(id: string): Kind | undefined {
   return listable.value.find((kind) => kindId(kind) === id);
 }
 
-/** The kind that a word means. */
+/** The kind that a word names. */
 export function kindNamed(word: string): Kind | undefined {
   return findKind(kinds.value, word);
 }
 
-/** Whoever may not list a kind in all namespaces begins in the one they were in last. */
+/** Selects the last used namespace for users who may not list a kind in all namespaces. */
 export function chooseNamespace(kind: Kind): void {
   if (!kind.namespaced || namespace.peek() !== '' || may('list', kind)) return;
   const last = readSetting('namespace') ?? '';
   if (namespaces.peek() === undefined && last !== '') setParams({ ns: last });
 }
 
-/** Keeps the above true while somebody is signed in. */
+/** Keeps this state current while a user is signed in. */
 export function followCluster(): void {
   effect(() => {
     if (session.value.kind !== 'signedIn') {
@@ -108,7 +108,7 @@ async function readNamespaces(): Promise<readonly string[]> {
   return (table.rows ?? []).map(({ object }) => object.metadata.name).sort();
 }
 
-/** The server's refusals show where the data would stand. */
+/** The views show the server's errors in place of the data. */
 function ignoreApiError(error: unknown): void {
   if (!(error instanceof ApiError)) throw error;
 }

@@ -1,4 +1,4 @@
-/** The texts of draining a node. */
+/** Texts of draining a node. */
 import { count } from './number-text.ts';
 
 export const drainTexts = {

@@ -1,10 +1,10 @@
-/** The keys that do something at the present place. */
+/** The list of keyboard shortcuts of the current view. */
 import { signal } from '@preact/signals';
 import { Dialog } from '../parts/dialog.tsx';
 import { activeKeys } from './keyboard.ts';
 import { texts } from './texts.ts';
 
-/** As keyboards have them. */
+/** The names of keys as printed on keyboards. */
 const NAMES: Readonly<Record<string, string>> = {
   ArrowDown: '↓',
   ArrowUp: '↑',

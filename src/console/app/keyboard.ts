@@ -1,9 +1,9 @@
-/** Keys of the whole page. Views bind theirs while they are shown; the latest binding of a key counts. */
+/** Keyboard shortcuts of the page. A view binds its keys while it is shown; the last binding of a key has precedence. */
 
 export interface KeyBinding {
-  /** As in `KeyboardEvent.key`. */
+  /** The value of `KeyboardEvent.key`. */
   readonly key: string;
-  /** What it does, for the help. */
+  /** The description in the help. */
   readonly label: string;
   run(): void;
 }
@@ -19,7 +19,7 @@ export function bindKeys(bindings: readonly KeyBinding[]): () => void {
   };
 }
 
-/** Every key that does something now, once. */
+/** The bindings in effect, one for each key. */
 export function activeKeys(): readonly KeyBinding[] {
   const byKey = new Map<string, KeyBinding>();
   for (const bindings of bound) for (const binding of bindings) byKey.set(binding.key, binding);
@@ -35,7 +35,7 @@ export function followKeys(): void {
       .flatMap((bindings) => bindings.filter(({ key }) => key === event.key))
       .at(0);
     if (binding === undefined) return;
-    // A focused link or button has its own meaning of Enter.
+    // Enter on a focused link or button activates that element.
     if (event.key === 'Enter' && event.target instanceof HTMLElement && event.target.matches('a, button, summary'))
       return;
     event.preventDefault();
@@ -44,7 +44,7 @@ export function followKeys(): void {
 }
 
 function isTyping(target: EventTarget | null): boolean {
-  // The field of a dialog that has just closed has the focus until the next frame.
+  // A field of a dialog that was just closed keeps the focus until the next frame.
   if (!(target instanceof HTMLElement) || target.closest('dialog:not([open])') !== null) return false;
   return target.isContentEditable || target.matches('input, textarea, select, .takes-keys, .takes-keys *');
 }

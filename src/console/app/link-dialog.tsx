@@ -1,4 +1,6 @@
-/** Asks before a link ends the session that is there: anybody can lead a browser to a link with a code of theirs. */
+/**
+ * Asks before a sign-in link ends the existing session, because anybody can lead a browser to a link with a code of their own.
+ */
 import { useSignal, useSignalEffect } from '@preact/signals';
 import { Dialog } from '../parts/dialog.tsx';
 import { pendingLink, session, usePendingLink } from './session.ts';

@@ -1,4 +1,4 @@
-/** The menu: kinds that people look for, by subject. All others stand below their groups' names. */
+/** The menu: common kinds by subject, all others by group. */
 import { findKind, type Kind, kindId } from '../api/kinds.ts';
 import { texts } from './texts.ts';
 
@@ -51,7 +51,7 @@ export interface MenuSection {
   readonly kinds: readonly Kind[];
 }
 
-/** Sections of those kinds that can be listed; empty ones are left out. Events stand in both groups and are told once. */
+/** Sections with the kinds that can be listed, without empty sections. Events exist in two groups and appear once. */
 export function menuOf(listable: readonly Kind[]): {
   readonly main: readonly MenuSection[];
   readonly other: readonly MenuSection[];
@@ -70,7 +70,7 @@ export function menuOf(listable: readonly Kind[]): {
   return { main: main.filter(filled), other: other.filter(filled).sort((a, b) => (a.title < b.title ? -1 : 1)) };
 }
 
-/** Kinds for what was typed: an exact name first, then those that begin with it, then those that contain it. */
+/** Kinds that match a typed word: exact names first, then names that begin with it, then names that contain it. */
 export function kindsFor(listable: readonly Kind[], word: string): readonly Kind[] {
   const lower = word.trim().toLowerCase();
   if (lower === '') return listable;

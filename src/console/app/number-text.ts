@@ -1,4 +1,4 @@
-/** Numbers as they stand in texts. */
+/** Formats numbers for texts. */
 const numbers = new Intl.NumberFormat('en');
 
 export function numberText(value: number): string {

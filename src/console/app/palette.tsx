@@ -1,4 +1,4 @@
-/** `:` and a kind: goes to the list of any kind by its name, as k9s and kubectl know it. */
+/** The palette: `:` and a kind's name open the list of the kind, as in k9s. */
 import { signal } from '@preact/signals';
 import { useEffect, useState } from 'preact/hooks';
 import { type Kind, kindId } from '../api/kinds.ts';
@@ -30,7 +30,7 @@ function Choices() {
     const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
     if (step !== undefined) setAt(Math.min(Math.max(0, at + step), found.length - 1));
     else if (event.key === 'Enter' && found[at] !== undefined) go(found[at]);
-    // Kinds may not have come yet, or not be this user's to list: the list says so.
+    // The kinds may not be loaded yet, or the user may not list this one; the list then shows the error.
     else if (event.key === 'Enter' && word.trim() !== '') leave(word.trim(), namespace.value);
     else return;
     event.preventDefault();

@@ -1,4 +1,4 @@
-/** The views of the page, told once at its begin: what views share finds other views by it without importing them. */
+/** The views of the page, registered once at its start, so that shared parts find views without importing them. */
 import type { ViewEntry } from '../views/contract.ts';
 
 let registered: readonly ViewEntry[] = [];

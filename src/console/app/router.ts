@@ -1,17 +1,17 @@
 /**
- * Where the page is: a path behind the `#`, so that every place is a link and no server need know of it. The first segment
- * names the view, the parameters are the view's own; `ns` is the namespace that all views look at.
+ * The current address: a path behind the `#`, so that every place is a link without support by the server. The first segment
+ * names the view, and the parameters belong to the view; `ns` is the namespace of all views.
  */
 import { computed, signal } from '@preact/signals';
 
 export interface Route {
   readonly view: string;
-  /** The segments behind the view's. */
+  /** The segments after the view's name. */
   readonly path: readonly string[];
   readonly params: URLSearchParams;
 }
 
-/** Reads what stands behind the `#`; what is no address of ours (a one-time code) is the place where one begins. */
+/** Parses the text behind the `#`. A text of another form (a one-time code) is the start page. */
 function parseRoute(hash: string): Route {
   if (!hash.startsWith('#/')) return { view: '', path: [], params: new URLSearchParams() };
   const [path = '', query = ''] = hash.replace(/^#/, '').split('?', 2);
@@ -26,11 +26,11 @@ function decoded(part: string): string {
   try {
     return decodeURIComponent(part);
   } catch {
-    return part; // written by hand
+    return part; // an address typed by hand
   }
 }
 
-/** The address of a place. Parameters that are '' are left out. */
+/** The address of a place. Parameters with the value '' are left out. */
 export function href(path: readonly string[], params: Readonly<Record<string, string>> = {}): string {
   const query = new URLSearchParams(Object.entries(params).filter(([, value]) => value !== '')).toString();
   return `#/${path.map(encodeURIComponent).join('/')}${query === '' ? '' : `?${query}`}`;
@@ -38,10 +38,10 @@ export function href(path: readonly string[], params: Readonly<Record<string, st
 
 export const route = signal<Route>(parseRoute(location.hash));
 
-/** The namespace that is looked at; '' for all. */
+/** The selected namespace; '' for all. */
 export const namespace = computed(() => route.value.params.get('ns') ?? '');
 
-/** Goes to a place, of the moment that is looked at. `replace`: without a step in the browser's history. */
+/** Navigates to a place at the selected moment. `replace`: without an entry in the browser's history. */
 export function navigate(target: string, options: NavigateOptions = {}): void {
   go(atMoment(target), options);
 }
@@ -58,7 +58,7 @@ function go(target: string, { replace = false }: NavigateOptions): void {
   } else location.hash = target;
 }
 
-/** The address of a place, of the moment that is looked at. */
+/** The address of a place at the selected moment. */
 function atMoment(target: string): string {
   const { view, path, params } = parseRoute(target);
   const at = route.peek().params.get('at') ?? '';
@@ -66,7 +66,7 @@ function atMoment(target: string): string {
   return href(view === '' ? [] : [view, ...path], { ...Object.fromEntries(params), at });
 }
 
-/** Changes parameters of the present place; '' takes one away. */
+/** Changes parameters of the current address; '' removes one. */
 export function setParams(
   changes: Readonly<Record<string, string>>,
   options: NavigateOptions = { replace: true },
@@ -80,7 +80,7 @@ export function followAddress(): void {
   window.addEventListener('hashchange', () => {
     route.value = parseRoute(location.hash);
   });
-  // A link leads to a place of the moment that is looked at when it is followed, whenever it was drawn.
+  // A link leads to the moment that is selected when it is followed, not when it was drawn.
   const toMoment = ({ target }: Event): void => {
     const link = target instanceof Element ? target.closest<HTMLAnchorElement>('a[href^="#/"]') : null;
     if (link !== null) link.setAttribute('href', atMoment(link.getAttribute('href')!));

@@ -1,4 +1,4 @@
-/** Light or dark: as the system wants it, until the user says otherwise. */
+/** Light or dark colours: the system's preference unless the user chooses. */
 import { signal } from '@preact/signals';
 import { readSetting, writeSetting } from './settings.ts';
 
@@ -8,7 +8,7 @@ const THEMES: readonly Theme[] = ['system', 'light', 'dark'];
 
 export const theme = signal<Theme>(THEMES.find((one) => one === readSetting('theme')) ?? 'system');
 
-/** Takes the theme up. */
+/** Applies the current theme to the page. */
 export function applyTheme(): void {
   const { documentElement } = document;
   if (theme.value === 'system') delete documentElement.dataset['theme'];

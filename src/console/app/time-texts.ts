@@ -1,4 +1,4 @@
-/** Texts of the bar by which one looks at another moment. */
+/** Texts of the time bar. */
 export const timeTexts = {
   open: 'Time',
   title: 'Moment that is shown',

@@ -1,4 +1,4 @@
-/** The texts of the topology. */
+/** Texts of the topology. */
 import { count, numberText } from './number-text.ts';
 
 export const topologyTexts = {

@@ -42,7 +42,7 @@ function Failure({ message, onRetry }: { readonly message: string; readonly onRe
   );
 }
 
-/** A mistake in one view leaves the page around it alive. */
+/** An error in one view does not affect the page around it. */
 class Boundary extends Component<object, { readonly error?: string }> {
   static override getDerivedStateFromError(error: unknown): { readonly error: string } {
     return { error: String(error) };

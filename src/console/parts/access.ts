@@ -1,4 +1,4 @@
-/** What the user may do to one object, wherever the page looks. */
+/** The user's rights on one object, in any namespace. */
 import { useEffect, useState } from 'preact/hooks';
 import { type Access, accessIn, allows } from '../api/access.ts';
 import { ApiError } from '../api/http.ts';
@@ -11,7 +11,7 @@ export type { Need };
 
 export type MayDo = (need: Need) => boolean;
 
-/** False for everything until the rules are known. */
+/** False for every action until the rules are known. */
 export function useMayDo({ kind, namespace, name }: ObjectRef): MayDo {
   const access = useAccess(namespace);
   return ({ verb, subresource = '', resource = '', group = '' }) => {
@@ -45,7 +45,7 @@ function useAccess(namespace: string): Access | undefined {
   return access;
 }
 
-/** What other views offer on the object. */
+/** The actions that other views have for the object. */
 export function actionsOn({ kind }: ObjectRef, mayDo: MayDo): readonly ObjectAction[] {
   const isPast = momentMs.value !== undefined;
   return allViews()

@@ -1,6 +1,6 @@
-/** Style sheets of packages: the page's policy forbids elements of style, so the document adopts their rules. */
+/** Style sheets of packages. The page's policy forbids style elements, so the document adopts their rules. */
 
-/** Adopts the rules of a text; the returned function takes them away. */
+/** Adopts the rules; the returned function removes them. */
 export function adoptStyles(css: string): () => void {
   const sheet = new CSSStyleSheet();
   sheet.replaceSync(css);

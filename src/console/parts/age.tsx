@@ -1,4 +1,4 @@
-/** Ages that go on: one timer for all of them. */
+/** Ages that are updated by one timer. */
 import { computed, signal } from '@preact/signals';
 import { humanDuration } from '../../api/age.ts';
 import { momentMs } from '../app/moment.ts';
@@ -6,14 +6,14 @@ import { presentNow } from '../app/simulation.ts';
 
 const presentMs = signal(presentNow());
 
-/** The moment that is looked at. */
+/** The selected moment, or the present. */
 export const nowMs = computed(() => momentMs.value ?? presentMs.value);
 
 setInterval(() => {
   if (!document.hidden) presentMs.value = presentNow();
 }, 1000);
 
-/** The age of what was made then, as kubectl tells it. */
+/** The age of an object created at that time, in kubectl's format. */
 export function Age({ sinceMs }: { readonly sinceMs: number }) {
   if (sinceMs === 0 || Number.isNaN(sinceMs)) return null;
   return (

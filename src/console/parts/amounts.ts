@@ -1,4 +1,4 @@
-/** Amounts in words. */
+/** Formats amounts of memory and processor time. */
 export function bytesText(bytes: number): string {
   const units = ['B', 'KiB', 'MiB', 'GiB', 'TiB'];
   let value = bytes;

@@ -1,7 +1,7 @@
-/** A word with its tone: by colour and by shape, so that it can be told without colours. */
+/** A word with its tone, shown by colour and by shape, so that it is readable without colours. */
 import { type Tone, toneOf } from './tone.ts';
 
-/** A shape for each tone. */
+/** The character of each tone. */
 export const SHAPES_BY_TONE: Readonly<Record<Tone, string>> = { good: '●', busy: '◐', bad: '▲', done: '✓', plain: '' };
 
 export function Badge({ word, tone = toneOf(word) }: { readonly word: string; readonly tone?: Tone }) {

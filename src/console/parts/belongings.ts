@@ -1,9 +1,9 @@
-/** Lists of objects that belong to one object: pods of a workload, of a node, of a service. */
+/** Lists of objects that belong to one object: pods of a workload, a node, a service. */
 import type { LabelSelector } from '../../api/gen/meta-v1.ts';
 import type { KubernetesObject } from '../../api/object.ts';
 import { kindId, type ObjectRef } from '../api/kinds.ts';
 
-/** One such list. */
+/** One list of belonging objects. */
 export interface Belonging {
   readonly kind: string;
   readonly namespace: string;
@@ -15,7 +15,7 @@ interface Selecting {
   readonly selector?: Readonly<Record<string, string>> | LabelSelector;
 }
 
-/** Kinds whose pods a selector of theirs finds. */
+/** Kinds whose pods are found by their selector. */
 const SELECTING = ['deployments.apps', 'replicasets.apps', 'statefulsets.apps', 'daemonsets.apps', 'jobs.batch'];
 
 export function belongingsOf({ kind, namespace, name }: ObjectRef, object: KubernetesObject): readonly Belonging[] {
@@ -52,7 +52,7 @@ function equalities(labels: Readonly<Record<string, string>>): string {
     .join(',');
 }
 
-/** A selector as the API's parameter has it. */
+/** A selector in the form of the API's parameter. */
 export function selectorText({ matchLabels = {}, matchExpressions = [] }: LabelSelector): string {
   const more = matchExpressions.map(({ key, operator, values = [] }) => {
     if (operator === 'Exists') return key;

@@ -1,15 +1,15 @@
-/** Which container of a pod: from the address, else what most people want. */
+/** The selected container of a pod: that of the address, else the default one. */
 import type { Container, Pod } from '../../api/gen/core-v1.ts';
 
 export interface ContainerChoice {
-  /** Those that run, and the chosen one. */
+  /** The running containers, and the selected one. */
   readonly containers: readonly string[];
   readonly container: string;
-  /** What the pod says of the chosen container; undefined: it has none. */
+  /** The selected container in the pod's spec; undefined when it is not there. */
   readonly spec: Pick<Container, 'name' | 'tty' | 'stdin'> | undefined;
 }
 
-/** Kubectl's annotation for the container that is meant when none is named. */
+/** Kubectl's annotation for the default container of a pod. */
 const DEFAULT_CONTAINER = 'kubectl.kubernetes.io/default-container';
 
 export function choiceOf({ metadata, spec, status }: Pod, params: URLSearchParams): ContainerChoice {
@@ -26,7 +26,7 @@ export function choiceOf({ metadata, spec, status }: Pod, params: URLSearchParam
       ...(status?.ephemeralContainerStatuses ?? []),
     ].flatMap(({ name, state }) => (state?.running === undefined ? [] : [name])),
   );
-  // One that has ended stays in the choice while it is chosen.
+  // A container that has ended stays in the list while it is selected.
   const asked = params.get('container') ?? '';
   const offered = all.filter(({ name }) => running.has(name) || name === asked).map(({ name }) => name);
   const preferred = [asked, metadata.annotations?.[DEFAULT_CONTAINER] ?? '', offered[0] ?? '', all[0]?.name ?? ''];

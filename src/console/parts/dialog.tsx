@@ -1,4 +1,7 @@
-/** A dialog over the page: the browser's own, which keeps the focus inside and closes by Escape. Its content is made anew each time. */
+/**
+ * A dialog over the page: the browser's own element, which keeps the focus inside and closes with Escape. Its content is created
+ * anew each time.
+ */
 import type { Signal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
 import { useLayoutEffect, useRef } from 'preact/hooks';
@@ -15,7 +18,7 @@ interface DialogProps {
 export function Dialog({ open, title, class: className = '', children }: DialogProps) {
   const dialog = useRef<HTMLDialogElement>(null);
   const isOpen = open.value;
-  // Before the next key: what is typed at once is for the dialog.
+  // Runs before the next key event, so that keys typed at once reach the dialog.
   useLayoutEffect(() => {
     if (isOpen) dialog.current?.showModal();
     else dialog.current?.close();

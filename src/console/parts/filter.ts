@@ -1,16 +1,16 @@
-/** What stands in the filter field: words of rows, and selectors that the server applies. */
+/** Parses the filter field: words that rows contain, and selectors that the server applies. */
 import type { Row } from '../api/table.ts';
 
 export interface Filter {
-  /** Lower case; a row has all of these. */
+  /** Words in lower case; a row must contain all of them. */
   readonly words: readonly string[];
-  /** Lower case; a row has none of these. */
+  /** Words in lower case; a row must contain none of them. */
   readonly without: readonly string[];
   readonly labelSelector: string;
   readonly fieldSelector: string;
 }
 
-/** `-l` and `-f` take the word behind them, or what stands at them without a space; several add up. */
+/** `-l` and `-f` are followed by a selector, with or without a space; several are combined. */
 export function parseFilter(text: string): Filter {
   const parts = text.split(/\s+/).filter((part) => part !== '');
   const words: string[] = [];

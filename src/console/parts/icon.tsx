@@ -1,4 +1,4 @@
-/** Icons: strokes on a grid of 16. They say nothing by themselves; what they stand in is labelled. */
+/** Icons: strokes on a grid of 16. They have no accessible name; the element around them has a label. */
 
 const PATHS: Readonly<Record<string, string>> = {
   menu: 'M2 4h12M2 8h12M2 12h12',

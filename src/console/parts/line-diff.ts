@@ -1,14 +1,14 @@
-/** What differs between two texts, line by line. */
+/** Compares two texts line by line. */
 
 export interface DiffLine {
   readonly mark: ' ' | '-' | '+';
   readonly text: string;
 }
 
-/** More pairs of lines than these are not compared one by one: the part that differs is then replaced as a whole. */
+/** With more pairs of lines than this the differing part is shown as replaced. */
 const MOST_PAIRS = 4_000_000;
 
-/** The lines of both, in order; those that both have once. */
+/** The lines of both texts in order; common lines occur once. */
 export function diffLines(before: string, after: string): readonly DiffLine[] {
   const a = before.split('\n');
   const b = after.split('\n');
@@ -27,7 +27,7 @@ function line(mark: DiffLine['mark'], text: string): DiffLine {
   return { mark, text };
 }
 
-/** By the longest common subsequence. */
+/** The difference by the longest common subsequence. */
 function middle(a: readonly string[], b: readonly string[]): readonly DiffLine[] {
   if (a.length * b.length > MOST_PAIRS)
     return [...a.map((text) => line('-', text)), ...b.map((text) => line('+', text))];

@@ -1,4 +1,4 @@
-/** What other views offer on the objects of a list, as far as the user may do it. */
+/** Actions of other views for the objects of a list, as far as the user has the rights. */
 import { kindNamed, may } from '../app/cluster-state.ts';
 import { momentMs } from '../app/moment.ts';
 import { allViews } from '../app/registered-views.ts';

@@ -1,27 +1,27 @@
-/** One list on the page: its rows, kept true by a watch, and told at most once a frame. */
+/** One list on the page: its rows, kept current by a watch and published at most once a frame. */
 import { signal } from '@preact/signals';
 import { type RowOrder, RowStore } from '../api/row-store.ts';
 import type { Column } from '../api/table.ts';
 import { followTable, type ListQuery, type ListState, type RowChange } from '../api/table-list.ts';
 
-/** What keeps the rows of a list. */
+/** Stores the rows of a list. */
 export interface RowKeeper {
-  /** Called before rows come, where their cells depend on the columns. */
+  /** Called before rows are delivered, when their cells depend on the columns. */
   setColumns?(columns: readonly Column[]): void;
   apply(changes: readonly RowChange[]): void;
-  /** Drops rows that are not among these. */
+  /** Removes rows whose uids are not in the set. */
   keep(uids: ReadonlySet<string>): void;
   clear(): void;
 }
 
-/** Rows of any keeper. */
+/** A live list of rows in any store. */
 export class LiveList<T extends RowKeeper> {
   readonly rows: T;
   readonly columns = signal<readonly Column[]>([]);
   readonly state = signal<ListState>({ kind: 'loading' });
-  /** Rows that the first reading has yet to bring. */
+  /** The number of rows that the first read has not delivered yet. */
   readonly remaining = signal(0);
-  /** Rises with every change of the rows, at most once a frame. */
+  /** Incremented with changes of the rows, at most once a frame. */
   readonly version = signal(0);
   #life: AbortController | undefined;
   #frame = 0;
@@ -30,7 +30,7 @@ export class LiveList<T extends RowKeeper> {
     this.rows = rows;
   }
 
-  /** Stops, and has no rows. */
+  /** Stops following and removes all rows. */
   clear(): void {
     this.stop();
     this.rows.clear();
@@ -38,7 +38,7 @@ export class LiveList<T extends RowKeeper> {
     this.#changed();
   }
 
-  /** Begins anew with what this asks for. */
+  /** Starts to follow another query. */
   follow(query: ListQuery): void {
     this.clear();
     const life = new AbortController();
@@ -67,7 +67,7 @@ export class LiveList<T extends RowKeeper> {
     });
   }
 
-  /** Whether it follows anything. */
+  /** Whether a query is followed. */
   get following(): boolean {
     return this.#life !== undefined;
   }
@@ -77,7 +77,7 @@ export class LiveList<T extends RowKeeper> {
     this.#life = undefined;
   }
 
-  /** Changes the rows, and tells so. */
+  /** Runs a change of the rows and publishes it. */
   change(work: () => void): void {
     work();
     if (this.#frame !== 0) return;
@@ -91,7 +91,7 @@ export class LiveList<T extends RowKeeper> {
   }
 }
 
-/** A list whose rows stand in an order. */
+/** A live list of rows in display order. */
 export class LiveTable extends LiveList<RowStore> {
   constructor() {
     super(new RowStore());

@@ -1,4 +1,4 @@
-/** Whether a list is live, and what is wrong with it otherwise. */
+/** Shows whether a list is live, or why it is not. */
 import type { ListState } from '../api/table-list.ts';
 import { texts } from '../app/texts.ts';
 

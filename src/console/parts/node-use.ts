@@ -1,17 +1,17 @@
-/** How much of its nodes' processors and memory the cluster uses: the metrics API is asked while somebody looks. */
+/** The use of processors and memory of all nodes. The metrics API is polled while it is shown. */
 import { signal } from '@preact/signals';
 import type { Node } from '../../api/gen/core-v1.ts';
 import { quantityAsFloat } from '../../api/quantity.ts';
 import { ApiError, sendJson } from '../api/http.ts';
 
-/** Shares of what can be allocated, 0 to 1. */
+/** Fractions of the allocatable amounts, 0 to 1. */
 export interface NodeUse {
   readonly name: string;
   readonly cpu: number;
   readonly memory: number;
 }
 
-/** The cluster's shares at one moment. */
+/** The cluster's fractions at one moment. */
 export interface UseSample {
   readonly cpu: number;
   readonly memory: number;
@@ -28,18 +28,18 @@ interface Amounts {
 }
 
 const PERIOD_MS = 10_000;
-/** Five minutes. */
+/** The samples of five minutes. */
 const SAMPLES = 30;
-/** The most nodes that are asked for: in larger clusters the sum alone would cost the server something. */
+/** The limit of nodes. In larger clusters reading all metrics for a sum would be expensive for the server. */
 const MOST_NODES = 500;
 
-/** What is known; undefined until then, and where there are no metrics. */
+/** The samples so far; undefined before the first response, and without metrics. */
 export class NodeUseSource {
   readonly nodes = signal<readonly NodeUse[] | undefined>(undefined);
   readonly samples = signal<readonly UseSample[]>([]);
   #allocatable = new Map<string, Amounts>();
 
-  /** Asks until the returned function is called. */
+  /** Polls until the returned function is called. */
   start(): () => void {
     let isOver = false;
     const ask = (): void => void this.#ask(() => isOver);
@@ -59,7 +59,7 @@ export class NodeUseSource {
       if (items.some(({ metadata: { name } }) => !this.#allocatable.has(name))) await this.#readNodes();
       this.#take(items);
     } catch (error) {
-      if (!(error instanceof ApiError)) throw error; // no metrics, or not for this user: the last ones stay
+      if (!(error instanceof ApiError)) throw error; // there are no metrics, or the user may not read them: the last ones stay
     }
   }
 

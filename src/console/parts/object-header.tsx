@@ -1,4 +1,4 @@
-/** The head of a page on one object: its name, and what can be seen and done elsewhere, as links and by their keys. */
+/** The head of a page about one object: its name, and links to other views of the object with their keys. */
 import type { ComponentChildren } from 'preact';
 import { useEffect } from 'preact/hooks';
 import type { ObjectRef } from '../api/kinds.ts';
@@ -11,7 +11,7 @@ import { actionsOn, type MayDo } from './access.ts';
 interface ObjectHeaderProps {
   readonly of: ObjectRef;
   readonly mayDo: MayDo;
-  /** What this page is of the object; absent: the object itself. */
+  /** The name of this page of the object; absent on the object's main page. */
   readonly title?: string;
   /** Buttons of this page alone. */
   readonly children?: ComponentChildren;

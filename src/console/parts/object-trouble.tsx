@@ -1,4 +1,4 @@
-/** What is wrong with the object of a page: it is gone, it may not be read, or the server does not answer at present. */
+/** The reason why a page has no current object: it was deleted, may not be read, or the server does not respond. */
 import { momentMs } from '../app/moment.ts';
 import { texts } from '../app/texts.ts';
 import type { ObjectState } from './use-object.ts';

@@ -1,4 +1,4 @@
-/** How well a word of the server's speaks: colour and shape of a badge. */
+/** The tone of a status word, which selects the colour and shape of a badge. */
 
 export type Tone = 'good' | 'busy' | 'bad' | 'done' | 'plain';
 
@@ -64,7 +64,7 @@ export function toneOf(word: string): Tone {
   return /(Error|BackOff|Failed)$/.test(word) ? 'bad' : 'plain';
 }
 
-/** The tone of a share such as `2/3`: busy until all are there. */
+/** The tone of a fraction such as `2/3`: busy until it is complete. */
 export function toneOfShare(text: string): Tone {
   const share = /^(\d+)\/(\d+)$/.exec(text);
   if (share === null) return 'plain';

@@ -1,4 +1,4 @@
-/** A list for a component, as long as it is shown: live, or as it was at the moment that is looked at. */
+/** A list for a component while it is shown: live, or at the selected moment. */
 import { useEffect, useMemo } from 'preact/hooks';
 import type { Kind } from '../api/kinds.ts';
 import { momentMs } from '../app/moment.ts';
@@ -8,11 +8,11 @@ export interface Wanted {
   readonly namespace: string;
   readonly labelSelector?: string;
   readonly fieldSelector?: string;
-  /** Rows have their objects. */
+  /** Rows include their objects. */
   readonly withObjects?: boolean;
 }
 
-/** Without a kind the list stays empty: the server has none such, or the user may not list it. */
+/** Without a kind the list stays empty: the server lacks the kind, or the user may not list it. */
 export function useLiveTable(
   kind: Kind | undefined,
   { namespace, labelSelector = '', fieldSelector = '', withObjects = false }: Wanted,

@@ -1,4 +1,4 @@
-/** One object for a component, as long as it is shown: live, or as it was at the moment that is looked at. */
+/** One object for a component while it is shown: live, or at the selected moment. */
 import { useEffect, useState } from 'preact/hooks';
 import type { KubernetesObject } from '../../api/object.ts';
 import type { ApiError } from '../api/http.ts';
@@ -7,7 +7,7 @@ import { momentMs } from '../app/moment.ts';
 import { followObject } from '../api/live-object.ts';
 
 export interface ObjectState {
-  /** Its last known state, also after it is gone. */
+  /** The last known state, also after the deletion. */
   readonly object?: KubernetesObject;
   readonly gone: boolean;
   readonly error?: ApiError;

@@ -1,20 +1,20 @@
-/** An answer that is asked for again and again while it is shown. */
+/** A response that is polled while it is shown. */
 import { useEffect, useState } from 'preact/hooks';
 import { ApiError } from '../api/http.ts';
 import { pause } from '../api/pause.ts';
 
-/** The newest answer, and why there is none or no newer one. */
+/** The newest response, and the error of the last request. */
 export interface Polled<T> {
   readonly answer?: T;
   readonly error?: ApiError;
 }
 
 interface Asking<T> {
-  /** Another key begins anew. */
+  /** Another key restarts the polling. */
   readonly key: string;
   readonly periodMs: number;
   ask(signal: AbortSignal): Promise<T>;
-  /** True: the answer is the last one. */
+  /** Whether the response ends the polling. */
   final?(answer: T): boolean;
 }
 

@@ -1,4 +1,4 @@
-/** Which rows of a long list are on the screen. */
+/** The rows of a long list that are on the screen. */
 
 export interface Viewport {
   readonly scrollTop: number;
@@ -6,12 +6,12 @@ export interface Viewport {
 }
 
 export interface RowWindow {
-  /** The first row to be drawn, and the one behind the last. */
+  /** The first row to draw, and the index after the last. */
   readonly first: number;
   readonly end: number;
 }
 
-/** Rows beyond the edges, so that a step of scrolling finds them drawn. */
+/** Rows drawn beyond the edges, so that small scroll steps find them drawn. */
 const MORE = 8;
 
 export function rowWindow({ scrollTop, height }: Viewport, rowHeight: number, count: number): RowWindow {
@@ -20,7 +20,7 @@ export function rowWindow({ scrollTop, height }: Viewport, rowHeight: number, co
   return { first, end: Math.max(first, end) };
 }
 
-/** The scroll position at which a row is whole on the screen, as near to the present one as can be. */
+/** The scroll position nearest to the current one at which a row is completely visible. */
 export function scrollTo(index: number, { scrollTop, height }: Viewport, rowHeight: number): number {
   const top = index * rowHeight;
   if (top < scrollTop) return top;

@@ -1,4 +1,4 @@
-/** What a view is: a folder whose code loads when it is first shown, and a line in `list.ts`. */
+/** The type of a view: a folder whose code is loaded when the view is first shown, and a line in `list.ts`. */
 import type { ComponentType } from 'preact';
 import type { Route } from '../app/router.ts';
 import type { Kind, ObjectRef } from '../api/kinds.ts';
@@ -11,42 +11,42 @@ export interface ViewModule {
   readonly View: ComponentType<ViewProps>;
 }
 
-/** What the user must be allowed to do. */
+/** A right that the user must have. */
 export interface Need {
   readonly verb: string;
   readonly subresource?: string;
-  /** Absent: the object's own. */
+  /** Absent for the object's own resource. */
   readonly resource?: string;
-  /** The group of that resource; absent: the core group. */
+  /** The group of that resource; absent for the core group. */
   readonly group?: string;
 }
 
-/** What a view offers on an object of a list, by a key. */
+/** An action of a view on an object of a list, bound to a key. */
 export interface ObjectAction {
-  /** As in `KeyboardEvent.key`. */
+  /** The value of `KeyboardEvent.key`. */
   readonly key: string;
   readonly label: string;
-  /** It changes the object, which cannot be done in the past. */
+  /** The action changes the object, so it is unavailable for the past. */
   readonly changes?: boolean;
-  /** All of them are needed. */
+  /** The user must have all of these rights. */
   readonly needs: readonly Need[];
   applies(kind: Kind): boolean;
-  /** The address of the place it leads to. */
+  /** The address to which the action navigates. */
   href(ref: ObjectRef): string;
 }
 
-/** A line of the list of views. */
+/** An entry of the list of views. */
 export interface ViewEntry {
-  /** The first segment of its addresses; '' for the place where one begins. */
+  /** The first segment of its addresses; '' for the start page. */
   readonly name: string;
   readonly title: string;
-  /** Its key in the menu of views; absent: it is reached from elsewhere alone. */
+  /** Its entry in the menu; absent when only other pages link to it. */
   readonly menu?: {
     readonly icon: string;
-    /** Offered to those alone who may list this kind. */
+    /** Only users who may list this kind see the view. */
     readonly kind?: string;
   };
-  /** It can show what was so at another moment. */
+  /** Whether the view can show a past moment. */
   readonly hasPast?: boolean;
   readonly actions?: readonly ObjectAction[];
   load(): Promise<ViewModule>;

@@ -1,17 +1,17 @@
-/** Every view. A new one: a folder and a line here. */
+/** All views. To add one: a folder and a line here. */
 import { kindId } from '../api/kinds.ts';
 import { objectHref } from '../app/places.ts';
 import { texts } from '../app/texts.ts';
 import type { Need, ViewEntry } from './contract.ts';
 
-/** What running a command in a pod takes. */
+/** The right to run a command in a pod. */
 const EXEC: readonly Need[] = [
   { verb: 'get', resource: 'pods' },
   { verb: 'get', resource: 'pods', subresource: 'exec' },
   { verb: 'create', resource: 'pods', subresource: 'exec' },
 ];
 
-/** Workloads that have charts: of their pods. */
+/** Workloads that have charts of their pods. */
 const WITH_CHARTS = [
   'deployments.apps',
   'replicasets.apps',

@@ -30,7 +30,7 @@ export class AttachEvents {
 
   multiAttach({ key, inline, volume, pods: waiting }: WantedVolume, node: string): void {
     const name = JSON.stringify(volume.metadata.name ?? '');
-    // A waiting pod may name another claim than the one the volume is bound to.
+    // A waiting pod may use the volume through another claim than the one it is bound to.
     const users = this.#podsUsing(inline ? key : referenceTo(volume), node)
       .filter((pod) => !isPodTerminal(pod))
       .map((pod) => pod.metadata.name);
@@ -55,7 +55,7 @@ export class AttachEvents {
       );
   }
 
-  /** Found by an index: a pod may have thousands of volumes. */
+  /** Uses an index, since a node may have many pods with thousands of volumes. */
   #podsUsing(reference: string, node: string): Stored<Pod>[] {
     return this.#pods.byIndex(PODS_BY_VOLUME, reference).filter(({ spec }) => spec?.nodeName === node);
   }

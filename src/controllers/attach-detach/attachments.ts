@@ -1,4 +1,4 @@
-/** Which volumes a node needs, and what they are called. Pure. Upstream: attachdetach/populator, volume/csi naming. */
+/** The volumes that a node needs, and their names. Pure. Upstream: attachdetach/populator, volume/csi naming. */
 import type { CSIDriver, VolumeAttachment } from '../../api/gen/storage-v1.ts';
 import type { Node, PersistentVolume, PersistentVolumeClaim, Pod, Volume } from '../../api/gen/core-v1.ts';
 import type { Stored } from '../../api/object.ts';
@@ -7,17 +7,17 @@ import { isPodTerminal } from '../../component-helpers/pods.ts';
 
 const CONTROLLER_MANAGED_ATTACH = 'volumes.kubernetes.io/controller-managed-attach-detach';
 
-/** Whether the node leaves it to the controller to attach volumes; others' kubelets do it themselves. */
+/** Whether the controller attaches the node's volumes; otherwise its kubelet does. */
 export function isAttachedFor({ metadata }: Node): boolean {
   return metadata.annotations?.[CONTROLLER_MANAGED_ATTACH] !== undefined;
 }
 
-/** A volume of a CSI driver that a node is to have. */
+/** A CSI volume that a node needs. */
 export interface WantedVolume {
-  /** What the volume is known by here. */
+  /** The volume's key in this controller. */
   readonly key: string;
   readonly volume: PersistentVolume;
-  /** It stands in pods, there is no such object. */
+  /** The volume is defined in the pod and has no PersistentVolume. */
   readonly inline: boolean;
   readonly driver: string;
   readonly handle: string;
@@ -25,7 +25,7 @@ export interface WantedVolume {
   readonly pods: Pod[];
 }
 
-/** Looks things up. */
+/** Looks up claims, volumes and drivers. */
 export interface VolumeLookup {
   claim(namespace: string, name: string): PersistentVolumeClaim | undefined;
   volume(name: string): Stored<PersistentVolume> | undefined;
@@ -42,13 +42,13 @@ export function attachmentName(sha256Hex: (text: string) => string, wanted: Want
   return `csi-${sha256Hex(wanted.handle + wanted.driver + node)}`;
 }
 
-/** What an attachment's volume is known by here. */
+/** The key of an attachment's volume here. */
 export function volumeKeyOf({ spec }: VolumeAttachment): string {
   const csi = spec.source.inlineVolumeSpec?.csi;
   return csi === undefined ? (spec.source.persistentVolumeName ?? '') : inlineKey(csi.driver, csi.volumeHandle);
 }
 
-/** Names of persistent volumes have no blank. */
+/** Cannot equal a persistent volume's key, since names contain no blank. */
 function inlineKey(driver: string, handle: string): string {
   return `inline ${uniqueVolumeName(driver, handle)}`;
 }
@@ -69,7 +69,7 @@ export function wantedVolumes(pods: readonly Stored<Pod>[], lookup: VolumeLookup
   return wanted;
 }
 
-/** What a pod's volumes refer to, claims and inline volumes; other pods' volumes are found by it. */
+/** The references of a pod's volumes, claims and inline volumes; other pods' volumes are found by them. */
 export function referencesOf(pod: Stored<Pod>): string[] {
   return (pod.spec?.volumes ?? []).flatMap((described) => referenceOf(pod, described) ?? []);
 }
@@ -82,12 +82,15 @@ function referenceOf(pod: Stored<Pod>, described: Volume): string | undefined {
   return csi === undefined ? undefined : inlineKey(csi.driver, csi.volumeHandle);
 }
 
-/** No name of a driver or claim has a slash, and inline volumes begin with a word and a blank. */
+/**
+ * Cannot equal another reference: driver and claim names have no slash, and inline volumes begin with a word and a
+ * blank.
+ */
 function claimReference(namespace: string, name: string): string {
   return `${namespace}/${name}`;
 }
 
-/** What pods that want a persistent volume refer to. */
+/** The reference of pods that use a persistent volume. */
 export function referenceTo({ spec }: PersistentVolume): string {
   const { namespace = '', name = '' } = spec?.claimRef ?? {};
   return claimReference(namespace, name);
@@ -104,7 +107,10 @@ export function wantedByReference(
   return found === undefined || lookup.driver(found.driver)?.spec.attachRequired === false ? undefined : found;
 }
 
-/** What the pod means by a volume, whether it needs to be attached or not; undefined where that is no CSI driver's, or not bound. */
+/**
+ * The volume that the pod's volume refers to, whether it needs to be attached or not; undefined for other than CSI
+ * volumes and unbound claims.
+ */
 export function wantedVolume(
   pod: Stored<Pod>,
   described: Volume,
@@ -122,7 +128,7 @@ export function wantedVolume(
   const claim = lookup.claim(namespace, claimName);
   const volume = lookup.volume(claim?.spec?.volumeName ?? '');
   const csi = csiSourceOf(volume);
-  // A claim that is not bound to this volume, or no longer, gets nothing.
+  // The claim is not, or no longer, bound to this volume.
   if (claim === undefined || volume === undefined || csi === undefined) return undefined;
   if (volume.spec?.claimRef?.uid !== claim.metadata.uid) return undefined;
   return { key: volume.metadata.name, volume, inline: false, driver: csi.driver, handle: csi.volumeHandle };
@@ -133,7 +139,7 @@ function claimNameOf(pod: Stored<Pod>, { name, persistentVolumeClaim, ephemeral 
   return ephemeral === undefined ? undefined : `${pod.metadata.name}-${name}`;
 }
 
-/** Whether several nodes may have it at once. */
+/** Whether several nodes may attach it at once. */
 export function isShareable({ spec }: PersistentVolume): boolean {
   return (spec?.accessModes ?? []).some((mode) => mode === 'ReadWriteMany' || mode === 'ReadOnlyMany');
 }

@@ -1,8 +1,8 @@
 /**
- * Volumes that nodes are to have and have, and those in use, counted whenever somebody asks. Upstream: attachdetach/metrics.
- * In use is what pods name: one per pod and volume, also of pods that have ended and of drivers that attach nothing.
+ * Counts attached, wanted and used volumes at each exposition. Upstream: attachdetach/metrics. Used volumes count
+ * once per pod and volume, including ended pods and drivers without attachment.
  *
- * Differs: only volumes of CSI drivers, also those taken over, are counted; fc and iscsi are not.
+ * Differs: only CSI volumes, including migrated ones, are counted; fc and iscsi are not.
  */
 import type { Node, Pod } from '../../api/gen/core-v1.ts';
 import type { VolumeAttachment } from '../../api/gen/storage-v1.ts';
@@ -14,18 +14,18 @@ import { isAttachedFor, wantedVolume, wantedVolumes, type VolumeLookup } from '.
 
 interface AttachmentsSeen {
   readonly nodes: Informer<Node>;
-  /** With the index `node`. */
+  /** Needs the index `node`. */
   readonly pods: Informer<Pod>;
   readonly attachments: Informer<VolumeAttachment>;
   readonly lookup: VolumeLookup;
 }
 
-/** The controller, whose volumes are counted while it runs. */
+/** The controller; its volumes are counted while it runs. */
 export function withVolumeCounts(controller: Controller, metrics: Metrics, seen: AttachmentsSeen): Controller {
   return { ...controller, start: (signal) => controller.start(signal).finally(exposeVolumes(metrics, seen)) };
 }
 
-/** Starts the collector. The function that is returned ends it. */
+/** Starts the collector, and returns a function that stops it. */
 function exposeVolumes(metrics: Metrics, seen: AttachmentsSeen): () => void {
   const total = metrics.gauge({
     name: 'attachdetach_controller_total_volumes',

@@ -1,6 +1,7 @@
 /**
- * Signs the kubeconfig in `kube-public/cluster-info` with each bootstrap token made for that, so that a machine that knows
- * a token can trust what it reads before it has the CA. Upstream: pkg/controller/bootstrap/bootstrapsigner.go, jws.go.
+ * Signs the kubeconfig in `kube-public/cluster-info` with each bootstrap token that may sign, so that a machine with
+ * a token can trust the kubeconfig before it has the CA. Upstream: pkg/controller/bootstrap/bootstrapsigner.go,
+ * jws.go.
  *
  * Watches: bootstrap tokens of kube-system, that ConfigMap. Writes alone: its `jws-kubeconfig-<token id>` entries.
  */
@@ -61,7 +62,7 @@ interface BootstrapToken {
   readonly secret: string;
 }
 
-/** The token of a secret that is complete, in time and made for signing. */
+/** The token of a secret that is complete, not expired and allowed to sign. */
 function signingToken(secret: Secret, nowMs: number): BootstrapToken | undefined {
   if (secret.type !== TOKEN_TYPE) return undefined;
   const text = (key: string): string => tokenField(secret, key);
@@ -73,7 +74,7 @@ function signingToken(secret: Secret, nowMs: number): BootstrapToken | undefined
   return expiresAtMs !== undefined && expiresAtMs <= nowMs ? undefined : { id, secret: key };
 }
 
-/** A JWS (HS256) over the content, without the content. */
+/** A detached JWS (HS256): the signature without the content. */
 async function signDetached(crypto: CryptoPort, content: string, token: BootstrapToken): Promise<string> {
   const encode = (text: string): string => Buffer.from(text).toString('base64url');
   const header = encode(JSON.stringify({ alg: 'HS256', kid: token.id }));

@@ -1,8 +1,9 @@
 /**
- * Approves kubelets' client certificates for those who may have them. Upstream: pkg/controller/certificates/approver.
+ * Approves kubelets' client certificates for users who may have them. Upstream: pkg/controller/certificates/approver.
  *
- * Differs: for the name of a node that is Ready nobody but the node itself is given one; a request for it waits until the
- * node is gone or not Ready, or for people. With upstream's whoever has a bootstrap token becomes any node.
+ * Differs: while a node is Ready, only the node itself gets a certificate for its name. Any other request waits until
+ * the node is gone or not Ready, or for a person's approval. With upstream's rule anybody with a bootstrap token
+ * could become any node.
  *
  * Watches: CertificateSigningRequests, Nodes. Writes alone: the Approved condition with reason AutoApproved.
  */
@@ -40,7 +41,7 @@ export function createCsrApprovingController(deps: ControllerDeps): Controller {
       deps.platform.crypto,
       Buffer.from(csr.spec.request, 'base64').toString('utf8'),
     ).catch(() => undefined);
-    // People decide on requests that cannot be parsed or are not a kubelet's.
+    // Requests that cannot be parsed, or are not a kubelet's, are left to people.
     if (parsed === undefined || signerProblem(csr, parsed, reserved) !== undefined) return;
     const own = parsed.commonName === csr.spec.username;
     const name = parsed.commonName.slice(NODE_PREFIX.length);

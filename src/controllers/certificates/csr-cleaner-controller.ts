@@ -1,6 +1,6 @@
 /**
- * Deletes certificate requests that have served: an hour after they were issued, denied or failed, a day after they were made
- * and never approved or denied. Upstream: pkg/controller/certificates/cleaner.
+ * Deletes old certificate requests: one hour after they were issued, denied or failed, one day after their creation
+ * if nobody decided on them. Upstream: pkg/controller/certificates/cleaner.
  */
 import { CertificateSigningRequests } from '../../api/gen/resources.ts';
 import { ignoreNotFound } from '../../api/status-error.ts';
@@ -14,7 +14,7 @@ const PERIOD_MS = 60 * 60_000;
 const DECIDED_MS = 60 * 60_000;
 const PENDING_MS = 24 * 60 * 60_000;
 
-/** Whether the request may go. */
+/** Whether the request is old enough to be deleted. */
 function isOld({ metadata, status }: CertificateSigningRequest, nowMs: number): boolean {
   const conditions = status?.conditions ?? [];
   const issued = (status?.certificate ?? '') !== '';

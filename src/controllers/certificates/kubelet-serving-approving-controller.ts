@@ -1,11 +1,11 @@
 /**
- * Approves the serving certificates of kubelets: upstream leaves these to people or to add-ons, so that logs and exec on a
- * machine that joined would wait for a command by hand. A node gets a certificate for its own name and for addresses its
- * Node object has, unless another node or the API server has them too. What no node may have (`reserved-names.ts`) the signer
- * refuses, whoever approved it.
+ * Approves the serving certificates of kubelets. Upstream leaves these to people or add-ons; until then logs and exec
+ * on a new machine would fail. A node gets a certificate for its own name and for addresses of its Node object,
+ * unless another node or the API server has them too. The signer refuses reserved names (`reserved-names.ts`),
+ * whoever approved the request.
  *
- * Watches: CertificateSigningRequests, Nodes, the `kubernetes` EndpointSlice. Writes alone: the Approved condition with
- * reason AutoApproved of requests to kubernetes.io/kubelet-serving.
+ * Watches: CertificateSigningRequests, Nodes, the `kubernetes` EndpointSlice. Writes alone: the Approved condition
+ * with reason AutoApproved of requests to kubernetes.io/kubelet-serving.
  */
 import { CertificateSigningRequests, EndpointSlices, Nodes } from '../../api/gen/resources.ts';
 import type { CertificateSigningRequest } from '../../api/gen/certificates-v1.ts';
@@ -20,7 +20,10 @@ import { isPending, KUBELET_SERVING, NODE_PREFIX, signerProblem } from './signer
 const ACCOUNT = 'certificate-controller';
 const NAME = 'kubelet-serving-certificate-approving-controller';
 
-/** Why a node may not have the certificate; undefined when it may. `serverAddresses`: the API servers'. Pure. */
+/**
+ * Why the node may not have the certificate; undefined when it may. `serverAddresses`: addresses of API servers.
+ * Pure.
+ */
 export function servingProblem(
   { spec }: CertificateSigningRequest,
   request: ParsedRequest,
@@ -64,7 +67,7 @@ export function createKubeletServingApprovingController(deps: ControllerDeps): C
     if (csr === undefined || !isOpen(csr)) return;
     const pem = Buffer.from(csr.spec.request, 'base64').toString('utf8');
     const parsed = await parseRequest(deps.platform.crypto, pem).catch(() => undefined);
-    if (parsed === undefined || signerProblem(csr, parsed, reserved) !== undefined) return; // People decide on it.
+    if (parsed === undefined || signerProblem(csr, parsed, reserved) !== undefined) return; // people decide on it
     const problem = servingProblem(csr, parsed, { nodes: nodes.list(), serverAddresses: serverAddresses() });
     if (problem !== undefined) {
       log.info('a serving certificate waits', { csr: key, user: csr.spec.username, problem });
@@ -87,7 +90,7 @@ export function createKubeletServingApprovingController(deps: ControllerDeps): C
 
   const enqueue = (csr: Stored<CertificateSigningRequest>): void => loop.queue.add(csr.metadata.name);
   requests.addHandler({ onAdd: enqueue, onUpdate: (_, csr) => enqueue(csr) });
-  // A node that registers or finds its addresses may have a request that waits for it.
+  // A node that registers or reports its addresses may have a pending request.
   const again = (): void => requests.list().filter(isOpen).forEach(enqueue);
   nodes.addHandler({
     onAdd: again,

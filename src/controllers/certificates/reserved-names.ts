@@ -1,32 +1,36 @@
 /**
- * Names and addresses that no kubelet may serve under, whoever approved it: with a certificate of the cluster's authority it
- * would pass for the API server, for a webhook or for whatever answers on loopback. Upstream signs them once approved. Pure.
+ * Names and addresses that no kubelet certificate may have, whoever approved it: with a certificate of the cluster's
+ * authority a kubelet could pose as the API server, a webhook or a service on loopback. Upstream signs such requests
+ * once they are approved. Pure.
  */
 import { type Cidr, cidrContains, parseCidr, parseIp, unmapped } from '../../base/cidr.ts';
 import { isDns1123Subdomain } from '../../api/names.ts';
 
-/** What the API server's own certificate says, and what the cluster is made of. */
+/** The names in the API server's certificate, and the cluster's ranges and domain. */
 export interface ReservedConfig {
   readonly clusterDomain?: string;
   readonly serviceCidrs?: readonly string[];
   readonly apiServerNames?: { readonly dnsNames: readonly string[]; readonly ipAddresses: readonly string[] };
 }
 
-/** Looks names and addresses up. */
+/** Checks names and addresses. */
 export interface ReservedNames {
-  /** Why a node may not be called so; undefined when it may. */
+  /** Why a node may not have the name; undefined when it may. */
   nodeNameProblem(name: string): string | undefined;
   hasDnsName(name: string): boolean;
   hasAddress(address: string): boolean;
 }
 
-/** Unspecified, loopback, link-local, multicast, reserved with broadcast; in IPv6 also discard-only and what embeds IPv4. */
+/**
+ * Unspecified, loopback, link-local, multicast and reserved addresses, with broadcast; in IPv6 also discard-only ones
+ * and those that embed IPv4.
+ */
 const NOBODYS = [
   ...['0.0.0.0/8', '127.0.0.0/8', '169.254.0.0/16', '224.0.0.0/4', '240.0.0.0/4'],
   ...['::/96', '100::/64', 'fe80::/9', 'ff00::/8'],
 ];
 
-/** Reads the configuration; invalid ranges are ignored. */
+/** Parses the configuration; invalid ranges are ignored. */
 export function reservedNames({
   clusterDomain = 'cluster.local',
   serviceCidrs = [],

@@ -1,9 +1,9 @@
 /**
- * Deletes nodes that are not ready and whose machines are gone, and taints those whose machines are off; the pods of a
- * deleted node follow it (pod garbage collector). Upstream: cloud-provider/controllers/nodelifecycle.
+ * Deletes nodes that are not ready and whose machines are gone, and taints nodes whose machines are shut down; the
+ * pod garbage collector removes the pods of a deleted node. Upstream: cloud-provider/controllers/nodelifecycle.
  *
- * Watches: nodes. Writes: nodes' deletion and the taint `node.cloudprovider.kubernetes.io/shutdown`. A ready node is never
- * doubted, and what the cloud does not know for certain (it fails) changes nothing. Without a cloud it does nothing.
+ * Watches: nodes. Writes: nodes' deletion and the taint `node.cloudprovider.kubernetes.io/shutdown`. A ready node is
+ * never checked, and a failed call of the cloud changes nothing. Without a cloud the controller does nothing.
  */
 import type { Node, Taint } from '../../api/gen/core-v1.ts';
 import { Nodes } from '../../api/gen/resources.ts';

@@ -1,4 +1,4 @@
-/** What a cron job's jobs are called and contain, and which old ones go. Pure. Upstream: cronjob/utils.go. */
+/** Names and content of a cron job's jobs, and the old ones to delete. Pure. Upstream: cronjob/utils.go. */
 import { finishedCondition } from '../../component-helpers/jobs.ts';
 import { CronJobs, Jobs } from '../../api/gen/resources.ts';
 import { apiVersionOf } from '../../api/resource-info.ts';
@@ -10,7 +10,7 @@ import { newControllerReference } from '../../component-helpers/owner-references
 
 const SCHEDULED = 'batch.kubernetes.io/cronjob-scheduled-timestamp';
 
-/** Name of the job of a time: the same for everybody, so that no run is started twice. */
+/** Name of the job of a scheduled time. Every server computes the same, so no run is started twice. */
 export function jobName(cronJob: Stored<CronJob>, scheduledMs: number): string {
   return `${cronJob.metadata.name}-${Math.floor(scheduledMs / 60_000)}`;
 }
@@ -53,13 +53,13 @@ function zonedTime(ms: number, timeZone: string | undefined): string {
   return `${parts['year']}-${parts['month']}-${parts['day']}T${parts['hour']}:${parts['minute']}:${parts['second']}${offset}`;
 }
 
-/** A reference for the list of active jobs. */
+/** The reference in the list of active jobs. */
 export function referenceTo(job: Stored<Job>): ObjectReference {
   const { namespace, name, uid, resourceVersion } = job.metadata;
   return { apiVersion: apiVersionOf(Jobs), kind: Jobs.kind, namespace, name, uid, resourceVersion };
 }
 
-/** Ended jobs beyond the history limits, oldest first. */
+/** Finished jobs beyond the history limits, oldest first. */
 export function jobsBeyondHistory(cronJob: CronJob, jobs: readonly Stored<Job>[]): Stored<Job>[] {
   const { successfulJobsHistoryLimit: good, failedJobsHistoryLimit: bad } = cronJob.spec;
   const beyond = (kind: string, limit: number | undefined): Stored<Job>[] => {
@@ -71,7 +71,7 @@ export function jobsBeyondHistory(cronJob: CronJob, jobs: readonly Stored<Job>[]
   return [...beyond('Complete', good), ...beyond('Failed', bad)];
 }
 
-/** Those that never started come last. */
+/** Sorts by start time; jobs that never started come last. */
 function byStart(a: Stored<Job>, b: Stored<Job>): number {
   const [first, second] = [a, b].map((job) => job.status?.startTime ?? '~');
   if (first !== second) return first! < second! ? -1 : 1;

@@ -28,7 +28,7 @@ import { mostRecentScheduleTime, nextScheduleTimeDuration, scheduleOf } from './
 const ACCOUNT = 'cronjob-controller';
 const WORKERS = 5;
 const JOBS_BY_CRON_JOB = 'cronjob-uid';
-/** Added to the wait for the next start, so that the clock has surely passed it. Upstream: nextScheduleDelta. */
+/** Added to the delay until the next start, so that the clock has passed it. Upstream: nextScheduleDelta. */
 const AFTER_SCHEDULE_MS = 100;
 
 export function createCronJobController(deps: ControllerDeps): Controller {
@@ -43,7 +43,6 @@ export function createCronJobController(deps: ControllerDeps): Controller {
     help: 'Time between when a job was scheduled to run and when it was created.',
     buckets: Array.from({ length: 10 }, (_, i) => 2 ** i),
   });
-  /** Syncs the cron job again at its next time. */
   const requeueAtNextTime = (cronJob: CronJob, schedule: Schedule): void => {
     const durationMs = nextScheduleTimeDuration(cronJob, schedule, clock.nowMs());
     if (durationMs !== undefined) loop.queue.addAfter(keyOfObject(cronJob), durationMs + AFTER_SCHEDULE_MS);
@@ -73,13 +72,13 @@ interface Handled {
 
 function addHandlers({ cronJobs, jobs, requeueAtNextTime, enqueue }: Handled): void {
   const enqueueCronJob = (cronJob: CronJob): void => enqueue(keyOfObject(cronJob));
-  /** A changed schedule counts from now on: starts that it would have had before are not made up for. */
+  /** A changed schedule applies from now on: its earlier times are not made up for. */
   const reschedule = (cronJob: CronJob): void => {
     const { schedule, timeZone } = cronJob.spec;
     try {
       requeueAtNextTime(cronJob, parseSchedule(schedule, timeZone));
     } catch {
-      // The sync reports what is wrong with the schedule.
+      // The sync reports an invalid schedule.
       enqueueCronJob(cronJob);
     }
   };
@@ -133,7 +132,7 @@ class CronJobController {
     if (failure !== undefined) throw failure;
   }
 
-  /** A job that cannot be deleted has its event, and does not keep the sync from going on. */
+  /** A deletion that fails is recorded in an event; the sync continues. */
   async #cleanupFinishedJobs(cronJob: CronJob, owned: readonly Stored<Job>[], signal: AbortSignal): Promise<void> {
     for (const job of jobsBeyondHistory(cronJob, owned)) await this.#deps.jobControl.delete(cronJob, job, signal);
   }
@@ -177,7 +176,7 @@ class CronJobController {
     return { ...status, active };
   }
 
-  /** Asks the server, since the cache may not have the status that was written when the job was created. */
+  /** Reads the server, since the cache may lack the status that was written when the job was created. */
   async #isInStoredStatus(cronJob: CronJob, uid: string, signal: AbortSignal): Promise<boolean> {
     const live = await this.#deps.client.get(parseKey(keyOfObject(cronJob)), { signal }).catch(ignoreNotFound);
     return live?.status?.active?.some((reference) => reference.uid === uid) === true;
@@ -219,7 +218,7 @@ class CronJobController {
     status.lastScheduleTime = formatTime(scheduledMs);
   }
 
-  /** Whether the starting deadline has passed, which is reported. */
+  /** Whether the starting deadline has passed; records an event if so. */
   #isTooLate(cronJob: CronJob, scheduledMs: number): boolean {
     const { startingDeadlineSeconds } = cronJob.spec;
     if (startingDeadlineSeconds === undefined) return false;
@@ -229,7 +228,7 @@ class CronJobController {
     return true;
   }
 
-  /** Whether the concurrency policy forbids another job now, which is reported. */
+  /** Whether the concurrency policy forbids another job now; records an event if so. */
   #isForbidden(cronJob: CronJob, activeCount: number): boolean {
     if (cronJob.spec.concurrencyPolicy !== 'Forbid' || activeCount === 0) return false;
     this.#deps.recorder.event(

@@ -18,7 +18,7 @@ export class JobControl {
     this.#recorder = recorder;
   }
 
-  /** Asks the server, since the cache may not have a job that was just created. */
+  /** Reads the server, since the cache may lack a job that was just created. */
   async exists(cronJob: Stored<CronJob>, name: string, signal: AbortSignal): Promise<boolean> {
     const { namespace } = cronJob.metadata;
     return (await this.#jobs.get({ namespace, name }, { signal }).catch(ignoreNotFound)) !== undefined;
@@ -36,14 +36,14 @@ export class JobControl {
         this.#recorder.event(cronJob, 'Warning', 'FailedCreate', `Error creating job: ${errorMessage(error)}`);
         throw error;
       }
-      // It was created before, and the status was not written: adopt it.
+      // An earlier sync created it and failed to write the status.
       const { namespace = '', name = '' } = job.metadata;
       const existing = await this.#jobs.get({ namespace, name }, { signal });
       return controllerOf(existing)?.uid === cronJob.metadata.uid ? existing : undefined;
     }
   }
 
-  /** Deletes a job that the next one replaces. Rejects when it cannot be deleted. */
+  /** Deletes a job to make room for the next one. Rejects when it cannot be deleted. */
   async replace(cronJob: Stored<CronJob>, name: string, signal: AbortSignal): Promise<void> {
     const { namespace } = cronJob.metadata;
     let job: Stored<Job> | undefined;

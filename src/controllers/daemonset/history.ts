@@ -1,6 +1,6 @@
 /**
- * The revisions of a DaemonSet: finds or makes the one of the current template, numbers it highest, and drops old ones.
- * Upstream: daemon/update.go constructHistory, cleanupHistory.
+ * The revisions of a DaemonSet: finds or creates the one of the current template, gives it the highest number, and
+ * deletes old ones. Upstream: daemon/update.go constructHistory, cleanupHistory.
  */
 import type { Int64 } from '../../api/int64.ts';
 import { ControllerRevisions, DaemonSets, Pods } from '../../api/gen/resources.ts';
@@ -29,20 +29,19 @@ export interface DaemonHistory {
   readonly old: readonly Stored<ControllerRevision>[];
 }
 
-/** What the history is made from. */
 export interface HistoryInput {
   readonly client: Client;
   readonly set: Stored<DaemonSet>;
   /** Revisions the set controls. */
   readonly revisions: readonly Stored<ControllerRevision>[];
-  /** Pods the set controls: seldom asked for, since they may be many. */
+  /** Pods that the set controls. A function, since it is rarely needed and may be long. */
   pods(): readonly Stored<Pod>[];
   readonly signal: AbortSignal;
-  /** Lets others have their turn: a template may be a megabyte. */
+  /** Yields to the event loop: a template may be a megabyte. */
   readonly pause: () => Promise<void>;
 }
 
-/** Creates, renumbers and deduplicates as needed. Rejects after a hash collision, with the collision count raised. */
+/** Creates, renumbers and deduplicates. Rejects after a hash collision, with collisionCount incremented. */
 export async function constructHistory(input: HistoryInput): Promise<DaemonHistory> {
   const { client, set, signal } = input;
   const revisions = await labelled(input);
@@ -61,7 +60,10 @@ export async function constructHistory(input: HistoryInput): Promise<DaemonHisto
   return { current, old };
 }
 
-/** The revisions, each with a label by which pods name it: those of early releases may have none, their name does. */
+/**
+ * The revisions, each with the label that pods refer to. Revisions of early releases may lack it; it then comes from
+ * their name.
+ */
 async function labelled({ client, revisions, signal }: HistoryInput): Promise<Stored<ControllerRevision>[]> {
   const named = (revision: Stored<ControllerRevision>): Promise<Stored<ControllerRevision>> => {
     const { labels, name } = revision.metadata;
@@ -71,12 +73,12 @@ async function labelled({ client, revisions, signal }: HistoryInput): Promise<St
   return await Promise.all(revisions.map((revision) => (hashOf(revision) === '' ? named(revision) : revision)));
 }
 
-/** The hash that pods of a revision bear. */
+/** The hash in the labels of a revision's pods. */
 export function hashOf(revision: ControllerRevision): string {
   return revision.metadata.labels?.[REVISION_HASH_LABEL] ?? '';
 }
 
-/** Keeps as many revisions without pods as the set wants. */
+/** Keeps revisionHistoryLimit revisions that no pod has. */
 export async function cleanUpHistory(input: HistoryInput, old: readonly Stored<ControllerRevision>[]): Promise<void> {
   const limit = input.set.spec?.revisionHistoryLimit ?? 10;
   if (old.length <= limit) return;
@@ -124,7 +126,7 @@ async function raiseCollisionCount(client: Client, set: Stored<DaemonSet>, signa
   const sets = client.resource(DaemonSets);
   const { namespace, name } = set.metadata;
   const live = await sets.get({ namespace, name }, { signal });
-  // Somebody raised it already, or the cache is behind: the next sync uses the new count.
+  // The count was already incremented, or the cache is behind: the next sync uses the new count.
   if ((live.status?.collisionCount ?? 0) !== (set.status?.collisionCount ?? 0)) return;
   const status = {
     ...(live.status ?? set.status),

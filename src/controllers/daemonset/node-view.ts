@@ -1,11 +1,11 @@
-/** One node as a DaemonSet sees it. Pure. */
+/** One node from the view of a DaemonSet. Pure. */
 import type { DaemonSet } from '../../api/gen/apps-v1.ts';
 import type { Node, Pod } from '../../api/gen/core-v1.ts';
 import type { Stored } from '../../api/object.ts';
 import { isPodAvailable, isPodTerminal } from '../../component-helpers/pods.ts';
 import { inOrder, shouldRun } from './daemon-sets.ts';
 
-/** A DaemonSet at one moment. */
+/** A DaemonSet and its revision at one moment. */
 export interface Moment {
   readonly set: Stored<DaemonSet>;
   /** Hash of the current revision. */
@@ -13,16 +13,16 @@ export interface Moment {
   readonly nowMs: number;
 }
 
-/** What is on one node, and what the set wants there. */
+/** The pods on one node, and whether one should run there. */
 export interface NodeView extends Moment {
   readonly nodeName: string;
-  /** Whether there is such a node: pods may wait for one that is gone. */
+  /** Whether the node exists: pods may refer to one that is gone. */
   readonly isKnown: boolean;
-  /** The set wants a pod there. */
+  /** Whether a pod should run there. Upstream: shouldRun. */
   readonly run: boolean;
-  /** A pod that is there may stay. */
+  /** Whether an existing pod may continue there. Upstream: shouldContinueRunning. */
   readonly stay: boolean;
-  /** Those of the set for this node, without ended ones that are going: bound ones first, then the oldest. */
+  /** The set's pods for this node, bound ones first, then the oldest; without ended pods that are being deleted. */
   readonly pods: readonly Stored<Pod>[];
 }
 
@@ -37,7 +37,10 @@ export function viewNode(
   return { ...moment, nodeName, isKnown: node !== undefined, run, stay, pods };
 }
 
-/** It ended and is being deleted: a finalizer may keep it for long, and nobody waits for that with its successor. */
+/**
+ * Whether the pod has ended and is being deleted. A finalizer may keep it for long, and its replacement does not
+ * wait.
+ */
 function isOver(pod: Stored<Pod>): boolean {
   return pod.metadata.deletionTimestamp !== undefined && isPodTerminal(pod);
 }

@@ -1,4 +1,7 @@
-/** Which nodes need a daemon pod and which daemon pods must go. Pure. Upstream: daemon_controller podsShouldBeOnNode. */
+/**
+ * Which nodes need a daemon pod and which daemon pods must be deleted. Pure. Upstream: daemon_controller
+ * podsShouldBeOnNode.
+ */
 import type { Pod } from '../../api/gen/core-v1.ts';
 import type { Stored } from '../../api/object.ts';
 import { isPodReady } from '../../component-helpers/pods.ts';
@@ -16,7 +19,7 @@ export interface EndedPod {
 export interface DaemonPlan {
   readonly create: readonly string[];
   readonly remove: readonly Stored<Pod>[];
-  /** Failed pods: removed with a back-off per node. */
+  /** Failed pods: deleted with a back-off per node. */
   readonly failed: readonly EndedPod[];
   readonly succeeded: readonly EndedPod[];
 }
@@ -28,21 +31,21 @@ interface Draft {
   readonly succeeded: EndedPod[];
 }
 
-/** Looks at these nodes, each by itself. */
+/** Plans each of these nodes. */
 export function planPods(views: Iterable<NodeView>): DaemonPlan {
   const plan: Draft = { create: [], remove: [], failed: [], succeeded: [] };
   for (const view of views) planNode(view, plan);
   return plan;
 }
 
-/** Whether there is nothing to do. */
+/** Whether the plan is empty. */
 export function isNothing({ create, remove, failed, succeeded }: DaemonPlan): boolean {
   return create.length + remove.length + failed.length + succeeded.length === 0;
 }
 
 function planNode(view: NodeView, plan: Draft): void {
   const { nodeName, pods, run } = view;
-  // Of a node that is gone, those bound to it are the pod garbage collector's.
+  // The pod garbage collector deletes pods bound to a node that is gone.
   if (!view.isKnown) {
     appendAll(
       plan.remove,
@@ -73,7 +76,10 @@ function planNode(view: NodeView, plan: Draft): void {
   if (running.length > 1) appendAll(plan.remove, surplusWhileSurging(view, running));
 }
 
-/** Two pods stay only while the old one is ready and the new one not yet available. */
+/**
+ * The pods to delete while surging: two pods are kept only while the old one is ready and the new one is not yet
+ * available.
+ */
 function surplusWhileSurging(view: NodeView, running: readonly Stored<Pod>[]): Stored<Pod>[] {
   const isNew = (pod: Stored<Pod>): boolean => pod.metadata.labels?.[REVISION_HASH_LABEL] === view.hash;
   const newest = running.find(isNew);

@@ -1,6 +1,6 @@
 /**
- * Which pods to replace in this step of a rolling update. Pure. Upstream: daemon/update.go rollingUpdate. Differs on
- * purpose: nodes whose old pod is unavailable count as unavailable before healthy pods are taken.
+ * Which pods a step of a rolling update replaces. Pure. Upstream: daemon/update.go rollingUpdate. Differs on purpose:
+ * nodes whose old pod is unavailable use up maxUnavailable before healthy pods do.
  */
 import type { DaemonSet } from '../../api/gen/apps-v1.ts';
 import type { Pod } from '../../api/gen/core-v1.ts';
@@ -14,32 +14,35 @@ export interface RollingStep {
   readonly remove: readonly Stored<Pod>[];
 }
 
-/** When a node's step is due. */
+/**
+ * When the step on a node is taken: `now` always, `in turn` within the limit, `once spare` when enough other nodes
+ * are available.
+ */
 export type RollingTurn = 'now' | 'in turn' | 'once spare';
 
-/** What a node means to a rolling update. */
+/** The state of a node in a rolling update. */
 export interface NodeRollout {
-  /** Takes one of those that may be unavailable, or surging. */
+  /** Counts against maxUnavailable, or against maxSurge while surging. */
   readonly takesPart: boolean;
-  /** Surging: its pod serves; the old one, where there are two. */
+  /** While surging: whether a pod of the node is available. */
   readonly serves?: boolean;
-  /** What is to be done there: at once, when its turn comes, or once as many others serve as there are to be. */
+  /** The step on the node and when it may be taken. */
   readonly step?: RollingStep & { readonly when: RollingTurn };
 }
 
-/** A rolling update by what its nodes mean to it. */
+/** The state of a rolling update, summed over the nodes. */
 export interface RolloutView {
-  /** Nodes that are to have a pod. */
+  /** Nodes that should have a pod. */
   readonly desired: number;
-  /** Nodes that take part already. */
+  /** Nodes that already count against the limit. */
   readonly takingPart: number;
-  /** Nodes that serve. */
+  /** Nodes with an available pod. */
   readonly serving: number;
-  /** What is to be done, by when. */
+  /** The steps, by when they may be taken. */
   readonly steps: Readonly<Record<RollingTurn, Iterable<RollingStep>>>;
 }
 
-/** The next step; empty while what is under way must settle first. */
+/** The next step; empty while the steps under way use up the limit. */
 export function planRollingUpdate(set: DaemonSet, view: RolloutView): RollingStep {
   const { maxSurge, maxUnavailable } = rollingLimits(set, view.desired);
   const create: string[] = [];
@@ -61,7 +64,7 @@ export function planRollingUpdate(set: DaemonSet, view: RolloutView): RollingSte
   return { create, remove };
 }
 
-/** Looks at one node. */
+/** The rollout state of one node. */
 export function rolloutOf(view: NodeView): NodeRollout {
   if (view.pods.length === 0 && !view.run) return { takesPart: false };
   return allowsSurge(view.set) ? surge(view) : replace(view);
@@ -72,7 +75,7 @@ interface NodePods {
   readonly oldPod?: Stored<Pod>;
 }
 
-/** The node's new and old pod; undefined when there are several of one sort, which the main plan settles first. */
+/** The node's new and old pod; undefined when there are several of one revision, which the main plan deletes first. */
 function podsOn(view: NodeView): NodePods | undefined {
   const alive = view.pods.filter((pod) => pod.metadata.deletionTimestamp === undefined);
   const newPods = alive.filter((pod) => isUpdated(view.set, pod, view.hash));
@@ -102,7 +105,7 @@ function surge(view: NodeView): NodeRollout {
     if (!isAvailable(view, newPod)) return { takesPart: true, serves };
     return { takesPart: false, serves, step: { when: 'now', ...goes } };
   }
-  // Where the new template may not run there is nothing to surge with: an old pod just goes, when it is not missed.
+  // The new template may not run here, so there is no pod to surge: the old pod is just deleted, when it may be.
   if (!view.run) return { takesPart: false, serves, step: { when: serves ? 'once spare' : 'now', ...goes } };
   return { takesPart: false, serves, step: { when: serves ? 'in turn' : 'now', create: [view.nodeName], remove: [] } };
 }

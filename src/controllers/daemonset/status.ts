@@ -4,19 +4,19 @@ import { isPodReady } from '../../component-helpers/pods.ts';
 import { isUpdated } from './daemon-sets.ts';
 import { isAvailable, type NodeView } from './node-view.ts';
 
-/** How many nodes are of which kind. */
+/** Numbers of nodes by their state. */
 export interface NodeCounts {
   readonly desired: number;
-  /** Desired, and with a pod; as those that follow. */
+  /** Nodes that should have a pod and do; the following numbers are parts of it. */
   readonly current: number;
   readonly ready: number;
   readonly available: number;
   readonly updated: number;
-  /** With a pod the set does not want there. */
+  /** Nodes with a pod that should not be there. */
   readonly misscheduled: number;
 }
 
-/** What one node adds. Its first pod counts. */
+/** The counts of one node, by its first pod. */
 export function countNode(view: NodeView): NodeCounts {
   const [pod] = view.pods;
   const counted = pod !== undefined && view.run;
@@ -30,7 +30,7 @@ export function countNode(view: NodeView): NodeCounts {
   };
 }
 
-/** The observed generation is the caller's to set. */
+/** The caller sets observedGeneration. */
 export function calculateStatus(set: DaemonSet, counts: NodeCounts): DaemonSetStatus {
   return {
     ...set.status,

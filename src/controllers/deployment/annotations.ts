@@ -5,7 +5,7 @@ export const REVISION = 'deployment.kubernetes.io/revision';
 const REVISION_HISTORY = 'deployment.kubernetes.io/revision-history';
 export const DESIRED_REPLICAS = 'deployment.kubernetes.io/desired-replicas';
 export const MAX_REPLICAS = 'deployment.kubernetes.io/max-replicas';
-/** On a Deployment: the revision it is to go back to. */
+/** On a Deployment: the revision to roll back to. */
 export const ROLLBACK_TO = 'deprecated.deployment.rollback.to';
 
 const NOT_COPIED = new Set([
@@ -18,7 +18,7 @@ const NOT_COPIED = new Set([
 ]);
 const MAX_HISTORY_LENGTH = 2000;
 
-/** A revision as it stands in an annotation, of 64 bits; undefined when it is invalid. */
+/** Parses the annotation of a revision, a 64-bit integer; undefined when it is invalid. */
 export function parseRevision(text: string | undefined): bigint | undefined {
   if (text === undefined || !/^[+-]?\d+$/.test(text)) return undefined;
   const revision = BigInt(text.replace('+', ''));
@@ -41,7 +41,7 @@ export function maxRevision(sets: readonly ReplicaSet[]): bigint {
   return sets.map(revisionOf).reduce((highest, each) => (each > highest ? each : highest), 0n);
 }
 
-/** The annotations a new (or again new) ReplicaSet of the Deployment bears; `old` when they are right already. */
+/** The annotations of a Deployment's new ReplicaSet, which may be an old one again; `old` when nothing changes. */
 export function newSetAnnotations(
   deployment: Deployment,
   old: Record<string, string>,
@@ -66,7 +66,7 @@ function appendHistory(history: string | undefined, revision: string): string {
   return entries.join(',');
 }
 
-/** The annotations with the Deployment's size noted; the same object when noted already. */
+/** The annotations with the Deployment's size; the same object when nothing changes. */
 export function withSizeAnnotations(
   annotations: Record<string, string> | undefined,
   desired: number,
@@ -77,7 +77,9 @@ export function withSizeAnnotations(
   return { ...old, [DESIRED_REPLICAS]: String(desired), [MAX_REPLICAS]: String(max) };
 }
 
-/** The annotations of a Deployment that goes back to the set: the set's but for those that are never copied. */
+/**
+ * The annotations of a Deployment that is rolled back to the set: the set's, apart from those that are never copied.
+ */
 export function rolledBackAnnotations(own: Record<string, string>, set: ReplicaSet): Record<string, string> {
   const pick = (from: Record<string, string>, copied: boolean): [string, string][] =>
     Object.entries(from).filter(([name]) => NOT_COPIED.has(name) !== copied);

@@ -113,7 +113,7 @@ class DeploymentController {
     else await this.#rolloutRecreate(context, deployment, owned);
   }
 
-  /** Pause and resume show in the Progressing condition, so that the deadline does not run meanwhile. */
+  /** Records pause and resume in the Progressing condition, so that the progress deadline stops meanwhile. */
   async #checkPausedConditions(writer: DeploymentWriter, deployment: Stored<Deployment>): Promise<Stored<Deployment>> {
     const current = progressing(deployment.status);
     if (!hasProgressDeadline(deployment) || current?.reason === 'ProgressDeadlineExceeded') return deployment;
@@ -129,7 +129,7 @@ class DeploymentController {
     return await writer.updateStatus(deployment, { ...deployment.status, conditions });
   }
 
-  /** Restores the old template; the next sync, without the rollback annotation, rolls it out. */
+  /** Restores the old template; the next sync rolls it out, as the rollback annotation is gone. */
   async #rollBack(
     context: SetsContext,
     deployment: Stored<Deployment>,

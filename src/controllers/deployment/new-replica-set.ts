@@ -1,6 +1,6 @@
 /**
- * Finds, refreshes or creates the ReplicaSet of a Deployment's present template, and numbers its revision. Upstream:
- * controller/deployment sync.getNewReplicaSet.
+ * Finds, updates or creates the ReplicaSet of a Deployment's current template, and sets its revision. Upstream:
+ * controller/deployment sync.getNewReplicaSet, getAllReplicaSetsAndSyncRevision.
  */
 import { deepEqual } from '../../base/equal.ts';
 import { Deployments } from '../../api/gen/resources.ts';
@@ -18,18 +18,17 @@ import { maxSurge, newSetReplicas, replicasOf } from './replica-math.ts';
 import { equalIgnoringHash, HASH_LABEL, splitSets, type SetsOfDeployment } from './replica-sets.ts';
 import { condition, hasProgressDeadline, progressing } from './status.ts';
 
-/** A Deployment as last written, and its sets. */
+/** A Deployment as last written, and its ReplicaSets. */
 export interface Rollout extends SetsOfDeployment {
   readonly deployment: Stored<Deployment>;
 }
 
-/** What is needed to look after the sets. */
 export interface SetsContext {
   readonly writer: DeploymentWriter;
   readonly nowMs: () => number;
 }
 
-/** Splits the sets, brings the new one's annotations up to date, and creates it when `create` is set and it is missing. */
+/** Splits the sets and updates the new one's annotations; with `create` it creates a missing one. */
 export async function resolveSets(
   context: SetsContext,
   input: {
@@ -66,7 +65,7 @@ async function refresh(context: SetsContext, rollout: Rollout, revision: bigint)
   };
 }
 
-/** Copies the set's revision to the Deployment and notes the event of the rollout in the Progressing condition. */
+/** Copies the set's revision to the Deployment; `found` becomes its Progressing condition. */
 async function noteRevision(
   { writer, nowMs }: SetsContext,
   deployment: Stored<Deployment>,
@@ -157,7 +156,10 @@ async function createNewSet(context: SetsContext, rollout: Rollout, revision: bi
   };
 }
 
-/** The set of that name when it is ours with the same template (the cache was behind); undefined after a hash collision. */
+/**
+ * The set of that name if it belongs to the Deployment and has the same template (the cache was behind); undefined
+ * after a hash collision.
+ */
 async function sameSet(
   { writer }: SetsContext,
   deployment: Stored<Deployment>,
@@ -176,7 +178,7 @@ async function reportFailure(
   { deployment, wanted }: { readonly deployment: Stored<Deployment>; readonly wanted: ReplicaSet },
   error: unknown,
 ): Promise<never> {
-  // After a collision the next round computes another hash; a dying namespace ends the matter by itself.
+  // After a collision the next sync computes another hash; a terminating namespace deletes the Deployment anyway.
   if (!isReason(error, 'AlreadyExists') && !isNamespaceTerminating(error)) {
     const reason = 'ReplicaSetCreateError';
     const message = `Failed to create new replica set "${wanted.metadata.name}": ${errorMessage(error)}`;

@@ -4,7 +4,7 @@ import type { Deployment, ReplicaSet } from '../../api/gen/apps-v1.ts';
 import type { Stored } from '../../api/object.ts';
 import { DESIRED_REPLICAS, MAX_REPLICAS } from './annotations.ts';
 
-/** Wanted replicas of a Deployment or ReplicaSet (default 1). */
+/** Desired replicas of a Deployment or ReplicaSet (default 1). */
 export function replicasOf(object: { readonly spec?: { readonly replicas?: number } }): number {
   return object.spec?.replicas ?? 1;
 }
@@ -19,22 +19,22 @@ function fenceposts(deployment: Deployment): { surge: number; unavailable: numbe
   const rolling = deployment.spec?.strategy?.rollingUpdate;
   const surge = scaledValue(rolling?.maxSurge ?? '25%', desired, true);
   const unavailable = scaledValue(rolling?.maxUnavailable ?? '25%', desired, false);
-  // Both rounded to zero would never make progress.
+  // With both rounded to zero the rollout would never make progress.
   return surge === 0 && unavailable === 0 ? { surge: 0, unavailable: 1 } : { surge, unavailable };
 }
 
-/** Pods allowed above the wanted number during a rollout. */
+/** The most pods above the desired number during a rollout. */
 export function maxSurge(deployment: Deployment): number {
   return isRolling(deployment) ? fenceposts(deployment).surge : 0;
 }
 
-/** Pods that may be unavailable during a rollout. */
+/** The most pods that may be unavailable during a rollout. */
 export function maxUnavailable(deployment: Deployment): number {
   if (!isRolling(deployment) || replicasOf(deployment) === 0) return 0;
   return Math.min(fenceposts(deployment).unavailable, replicasOf(deployment));
 }
 
-/** Sum of the wanted replicas. */
+/** The sum of the desired replicas. */
 export function specReplicas(sets: readonly ReplicaSet[]): number {
   return sets.reduce((sum, set) => sum + replicasOf(set), 0);
 }
@@ -47,7 +47,7 @@ export function statusSum(
   return sets.reduce((sum, set) => sum + (set.status?.[field] ?? 0), 0);
 }
 
-/** What the new ReplicaSet may grow to now, given the surge. */
+/** The number of replicas that the new ReplicaSet may have now, within maxSurge. */
 export function newSetReplicas(deployment: Deployment, all: readonly ReplicaSet[], newSet: ReplicaSet): number {
   const desired = replicasOf(deployment);
   if (!isRolling(deployment)) return desired;
@@ -78,8 +78,8 @@ export function isSaturated(deployment: Deployment, set: ReplicaSet | undefined)
 }
 
 /**
- * New sizes of the active sets when a Deployment is scaled in the middle of a rollout: each grows or shrinks in proportion
- * to its size; what rounding leaves over goes to the first (largest) one.
+ * New sizes of the active sets when a Deployment is scaled during a rollout: each grows or shrinks in proportion to
+ * its size; the rounding remainder goes to the first (largest) one.
  */
 export function proportionalSizes(
   deployment: Deployment,

@@ -19,7 +19,7 @@ export function allOf(sets: SetsOfDeployment): Stored<ReplicaSet>[] {
   return sets.newSet === undefined ? [...sets.oldSets] : [...sets.oldSets, sets.newSet];
 }
 
-/** Whether two templates are the same but for the hash label. */
+/** Whether two templates are equal apart from the hash label. */
 export function equalIgnoringHash(a: PodTemplateSpec | undefined, b: PodTemplateSpec | undefined): boolean {
   return deepEqual(withoutHash(a), withoutHash(b));
 }
@@ -37,7 +37,7 @@ export function splitSets(deployment: Deployment, sets: readonly Stored<ReplicaS
   return { newSet, oldSets: ordered.filter((set) => set !== newSet) };
 }
 
-/** Sets that want pods. */
+/** Sets with desired replicas. */
 export function activeSets(sets: readonly Stored<ReplicaSet>[]): Stored<ReplicaSet>[] {
   return sets.filter((set) => replicasOf(set) > 0);
 }

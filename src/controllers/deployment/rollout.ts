@@ -1,6 +1,6 @@
 /**
- * One step of a rollout, rolling or recreating, and scaling. Each returns what is to be known for the status. Upstream:
- * controller/deployment rolling, recreate and sync.scale.
+ * One step of a rollout (RollingUpdate or Recreate), and scaling. Upstream: controller/deployment rolling, recreate
+ * and sync.scale.
  */
 import type { Deployment, ReplicaSet } from '../../api/gen/apps-v1.ts';
 import type { Stored } from '../../api/object.ts';
@@ -18,7 +18,7 @@ import {
 } from './replica-math.ts';
 import { activeOrLatest, activeSets, allOf } from './replica-sets.ts';
 
-/** Does the next step of a rolling update. True when something was scaled: the rest waits for its effects. */
+/** Takes the next step of a rolling update. True when something was scaled: the next step waits for its effects. */
 export async function rollOnce(writer: DeploymentWriter, rollout: Rollout): Promise<boolean> {
   const { deployment } = rollout;
   const newSet = rollout.newSet as Stored<ReplicaSet>;
@@ -35,7 +35,10 @@ export async function rollOnce(writer: DeploymentWriter, rollout: Rollout): Prom
   return plan.size > 0;
 }
 
-/** New sizes of old sets: first unhealthy pods go, then as many healthy ones as availability allows. Pure. */
+/**
+ * New sizes of old sets: unhealthy pods are removed first, then as many healthy ones as maxUnavailable allows. Pure.
+ * Upstream: cleanupUnhealthyReplicas, scaleDownOldReplicaSetsForRollingUpdate.
+ */
 function planScaleDown(rollout: Rollout): Map<Stored<ReplicaSet>, number> {
   const { deployment, oldSets } = rollout;
   const newSet = rollout.newSet as Stored<ReplicaSet>;
@@ -53,7 +56,8 @@ function planScaleDown(rollout: Rollout): Map<Stored<ReplicaSet>, number> {
     sizes.set(set, replicasOf(set) - count);
     cleaned += count;
   }
-  // A set scaled down a moment ago still reports the pods it is losing: they must not count as spare. Upstream counts them.
+  // A set that was just scaled down still reports the pods it is losing: they must not count as available. Upstream
+  // counts them.
   const lasting = (set: Stored<ReplicaSet>): number =>
     Math.min(set.status?.availableReplicas ?? 0, sizes.get(set) ?? replicasOf(set));
   let healthy = allOf(rollout).reduce((sum, set) => sum + lasting(set), 0) - minAvailable;
@@ -78,7 +82,7 @@ export async function scaleToZero(
   return active.length > 0;
 }
 
-/** Follows a change of the Deployment's size without rolling. */
+/** Scales the sets to the Deployment's size without a rollout step. */
 export async function scaleOnly(writer: DeploymentWriter, rollout: Rollout): Promise<void> {
   const { deployment } = rollout;
   const only = activeOrLatest(rollout);
@@ -95,7 +99,7 @@ export async function scaleOnly(writer: DeploymentWriter, rollout: Rollout): Pro
     await writer.scale(deployment, set, size);
 }
 
-/** Deletes old sets beyond the history limit, oldest revision first, as far as they are empty and observed. */
+/** Deletes old sets beyond the history limit, lowest revision first, if they are empty and observed. */
 export async function cleanUpHistory(writer: DeploymentWriter, rollout: Rollout): Promise<void> {
   const limit = rollout.deployment.spec?.revisionHistoryLimit;
   if (limit === undefined) return;

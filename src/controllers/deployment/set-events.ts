@@ -1,4 +1,4 @@
-/** Which Deployments a change of ReplicaSets and pods concerns. Upstream: DeploymentController's handlers. */
+/** Enqueues the Deployments that changes of ReplicaSets and pods concern. Upstream: DeploymentController's handlers. */
 import type { Deployment, ReplicaSet } from '../../api/gen/apps-v1.ts';
 import type { Pod } from '../../api/gen/core-v1.ts';
 import { compileLabelSelector } from '../../api/label-selector.ts';
@@ -39,7 +39,7 @@ export function watchSets(deps: {
     },
     onDelete: enqueueOwner,
   });
-  // Recreate waits for the last old pod to go.
+  // Recreate waits until the last old pod is deleted.
   deps.pods.addHandler({
     onDelete(pod) {
       const reference = controllerOf(pod);

@@ -26,7 +26,7 @@ export function progressing(status: DeploymentStatus | undefined): DeploymentCon
   return status?.conditions?.find((c) => c.type === 'Progressing');
 }
 
-/** The status the sets give, without judging progress. */
+/** The status by the sets, without the Progressing condition. */
 export function calculateStatus(deployment: Deployment, sets: SetsOfDeployment, nowMs: number): DeploymentStatus {
   const all = allOf(sets);
   const available = statusSum(all, 'availableReplicas');
@@ -64,7 +64,7 @@ export function calculateStatus(deployment: Deployment, sets: SetsOfDeployment, 
   };
 }
 
-/** Whether all replicas are of the newest template and available. */
+/** Whether all replicas have the newest template and are available. */
 export function isComplete(deployment: Deployment, status: DeploymentStatus): boolean {
   const desired = replicasOf(deployment);
   return (
@@ -92,7 +92,7 @@ function hasTimedOut(deployment: Deployment, status: DeploymentStatus, nowMs: nu
   return parseTime(current.lastUpdateTime) + (deployment.spec?.progressDeadlineSeconds ?? 0) * 1000 < nowMs;
 }
 
-/** The status of a rollout under way: `calculateStatus` and the Progressing and ReplicaFailure conditions. */
+/** The status of a rollout: `calculateStatus` with the Progressing and ReplicaFailure conditions. */
 export function rolloutStatus(deployment: Deployment, sets: SetsOfDeployment, nowMs: number): DeploymentStatus {
   const status = calculateStatus(deployment, sets, nowMs);
   let conditions = status.conditions ?? [];
@@ -136,7 +136,7 @@ function withProgress(
       nowMs,
     );
     const current = progressing(deployment.status);
-    // Taken out first, so that the update time moves on with every step.
+    // Removed first, so that lastUpdateTime changes with every step.
     if (current?.status === 'True' && current.lastTransitionTime !== undefined)
       next.lastTransitionTime = current.lastTransitionTime;
     return [...withoutCondition(conditions, type), next];
@@ -160,7 +160,7 @@ function replicaFailure(sets: SetsOfDeployment): DeploymentCondition | undefined
   return { ...found, ...(found.lastTransitionTime === undefined ? {} : { lastUpdateTime: found.lastTransitionTime }) };
 }
 
-/** Milliseconds until the progress deadline must be checked; undefined when there is nothing to check. */
+/** Milliseconds until the progress deadline; undefined when there is none to check. */
 export function deadlineCheckMs(deployment: Deployment, status: DeploymentStatus, nowMs: number): number | undefined {
   const current = progressing(status);
   if (!hasProgressDeadline(deployment) || current === undefined) return undefined;

@@ -1,11 +1,11 @@
-/** How long an allocated device may stay with a taint. Pure. Upstream: claimEvictionTime of devicetainteviction. */
+/** How long an allocated device tolerates a taint. Pure. Upstream: claimEvictionTime of devicetainteviction. */
 import { minInt64, secondsToMs } from '../../api/int64.ts';
 import type { DeviceRequestAllocationResult, DeviceTaint } from '../../api/gen/resource-v1.ts';
 import { toleratesDeviceTaint } from '../../component-helpers/resource-claims.ts';
 
 const NEVER = Number.POSITIVE_INFINITY;
 
-/** Milliseconds an allocation bears a taint: 0 none, Infinity for ever. */
+/** Milliseconds that an allocation tolerates a taint: 0 not at all, Infinity for ever. */
 export function deviceToleratedMs({ tolerations = [] }: DeviceRequestAllocationResult, taint: DeviceTaint): number {
   const bearing = tolerations.filter((toleration) => toleratesDeviceTaint(toleration, taint));
   if (bearing.length === 0) return 0;

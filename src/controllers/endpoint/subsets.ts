@@ -8,10 +8,10 @@ import { SubsetPacker, type Slot } from '../subset-packer.ts';
 import { canBeEndpoint, endpointHostname, podIpsOfFamily, podTargetRef } from '../service-endpoints.ts';
 import { TargetPorts, type TargetPort } from '../target-ports.ts';
 
-/** More addresses than this are cut off, ready ones last. */
+/** Addresses beyond this number are left out, not ready ones first. */
 const MAX_ADDRESSES = 1000;
 
-/** Whether the subsets are the same, in whatever order: whoever stored them may have sorted them otherwise. */
+/** Whether the subsets are equal in any order: other writers may sort them differently. */
 export function sameSubsets(
   a: readonly EndpointSubset[] | undefined = [],
   b: readonly EndpointSubset[] | undefined = [],
@@ -20,7 +20,9 @@ export function sameSubsets(
   return outlineOf(a) === outlineOf(b) && canonicalText(a) === canonicalText(b);
 }
 
-/** The addresses alone: most that differ do so here, and there may be a thousand. */
+/**
+ * The addresses as one text. Most differences show here, and a comparison of texts is fast for a thousand addresses.
+ */
 function outlineOf(subsets: readonly EndpointSubset[]): string {
   const ips = (list: readonly EndpointAddress[] = []): string =>
     list

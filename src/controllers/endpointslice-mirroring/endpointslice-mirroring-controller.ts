@@ -1,8 +1,9 @@
 /**
- * Mirrors Endpoints that people write by hand, for services without selector, into EndpointSlices. Upstream:
+ * Mirrors Endpoints of services without selector, which users write, into EndpointSlices. Upstream:
  * pkg/controller/endpointslicemirroring.
  *
- * Watches: Endpoints, Services, its EndpointSlices. Writes alone: slices managed by endpointslicemirroring-controller.k8s.io.
+ * Watches: Endpoints, Services, its EndpointSlices. Writes alone: slices managed by
+ * endpointslicemirroring-controller.k8s.io.
  */
 import { stepByStep } from '../../base/steps.ts';
 import { Endpoints as EndpointsInfo, EndpointSlices, Services } from '../../api/gen/resources.ts';
@@ -30,7 +31,7 @@ const SKIP_LABEL = 'endpointslice.kubernetes.io/skip-mirror';
 const LEADER_ANNOTATION = 'control-plane.alpha.kubernetes.io/leader';
 const MIRRORS_BY_SERVICE = 'mirrors-by-service';
 
-/** Whether the object asks to be left alone. */
+/** Whether the object is labelled to be skipped. */
 function isSkipped({ metadata }: Endpoints): boolean {
   return metadata.labels?.[SKIP_LABEL] === 'true' || metadata.annotations?.[LEADER_ANNOTATION] !== undefined;
 }
@@ -88,7 +89,7 @@ export function createEndpointSliceMirroringController(deps: ControllerDeps): Co
     } catch (error) {
       if (!isNamespaceTerminating(error)) throw error;
     } finally {
-      // The names are the server's: without seeing its own slices the next sync would make them again.
+      // The server generates the names: without the new slices in its cache the next sync would create them again.
       if (newest !== '') await slices.waitForRevision(newest, signal);
     }
   }

@@ -1,4 +1,6 @@
-/** Metrics of mirroring alone, beside those that both writers of slices have. Upstream: endpointslicemirroring/metrics. */
+/**
+ * Metrics of mirroring, beside those of both controllers that write slices. Upstream: endpointslicemirroring/metrics.
+ */
 import { firstBy } from '../../base/first-by.ts';
 import type { EndpointSlice } from '../../api/gen/discovery-v1.ts';
 import { deepEqual } from '../../base/equal.ts';
@@ -6,9 +8,9 @@ import type { Metrics } from '../../platform/metrics.ts';
 import type { MirrorPlan } from './mirror-plan.ts';
 
 export interface MirrorMetrics {
-  /** A plan was carried out. */
+  /** Records an applied plan. */
   mirrored(existing: readonly EndpointSlice[], plan: MirrorPlan): void;
-  /** A sync has ended, well or not. */
+  /** Records the duration of a sync, successful or not. */
   took(seconds: number): void;
 }
 
@@ -31,7 +33,7 @@ export function createMirrorMetrics(metrics: Metrics): MirrorMetrics {
   };
 }
 
-/** Endpoints whose address was there before, with something else said of it. */
+/** Endpoints whose address existed before and whose other fields changed. */
 function changedEndpoints(existing: readonly EndpointSlice[], update: readonly EndpointSlice[]): number {
   let count = 0;
   const byUid = firstBy(existing, ({ metadata }) => metadata.uid);

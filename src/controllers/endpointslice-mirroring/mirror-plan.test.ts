@@ -1,4 +1,4 @@
-/** Mirrors of Endpoints that say the same in many places, and of some that are as large as a request may be. */
+/** Mirrors of Endpoints with many duplicates, and of some with the maximum size of a request. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Endpoints, EndpointSubset } from '../../api/gen/core-v1.ts';

@@ -33,15 +33,15 @@ export interface MirrorPlan {
   readonly skipped: number;
 }
 
-/** {@link planMirrorSteps} without a pause. */
+/** {@link planMirrorSteps} without yields. */
 export function planMirror(endpoints: Stored<Endpoints>, existing: readonly EndpointSlice[]): MirrorPlan {
   return allSteps(planMirrorSteps(endpoints, existing));
 }
 
-/** Subsets that are read, or put into slices, in one step. */
+/** Subsets that are read or written into slices in one step. */
 const SUBSETS_PER_STEP = 500;
 
-/** Compares the slices there are with those there should be: one for each set of ports and address family. */
+/** Compares the existing slices with the desired ones: one for each set of ports and address family. */
 export function* planMirrorSteps(endpoints: Stored<Endpoints>, existing: readonly EndpointSlice[]): Steps<MirrorPlan> {
   const wanted = new Map<string, EndpointSlice>();
   const { subsets, skipped: unread } = yield* packed(endpoints);
@@ -63,12 +63,12 @@ export function* planMirrorSteps(endpoints: Stored<Endpoints>, existing: readonl
   return { create: [...wanted.values()], update, remove, skipped };
 }
 
-/** The most addresses of ports that are read: an object of 3 MiB can name billions. */
+/** The most pairs of address and port that are read: an object of 3 MiB can describe billions. */
 const MAX_PAIRS = 100_000;
 
 /**
- * Subsets written by hand may say of one address in several places what could be said in one. Ports that stand in the same
- * subsets have the same addresses, which are walked through once for all of them.
+ * Merges subsets: users may list one address in several subsets. Ports that are in the same subsets have the same
+ * addresses, which are walked once for all of them.
  */
 function* packed({ subsets = [] }: Endpoints): Steps<{ readonly subsets: EndpointSubset[]; readonly skipped: number }> {
   const places = new Map<string, { readonly port: EndpointPortV1 | undefined; readonly in: Set<number> }>();

@@ -22,8 +22,8 @@ export function addressTypesOf(service: Service): AddressType[] {
 }
 
 /**
- * Groups the Service's pods of one address type by the ports they offer; the key is {@link portsKey}. Pods on nodes that
- * are not known are left out, unless the Service publishes whatever there is.
+ * Groups the Service's pods of one address type by their ports; the key is {@link portsKey}. Pods on unknown nodes
+ * are left out, unless the Service publishes not-ready addresses.
  */
 export function desiredGroups(
   service: Service,
@@ -32,7 +32,7 @@ export function desiredGroups(
 ): Map<string, PortGroup> {
   const groups = new Map<string, PortGroup>();
   const targets = new TargetPorts(service);
-  /** Groups by the ports that pods have by name. */
+  /** Groups by the pods' named ports. */
   const known = new Map<string, PortGroup>();
   for (const pod of pods) {
     if (!canBeEndpoint(pod, true) || isLost(service, pod, addressing.nodeOf)) continue;

@@ -1,8 +1,8 @@
 /**
  * Keeps the EndpointSlices of Services with selectors. Upstream: pkg/controller/endpointslice.
  *
- * Watches: Services, pods, nodes (for zones), EndpointSlices. Writes alone: the slices labelled as managed by it. After a
- * write it waits until its cache shows it, so that it never acts twice on what it has done.
+ * Watches: Services, pods, nodes (for zones), EndpointSlices. Writes alone: the slices labelled as managed by it.
+ * After a write it waits until its cache shows the result, so that it never acts twice on the same state.
  */
 import { EndpointSlices, Nodes, Pods, Services } from '../../api/gen/resources.ts';
 import { isReason } from '../../api/status-error.ts';
@@ -47,7 +47,10 @@ const WORKERS = 5;
 const ADDRESS_TYPES: readonly AddressType[] = ['IPv4', 'IPv6'];
 const BY_SERVICE = 'managed-by-service';
 
-/** Looked for again later: the pod goes with its node, or the node is only not seen yet. */
+/**
+ * The error for a pod whose node is unknown. The sync is retried: the pod is deleted with its node, or the node
+ * appears.
+ */
 function skipped({ metadata }: Service, pod: Pod): string {
   const service = `${metadata.namespace}/${metadata.name}`;
   return `skipping Pod ${pod.metadata.name} for Service ${service}: Node ${pod.spec?.nodeName ?? ''} Not Found`;
@@ -75,7 +78,7 @@ class EndpointSliceController {
   readonly #syncs: SyncMetrics;
   readonly #triggers: TriggerTimes;
   readonly #periods: BatchPeriods;
-  /** What was said of a service's hints last, by key and address type. */
+  /** The last event about a service's hints, by key and address type. */
   readonly #topology: Map<string, string>;
   readonly loop: KeyedLoop;
 
@@ -168,7 +171,7 @@ class EndpointSliceController {
     throw error;
   }
 
-  /** Hints were removed because they are no longer requested. */
+  /** Records that hints were removed because they are no longer requested. */
   #recordTopologyEnded(service: Service, type: AddressType): void {
     const key = `${keyOfObject(service)}/${type}`;
     const hadHints = this.#topology.get(key) === HINTS_CHANGED;
@@ -178,7 +181,7 @@ class EndpointSliceController {
     this.#recorder.event(service, 'Warning', 'TopologyAwareHintsDisabled', text);
   }
 
-  /** Says when hints come, go, or cannot be given for another reason. */
+  /** Records when hints are added or removed, and when another reason prevents them. */
   #recordTopology(service: Service, type: AddressType, { enabled, message }: TopologyVerdict): void {
     const key = `${keyOfObject(service)}/${type}`;
     if (this.#topology.get(key) === message) return;
@@ -221,7 +224,8 @@ class EndpointSliceController {
     this.loop.queue.addAfter(key, this.#periods.ms(key));
   }
 
-  // Mostly what was written here: no reason to look at once. Upstream waits a second (endpointSliceChangeMinSyncDelay).
+  // Most events are of the controller's own writes and need no immediate sync. Upstream waits a second
+  // (endpointSliceChangeMinSyncDelay).
   #onSlice(slice: EndpointSlice): void {
     const key = serviceKeyOf(slice);
     if (key !== undefined) this.#enqueueInTime(key);

@@ -1,9 +1,9 @@
 /**
- * Fits desired endpoints into EndpointSlices with as few writes as possible. Pure. Upstream: endpointslice
+ * Distributes desired endpoints over EndpointSlices with few writes. Pure. Upstream: endpointslice
  * reconciler.reconcileByPortMapping.
  *
- * Slices keep the endpoints they hold; what is new goes to slices that must be written anyway, the rest to one with room
- * for all of it, or to new slices. A Service without endpoints keeps one empty slice per address type.
+ * Slices keep the endpoints they hold; new endpoints go to slices that must be written anyway, the rest to one slice
+ * with room for all of them, or to new slices. A Service without endpoints keeps one empty slice per address type.
  */
 import { deepEqual } from '../../base/equal.ts';
 import { Services } from '../../api/gen/resources.ts';
@@ -27,7 +27,7 @@ export interface SlicePlan {
   readonly remove: EndpointSlice[];
 }
 
-/** What the plan is made from: the slices are those of this address type. */
+/** The input of the plan, with the slices of one address type. */
 export interface SlicePlanInput {
   readonly service: Stored<Service>;
   readonly type: AddressType;
@@ -36,7 +36,7 @@ export interface SlicePlanInput {
   readonly triggerTime: string | undefined;
 }
 
-/** Labels all slices of the Service bear. */
+/** Labels of all slices of the Service. */
 function sliceLabels(service: Stored<Service>): Record<string, string> {
   const labels: Record<string, string> = {};
   for (const [name, value] of Object.entries(service.metadata.labels ?? {})) {
@@ -51,7 +51,7 @@ function sliceLabels(service: Stored<Service>): Record<string, string> {
 /** Plans the writes for one address type. */
 export function planSlices(input: SlicePlanInput): SlicePlan {
   const plan: SlicePlan = { create: [], update: [], remove: [] };
-  // Those of an earlier Service of this name are going with it.
+  // Slices of a deleted Service of this name are being garbage collected.
   const [own, strange] = [true, false].map((is) => input.existing.filter((slice) => isOwned(input, slice) === is));
   const byPorts = Map.groupBy(own!, (slice) => portsKey(slice.ports ?? []));
   for (const [key, group] of input.groups) planGroup(input, plan, { group, slices: byPorts.get(key) ?? [] });
@@ -69,7 +69,7 @@ function isOwned({ service }: SlicePlanInput, slice: EndpointSlice): boolean {
   );
 }
 
-/** Slices that are to go take what new ones would hold: one write instead of two. */
+/** Slices to be deleted take the content of new ones: one write instead of two. */
 function recycle({ create, update, remove }: SlicePlan): SlicePlan {
   const kept = Math.min(create.length, remove.length);
   const refilled = remove.slice(0, kept).map((slice, index) => {
@@ -108,7 +108,7 @@ function planGroup(
   const wanted = new Map(current.group.endpoints.map((endpoint) => [identity(endpoint), endpoint]));
   const filled: Filled[] = current.slices.map((slice) => keepWanted(input, slice, wanted));
   const left = [...wanted.values()];
-  // Those to be written anyway take as much as they can, the fullest first; what is still left is kept together.
+  // Slices that must be written anyway are filled up, the fullest first; the rest stays together.
   const byFill = filled.toSorted((a, b) => b.endpoints.length - a.endpoints.length);
   for (const { endpoints } of byFill.filter(({ changed, endpoints: held }) => changed && held.length > 0))
     appendAll(endpoints, left.splice(0, MAX_ENDPOINTS_PER_SLICE - endpoints.length));
@@ -130,7 +130,7 @@ function planGroup(
   }
 }
 
-/** Takes the endpoints a slice holds out of `wanted`. */
+/** Removes the endpoints that the slice holds from `wanted`. */
 function keepWanted(input: SlicePlanInput, slice: EndpointSlice, wanted: Map<string, Endpoint>): Filled {
   const endpoints: Endpoint[] = [];
   let changed = !deepEqual(slice.metadata.labels ?? {}, sliceLabels(input.service));
@@ -175,7 +175,7 @@ function newSlice(input: SlicePlanInput, content: Content): EndpointSlice {
   };
 }
 
-/** The slice with this content; the same object when it has it already. */
+/** The slice with this content; the same object when nothing changes. */
 function withContent(input: SlicePlanInput, slice: EndpointSlice, content: Content): EndpointSlice {
   const labels = sliceLabels(input.service);
   const same =

@@ -1,12 +1,12 @@
-/** Metrics of syncs of services alone, beside those that both writers of slices have. Upstream: endpointslice/metrics. */
+/** Metrics of service syncs, beside those of both controllers that write slices. Upstream: endpointslice/metrics. */
 import type { Service } from '../../api/gen/core-v1.ts';
 import { keyOfObject } from '../../client/object-store.ts';
 import type { Metrics } from '../../platform/metrics.ts';
 
 export interface SyncMetrics {
-  /** A sync has ended. */
+  /** Records the result of a sync. */
   synced(result: 'success' | 'error'): void;
-  /** Records the number of slices of one address type that were written; `byZone`: their endpoints have hints by the nodes' processors. */
+  /** Records the number of slices of one address type; `byZone`: topology hints are set. */
   wrote(service: Service, slices: number, byZone: boolean): void;
   /** The service is gone, or has no slices of this controller. */
   forget(key: string): void;

@@ -1,7 +1,7 @@
 /**
- * Makes the claims of pods' ephemeral volumes. Upstream: pkg/controller/volume/ephemeral.
+ * Creates the claims of pods' ephemeral volumes. Upstream: pkg/controller/volume/ephemeral.
  *
- * Watches: pods, claims. Writes alone: claims named `<pod>-<volume>`, owned by their pod, so that they go with it.
+ * Watches: pods, claims. Writes alone: claims named `<pod>-<volume>`, owned by their pod and so deleted with it.
  */
 import { PersistentVolumeClaims, Pods } from '../../api/gen/resources.ts';
 import { isReason } from '../../api/status-error.ts';
@@ -76,7 +76,7 @@ export function createEphemeralVolumeController(deps: ControllerDeps): Controlle
       await client.create(claimOf(pod, volume), { signal });
     } catch (error) {
       failures.inc();
-      // Made by an earlier round that the cache does not show yet: its event brings the pod back.
+      // An earlier sync created it and the cache does not show it yet: its event enqueues the pod again.
       if (!isReason(error, 'AlreadyExists') && !isNamespaceTerminating(error)) throw error;
     }
   }

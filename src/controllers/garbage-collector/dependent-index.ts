@@ -1,6 +1,6 @@
-/** Dependents by the uid of their owner, whether the owner has been observed or not. */
+/** Dependents by the uid of their owner, whether the owner was observed or not. */
 
-/** Most owners that were not seen have one dependent, which needs no set. */
+/** The common case of one dependent is stored without a set. */
 export class DependentIndex<T extends object> {
   readonly #byOwner = new Map<string, T | Set<T>>();
 

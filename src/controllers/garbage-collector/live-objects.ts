@@ -8,7 +8,10 @@ import type { Clock } from '../../platform/clock.ts';
 import type { Identity } from './graph.ts';
 import type { ResourceMonitors } from './resource-monitors.ts';
 
-/** A cluster-scoped object names a namespaced owner: the namespace is unknown, so it is never collected. */
+/**
+ * A cluster-scoped object names a namespaced owner: the owner's namespace is unknown, so the object is never
+ * collected.
+ */
 export class NamespacedOwnerError extends Error {
   constructor(identity: Identity) {
     super(`cluster-scoped objects cannot refer to namespaced owners (${identity.kind} ${identity.name})`);
@@ -18,13 +21,13 @@ export class NamespacedOwnerError extends Error {
 
 /** Objects on the server. */
 export interface LiveObjects {
-  /** Throws when the kind is not served now, or cannot be read for a namespace that is unknown. */
+  /** Throws when the kind is not served, or is namespaced and the namespace is unknown. */
   checkKind(identity: Identity): void;
-  /** The object, or undefined when it (with this uid) does not exist. Rejects when its kind is not served now. */
+  /** The object, or undefined when none with this uid exists. Rejects when its kind is not served. */
   read(identity: Identity): Promise<KubernetesObject | undefined>;
-  /** Deletes exactly this object; gone already is fine. */
+  /** Deletes the object with this uid; NotFound is no error. */
   remove(identity: Identity, policy: 'Orphan' | 'Background' | 'Foreground'): Promise<void>;
-  /** Replaces the owner references; `change` gets the live ones and returns the same array to leave them. */
+  /** Replaces the owner references. `change` gets the stored ones and returns the same array to leave them. */
   changeOwners(
     identity: Identity,
     change: (owners: readonly OwnerReference[]) => readonly OwnerReference[],
@@ -32,7 +35,7 @@ export interface LiveObjects {
   removeFinalizer(identity: Identity, finalizer: string): Promise<void>;
 }
 
-/** Makes it over a client; all calls end with `signal`. */
+/** All calls end with `signal`. */
 export function createLiveObjects(
   deps: { readonly client: Client; readonly monitors: ResourceMonitors; readonly clock: Clock },
   signal: AbortSignal,
@@ -93,7 +96,7 @@ export function createLiveObjects(
           signal,
         });
       } catch (error) {
-        // A conflict means another object has the name now.
+        // A conflict means that another object has the name.
         if (!isReason(error, 'NotFound', 'Conflict')) throw error;
       }
     },

@@ -1,7 +1,10 @@
-/** The reference of an object to one of its owners. Who asks all dependents of an owner would else walk a list of each. */
+/**
+ * Finds the reference of an object to one of its owners by uid. With many owners it uses an index, so that examining
+ * all dependents of an owner is not quadratic.
+ */
 import type { OwnerReference } from '../../api/gen/meta-v1.ts';
 
-/** Up to this number of owner references, the list is searched; beyond, an index is made. */
+/** Up to this number of owner references the list is searched; beyond, an index is built. */
 const FEW = 16;
 
 const indexes = new WeakMap<readonly OwnerReference[], ReadonlyMap<string, OwnerReference>>();

@@ -1,6 +1,7 @@
 /**
- * Owners that exist on the server but that no watch has shown: of kinds that cannot be watched, or not yet. The server is asked
- * about each once for all its dependents. Upstream: the virtual nodes of the garbage collector's graph.
+ * Owners that exist on the server but that no watch has shown, because their kind cannot be watched or was not yet.
+ * The server is asked once about each owner for all its dependents. Upstream: the virtual nodes of the garbage
+ * collector's graph.
  */
 import type { KubernetesObject } from '../../api/object.ts';
 import { FOREGROUND_FINALIZER, type Identity, type OwnerGraph } from './graph.ts';
@@ -14,7 +15,7 @@ export class UnseenOwners {
     this.#graph = graph;
   }
 
-  /** False: it is known here already. */
+  /** Returns false when the owner is already here. */
   add(owner: Identity): boolean {
     if (this.#byUid.has(owner.uid)) return false;
     this.#byUid.set(owner.uid, owner);
@@ -26,14 +27,16 @@ export class UnseenOwners {
     this.#byUid.delete(uid);
   }
 
-  /** The dependents to verify, as the owner is gone or waits for them to go. Throws while it is to be checked again. */
+  /**
+   * The dependents to verify when the owner is gone or in foreground deletion. Throws while it must be checked again.
+   */
   async check(live: LiveObjects, uid: string): Promise<readonly string[]> {
     const identity = this.#byUid.get(uid);
     if (identity === undefined) return [];
     const isNamed = this.#uidsOfDependents(uid).length > 0;
     const owner = isNamed ? await live.read(identity) : undefined;
     if (owner !== undefined && !waitsForDependents(owner)) throw new Error('an owner exists but was not seen yet');
-    // Dependents that keep the owner add it again.
+    // Dependents whose owner remains add it again.
     this.#byUid.delete(uid);
     return this.#uidsOfDependents(uid);
   }
@@ -43,7 +46,7 @@ export class UnseenOwners {
   }
 }
 
-/** Whether it is being deleted in the foreground. */
+/** Whether it is in foreground deletion. */
 export function waitsForDependents({ metadata }: KubernetesObject): boolean {
   return metadata.deletionTimestamp !== undefined && (metadata.finalizers ?? []).includes(FOREGROUND_FINALIZER);
 }

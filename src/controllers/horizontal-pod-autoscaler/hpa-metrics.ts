@@ -9,11 +9,11 @@ export type ScaleError = 'spec' | 'internal' | 'none';
 
 export interface HpaMonitor {
   reconciled(action: ScaleAction, error: ScaleError, seconds: number): void;
-  /** One metric was computed. */
+  /** Records the computation of one metric. */
   computed(result: { action: ScaleAction; error: ScaleError; metricType: string; seconds: number }): void;
-  /** The replicas that an autoscaler wants for its target. */
+  /** Records the desired replicas of an autoscaler's target. */
   desired(hpa: HpaName, replicas: number): void;
-  /** The autoscaler was deleted. */
+  /** Removes the series of a deleted autoscaler. */
   forget(hpa: HpaName): void;
   count(autoscalers: number): void;
 }

@@ -1,6 +1,6 @@
 /**
- * The three metrics APIs an autoscaler asks. Upstream: podautoscaler/metrics client.go. All values are in thousandths, as
- * upstream's arithmetic is.
+ * Client of the three metrics APIs that an autoscaler uses. Upstream: podautoscaler/metrics client.go. All values are
+ * in thousandths, as in upstream's arithmetic.
  */
 import { compileLabelSelector } from '../../api/label-selector.ts';
 import { parseDurationMs } from '../../api/duration.ts';
@@ -21,24 +21,24 @@ export interface PodMetric {
 /** Pod name → metric. */
 export type PodMetrics = ReadonlyMap<string, PodMetric>;
 
-/** Something a metric describes: a namespaced object, by its resource (`services`, `ingresses.networking.k8s.io`). */
+/** A namespaced object with a metric, by its resource (`services`, `ingresses.networking.k8s.io`). */
 export interface DescribedObject {
   readonly groupResource: string;
   readonly name: string;
 }
 
-/** Which metric, of what. */
+/** The metric and its namespace. */
 export interface MetricQuery {
   readonly namespace: string;
   readonly name: string;
-  /** Selects among the metric's series. */
+  /** Selects series of the metric. */
   readonly metricSelector?: LabelSelector | undefined;
   readonly signal: AbortSignal;
 }
 
-/** The metrics APIs. Every call rejects when the API is not served or has no answer. */
+/** Every call rejects when the API is not served or has no values. */
 export interface MetricsClient {
-  /** metrics.k8s.io: usage of `cpu` or `memory` of pods, or of one container of each. */
+  /** metrics.k8s.io: the usage of `cpu` or `memory` by pods, or by one container of each. */
   resource(query: MetricQuery & { readonly podSelector: string; readonly container?: string }): Promise<PodMetrics>;
   /** custom.metrics.k8s.io: a metric of each pod. */
   pods(query: MetricQuery & { readonly podSelector: string }): Promise<PodMetrics>;
@@ -49,7 +49,7 @@ export interface MetricsClient {
 }
 
 const DEFAULT_WINDOW_MS = 60_000;
-/** The most parts of a list that is read: ten thousand pods have less. */
+/** The most JSON values in a list that is read: ten thousand pods have fewer. */
 const MAX_PARTS = 500_000;
 
 interface PodMetricsItem {
@@ -66,7 +66,7 @@ interface MetricValue {
   readonly value: string;
 }
 
-/** Makes it over a client. */
+/** Reads metrics with a client. */
 export function createMetricsClient(client: Client, clock: Clock): MetricsClient {
   async function items<T>(
     path: string,
@@ -119,7 +119,7 @@ function resourceMetrics(items: readonly PodMetricsItem[], resource: string, con
     if (container !== undefined && wanted.length === 0)
       throw new Error(`container ${container} not present in metrics for pod ${item.metadata.name}`);
     const usages = wanted.map(({ usage }) => usage[resource]);
-    // A pod whose usage is known in part counts as one without a metric: half a sum would scale down.
+    // A pod whose usage is incomplete counts as one without a metric: a partial sum would scale down.
     if (usages.length === 0 || usages.includes(undefined)) continue;
     metrics.set(item.metadata.name, {
       milliValue: usages.reduce((sum, usage) => sum + quantityMilliValue(usage ?? '0'), 0),

@@ -18,13 +18,13 @@ export interface PodGroups {
   readonly ignored: ReadonlySet<string>;
 }
 
-/** For how long after its start a pod's CPU usage is not trusted, and for how long it counts as starting while unready. */
+/** For how long after its start a pod's CPU usage is ignored, and for how long an unready pod counts as starting. */
 export interface ReadinessDelays {
   readonly cpuInitializationMs: number;
   readonly initialReadinessMs: number;
 }
 
-/** Groups the pods. CPU is special: pods use much of it while they start. */
+/** Groups the pods. CPU differs from other metrics, since pods use much of it while they start. */
 export function groupPods(
   pods: readonly Stored<Pod>[],
   metrics: PodMetrics,
@@ -54,11 +54,11 @@ function isStarting(pod: Pod, metric: PodMetric, when: ReadinessDelays & { reado
   // Recently started: the sample counts only if it was taken after the pod became ready.
   if (startedMs + when.cpuInitializationMs > when.nowMs)
     return condition.status === 'False' || metric.timestampMs < changedMs + metric.windowMs;
-  // Probably never ready so far.
+  // The pod has probably never been ready.
   return condition.status === 'False' && startedMs + when.initialReadinessMs > changedMs;
 }
 
-/** Requests of pods in thousandths, by pod name. Throws upstream's text where a container requests nothing. */
+/** The requests of pods in thousandths, by pod name. Throws with upstream's text where a container has no request. */
 export function podRequestsOf(
   pods: readonly Stored<Pod>[],
   resource: string,

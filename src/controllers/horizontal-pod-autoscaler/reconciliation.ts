@@ -1,5 +1,5 @@
 /**
- * One reconciliation of an autoscaler: its draft of the status, and the size that follows from what the metrics propose.
+ * One reconciliation of an autoscaler: its status draft, and the size that follows from the proposal of the metrics.
  * Upstream: podautoscaler horizontal.go, reconcileAutoscaler and normalizeDesiredReplicas.
  */
 import type { HorizontalPodAutoscaler } from '../../api/gen/autoscaling-v2.ts';
@@ -25,19 +25,19 @@ export interface Reconciliation {
   readonly result: { action: ScaleAction; error: ScaleError };
 }
 
-/** The replicas that all metrics together propose, and the metric that proposes most. */
+/** The replicas that all metrics together propose, and the metric with the highest proposal. */
 export interface MetricsProposal {
   readonly replicas: number;
   readonly metric: string;
 }
 
-/** A size to scale to, and why. */
+/** The size to scale to, and the reason. */
 export interface DesiredSize {
   readonly desired: number;
   readonly reason: string;
 }
 
-/** Applies limits and stabilization to what the metrics propose, and sets the conditions. */
+/** Applies limits and stabilization to the proposal, and sets the conditions. */
 export function normalizeProposal(
   reconciliation: Reconciliation,
   { current, replicas, metric }: MetricsProposal & { readonly current: number },

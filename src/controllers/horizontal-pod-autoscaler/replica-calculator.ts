@@ -1,6 +1,6 @@
 /**
- * From usage to a number of replicas. Pure. Upstream: podautoscaler replica_calculator.go. The rule behind its cases: what
- * is not known must not make the target move further than what is known does, and never in the other direction.
+ * Computes replicas from usage. Pure. Upstream: podautoscaler replica_calculator.go. The rule behind its cases:
+ * missing metrics must not make the scaling larger than known metrics do, and never reverse its direction.
  */
 import type { Pod } from '../../api/gen/core-v1.ts';
 import type { Stored } from '../../api/object.ts';
@@ -8,13 +8,13 @@ import { isPodReady } from '../../component-helpers/pods.ts';
 import type { PodMetric, PodMetrics } from './metrics-client.ts';
 import { groupPods, podRequestsOf, withoutPods, type PodGroups, type ReadinessDelays } from './pod-groups.ts';
 
-/** How far usage may be from the target without a change, in each direction: 0.1 is ten per cent. */
+/** The relative difference between usage and target without a change, in each direction: 0.1 is ten per cent. */
 export interface Tolerances {
   readonly scaleUp: number;
   readonly scaleDown: number;
 }
 
-/** What a calculation knows of the target. */
+/** The target's state for a calculation. */
 export interface TargetState {
   readonly currentReplicas: number;
   readonly pods: readonly Stored<Pod>[];
@@ -23,18 +23,18 @@ export interface TargetState {
   readonly delays: ReadinessDelays;
 }
 
-/** A proposal, and the usage it came from. */
+/** A number of replicas, and the usage it was computed from. */
 export interface Proposal {
   readonly replicas: number;
-  /** Thousandths per pod. */
+  /** In thousandths per pod. */
   readonly averageMilliValue: number;
-  /** Per cent of the requests, where the target is one. */
+  /** In per cent of the requests, for such targets. */
   readonly utilization?: number;
 }
 
 const NO_PODS = 'no pods returned by selector while calculating replica count';
 
-/** A target in per cent of what pods request. */
+/** For a target in per cent of the pods' requests. */
 export function utilizationReplicas(
   state: TargetState,
   metrics: PodMetrics,
@@ -53,7 +53,7 @@ export function utilizationReplicas(
   return { replicas, averageMilliValue: usage.averageMilliValue, utilization: usage.utilization };
 }
 
-/** A target per pod in thousandths. `resource` is '' for custom metrics. */
+/** For a target per pod in thousandths. `resource` is '' for custom metrics. */
 export function averageValueReplicas(
   state: TargetState,
   metrics: PodMetrics,
@@ -71,18 +71,18 @@ export function averageValueReplicas(
   return { replicas, averageMilliValue: Math.floor(average(counted)) };
 }
 
-/** One value for the whole target, compared with the target's value: pods share the work evenly. */
+/** For one value of the whole target: pods are assumed to share the load evenly. */
 export function valueReplicas(state: TargetState, milliValue: number, targetMilliValue: number): number {
   const ratio = milliValue / targetMilliValue;
   if (state.currentReplicas === 0) return Math.ceil(ratio);
   if (isWithin(state.tolerances, ratio)) return state.currentReplicas;
-  // No pod seen yet does not mean that none is desired.
+  // No observed pod does not mean that none is desired.
   if (state.pods.length === 0) throw new Error(NO_PODS);
   const ready = state.pods.filter((pod) => pod.status?.phase === 'Running' && isPodReady(pod)).length;
   return Math.ceil(ratio * ready);
 }
 
-/** One value for the whole target, against a target for each replica. */
+/** For one value of the whole target, divided by the replicas. */
 export function perReplicaValueReplicas(
   state: Pick<TargetState, 'tolerances'> & { readonly statusReplicas: number },
   milliValue: number,
@@ -113,7 +113,7 @@ interface Usage {
   readonly counted: Map<string, PodMetric>;
   readonly ratio: number;
   ratioOf(metrics: PodMetrics): number;
-  /** What a pod without a metric is taken to use when that keeps replicas. */
+  /** The usage assumed for a pod without a metric, with which the number of replicas does not change. */
   assumed(pod: string): number;
 }
 

@@ -1,17 +1,20 @@
-/** The thing an autoscaler scales. Upstream: client-go/scale and the REST mapping of the target's kind. */
+/**
+ * The scale sub-resource of an autoscaler's target. Upstream: client-go/scale and the REST mapping of the target's
+ * kind.
+ */
 import type { KubernetesObject } from '../../api/object.ts';
 import type { ResourceInfo } from '../../api/resource-info.ts';
 import type { Scale } from '../../api/gen/autoscaling-v1.ts';
 import type { Client } from '../../client/client.ts';
 import { discoverResources } from '../../client/discovery.ts';
 
-/** A scale with where it was read. */
+/** A scale, and the path it was read from. */
 export interface ScaleTarget {
   readonly info: ResourceInfo<KubernetesObject>;
   readonly scale: Scale;
 }
 
-/** The resource of a kind, in whatever version the server prefers. Rejects when it serves none. */
+/** The resource of a kind in the server's preferred version. Rejects when the kind is not served. */
 export async function resourceOfKind(
   client: Client,
   { apiVersion, kind }: { readonly apiVersion: string; readonly kind: string },
@@ -36,7 +39,7 @@ export async function readScale(
   return { info, scale };
 }
 
-/** Writes the size it is to have, if it has not been changed since it was read. */
+/** Writes the new size; a conflict when the scale has changed since it was read. */
 export async function writeScale(
   client: Client,
   { info, scale }: ScaleTarget,

@@ -1,5 +1,5 @@
 /**
- * Applies limits, stabilization and rates to the replicas that metrics propose. Pure but for the history it is given.
+ * Applies limits, stabilization and scaling rates to the proposed replicas. Pure apart from the history passed in.
  * Upstream: podautoscaler horizontal.go normalizeDesiredReplicas, stabilizeRecommendationWithBehaviors,
  * convertDesiredReplicasWithBehaviorRate.
  */
@@ -61,8 +61,8 @@ export function emptyHistory(): ScalingHistory {
 }
 
 /**
- * Without a behaviour: when shrinking the highest recommendation of the window counts, when growing the size at most doubles
- * (or becomes 4).
+ * Without a behavior: scaling down uses the highest recommendation of the window; scaling up at most doubles the size
+ * (or goes to 4).
  */
 export function normalizeDesiredReplicas(
   spec: HorizontalPodAutoscalerSpec,
@@ -86,7 +86,7 @@ export function normalizeDesiredReplicas(
   return { ...stabilization, replicas: stabilized, limited: WITHIN };
 }
 
-/** With a behaviour: applies the window and the policies of each direction. The server has set its defaults. */
+/** With a behavior: applies the window and the policies of each direction. The server has set the defaults. */
 export function normalizeDesiredReplicasWithBehaviors(
   spec: HorizontalPodAutoscalerSpec,
   proposal: ReplicaProposal,

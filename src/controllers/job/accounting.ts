@@ -1,6 +1,6 @@
 /**
- * Counting pods that ended, exactly once: first their uids are noted in the status, then their finalizers are taken off,
- * then the uids become numbers. Whatever is interrupted is picked up where it stood. Pure. Upstream:
+ * Counts ended pods exactly once: first their uids are written into the status, then their finalizers are removed,
+ * then the uids become numbers. An interrupted round is continued from any of these steps. Pure. Upstream:
  * trackJobStatusAndRemoveFinalizers.
  */
 import type { JobStatus } from '../../api/gen/batch-v1.ts';
@@ -13,13 +13,13 @@ import { isFailed, isIndexed, isTracked, lastFailedByIndex, type JobView } from 
 
 const MAX_UNCOUNTED = 500;
 
-/** What to write, and whose finalizer may go once it is written. */
+/** The status to write, and the pods whose finalizer is removed after that. */
 export interface Accounting {
   readonly status: JobStatus;
   readonly release: readonly Stored<Pod>[];
-  /** There is more than fits in one round. */
+  /** More pods have ended than fit into one round. */
   readonly more: boolean;
-  /** What the failure policy made of those that failed, a word for each that met a rule. */
+  /** The failure policy's actions, one for each failed pod that matched a rule. */
   readonly policyActions: readonly string[];
 }
 
@@ -31,7 +31,10 @@ interface Tally {
   noted: number;
 }
 
-/** Notes the pods that ended. When the job fails, those that still run count as failed; when it succeeds, as nothing. */
+/**
+ * Adds ended pods to the status. When the job fails, running pods count as failed; when it succeeds, they are not
+ * counted.
+ */
 export function noteEnded(
   view: JobView,
   status: JobStatus,
@@ -98,7 +101,7 @@ function withTally({ spec, failedIndexes }: JobView, status: JobStatus, tally: T
   };
 }
 
-/** Turns noted uids whose pods bear the finalizer no more into numbers. */
+/** Turns uids in the status whose pods have no finalizer any more into numbers. */
 export function countReleased(status: JobStatus, stillTracked: (uid: string) => boolean): JobStatus {
   const { succeeded = [], failed = [] } = status.uncountedTerminatedPods ?? {};
   const keep = { succeeded: succeeded.filter(stillTracked), failed: failed.filter(stillTracked) };
@@ -113,7 +116,7 @@ export function countReleased(status: JobStatus, stillTracked: (uid: string) => 
   };
 }
 
-/** Whether everything noted is counted. */
+/** Whether the status lists no uids any more. */
 export function isAllCounted(status: JobStatus): boolean {
   const { succeeded = [], failed = [] } = status.uncountedTerminatedPods ?? {};
   return succeeded.length === 0 && failed.length === 0;

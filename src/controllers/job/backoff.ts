@@ -1,6 +1,6 @@
 /**
- * How long new pods wait after failures. Pure. Upstream: controller/job/backoff_utils.go. Differs on purpose: computed from
- * the pods that are there instead of from memory, so that a restart forgets nothing.
+ * The back-off of new pods after failures. Pure. Upstream: controller/job/backoff_utils.go. Differs on purpose:
+ * computed from the existing pods instead of from memory, so a restart loses nothing.
  */
 import { secondsToMs } from '../../api/int64.ts';
 import { parseTime } from '../../api/time.ts';
@@ -16,12 +16,12 @@ export function remainingBackoffMs(succeeded: readonly Pod[], failed: readonly P
   return since.length === 0 ? 0 : Math.max(0, latest(since) + delayMs(since.length) - nowMs);
 }
 
-/** The latest of any number of moments. Not by Math.max, which takes some 120,000 arguments. */
+/** The latest moment, for any number of them; Math.max takes some 120,000 arguments. */
 function latest(moments: readonly number[]): number {
   return moments.reduce((last, ms) => Math.max(last, ms), -Infinity);
 }
 
-/** The delay of an index after this number of failures of its own. */
+/** The back-off of an index after its own number of failures. */
 export function remainingIndexBackoffMs(lastFailed: Pod, failures: number, nowMs: number): number {
   return failures === 0 ? 0 : Math.max(0, finishedAtMs(lastFailed) + delayMs(failures) - nowMs);
 }
@@ -30,7 +30,7 @@ function delayMs(failures: number): number {
   return Math.min(MAX_MS, FIRST_MS * 2 ** Math.min(failures - 1, 16));
 }
 
-/** When the last container ended; for pods without such news, when they stopped being ready or were deleted. */
+/** When the last container ended; without that, when the pod became unready or was deleted. */
 function finishedAtMs(pod: Pod): number {
   const ends = (pod.status?.containerStatuses ?? []).map((status) => parseTime(status.state?.terminated?.finishedAt));
   if (ends.length > 0 && ends.every((ms) => !Number.isNaN(ms))) return latest(ends);
@@ -39,7 +39,7 @@ function finishedAtMs(pod: Pod): number {
   );
   const readyMs = parseTime(notReady?.lastTransitionTime);
   if (!Number.isNaN(readyMs)) return readyMs;
-  // The timestamp of a deletion is the end of its grace period.
+  // A deletion timestamp is the end of the grace period.
   const deletedMs =
     parseTime(pod.metadata.deletionTimestamp) - secondsToMs(pod.metadata.deletionGracePeriodSeconds ?? 0);
   if (!Number.isNaN(deletedMs)) return deletedMs;

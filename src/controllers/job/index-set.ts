@@ -1,15 +1,15 @@
 /**
- * Sets of completion indexes, kept as intervals: an index costs nothing when its neighbours are in the set, so a job of
- * 2147483647 completions costs what its status text and its pods cost. Never changed; every operation makes a set.
+ * Sets of completion indexes, stored as intervals: an index costs nothing when its neighbours are in the set, so a
+ * job of 2147483647 completions costs as much as its status text and its pods. Immutable.
  */
 
-/** First and last index; both belong to it. */
+/** First and last index, both included. */
 export type Interval = readonly [first: number, last: number];
 
 /** A set of non-negative indexes. */
 export class IndexSet {
   static readonly EMPTY = new IndexSet([]);
-  /** In order; between two there is at least one index that is in neither. */
+  /** Sorted; between two intervals is at least one index outside the set. */
   readonly intervals: readonly Interval[];
   readonly size: number;
 
@@ -18,7 +18,10 @@ export class IndexSet {
     this.size = intervals.reduce((size, [first, last]) => size + last - first + 1, 0);
   }
 
-  /** The indexes of all intervals, which may be in any order and overlap. One whose last is below its first is empty. */
+  /**
+   * The indexes of all intervals, in any order and possibly overlapping. An interval whose last is below its first is
+   * empty.
+   */
   static of(intervals: Iterable<Interval>): IndexSet {
     const sorted = [...intervals].filter(([first, last]) => first <= last).sort(([a], [b]) => a - b);
     const merged: [number, number][] = [];
@@ -75,7 +78,7 @@ export class IndexSet {
   }
 }
 
-/** What is in both lists of ordered, separate intervals. */
+/** The common parts of two lists of ordered, separate intervals. */
 function* shared(left: readonly Interval[], right: readonly Interval[]): Iterable<Interval> {
   for (let l = 0, r = 0; l < left.length && r < right.length;) {
     const first = Math.max(left[l]![0], right[r]![0]);

@@ -1,11 +1,11 @@
-/** Sets of completion indexes in their short text, `0,2-4`. Pure. Upstream: controller/job/indexed_job_utils.go. */
+/** The text form of sets of completion indexes, `0,2-4`. Pure. Upstream: controller/job/indexed_job_utils.go. */
 import type { Pod } from '../../api/gen/core-v1.ts';
 import { IndexSet, type Interval } from './index-set.ts';
 
 /** Annotation and label of pods of indexed jobs. */
 export const COMPLETION_INDEX = 'batch.kubernetes.io/job-completion-index';
 
-/** Reads the text; indexes of `limit` and above, and what cannot be read, are left out. */
+/** Parses the text; indexes from `limit` on, and invalid parts, are left out. */
 export function parseIndexes(text: string | undefined, limit: number): IndexSet {
   return text === undefined || text === '' ? IndexSet.EMPTY : IndexSet.of(intervalsOf(text, limit));
 }
@@ -17,7 +17,7 @@ function* intervalsOf(text: string, limit: number): Iterable<Interval> {
   }
 }
 
-/** The text: runs of three and more are abridged. */
+/** The text; runs of three or more indexes are abbreviated. */
 export function formatIndexes({ intervals }: IndexSet): string {
   return intervals
     .map(([first, last]) => {

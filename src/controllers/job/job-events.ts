@@ -1,4 +1,7 @@
-/** Which jobs a pod's changes concern, and which pods have lost theirs. Upstream: the pod handlers of job_controller.go. */
+/**
+ * Enqueues the jobs that a pod's changes concern, and finds pods whose job is gone. Upstream: the pod handlers of
+ * job_controller.go.
+ */
 import { Jobs } from '../../api/gen/resources.ts';
 import { compileLabelSelector } from '../../api/label-selector.ts';
 import type { Job } from '../../api/gen/batch-v1.ts';
@@ -18,9 +21,9 @@ export interface JobEventDeps {
   readonly expectations: Expectations;
   enqueue(key: string): void;
   enqueueOrphan(key: string): void;
-  /** The pod's finalizer is off, or the pod is gone. */
+  /** The pod's finalizer was removed, or the pod was deleted. */
   released(pod: Stored<Pod>): void;
-  /** An ended pod with the finalizer has come, or one has lost it or gone. */
+  /** An ended pod with the finalizer appeared, or one lost it or was deleted. */
   tracked(event: 'add' | 'delete'): void;
 }
 
@@ -43,7 +46,7 @@ export function watchJobs(deps: JobEventDeps): void {
     },
     onDelete(job) {
       expectations.forget(keyOfObject(job));
-      enqueueJob(job); // What is remembered of it is forgotten in its turn.
+      enqueueJob(job); // the sync drops its state
       for (const pod of pods.byIndex(PODS_BY_CONTROLLER, job.metadata.uid)) deps.enqueueOrphan(keyOfObject(pod));
     },
   });

@@ -1,14 +1,14 @@
-/** What becomes of jobs and their pods. Upstream: pkg/controller/job/metrics. */
+/** Metrics of jobs and their pods. Upstream: pkg/controller/job/metrics. */
 import type { Job, JobStatus } from '../../api/gen/batch-v1.ts';
 import type { Metrics } from '../../platform/metrics.ts';
 import { parseIndexes } from './indexes.ts';
 
 export interface JobMetrics {
-  /** A sync; `action`: what it did about pods. */
+  /** Records a sync; `action`: its kind of change to pods. */
   synced(job: Job, outcome: { action: JobAction; failed: boolean; seconds: number }): void;
-  /** Counts a finished job; `reason`: of its last condition. */
+  /** Counts a finished job; `reason`: from its last condition. */
   finished(job: Job, result: 'succeeded' | 'failed', reason: string): void;
-  /** A status was written: the pods and indexes that it counts as ended beyond what was counted before. */
+  /** Counts the pods and indexes that a written status counts as ended beyond `before`. */
   counted(job: Job, before: JobStatus | undefined, after: JobStatus): void;
   /** Counts the actions of the failure policy for failed pods. */
   handledByPolicy(actions: readonly string[]): void;

@@ -10,7 +10,7 @@ import { INDEX_FAILURES, INDEX_IGNORED_FAILURES, TRACKING_FINALIZER } from './vi
 
 const INDEX_VARIABLE = 'JOB_COMPLETION_INDEX';
 
-/** The pod that fills an order, with the finalizer that keeps it until it is counted. */
+/** The pod for an order, with the finalizer that keeps it until it is counted. */
 export function jobPod(job: Stored<Job>, order: PodOrder): Pod {
   const pod = podFromTemplate(job.spec?.template ?? {}, job, Jobs);
   const finalizers = [...(pod.metadata.finalizers ?? []), TRACKING_FINALIZER];

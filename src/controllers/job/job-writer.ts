@@ -1,4 +1,4 @@
-/** All writes of the Job controller in one place: the thin part. Upstream: deleteJobPods, removeTrackingFinalizersFromPods. */
+/** All writes of the Job controller. Upstream: deleteJobPods, removeTrackingFinalizersFromPods. */
 import { Jobs, Pods } from '../../api/gen/resources.ts';
 import { isReason } from '../../api/status-error.ts';
 import type { Job, JobStatus } from '../../api/gen/batch-v1.ts';
@@ -17,7 +17,6 @@ import { jobPod } from './job-pod.ts';
 import type { PodOrder } from './plan.ts';
 import { isTracked, TRACKING_FINALIZER } from './view.ts';
 
-/** What became of a batch. */
 export interface BatchResult {
   readonly done: readonly Stored<Pod>[];
   readonly error?: unknown;
@@ -25,19 +24,22 @@ export interface BatchResult {
 
 /** Writes jobs and their pods. */
 export interface JobWriter {
-  /** Returns how many were created. */
+  /** Returns the number of created pods. */
   create(
     job: Stored<Job>,
     orders: readonly PodOrder[],
     signal: AbortSignal,
   ): Promise<{ readonly created: number; readonly error?: unknown }>;
-  /** Deletes; `uncounted` takes the finalizer off first, so that the deletion is not counted as a failure. */
+  /**
+   * Deletes pods; with `uncounted` their finalizer is removed first, so that the deletion does not count as a
+   * failure.
+   */
   remove(
     job: Stored<Job>,
     batch: { readonly pods: readonly Stored<Pod>[]; readonly uncounted: boolean },
     signal: AbortSignal,
   ): Promise<BatchResult>;
-  /** Takes the finalizer off; a pod that is gone counts as done. */
+  /** Removes the finalizers; a deleted pod counts as done. */
   release(pods: readonly Stored<Pod>[], signal: AbortSignal): Promise<BatchResult>;
   updateStatus(job: Stored<Job>, status: JobStatus, signal: AbortSignal): Promise<Stored<Job>>;
 }
@@ -50,7 +52,7 @@ export interface JobWriterDeps {
   readonly ownWrites: OwnWrites;
   /** Called before a finalizer is taken off. */
   readonly releasing: (pod: Stored<Pod>) => void;
-  /** Called when that failed. */
+  /** Called when the removal failed. */
   readonly notReleased: (pod: Stored<Pod>) => void;
 }
 
@@ -65,7 +67,7 @@ export function createJobWriter(deps: JobWriterDeps): JobWriter {
     try {
       await client.resource(Pods).patch({ namespace, name }, { type: 'strategic', patch }, { signal });
     } catch (error) {
-      // Gone, or another pod of this name: nothing to take off any more.
+      // The pod is gone, or another one has its name.
       if (isReason(error, 'NotFound', 'Conflict', 'Invalid')) return;
       deps.notReleased(pod);
       throw error;
@@ -89,7 +91,7 @@ export function createJobWriter(deps: JobWriterDeps): JobWriter {
           try {
             await podControl.create(job, jobPod(job, orders[index] as PodOrder), signal);
           } catch (failure) {
-            // The namespace is going away and the job with it: as good as created.
+            // The namespace is terminating, and the job with it: this is no failure.
             if (!isNamespaceTerminating(failure)) throw failure;
           }
         },

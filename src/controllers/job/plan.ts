@@ -19,7 +19,7 @@ const MAX_PER_SYNC = 500;
 
 export interface PodOrder {
   readonly index?: number;
-  /** Failures of the index so far; with a limit per index alone. */
+  /** Failures of the index so far; only with a limit per index. */
   readonly failures?: { readonly counted: number; readonly ignored: number };
 }
 
@@ -27,11 +27,11 @@ export interface PodOrder {
 export interface JobPlan {
   readonly remove: readonly Stored<Pod>[];
   readonly create: readonly PodOrder[];
-  /** The delay until the next sync: back-off delays creations. */
+  /** When to sync again: back-off delays creations. */
   readonly retryMs?: number;
 }
 
-/** Plans one sync of a job that is not over. */
+/** Plans one sync of an unfinished job. */
 export function planJob(view: JobView): JobPlan {
   const { spec, active } = view;
   if (spec.suspend === true) return { remove: active.slice(0, MAX_PER_SYNC), create: [] };
@@ -45,22 +45,25 @@ export function planJob(view: JobView): JobPlan {
 
 function wantedActive({ spec, active, succeeded, failedIndexes }: JobView): number {
   const parallelism = spec.parallelism ?? 1;
-  // Without a number of completions any success ends the job: what runs may finish, nothing more is started.
+  // Without completions any success ends the job: running pods may finish, none is started.
   if (spec.completions === undefined) return succeeded > 0 ? Math.min(active.length, parallelism) : parallelism;
   return Math.max(0, Math.min(spec.completions - succeeded - failedIndexes.size, parallelism));
 }
 
-/** Pods without a proper index, duplicates and those of finished indexes first; then as many others as are too many. */
+/** Pods without a valid index, duplicates and pods of finished indexes first; then the surplus. */
 function podsForRemoval(view: JobView, surplus: number): Stored<Pod>[] {
   const { active, nowMs } = view;
-  // Nearly always there is nothing to remove: then nothing is ranked.
+  // In the common case nothing is removed, and nothing is ranked.
   if (surplus <= 0 && !active.some(oddIndex(view))) return [];
   const ranked = rankPodsForDeletion(active, () => 0, nowMs);
   const odd = new Set(ranked.toReversed().filter(oddIndex(view)));
   return [...odd, ...ranked.filter((pod) => !odd.has(pod)).slice(0, Math.max(0, surplus - odd.size))];
 }
 
-/** For indexed jobs, asked once for each pod: whether it has no index, that of an earlier pod, or a finished one. */
+/**
+ * For indexed jobs, called once for each pod: whether it has no index, the index of an earlier pod, or a finished
+ * index.
+ */
 function oddIndex(view: JobView): (pod: Stored<Pod>) => boolean {
   if (!isIndexed(view.spec)) return () => false;
   const seen = new Set<number>();
@@ -86,7 +89,7 @@ function planCreation(view: JobView, missing: number): JobPlan {
   };
 }
 
-/** Each index waits for itself alone. */
+/** With a limit per index each index has its own back-off. */
 function planPerIndex(view: JobView, missing: number): JobPlan {
   const last = lastFailedByIndex(view);
   const create: PodOrder[] = [];

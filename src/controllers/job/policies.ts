@@ -5,9 +5,9 @@ import { keyOfObject } from '../../client/object-store.ts';
 import type { IndexSet } from './index-set.ts';
 import { parseIndexes } from './indexes.ts';
 
-/** What the policy makes of a failed pod. */
+/** The failure policy's action on a failed pod. */
 export interface FailureMatch {
-  /** Undefined when no rule matches, which counts as `Count`. */
+  /** Undefined when no rule matches, which is treated as `Count`. */
   readonly action?: string;
   /** Whether the failure counts towards the back-off limits. */
   readonly counts: boolean;
@@ -15,7 +15,7 @@ export interface FailureMatch {
   readonly message?: string;
 }
 
-/** The first rule that matches decides. */
+/** The first matching rule applies. */
 export function matchFailurePolicy(spec: JobSpec, pod: Pod): FailureMatch {
   for (const [index, rule] of (spec.podFailurePolicy?.rules ?? []).entries()) {
     const why = matchRule(rule, pod);

@@ -7,11 +7,11 @@ import { IndexSet } from './index-set.ts';
 import { completionIndex, parseIndexes } from './indexes.ts';
 import { matchFailurePolicy } from './policies.ts';
 
-/** Finalizer of pods whose end the job has not counted yet. */
+/** Finalizer of pods that the job has not counted yet. */
 export const TRACKING_FINALIZER = 'batch.kubernetes.io/job-tracking';
-/** Annotation with an index's failures that count, before this pod. */
+/** Annotation with the number of counted failures of the index before this pod. */
 export const INDEX_FAILURES = 'batch.kubernetes.io/job-index-failure-count';
-/** Annotation with those that do not count. */
+/** Annotation with the number of ignored failures. */
 export const INDEX_IGNORED_FAILURES = 'batch.kubernetes.io/job-index-ignored-failure-count';
 
 /** One job at one moment. */
@@ -22,10 +22,10 @@ export interface JobView {
   readonly active: readonly Stored<Pod>[];
   readonly ready: number;
   readonly terminating: number;
-  /** Pods that ended and are not in the status yet. */
+  /** Ended pods that the status does not count yet. */
   readonly newSucceeded: readonly Stored<Pod>[];
   readonly newFailed: readonly Stored<Pod>[];
-  /** In all, counted and uncounted; of indexed jobs the number of indexes. */
+  /** All successes, in the status or not; for indexed jobs the number of indexes. */
   readonly succeeded: number;
   readonly failed: number;
   /** Succeeded indexes of an indexed job; empty for others. */
@@ -34,7 +34,9 @@ export interface JobView {
   readonly nowMs: number;
 }
 
-/** Counts. `settled` holds uids of pods whose finalizer is off already though the cache still shows it. */
+/**
+ * Counts a job's pods. `settled` has the uids of pods whose finalizer was removed although the cache still shows it.
+ */
 export function viewJob(
   job: Stored<Job>,
   pods: readonly Stored<Pod>[],
@@ -76,7 +78,7 @@ type Indexes = Pick<JobView, 'succeededIndexes' | 'failedIndexes'>;
 
 const NO_INDEXES: Indexes = { succeededIndexes: IndexSet.EMPTY, failedIndexes: IndexSet.EMPTY };
 
-/** Those of the status and of the pods that ended since. */
+/** The completion indexes in the status and those of pods that ended since. */
 function indexesOf(job: Stored<Job>, pods: readonly Stored<Pod>[]): Indexes {
   const completions = job.spec?.completions ?? 0;
   const succeeded: number[] = [];
@@ -92,29 +94,29 @@ function indexesOf(job: Stored<Job>, pods: readonly Stored<Pod>[]): Indexes {
   return { succeededIndexes, failedIndexes: failedIndexes.minus(succeededIndexes) };
 }
 
-/** Whether the end of the pod is still to be counted. */
+/** Whether the pod has the tracking finalizer. */
 export function isTracked(pod: Stored<Pod>): boolean {
   return (pod.metadata.finalizers ?? []).includes(TRACKING_FINALIZER);
 }
 
-/** Whether each completion has its index. */
+/** Whether each completion has an index. */
 export function isIndexed(spec: JobSpec): boolean {
   return spec.completionMode === 'Indexed';
 }
 
-/** Whether pods that terminate are replaced only when they have ended. */
+/** Whether terminating pods are replaced only after they have ended. */
 export function replacesOnlyFailed(spec: JobSpec): boolean {
   return spec.podReplacementPolicy === 'Failed' || spec.podFailurePolicy !== undefined;
 }
 
-/** Failed, or as good as: a deleted pod may never reach its end. */
+/** Failed, or being deleted: a deleted pod may never reach its end. */
 export function isFailed(job: Stored<Job>, pod: Stored<Pod>): boolean {
   if (pod.status?.phase === 'Failed') return true;
   if (job.spec !== undefined && replacesOnlyFailed(job.spec)) return false;
   return pod.metadata.deletionTimestamp !== undefined && pod.status?.phase !== 'Succeeded';
 }
 
-/** Whether this failure is its index's last. */
+/** Whether this failure exceeds its index's limit. */
 function failsIndex(job: Stored<Job>, pod: Stored<Pod>): boolean {
   const spec = job.spec as JobSpec;
   if (spec.backoffLimitPerIndex === undefined) return false;
@@ -122,13 +124,13 @@ function failsIndex(job: Stored<Job>, pod: Stored<Pod>): boolean {
   return action === 'FailIndex' || (counts && indexFailures(pod) >= spec.backoffLimitPerIndex);
 }
 
-/** Failures of the pod's index before it, those that count and those that do not. */
+/** Failures of the pod's index before this pod, from the annotation. */
 export function indexFailures(pod: Stored<Pod>, annotation: string = INDEX_FAILURES): number {
   const text = pod.metadata.annotations?.[annotation];
   return text !== undefined && /^\d{1,9}$/.test(text) ? Number(text) : 0;
 }
 
-/** The latest failed pod of each index that has neither ended nor been tried again: it carries the index's count. */
+/** The latest failed pod of each index that has neither finished nor been retried; it has the index's count. */
 export function lastFailedByIndex(view: JobView): ReadonlyMap<number, Stored<Pod>> {
   const last = new Map<number, Stored<Pod>>();
   if (view.spec.backoffLimitPerIndex === undefined) return last;

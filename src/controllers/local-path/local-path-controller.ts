@@ -1,11 +1,12 @@
 /**
- * Provisions volumes in directories of nodes: a claim of ours gets one on the node its pod was scheduled to, made by that
- * node's kubelet at the first mount, and removed by it when the claim is gone. Nothing keeps a volume to its size. Upstream
- * has no such controller; annotations and events are those of its external provisioners (sig-storage-lib).
+ * Provisions volumes in directories of nodes: a claim gets a volume on the node its pod was scheduled to. That node's
+ * kubelet creates the directory at the first mount, and removes it after the claim is deleted. The size of a volume
+ * is not enforced. Upstream has no such controller; annotations and events are those of its external provisioners
+ * (sig-storage-lib).
  *
- * Watches: claims, volumes, storage classes, nodes. Creates and deletes volumes, takes the node off claims it cannot serve
- * there. Invariant: a volume that is to be reclaimed goes only after its directory, or with its node, also when somebody
- * deletes it before its claim: a finalizer keeps it.
+ * Watches: claims, volumes, storage classes, nodes. Creates and deletes volumes, and clears the selected node of
+ * claims it cannot serve there. Invariant: a volume with reclaim policy Delete is deleted only after its directory,
+ * or with its node, even when somebody deletes it before its claim: a finalizer keeps it.
  */
 import { Nodes, PersistentVolumeClaims, PersistentVolumes, StorageClasses } from '../../api/gen/resources.ts';
 import type { Node, PersistentVolume, PersistentVolumeClaim } from '../../api/gen/core-v1.ts';
@@ -25,7 +26,7 @@ import type { Informer } from '../../client/informer.ts';
 const NAME = 'local-path-provisioner-controller';
 const ACCOUNT = 'local-path-provisioner';
 const SELECTED_NODE = 'volume.kubernetes.io/selected-node';
-/** A node that does not answer must not keep a worker. */
+/** Limits the wait for a node that does not answer. */
 const REMOVAL_TIMEOUT_MS = 30_000;
 const WORKERS = 4;
 
@@ -72,7 +73,7 @@ class LocalPathProvisioner implements Controller {
     const claim = this.#claims.get(parseKey(key));
     if (claim === undefined || !isOurs(claim)) return;
     const storageClass = this.#classes.get({ name: claim.spec?.storageClassName ?? '' });
-    // A class that comes later brings its claims back; the binder says that it is missing.
+    // A class that is created later enqueues its claims; the binder reports that it is missing.
     if (storageClass?.provisioner !== LOCAL_PATH_PROVISIONER) return;
     const problem = refusal(claim, storageClass);
     if (problem !== undefined) return this.#fail(claim, storageClass, problem);
@@ -108,7 +109,7 @@ class LocalPathProvisioner implements Controller {
     this.#recorder.event(claim, 'Warning', 'ProvisioningFailed', message);
   }
 
-  /** The scheduler chooses again. */
+  /** Clears the selected node, so that the scheduler chooses again. */
   async #giveBack(claim: PersistentVolumeClaim, nodeName: string, signal: AbortSignal): Promise<void> {
     const at = `/metadata/annotations/${SELECTED_NODE.replace('/', '~1')}`;
     const operations = [
@@ -124,7 +125,7 @@ class LocalPathProvisioner implements Controller {
     const volume = this.#volumes.get(parseKey(key));
     if (volume === undefined) return;
     const change = finalizerChange(volume);
-    // The event of the write brings the volume back.
+    // The event of this write enqueues the volume again.
     if (change !== undefined) return await this.#changeFinalizer(volume, change, signal);
     if (!isToBeDeleted(volume)) return;
     const node = nodeOf(volume, this.#nodes.list());
@@ -140,7 +141,7 @@ class LocalPathProvisioner implements Controller {
     }
   }
 
-  /** Leaves other finalizers, which others change at the same time, alone. */
+  /** Changes only its own finalizer, since others change theirs at the same time. */
   async #changeFinalizer(
     { metadata: { name, uid } }: Stored<PersistentVolume>,
     change: 'add' | 'remove',
@@ -160,7 +161,7 @@ class LocalPathProvisioner implements Controller {
       const path = `/api/v1/nodes/${metadata.name}/proxy/${LOCAL_VOLUMES_ROUTE}/${volume.metadata.name}`;
       await this.#client.raw({ method: 'DELETE', path, signal: AbortSignal.any([signal, timeout.signal]) });
     } catch (error) {
-      // The kubelet there keeps no such volumes (any more): there is nothing to remove.
+      // The kubelet there has no local-path volumes, so there is nothing to remove.
       if (isReason(error, 'NotFound')) return;
       if (!signal.aborted) this.#recorder.event(volume, 'Warning', 'VolumeFailedDelete', errorMessage(error));
       throw error;

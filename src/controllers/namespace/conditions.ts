@@ -14,7 +14,7 @@ export function deletionConditions(
   let conditions = [...(old ?? [])];
   for (const [type, words] of Object.entries(wordsOf(report))) {
     const before = conditions.find((condition) => condition.type === type);
-    // A deletion without errors has no conditions, unless there were errors before.
+    // Conditions are added only after an error, and kept from then on.
     if (
       before === undefined &&
       words.status === 'False' &&

@@ -1,8 +1,8 @@
 /**
- * Deletes everything in a namespace: one round over all deletable resources the server serves. Upstream:
+ * Deletes everything in a namespace: one round over all deletable resources that the server serves. Upstream:
  * controller/namespace/deletion.
  *
- * Pods go first and must be gone before anything else is touched, so that no pod runs without its config or policies.
+ * Pods are deleted first and must be gone before anything else, so that no pod runs without its config or policies.
  */
 import { groupResourceOf, type ResourceInfo } from '../../api/resource-info.ts';
 import { isReason, ignoreNotFound } from '../../api/status-error.ts';
@@ -10,14 +10,14 @@ import type { KubernetesObject, Stored } from '../../api/object.ts';
 import type { Client } from '../../client/client.ts';
 import { discoverResources } from '../../client/discovery.ts';
 
-/** What one round found and did. */
+/** The result of one round. */
 export interface ContentReport {
   /** Group versions that could not be discovered. */
   readonly stale: readonly string[];
   readonly failures: readonly { readonly resource: string; readonly error: unknown }[];
-  /** Objects left, by resource. */
+  /** Remaining objects, by resource. */
   readonly remaining: ReadonlyMap<string, number>;
-  /** Finalizers that hold objects, with their number. */
+  /** Finalizers of remaining objects, with their number. */
   readonly finalizers: ReadonlyMap<string, number>;
 }
 
@@ -55,7 +55,7 @@ async function deleteAllOf(client: Client, target: Target, tally: Tally): Promis
   try {
     let items = (await resource.list({ namespace, signal })).items;
     if (items.length === 0) return;
-    // Of what is going already nothing is left to do but to wait.
+    // When all objects are terminating, the round only waits.
     if (items.every(({ metadata }) => metadata.deletionTimestamp !== undefined))
       return noteRemaining(tally, info, items);
     if (info.verbs.includes('deletecollection'))
@@ -64,14 +64,14 @@ async function deleteAllOf(client: Client, target: Target, tally: Tally): Promis
     items = (await resource.list({ namespace, signal })).items;
     noteRemaining(tally, info, items);
   } catch (error) {
-    // Served a moment ago and gone now, or not meant to be listed.
+    // The resource was served a moment ago and is gone, or cannot be listed.
     if (signal.aborted || !isReason(error, 'NotFound', 'MethodNotAllowed'))
       tally.failures.push({ resource: groupResourceOf(info), error });
   }
 }
 
 function noteRemaining(tally: Tally, info: ResourceInfo, items: readonly KubernetesObject[]): void {
-  // With the dot even where the group is empty: people know `pods. has 1 resource instances`.
+  // With the dot even where the group is empty, as upstream writes it: `pods. has 1 resource instances`.
   if (items.length > 0) tally.remaining.set(`${info.resource}.${info.group}`, items.length);
   for (const finalizer of items.flatMap((item) => item.metadata.finalizers ?? []))
     tally.finalizers.set(finalizer, (tally.finalizers.get(finalizer) ?? 0) + 1);

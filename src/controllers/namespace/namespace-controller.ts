@@ -1,8 +1,9 @@
 /**
- * Empties namespaces that are being deleted, then lets them go. Upstream: pkg/controller/namespace.
+ * Deletes the content of terminating namespaces, then finalizes them. Upstream: syncNamespaceFromKey in
+ * pkg/controller/namespace.
  *
- * Watches: namespaces. Writes alone: the conditions and the `kubernetes` finalizer of terminating namespaces. Differs on
- * purpose: looks again after 0.25 s, growing to 15 s, instead of waiting for half of the pods' grace period.
+ * Watches: namespaces. Writes alone: the conditions and the `kubernetes` finalizer of terminating namespaces. Differs
+ * on purpose: checks again after 0.25 s, growing to 15 s, instead of waiting for half of the pods' grace period.
  */
 import { deepEqual } from '../../base/equal.ts';
 import { Namespaces } from '../../api/gen/resources.ts';
@@ -19,7 +20,7 @@ const WORKERS = 10;
 const FINALIZER = 'kubernetes';
 const FIRST_RECHECK_MS = 250;
 const MAX_RECHECK_MS = 15_000;
-/** Upstream's nsControllerRateLimiter: what kept a namespace from going is often mended from outside. */
+/** Upstream's nsControllerRateLimiter: whatever blocks a namespace is often repaired from outside. */
 const MAX_RETRY_MS = 60_000;
 
 export function createNamespaceController(deps: ControllerDeps): Controller {

@@ -1,4 +1,4 @@
-/** Equal subnets cut from one range, and which are taken. Upstream: controller/nodeipam/ipam/cidrset. */
+/** Subnets of equal size within one range, and which are in use. Upstream: controller/nodeipam/ipam/cidrset. */
 import type { Metrics } from '../../platform/metrics.ts';
 import { createCidrSetMetrics, type CidrSetMetrics } from './metrics.ts';
 import { cidrsOverlap, formatCidr, nthSubnet, parseCidr, type Cidr } from '../../base/cidr.ts';
@@ -33,7 +33,7 @@ export class CidrSet {
     return this.#cluster.family;
   }
 
-  /** The next free subnet, counting on from the last one given; undefined when all are taken. */
+  /** The next free subnet after the last allocated one; undefined when all are in use. */
   allocate(): string | undefined {
     for (let step = 0; step < this.#count; step++) {
       const index = (this.#next + step) % this.#count;
@@ -47,13 +47,13 @@ export class CidrSet {
     return undefined;
   }
 
-  /** Marks all subnets that overlap the range as taken. */
+  /** Marks all subnets that overlap the range as in use. */
   occupy(cidr: string): void {
     for (const index of this.#indicesOf(cidr)) this.#taken.add(index);
     this.#recordUsage();
   }
 
-  /** Gives the subnets of the range back. */
+  /** Releases the subnets of the range. */
   release(cidr: string): void {
     for (const index of this.#indicesOf(cidr)) if (this.#taken.delete(index)) this.#metrics?.released();
     this.#recordUsage();

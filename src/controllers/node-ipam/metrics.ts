@@ -18,7 +18,7 @@ export function createCidrSetMetrics(metrics: Metrics, clusterCIDR: string, maxS
   const allocations = counter('cidrset_cidrs_allocations_total', 'Subnets given out.');
   const releases = counter('cidrset_cidrs_releases_total', 'Subnets given back.');
   const usage = gauge('cidrset_usage_cidrs', 'Part of the subnets that are taken.');
-  // The name is upstream's, misspelt as it is there.
+  // The misspelling is upstream's.
   gauge('cirdset_max_cidrs', 'Subnets of the range.').set(maxSubnets, own);
   const tries = metrics.histogram({
     name: 'node_ipam_controller_cidrset_allocation_tries_per_request',

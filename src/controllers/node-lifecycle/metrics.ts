@@ -1,14 +1,14 @@
-/** How the zones are, and how long looking at them takes. Upstream: pkg/controller/nodelifecycle/metrics.go. */
+/** Metrics of zones' health and of the duration of checks. Upstream: pkg/controller/nodelifecycle/metrics.go. */
 import type { Node } from '../../api/gen/core-v1.ts';
 import { isNodeReady, zoneKeyOf } from '../../component-helpers/nodes.ts';
 import type { Metrics } from '../../platform/metrics.ts';
 
 export interface NodeLifecycleMetrics {
-  /** The zones at the end of a round, which took so long. */
+  /** Records the zones at the end of a round and the duration of the round. */
   round(nodes: readonly Node[], seconds: number): void;
   /** Records how long the health check of one node took. */
   healthChecked(seconds: number): void;
-  /** A node of this zone was tainted so that its pods go. */
+  /** Counts a node of this zone that got a NoExecute taint. */
   evicted(zone: string): void;
 }
 

@@ -1,9 +1,9 @@
-/** Nodes that have been added and removed, from events. Upstream: controller/nodelifecycle classifyNodes. */
+/** Records events for added and removed nodes. Upstream: controller/nodelifecycle classifyNodes. */
 import type { Node } from '../../api/gen/core-v1.ts';
 import type { Stored } from '../../api/object.ts';
 import type { EventRecorder } from '../../client/event-recorder.ts';
 
-/** Makes what is handed all nodes there are, again and again; the first time all of them have come. */
+/** Returns a function that is called with all nodes, repeatedly; in the first call all nodes count as new. */
 export function createNodeAnnouncer(recorder: EventRecorder): (nodes: readonly Stored<Node>[]) => void {
   const known = new Map<string, Node>();
   return (nodes) => {

@@ -1,4 +1,7 @@
-/** Labels of early releases, kept as today's say: selectors may still ask for them. Pure. Upstream: controller/nodelifecycle reconcileNodeLabels. */
+/**
+ * Keeps node labels of early releases equal to their successors, since selectors may still use them. Pure. Upstream:
+ * controller/nodelifecycle reconcileNodeLabels.
+ */
 import type { Node } from '../../api/gen/core-v1.ts';
 
 const FOLLOWS: Readonly<Record<string, string>> = {
@@ -6,7 +9,7 @@ const FOLLOWS: Readonly<Record<string, string>> = {
   'kubernetes.io/arch': 'beta.kubernetes.io/arch',
 };
 
-/** What is to be set; undefined when nothing is. */
+/** The labels to set; undefined when nothing changes. */
 export function earlyLabels({ metadata: { labels = {} } }: Node): Record<string, string> | undefined {
   const missing = Object.entries(FOLLOWS).flatMap(([today, early]) => {
     const value = labels[today];

@@ -1,4 +1,7 @@
-/** The taints a node's conditions call for. Pure. Upstream: controller/nodelifecycle doNoScheduleTaintingPass and util. */
+/**
+ * The taints that follow from a node's conditions. Pure. Upstream: controller/nodelifecycle doNoScheduleTaintingPass
+ * and util.
+ */
 import { formatTime } from '../../api/time.ts';
 import type { Node, Taint } from '../../api/gen/core-v1.ts';
 import { nodeCondition, sameTaint } from '../../component-helpers/nodes.ts';
@@ -7,7 +10,7 @@ export const NOT_READY = 'node.kubernetes.io/not-ready';
 export const UNREACHABLE = 'node.kubernetes.io/unreachable';
 const UNSCHEDULABLE = 'node.kubernetes.io/unschedulable';
 
-/** Condition type → status → taint key. */
+/** The taint key by condition type and status. */
 const TAINT_OF: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   Ready: { False: NOT_READY, Unknown: UNREACHABLE },
   MemoryPressure: { True: 'node.kubernetes.io/memory-pressure' },
@@ -17,10 +20,10 @@ const TAINT_OF: Readonly<Record<string, Readonly<Record<string, string>>>> = {
 };
 const MANAGED = new Set([...Object.values(TAINT_OF).flatMap((keys) => Object.values(keys)), UNSCHEDULABLE]);
 
-/** What to do about the NoExecute taints: `clear` both, leave them, or have exactly one of them. */
+/** The change of the NoExecute taints: `clear` both, keep them, or have exactly one of them. */
 export type NoExecuteChange = 'clear' | 'keep' | typeof NOT_READY | typeof UNREACHABLE;
 
-/** The node's taints as they should be; the same array when they are. Foreign taints stay. */
+/** The node's desired taints; the same array when nothing changes. Taints of others are kept. */
 export function desiredTaints(node: Node, noExecute: NoExecuteChange, nowMs: number): readonly Taint[] {
   const current = node.spec?.taints ?? [];
   const wanted: Taint[] = noScheduleKeys(node).map((key) => ({ key, effect: 'NoSchedule' }));
@@ -44,7 +47,7 @@ function noScheduleKeys(node: Node): string[] {
   return keys;
 }
 
-/** The NoExecute taint a node's readiness calls for. */
+/** The NoExecute taint by the node's readiness. */
 export function noExecuteFor(node: Node): typeof NOT_READY | typeof UNREACHABLE | undefined {
   const status = nodeCondition(node, 'Ready')?.status;
   return status === 'False' ? NOT_READY : status === 'True' ? undefined : UNREACHABLE;

@@ -1,6 +1,6 @@
 /**
- * Lets a loop of rounds sleep through those in which nothing can have come to pass. Rounds stay whole periods apart: what
- * disturbs the sleep is seen by the round that would have been next.
+ * Lets a periodic loop skip rounds in which nothing can change. Rounds stay at multiples of the period: a disturbance
+ * is handled by the round that would have been next.
  */
 import { onAbort } from '../../base/abort.ts';
 import { sleepUnlessAborted, type Clock } from '../../platform/clock.ts';
@@ -9,18 +9,18 @@ import { sleepUnlessAborted, type Clock } from '../../platform/clock.ts';
 export interface QuietPeriods {
   /** Sleeps a period, or as many as it may. Never rejects. */
   rest(signal: AbortSignal): Promise<void>;
-  /** Something came to pass: the next round is at the end of this period. */
+  /** Ends the sleep at the end of the current period. */
   disturb(): void;
 }
 
-/** The most periods without a round, when nothing changes. */
+/** The most periods that are skipped. */
 const MOST_PERIODS = 720;
 
-/** Makes it. `quietMs`: how long, from now on, nothing can come to pass unless `disturb` is called. */
+/** `quietMs`: how long nothing can change unless `disturb` is called. */
 export function createQuietPeriods(clock: Clock, periodMs: number, quietMs: () => number): QuietPeriods {
   let disturb = (): void => undefined;
   const sleep = (ms: number, signal: AbortSignal): Promise<void> => sleepUnlessAborted(clock, ms, signal);
-  // Without an AbortController of its own: it would cost more than the rounds that are slept through.
+  // Without an AbortController for each sleep, which would cost more than the skipped rounds.
   const quietSleep = (ms: number, signal: AbortSignal): Promise<void> =>
     new Promise((resolve) => {
       if (signal.aborted) return resolve();
@@ -42,7 +42,7 @@ export function createQuietPeriods(clock: Clock, periodMs: number, quietMs: () =
       const startMs = clock.monotonicMs();
       await quietSleep(periods * periodMs, signal);
       const restedMs = clock.monotonicMs() - startMs;
-      // Timers may be late: who has slept long enough is not put off to the end of another period.
+      // A timer may fire late: a caller that has slept long enough does not wait for another period.
       if (restedMs >= periods * periodMs || signal.aborted) return;
       const overMs = restedMs % periodMs;
       if (overMs > 0) await sleep(periodMs - overMs, signal);

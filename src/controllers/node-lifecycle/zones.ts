@@ -1,6 +1,6 @@
 /**
- * How fast nodes of a zone may be emptied: slowly when many fail at once, for then the fault is likely ours. Upstream:
- * controller/nodelifecycle ComputeZoneState, handleDisruption.
+ * The rate at which nodes of a zone get NoExecute taints: slower when many fail at once, since the cause is then
+ * probably on our side. Upstream: controller/nodelifecycle ComputeZoneState, handleDisruption.
  */
 import type { Node } from '../../api/gen/core-v1.ts';
 import { isNodeReady, zoneKeyOf } from '../../component-helpers/nodes.ts';
@@ -12,7 +12,7 @@ const LARGE_ZONE_NODES = 50;
 
 export type ZoneState = 'Normal' | 'PartialDisruption' | 'FullDisruption';
 
-/** The zones' eviction rates in nodes per second, and whether everything is down (then nothing is evicted). */
+/** The zones' eviction rates in nodes per second, and whether every zone is down, in which case nothing is evicted. */
 export function zoneRates(nodes: readonly Node[]): {
   readonly rates: ReadonlyMap<string, number>;
   readonly allDown: boolean;

@@ -7,7 +7,7 @@ import type { PersistentVolume } from '../../api/gen/core-v1.ts';
 const IN_TREE = 'kubernetes.io/pv-controller';
 const EXTERNAL = 'external-provisioner.volume.kubernetes.io/finalizer';
 const PROVISIONED_BY = 'pv.kubernetes.io/provisioned-by';
-/** Their volumes are their CSI drivers' to delete, who have a finalizer of their own. */
+/** Volumes of these plugins are deleted by CSI drivers, which have a finalizer of their own. */
 const MIGRATED = ['aws-ebs', 'azure-disk', 'azure-file', 'cinder', 'gce-pd', 'portworx-volume', 'vsphere-volume'];
 
 /** The finalizers a volume should have; undefined: those it has. */

@@ -1,13 +1,13 @@
-/** Volumes and claims there are, counted whenever somebody asks. Upstream: volume/persistentvolume/metrics. */
+/** The numbers of volumes and claims, counted at each exposition. Upstream: volume/persistentvolume/metrics. */
 import type { PersistentVolume, PersistentVolumeClaim } from '../../api/gen/core-v1.ts';
 import type { Stored } from '../../api/object.ts';
 import type { Informer } from '../../client/informer.ts';
 import type { Metrics } from '../../platform/metrics.ts';
 import { createGroupCounts, type Labels } from '../group-counts.ts';
 
-/** What the binder does that is counted. */
+/** The operations that the binder counts. */
 export interface BinderMetrics {
-  /** A claim that named no class was given the default one, or was to. */
+  /** Counts the assignment of a default class, or its failure. */
   classAssigned(succeeded: boolean): void;
 }
 
@@ -23,7 +23,7 @@ export function createBinderMetrics(metrics: Metrics): BinderMetrics {
   return { classAssigned: (succeeded) => (succeeded ? assigned : failed).inc() };
 }
 
-/** Starts the collector. The function that is returned ends it: nothing is told of what nobody follows any more. */
+/** Starts the collector. The returned function stops it, so that no metrics of stopped informers remain. */
 export function exposeVolumes(
   metrics: Metrics,
   volumes: Informer<PersistentVolume>,

@@ -1,4 +1,4 @@
-/** The phase of volumes, and what becomes of one whose claim is gone. */
+/** The phase of volumes, and the reclaiming of a volume whose claim is gone. */
 import type { PersistentVolume } from '../../api/gen/core-v1.ts';
 import { PersistentVolumes } from '../../api/gen/resources.ts';
 import type { Stored } from '../../api/object.ts';
@@ -15,7 +15,7 @@ interface VolumePhaseDeps {
   readonly recorder: EventRecorder;
 }
 
-/** Follows the reclaim policy of a volume whose claim is gone. Upstream: reclaimVolume. */
+/** Applies the reclaim policy of a volume whose claim is gone. Upstream: reclaimVolume. */
 export async function reclaimVolume(
   deps: VolumePhaseDeps,
   volume: Stored<PersistentVolume>,

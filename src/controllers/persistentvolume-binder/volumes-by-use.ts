@@ -1,4 +1,4 @@
-/** An index of volumes by the claim they are kept for, those of no claim by their class. */
+/** An index of volumes by the claim in their claimRef; those without one by their class. */
 import type { PersistentVolume, PersistentVolumeClaim } from '../../api/gen/core-v1.ts';
 import type { Stored } from '../../api/object.ts';
 import type { Informer } from '../../client/informer.ts';
@@ -11,7 +11,7 @@ export function addUseIndex(volumes: Informer<PersistentVolume>): void {
   volumes.addIndex(VOLUMES_BY_USE, useOf);
 }
 
-/** The volumes that are kept for the claim, then those of its class that are free: no others can be bound to it. */
+/** The volumes reserved for the claim, then unreserved ones of its class: no others can be bound to it. */
 export function volumesFor(
   volumes: Informer<PersistentVolume>,
   claim: Stored<PersistentVolumeClaim>,
@@ -25,7 +25,7 @@ function useOf(volume: PersistentVolume): string[] {
   return [claimRef === undefined ? freeOfClass(classOf(volume)) : `${claimRef.namespace ?? ''}/${claimRef.name ?? ''}`];
 }
 
-/** No claim's key begins so. */
+/** Cannot equal a claim's key, which has no such prefix. */
 function freeOfClass(name: string): string {
   return `free ${name}`;
 }

@@ -1,8 +1,9 @@
 /**
- * Removes pods nobody else will: finished ones beyond a number, those of nodes that are gone, terminating ones that were
- * never scheduled or sit on nodes declared out of service. Upstream: pkg/controller/podgc.
+ * Deletes pods that no other component deletes: finished ones above a threshold, those on deleted nodes, terminating
+ * ones that were never scheduled or are on nodes out of service. Upstream: pkg/controller/podgc.
  *
- * Watches: pods, nodes. Every 20 s. Marks what still ran as Failed (DisruptionTarget) before it deletes.
+ * Watches: pods, nodes. Runs every 20 s. Pods that have not ended are marked as Failed (DisruptionTarget) before the
+ * deletion.
  */
 import { Nodes, Pods } from '../../api/gen/resources.ts';
 import { isReason } from '../../api/status-error.ts';
@@ -70,7 +71,7 @@ export function createPodGarbageCollector(deps: ControllerDeps): Controller {
     );
   }
 
-  /** Nodes pods name, missing for the whole quarantine in the cache and now on the server too. */
+  /** Node names in pods that the cache lacks for the whole quarantine and that the server lacks now. */
   async function goneNodes(all: readonly Pod[], signal: AbortSignal): Promise<Set<string>> {
     const nowMs = clock.monotonicMs();
     const named = new Set(all.map((pod) => pod.spec?.nodeName ?? '').filter((name) => name !== ''));

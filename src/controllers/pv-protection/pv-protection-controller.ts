@@ -1,5 +1,5 @@
 /**
- * Holds volumes that are bound until they are not. Upstream: pkg/controller/volume/pvprotection.
+ * Keeps bound volumes from being deleted, by a finalizer. Upstream: pkg/controller/volume/pvprotection.
  *
  * Watches: volumes. Writes alone: the `kubernetes.io/pv-protection` finalizer.
  */

@@ -1,8 +1,8 @@
 /**
- * Holds claims that pods use until those are gone. Upstream: pkg/controller/volume/pvcprotection.
+ * Keeps claims in use by pods from being deleted, by a finalizer. Upstream: pkg/controller/volume/pvcprotection.
  *
- * Watches: claims and pods. Writes alone: the `kubernetes.io/pvc-protection` finalizer. Pods without a node do not count:
- * their node would refuse to start them with a claim that is going.
+ * Watches: claims and pods. Writes alone: the `kubernetes.io/pvc-protection` finalizer. Pods without a node do not
+ * count: their node would refuse to start them with a terminating claim.
  */
 import { PersistentVolumeClaims, Pods } from '../../api/gen/resources.ts';
 import { ignoreNotFound } from '../../api/status-error.ts';
@@ -45,7 +45,7 @@ export function createPvcProtectionController(deps: ControllerDeps): Controller 
     }
   }
 
-  /** The cache first, then the server: a claim let go too early loses data. */
+  /** Reads the cache first, then the server: a claim released too early loses data. */
   async function isUsed(key: string, claim: Stored<PersistentVolumeClaim>, signal: AbortSignal): Promise<boolean> {
     const uses = (pod: Stored<Pod>): boolean => (pod.spec?.nodeName ?? '') !== '' && claimKeysOf(pod).includes(key);
     if (pods.byIndex(PODS_BY_CLAIM, key).some(uses)) return true;

@@ -1,4 +1,4 @@
-/** What differs between ReplicaSets and ReplicationControllers. The controller is the same, as upstream's. */
+/** The differences between ReplicaSets and ReplicationControllers. The controller is the same, as upstream's. */
 import { ReplicaSets, ReplicationControllers } from '../../api/gen/resources.ts';
 import { compileLabelMap, compileLabelSelector, nothing, type LabelMatcher } from '../../api/label-selector.ts';
 import type { ReplicaSetStatus } from '../../api/gen/apps-v1.ts';

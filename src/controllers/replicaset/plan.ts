@@ -1,4 +1,4 @@
-/** What a ReplicaSet has to do about its pods: the pure part. Upstream: ReplicaSetController.manageReplicas. */
+/** Plans the creations and deletions of a ReplicaSet's pods. Pure. Upstream: ReplicaSetController.manageReplicas. */
 import type { Pod } from '../../api/gen/core-v1.ts';
 import { parseTime } from '../../api/time.ts';
 import type { Stored } from '../../api/object.ts';
@@ -9,13 +9,13 @@ import { smallest } from '../../base/lists.ts';
 /** The most creations or deletions in one sync. */
 const BURST_REPLICAS = 500;
 
-/** Creates, deletes, or nothing. */
+/** Creations, deletions, or nothing. */
 export type ReplicaPlan =
   | { readonly action: 'none' }
   | { readonly action: 'create'; readonly count: number }
   | { readonly action: 'delete'; readonly pods: readonly Stored<Pod>[]; readonly ageRatios: readonly number[] };
 
-/** What is asked for when some have to go. */
+/** What the choice of victims depends on. */
 export interface PlanContext {
   /** The active pods. */
   readonly pods: () => readonly Stored<Pod>[];
@@ -24,7 +24,7 @@ export interface PlanContext {
   readonly nowMs: number;
 }
 
-/** Compares the wanted number with that of the active pods. */
+/** Compares the desired number with that of the active pods. */
 export function planReplicas(desired: number, active: number, context: PlanContext): ReplicaPlan {
   const surplus = active - desired;
   if (surplus === 0) return { action: 'none' };
@@ -42,7 +42,7 @@ export function planReplicas(desired: number, active: number, context: PlanConte
   return { action: 'delete', pods: victims, ageRatios: ageRatios(victims, pods, context.nowMs) };
 }
 
-/** The age of each ready victim over that of the youngest ready pod: 1 where the youngest go first. */
+/** The age of each ready victim relative to the youngest ready pod: 1 where the youngest are deleted first. */
 function ageRatios(victims: readonly Pod[], pods: readonly Pod[], nowMs: number): number[] {
   const readyMs = (all: readonly Pod[]): number[] =>
     all

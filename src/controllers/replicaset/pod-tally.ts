@@ -1,9 +1,9 @@
 /**
- * The pods of an owner, counted as they come, change and go: a sync looks at none of them. Upstream: FilterActivePods,
- * ClaimPods and calculateStatus count all of them at each sync; the numbers are the same.
+ * The counts of an owner's pods, updated with each change: a sync walks over no pods. Upstream: FilterActivePods,
+ * ClaimPods and calculateStatus count all of them at each sync; the results are the same.
  *
- * Invariant: what is told equals counting what the informer holds anew. So there is one way in, {@link PodTally.put}, by
- * which the pod's earlier part is replaced, and an owner that counts by other rules than before gets a new tally.
+ * Invariant: the counts equal those of a walk over the informer's pods. So {@link PodTally.put} is the only way in,
+ * and replaces the pod's earlier contribution; an owner whose rules changed gets a new tally.
  */
 import { deepEqual } from '../../base/equal.ts';
 import { compileLabelMap, type LabelMatcher, type Labels } from '../../api/label-selector.ts';
@@ -13,20 +13,20 @@ import type { Informer } from '../../client/informer.ts';
 import { availableAtMs, isPodActive, isPodReady, isPodTerminating } from '../../component-helpers/pods.ts';
 import { createTallies, type Tallies, type Tally } from '../pod-tallies.ts';
 
-/** How many pods an owner has at one moment. All but `terminating` are of active pods that its selector matches. */
+/** The numbers of an owner's pods at one moment. All but `terminating` count active pods that its selector matches. */
 export interface PodCounts {
   readonly active: number;
-  /** With all labels of the template. */
+  /** Pods with all labels of the template. */
   readonly labeled: number;
   readonly ready: number;
-  /** Ready for `minReadySeconds`. */
+  /** Pods that are ready for `minReadySeconds`. */
   readonly available: number;
   readonly terminating: number;
-  /** When the next ready pod becomes available by time alone. */
+  /** When the next ready pod becomes available without further events. */
   readonly nextAvailableMs?: number;
 }
 
-/** By what an owner counts. */
+/** What the counts of an owner depend on. */
 export interface TallyRules {
   readonly selector: LabelMatcher;
   readonly templateLabels: Labels;
@@ -42,7 +42,7 @@ export class PodTally implements Tally {
   readonly #labeled = new Set<string>();
   readonly #ready = new Set<string>();
   readonly #terminating = new Set<string>();
-  /** Since when ready pods are available, or will be; none while there is nothing to wait for. */
+  /** When ready pods became or become available; empty when minReadySeconds is 0. */
   readonly #availableAtMs = new Map<string, number>();
 
   constructor(rules: TallyRules, pods: readonly Stored<Pod>[]) {
@@ -51,7 +51,7 @@ export class PodTally implements Tally {
     for (const pod of pods) this.put(pod);
   }
 
-  /** Counts the pod as it is now. */
+  /** Counts the pod in its current state. */
   put(pod: Stored<Pod>): void {
     const { uid, labels } = pod.metadata;
     this.remove(uid);
@@ -69,7 +69,7 @@ export class PodTally implements Tally {
     if (atMs !== -Infinity) this.#availableAtMs.set(uid, atMs);
   }
 
-  /** The pod is gone, or another's. */
+  /** The pod was deleted, or belongs to another owner. */
   remove(uid: string): void {
     this.#active.delete(uid);
     this.#released.delete(uid);
@@ -79,7 +79,7 @@ export class PodTally implements Tally {
     this.#availableAtMs.delete(uid);
   }
 
-  /** The numbers at `nowMs`. A wall clock may be set back: who was available then may be so no more. */
+  /** The counts at `nowMs`. A wall clock may be set back, so a pod that was available may be unavailable again. */
   counts(nowMs: number): PodCounts {
     let nextMs = Infinity;
     let waiting = 0;

@@ -1,8 +1,9 @@
 /**
  * Keeps the number of pods of ReplicaSets and ReplicationControllers. Upstream: pkg/controller/replicaset.
  *
- * Watches: its kind and pods. Writes alone: its kind's status, pods' owner references to it, and its pods' creation and
- * deletion. Invariant: between doing something and seeing it in the cache (expectations), it does nothing more.
+ * Watches: its kind and pods. Writes alone: its kind's status, pods' owner references to it, and its pods' creation
+ * and deletion. Invariant: it does nothing more until its own creations and deletions appear in the cache
+ * (expectations).
  */
 import { deepEqual } from '../../base/equal.ts';
 import { Pods } from '../../api/gen/resources.ts';
@@ -85,7 +86,7 @@ class ReplicaController {
     this.#addHandlers();
   }
 
-  /** Active pods of all owners with the same controller: siblings by a Deployment. */
+  /** Active pods of all owners with the same controller, such as the ReplicaSets of one Deployment. */
   #relatedPods(owner: Stored<ReplicaOwner>): Stored<Pod>[] {
     const controller = controllerOf(owner);
     const related =
@@ -104,7 +105,7 @@ class ReplicaController {
         try {
           await this.#podControl.create(owner, pod, signal);
         } catch (error) {
-          // The namespace is going away and the owner with it: as good as created.
+          // The namespace is terminating, and the owner with it: this is no failure.
           if (!isNamespaceTerminating(error)) throw error;
         }
       },
@@ -160,7 +161,7 @@ class ReplicaController {
       this.#clock,
       async () => {
         const status = calculateStatus({ ...input, owner: current, countsTerminating, nowMs: this.#clock.nowMs() });
-        // The generation synced is the one read at first, not one that came meanwhile.
+        // The synced generation is that of the object read at first, not of a later one.
         if (owner.metadata.generation !== undefined) status.observedGeneration = owner.metadata.generation;
         if (equalStatus(status, current.status)) return;
         try {
@@ -200,7 +201,7 @@ class ReplicaController {
       this.loop.queue.addAfter(key, counts.nextAvailableMs - this.#clock.nowMs());
   }
 
-  /** The owner's pods; where some have to be adopted or released, as they are after that. */
+  /** The owner's pods, after adoption and release where needed. */
   async #claimedPods(owner: Stored<ReplicaOwner>, signal: AbortSignal): Promise<PodTally> {
     const { namespace, deletionTimestamp } = owner.metadata;
     const rules: TallyRules = {
@@ -255,7 +256,7 @@ class ReplicaController {
   }
 }
 
-/** Whether a sync would see no difference: of a pod's updates until it is ready most are such. */
+/** Whether a sync would see no difference, as for most of a pod's updates until it is ready. */
 function countsSame(old: Stored<Pod>, pod: Stored<Pod>): boolean {
   const [before, now] = [podCondition(old, 'Ready'), podCondition(pod, 'Ready')];
   return (

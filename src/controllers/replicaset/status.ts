@@ -6,13 +6,12 @@ import { withCondition, withoutCondition } from '../../component-helpers/workloa
 import type { ReplicaOwner } from './flavours.ts';
 import type { PodCounts } from './pod-tally.ts';
 
-/** What the status is computed from. */
 export interface StatusInput {
   readonly owner: ReplicaOwner;
   readonly counts: PodCounts;
-  /** Whether the kind tells how many are being deleted. */
+  /** Whether the kind's status has terminatingReplicas. */
   readonly countsTerminating: boolean;
-  /** Why creating or deleting pods failed in this round. */
+  /** Why creations or deletions failed in this sync. */
   readonly failure?: unknown;
   readonly nowMs: number;
 }

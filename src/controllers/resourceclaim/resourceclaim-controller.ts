@@ -1,7 +1,7 @@
 /**
- * Makes the claims of pods that name a template, takes pods that have ended out of the claims they used, gives back what
- * nobody uses any more, and removes claims whose pod has ended. Upstream: pkg/controller/resourceclaim. Not here:
- * reserving claims for pods that bypass the scheduler.
+ * Creates the claims of pods with claim templates, removes ended pods from reservedFor, deallocates unused claims,
+ * and deletes claims whose pod has ended. Upstream: pkg/controller/resourceclaim. Missing: reserving claims for pods
+ * that bypass the scheduler.
  *
  * Watches: pods, claims, templates. Writes alone: claims owned by a pod, pods' resourceClaimStatuses.
  */
@@ -32,7 +32,7 @@ import { type Controller, type ControllerDeps, createKeyedLoop, informerList, ty
 
 const NAME = 'resourceclaim-controller';
 const ACCOUNT = 'resource-claim-controller';
-/** By which a claim made for a pod tells which of the pod's claims it is. */
+/** Annotation of a claim created for a pod: the entry of the pod's resourceClaims. */
 const POD_CLAIM_NAME = 'resource.kubernetes.io/pod-claim-name';
 const CLAIMS_BY_OWNER = 'resource-claim-owner';
 const PODS_BY_TEMPLATE = 'resource-claim-template';
@@ -106,7 +106,7 @@ class ResourceClaimController implements Controller {
       .patch({ namespace, name }, { type: 'strategic', patch }, { subresource: 'status', signal });
   }
 
-  /** The name of the pod's claim, made now unless it is there. */
+  /** The name of the pod's claim, which is created if necessary. */
   async #ensureClaim(pod: Stored<Pod>, podClaim: PodResourceClaim, signal: AbortSignal): Promise<string> {
     const found = this.#claims
       .byIndex(CLAIMS_BY_OWNER, pod.metadata.uid)
@@ -139,7 +139,7 @@ class ResourceClaimController implements Controller {
     making.catch(() => this.#creations.inc({ status: 'failure', ...admin }));
     const created = await making;
     this.#creations.inc({ status: 'success', ...admin });
-    // Its name is the server's: without seeing it the next sync would make another.
+    // The server generates the name: without the claim in its cache the next sync would create another.
     await this.#claims.waitForRevision(created.metadata.resourceVersion, signal);
     return created.metadata.name;
   }
@@ -163,7 +163,7 @@ class ResourceClaimController implements Controller {
       await this.#client
         .resource(ResourceClaims)
         .patch({ namespace, name }, { type: 'merge', patch }, { subresource: 'status', signal });
-      return; // What is left to do follows from the change.
+      return; // the event of this write continues the sync
     }
     if (still.length === 0 && !isAllocated && guarded) return this.#removeFinalizer(claim, signal);
     if (still.length === 0 && claim.metadata.deletionTimestamp === undefined && this.#ownerIsDone(claim))
@@ -186,7 +186,7 @@ class ResourceClaimController implements Controller {
       .catch(ignoreNotFound);
   }
 
-  /** Whether the consumer is a pod that may still use the claim; this controller does not decide on other consumers. */
+  /** Whether the consumer is a pod that may still use the claim. Other consumers are not this controller's. */
   #uses(claim: Stored<ResourceClaim>, { resource, apiGroup = '', name, uid }: ResourceClaimConsumerReference): boolean {
     if (resource !== 'pods' || apiGroup !== '') return true;
     const pod = this.#pods.get({ namespace: claim.metadata.namespace, name });
@@ -236,7 +236,7 @@ class ResourceClaimController implements Controller {
   }
 }
 
-/** Counts the claims there are whenever somebody asks. Returns what ends it. */
+/** Counts the claims at each exposition. Returns a function that stops it. */
 function exposeClaims(metrics: Metrics, claims: Informer<ResourceClaim>): () => void {
   const labels = ['allocated', 'admin_access', 'source'];
   const gauge = metrics.gauge({ name: 'resourceclaim_controller_resource_claims', help: 'Claims there are.', labels });
@@ -269,7 +269,7 @@ function hasAdminAccess({ devices }: ResourceClaim['spec']): boolean {
   return (devices?.requests ?? []).some(({ exactly }) => exactly?.adminAccess === true);
 }
 
-/** It will not run any more: it has ended, or was deleted before it was given a node. */
+/** Whether the pod will not run any more: it has ended, or was deleted before it was scheduled. */
 function isDone(pod: Pod): boolean {
   return isPodTerminal(pod) || (pod.metadata.deletionTimestamp !== undefined && (pod.spec?.nodeName ?? '') === '');
 }

@@ -1,10 +1,10 @@
 /**
- * Reports whether a range of service addresses is in use, and keeps it as long as services have addresses of it. Upstream:
+ * Reports whether a ServiceCIDR is in use, and keeps it while services have addresses of it. Upstream:
  * pkg/controller/servicecidrs.
  *
- * Watches: ServiceCIDRs, Services. Writes alone: the Ready condition and the `networking.k8s.io/service-cidr-finalizer`.
- * Differs: a cluster's ranges are settled at its first start, since routes and rules of the nodes are made for them; another
- * range is not Ready, and its condition says why.
+ * Watches: ServiceCIDRs, Services. Writes alone: the Ready condition and the
+ * `networking.k8s.io/service-cidr-finalizer`. Differs: a cluster's ranges are fixed at its first start, since routes
+ * and rules of the nodes are made for them; another range is not Ready, and its condition says why.
  */
 import type { Condition } from '../../api/gen/meta-v1.ts';
 import type { ServiceCIDR } from '../../api/gen/networking-v1.ts';
@@ -88,7 +88,7 @@ export function createServiceCidrsController(deps: ControllerDeps): Controller {
 
   const enqueue = (range: ServiceCIDR): void => loop.queue.add(keyOfObject(range));
   ranges.addHandler({ onAdd: enqueue, onUpdate: (_, range) => enqueue(range) });
-  // A service's end may be what a range on its way out waits for.
+  // A terminating range may wait for the deletion of this service.
   const enqueueLeaving = (): void => {
     for (const range of ranges.list()) if (range.metadata.deletionTimestamp !== undefined) enqueue(range);
   };

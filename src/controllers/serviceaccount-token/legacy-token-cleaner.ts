@@ -1,9 +1,9 @@
 /**
- * Ends tokens in secrets that nobody has used for a year, made by early releases: marked invalid first, deleted a year
- * later. Upstream: pkg/controller/serviceaccount/legacy_serviceaccount_token_cleaner.go.
+ * Removes token secrets of early releases that were not used for a year: they are marked invalid first, and deleted a
+ * year later. Upstream: pkg/controller/serviceaccount/legacy_serviceaccount_token_cleaner.go.
  *
- * Watches: accounts, token secrets, pods. Writes alone: the invalid-since label and the deletion of such secrets. Only
- * secrets that an account refers to count as made by the system; those people made by hand stay.
+ * Watches: accounts, token secrets, pods. Writes alone: the invalid-since label and the deletion of such secrets.
+ * Only secrets that an account refers to count as created by the system; others are kept.
  */
 import { ConfigMaps, Pods, Secrets, ServiceAccounts } from '../../api/gen/resources.ts';
 import { isReason, ignoreNotFound } from '../../api/status-error.ts';
@@ -26,7 +26,7 @@ const ACCOUNT = 'legacy-service-account-token-cleaner';
 const DAY_MS = 86_400_000;
 const YEAR_MS = 365 * DAY_MS;
 
-/** Makes the controller. It looks once a day. */
+/** Runs once a day. */
 export function createLegacyTokenCleaner(deps: ControllerDeps): Controller {
   const { clock } = deps.platform;
   const log = deps.platform.log.child(NAME);
@@ -36,14 +36,14 @@ export function createLegacyTokenCleaner(deps: ControllerDeps): Controller {
   const pods = deps.informers.informer(Pods);
   const secrets = deps.informers.informer(Secrets, { fieldSelector: `type=${TOKEN_SECRET_TYPE}` });
 
-  /** From the first whole day on. Infinity while no use is recorded yet. */
+  /** The first whole day of tracking. Infinity while tracking has not begun. */
   async function trackedSinceMs(signal: AbortSignal): Promise<number> {
     const map = await account.resource(ConfigMaps).get(TOKEN_TRACKING, { signal }).catch(ignoreNotFound);
     return (startOfDayMs(map?.data?.[TRACKED_SINCE]) ?? Infinity) + DAY_MS;
   }
 
   async function round(signal: AbortSignal): Promise<void> {
-    // Before this day, a missing record does not mean that there was no use.
+    // Before this day, a missing record does not mean that the token was unused.
     if (clock.nowMs() < (await trackedSinceMs(signal)) + YEAR_MS) return;
     const mounted = new Set(pods.list().flatMap(mountedSecrets));
     for (const secret of secrets.list()) {
@@ -54,7 +54,7 @@ export function createLegacyTokenCleaner(deps: ControllerDeps): Controller {
         await evaluateSecret(secret, signal);
       } catch (error) {
         if (signal.aborted) return;
-        // Tomorrow again; the others need not wait for it.
+        // Retried tomorrow; other tokens are handled now.
         log.warn('ending an unused token failed', { secret: keyOfObject(secret), err: error });
       }
     }
@@ -84,7 +84,7 @@ export function createLegacyTokenCleaner(deps: ControllerDeps): Controller {
         );
       }
     } catch (error) {
-      // Changed or deleted since it was checked: tried again tomorrow.
+      // Changed or deleted since it was checked: retried tomorrow.
       if (!isReason(error, 'NotFound', 'Conflict')) throw error;
     }
   }

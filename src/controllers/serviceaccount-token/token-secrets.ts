@@ -1,8 +1,8 @@
-/** What a token secret must hold. Pure. Upstream: tokens_controller.go secretUpdateNeeded, generateTokenIfNeeded. */
+/** The content of a token secret. Pure. Upstream: tokens_controller.go secretUpdateNeeded, generateTokenIfNeeded. */
 import type { Secret, ServiceAccount } from '../../api/gen/core-v1.ts';
 import type { Stored } from '../../api/object.ts';
 
-/** Type of the secrets this is about. */
+/** The type of these secrets. */
 export const TOKEN_SECRET_TYPE = 'kubernetes.io/service-account-token';
 /** Annotations that name the account. */
 export const ACCOUNT_NAME = 'kubernetes.io/service-account.name';
@@ -14,15 +14,15 @@ export function accountKeyOf(secret: Stored<Secret>): string | undefined {
   return secret.type === TOKEN_SECRET_TYPE && name !== '' ? `${secret.metadata.namespace}/${name}` : undefined;
 }
 
-/** Whether the secret is this very account's, not that of an earlier one of the same name. */
+/** Whether the secret belongs to the account with this uid, not to an earlier one of the same name. */
 export function belongsTo(secret: Secret, account: ServiceAccount): boolean {
   const uid = secret.metadata.annotations?.[ACCOUNT_UID] ?? '';
   return uid === '' || uid === account.metadata.uid;
 }
 
-/** What the cluster has to offer. */
+/** The content of new tokens. */
 export interface TokenContent {
-  /** '' without one: a `ca.crt` that is there stays then. */
+  /** '' without an authority: an existing `ca.crt` is then kept. */
   readonly rootCaPem: string;
   readonly token: string;
 }
@@ -32,7 +32,7 @@ export function needsToken(secret: Secret): boolean {
   return (secret.data?.['token'] ?? '') === '';
 }
 
-/** The secret complete; the same object when nothing is missing. */
+/** The secret with all its content; the same object when nothing is missing. */
 export function completed(secret: Stored<Secret>, account: Stored<ServiceAccount>, content: TokenContent): Secret {
   const data: Record<string, string> = { ...secret.data };
   const put = (key: string, text: string): void => {

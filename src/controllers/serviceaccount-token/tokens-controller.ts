@@ -1,10 +1,10 @@
 /**
- * Fills secrets of type `kubernetes.io/service-account-token` and removes them with their account. Upstream:
- * pkg/controller/serviceaccount/tokens_controller.go, which also works under the controller manager's own name.
+ * Fills secrets of type `kubernetes.io/service-account-token` and deletes them with their account. Upstream:
+ * pkg/controller/serviceaccount/tokens_controller.go, which also runs under the controller manager's own name.
  *
- * Watches: service accounts and secrets of that type. Writes alone: token, CA, namespace and uid annotation of such secrets,
- * their deletion with the account, and accounts' references to secrets that are gone. With `automaticTokenSecrets` also a
- * secret for each account that has none.
+ * Watches: service accounts and secrets of that type. Writes alone: token, CA, namespace and uid annotation of such
+ * secrets, their deletion with the account, and accounts' references to deleted secrets. With `automaticTokenSecrets`
+ * also a secret for each account that has none.
  */
 import type { Secret, ServiceAccount } from '../../api/gen/core-v1.ts';
 import { Secrets, ServiceAccounts } from '../../api/gen/resources.ts';
@@ -37,7 +37,7 @@ import {
 const NAME = 'serviceaccount-token-controller';
 const BY_ACCOUNT = 'account';
 
-/** Makes the controller; without a signer it does nothing, as upstream's without a private key. */
+/** Does nothing without a signer, as upstream's without a private key. */
 export function createTokensController(deps: ControllerDeps): Controller {
   const disabled = { name: NAME, start: () => Promise.resolve() };
   return deps.config.signServiceAccountToken === undefined ? disabled : new TokensController(deps);
@@ -56,7 +56,7 @@ class TokensController implements Controller {
   readonly #secrets: Informer<Secret>;
   readonly #secretLoop: KeyedLoop;
   readonly #accountLoop: KeyedLoop;
-  /** Secrets that were seen to go: accounts may still refer to them. */
+  /** Deleted secrets, which accounts may still refer to. */
   readonly #lostSecrets: Set<string>;
 
   constructor(deps: ControllerDeps) {
@@ -100,7 +100,7 @@ class TokensController implements Controller {
     await this.#client.resource(Secrets).update(next, { signal }).catch(ignoreNotFound);
   }
 
-  /** The cache first; before a secret is removed, the server: the account may have been made a moment ago. */
+  /** Reads the cache first and, before a secret is deleted, the server: the account may have just been created. */
   async #accountOf(secret: Secret, key: string, signal: AbortSignal): Promise<Stored<ServiceAccount> | undefined> {
     const cached = this.#accounts.get(parseKey(key));
     if (cached !== undefined && belongsTo(secret, cached)) return cached;
@@ -120,17 +120,17 @@ class TokensController implements Controller {
       });
   }
 
-  /** The account went, or came: its secrets are looked at again, and references to those that are gone are dropped. */
+  /** The account was created or deleted: its secrets are enqueued, and references to deleted secrets are removed. */
   async #syncAccount(key: string, signal: AbortSignal): Promise<void> {
     for (const secret of this.#secrets.byIndex(BY_ACCOUNT, key)) this.#secretLoop.queue.add(keyOfObject(secret));
     const account = this.#accounts.get(parseKey(key));
     if (account === undefined || account.metadata.deletionTimestamp !== undefined) return;
-    // The account as it then is comes back by its event: made anew under the lost name, the secret would have no reference.
+    // The event of the write enqueues the account again. A secret created under the old name would have no reference.
     if (await this.#dropLostReferences(account, signal)) return;
     if (this.#automaticTokenSecrets) await this.#ensureSecret(account, key, signal);
   }
 
-  /** Resolves to whether there was one. */
+  /** Resolves to whether a reference was removed. */
   async #dropLostReferences(account: Stored<ServiceAccount>, signal: AbortSignal): Promise<boolean> {
     const { namespace, name } = account.metadata;
     const lost = new Set<string>();
@@ -158,7 +158,10 @@ class TokensController implements Controller {
     return true;
   }
 
-  /** Early releases: secret and reference; the reference first, so that an interrupted round makes no second secret. */
+  /**
+   * As in early releases: a secret and its reference. The reference is written first, so that an interrupted sync
+   * creates no second secret.
+   */
   async #ensureSecret(account: Stored<ServiceAccount>, key: string, signal: AbortSignal): Promise<void> {
     const { namespace, name, uid } = account.metadata;
     if (this.#secrets.byIndex(BY_ACCOUNT, key).some((secret) => belongsTo(secret, account))) return;

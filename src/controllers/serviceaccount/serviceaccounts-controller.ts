@@ -1,5 +1,5 @@
 /**
- * Sees that every active namespace has its `default` service account. Upstream: pkg/controller/serviceaccount.
+ * Creates the `default` service account in every active namespace. Upstream: pkg/controller/serviceaccount.
  *
  * Watches: namespaces, service accounts. Writes alone: missing `default` service accounts.
  */

@@ -1,5 +1,5 @@
 /**
- * Claims of a StatefulSet's pods and who owns them under its retention policy. Pure. Upstream: statefulset
+ * The claims of a StatefulSet's pods, and their owners by the retention policy. Pure. Upstream: statefulset
  * stateful_set_utils.go claimOwnerMatchesSetAndPod, updateClaimOwnerRefForSetAndPod.
  */
 import { deepEqual } from '../../base/equal.ts';
@@ -11,7 +11,7 @@ import type { Stored } from '../../api/object.ts';
 import { newControllerReference } from '../../component-helpers/owner-references.ts';
 import { claimName, inRange, ordinalOf } from './identity.ts';
 
-/** The claim that a template makes for an ordinal, as it is to be created. */
+/** The claim of a template and an ordinal, to be created. */
 export function claimFrom(
   set: Stored<StatefulSet>,
   template: PersistentVolumeClaim,
@@ -27,7 +27,6 @@ export function claimFrom(
   };
 }
 
-/** What that claim is called. */
 export function claimKey(
   set: Stored<StatefulSet>,
   template: PersistentVolumeClaim,
@@ -36,15 +35,13 @@ export function claimKey(
   return { namespace: set.metadata.namespace, name: claimName(set, template.metadata.name ?? '', ordinal) };
 }
 
-/** Whether a claim belongs to an earlier pod of the same name and will go with it: nothing can be made on it. */
+/** Whether a claim belongs to an earlier pod of the same name and is deleted with it, so that no new pod may use it. */
 export function isStale(claim: PersistentVolumeClaim, pod: Pod | undefined, podName: string): boolean {
   const owners = claim.metadata.ownerReferences ?? [];
   return owners.some((owner) => owner.kind === 'Pod' && owner.name === podName && owner.uid !== pod?.metadata.uid);
 }
 
-/**
- * The owners a claim should have; undefined when it has them. Claims that something else controls are left alone.
- */
+/** The desired owners of a claim; undefined when nothing changes. Claims with another controller are left alone. */
 export function claimOwners(
   set: Stored<StatefulSet>,
   pod: Stored<Pod>,

@@ -27,14 +27,13 @@ import { revisionOf } from './identity.ts';
 
 const HASH_LABEL = 'controller.kubernetes.io/hash';
 
-/** The revision pods have, and the one they are to have. */
+/** The pods' current revision, and the update revision. */
 export interface StatefulHistory {
   readonly current: Stored<ControllerRevision>;
   readonly update: Stored<ControllerRevision>;
   readonly collisionCount: number;
 }
 
-/** What the history is made from. */
 export interface HistoryInput {
   readonly client: Client;
   readonly set: Stored<StatefulSet>;
@@ -43,7 +42,7 @@ export interface HistoryInput {
   readonly signal: AbortSignal;
 }
 
-/** Finds or makes the revision of the present template, numbered highest. */
+/** Finds or creates the revision of the current template, and gives it the highest number. */
 export async function resolveRevisions(input: HistoryInput): Promise<StatefulHistory> {
   const { client, set, signal } = input;
   const revisions = sortRevisions(input.revisions);
@@ -62,16 +61,16 @@ export async function resolveRevisions(input: HistoryInput): Promise<StatefulHis
 }
 
 /**
- * Whether a revision differs from the present template in nothing but what another release wrote otherwise: defaults it did
- * not know, fields that are null or empty, quantities spelled in another way. Pods are not recreated for that. What the
- * revision records is written as it would be today, and compared then. Asked of the newest alone, since older ones are
- * no longer what the pods have. Upstream: setMatchesLatestExistingRevision, the gate StatefulSetSemanticRevisionComparison.
+ * Whether a revision differs from the current template only in how another release wrote it: defaults it did not
+ * know, null or empty fields, other spellings of quantities. Pods are not recreated for that. The revision's template
+ * is encoded as today's release would and then compared. Applied to the newest revision alone, which is the one that
+ * pods have. Upstream: setMatchesLatestExistingRevision, the gate StatefulSetSemanticRevisionComparison.
  */
 function meansTheSame(revision: ControllerRevision, set: StatefulSet): boolean {
   try {
     return deepEqual(asWrittenToday(templateOf(revision)), asWrittenToday(set.spec?.template ?? {}));
   } catch (error) {
-    // What is no template today is not the present one.
+    // Data that does not decode as a template is a different one.
     if (error instanceof DecodeError) return false;
     throw error;
   }
@@ -84,7 +83,7 @@ function asWrittenToday(template: PodTemplateSpec): PodTemplateSpec {
   return written;
 }
 
-/** Keeps as many revisions without pods as the set wants. */
+/** Keeps revisionHistoryLimit revisions that no pod has. */
 export async function cleanUpHistory(
   input: HistoryInput,
   history: StatefulHistory,

@@ -10,7 +10,7 @@ import { podFromTemplate } from '../pod-control.ts';
 const POD_NAME_LABEL = 'statefulset.kubernetes.io/pod-name';
 const POD_INDEX_LABEL = 'apps.kubernetes.io/pod-index';
 
-/** The number at the end of a pod's name and what stands before it; undefined for other names. */
+/** Prefix and number of a pod's name; undefined for names without a number. */
 function splitPodName(name: string): { readonly parent: string; readonly ordinal: number } | undefined {
   const match = /^(.*)-([0-9]+)$/.exec(name);
   if (match === null) return undefined;
@@ -18,12 +18,12 @@ function splitPodName(name: string): { readonly parent: string; readonly ordinal
   return Number.isSafeInteger(ordinal) && ordinal < 2 ** 31 ? { parent: match[1] ?? '', ordinal } : undefined;
 }
 
-/** The pod's ordinal; -1 for a name without. */
+/** The pod's ordinal; -1 for a name without a number. */
 export function ordinalOf(pod: Pod): number {
   return splitPodName(pod.metadata.name ?? '')?.ordinal ?? -1;
 }
 
-/** Whether the pod's name is one the set gives. */
+/** Whether the pod has a name of the set. */
 export function isMember(set: StatefulSet, pod: Stored<Pod>): boolean {
   return splitPodName(pod.metadata.name)?.parent === set.metadata.name;
 }
@@ -33,13 +33,13 @@ export function ordinalRange(set: StatefulSet): { readonly start: number; readon
   return { start: set.spec?.ordinals?.start ?? 0, count: set.spec?.replicas ?? 1 };
 }
 
-/** Whether the ordinal is among those wanted. */
+/** Whether the ordinal is within the replicas. */
 export function inRange(set: StatefulSet, ordinal: number): boolean {
   const { start, count } = ordinalRange(set);
   return ordinal >= start && ordinal < start + count;
 }
 
-/** Whether pods are made and removed without waiting for each other. */
+/** Whether pods are created and deleted in parallel (podManagementPolicy). */
 export function allowsBurst(set: StatefulSet): boolean {
   return set.spec?.podManagementPolicy === 'Parallel';
 }
@@ -49,7 +49,7 @@ export function isRunningAndReady(pod: Pod): boolean {
   return pod.status?.phase === 'Running' && isPodReady(pod);
 }
 
-/** Running and ready for as long as the set wants, and not going away. */
+/** Running, available and not terminating. */
 export function isHealthy(set: StatefulSet, pod: Pod | undefined, nowMs: number): boolean {
   if (pod === undefined || pod.metadata.deletionTimestamp !== undefined) return false;
   return isRunningAndReady(pod) && isPodAvailable(pod, set.spec?.minReadySeconds ?? 0, nowMs);
@@ -65,7 +65,7 @@ export function claimName(set: Stored<StatefulSet>, template: string, ordinal: n
   return `${template}-${set.metadata.name}-${ordinal}`;
 }
 
-/** The pod of an ordinal, from a revision's template. */
+/** The pod of an ordinal, made from a revision's template. */
 export function newPod(
   set: Stored<StatefulSet>,
   ordinal: number,
@@ -107,7 +107,7 @@ function withClaims(set: Stored<StatefulSet>, ordinal: number, volumes: readonly
   return [...claims, ...volumes.filter((volume) => !replaced.has(volume.name))];
 }
 
-/** The labels a pod lacks to be who it is; undefined when it lacks none. */
+/** The identity labels that a pod lacks; undefined when it has them all. */
 export function missingIdentity(pod: Stored<Pod>): Record<string, string> | undefined {
   const wanted = identityLabels(pod.metadata.name, ordinalOf(pod));
   const labels = pod.metadata.labels ?? {};

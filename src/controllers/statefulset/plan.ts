@@ -1,12 +1,12 @@
 /**
- * What a StatefulSet does next. Pure. Upstream: stateful_set_control.go updateStatefulSet.
+ * Plans the next actions of a StatefulSet. Pure. Upstream: stateful_set_control.go updateStatefulSet.
  *
- * Ordered sets take one step at a time, lowest ordinal first when growing, highest first when shrinking or updating, and
- * wait for every pod to be available; parallel ones do all of each stage at once.
+ * Ordered sets take one step at a time, lowest ordinal first when scaling up, highest first when scaling down or
+ * updating, and wait for every pod to be available; parallel ones take all steps of a stage at once.
  *
- * Differs: ordinals are never listed, as a client may ask for 2147483647 replicas. The plan goes over the pods there are and
- * the gaps between them, and one sync of a parallel set creates at most 500 pods, as ReplicaSets and Jobs do.
- * `maxUnavailable` has no effect, as with upstream's gate MaxUnavailableStatefulSet, which is off.
+ * Differs: ordinals are never listed, as a client may request 2147483647 replicas. The plan walks over the existing
+ * pods and the gaps between them, and one sync of a parallel set creates at most 500 pods, as for ReplicaSets and
+ * Jobs. `maxUnavailable` has no effect, as with upstream's gate MaxUnavailableStatefulSet, which is off.
  */
 import type { StatefulSet } from '../../api/gen/apps-v1.ts';
 import type { Pod } from '../../api/gen/core-v1.ts';
@@ -24,15 +24,15 @@ export interface StatefulView {
   readonly nowMs: number;
 }
 
-/** The actions, in the order they are to be done. */
+/** The actions, in the order in which they are carried out. */
 export interface StatefulPlan {
-  /** Ordinals to make, with the revision to make them from. */
+  /** Ordinals to create, with the revision of each. */
   readonly create: readonly { readonly ordinal: number; readonly revision: string }[];
-  /** Ended pods, to be deleted and made again. */
+  /** Ended pods, to be deleted and created again. */
   readonly recreate: readonly Stored<Pod>[];
-  /** Pods that stay: their claims and identity must be right. */
+  /** Pods that stay: their claims and identity are repaired. */
   readonly keep: readonly Stored<Pod>[];
-  /** Pods beyond the range, highest first: their claims follow the retention policy even while they wait. */
+  /** Pods beyond the replicas, highest first: their claims follow the retention policy even while they wait. */
   readonly condemned: readonly Stored<Pod>[];
   /** Pods to delete now: condemned ones, or old ones in a rolling update. */
   readonly remove: readonly Stored<Pod>[];
@@ -66,7 +66,7 @@ export function planStatefulSet(view: StatefulView): StatefulPlan {
   return { ...draft, condemned, remove: [...planCondemned(view, condemned), ...updated] };
 }
 
-/** The pods that exist within the range, lowest ordinal first; of two with one ordinal the last. */
+/** The existing pods within the replicas, lowest ordinal first; the last of two with the same ordinal. */
 function replicasOf({ set, pods }: StatefulView): Replica[] {
   const { start } = ordinalRange(set);
   const byIndex = new Map<number, Stored<Pod>>();
@@ -74,7 +74,7 @@ function replicasOf({ set, pods }: StatefulView): Replica[] {
   return [...byIndex].map(([index, pod]) => ({ index, pod })).sort((a, b) => a.index - b.index);
 }
 
-/** False when shrinking and updating must wait. */
+/** False when scaling down and updating must wait. */
 function planReplicas(view: StatefulView, replicas: readonly Replica[], draft: Draft): boolean {
   const { set } = view;
   const ordered = !allowsBurst(set);
@@ -94,7 +94,10 @@ function planReplicas(view: StatefulView, replicas: readonly Replica[], draft: D
   return !(missing && ordered);
 }
 
-/** Creates the first, or as many as a sync may, of the indexes from `from` to below `to`; false when there are none. */
+/**
+ * Creates the first of the indexes from `from` to below `to`, or in parallel as many as one sync may; false when
+ * there are none.
+ */
 function planMissing(
   view: StatefulView,
   { from, to }: { readonly from: number; readonly to: number },
@@ -120,15 +123,15 @@ function planCondemned({ set, nowMs }: StatefulView, condemned: readonly Stored<
   const alive = condemned.filter((pod) => pod.metadata.deletionTimestamp === undefined);
   if (allowsBurst(set)) return alive;
   const [first, ...below] = condemned;
-  // One at a time: while one goes, the next waits. One that does not work waits too, until all below it do.
+  // One at a time: while one terminates, the next waits. A pod that is not available waits until all below it are.
   if (first === undefined || first.metadata.deletionTimestamp !== undefined) return [];
   const healthy = (pod: Stored<Pod>): boolean => isHealthy(set, pod, nowMs);
   return healthy(first) || below.every(healthy) ? [first] : [];
 }
 
 /**
- * The pod that a rolling update replaces next: one at a time, the highest ordinal first. A pod that is missing or does not
- * work yet is waited for, so what is below it stays as it is.
+ * The pod that a rolling update replaces next: one at a time, the highest ordinal first. The update waits at a pod
+ * that is missing or not available, so the pods below it stay.
  */
 function planUpdate(view: StatefulView, replicas: readonly Replica[]): Stored<Pod>[] {
   const { set, updateRevision, nowMs } = view;
@@ -137,7 +140,7 @@ function planUpdate(view: StatefulView, replicas: readonly Replica[]): Stored<Po
   const partition = strategy?.rollingUpdate?.partition ?? 0;
   let expected = ordinalRange(set).count - 1;
   for (const { index, pod } of replicas.toReversed()) {
-    // An ended pod is deleted already.
+    // An ended pod is recreated by another part of the plan.
     if (index < partition || index < expected || isPodTerminal(pod)) return [];
     if (revisionOf(pod) !== updateRevision && pod.metadata.deletionTimestamp === undefined) return [pod];
     if (!isHealthy(set, pod, nowMs)) return [];

@@ -1,8 +1,8 @@
 /**
- * Keeps the numbered pods of StatefulSets, with their claims. Upstream: pkg/controller/statefulset.
+ * Keeps the pods of StatefulSets, with their ordinals and claims. Upstream: pkg/controller/statefulset.
  *
- * Watches: StatefulSets, their ControllerRevisions, pods, claims. Writes alone: StatefulSet status, its revisions, its pods'
- * creation and deletion, the claims made from its templates and those claims' owner references.
+ * Watches: StatefulSets, their ControllerRevisions, pods, claims. Writes alone: StatefulSet status, its revisions,
+ * its pods' creation and deletion, the claims made from its templates and those claims' owner references.
  */
 import { ControllerRevisions, PersistentVolumeClaims, Pods, StatefulSets } from '../../api/gen/resources.ts';
 import { compileLabelSelector } from '../../api/label-selector.ts';
@@ -144,7 +144,7 @@ class StatefulSetController {
         const { ordinal, revision } = plan.create[index] as StatefulPlan['create'][number];
         const source = revision === view.currentRevision ? history.current : history.update;
         const made = await control.create(set, newPod(set, ordinal, { name: revision, template: templateOf(source) }));
-        // The claim goes with its old pod; nothing that is watched here tells when, so look again.
+        // The claim is deleted with its old pod, which causes no event here: retry later.
         if (!made) this.loop.queue.addRateLimited(keyOfObject(set));
       },
       this.#clock,

@@ -4,7 +4,7 @@ import { isPodAvailable } from '../../component-helpers/pods.ts';
 import { isRunningAndReady, revisionOf } from './identity.ts';
 import type { StatefulView } from './plan.ts';
 
-/** Counts pods; a finished update makes its revision the current one. */
+/** Counts pods; after a completed update its revision becomes the current one. */
 export function calculateStatus(view: StatefulView, collisionCount: number): StatefulSetStatus {
   const { set, currentRevision, updateRevision, nowMs } = view;
   const created = view.pods.filter((pod) => (pod.status?.phase ?? '') !== '');

@@ -1,9 +1,9 @@
 /**
- * Takes API servers that are gone out of StorageVersions, and removes those of which no server speaks any more. Upstream:
- * pkg/controller/storageversiongc, behind the gates APIServerIdentity and StorageVersionAPI; here it works where
- * internal.apiserver.k8s.io/v1alpha1 is served, and has nothing to do elsewhere.
+ * Removes API servers that are gone from StorageVersions, and deletes StorageVersions without a server. Upstream:
+ * pkg/controller/storageversiongc, behind the gates APIServerIdentity and StorageVersionAPI; here it runs where
+ * internal.apiserver.k8s.io/v1alpha1 is served, and does nothing elsewhere.
  *
- * Watches: StorageVersions, identity leases of API servers. Writes: records of servers without a lease away, nothing else.
+ * Watches: StorageVersions, identity leases of API servers. Writes: removes records of servers without a lease.
  */
 import type { ServerStorageVersion, StorageVersion } from '../../api/gen/apiserverinternal-v1alpha1.ts';
 import { Leases, StorageVersions } from '../../api/gen/resources.ts';
@@ -55,7 +55,7 @@ export function createStorageVersionGcController(deps: ControllerDeps): Controll
     }
   }
 
-  /** The cache may be behind: the lease of a server that has just started is asked for. */
+  /** Reads the lease from the server, as the cache may be behind for a server that has just started. */
   async function isAlive(name: string, signal: AbortSignal): Promise<boolean> {
     const key = { namespace: NAMESPACE, name };
     if (leases.get(key) !== undefined) return true;
@@ -86,7 +86,7 @@ export function createStorageVersionGcController(deps: ControllerDeps): Controll
         if (!(await versions.start(signal))) return;
       } catch (error) {
         if (!signal.aborted) throw error;
-        return; // Before it was known.
+        return; // before the first sync
       }
       await loop.start(signal);
     },

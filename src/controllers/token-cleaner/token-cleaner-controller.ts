@@ -1,7 +1,8 @@
 /**
- * Deletes bootstrap tokens whose time is over. Upstream: controller/bootstrap tokencleaner.go.
+ * Deletes expired bootstrap tokens. Upstream: controller/bootstrap tokencleaner.go.
  *
- * Watches: secrets of kube-system. Writes alone: the deletion of expired secrets of type bootstrap.kubernetes.io/token.
+ * Watches: secrets of kube-system. Writes alone: the deletion of expired secrets of type
+ * bootstrap.kubernetes.io/token.
  */
 import { Secrets } from '../../api/gen/resources.ts';
 import { isReason } from '../../api/status-error.ts';
@@ -36,7 +37,7 @@ export function createTokenCleanerController(deps: ControllerDeps): Controller {
     if (leftMs > 0) return loop.queue.addAfter(key, leftMs);
     const { uid, resourceVersion } = secret.metadata;
     try {
-      // In the version that was checked: a token renewed meanwhile stays.
+      // Only in the checked version: a token that was renewed meanwhile stays.
       await client.delete(parseKey(key), { preconditions: { uid, resourceVersion }, signal });
     } catch (error) {
       if (!isReason(error, 'NotFound')) throw error;

@@ -14,7 +14,7 @@ import { createKeyedLoop, informerList, type Controller, type ControllerDeps } f
 const NAME = 'ttl-after-finished-controller';
 const WORKERS = 5;
 
-/** When the job may go; undefined while it runs or when it stays. */
+/** When the job is deleted; undefined while it runs or without a time to live. */
 function expiresAtMs(job: Job): number | undefined {
   const ttlSeconds = job.spec?.ttlSecondsAfterFinished;
   if (ttlSeconds === undefined || job.metadata.deletionTimestamp !== undefined) return undefined;
@@ -43,7 +43,7 @@ export function createTtlAfterFinishedController(deps: ControllerDeps): Controll
     const cached = jobs.get(parseKey(key));
     if (cached === undefined || isHeld(key, cached)) return;
     try {
-      // The time to live may have been changed a moment ago: what is deleted is gone for good.
+      // Read from the server before the deletion: the time to live may have just been changed.
       const job = await jobClient.get(parseKey(key), { signal });
       if (isHeld(key, job)) return;
       const { uid, resourceVersion } = job.metadata;

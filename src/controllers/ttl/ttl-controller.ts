@@ -1,10 +1,10 @@
 /**
- * Sets on nodes for how long secrets and config maps may be kept without asking again: longer in larger clusters. Upstream:
+ * Annotates nodes with how long their kubelet may cache secrets and config maps: longer in larger clusters. Upstream:
  * pkg/controller/ttl.
  *
- * Watches: nodes. Writes: the annotation `node.alpha.kubernetes.io/ttl`. Our kubelet watches what its pods use and needs no
- * such time; others, and who looks at nodes, find it as ever. The size bands overlap, so that a cluster at a border does not
- * change all its nodes at every node that comes or goes; a node hears of a new time at its next event.
+ * Watches: nodes. Writes: the annotation `node.alpha.kubernetes.io/ttl`. Our kubelet watches what its pods use and
+ * does not read it; other kubelets and tools do. The size bands overlap, so that a cluster at a boundary does not
+ * change all nodes with each node that is added or deleted; a node gets a new value at its next event.
  */
 import type { Node } from '../../api/gen/core-v1.ts';
 import { Nodes } from '../../api/gen/resources.ts';
@@ -16,7 +16,7 @@ const NAME = 'ttl-controller';
 const ANNOTATION = 'node.alpha.kubernetes.io/ttl';
 const WORKERS = 5;
 
-/** Numbers of nodes, and the seconds that hold for each. */
+/** Numbers of nodes, and the seconds for each. */
 const BANDS: readonly { readonly min: number; readonly max: number; readonly seconds: number }[] = [
   { min: 0, max: 100, seconds: 0 },
   { min: 90, max: 500, seconds: 15 },

@@ -1,9 +1,9 @@
 /**
- * Holds volume attributes classes while claims or volumes have them or are to have them. Upstream:
+ * Keeps VolumeAttributesClasses that claims or volumes use or will use from being deleted, by a finalizer. Upstream:
  * pkg/controller/volume/vacprotection.
  *
- * Watches: the classes, claims, volumes. Writes alone: the `kubernetes.io/vac-protection` finalizer. Before a class is let
- * go the server is asked, too: the caches may not have seen its last user yet.
+ * Watches: the classes, claims, volumes. Writes alone: the `kubernetes.io/vac-protection` finalizer. Before the
+ * finalizer is removed the server is read, as the caches may lack the last user.
  */
 import type { PersistentVolume, PersistentVolumeClaim } from '../../api/gen/core-v1.ts';
 import { PersistentVolumeClaims, PersistentVolumes, VolumeAttributesClasses } from '../../api/gen/resources.ts';
@@ -69,7 +69,7 @@ export function createVacProtectionController(deps: ControllerDeps): Controller 
     onAdd: ({ metadata }) => enqueue([metadata.name]),
     onUpdate: (_, { metadata }) => enqueue([metadata.name]),
   });
-  // A claim that stops using a class may have been its last user.
+  // A claim that changes its class may have been the last user of the old one.
   claims.addHandler({
     onUpdate: (old) => enqueue(classesOfClaim(old)),
     onDelete: (old) => enqueue(classesOfClaim(old)),

@@ -1,5 +1,5 @@
 /**
- * Reports in a policy's status what type checking found in its expressions. Upstream:
+ * Writes the results of type checking a policy's expressions into its status. Upstream:
  * pkg/controller/validatingadmissionpolicystatus.
  *
  * Watches: ValidatingAdmissionPolicies. Writes: their status.

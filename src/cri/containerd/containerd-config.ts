@@ -1,11 +1,11 @@
 /**
- * containerd's configuration for one instance of Keelson, as TOML. Pure: the same options give the same text, whose hash
- * tells a running daemon of ours from another.
+ * containerd's configuration for one instance of Keelson, as TOML. Pure: equal options give equal text, whose hash
+ * identifies the configuration of a running daemon.
  *
  * Written as version 2, which 1.6 and 1.7 read and 2.x migrates.
  */
 
-/** Everything the configuration depends on. Paths are absolute. */
+/** All inputs of the configuration. Paths are absolute. */
 export interface ContainerdOptions {
   /** Persistent data. */
   readonly rootDir: string;

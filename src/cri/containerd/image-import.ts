@@ -1,8 +1,9 @@
 /**
- * Puts an image built in memory into containerd through its content and image services. Upstream: `ctr images import`.
+ * Imports an image built in memory into containerd through its content and image services. Upstream: `ctr images
+ * import`.
  *
- * Blobs carry a garbage-collection root label until the image refers to them; a blob or image that is already there is
- * left as it is, an image name that points elsewhere is moved.
+ * Blobs carry a garbage-collection root label until the image refers to them; existing blobs and images are kept, and
+ * an image name with another target is moved.
  */
 import type { Clock } from '../../platform/clock.ts';
 import { formatTime } from '../../api/time.ts';
@@ -12,7 +13,7 @@ import type { OciBlob, OciImage } from '../oci-image.ts';
 import type { ProtobufTable } from '../../grpc/protobuf-table.ts';
 import type { CriImageService } from '../gen/cri-types.ts';
 
-/** containerd.services.content.v1, as far as it is used. */
+/** The used part of containerd.services.content.v1. */
 export const CONTENT_TABLE = {
   package: 'containerd.services.content.v1',
   enums: { WriteAction: 'STAT WRITE COMMIT' },
@@ -39,7 +40,7 @@ export const CONTENT_TABLE = {
   },
 } as const satisfies ProtobufTable;
 
-/** containerd.services.images.v1, likewise. */
+/** The used part of containerd.services.images.v1. */
 export const IMAGES_TABLE = {
   package: 'containerd.services.images.v1',
   enums: {},
@@ -92,19 +93,19 @@ async function writeBlob(caller: GrpcCaller, blob: OciBlob, labels: Readonly<Rec
   }
 }
 
-/** By which CRI takes an image for one of its own, and for one that garbage collection leaves. */
+/** The labels by which CRI manages an image, and by which garbage collection skips it. */
 export function imageLabels(pinned: boolean): Readonly<Record<string, string>> {
   return { 'io.cri-containerd.image': 'managed', ...(pinned ? { 'io.cri-containerd.pinned': 'pinned' } : {}) };
 }
 
-/** What an image's name points to. */
+/** The descriptor that an image's name points to. */
 export interface ImageRecord {
   readonly name: string;
   readonly labels: Readonly<Record<string, string>>;
   readonly target: { readonly mediaType: string; readonly digest: string; readonly size: number };
 }
 
-/** Names an image; a name that points elsewhere is moved. */
+/** Creates an image name, or moves an existing one to this target. */
 export async function putImage(caller: GrpcCaller, image: ImageRecord): Promise<void> {
   const request = { image };
   const service = 'containerd.services.images.v1.Images';

@@ -3,8 +3,9 @@ import { isCriCode } from '../cri-error.ts';
 import type { CriRuntimeService } from '../gen/cri-types.ts';
 
 /**
- * Stops and removes every pod sandbox of a runtime, all at once. One that is gone meanwhile counts as removed, as CRI wants
- * of both calls; containerd 1.6 answers NotFound. One that cannot be removed is logged, and the others go on.
+ * Stops and removes every pod sandbox of a runtime concurrently. A sandbox that was removed in the meantime is no
+ * error, as CRI requires of both calls; containerd 1.6 answers NotFound. Failures are logged and do not stop the
+ * others.
  */
 export async function removeAllPods(
   runtime: Pick<CriRuntimeService, 'listPodSandbox' | 'stopPodSandbox' | 'removePodSandbox'>,

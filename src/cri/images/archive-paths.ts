@@ -5,7 +5,7 @@ export function dirname(path: string): string {
   return slash < 0 ? '' : path.slice(0, slash);
 }
 
-/** Where a path leads from a folder, without dots; above the archive's root there is nothing. */
+/** Resolves a path against a folder; `..` stops at the archive's root. */
 export function joinPath(folder: string, path: string): string {
   const parts: string[] = [];
   for (const part of `${folder}/${path}`.split('/')) {

@@ -1,6 +1,6 @@
 /**
- * containerd's content, image and lease services: what it takes to bring an image in without a registry. Everything that is
- * written is held by a lease until images refer to it, so that garbage collection between two steps takes nothing away.
+ * containerd's content, image and lease services, which import an image without a registry. A lease holds everything
+ * that is written until images refer to it, so that garbage collection removes nothing in between.
  */
 import type { Clock } from '../../platform/clock.ts';
 import { formatTime } from '../../api/time.ts';
@@ -28,11 +28,11 @@ const SERVICES = {
   leases: 'containerd.services.leases.v1.Leases',
 } as const;
 
-/** A lease that is left behind, by a kill, ends by itself. */
+/** A lease left behind by a killed process expires. */
 const LEASE_MS = 3_600_000;
 const MESSAGE_BYTES = 2 * 1024 * 1024;
 
-/** What an image's name points to. */
+/** The descriptor that an image's name points to. */
 export interface Descriptor {
   readonly mediaType: string;
   readonly digest: string;
@@ -40,19 +40,19 @@ export interface Descriptor {
 }
 
 export interface ContentClient {
-  /** Writes a blob unless it is there; its digest is containerd's word. `digest` is checked where it is given. */
+  /** Writes a blob unless it exists; containerd computes its digest, which is compared with `digest` if given. */
   write(blob: Blob): Promise<WrittenBlob>;
   has(digest: string): Promise<boolean>;
-  /** What a blob refers to, for garbage collection. */
+  /** The blobs that a blob refers to, for garbage collection. */
   setReferences(digest: string, references: readonly string[]): Promise<void>;
-  /** Names an image; a name that points elsewhere is moved. */
+  /** Creates an image name, or moves an existing one to this target. */
   putImage(name: string, target: Descriptor, pinned: boolean): Promise<void>;
   close(): Promise<void>;
 }
 
 export interface WrittenBlob {
   readonly digest: string;
-  /** False: it was there. */
+  /** False when the blob existed. */
   readonly written: boolean;
 }
 
@@ -112,7 +112,7 @@ interface Blob {
 async function writeBlob(caller: GrpcCaller, ref: string, { digest, size, body }: Blob): Promise<WrittenBlob> {
   const method = { service: SERVICES.content, method: 'Write' };
   const begun = Promise.withResolvers<void>();
-  begun.promise.catch(() => undefined); // The call itself tells.
+  begun.promise.catch(() => undefined); // the call itself fails with the same error
   let sending: unknown;
   const requests = async function* (): AsyncGenerator<object> {
     yield { action: 'STAT', ref, total: size, expected: digest ?? '' };
@@ -124,7 +124,7 @@ async function writeBlob(caller: GrpcCaller, ref: string, { digest, size, body }
         offset += data.length;
       }
     } catch (error) {
-      sending = error; // The archive's, not the call's.
+      sending = error; // an error of the archive, not of the call
       throw error;
     }
     yield { action: 'COMMIT', ref, offset, total: size, expected: digest ?? '' };
@@ -147,7 +147,7 @@ async function writeBlob(caller: GrpcCaller, ref: string, { digest, size, body }
   }
 }
 
-/** Joins small chunks, and cuts large ones, into messages of about one size. */
+/** Joins small chunks and splits large ones into messages of about equal size. */
 async function* pieces(body: AsyncIterable<Uint8Array>, bytes: number): AsyncGenerator<Uint8Array> {
   let [waiting, length]: [Uint8Array[], number] = [[], 0];
   for await (const chunk of body) {

@@ -3,11 +3,11 @@ import type { ContentClient } from './content-client.ts';
 import { ImageArchiveError, refuseNameOfSeveral, wholeName } from './image-name.ts';
 import type { FoundImage } from './oci-layout.ts';
 
-/** A file of the archive, written. */
+/** A stored file of the archive. */
 export interface ArchiveBlob {
   readonly digest: string;
   readonly size: number;
-  /** Its first bytes, which tell how it is compressed. */
+  /** Its first bytes, which show how it is compressed. */
   readonly magic: Uint8Array;
 }
 

@@ -20,7 +20,7 @@ export function normalizeImageName(text: string): string | undefined {
   return `${full}:${tag ?? 'latest'}`;
 }
 
-/** Why an archive cannot be loaded. */
+/** The reason why an archive cannot be loaded. */
 export class ImageArchiveError extends Error {
   override readonly name = 'ImageArchiveError';
 }
@@ -32,7 +32,7 @@ export function wholeName(text: string): string {
   return name;
 }
 
-/** A name that is given for an archive of several images would be that of the last one alone. */
+/** Refuses a name for an archive with several images, since it would only be the last one's. */
 export function refuseNameOfSeveral(names: readonly string[] | undefined, images: number): void {
   if (names !== undefined && images > 1)
     throw new ImageArchiveError('it holds several images: they keep their names, leave --image out');

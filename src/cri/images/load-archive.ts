@@ -1,7 +1,8 @@
 /**
- * Loads the images of an archive into containerd as it streams by: what `docker save`, `podman save`, `buildah push`,
- * `skopeo` and BuildKit write, as OCI layouts or in Docker's older form. Blobs that are there are not written again. Of
- * images for several platforms only this machine's must be whole. Upstream: `ctr images import`, `kind load`.
+ * Loads the images of an archive into containerd while reading it as a stream: archives of `docker save`, `podman
+ * save`, `buildah push`, `skopeo` and BuildKit, as OCI layouts or in Docker's older format. Existing blobs are not
+ * written again. Of images for several platforms only this machine's must be complete. Upstream: `ctr images import`,
+ * `kind load`.
  */
 import { errorMessage } from '../../base/errors.ts';
 import { dirname, joinPath } from './archive-paths.ts';
@@ -18,7 +19,7 @@ export interface LoadArchive {
   readonly architecture: string;
   /** For an image that the archive does not name. */
   readonly name?: string | undefined;
-  /** Not taken by the kubelet when the disk runs low. */
+  /** Whether the kubelet's image garbage collection skips the images. */
   readonly pinned?: boolean | undefined;
 }
 
@@ -27,7 +28,7 @@ export interface LoadedImage {
   readonly digest: string;
 }
 
-/** What was loaded, and how much of it was new. */
+/** The loaded images, and how much of them was new. */
 export interface LoadOutcome {
   readonly images: readonly LoadedImage[];
   readonly writtenBytes: number;
@@ -40,10 +41,12 @@ const MAX_DOCUMENTS_BYTES = 64 * 1024 * 1024;
 /** Names of all files and links; images have some thousands at most. */
 const MAX_NAMES_BYTES = 64 * 1024 * 1024;
 
-/** A member with the shortest name is kept in some two hundred. */
+/** The memory of a member with the shortest name. */
 const LEAST_NAME_BYTES = 200;
 
-/** Loads it. Rejects with `ImageArchiveError` for what is no such archive, with GrpcError when containerd refuses. */
+/**
+ * Loads the archive. Rejects with `ImageArchiveError` for an invalid archive, with GrpcError when containerd refuses.
+ */
 export async function loadArchive(chunks: AsyncIterable<Uint8Array>, load: LoadArchive): Promise<LoadOutcome> {
   const archive = new Archive(load.content);
   try {
@@ -137,7 +140,7 @@ function parse(text: Uint8Array): unknown {
   }
 }
 
-/** Passes a body on, keeping its first bytes, and all of it where it is a small JSON document. */
+/** Passes a body on, keeping its first bytes, or all of it if it is a small JSON document. */
 class WatchedBody {
   magic: Uint8Array = Buffer.alloc(0);
   readonly #body: AsyncGenerator<Uint8Array>;
@@ -154,7 +157,7 @@ class WatchedBody {
   }
 
   async *chunks(): AsyncGenerator<Uint8Array> {
-    // By hand: leaving a loop over the body would end it, and `rest` reads on.
+    // Without `for await`: leaving the loop would end the body, which `rest` continues to read.
     for (let next = await this.#body.next(); next.done !== true; next = await this.#body.next()) {
       if (this.magic.length < 4) this.magic = Buffer.concat([this.magic, next.value.subarray(0, 4)]).subarray(0, 4);
       if (this.#isDocument()) this.#kept.push(Buffer.from(next.value));
@@ -162,7 +165,7 @@ class WatchedBody {
     }
   }
 
-  /** Reads what nobody asked for: the blob was there. */
+  /** Reads the rest of a body whose blob existed already. */
   async rest(): Promise<void> {
     for await (const _chunk of this.chunks());
   }

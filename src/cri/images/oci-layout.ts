@@ -1,6 +1,6 @@
 /**
- * OCI layouts: `index.json` names manifests, or indexes of them by platform. Of an index what is there is kept; the manifest
- * for this machine must be whole, as after a pull.
+ * OCI layouts: `index.json` lists manifests, or indexes of them by platform. The existing parts of an index are kept;
+ * the manifest for this machine must be complete, as after a pull.
  */
 import type { ContentClient, Descriptor } from './content-client.ts';
 import { ImageArchiveError, refuseNameOfSeveral, wholeName } from './image-name.ts';
@@ -45,13 +45,13 @@ export async function layoutImages(layout: Layout): Promise<readonly FoundImage[
 }
 
 interface Walk extends Layout {
-  /** Those that are whole. */
+  /** The platforms whose content is complete. */
   readonly platforms: Set<string>;
-  /** What was found of a descriptor: an index may name another thousands of times, and so may that one. */
+  /** Known results by descriptor: an index may name another thousands of times, and so may that one. */
   readonly known: Map<string, boolean>;
 }
 
-/** Sets what a descriptor's blob refers to; resolves to whether this machine can run it. */
+/** Records the blobs that a descriptor's blob refers to; resolves to whether this machine can run it. */
 async function keep(descriptor: RawDescriptor, walk: Walk, depth: number): Promise<boolean> {
   const { digest = '', platform = {} } = descriptor;
   const [asIndex, asManifest] = [`${digest} ${depth}`, `${digest} ${platform.os}/${platform.architecture}`];
@@ -91,12 +91,12 @@ async function keepManifest({ digest = '', platform }: RawDescriptor, walk: Walk
   await content.setReferences(digest, children);
   const { os = 'linux', architecture: imageArchitecture = '' } =
     platform ?? platformIn(document(manifest.config.digest ?? '')) ?? {};
-  if (os === 'unknown') return false; // An attestation.
+  if (os === 'unknown') return false; // an attestation
   platforms.add(`${os}/${imageArchitecture}`);
   return os === 'linux' && (imageArchitecture === architecture || imageArchitecture === '');
 }
 
-/** By containerd's annotation, else Docker's file, else a reference that is a whole name itself. */
+/** The names by containerd's annotation, otherwise Docker's file, otherwise a reference that is a whole name itself. */
 function namesOf({ digest, annotations }: RawDescriptor, { manifests, document }: Layout): readonly string[] {
   const whole = annotations['io.containerd.image.name'];
   if (whole !== undefined) return [wholeName(whole)];

@@ -1,6 +1,6 @@
 /**
- * Reads tar archives as a stream: ustar, GNU's long names, pax paths and sizes. By hand rather than by tar-stream: images are
- * passed on in the chunks in which they come, and what a hostile archive may claim is bounded here.
+ * Reads tar archives as a stream: ustar, GNU's long names, pax paths and sizes. By hand rather than by tar-stream:
+ * the chunks of images are passed on unchanged, and the claims of hostile archives are bounded here.
  */
 
 /** One member. Its body must be read, or is skipped, before the next one comes. */
@@ -19,14 +19,14 @@ const BLOCK_BYTES = 512;
 /** The longest name or pax record. */
 const MAX_HEADER_BYTES = 1024 * 1024;
 
-/** The archive is damaged, cut short, or none. */
+/** The archive is damaged, truncated or not a tar archive. */
 export class TarError extends Error {
   override readonly name = 'TarError';
 }
 
 /**
- * Yields the members in order; then reads what follows the end, so that whoever writes into a pipe can finish. Ends the source in
- * any case. Throws `TarError`.
+ * Yields the members in order; then reads what follows the end, so that a process writing into a pipe can finish.
+ * Always ends the source. Throws `TarError`.
  */
 export async function* readTar(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<TarMember> {
   const source = new ByteSource(chunks);
@@ -93,7 +93,7 @@ class ByteSource {
     this.#chunks = chunks[Symbol.asyncIterator]();
   }
 
-  /** Undefined at the end of the archive; throws when it ends in between. */
+  /** Undefined at the end of the archive; throws when it ends within a member. */
   async take(bytes: number): Promise<Uint8Array | undefined> {
     if (bytes === 0) return Buffer.alloc(0);
     const parts: Uint8Array[] = [];
@@ -120,7 +120,7 @@ class ByteSource {
     while ((await this.#chunks.next()).done !== true);
   }
 
-  /** Ends the source, wherever it is: it closes its file. */
+  /** Ends the source, which closes its file. */
   async close(): Promise<void> {
     await this.#chunks.return?.();
   }

@@ -1,4 +1,7 @@
-/** What a simulated runtime needs of its configurations once something runs: thousands of machines hold tens of thousands. */
+/**
+ * The parts of configurations that a simulated runtime keeps once something runs: thousands of machines hold tens of
+ * thousands.
+ */
 import type { Init } from '../call-options.ts';
 import type { ContainerConfig, PodSandboxConfig } from '../gen/cri-types.ts';
 

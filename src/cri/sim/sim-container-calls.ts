@@ -30,10 +30,12 @@ type ContainerCalls = Pick<
   | 'execSync'
 >;
 
-/** Stands for images that never crash: nobody counts how often they were started. */
+/** Stands for images that never crash: their starts are not counted. */
 const neverCrashes = (): boolean => false;
 
-/** A container that was made and never started, by a kubelet that died in between, has not crashed. */
+/**
+ * Counts starts. A container that was created but never started, because a kubelet died in between, has not crashed.
+ */
 function startCounter(starts: SimState['starts'], key: string, crashes: number): () => boolean {
   return () => {
     const before = starts.get(key) ?? 0;
@@ -42,7 +44,7 @@ function startCounter(starts: SimState['starts'], key: string, crashes: number):
   };
 }
 
-/** More variables than this stay the list that containers share. */
+/** With more variables than this, containers share the list. */
 const MANY_VARIABLES = 1000;
 
 function environmentOf(state: SimState, { envs = [] }: SimContainer['init']['config']): () => Record<string, string> {
@@ -161,7 +163,7 @@ export async function runCommand(
       ? { exitCode: 0 }
       : await heldWhile(deps.clock, `the command ${command.join(' ')}`, () => image.exec!(call));
   const takesMs = durationMs(result.after);
-  // What takes no time is done at once, also where time only moves when it is told to.
+  // A step without duration needs no timer, so that it also ends where time only moves by `advance`.
   if (takesMs > 0) await deps.clock.sleep(Math.min(takesMs, limitMs));
   if (takesMs <= limitMs) return result;
   throw new CriError(

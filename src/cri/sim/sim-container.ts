@@ -33,7 +33,7 @@ export interface SimContainerInit {
   onChange(container: SimContainer, type: 'started' | 'stopped', exitCode?: number): void;
 }
 
-/** How often a container whose use is computed is held against its limit. */
+/** How often a container with computed usage is checked against its limit. */
 const CHECK_PERIOD_MS = 1000;
 
 type LineListener = (line: string, stream: 'stdout' | 'stderr') => void;
@@ -54,7 +54,7 @@ export class SimContainer {
   exitCode = 0;
   reason = '';
   readonly #deps: SimContainerDeps;
-  // Made when somebody asks for them: most of a hundred thousand containers are only there.
+  // Created at first use: most of a hundred thousand containers only run.
   #ended: Deferred<void> | undefined;
   #life: AbortController | undefined;
   #stop: AbortController | undefined;
@@ -71,14 +71,14 @@ export class SimContainer {
     this.#memoryLimitBytes = init.memoryLimitBytes;
   }
 
-  /** What it uses now. */
+  /** Its present use. */
   usage(): UsageReading {
-    // Most images say nothing about it, and of a hundred thousand containers none then needs a meter.
+    // Most images do not describe usage, so most of a hundred thousand containers need no meter.
     if (this.init.image.usage === undefined) return plainUsage(this.#deps.clock.nowMs() - this.startedAtMs);
     return this.#meterOf().read();
   }
 
-  /** Sets the limit of its memory anew: beyond it the process is killed. 0: none. */
+  /** Sets the limit of its memory: beyond it the process is killed. 0: none. */
   limitMemory(bytes: number): void {
     this.#memoryLimitBytes = bytes;
     this.#checkMemory();
@@ -118,7 +118,7 @@ export class SimContainer {
     else this.#behave(crashes);
   }
 
-  /** Sends the stop signal, waits, kills. Resolves when the process has ended; an abort ends the waiting alone. */
+  /** Sends the stop signal, waits, kills. Resolves when the process has ended; an abort only ends the wait. */
   async stop(graceMs: number, signal?: AbortSignal): Promise<void> {
     if (this.state !== 'CONTAINER_RUNNING') return;
     const { clock } = this.#deps;
@@ -133,7 +133,7 @@ export class SimContainer {
       await Promise.race([this.ended, sleepUnlessAborted(clock, graceMs, waiting.signal)]);
       waiting.abort();
       waiting.dispose();
-      // Whoever waited went away: the process has had its signal and lives on.
+      // The caller no longer waits: the process has its signal and keeps running.
       signal?.throwIfAborted();
     }
     await this.exit(137);
@@ -169,11 +169,11 @@ export class SimContainer {
       await handle.append(text);
       await handle.close();
     };
-    // A full disk loses lines, as with a real runtime, and keeps no container from ending.
+    // A full disk loses lines, as with a real runtime, and does not keep a container from ending.
     this.#writes = this.#afterWrites(write).catch(() => undefined);
   }
 
-  /** Calls back with each line from now on. The result ends that. */
+  /** Calls back with each new line. The result unregisters. */
   onLine(listener: LineListener): () => void {
     const listeners = (this.#lineListeners ??= new Set());
     listeners.add(listener);
@@ -201,7 +201,7 @@ export class SimContainer {
     }));
   }
 
-  /** Looks at the memory whenever it may have grown. Of images that say nothing about it nobody needs to. */
+  /** Checks the memory whenever it may have grown, if the image describes its usage. */
   #watchMemory(): void {
     if (this.init.image.usage === undefined) return;
     const { changesAtMs } = this.#meterOf();

@@ -30,7 +30,7 @@ function handlerOf(container: SimContainer, port: number, clock: Clock): HttpHan
   };
 }
 
-/** What a function of the test gives; time stands still while it works. */
+/** Awaits a function of the test; virtual time is held while it runs. */
 export async function heldWhile<T>(clock: Clock, what: string, work: () => T | Promise<T>): Promise<T> {
   const result = work();
   if (!(result instanceof Promise)) return result;
@@ -42,7 +42,7 @@ export async function heldWhile<T>(clock: Clock, what: string, work: () => T | P
   }
 }
 
-/** What a container serves on a port; undefined: nothing listens there. */
+/** The handler of a container's port; undefined: nothing listens there. */
 function httpOf(container: SimContainer, port: number, clock: Clock): HttpHandler | undefined {
   const { image } = container.init;
   return image.http !== undefined && (image.ports ?? DEFAULT_PORTS).includes(port)
@@ -50,12 +50,14 @@ function httpOf(container: SimContainer, port: number, clock: Clock): HttpHandle
     : undefined;
 }
 
-/** The ports of a container that servers of the test answer on. */
+/** The ports of a container on which servers of the test answer. */
 function serversOf({ init }: SimContainer): readonly (readonly [number, SimServer])[] {
   return Object.entries(init.image.servers ?? {}).map(([port, server]) => [Number(port), server]);
 }
 
-/** Opens the ports of a container that has just started; gives how to close them; undefined when it has none. */
+/**
+ * Opens the ports of a container that has just started; returns a function that closes them; undefined without ports.
+ */
 export function openPorts(
   container: SimContainer,
   { clock, listen, listenServer }: Pick<SimRuntimeDeps, 'clock' | 'listen' | 'listenServer'>,
@@ -74,7 +76,10 @@ export function openPorts(
   };
 }
 
-/** Where a client's port-forward reaches the servers of a pod's containers. Throws CriError when nobody can from outside. */
+/**
+ * The URL at which a client's port-forward reaches the servers of a pod's containers. Throws CriError where nothing
+ * can be reached from outside.
+ */
 export function forwardUrl(
   state: SimState,
   { podSandboxId, port: ports = [] }: Parameters<CriRuntimeService['portForward']>[0],
@@ -110,7 +115,7 @@ function serveOnPod(
   return undefined;
 }
 
-/** Undefined where the server does not listen yet. */
+/** Undefined while the server does not listen. */
 function connectServer({ dialServer }: SimRuntimeDeps, server: SimServer): Promise<Duplex> | undefined {
   try {
     return dialServer?.(portOfServer(server));
@@ -119,7 +124,7 @@ function connectServer({ dialServer }: SimRuntimeDeps, server: SimServer): Promi
   }
 }
 
-/** Carries bytes both ways until both sides have ended; a side that breaks off ends the other. */
+/** Copies bytes both ways until both sides have ended; an error on one side ends the other. */
 async function join(a: Duplex, b: Duplex): Promise<void> {
   const isOver = a.closed.then(() => b.destroy());
   await Promise.all([carry(a, b), carry(b, a), isOver]);

@@ -62,7 +62,7 @@ export interface SimHttpAnswer {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** A server of the test: its port on 127.0.0.1, or what tells it once it listens. */
+/** A server of the test: its port on 127.0.0.1, or an object that knows it once it listens. */
 export type SimServer = number | { address(): string | { readonly port: number } | null };
 
 /** The port of a server. Throws an ECONNREFUSED while it does not listen. */
@@ -75,7 +75,7 @@ export function portOfServer(server: SimServer): number {
   });
 }
 
-/** What a container uses while it runs. */
+/** The use of a container while it runs. */
 export interface SimUsage {
   /** Cores, as a number or a quantity (`250m`). Default a hundredth. */
   readonly cpu?: number | string;
@@ -92,18 +92,18 @@ export interface SimUsageCall {
   readonly uptimeMs: number;
 }
 
-/** Steady, in steps that begin so long `after` the start, or computed whenever it is read (and once a second). */
+/** Steady, in steps that begin `after` the start, or computed whenever it is read (and once a second). */
 export type SimUsageSpec =
   | SimUsage
   | readonly (SimUsage & { readonly after?: Duration })[]
   | ((call: SimUsageCall) => SimUsage);
 
-/** What a program written for the simulation can do. */
+/** The interface of a program written for the simulation. */
 export interface SimProcess {
   readonly args: readonly string[];
   readonly environment: Readonly<Record<string, string>>;
   readonly podIp: string;
-  /** Aborts when the process is told to stop. */
+  /** Aborts when the process is to stop. */
   readonly stopped: AbortSignal;
   sleep(duration: Duration): Promise<void>;
   log(line: string, stream?: 'stdout' | 'stderr'): void;
@@ -113,7 +113,7 @@ export interface SimProcess {
 
 /** The behaviour of an image's containers. Everything has a plain default: starts at once, runs for ever, stops at once. */
 export interface SimImageSpec {
-  /** StartContainer takes so long. */
+  /** How long StartContainer takes. */
   readonly start?: Duration;
   /** Ends by itself. */
   readonly exits?: SimExit;
@@ -124,9 +124,9 @@ export interface SimImageSpec {
   /** Reaction to the stop signal; 'ignored' waits for the kill. Default: ends at once with 0. */
   readonly onStop?: 'ignored' | { readonly after?: Duration; readonly code?: number };
   readonly logs?: readonly (string | SimLogLine)[];
-  /** What commands do: always the same, or by the command. Default: nothing, with success. */
+  /** The results of commands: always the same, or by the command. Default: no output, with success. */
   readonly exec?: SimExecResult | ((call: SimExecCall) => SimExecResult | Promise<SimExecResult>);
-  /** What is answered on `ports`: always the same, or by the request. Default: nobody listens. */
+  /** The answers on `ports`: always the same, or by the request. Default: no server listens. */
   readonly http?: SimHttpAnswer | ((call: SimHttpCall) => SimHttpAnswer | Promise<SimHttpAnswer>);
   /**
    * Ports of the container behind which a server of the test answers: the port of 127.0.0.1 it listens on, or the server
@@ -142,7 +142,7 @@ export interface SimImageSpec {
   readonly usage?: SimUsageSpec;
   /** A whole program; its result is the exit code. Takes the place of `exits`, `logs` and `onStop`. */
   readonly run?: (process: SimProcess) => Promise<number>;
-  /** Pulling takes so long, or fails with this message. Images that are not `present` must be pulled. */
+  /** How long pulling takes, or the message it fails with. Images that are not `present` must be pulled. */
   readonly pull?: { readonly after?: Duration; readonly error?: string };
   /** On the node from the start. Default true. */
   readonly present?: boolean;

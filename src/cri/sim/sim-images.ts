@@ -7,7 +7,7 @@ import type { CriImageService, Image } from '../gen/cri-types.ts';
 import { durationMs, image as describe, type SimImage } from './sim-image.ts';
 
 const DEFAULT_SIZE_BYTES = 10_000_000;
-/** An image that nobody described runs as this user, so that a pod with `runAsNonRoot` starts. */
+/** The user of images without a description, so that a pod with `runAsNonRoot` starts. */
 const UNDESCRIBED_IMAGE_UID = 65_532;
 /** The mount point of the simulated image file system. */
 export const SIM_IMAGE_FS = '/var/lib/containerd';

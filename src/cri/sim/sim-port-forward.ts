@@ -16,9 +16,9 @@ import { createHeaderReader } from '../spdy-headers.ts';
 import { readFrames, streamData, synReply } from './sim-spdy.ts';
 import { binaryMessage, channelMessage, closeMessage, readData } from './sim-websocket.ts';
 
-/** A port-forward that was asked for and not yet fetched. */
+/** A requested port-forward that has not been fetched. */
 export interface PendingForward {
-  /** Serves a connection to a port of the pod, to its end; undefined: nobody listens there. */
+  /** Serves a connection to a port of the pod until its end; undefined when no server listens there. */
   serve(port: number, socket: Duplex): Promise<void> | undefined;
   /** Ports that were named with the request: clients of channels name them all. */
   readonly ports: readonly number[];
@@ -35,7 +35,7 @@ export interface StreamingDeps {
   readonly pace: FramePace;
 }
 
-/** Answers the request for the streams; undefined when it is for none that is known. */
+/** Answers the request for the streams; undefined for an unknown one. */
 export async function acceptForward(
   request: HttpRequest,
   pending: PendingForward,
@@ -60,18 +60,18 @@ export async function acceptForward(
 
 /** One connection to a port. */
 interface Connection {
-  /** What the client sent. */
+  /** Called with the client's bytes. */
   take(chunk: Uint8Array): void;
   /** The client sends no more. */
   end(): void;
-  /** The client is gone. */
+  /** The client has disconnected. */
   breakOff(): void;
 }
 
 /** How the client of a connection is answered. */
 interface Answers {
   send(chunk: Uint8Array): Promise<void>;
-  /** Nothing more comes; `problem`: why there was no connection. */
+  /** Ends the connection; `problem`: the reason why there was none. */
   finish(problem: string): Promise<void>;
 }
 
@@ -107,7 +107,7 @@ function connect(pending: PendingForward, port: number, { send, finish }: Answer
   };
 }
 
-/** Streams come in pairs of one request id: one for the bytes, one for what went wrong. */
+/** Streams come in pairs with one request id: one for the bytes, one for the error. */
 async function serveStreams(socket: Duplex, pending: PendingForward, { inflate, pace }: StreamingDeps): Promise<void> {
   const readHeaders = createHeaderReader(inflate);
   const errorStreams = new Map<string, number>();

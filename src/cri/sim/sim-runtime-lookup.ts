@@ -10,7 +10,7 @@ export function unimplemented(method: string): never {
   throw new CriError('Unimplemented', `method ${method} not implemented`);
 }
 
-/** Those with the labels, which are looked at before anything is told of them: most questions are about one pod of many. */
+/** Objects with the labels. Labels are compared before statuses are built: most questions are about one pod of many. */
 export function labelled<T>(
   all: Iterable<T>,
   labelsOf: (item: T) => Labels | undefined,

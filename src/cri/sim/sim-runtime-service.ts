@@ -15,7 +15,7 @@ const VERSION: VersionResponse = {
   runtimeApiVersion: 'v1',
 };
 
-/** Kubelets ask every few seconds: the answers are made once. */
+/** Built once, since kubelets ask every few seconds. */
 function runtimeStatus({ config }: SimState, networkReady: boolean): StatusResponse {
   const why = networkReady
     ? { reason: '', message: '' }

@@ -1,6 +1,6 @@
 /**
- * A container runtime made of timers: sandboxes, containers, images and events behind the same interfaces as a real one,
- * on the ports, so that whole clusters run under virtual time. What the kubelet can observe is kept faithful: states,
+ * A container runtime made of timers: sandboxes, containers, images and events behind the same interfaces as a real
+ * one, on the ports, so that whole clusters run in virtual time. What the kubelet can observe is faithful: states,
  * times, exit codes, errors by code, logs in CRI's format.
  */
 import { onAbort } from '../../base/abort.ts';
@@ -20,19 +20,19 @@ import type { SimSandbox } from './sim-sandbox.ts';
 import { createSimStreaming } from './sim-streaming.ts';
 import type { SimRuntimeConfig, SimRuntimeDeps, SimState } from './sim-state.ts';
 
-/** The runtime and the hands of the test on it. */
+/** The runtime, with the test's controls. */
 export interface SimRuntime extends CriRuntime {
   /** All state, for assertions. */
   readonly sandboxes: ReadonlyMap<string, SimSandbox>;
   readonly containers: ReadonlyMap<string, SimContainer>;
   readonly store: SimImageStore;
-  /** Ends a container's process, as a crash does. */
+  /** Ends a container's process like a crash. */
   crash(containerId: string, code: number, reason?: string): Promise<void>;
-  /** Loses a sandbox with its network, as a rebooted machine does. */
+  /** Loses a sandbox with its network, like a rebooted machine. */
   loseSandbox(sandboxId: string): Promise<void>;
-  /** The next calls of a method fail with this error; undefined lets them pass again. */
+  /** Makes the next calls of a method fail with this error; undefined lets them succeed again. */
   failCalls(method: keyof CriRuntimeService | keyof CriImageService, error: CriError | undefined): void;
-  /** Breaks every subscription to events, as a restart of the runtime does. */
+  /** Breaks every subscription to events, like a restart of the runtime. */
   breakEvents(): void;
   /** An HTTP request to a pod's address; undefined when nothing listens there. */
   http(ip: string, call: Omit<SimHttpCall, 'uptimeMs'>): SimHttpAnswer | Promise<SimHttpAnswer> | undefined;
@@ -93,7 +93,7 @@ function listenForStreams(
   return `${nodeAddress}:${STREAMING_PORT}`;
 }
 
-/** Ports are open while a container runs; whoever listens hears of both. */
+/** Ports are open while a container runs; listeners get both changes. */
 function createChangeHandler(deps: SimRuntimeDeps, emit: (event: CriEvent) => void): SimState['onChange'] {
   const open = new Map<string, () => void>();
   return (container, type, exitCode) => {

@@ -16,7 +16,7 @@ import {
 } from '../../base/spdy-frames.ts';
 import type { Duplex } from '../../platform/streams.ts';
 
-/** What a client is given over its streams. */
+/** The streams towards a client. */
 export interface SpdyOutput {
   /** Writes to a stream, when the client asked for it. */
   write(stream: 'stdout' | 'stderr' | 'error', text: string): Promise<void>;
@@ -78,7 +78,7 @@ export async function serveSpdy(
   await reading;
 }
 
-/** What comes over a connection. Each is waited for before the next frame is read. */
+/** The events of a connection. Each is awaited before the next frame is read. */
 export interface SpdyEvents {
   /** A stream the client opened, with its compressed headers. */
   onStream(id: number, headers: Uint8Array): Promise<void>;

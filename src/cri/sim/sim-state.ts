@@ -25,7 +25,7 @@ export interface SimRuntimeDeps {
   listenServer?(address: string, port: number, serverPort: () => number): () => void;
   /** Connects to such a server. */
   dialServer?(serverPort: number): Promise<Duplex>;
-  /** Speaks HTTP on a connection, to its end. Without it nobody outside reaches pods' ports. */
+  /** Serves HTTP on a connection, to its end. Without it pods' ports cannot be reached from outside. */
   serveHttp?(handler: HttpHandler, socket: Duplex): Promise<void>;
   /** For exec and port-forward from outside, besides `listen`: both or none. */
   readonly crypto?: CryptoPort;
@@ -42,9 +42,9 @@ export interface SimRuntimeConfig {
   readonly images?: readonly SimImage[];
   /** Addresses of pods; the first is the gateway's. Default 10.244.0.0/16. */
   readonly podCidr?: string;
-  /** RunPodSandbox takes so long. */
+  /** How long RunPodSandbox takes. */
   readonly sandboxStart?: Duration;
-  /** Images nobody described: `run` makes them plain containers that run for ever; `refuse` fails to pull them. Default run. */
+  /** Images without a description: `run` makes them plain containers that run for ever; `refuse` fails to pull them. Default run. */
   readonly unknownImages?: 'run' | 'refuse';
   /** Address of the node on the simulated network; with it (and `listen` and `crypto`) exec works from outside. */
   readonly nodeAddress?: string;
@@ -71,6 +71,6 @@ export interface SimState {
   readonly network: { podCidr: string | undefined };
   allocateIp(): string;
   emit(event: CriEvent): void;
-  /** Opens and closes a container's ports and tells of it. */
+  /** Opens and closes a container's ports and reports it. */
   readonly onChange: SimContainer['init']['onChange'];
 }

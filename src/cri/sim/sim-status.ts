@@ -79,7 +79,7 @@ export function containerStatus(container: SimContainer): ContainerStatus {
   };
 }
 
-/** A container's use of resources while it runs: what its image says. */
+/** A running container's resource usage, as its image describes it. */
 export function containerStats(container: SimContainer, nowMs: number): ContainerStats {
   const { id, config } = container.init;
   const usage = container.state === 'CONTAINER_RUNNING' ? container.usage() : undefined;

@@ -16,7 +16,7 @@ export type WriteOutput = (stream: 'stdout' | 'stderr', text: string) => Promise
 
 /** A command or an attachment that was asked for and not yet fetched. */
 export interface PendingStream extends RequestedStreams {
-  /** Runs it; takes as long as it takes. Resolves to the exit code. */
+  /** Runs the command; takes as long as it takes. Resolves to the exit code. */
   run(write: WriteOutput): Promise<number>;
 }
 

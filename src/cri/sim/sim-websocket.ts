@@ -17,7 +17,7 @@ export function closeMessage(): Uint8Array {
   return frameOf(OPCODES.close, Buffer.from([0x03, 0xe8]));
 }
 
-/** What a client says, piece by piece, until it closes. Pings are not answered. */
+/** The client's messages, piece by piece, until it closes. Pings are not answered. */
 export async function* readData(incoming: AsyncIterable<Uint8Array>, pace: FramePace): AsyncGenerator<MessagePiece> {
   for await (const piece of readMessages(incoming, pace)) if (piece.kind === 'data') yield piece;
 }

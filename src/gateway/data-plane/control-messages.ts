@@ -1,4 +1,4 @@
-/** What goes over the control socket of a data plane: a line of JSON each. Its server takes snapshots, its client reports. */
+/** The messages of a data plane's control socket, one line of JSON each: snapshots to the data plane, reports from it. */
 import type { DataPlaneReport } from '../snapshot/snapshot.ts';
 import type { SnapshotTables } from '../snapshot/snapshot-message.ts';
 
@@ -9,10 +9,10 @@ export interface SnapshotMessage {
 
 export type ReportMessage = DataPlaneReport;
 
-/** Snapshots are far smaller: `snapshot-budget.ts` bounds them. */
+/** Snapshots are far smaller: `snapshot-budget.ts` limits them. */
 const MAX_MESSAGE_BYTES = 256 * 1024 * 1024;
 
-/** Cuts a stream of text into its lines. */
+/** Cuts a stream of text into lines. */
 export function createLineReader(
   onLine: (line: string) => void,
   maxBytes = MAX_MESSAGE_BYTES,

@@ -1,6 +1,6 @@
 /**
- * The control socket of a data plane: a unix socket in a folder that only its user may enter. The newest connection is the
- * one that gets reports. The data plane serves its last snapshot while nobody is connected.
+ * The control socket of a data plane: a unix socket in a folder that only its user may enter. Reports go to the newest
+ * connection. Without a connection the data plane serves its last snapshot.
  */
 import { createServer, type Server, type Socket } from 'node:net';
 import { StringDecoder } from 'node:string_decoder';

@@ -1,4 +1,4 @@
-/** A data plane on ports of its own with servers behind it, for tests over real sockets. */
+/** A data plane on its own ports with servers behind it, for tests over real sockets. */
 import { once } from 'node:events';
 import { createServer, request, type IncomingHttpHeaders, type RequestListener, type Server } from 'node:http';
 import { connect, type AddressInfo, type Server as NetServer, type Socket } from 'node:net';
@@ -11,7 +11,7 @@ import { DataPlane } from './data-plane.ts';
 import type { PlaneLimits } from './plane-limits.ts';
 import type { StalledBodies } from './stalled-bodies.ts';
 
-/** Things to end after a test, in reverse. */
+/** Functions that end resources after a test, in reverse order. */
 const ending: (() => unknown)[] = [];
 
 export async function endAll(): Promise<void> {
@@ -22,7 +22,7 @@ export interface TestPlane {
   readonly plane: DataPlane;
   readonly port: number;
   readonly tlsPort: number;
-  /** Serves these routes on the plain port, and on the other one with certificates. */
+  /** Serves these routes on the plain port and, with certificates, on the TLS port. */
   serve(
     routes: readonly Route[],
     backends: Snapshot['backends'],
@@ -31,7 +31,7 @@ export interface TestPlane {
   readonly reports: readonly DataPlaneReport[];
 }
 
-/** On a virtual clock time moves for the data plane, not for its sockets. */
+/** With a virtual clock, time advances for the data plane but not for its sockets. */
 export async function startPlane(
   clock: Clock = createNodeClock(),
   limits?: PlaneLimits,
@@ -58,7 +58,7 @@ export async function startPlane(
   };
 }
 
-/** A route with the parts that a test leaves out. */
+/** A route with defaults for the parts that a test leaves out. */
 export function route(parts: Partial<Route> & { readonly path?: Route['match']['path'] } = {}): Route {
   const { path = { type: 'prefix', value: '/' }, ...others } = parts;
   return {
@@ -78,7 +78,7 @@ export async function startBackend(listener: RequestListener): Promise<Backend &
   return { protocol: 'http', endpoints: [await startServer(server)], server };
 }
 
-/** On a free port of loopback; ends after the test with all connections to it. */
+/** Listens on a free port of loopback. The server and its connections end after the test. */
 export async function startServer(server: NetServer): Promise<Endpoint> {
   const sockets = new Set<Socket>();
   server.on('connection', (socket: Socket) => sockets.add(socket.on('error', () => undefined)));
@@ -95,7 +95,7 @@ export function portOf(server: { address(): unknown }): number {
   return (server.address() as AddressInfo).port;
 }
 
-/** Lets sockets and timers work. */
+/** Lets sockets and timers run. */
 export function turn(): Promise<void> {
   return createNodeClock().yield();
 }
@@ -110,7 +110,7 @@ export interface Answer {
   readonly body: string;
 }
 
-/** One request on a connection of its own. */
+/** Sends one request on a new connection. */
 export async function get(
   port: number,
   path: string,
@@ -129,7 +129,7 @@ export async function get(
   return { status: answer.statusCode ?? 0, headers: answer.headers, body: text };
 }
 
-/** Sends bytes as they are; resolves to all that comes back until the end. */
+/** Sends bytes unchanged; resolves to everything received until the end. */
 export async function raw(port: number, text: string): Promise<string> {
   const socket = connect({ host: '127.0.0.1', port });
   socket.on('error', () => undefined);

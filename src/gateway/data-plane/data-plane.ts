@@ -1,6 +1,6 @@
 /**
- * The data plane of a node: opens the ports of a snapshot, serves its routes and replaces both with the next snapshot. A port
- * that is taken is tried again and again. It reads nothing but snapshots and has no access to the cluster.
+ * The data plane of a node: opens the ports of a snapshot, serves its routes, and replaces both at the next snapshot. A port in
+ * use is tried again periodically. It reads only snapshots and has no access to the cluster.
  */
 import { createSecureContext, type SecureContext } from 'node:tls';
 import { errorMessage } from '../../base/errors.ts';
@@ -21,9 +21,9 @@ const CLOSE_GRACE_MS = 10_000;
 export interface DataPlaneDeps {
   readonly clock: Clock;
   readonly log: Log;
-  /** Called after each snapshot and when the state of a port changes. */
+  /** Called after each snapshot, and when the state of a port changes. */
   readonly report: (report: DataPlaneReport) => void;
-  /** Absent: by the file descriptors of the process. */
+  /** Absent: limits by the process's file descriptors. */
   readonly limits?: PlaneLimits | undefined;
   readonly stalled?: StalledBodies | undefined;
 }
@@ -40,7 +40,7 @@ export class DataPlane {
   readonly #router: Router;
   readonly #limits: PlaneLimits;
   readonly #ports = new Map<number, OpenPort>();
-  /** By their texts: a certificate that stays is read once. */
+  /** Contexts by the texts of certificate and key, so that an unchanged certificate is parsed once. */
   #contexts = new Map<string, SecureContext>();
   #applied = 0;
   #problems: readonly string[] = [];

@@ -1,9 +1,9 @@
-/** A request of a client and the way to its answer, the same over HTTP/1.1 and HTTP/2. */
+/** A client's request and the means to respond to it, the same for HTTP/1.1 and HTTP/2. */
 import type { Readable, Writable } from 'node:stream';
 import type { Clock } from '../../platform/clock.ts';
 import type { HeaderLines } from './header-lines.ts';
 
-/** How long the end of an answer waits for its client: it is one of the requests that may be under way. */
+/** The time in which a client must read the end of a response, which still counts as a request in progress. */
 const UNTAKEN_MS = 60_000;
 
 export interface AnswerHead {
@@ -11,39 +11,39 @@ export interface AnswerHead {
   readonly headers: HeaderLines;
 }
 
-/** Where an answer's body goes. */
+/** The body of a response. */
 export interface AnswerBody {
-  /** False: wait for `onDrain`. */
+  /** Returns false when the caller must wait for `onDrain`. */
   write(chunk: Buffer): boolean;
   onDrain(callback: () => void): void;
-  /** The client is given up where it does not take what is left in a minute. */
+  /** The connection is closed when the client does not read the rest within a minute. */
   end(trailers: HeaderLines): void;
-  /** Tells the client that the answer is not whole. `code`: HTTP/2's error code, where the backend gave one. */
+  /** Signals to the client that the response is incomplete. `code` is the backend's HTTP/2 error code, if any. */
   abort(code?: number): void;
 }
 
-/** One request. */
+/** One request with its response. */
 export interface Exchange {
   readonly method: string;
-  /** As the client sent it. */
+  /** The target as the client sent it. */
   readonly target: string;
-  /** Host and port that the client asked for. */
+  /** Host and port that the client requested. */
   readonly authority: string;
   readonly headers: HeaderLines;
-  /** False: the body is empty. */
+  /** False when the body is empty. */
   readonly hasBody: boolean;
   readonly body: Readable;
   readonly clientAddress: string;
   readonly isTls: boolean;
-  /** Whether the client takes trailers. */
+  /** Whether the client accepts trailers. */
   readonly takesTrailers: boolean;
-  /** Calls back once when the client is gone before its answer is whole. */
+  /** Calls `callback` once when the client disconnects before the response is complete. */
   onGone(callback: () => void): void;
-  /** Begins the answer. `hasBody` is false for an answer that ends with its head. */
+  /** Begins the response. `hasBody` is false for a response without a body. */
   answer(head: AnswerHead, hasBody: boolean): AnswerBody;
 }
 
-/** Gives up an answer of which all is written and that does not close in time. */
+/** Closes a completely written response that the client does not read in time. */
 export function endUntaken(answer: Writable, clock: Clock): void {
   answer.once(
     'close',
@@ -56,7 +56,7 @@ export function requestTrailers(body: Readable): HeaderLines {
   return (body as { rawTrailers?: string[] }).rawTrailers ?? [];
 }
 
-/** Answers by a short text of this proxy's own. */
+/** Responds with a short text of the proxy itself. */
 export function answerText(exchange: Exchange, status: number, text: string): void {
   const bytes = Buffer.from(`${text}\n`);
   const headers = ['content-type', 'text/plain; charset=utf-8', 'content-length', String(bytes.length)];

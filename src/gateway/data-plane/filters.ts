@@ -1,10 +1,10 @@
-/** What a route changes of a request before its backend gets it, and redirects. Pure. */
+/** Computes a route's changes of a request and its redirects. Pure. */
 import type { PathChange, Redirect, Route, RouteFilters } from '../snapshot/snapshot.ts';
 import type { RequestTarget } from './request-path.ts';
 
-/** Where a request was found to belong. */
+/** A target with the route that matched. */
 export interface MatchedTarget extends RequestTarget {
-  /** Host and port as asked for. */
+  /** Host and port that the client requested. */
   readonly requestAuthority: string;
   readonly host: string;
   readonly isTls: boolean;
@@ -17,7 +17,7 @@ export function rewrittenTarget({ rewrite }: RouteFilters, route: Route, { path,
   return `${rewrite?.path === undefined ? path : changedPath(rewrite.path, route, path)}${query}`;
 }
 
-/** A prefix that is replaced goes with its slash: "/a" to "/b" makes "/b/x" of "/a/x" and "/b" of "/a". */
+/** A replaced prefix includes its slash: with "/a" replaced by "/b", "/a/x" becomes "/b/x" and "/a" becomes "/b". */
 function changedPath({ type, value }: PathChange, { match }: Route, path: string): string {
   if (type === 'full' || match.path.type === 'regex') return value;
   const prefix = match.path.value.replace(/\/$/, '');
@@ -27,7 +27,7 @@ function changedPath({ type, value }: PathChange, { match }: Route, path: string
   return `${base}${rest}`;
 }
 
-/** The value of `Location`. A port that the scheme implies is left out. */
+/** The value of `Location`. The default port of the scheme is left out. */
 export function redirectLocation(redirect: Redirect, route: Route, target: MatchedTarget): string {
   const own = target.isTls ? 'https' : 'http';
   const scheme = redirect.scheme ?? own;

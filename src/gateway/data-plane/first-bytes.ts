@@ -1,11 +1,11 @@
-/** The first bytes of a connection, read before anybody serves it, and put back. */
+/** Reads the first bytes of a connection before its protocol is chosen, and puts them back. */
 import type { Socket } from 'node:net';
 import type { Clock } from '../../platform/clock.ts';
 
-/** What an HTTP/2 client with prior knowledge sends first (RFC 9113, 3.4). */
+/** The first bytes of an HTTP/2 client with prior knowledge (RFC 9113, 3.4). */
 const PREFACE = Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n');
 
-/** True: HTTP/2. False: something else. Undefined: more bytes decide. */
+/** Returns true for HTTP/2, false for another protocol, undefined when more bytes are needed. */
 export function http2Detector(): (chunk: Buffer) => boolean | undefined {
   let matched = 0;
   return (chunk) => {
@@ -17,8 +17,8 @@ export function http2Detector(): (chunk: Buffer) => boolean | undefined {
 }
 
 /**
- * Calls back with what `decide` makes of the first bytes once it is no longer undefined; the socket gives the bytes again.
- * `decide` gets each chunk once. A client that ends before, or sends too little in time, is cut off.
+ * Calls `callback` with the result of `decide` on the first bytes once that is defined; the socket then yields the bytes again.
+ * `decide` receives each chunk once. A client that ends early or sends too little in time is disconnected.
  */
 export function withFirstBytes<T>(
   socket: Socket,

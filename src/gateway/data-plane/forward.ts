@@ -1,7 +1,7 @@
 /**
- * Carries one request to a backend and its answer back. An endpoint that cannot be reached is followed by the next one, as
- * nothing was sent yet; a kept connection that turns out to be over, where the request has no effect twice. Later failures are
- * the client's to see: 502 before the answer's head, a cut answer after it.
+ * Forwards one request to a backend and its response back. When an endpoint cannot be reached, the next one is tried, as nothing
+ * was sent yet; when a kept connection turns out to be closed, an idempotent request is sent again. The client sees later
+ * failures: 502 before the response's head, a cut response after it.
  */
 import {
   NotSentError,
@@ -18,7 +18,7 @@ import { applyChanges, responseLines, trailerLines } from './header-lines.ts';
 import type { Mirror } from './mirror.ts';
 import { pump, type PumpDeps } from './pump.ts';
 
-/** Methods that may be sent twice (RFC 9110, 9.2.2). */
+/** Idempotent methods (RFC 9110, 9.2.2). */
 const IDEMPOTENT = new Set(['GET', 'HEAD', 'OPTIONS', 'TRACE', 'PUT', 'DELETE']);
 
 export interface ForwardDeps extends PumpDeps {
@@ -31,9 +31,9 @@ export interface Forwarded {
   readonly route: Route;
   readonly backend: Backend;
   readonly request: Omit<BackendRequest, 'sendBody' | 'hasBody' | 'takesTrailers' | 'method'>;
-  /** Changes of the answer's headers, in order. */
+  /** Changes of the response's headers, in order. */
   readonly responseHeaders: readonly Parameters<typeof applyChanges>[1][];
-  /** Backends that get a copy of the request, whose answers nobody reads. */
+  /** Backends that receive a copy of the request and whose responses are dropped. */
   readonly mirrors: readonly Mirror[];
 }
 
@@ -60,7 +60,7 @@ class Forwarding {
   async run(): Promise<void> {
     const { exchange, route } = this.#forwarded;
     exchange.onGone(() => this.#end());
-    // After the end of the whole body this does nothing.
+    // After the end of the whole body this has no effect.
     exchange.body.once('close', () => this.#cutMirrors());
     this.#failAfter(route.requestTimeoutMs);
     if (!exchange.hasBody) this.#startResponseTimer();
@@ -75,7 +75,7 @@ class Forwarding {
     }
   }
 
-  /** Begins once the whole request has been sent: how long its body takes is up to the client. */
+  /** The timeout begins when the whole request has been sent, because the client decides how long its body takes. */
   #startResponseTimer(): void {
     if (!this.#isOver && !this.#hasAnswer)
       this.#cancelResponseTimer = this.#failAfter(this.#forwarded.route.responseTimeoutMs);
@@ -88,7 +88,7 @@ class Forwarding {
     return cancel;
   }
 
-  /** Asks one endpoint after the other until one gets the request. */
+  /** Tries the endpoints in order until one accepts the request. */
   async #ask(): Promise<BackendAnswer> {
     const { exchange, backend } = this.#forwarded;
     const { backends } = this.#deps;
@@ -143,7 +143,7 @@ class Forwarding {
     };
   }
 
-  /** A client that waits for an answer which has begun may be silent, as in a stream of gRPC. */
+  /** A client may be silent once its response has begun, as in a gRPC stream. */
   #onBodyIdle(): void {
     if (!this.#hasAnswer) this.#fail(408, 'the request does not go on');
   }
@@ -192,7 +192,7 @@ class Forwarding {
     for (const mirror of this.#forwarded.mirrors) mirror.cut();
   }
 
-  /** Nobody waits for the answer any more. */
+  /** The client no longer waits for the response. */
   #end(): void {
     if (this.#isOver) return;
     this.#isOver = true;

@@ -1,6 +1,6 @@
 /**
- * Headers as lists of names and values in turn, as Node.js reads them from the wire: repeated ones stay apart and keep their
- * order. What belongs to one connection is not passed on, and nothing that a client says of itself passes as ours.
+ * Headers as lists of alternating names and values, as Node.js reads them: repeated headers stay separate and keep their order.
+ * Headers of one connection are not forwarded, and no header of a client can pass as one of the proxy.
  */
 import { HOP_BY_HOP, isChangeableHeader, isHeaderValue } from '../snapshot/header-rules.ts';
 import type { HeaderChanges } from '../snapshot/snapshot.ts';
@@ -8,7 +8,7 @@ import type { HeaderChanges } from '../snapshot/snapshot.ts';
 /** Name, value, name, value … */
 export type HeaderLines = readonly string[];
 
-/** What only this proxy says to backends. Servers that read headers as variables do not tell `_` from `-`. */
+/** Headers that backends receive only from this proxy. Servers that read headers as variables treat `_` as `-`. */
 const FORWARDED = new Set([
   'forwarded',
   'x-forwarded-for',
@@ -19,7 +19,7 @@ const FORWARDED = new Set([
   'x-real-ip',
 ]);
 
-/** All values of a header, joined as HTTP joins them. */
+/** All values of a header, joined by commas. */
 export function headerValue(lines: HeaderLines, name: string): string | undefined {
   let found: string | undefined;
   for (let at = 0; at < lines.length; at += 2)
@@ -27,7 +27,6 @@ export function headerValue(lines: HeaderLines, name: string): string | undefine
   return found;
 }
 
-/** How often it is there. */
 export function headerCount(lines: HeaderLines, name: string): number {
   let count = 0;
   for (let at = 0; at < lines.length; at += 2) if (isNamed(lines[at]!, name)) count++;
@@ -38,7 +37,7 @@ function isNamed(line: string, name: string): boolean {
   return line.length === name.length && line.toLowerCase() === name;
 }
 
-/** Those of a request that its backend gets. Host and what this proxy adds are not among them. */
+/** The headers of a request that are forwarded, without `host` and the proxy's own headers. */
 export function requestLines(lines: HeaderLines): string[] {
   const named = connectionTokens(lines);
   const kept: string[] = [];
@@ -47,7 +46,7 @@ export function requestLines(lines: HeaderLines): string[] {
     const name = lines[at]!.toLowerCase();
     if (name[0] === ':' || name === 'host' || HOP_BY_HOP.has(name) || named?.has(name) === true) continue;
     if (name[0] === 'x' || name[0] === 'f') if (FORWARDED.has(name.replaceAll('_', '-'))) continue;
-    // HTTP/2 sends each cookie as a line of its own, HTTP/1.1 knows only one.
+    // HTTP/2 sends each cookie in a line of its own, HTTP/1.1 allows only one line.
     if (name === 'cookie') cookies.push(lines[at + 1]!);
     else kept.push(name, lines[at + 1]!);
   }
@@ -55,7 +54,7 @@ export function requestLines(lines: HeaderLines): string[] {
   return kept;
 }
 
-/** Those of an answer that the client gets. */
+/** The headers of a response that are forwarded. */
 export function responseLines(lines: HeaderLines): string[] {
   const named = connectionTokens(lines);
   const kept: string[] = [];
@@ -67,7 +66,7 @@ export function responseLines(lines: HeaderLines): string[] {
   return kept;
 }
 
-/** Trailers of either side that pass: none that frames a message, names its host or tells of the client (RFC 9110, 6.5.1). */
+/** The trailers that are forwarded: none that frames a message, names its host or identifies the client (RFC 9110, 6.5.1). */
 export function trailerLines(lines: HeaderLines): string[] {
   const kept: string[] = [];
   for (let at = 0; at < lines.length; at += 2) {
@@ -77,7 +76,7 @@ export function trailerLines(lines: HeaderLines): string[] {
   return kept;
 }
 
-/** Headers that `Connection` names belong to the connection, but what frames a message or names its host does not. */
+/** Headers named by `Connection` belong to the connection, except those that frame a message or name its host. */
 function connectionTokens(lines: HeaderLines): ReadonlySet<string> | undefined {
   const value = headerValue(lines, 'connection');
   if (value === undefined) return undefined;
@@ -86,7 +85,7 @@ function connectionTokens(lines: HeaderLines): ReadonlySet<string> | undefined {
   return tokens;
 }
 
-/** Applies what the rules of headers allow. */
+/** Applies the changes that `header-rules.ts` allows. */
 export function applyChanges(lines: string[], changes: HeaderChanges | undefined): string[] {
   if (changes === undefined) return lines;
   const isAllowed = ([name, value]: readonly [string, string]): boolean =>
@@ -103,8 +102,8 @@ export function applyChanges(lines: string[], changes: HeaderChanges | undefined
 }
 
 /**
- * As Node's HTTP/2 takes them. It refuses lists of headers that it knows to have one value; so repeated ones are joined as HTTP
- * joins them, equal ones are one. Cookies that are set stay apart.
+ * Headers in the form of Node's HTTP/2, which refuses lists for single-valued headers. Repeated headers are joined by commas,
+ * equal ones merged; `set-cookie` stays a list.
  */
 export function headerObject(lines: HeaderLines): Record<string, string | string[]> {
   const object: Record<string, string | string[]> = Object.create(null) as Record<string, string | string[]>;

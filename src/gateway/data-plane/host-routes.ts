@@ -1,6 +1,6 @@
 /**
- * The routes of one host in their order. Exact paths and prefixes are found by the path, so that an Ingress with many
- * thousands of them costs a request as little as one with a few; expressions are tried one by one.
+ * The routes of one host in order. Exact paths and prefixes are indexed, so that thousands of paths cost a request as little as a
+ * few; regular expressions are tried one by one.
  */
 import type { Route } from '../snapshot/snapshot.ts';
 
@@ -11,11 +11,11 @@ interface Entry<T> {
 
 export class HostRoutes<T> {
   readonly #exact = new Map<string, Entry<T>[]>();
-  /** Without a slash at the end. */
+  /** Keys have no trailing slash. */
   readonly #prefixes = new Map<string, Entry<T>[]>();
   readonly #expressions: Entry<T>[] = [];
   #size = 0;
-  /** The most slashes in a prefix. */
+  /** The maximum number of slashes in a prefix. */
   #depth = 0;
 
   add({ type, value: text }: Route['match']['path'], value: T): void {
@@ -29,7 +29,9 @@ export class HostRoutes<T> {
     }
   }
 
-  /** The first that is for the path, and of which `matches` is true. An expression's path is left to `matches`. */
+  /**
+   * The first route that fits the path and for which `matches` is true. The path of a regular expression is checked by `matches`.
+   */
   find(path: string, matches: (value: T) => boolean): T | undefined {
     const lists = this.#listsFor(path);
     const heads = lists.map(() => 0);
@@ -47,7 +49,7 @@ export class HostRoutes<T> {
 
   #listsFor(path: string): (readonly Entry<T>[])[] {
     const lists = [this.#exact.get(path), this.#expressions];
-    // "/a" and "/a/" are the same prefix, which "/ab" does not have.
+    // "/a" and "/a/" are the same prefix; "/ab" does not have it.
     let end = path.indexOf('/');
     for (let slashes = 0; end >= 0 && slashes <= this.#depth; slashes++) {
       lists.push(this.#prefixes.get(path.slice(0, end)));

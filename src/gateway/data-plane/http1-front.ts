@@ -1,11 +1,13 @@
-/** Requests of HTTP/1.1 clients. Node's parser is strict: a request with two lengths or an unclear end never comes here. */
+/**
+ * Requests of HTTP/1.1 clients. Node's parser is strict: requests with two lengths or an ambiguous end are refused before this.
+ */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { TLSSocket } from 'node:tls';
 import type { Clock } from '../../platform/clock.ts';
 import { headerCount, type HeaderLines } from './header-lines.ts';
 import { endUntaken, type AnswerBody, type AnswerHead, type Exchange } from './exchange.ts';
 
-/** A client that sends nothing of a body it began for so long is given up. */
+/** A client that sends nothing within a body for this long is disconnected. */
 const BODY_IDLE_MS = 60_000;
 
 export class Http1Exchange implements Exchange {
@@ -62,7 +64,7 @@ export class Http1Exchange implements Exchange {
 
   answer({ status, headers }: AnswerHead, hasAnswerBody: boolean): AnswerBody {
     const response = this.#response;
-    // The rest of a body that nobody reads would be taken for the next request.
+    // The unread rest of a body would be read as the next request.
     if (this.hasBody && !this.#message.complete) response.shouldKeepAlive = false;
     response.writeHead(status, [...headers]);
     if (!hasAnswerBody) response.flushHeaders();
@@ -83,14 +85,14 @@ export class Http1Exchange implements Exchange {
   }
 }
 
-/** Whether a request's body has any bytes; what Node.js calls `complete` is not known before they were read. */
+/** Whether a request has a body. Node's `complete` is not reliable before the body was read. */
 export function hasBody({ headers }: IncomingMessage): boolean {
   if (headers['transfer-encoding'] !== undefined) return true;
   const length = headers['content-length'];
   return length !== undefined && length !== '0';
 }
 
-/** Why a request is refused before anything is looked up in it. */
+/** The reason why a request is refused before it is routed; undefined for a valid one. */
 export function malformedHead({ rawHeaders, httpVersion, headers }: IncomingMessage): string | undefined {
   if (headerCount(rawHeaders, 'host') > 1) return 'the request names several hosts';
   if (httpVersion === '1.0' && headers['transfer-encoding'] !== undefined) return 'HTTP/1.0 knows no transfer encoding';

@@ -4,7 +4,7 @@ import type { Clock } from '../../platform/clock.ts';
 import { endUntaken, type AnswerBody, type AnswerHead, type Exchange } from './exchange.ts';
 import { headerCount, headerObject, type HeaderLines } from './header-lines.ts';
 
-/** What the connection says of its client. */
+/** The properties of the connection's client. */
 export interface Http2Peer {
   readonly clientAddress: string;
   readonly isTls: boolean;
@@ -33,7 +33,7 @@ export class Http2Exchange implements Exchange {
     this.isTls = peer.isTls;
     this.#clock = peer.clock;
     this.hasBody = !stream.endAfterHeaders;
-    // Kept for backends that take trailers.
+    // Kept for backends that accept trailers.
     stream.on('trailers', (_headers, _flags, ...[raw]: unknown[]) => {
       if (Array.isArray(raw)) Object.assign(stream, { rawTrailers: raw });
     });
@@ -51,7 +51,7 @@ export class Http2Exchange implements Exchange {
     let trailers: HeaderLines = [];
     stream.respond({ ':status': status, ...headerObject(headers) }, { endStream: !hasBody, waitForTrailers: hasBody });
     if (hasBody)
-      // Without trailers this is an empty frame that ends the stream; closing it here would reset it.
+      // Without trailers this sends an empty frame that ends the stream; closing the stream here would reset it.
       stream.once('wantTrailers', () => stream.sendTrailers(headerObject(trailers)));
     return {
       write: (chunk) => stream.writable && stream.write(chunk),
@@ -64,12 +64,12 @@ export class Http2Exchange implements Exchange {
           stream.end();
           endUntaken(stream, this.#clock);
         }
-        // What the client still sends is not read: it may stop without an error.
+        // The rest of the client's body is not read; this lets it stop without an error.
         else if (!stream.readableEnded) stream.close(constants.NGHTTP2_NO_ERROR);
       },
       abort(code = constants.NGHTTP2_INTERNAL_ERROR) {
         stream.close(code);
-        // What waits in its buffers would wait for a client that reads nothing.
+        // Buffered bytes would wait for a client that reads nothing.
         stream.destroy();
       },
     };
@@ -83,7 +83,7 @@ const GONE: AnswerBody = {
   abort: () => undefined,
 };
 
-/** Why a stream's head is refused. */
+/** The reason why a stream's headers are refused; undefined for valid ones. */
 export function malformedHttp2Head(headers: IncomingHttpHeaders, lines: HeaderLines): string | undefined {
   const authority = pseudo(headers, ':authority');
   if (headerCount(lines, 'host') > 1) return 'the request names several hosts';

@@ -1,15 +1,15 @@
-/** Joins two connections, whatever is sent over them. */
+/** Joins two connections and copies bytes in both directions. */
 import type { Duplex } from 'node:stream';
 import type { Clock } from '../../platform/clock.ts';
 
-/** Peers that are gone without a word are found so. */
+/** The interval of TCP keep-alive, which detects vanished peers. */
 const KEEP_ALIVE_MS = 60_000;
-/** Once one side has closed, the other may take so long for what is still to be sent. */
+/** The time for which one side may still send after the other has closed. */
 const LAST_BYTES_MS = 10_000;
 
 type Joinable = Duplex & { setKeepAlive(isOn: boolean, afterMs: number): unknown };
 
-/** Each side's end is passed on once all before it is sent; an error of one ends the other. */
+/** The end of one side is passed on after all bytes before it; an error of one side ends the other. */
 export function joinConnections(client: Joinable, backend: Joinable, clock: Clock): void {
   for (const one of [client, backend]) one.setKeepAlive(true, KEEP_ALIVE_MS);
   client.pipe(backend);
@@ -26,7 +26,7 @@ export function joinConnections(client: Joinable, backend: Joinable, clock: Cloc
   }
 }
 
-/** For a connection whose writable side has been ended; a peer that takes nothing does not hold it beyond `limitMs`. */
+/** For a connection whose writable side has ended: destroys it once everything is sent, after `limitMs` at the latest. */
 export function destroyOnceSent(socket: Duplex, clock: Clock, limitMs: number): void {
   const cancel = clock.setTimer(limitMs, () => socket.destroy());
   socket.once('finish', () => socket.destroy());

@@ -1,19 +1,19 @@
 /**
- * What finding the route of one request may cost. An expression is bounded by itself (`patterns.ts`), but a request may be
- * tried against thousands of them: together they may take as much as one.
+ * Limits the work of finding a request's route. `patterns.ts` limits a single expression, but a request may be tried against
+ * thousands of them; together they may take as much as one.
  */
 
-/** What one request is matched by, read once. */
+/** The parts of a request that routes are matched by, each read once. */
 export class MatchWork {
   #left = 1;
   #query: { readonly text: string; readonly params: URLSearchParams } | undefined;
 
-  /** The work was too much: what was found, or not, says nothing. */
+  /** Whether the limit was exceeded, which makes the result meaningless. */
   get isSpent(): boolean {
     return this.#left < 0;
   }
 
-  /** Whether the expression may still be tried. `share`: of what one expression may take at most. */
+  /** Whether the limit permits another expression. `share` is a fraction of the work that one expression may take. */
   take(share: number): boolean {
     this.#left -= share;
     return !this.isSpent;

@@ -1,6 +1,6 @@
 /**
- * Copies of requests for other backends, whose answers are read and dropped. They hold up nothing: one that does not keep pace
- * with the request's body, or takes too long, is given up, and beyond a number none is made.
+ * Mirrored requests, whose responses are read and dropped. They delay nothing: a copy that is slower than the request's body, or
+ * takes too long, is aborted, and beyond a limit none is made.
  */
 import { NotSentError, type BackendRequest, type BodyTarget } from './backends/backend-call.ts';
 import type { Backends } from './backends/backends.ts';
@@ -8,15 +8,15 @@ import type { CancelTimer, Clock } from '../../platform/clock.ts';
 import type { Backend } from '../snapshot/snapshot.ts';
 
 const MAX_PENDING_BYTES = 256 * 1024;
-/** A copy may take so long from the last part of its request until its whole answer. */
+/** The time from the last part of a copy until its complete response. */
 const MAX_MS = 60_000;
-/** Copies of all routes together; each has a connection of its own. */
+/** The limit of copies in progress for all routes; each has a connection of its own. */
 const MAX_UNDER_WAY = 500;
 
 export interface Mirror {
   write(chunk: Buffer): void;
   end(): void;
-  /** The request will not be whole: its copy ends, unless that has all of it. */
+  /** The request will not be complete: its copy ends, unless it is already complete. */
   cut(): void;
 }
 
@@ -33,7 +33,7 @@ export class Mirrors {
     this.#backends = backends;
   }
 
-  /** Sends the head now; `write` and `end` are for a request with a body. Undefined: no copy is made. */
+  /** Sends the head; `write` and `end` follow for a request with a body. Undefined when no copy is made. */
   start(backend: Backend, { clientAddress, ...request }: MirroredRequest): Mirror | undefined {
     const [endpoint] = this.#backends.order(backend, clientAddress);
     if (endpoint === undefined || this.#underWay >= MAX_UNDER_WAY) return undefined;
@@ -86,7 +86,7 @@ export class Mirrors {
   }
 }
 
-/** What a mirror has not taken yet. */
+/** The part of a body that a mirror has not read yet. */
 class PendingBody {
   #target: BodyTarget | undefined;
   #chunks: Buffer[] = [];
@@ -101,7 +101,7 @@ class PendingBody {
     return this.#isEnded;
   }
 
-  /** Whether the target has got the whole body. */
+  /** Whether the target has received the whole body. */
   get isSent(): boolean {
     return this.#isSent;
   }
@@ -115,7 +115,7 @@ class PendingBody {
     this.#flush();
   }
 
-  /** False: too much waits. */
+  /** Returns false when too many bytes wait. */
   write(chunk: Buffer): boolean {
     if (this.#isDropped) return true;
     this.#chunks.push(chunk);
@@ -130,7 +130,7 @@ class PendingBody {
     this.#flush();
   }
 
-  /** Nothing is sent any more, nor kept. */
+  /** Stops sending and drops waiting bytes. */
   drop(): void {
     this.#isDropped = true;
     [this.#chunks, this.#bytes] = [[], 0];

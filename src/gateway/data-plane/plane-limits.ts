@@ -1,16 +1,16 @@
 /**
- * How many connections of clients, and requests on them, a data plane has at a time on all its ports. Each request may have a
- * connection to a backend: together they leave room among the process's file descriptors. One address gets half of each.
+ * Limits the connections of clients and the requests on them, for all ports of a data plane. Each request may have a connection
+ * to a backend, so the limits leave room among the process's file descriptors. One address gets half of each.
  */
 import { ConnectionCount, type ConnectionLimits } from '../../base/connection-count.ts';
 import { ownConnectionLimits } from '../../platform/node/connection-limits.ts';
 
-/** Requests with their backends take some 20 KB each. */
+/** A request with its backend takes some 20 KB. */
 const MAX_REQUESTS = 16_384;
 
 export interface PlaneLimits {
   readonly connections: ConnectionCount;
-  /** Connections that have switched to another protocol, or go to backends as they are, count as long as they last. */
+  /** Switched and passed-through connections count as requests as long as they last. */
   readonly requests: ConnectionCount;
 }
 

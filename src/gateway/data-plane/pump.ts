@@ -1,6 +1,6 @@
 /**
- * Carries a body from a stream to where it goes, no faster than that takes it. A receiver that takes nothing for a minute is
- * given up, so that clients which do not read hold neither memory nor a backend.
+ * Copies a body from a stream to a target at the target's pace. A receiver that reads nothing for a minute is given up, so that
+ * such clients hold neither memory nor a backend.
  */
 import type { Readable } from 'node:stream';
 import type { Unread } from '../../base/backlog.ts';
@@ -13,11 +13,11 @@ export interface PumpTarget {
 }
 
 export interface PumpEvents {
-  /** The whole body has been written. */
+  /** Called when the whole body has been written. */
   readonly onEnd: () => void;
-  /** The target takes nothing any more. */
+  /** Called when the target reads nothing for too long. */
   readonly onStalled: () => void;
-  /** The source gives nothing any more, though the target takes it. Absent: it may take any time. */
+  /** Called when the source sends nothing for too long although the target reads. Absent when the source may take any time. */
   readonly onIdle?: () => void;
 }
 
@@ -28,7 +28,7 @@ export interface PumpDeps {
   readonly stalled: StalledBodies;
 }
 
-/** The source's errors are the caller's. */
+/** The caller handles the source's errors. */
 export function pump(
   source: Readable,
   target: PumpTarget,

@@ -1,4 +1,7 @@
-/** Hosts of requests: what is a name or an address, and how long it may be. Paths as they are matched and sent on. */
+/**
+ * Hosts of requests: valid names and addresses and their maximum length. Paths in the form in which they are matched and
+ * forwarded.
+ */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { hostOf, parseTarget } from './request-path.ts';

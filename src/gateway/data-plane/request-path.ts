@@ -1,28 +1,30 @@
 /**
- * The target of a request, checked and normalised before anything is matched. Dot segments are resolved, percent-encoded
- * dots included, so that a path cannot match one route and mean another's to the backend; %2F stays an ordinary character of
- * its segment. What RFC 9112 does not allow in a target is refused.
+ * Validates and normalises the target of a request before it is matched. Dot segments are resolved, including percent-encoded
+ * dots, so that no path matches one route and means another at the backend; %2F stays an ordinary character of its segment.
+ * Targets that RFC 9112 does not allow are refused.
  */
 import { isIPv6 } from 'node:net';
 
-/** A target as it is matched and sent on. */
+/** A target in the form in which it is matched and forwarded. */
 export interface RequestTarget {
   readonly path: string;
-  /** With its `?`, or ''. */
+  /** The query with its `?`, or ''. */
   readonly query: string;
   /** Host and port of a target in absolute form. */
   readonly authority?: string;
 }
 
-/** Some parsers of addresses take a backslash for a slash. */
+/** Some URL parsers treat a backslash as a slash. */
 const FORBIDDEN_IN_PATH = /[\x00-\x20\x7f#\\]/;
 const FORBIDDEN_IN_QUERY = /[\x00-\x20\x7f#]/;
 const ABSOLUTE = /^https?:\/\/([^/?]*)(.*)$/i;
-/** What needs no encoding (RFC 3986, 2.3), encoded; not within an encoding that is none, which it could make one. */
+/**
+ * Encoded characters that need no encoding (RFC 3986, 2.3), except inside an invalid encoding, which decoding could make valid.
+ */
 const UNRESERVED = /(?<!%[0-9a-f]?)%(2[de]|3[0-9]|4[1-9a-f]|5[0-9af]|6[1-9a-f]|7[0-9ae])/gi;
 const DOTS = /\/(\.|%2e){1,2}(\/|$)/i;
 
-/** Undefined: it is malformed. */
+/** Undefined for a malformed target. */
 export function parseTarget(target: string, method: string): RequestTarget | undefined {
   if (target === '*') return method === 'OPTIONS' ? { path: '*', query: '' } : undefined;
   const absolute = ABSOLUTE.exec(target);
@@ -47,7 +49,7 @@ function withSlash(rest: string): string {
   return rest.startsWith('/') ? rest : `/${rest}`;
 }
 
-/** RFC 3986, 5.2.4. Undefined: it leads above the root, which no client means. */
+/** Removes dot segments (RFC 3986, 5.2.4). Undefined for a path above the root, which no legitimate client sends. */
 function withoutDotSegments(path: string): string | undefined {
   const kept: string[] = [];
   const segments = path.slice(1).split('/');
@@ -66,11 +68,11 @@ function withoutDotSegments(path: string): string | undefined {
 
 const HOST_NAME = /^[a-z0-9]([a-z0-9._-]*[a-z0-9])?\.?$/;
 const HOST_ADDRESS = /^\[[0-9a-f:.]+\]$/;
-/** Names of DNS are no longer (RFC 1035, 2.3.4). Every label costs a look-up of wildcards. */
+/** The maximum length of a DNS name (RFC 1035, 2.3.4). Every label costs a look-up of wildcards. */
 const MAX_HOST_LENGTH = 253;
 const LONG_LABEL = /[^.]{64}/;
 
-/** The host of an authority in lower case, without port and final dot; undefined: it is malformed or too long for a name. */
+/** The host of an authority in lower case, without port and final dot; undefined when it is malformed or too long. */
 export function hostOf(authority: string): string | undefined {
   if (authority.length > MAX_HOST_LENGTH + '.:65535'.length) return undefined;
   const port = /:(\d{0,5})$/.exec(authority);

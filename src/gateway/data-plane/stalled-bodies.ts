@@ -1,12 +1,12 @@
 /**
- * Bodies that wait because who they go to takes nothing: the buffers of a request hold a quarter of a MiB of each, outside
- * of JavaScript's heap. While all together hold too much, those that stand still end, the longest-standing first.
+ * Bodies that wait because their receiver reads nothing: the buffers of a request hold a quarter of a MiB of each, outside of
+ * JavaScript's heap. When all together hold too much, those that have waited longest are ended.
  */
 import { Backlog, type BacklogLimits, type Unread } from '../../base/backlog.ts';
 import type { CancelTimer, Clock } from '../../platform/clock.ts';
 
 const CHECK_EVERY_MS = 1000;
-/** What a body's source, its parser and its target hold of it while it waits: three or four reads of a socket. */
+/** The bytes of a waiting body in its source, its parser and its target: three or four reads of a socket. */
 export const HELD_BYTES = 256 * 1024;
 
 export class StalledBodies {
@@ -19,12 +19,12 @@ export class StalledBodies {
     this.#backlog = new Backlog(() => clock.monotonicMs(), limits);
   }
 
-  /** What waits, of all bodies. */
+  /** The waiting bytes of all bodies. */
   get bytes(): number {
     return this.#backlog.bytes;
   }
 
-  /** A body that waits from now on. `giveUp` ends it. */
+  /** Registers a body that waits. `giveUp` ends it. */
   enter(giveUp: () => void): Unread {
     const waiting = this.#backlog.reader(giveUp);
     waiting.set(HELD_BYTES);

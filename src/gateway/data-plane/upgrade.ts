@@ -1,6 +1,6 @@
 /**
- * Connections that switch to another protocol, such as WebSocket: the request goes to a backend with its `Upgrade`, and once
- * that agrees both connections are joined. HTTP/2's own form of it (RFC 8441) is not offered; browsers use HTTP/1.1 then.
+ * Connections that switch to another protocol, such as WebSocket: the request is forwarded with its `Upgrade`, and once the
+ * backend agrees, both connections are joined. HTTP/2's form of it (RFC 8441) is not offered; browsers then use HTTP/1.1.
  */
 import { request as httpRequest, type IncomingMessage } from 'node:http';
 import { request as httpsRequest } from 'node:https';
@@ -15,13 +15,13 @@ import { applyChanges, responseLines, type HeaderLines } from './header-lines.ts
 import type { ForwardDeps } from './forward.ts';
 import { pump, type PumpDeps } from './pump.ts';
 
-/** A client that was refused may take so long for the last of its answer. */
+/** The time in which a refused client must read the rest of its response. */
 const REFUSED_MS = 10_000;
 
 /** A request to switch, with its backend. */
 export interface UpgradeRequest {
   readonly socket: Socket;
-  /** What the client sent after the head. */
+  /** The client's bytes after the headers. */
   readonly head: Buffer;
   readonly protocol: string;
   readonly method: string;
@@ -32,7 +32,7 @@ export interface UpgradeRequest {
   readonly responseHeaders: readonly Parameters<typeof applyChanges>[1][];
 }
 
-/** Resolves when the connections are joined or the client has its answer. */
+/** Resolves when the connections are joined, or the client has its response. */
 export async function forwardUpgrade(deps: ForwardDeps, upgrade: UpgradeRequest): Promise<void> {
   const { backends, clock } = deps;
   const { socket, backend, clientAddress } = upgrade;
@@ -45,7 +45,7 @@ export async function forwardUpgrade(deps: ForwardDeps, upgrade: UpgradeRequest)
   refuseUpgrade(socket, clock, { status: 502, text: 'the backend cannot be reached' });
 }
 
-/** Answers a request to switch and ends its connection, whether or not the client ends its side. */
+/** Responds to a request to switch and ends its connection, even when the client keeps its side open. */
 export function refuseUpgrade(
   socket: Socket,
   clock: Clock,
@@ -57,7 +57,7 @@ export function refuseUpgrade(
   leave(socket, clock);
 }
 
-/** What the client still sends is dropped: unread, it would let the answer be lost. */
+/** Reads and drops the client's further bytes: unread bytes would reset the connection and lose the response. */
 function leave(socket: Socket, clock: Clock): void {
   destroyOnceSent(socket, clock, REFUSED_MS);
   socket.resume();
@@ -74,7 +74,7 @@ const REASONS: Readonly<Record<number, string>> = {
   504: 'Gateway Timeout',
 };
 
-/** False: the endpoint could not be reached. */
+/** Resolves to false when the endpoint could not be reached. */
 function tryEndpoint(deps: PumpDeps, { address, port }: Endpoint, upgrade: UpgradeRequest): Promise<boolean> {
   const { clock } = deps;
   const { socket, backend, protocol, method, request } = upgrade;
@@ -131,7 +131,7 @@ function tryEndpoint(deps: PumpDeps, { address, port }: Endpoint, upgrade: Upgra
   });
 }
 
-/** The backend answers as to any request; the connection ends with it. */
+/** Forwards the backend's ordinary response and ends the connection. */
 function refusedByBackend(deps: PumpDeps, answer: IncomingMessage, upgrade: UpgradeRequest): void {
   const { socket } = upgrade;
   const lines = changed(answer.rawHeaders, upgrade);

@@ -1,14 +1,16 @@
-/** Shares requests among the backends of a route by their weights, evenly spread (smooth weighted round robin, as nginx). */
+/** Distributes requests among the backends of a route by weight, evenly (smooth weighted round robin, as in nginx). */
 import type { Route, WeightedBackend } from '../snapshot/snapshot.ts';
 
 type Weighted = Pick<Route, 'source' | 'backends'>;
 
 export class WeightedChoice {
-  /** By the list that all routes of a rule share. */
+  /** Counters by list of backends, which all routes of a rule share. */
   readonly #currents = new WeakMap<readonly WeightedBackend[], number[]>();
   #kept: ReadonlyMap<string, number[]> = new Map();
 
-  /** A rule whose backends and weights are as before goes on where it was: many changes leave small weights their share. */
+  /**
+   * Keeps the counters of rules whose backends and weights are unchanged, so that frequent snapshots do not reduce small shares.
+   */
   use(routes: Iterable<Weighted>): void {
     const kept = new Map<string, number[]>();
     for (const { source, backends } of routes) {
@@ -21,7 +23,7 @@ export class WeightedChoice {
     this.#kept = kept;
   }
 
-  /** Undefined: the route has no backend with a weight. */
+  /** Undefined when no backend has a weight. */
   choose({ backends }: Weighted): WeightedBackend | undefined {
     if (backends.length === 1) return backends[0]!.weight > 0 ? backends[0] : undefined;
     const currents = this.#currents.get(backends) ?? backends.map(() => 0);

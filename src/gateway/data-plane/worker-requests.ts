@@ -1,10 +1,10 @@
 /**
- * What a serving process may have its parent open. A primary of Node's cluster opens whatever its worker asks for: unix sockets
- * in folders of root's, where the kubelet looks for plugins, and descriptors of its own.
+ * Restricts what a serving process may have its parent open. The primary of Node's cluster module opens whatever its worker
+ * requests: unix sockets in root's folders, where the kubelet searches for plugins, and its own descriptors.
  */
 import type { ChildProcess } from 'node:child_process';
 
-/** What a worker sends to have a socket opened. */
+/** A worker's request to open a socket. */
 interface OpenRequest {
   readonly act?: unknown;
   readonly address?: unknown;
@@ -13,10 +13,10 @@ interface OpenRequest {
   readonly fd?: unknown;
 }
 
-/** Ports of TCP on all addresses, and the control socket. */
+/** Allowed are TCP ports on all addresses, and the control socket. */
 export function isAllowedRequest(message: OpenRequest, controlPath: string): boolean {
   const { act, address, port, addressType, fd = null } = message;
-  // Node.js looks its handler up by the value, for which `['queryServer']` is the same key.
+  // Node.js looks up its handler by this value, for which `['queryServer']` is the same key.
   if (act !== undefined && typeof act !== 'string') return false;
   if (act !== 'queryServer') return true;
   if (fd !== null) return false;
@@ -25,7 +25,7 @@ export function isAllowedRequest(message: OpenRequest, controlPath: string): boo
   return (addressType === 4 || addressType === 6) && isPort && (address ?? null) === null;
 }
 
-/** Calls back in place of a request that is not allowed. */
+/** Calls `onRefused` instead of handling a request that is not allowed. */
 export function filterRequests(worker: ChildProcess, controlPath: string, onRefused: () => void): void {
   const event = 'internalMessage';
   const listeners = worker.rawListeners(event);

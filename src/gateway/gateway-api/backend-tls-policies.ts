@@ -1,7 +1,7 @@
 /**
- * How Gateways verify the TLS of backends: which BackendTLSPolicy a port of a Service has, and what becomes of each. A policy
- * that loses one of its targets to an older one applies to none; one of whose targets some are absent holds for the others,
- * as their backends would go unverified otherwise. Only policies of Services that routes name are looked into.
+ * How Gateways verify the TLS of backends: the BackendTLSPolicy of a Service's port, and the verdict on each policy. A policy
+ * that loses one of its targets to an older one applies to none; one with some missing targets applies to the others, because
+ * their backends would be unverified otherwise. Only policies of Services that routes refer to are resolved.
  */
 import type { Service } from '../../api/gen/core-v1.ts';
 import type { Stored } from '../../api/object.ts';
@@ -16,13 +16,13 @@ export type Verification = NonNullable<Backend['verification']>;
 
 export interface PolicyContext {
   readonly service: (namespace: string, name: string) => Service | undefined;
-  /** `ca.crt` of a ConfigMap; undefined: there is none. */
+  /** The `ca.crt` of a ConfigMap; undefined when it is missing. */
   readonly authoritiesIn: (namespace: string, configMap: string) => CaCertificates | undefined;
 }
 
 export interface ResolvedPolicy {
   readonly policy: Stored<BackendTlsPolicy>;
-  /** By namespace and name. */
+  /** Namespaces and names of its target Services. */
   readonly services: readonly string[];
   readonly conditions: readonly NewCondition[];
 }
@@ -32,21 +32,21 @@ interface Problem {
   readonly message: string;
 }
 
-/** A policy with what its place among the others says. */
+/** A policy with its precedence among the others. */
 interface PlacedPolicy {
   readonly policy: Stored<BackendTlsPolicy>;
   readonly services: readonly string[];
-  /** Which older policy has one of its targets. */
+  /** The older policy that has one of its targets. */
   readonly older: string | undefined;
 }
 
 interface Resolution {
   readonly conditions: readonly NewCondition[];
-  /** Undefined: a policy that cannot be kept lets nothing through unverified. */
+  /** Undefined for an invalid policy, whose backends receive nothing. */
   readonly verification: Verification | undefined;
 }
 
-/** A step for each policy. They come the oldest first. */
+/** One step for each policy, the oldest first. */
 export function* placePolicies(
   policies: readonly Stored<BackendTlsPolicy>[],
   context: PolicyContext,
@@ -69,7 +69,7 @@ export function* placePolicies(
 
 export class BackendTlsPolicies {
   readonly #context: PolicyContext;
-  /** By namespace, service and port name, '' for all ports. */
+  /** By namespace, service and port name; '' is for all ports. */
   readonly #byTarget: ReadonlyMap<string, PlacedPolicy>;
   readonly #byService = new Map<string, PlacedPolicy[]>();
   readonly #resolved = new Map<PlacedPolicy, Resolution>();
@@ -85,7 +85,7 @@ export class BackendTlsPolicies {
       }
   }
 
-  /** Those of the services, by namespace and name. A step for each that was not resolved before. */
+  /** Resolves the policies of these services, by namespace and name. One step for each policy that was not resolved before. */
   *resolve(services: Iterable<string>): Steps<void> {
     for (const service of services)
       for (const placed of this.#byService.get(service) ?? []) {
@@ -95,12 +95,12 @@ export class BackendTlsPolicies {
       }
   }
 
-  /** Those that were asked for. */
+  /** The policies resolved so far. */
   resolved(): ResolvedPolicy[] {
     return [...this.#resolved].map(([{ policy, services }, { conditions }]) => ({ policy, services, conditions }));
   }
 
-  /** Undefined: the port has no policy. */
+  /** Undefined when the port has no policy. */
   find(namespace: string, service: string, portName: string): { readonly verification?: Verification } | undefined {
     const ofService = `${namespace}/${service}/`;
     for (const key of portName === '' ? [ofService] : [`${ofService}${portName}`, ofService]) {

@@ -1,11 +1,11 @@
-/** The authorities of a `ca.crt`, which are read once as long as the text stays. */
+/** The authorities of a `ca.crt`, parsed once while the text stays. */
 import { errorMessage } from '../../base/errors.ts';
 import { readIssuer } from '../../component-helpers/pki/read-certificate.ts';
 
 export type CaCertificates = { readonly pem: string; readonly count: number } | { readonly problem: string };
 
 const MAX_BYTES = 64 * 1024;
-/** Texts that are remembered, with `MAX_BYTES` 16 MiB. */
+/** The number of cached texts, with `MAX_BYTES` 16 MiB. */
 const MAX_TEXTS = 256;
 export const MAX_CA_CERTIFICATES = 100;
 const CERTIFICATE = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g;
@@ -15,7 +15,7 @@ export class CaCertificateCache {
   readonly #known = new Map<string, CaCertificates>();
   readonly #readIssuer: (pem: string) => unknown;
 
-  /** `read` throws for what is no certificate. */
+  /** `read` throws for a text that is no certificate. */
   constructor(read: (pem: string) => unknown = readIssuer) {
     this.#readIssuer = read;
   }
@@ -33,7 +33,7 @@ export class CaCertificateCache {
     const blocks = text.match(CERTIFICATE) ?? [];
     if (blocks.length === 0) return { problem: 'has no certificate in ca.crt' };
     const pem = blocks.join('\n');
-    // A policy with more is refused, whatever they are.
+    // A policy with more certificates is refused, whatever they are.
     if (blocks.length > MAX_CA_CERTIFICATES) return { pem, count: blocks.length };
     try {
       for (const block of blocks) this.#readIssuer(block);

@@ -1,4 +1,4 @@
-/** Conditions of the Gateway API: a time of transition stays while the status does. */
+/** Conditions of the Gateway API: the transition time changes only with the status. */
 import type { Condition } from './types.ts';
 
 /** A condition without its time. */

@@ -1,4 +1,4 @@
-/** Facts about a kind of the Gateway API, as the table in `gen/` has them. */
+/** The type of the facts about a kind of the Gateway API in `gen/`. */
 export interface DefinitionFacts {
   readonly names: {
     readonly plural: string;
@@ -9,7 +9,7 @@ export interface DefinitionFacts {
     readonly categories?: readonly string[];
   };
   readonly scope: string;
-  /** All have the same schema. */
+  /** All versions have the same schema. */
   readonly versions: readonly {
     readonly name: string;
     readonly served: boolean;

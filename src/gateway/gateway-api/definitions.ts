@@ -1,4 +1,4 @@
-/** The CustomResourceDefinitions of the Gateway API, made from facts about its standard channel, with descriptions of our own. */
+/** The CustomResourceDefinitions of the Gateway API, built from facts about its standard channel, with our own descriptions. */
 import type { CustomResourceDefinition } from '../../api/gen/apiextensions-v1.ts';
 import { GATEWAY_CONTROLLER } from '../../component-helpers/gateway-class.ts';
 import { GATEWAY_API_VERSION, gatewayApiFacts } from './gen/definitions.ts';
@@ -15,7 +15,7 @@ const DESCRIPTIONS: Readonly<Record<string, string>> = {
   ReferenceGrant: 'Lets objects of other namespaces refer to Services or Secrets of its own namespace.',
 };
 
-/** The definitions and the class that Keelson serves, to be applied as they are. */
+/** The definitions and the class that Keelson serves, ready to be applied. */
 export function gatewayApiObjects(): object[] {
   const gatewayClass = {
     apiVersion: `${GATEWAY_API_GROUP}/v1`,
@@ -34,7 +34,7 @@ export function gatewayApiDefinitions(): CustomResourceDefinition[] {
       name: `${names.plural}.${GATEWAY_API_GROUP}`,
       labels: names.kind.endsWith('Policy') ? { [`${GATEWAY_API_GROUP}/policy`]: 'Direct' } : undefined,
       annotations: {
-        // The API server asks for it where a group is *.k8s.io.
+        // The API server requires this annotation for groups in *.k8s.io.
         'api-approved.kubernetes.io': 'https://github.com/kubernetes-sigs/gateway-api',
         [`${GATEWAY_API_GROUP}/bundle-version`]: GATEWAY_API_VERSION,
         [`${GATEWAY_API_GROUP}/channel`]: 'standard',

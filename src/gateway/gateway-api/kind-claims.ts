@@ -1,6 +1,6 @@
 /**
- * HTTPRoutes and GRPCRoutes whose host names meet at a listener exclude one another: it has those of the kind that came first.
- * Upstream: the rule in GRPCRouteSpec.Hostnames.
+ * At a listener, HTTPRoutes and GRPCRoutes with intersecting host names exclude one another: the kind of the older route has the
+ * names. Upstream: the rule in GRPCRouteSpec.Hostnames.
  */
 import type { AttachedParent, Attachment } from './attach-routes.ts';
 import { wildcardsAbove } from './hostnames.ts';
@@ -12,7 +12,7 @@ type Kind = 'HTTPRoute' | 'GRPCRoute';
 export class KindClaims {
   readonly #claimed = new Map<ResolvedListener, Record<Kind, HostSet>>();
 
-  /** The parents of a route without what an older one of the other kind has. */
+  /** The parents of a route without host names that an older route of the other kind has. */
   withoutTaken(kind: RouteKind, parents: readonly AttachedParent[]): readonly AttachedParent[] {
     if (kind === 'TLSRoute') return parents;
     const other = kind === 'HTTPRoute' ? 'GRPCRoute' : 'HTTPRoute';
@@ -25,7 +25,7 @@ export class KindClaims {
     });
   }
 
-  /** Takes the host names of a route that is served. Routes come the oldest first. */
+  /** Claims the host names of a served route. Routes are passed the oldest first. */
   claim(kind: RouteKind, parents: readonly AttachedParent[]): void {
     if (kind === 'TLSRoute') return;
     for (const { attachments } of parents)
@@ -42,10 +42,10 @@ export class KindClaims {
   }
 }
 
-/** Host names, of which some are wildcards, or '' for all. */
+/** Host names, including wildcards, or '' for all. */
 class HostSet {
   readonly #hosts = new Set<string>();
-  /** The wildcards that names of the set are below. */
+  /** The wildcards that cover names of the set. */
   readonly #above = new Set<string>();
 
   add(host: string): void {
@@ -53,7 +53,7 @@ class HostSet {
     for (const wildcard of wildcardsAbove(host)) this.#above.add(wildcard);
   }
 
-  /** Whether the name, or one below it, is that of a member, or below it. */
+  /** Whether the name covers a member or is covered by one. */
   meets(host: string): boolean {
     return this.#hosts.has(host) || this.#above.has(host) || wildcardsAbove(host).some((one) => this.#hosts.has(one));
   }

@@ -1,4 +1,4 @@
-/** The certificates that a listener of a Gateway refers to, and why others are not served. */
+/** The certificates that a Gateway's listener refers to, and the reasons why others are not served. */
 import type { Stored } from '../../api/object.ts';
 import { namespaceOf } from '../../component-helpers/rbac/subjects.ts';
 import type { ClusterView } from '../snapshot/cluster-view.ts';
@@ -21,9 +21,9 @@ export interface CertificateContext {
   readonly view: ClusterView;
   readonly grants: readonly ReferenceGrant[];
   readonly certificates: SecretCertificates;
-  /** The Gateway's. */
+  /** The budget account of the Gateway. */
   readonly account: BudgetAccount;
-  /** The secrets that its listeners have named so far. */
+  /** The secrets that its listeners have referred to so far. */
   readonly secrets: Set<string>;
 }
 
@@ -41,7 +41,7 @@ export function certificatesOfListener(
       continue;
     }
     const { certificate } = found;
-    // Of several the name that a client asks for chooses; a listener's first one is for all its names.
+    // The requested name selects among several certificates; a listener's first one is for all its names.
     const names = certificates.length === 0 ? [hostname] : [];
     const planned = { certificate, names, withOwnNames: true, since: gateway.metadata.creationTimestamp ?? '' };
     const bytes = bytesOf(planned.names) + bytesOf(certificate.ownNames);

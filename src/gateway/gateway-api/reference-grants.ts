@@ -1,4 +1,4 @@
-/** Whether an object may refer to one of another namespace: only where a ReferenceGrant there says so. */
+/** References to objects of other namespaces, which need a ReferenceGrant there. */
 import type { ReferenceGrant } from './types.ts';
 
 export interface CrossReference {

@@ -1,10 +1,10 @@
-/** Filters of rules and backends as the data plane applies them. What it does not know refuses the route. */
+/** Converts filters of rules and backends to those of the data plane. A route with an unsupported filter is refused. */
 import { appendAll } from '../../base/lists.ts';
 import { isChangeableHeader, isHeaderValue } from '../snapshot/header-rules.ts';
 import type { HeaderChanges, MirrorTarget, PathChange, Redirect, RouteFilters } from '../snapshot/snapshot.ts';
 import type { BackendReference, HeaderFilter, PathModifier, RouteFilter } from './types.ts';
 
-/** The part of a route that no data plane of ours can honour. */
+/** The error for a part of a route that the data plane does not support. */
 export class UnsupportedValueError extends Error {
   constructor(message: string) {
     super(message);
@@ -12,10 +12,10 @@ export class UnsupportedValueError extends Error {
   }
 }
 
-/** What may stand in the path of a request line and of `Location`; a prefix may also go without replacement. */
+/** The characters allowed in the path of a request line and of `Location`; a prefix may be replaced by nothing. */
 const REPLACEMENT = /^(\/[\x21\x22\x24-\x3e\x40-\x5b\x5d-\x7e]*)?$/;
 
-/** Resolves a mirror's backend to its key in the snapshot; undefined where it is not valid. */
+/** Resolves a mirror's backend to its key in the snapshot; undefined for an invalid one. */
 export type ResolveMirror = (reference: BackendReference) => string | undefined;
 
 /** Throws `UnsupportedValueError`. */
@@ -56,7 +56,7 @@ export function convertFilters(
   return { requestHeaders, responseHeaders, redirect, rewrite, mirrors };
 }
 
-/** Filters of one backend of a rule: it is chosen after redirects and mirrors, which hold for the rule alone. */
+/** Converts filters of one backend. Redirects and mirrors are refused: they are applied before a backend is chosen. */
 export function convertBackendFilters(filters: readonly RouteFilter[] | undefined): RouteFilters {
   const found = filters?.find(({ type }) => type === 'RequestMirror' || type === 'RequestRedirect');
   if (found !== undefined)

@@ -1,4 +1,4 @@
-/** Matches of HTTPRoute and GRPCRoute as the data plane asks them, with their rank among others. */
+/** Converts matches of HTTPRoute and GRPCRoute to those of the data plane, with their rank. */
 import { compileRe2 } from '../../api/re2-pattern.ts';
 import { errorMessage } from '../../base/errors.ts';
 import type { PathMatch, RouteMatch, ValueMatch } from '../snapshot/snapshot.ts';
@@ -7,13 +7,13 @@ import type { GrpcMatch, HttpMatch, NamedMatch } from './types.ts';
 
 export interface RankedMatch {
   readonly match: RouteMatch;
-  /** Compared from the left, the greater first. */
+  /** Compared from the left; the greater rank has precedence. */
   readonly rank: readonly number[];
 }
 
 const [EXACT, REGEX, PREFIX, METHOD_ALONE] = [3, 2, 1, 0];
 
-/** Upstream's order: exact paths, then the longest prefix, a method, the most headers, the most query parameters. */
+/** Upstream's order: exact paths, the longest prefix, a method, the most headers, the most query parameters. */
 export function httpMatch({ path, headers, queryParams, method }: HttpMatch): RankedMatch {
   const value = path?.value ?? '/';
   const type = path?.type ?? 'PathPrefix';
@@ -59,7 +59,7 @@ function grpcPath(type: string, service: string, name: string): { readonly path:
   return { path: { type: 'exact', value: `/${service}/${name}` }, tier: EXACT };
 }
 
-/** The first entry of each name; upstream ignores the others. */
+/** As upstream, only the first entry of each name counts. */
 function values(matches: readonly NamedMatch[] | undefined, ignoresCase: boolean): ValueMatch[] {
   const found = new Map<string, ValueMatch>();
   for (const { type = 'Exact', name, value } of matches ?? []) {

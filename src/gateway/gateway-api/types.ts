@@ -1,4 +1,4 @@
-/** The kinds of the Gateway API, with the fields that are read here. Defaults are those of their definitions. */
+/** The kinds of the Gateway API with the fields that are read here. Their definitions set the defaults. */
 import type { LabelSelector } from '../../api/gen/meta-v1.ts';
 import type { KubernetesObject } from '../../api/object.ts';
 import type { ResourceInfo } from '../../api/resource-info.ts';
@@ -159,7 +159,7 @@ export interface RouteRule<Match> {
   readonly timeouts?: { readonly request?: string; readonly backendRequest?: string };
 }
 
-/** What HTTPRoute and GRPCRoute have in common. */
+/** The fields that HTTPRoute and GRPCRoute share. */
 export interface GatewayRoute<Match = unknown> extends KubernetesObject {
   readonly spec: {
     readonly parentRefs?: readonly ParentReference[];

@@ -1,11 +1,11 @@
-/** Which Ingress objects are served here: those whose class names our controller. */
+/** Decides which Ingress objects are ours: those whose class names our controller. */
 import type { Ingress, IngressClass } from '../../api/gen/networking-v1.ts';
 import { GATEWAY_CONTROLLER } from '../../component-helpers/gateway-class.ts';
 
-/** What classes were named by before IngressClass was. */
+/** The annotation that named the class before IngressClass existed. */
 const OLD_ANNOTATION = 'kubernetes.io/ingress.class';
 
-/** Whether an ingress is ours. One without a class belongs to nobody: admission gives it the default one. */
+/** Whether an ingress is ours. One without a class belongs to no controller: admission sets the default class. */
 export function isServedIngress(
   { metadata, spec }: Ingress,
   classNamed: (name: string) => IngressClass | undefined,

@@ -1,7 +1,7 @@
 /**
- * The routes of Ingress objects, in upstream's order: within a host exact paths before prefixes, longer prefixes before
- * shorter ones, then the older object. A default backend takes what no path of its hosts does, and at last everything.
- * `ImplementationSpecific` is as `Prefix`.
+ * The routes of Ingress objects in upstream's order: within a host exact paths precede prefixes, longer prefixes shorter ones,
+ * then the older object. A default backend gets the requests without a matching path, first of its hosts, finally of all.
+ * `ImplementationSpecific` is treated as `Prefix`.
  */
 import type { HTTPIngressPath, Ingress, IngressBackend } from '../../api/gen/networking-v1.ts';
 import type { Stored } from '../../api/object.ts';
@@ -13,20 +13,20 @@ import type { ServiceBackends } from '../snapshot/service-backend.ts';
 import type { Backend, PathMatch } from '../snapshot/snapshot.ts';
 import type { PlannedRoute, RouteRule } from '../snapshot/snapshot-plan.ts';
 
-/** How long a backend may take until its answer begins, e.g. `120s`; `0s`: as long as it likes. */
+/** The timeout until a backend's response begins, such as `120s`; `0s` for none. */
 const TIMEOUT_ANNOTATION = 'keelson.dev/response-timeout';
 /** As nginx's proxy_read_timeout. */
 const RESPONSE_TIMEOUT_MS = 60_000;
 
 export interface IngressRoutes {
-  /** Not yet sorted among those of others. */
+  /** Not yet sorted among those of other ingresses. */
   readonly ranked: readonly RankedRoute[];
   readonly backends: Readonly<Record<string, Backend>>;
 }
 
 export interface RankedRoute {
   readonly route: PlannedRoute;
-  /** 0 paths, 1 default backend of own hosts, 2 of all. */
+  /** 0: paths; 1: default backends of their own hosts; 2: default backends of all hosts. */
   readonly level: number;
 }
 
@@ -61,7 +61,7 @@ class Conversion {
   readonly #base: Omit<RouteRule, 'backends'>;
   readonly #services: ServiceBackends;
   readonly #problems: RouteProblems;
-  /** By the key of the backend; '' for what has none. */
+  /** By the key of the backend; '' for paths without one. */
   readonly #rules = new Map<string, RouteRule>();
 
   constructor({ metadata }: Stored<Ingress>, services: ServiceBackends, problems: RouteProblems) {
@@ -115,7 +115,7 @@ class Conversion {
   }
 }
 
-/** Sorts the routes of ingresses, which come the oldest first. */
+/** Sorts the routes of ingresses, which are passed the oldest first. */
 export function* sortedRoutes(ranked: readonly RankedRoute[]): Steps<PlannedRoute[]> {
   const sorted = yield* sortSteps(
     ranked,
@@ -129,7 +129,7 @@ function byPath(a: PathMatch, b: PathMatch): number {
   return lengthOf(b) - lengthOf(a);
 }
 
-/** "/a/" and "/a" are one prefix. */
+/** The length without a trailing slash: "/a/" and "/a" are one prefix. */
 function lengthOf({ type, value }: PathMatch): number {
   return type === 'prefix' && value.endsWith('/') ? value.length - 1 : value.length;
 }

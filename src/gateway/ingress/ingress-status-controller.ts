@@ -1,4 +1,4 @@
-/** Keeps the addresses in the status of the ingresses that are ours. */
+/** Keeps the addresses in the status of our ingresses current. */
 import type { Ingress } from '../../api/gen/networking-v1.ts';
 import { IngressClasses, Ingresses, Nodes } from '../../api/gen/resources.ts';
 import type { Stored } from '../../api/object.ts';
@@ -14,15 +14,15 @@ import { gatewayAddresses, publishAddresses } from './ingress-status.ts';
 
 export interface IngressStatusDeps {
   readonly client: Client;
-  /** Their owner starts them. */
+  /** Informers that their owner starts. */
   readonly informers: InformerFactory;
   readonly platform: Pick<BasePlatform, 'clock' | 'log' | 'metrics'>;
 }
 
-/** All are handled together: the addresses are the same for all. */
+/** The key of all ingresses, which have the same addresses and are handled together. */
 const ALL = 'all';
 
-/** Works until the signal aborts. Never rejects. */
+/** Runs until the signal aborts. Never rejects. */
 export async function runIngressStatus(deps: IngressStatusDeps, signal: AbortSignal): Promise<void> {
   const { client, informers, platform } = deps;
   const queue = createWorkQueue<string>({ name: 'ingress-status', clock: platform.clock, metrics: platform.metrics });
@@ -48,7 +48,7 @@ export async function runIngressStatus(deps: IngressStatusDeps, signal: AbortSig
   try {
     await Promise.all([ingresses, classes, nodes].map((informer) => informer.waitForSync(signal)));
   } catch {
-    return; // Aborted before all was known.
+    return; // aborted before the caches were synced
   }
   for (let key = await queue.get(); key !== undefined; key = await queue.get()) {
     try {

@@ -1,6 +1,6 @@
 /**
- * Publishes where ingresses of our classes are reached: the addresses of the nodes whose gateway listens, as their annotation
- * says. Every server of a cluster works it out alike from the same objects.
+ * Computes and writes the addresses of our ingresses: those of the nodes whose gateway listens, according to their annotation.
+ * All servers of a cluster compute the same from the same objects.
  */
 import type { Node } from '../../api/gen/core-v1.ts';
 import type { Ingress, IngressLoadBalancerIngress } from '../../api/gen/networking-v1.ts';
@@ -12,7 +12,7 @@ import type { Client } from '../../client/client.ts';
 import { GATEWAY_PORTS_ANNOTATION } from '../../component-helpers/gateway-class.ts';
 import { isNodeReady } from '../../component-helpers/nodes.ts';
 
-/** The addresses of nodes that serve, sorted; of nodes that are not ready only where no other serves. */
+/** The sorted addresses of nodes that serve; of nodes that are not ready only when no other serves. */
 export function gatewayAddresses(nodes: readonly Node[]): IngressLoadBalancerIngress[] {
   const serving = nodes.filter(({ metadata }) => (metadata.annotations?.[GATEWAY_PORTS_ANNOTATION] ?? '') !== '');
   const ready = serving.filter(isNodeReady);
@@ -32,13 +32,13 @@ export function gatewayPorts(nodes: readonly Node[]): ReadonlySet<number> {
   return new Set(texts.flatMap((text) => (text === '' ? [] : text.split(',').map(Number))));
 }
 
-/** The kubelet that answers at the port of some node, which all servers of a cluster see alike. */
+/** `the kubelet` when the port is that of some node's kubelet; all servers of a cluster compute the same. */
 export function kubeletOn(port: number, nodes: readonly Node[]): string | undefined {
   const isThere = nodes.some(({ status }) => status?.daemonEndpoints?.kubeletEndpoint?.Port === port);
   return isThere ? 'the kubelet' : undefined;
 }
 
-/** Writes the status where it differs. */
+/** Writes the status when it differs. */
 export async function publishAddresses(
   client: Client,
   ingress: Stored<Ingress>,

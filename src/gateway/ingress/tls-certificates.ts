@@ -1,6 +1,6 @@
 /**
- * The certificates that ingresses name. A secret is read in the ingress's own namespace and nowhere else; of two that claim a
- * host the older ingress has it.
+ * The certificates of ingresses. A secret is read only in the ingress's own namespace; the older of two ingresses with one host
+ * has it.
  */
 import type { Ingress } from '../../api/gen/networking-v1.ts';
 import type { Stored } from '../../api/object.ts';
@@ -12,7 +12,7 @@ import { MAX_CERTIFICATES, type SecretCertificates } from '../snapshot/secret-ce
 import { bytesOf, LIMIT_EXCEEDED, type BudgetAccount } from '../snapshot/snapshot-budget.ts';
 import type { PlannedCertificate } from '../snapshot/snapshot-plan.ts';
 
-/** One for each secret, with the names of all entries that name it. A step for each. */
+/** One certificate for each secret, with the names of all entries that refer to it. One step for each. */
 export function* certificatesOfIngress(
   ingress: Stored<Ingress>,
   {
@@ -29,7 +29,7 @@ export function* certificatesOfIngress(
 ): Steps<readonly PlannedCertificate[]> {
   const bySecret = new Map<string, { readonly names: Set<string>; withOwnNames: boolean }>();
   for (const { hosts = [], secretName } of ingress.spec?.tls ?? []) {
-    // Without a secret the hosts get the certificate of all others.
+    // Hosts without a secret get the default certificate.
     if (secretName === undefined || secretName === '') continue;
     const entry = bySecret.get(secretName) ?? { names: new Set(), withOwnNames: false };
     bySecret.set(secretName, entry);

@@ -1,4 +1,4 @@
-/** Which ingresses are served: those that the budget of a snapshot has room for, the oldest first. */
+/** Selects the ingresses that fit into the budget of a snapshot, the oldest first. */
 import { byAge } from '../by-age.ts';
 import type { Ingress } from '../../api/gen/networking-v1.ts';
 import type { Stored } from '../../api/object.ts';
@@ -20,11 +20,11 @@ const PORTS = 2;
 export interface ConvertedIngress {
   readonly ingress: Stored<Ingress>;
   readonly problems: RouteProblems;
-  /** Undefined where the ingress would pass a limit: nothing of it is served. */
+  /** Undefined when the ingress would exceed a limit; then nothing of it is served. */
   readonly served?: IngressRoutes & { readonly certificates: readonly PlannedCertificate[] };
 }
 
-/** `ingresses` are ours. A step for each. */
+/** `ingresses` are ours. One step for each. */
 export function* acceptIngresses({
   ingresses,
   view,
@@ -51,7 +51,7 @@ export function* acceptIngresses({
   return converted;
 }
 
-/** Undefined where the ingress would pass a limit. */
+/** Undefined when the ingress would exceed a limit. */
 function acceptedRoutes(
   ingress: Stored<Ingress>,
   {

@@ -1,17 +1,17 @@
 /**
- * Which host names ingresses have at the ports that they share with Gateways. A host that both name is asked of the older
- * first: of the ingresses' paths where the oldest object that names it is an Ingress, else of the Gateways' routes.
+ * The host names of ingresses on ports that they share with Gateways. For a host that both have, the older object decides: the
+ * ingresses' paths have precedence when the oldest object is an Ingress, else the Gateways' routes.
  */
 import type { ConvertedIngress } from './accept-ingresses.ts';
 
 export interface HostClaim {
-  /** When the object was created. */
+  /** The creation time of the object. */
   readonly since: string;
   /** The object, as `Ingress ns/name`. */
   readonly source: string;
 }
 
-/** Those of ingresses that are served, by host name; '' for all. `ingresses` come the oldest first. */
+/** The claims of served ingresses by host name; '' for all names. `ingresses` are sorted by age. */
 export function claimsOfIngresses(ingresses: readonly ConvertedIngress[]): ReadonlyMap<string, HostClaim> {
   const claims = new Map<string, HostClaim>();
   for (const { ingress, served } of ingresses) {
@@ -26,7 +26,7 @@ export function claimsOfIngresses(ingresses: readonly ConvertedIngress[]): Reado
   return claims;
 }
 
-/** What each host of a port is claimed by, on both sides. */
+/** The claims of both sides on each host of a port. */
 export class SharedHosts {
   readonly #ports: ReadonlySet<number>;
   readonly #ingresses: ReadonlyMap<string, HostClaim>;
@@ -39,25 +39,25 @@ export class SharedHosts {
     this.#ingresses = ingresses;
   }
 
-  /** Those of ingresses. */
+  /** The hosts of ingresses. */
   hosts(): Iterable<string> {
     return this.#ingresses.keys();
   }
 
-  /** Adds what a route names. Routes come the oldest first. */
+  /** Adds a host of a route. Routes are passed the oldest first. */
   addRoute(port: number, host: string, claim: HostClaim): void {
     if (!this.#ports.has(port) || !this.#ingresses.has(host)) return;
     const key = `${port} ${host}`;
     if (!this.#routes.has(key)) this.#routes.set(key, claim);
   }
 
-  /** The ingress that is asked before all routes of Gateways; undefined: none is. */
+  /** The ingress that has precedence over all routes of Gateways; undefined when there is none. */
   ingressBefore(port: number, host: string): HostClaim | undefined {
     const [ingress, route] = [this.#ingresses.get(host), this.#routes.get(`${port} ${host}`)];
     return ingress !== undefined && route !== undefined && ingress.since <= route.since ? ingress : undefined;
   }
 
-  /** The route that is asked before all ingresses; undefined: none is. */
+  /** The route that has precedence over all ingresses; undefined when there is none. */
   routeBefore(port: number, host: string): HostClaim | undefined {
     const route = this.#routes.get(`${port} ${host}`);
     return this.ingressBefore(port, host) === undefined ? route : undefined;

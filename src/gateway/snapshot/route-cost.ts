@@ -1,4 +1,4 @@
-/** What routes take of the budget of a snapshot. */
+/** The size of routes in the budget of a snapshot. */
 import type { Backend } from './snapshot.ts';
 import { bytesOf, PLACED_ROUTE_BYTES } from './snapshot-budget.ts';
 
@@ -9,7 +9,7 @@ export function costOfRoutes(parts: ReadonlySet<object>, placed: number): number
   return bytes;
 }
 
-/** The sizes of backends by their keys, which all routes share. */
+/** The sizes of backends by their keys; all routes share the backends. */
 export function costOfBackends(backends: Readonly<Record<string, Backend>>): ReadonlyMap<string, number> {
   return new Map(Object.entries(backends).map(([key, backend]) => [key, key.length + bytesOf(backend)]));
 }

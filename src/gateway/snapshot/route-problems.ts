@@ -1,4 +1,4 @@
-/** The problems of one object: each once, and no more than a person reads, however many paths have them. */
+/** The problems of one object, each once and limited in number, however many paths have them. */
 import type { RouteProblem } from './cluster-view.ts';
 import { LIMIT_EXCEEDED } from './snapshot-budget.ts';
 

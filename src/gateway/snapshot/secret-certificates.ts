@@ -1,28 +1,28 @@
 /**
- * The certificates in Secrets. One is read and checked once for each version of its Secret and is one object from then on, so
- * that snapshots hold it once whoever refers to it.
+ * The certificates in Secrets. A certificate is parsed once for each version of its Secret into one object, so that snapshots
+ * contain it once however many objects refer to it.
  */
 import type { Secret } from '../../api/gen/core-v1.ts';
 import { errorMessage } from '../../base/errors.ts';
 import type { ClusterView, RouteProblem } from './cluster-view.ts';
 import type { Certificate } from './snapshot-plan.ts';
 
-/** Reads the DNS names in a certificate and checks that the key is its; throws for what is no certificate. */
+/** Parses the DNS names of a certificate and checks that the key fits; throws for an invalid certificate. */
 export type InspectCertificate = (certPem: string, keyPem: string) => readonly string[];
 
-/** A certificate and its key, or why there is none. */
+/** A certificate and its key, or the reason why there is none. */
 type SecretCertificate =
   | { readonly certificate: Certificate; readonly problem?: undefined }
   | { readonly problem: RouteProblem };
 
-/** Certificates that one Ingress or one Gateway may name; a chain with its key takes about 8 KiB. */
+/** The limit of certificates of one Ingress or one Gateway; a chain with its key takes about 8 KiB. */
 export const MAX_CERTIFICATES = 100;
-/** The longest chain, and the longest key. */
+/** The limit of a chain, and of a key. */
 const MAX_PEM_BYTES = 64 * 1024;
 
 export class SecretCertificates {
   readonly #inspect: InspectCertificate;
-  /** By the object that the informer holds, which is another one after each change. */
+  /** By the informer's object, which is replaced at each change. */
   readonly #known = new WeakMap<Secret, SecretCertificate>();
 
   constructor(inspect: InspectCertificate) {

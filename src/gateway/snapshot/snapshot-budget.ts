@@ -1,7 +1,7 @@
 /**
- * Bounds what objects may add to a snapshot: each object, each namespace, and all together. Objects come the oldest first;
- * one that finds its share used up is left out, and those that were there before stay. Without it one object could make
- * a snapshot that no message holds, and nobody's routes would change any more.
+ * Limits what each object, each namespace, and all together add to a snapshot. Objects are passed the oldest first; one beyond a
+ * limit is left out, so that older ones stay. Without limits one object could make the snapshot exceed any message, and no routes
+ * would change any more.
  */
 
 const MIB = 1024 * 1024;
@@ -12,17 +12,17 @@ interface SnapshotLimits {
   readonly total: number;
 }
 
-/** The reason in events and conditions of what is left out. */
+/** The reason in events and conditions of objects that are left out. */
 export const LIMIT_EXCEEDED = 'ResourceLimitExceeded';
 
-/** Some 100,000 paths fill it, or 8,000 certificates with their keys. */
+/** Some 100,000 paths reach the limit, or 8,000 certificates with their keys. */
 export const INGRESS_LIMITS: SnapshotLimits = { object: 4 * MIB, namespace: 16 * MIB, total: 64 * MIB };
-/** Rules of HTTPRoutes and GRPCRoutes. */
+/** For rules of HTTPRoutes and GRPCRoutes. */
 export const ROUTE_LIMITS: SnapshotLimits = { object: 4 * MIB, namespace: 16 * MIB, total: 64 * MIB };
-/** Certificates of Gateways. */
+/** For certificates of Gateways. */
 export const GATEWAY_LIMITS: SnapshotLimits = { object: 4 * MIB, namespace: 8 * MIB, total: 32 * MIB };
 
-/** What the data plane holds for one match at one host of one port. */
+/** The data plane's memory in bytes for one match at one host of one port. */
 export const PLACED_ROUTE_BYTES = 256;
 
 export class SnapshotBudget {
@@ -61,13 +61,13 @@ export class SnapshotBudget {
 
 export interface BudgetAccount {
   /**
-   * Takes the bytes, and those of the shared things that nobody has paid for yet. Takes nothing and returns why where
-   * they are more than a limit leaves.
+   * Charges the bytes, and those of shared parts that were not charged yet. Returns the reason, without a charge, when a limit
+   * would be exceeded.
    */
   take(bytes: number, shared?: ReadonlyMap<unknown, number>): string | undefined;
 }
 
-/** As many as the value has characters in JSON. */
+/** The number of characters of the value in JSON. */
 export function bytesOf(value: unknown): number {
   return JSON.stringify(value).length;
 }

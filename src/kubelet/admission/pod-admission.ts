@@ -1,6 +1,7 @@
 /**
- * Whether the node takes a pod: asks node shutdown, eviction, the container manager and the predicates in this order; a critical
- * pod that only lacks resources gets room by preemption. Upstream: canAdmitPod with its PodAdmitHandlers in pkg/kubelet/kubelet.go.
+ * Decides whether the node admits a pod: asks node shutdown, eviction, the container manager and the predicates, in
+ * this order. For a critical pod that only lacks resources, preemption frees them. Upstream: canAdmitPod with its
+ * PodAdmitHandlers in pkg/kubelet/kubelet.go.
  */
 import type { Node, Pod } from '../../api/gen/core-v1.ts';
 import type { AllocationManager } from '../allocation/allocation-manager.ts';
@@ -54,7 +55,7 @@ export function createPodAdmission(deps: PodAdmissionDeps, config: PodAdmissionC
     const allocatedOthers = (): Pod[] => others.active().map((other) => allocationManager.allocatedPod(other));
     if (!containerManager.allocatesFor(allocated))
       return checkPredicates(allocated, { count: others.count, active: allocatedOthers });
-    // Listed before the wait: pods that arrive during it are admitted with this pod counted already.
+    // Listed before the wait: pods that arrive during it already count this pod.
     const active = others.active();
     return containerManager.admit(allocated).then((result) =>
       result.admit

@@ -28,11 +28,14 @@ export type AdmissionResult =
       readonly admit: false;
       readonly reason: AdmissionReason;
       readonly message: string;
-      /** The insufficient resources, if they are all that speaks against the pod. */
+      /** The insufficient resources, if nothing else excludes the pod. */
       readonly lacking?: readonly InsufficientResource[];
     };
 
-/** A resource the node has too little of. Amounts as in upstream's messages: milli for cpu, whole units otherwise. */
+/**
+ * A resource that the node has too little of. Amounts as in upstream's messages: milli for cpu, whole units
+ * otherwise.
+ */
 export interface InsufficientResource {
   readonly resource: string;
   readonly requested: number;
@@ -50,7 +53,7 @@ export interface OtherPods {
 
 export interface AdmissionInput {
   readonly pod: Pod;
-  /** Undefined before registration: then only what needs no node is checked. */
+  /** Undefined before registration: checks that need the node are then skipped. */
   readonly node: Node | undefined;
   readonly others: OtherPods;
   readonly operatingSystem: string;
@@ -116,7 +119,8 @@ function lackingResources({ pod, node, others }: AdmissionInput): InsufficientRe
   const [taken, capacities] = [amountsByName(inUse), amountsByName(amountsOf(allocatable))];
   for (const [resource, requested] of wanted) {
     const [used, capacity] = [taken[resource] ?? 0, capacities[resource] ?? 0];
-    // Extended resources that the node does not have are not checked. Without its plugin a resource is 0, and a claim may serve it.
+    // Extended resources that the node does not report are not checked. One without its plugin is reported as 0, and
+    // a claim may provide it.
     const isOthers = allocatable[resource] === undefined || (capacity === 0 && isServedByClaim(pod, resource));
     if (isOthers && resource.includes('/')) continue;
     if (requested > capacity - used) lacking.push({ resource, requested, used, capacity });

@@ -40,7 +40,7 @@ export interface AllocationManager {
   resolve(pod: Pod, seen: RuntimePodStatus): Promise<Pod>;
   /** The resources that the container was last configured with. */
   actuated(status: ContainerStatus): ContainerResources | undefined;
-  /** The pod-level resources that were last configured; undefined: not known, and nothing is changed. */
+  /** The pod-level resources that were last configured; undefined: unknown, and nothing is changed. */
   actuatedPod(uid: string): ContainerResources | undefined;
   /** Records that the pod's cgroup was configured with these resources. */
   setActuatedPod(uid: string, resources: ContainerResources): Promise<void>;
@@ -72,7 +72,7 @@ class PodAllocationManager implements AllocationManager {
   readonly #pending = new Map<string, Pending>();
   readonly #failures = new Map<string, string>();
   readonly #inProgress = new Set<string>();
-  /** Pods that were seen without pod-level resources: any that they have later are a resize. */
+  /** Pods that were first seen without pod-level resources: any they have later are a resize. */
   readonly #withoutPodLevel = new Set<string>();
 
   constructor(deps: AllocationDeps) {
@@ -160,6 +160,7 @@ class PodAllocationManager implements AllocationManager {
             {
               ...base,
               type: 'PodResizeInProgress',
+              // Without a failure neither reason nor message: autoscalers take any other reason for a failure.
               ...(failure === undefined ? {} : { reason: 'Error', message: failure }),
             },
           ]

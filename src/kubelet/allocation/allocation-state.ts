@@ -1,7 +1,7 @@
 /**
- * What was allocated to pods and given to containers where that is not what they were made with, kept on disk. Upstream:
- * pkg/kubelet/allocation/state (allocated_pods_state, actuated_pods_state). Differs: what a container was made with stands
- * in its annotations, so only resized pods are written.
+ * The allocated and actuated resources of pods where they differ from the spec, kept on disk. Upstream:
+ * pkg/kubelet/allocation/state (allocated_pods_state, actuated_pods_state). Differs: a container's annotations hold the
+ * resources it was created with, so only resized pods are written.
  */
 import { KeyedMutex } from '../../base/keyed-mutex.ts';
 import type { Files } from '../../platform/files.ts';
@@ -13,23 +13,23 @@ interface AllocationFile {
   readonly allocated: Record<string, Record<string, ContainerResources>>;
   /** By pod uid, then container id. */
   readonly actuated: Record<string, Record<string, ContainerResources>>;
-  /** By pod uid: resources of pods as a whole, of those that have such. */
+  /** Pod-level resources by pod uid. */
   readonly allocatedPods: Record<string, ContainerResources>;
   readonly actuatedPods: Record<string, ContainerResources>;
-  /** By pod uid: pods of which a resize was begun and its last step not yet done. */
+  /** Pods whose resize has begun and is not complete, by uid. */
   readonly unsettled: Record<string, true>;
 }
 
 export interface AllocationState {
-  /** Reads what an earlier run kept; damage is logged and forgotten. */
+  /** Reads the state of an earlier run; a damaged file is logged and dropped. */
   load(): Promise<void>;
   allocated(uid: string): Readonly<Record<string, ContainerResources>> | undefined;
-  /** Resources of the pod as a whole. */
+  /** Pod-level resources. */
   allocatedPod(uid: string): ContainerResources | undefined;
   setAllocated(uid: string, resources: Record<string, ContainerResources>, pod?: ContainerResources): Promise<void>;
   actuatedPod(uid: string): ContainerResources | undefined;
   setActuatedPod(uid: string, resources: ContainerResources): Promise<void>;
-  /** Whether nothing of a resize is left to be done. */
+  /** Whether no step of a resize is left. */
   settled(uid: string): boolean;
   setSettled(uid: string, settled: boolean): Promise<void>;
   actuated(containerId: string): ContainerResources | undefined;
@@ -37,11 +37,11 @@ export interface AllocationState {
   forget(uid: string): Promise<void>;
 }
 
-/** Makes the memory over a file. */
+/** The state kept in a file. */
 export function createAllocationState(deps: { files: Files; log: Log }, path: string): AllocationState {
   const { files, log } = deps;
   const mutex = new KeyedMutex();
-  /** `kept.actuated` by container: each of a pod's containers asks, of whatever pod. */
+  /** The container ids of `kept.actuated`, since readers do not know the pod's uid. */
   const byContainer = new Map<string, ContainerResources>();
   let kept: AllocationFile = { allocated: {}, actuated: {}, allocatedPods: {}, actuatedPods: {}, unsettled: {} };
   const save = (): Promise<void> =>

@@ -4,7 +4,7 @@ import { podQosClass } from '../../api/pod-qos.ts';
 import type { KubeletConfiguration } from '../kubelet-configuration.ts';
 import type { AllocationDeps } from './allocation-manager.ts';
 
-/** Guaranteed pods keep exclusive processors and memory; with swap no container's memory changes. */
+/** Guaranteed pods keep exclusive CPUs and memory; with swap no container's memory may change. */
 export function resizeInfeasibleByPolicy(
   config: Pick<KubeletConfiguration, 'cpuManager' | 'memoryManager' | 'cgroups'>,
 ): Pick<AllocationDeps, 'infeasible' | 'memoryInfeasible'> {

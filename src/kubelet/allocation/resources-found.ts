@@ -10,7 +10,7 @@ import {
   type Resizable,
 } from './resources.ts';
 
-/** Resources of the running container of this name; undefined: none runs, or they are not known. */
+/** Resources of the running container of this name; undefined: none runs, or they are unknown. */
 export type AllocatedTo = (name: string) => ContainerResources | undefined;
 
 /** The pod with its containers' actual resources and the pod-level resources that follow from them. */
@@ -23,7 +23,10 @@ export function withFoundResources(pod: Pod, actualResources: AllocatedTo): Pod 
   return withPodLevelResources(withContainerResources(pod, found), ownOf(pod, actualResources));
 }
 
-/** Containers without a limit have their pod's: where theirs is another, so was the pod's; where they have none, it began without. */
+/**
+ * The pod-level resources by the containers. A container without a limit has its pod's: where that differs from the
+ * spec, the pod's was another; where it has none, the pod had none.
+ */
 function ownOf(pod: Pod, actualResources: AllocatedTo): ContainerResources | undefined {
   let own: ContainerResources | undefined = pod.spec?.resources;
   for (const container of resizableContainers(pod)) {

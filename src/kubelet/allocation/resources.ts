@@ -9,7 +9,7 @@ export interface ContainerResources {
   readonly limits?: Readonly<Record<string, string>>;
 }
 
-/** What can be resized. */
+/** The resources that can be resized. */
 export const RESIZABLE = ['cpu', 'memory'] as const;
 
 /** A resource that can be resized. */
@@ -47,14 +47,17 @@ export function withContainerResources(pod: Pod, resources: Readonly<Record<stri
   };
 }
 
-/** What binds a container: its own resources, and the pod's limits where it has none. Upstream: getCPULimit, getMemoryLimit. */
+/**
+ * The resources that limit a container: its own, and the pod's limits where it has none. Upstream: getCPULimit,
+ * getMemoryLimit.
+ */
 export function resourcesInPod({ spec }: Pod, { resources = {} }: Container): ContainerResources {
   const ofPod = pick(spec?.resources?.limits);
   if (Object.keys(ofPod).length === 0) return resources;
   return { ...resources, limits: { ...ofPod, ...resources.limits } };
 }
 
-/** What of this is the container's own, not its pod's. */
+/** These resources without those that come from the pod's limits. */
 export function ownResources(
   { resources }: Pick<Container, 'resources'>,
   current: ContainerResources,
@@ -65,7 +68,7 @@ export function ownResources(
   return limits.length === 0 ? rest : { ...rest, limits: Object.fromEntries(limits) };
 }
 
-/** The pod with these resources of its own; undefined: none. */
+/** The pod with these pod-level resources; undefined: none. */
 export function withPodLevelResources(pod: Pod, current: ContainerResources | undefined): Pod {
   const own = pod.spec?.resources;
   if (own === undefined && current === undefined) return pod;
@@ -74,7 +77,7 @@ export function withPodLevelResources(pod: Pod, current: ContainerResources | un
   return { ...pod, spec: current === undefined ? spec : { ...spec, resources: resourcesInForce(own ?? {}, current) } };
 }
 
-/** CPU and memory of the allocation; other resources cannot be resized and stay. */
+/** CPU and memory of the allocation; other resources cannot be resized and are kept. */
 export function resourcesInForce<T extends ContainerResources>(
   allocated: T,
   current: ContainerResources,
@@ -96,7 +99,7 @@ function pick(list: Readonly<Record<string, string>> | undefined): Record<string
   return Object.fromEntries(Object.entries(list ?? {}).filter(([name]) => RESIZABLE.includes(name as Resizable)));
 }
 
-/** CPU and memory alone, for keeping. */
+/** Only CPU and memory, as the checkpoint stores them. */
 export function resourcesToKeep({ requests, limits }: ContainerResources): ContainerResources {
   const [keptRequests, keptLimits] = [pick(requests), pick(limits)];
   return {

@@ -2,8 +2,9 @@
  * The cgroups of pods, of QoS classes and of all pods together. Upstream: pkg/kubelet/cm (container_manager_linux,
  * node_container_manager_linux, qos_container_manager_linux, pod_container_manager_linux).
  *
- * `/kubepods` holds all pods to the node's allocatable resources; guaranteed pods are its children, the others those of
- * `/kubepods/burstable` (shares: the sum of their requests) and `/kubepods/besteffort` (the least there is).
+ * `/kubepods` limits all pods to the node's allocatable resources. Guaranteed pods are its children; the others are
+ * below `/kubepods/burstable` (its CPU shares are the sum of their requests) and `/kubepods/besteffort` (the minimum
+ * of shares).
  */
 import type { Pod } from '../../api/gen/core-v1.ts';
 import { podQosClass } from '../../api/pod-qos.ts';
@@ -32,7 +33,7 @@ export interface PodCgroups {
 const QOS_PERIOD_MS = 60_000;
 const POD_PREFIX = 'pod';
 
-/** Makes the manager; no cgroup is touched before `start`. */
+/** No cgroup is changed before `start`. */
 export function createPodContainerManager(
   deps: PodContainerManagerDeps,
   config: PodContainerManagerConfig,
@@ -94,7 +95,7 @@ class QosPodContainers implements PodContainerManager, PodCgroups {
     await this.#updateQos();
   }
 
-  /** A limit below the present usage would have the kernel kill the pod's processes. Other limits are not refused. */
+  /** A limit below the current usage would make the kernel kill the pod's processes. Other limits are not refused. */
   async memoryRefusal(pod: Pod): Promise<string | undefined> {
     const [name, { memoryMaxBytes: wanted }] = [this.cgroupName(pod), this.#limitsOf(pod)];
     if (typeof wanted !== 'number') return undefined;
@@ -105,7 +106,7 @@ class QosPodContainers implements PodContainerManager, PodCgroups {
     return `attempting to set pod memory limit (${wanted}) below current usage (${memoryUsageBytes})`;
   }
 
-  /** A memory limit that stays is not written again. */
+  /** Leaves out a memory limit that does not change. */
   async #withoutSameMemory(name: string, { memoryMaxBytes, ...others }: CgroupResources): Promise<CgroupResources> {
     if (memoryMaxBytes === undefined || memoryMaxBytes === (await this.#deps.cgroups.memoryMax(name))) return others;
     return { ...others, memoryMaxBytes };
@@ -174,7 +175,10 @@ class QosPodContainers implements PodContainerManager, PodCgroups {
     await this.#limitMemory(this.#parents.BestEffort, Math.max(0, bestEffort));
   }
 
-  /** The kernel refuses a limit below what is in use: then nothing more may be taken. */
+  /**
+   * The kernel may refuse a limit below the current usage: the limit is then set to that usage, so that it cannot
+   * grow.
+   */
   async #limitMemory(name: string, memoryMaxBytes: number): Promise<void> {
     if (this.#memoryLimits.get(name) === memoryMaxBytes) return;
     const { cgroups, platform } = this.#deps;

@@ -1,4 +1,4 @@
-/** The settings of pods' cgroups: what is reserved for others and what is enforced. */
+/** The settings of pods' cgroups: reservations and what is enforced. */
 import type { Pod } from '../../api/gen/core-v1.ts';
 import { quantityMilliValue, quantityValue } from '../../api/quantity.ts';
 import type { EventTarget } from '../../client/event-recorder.ts';
@@ -8,7 +8,7 @@ import type { KubeletEventRecorder } from '../event-reasons.ts';
 import { milliCpuToShares } from '../runtime/linux-resources.ts';
 import type { PodResourceOptions } from './pod-resource-config.ts';
 
-/** What all pods together may use: capacity less what is reserved for the system, without eviction thresholds. */
+/** The resources of all pods together: capacity minus the system's reservation, without eviction thresholds. */
 export interface NodeAllocatable {
   readonly milliCpu: number;
   readonly memoryBytes: number;
@@ -19,7 +19,7 @@ export interface PodContainerManagerDeps {
   readonly cgroups: Cgroups;
   readonly platform: Pick<BasePlatform, 'clock' | 'log'>;
   readonly nodeAllocatable: () => Promise<NodeAllocatable>;
-  /** Pods no quota throttles, whatever their limits: they have processors alone. Default: none. */
+  /** Pods without a CPU quota, whatever their limits, since their CPUs are exclusive. Default: none. */
   readonly withoutCpuQuota?: (pod: Pod) => boolean;
   /** Pods that run or may run, for the shares of the burstable class. */
   readonly activePods: () => readonly Pod[];
@@ -28,13 +28,13 @@ export interface PodContainerManagerDeps {
   readonly nodeRef?: EventTarget;
 }
 
-/** A cgroup that must be there, below the instance's root, and what is reserved for it. */
+/** An existing cgroup below the instance's root, and its reservation. */
 export interface ReservedCgroup {
   readonly cgroup: string;
   readonly amounts: Readonly<Record<string, string>>;
 }
 
-/** How cgroups are used. Upstream's names. */
+/** Field names are upstream's. */
 export interface PodContainerManagerConfig extends PodResourceOptions {
   /** Below the instance's root; `/` is upstream's default. */
   readonly cgroupRoot: string;
@@ -48,7 +48,10 @@ export interface PodContainerManagerConfig extends PodResourceOptions {
   readonly reserved?: Readonly<Record<'system' | 'kube', ReservedCgroup>>;
 }
 
-/** CPU can be squeezed; memory and processes only where all is enforced. */
+/**
+ * The limits of a reserved cgroup. CPU is compressible and always limited; memory and processes only with full
+ * enforcement.
+ */
 export function reservedLimits(amounts: Readonly<Record<string, string>>, whole: boolean): CgroupResources {
   const { cpu, memory, pid } = amounts;
   return {

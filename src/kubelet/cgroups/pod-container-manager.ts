@@ -1,7 +1,7 @@
-/** Contract of pod and QoS cgroups towards the kubelet's core. Upstream: pkg/kubelet/cm. */
+/** Contract of pod and QoS cgroups for the kubelet's core. Upstream: pkg/kubelet/cm. */
 import type { Pod } from '../../api/gen/core-v1.ts';
 
-/** Makes, limits and removes the cgroup of each pod and of each QoS class. */
+/** Creates, limits and removes the cgroups of pods and QoS classes. */
 export interface PodContainerManager {
   /** Creates kubepods and the QoS cgroups with the node's allocatable limits. */
   start(signal: AbortSignal): Promise<void>;
@@ -13,7 +13,7 @@ export interface PodContainerManager {
   podCgroupExists(pod: Pod): Promise<boolean>;
   /** Value for CRI's `cgroup_parent`. */
   criParent(pod: Pod): string;
-  /** Ends what still runs there and removes it. By uid, for orphans too. */
+  /** Kills remaining processes and removes the cgroup. By uid, for orphans too. */
   destroyPodCgroup(podUid: string): Promise<void>;
   /** Uids of all pods that have a cgroup, for orphan clean-up. */
   podUids(): Promise<readonly string[]>;

@@ -13,14 +13,14 @@ import {
 import type { CgroupResources } from '../../platform/cgroups.ts';
 import { milliCpuToQuota, milliCpuToShares } from '../runtime/linux-resources.ts';
 
-/** Shares of what asks for no CPU. */
+/** Shares of pods without a CPU request. */
 export const MIN_CPU_SHARES = 2;
 
 export interface PodResourceOptions {
-  /** Limits of CPU are enforced by quota. */
+  /** CPU limits are enforced by quota. */
   readonly enforceCpuLimits: boolean;
   readonly cpuQuotaPeriodUs: number;
-  /** Most processes a pod may have; absent: no limit. */
+  /** The most processes of a pod; absent: no limit. */
   readonly podPidsLimit?: number;
   /** Sizes of the node's huge pages in bytes. */
   readonly hugePageSizesBytes: readonly number[];
@@ -76,7 +76,7 @@ export function podLimits(pod: Pod): {
     podLevel?.[name] !== undefined || (all.length > 0 && all.every((container) => isPositive(container, name)));
   const [cpuDeclared, memoryDeclared] = [declared('cpu'), declared('memory')];
   const overhead = amountsOf(spec?.overhead);
-  // Overhead raises a limit but makes none.
+  // Overhead raises an existing limit but does not create one.
   if (limits.milliCpu > 0) limits.milliCpu += overhead.milliCpu;
   if (limits.memoryBytes > 0) limits.memoryBytes += overhead.memoryBytes;
   return { limits, cpuDeclared, memoryDeclared };
@@ -98,7 +98,7 @@ function raiseTo(limits: ResourceAmounts, other: Readonly<ResourceAmounts>): voi
     (limits.scalars ??= {})[name] = Math.max(limits.scalars[name] ?? 0, value);
 }
 
-/** Each size the node has is limited, to nothing where the pod asks for none. */
+/** A limit for each page size of the node; 0 where the pod requests none. */
 function hugePageLimits(
   limits: Readonly<ResourceAmounts>,
   sizesBytes: readonly number[],
@@ -111,7 +111,7 @@ function hugePageLimits(
   return { hugePageLimits: bySize };
 }
 
-/** `2MB`, `1GB`: how the hugetlb controller names its files. */
+/** `2MB`, `1GB`: the spelling in file names of the hugetlb controller. */
 function kernelSize(bytes: number): string {
   return quantityFromValue(bytes, 'BinarySI').replace(/i$/, 'B');
 }

@@ -1,7 +1,7 @@
 /**
- * Cgroups that systemd makes, for machines whose containers run under its driver: each is a slice, started and limited
- * over the message bus, so that systemd keeps its limits. What systemd has no property for is written to the files after
- * that, as for the other driver; reading is the other driver's. Upstream: opencontainers/cgroups/systemd (v1.go, v2.go).
+ * Cgroups created by systemd, for machines whose containers use the systemd cgroup driver: each is a slice, started
+ * and limited over D-Bus, so that systemd keeps its limits. Limits without a systemd property are then written to the
+ * files, as with the other driver, which also reads. Upstream: opencontainers/cgroups/systemd (v1.go, v2.go).
  */
 import { type CgroupResources, type Cgroups, cpuSharesToWeight } from '../../platform/cgroups.ts';
 import type { Clock } from '../../platform/clock.ts';
@@ -10,7 +10,7 @@ import type { DbusValue } from '../dbus/dbus-wire.ts';
 import { childNameOf, parentSliceOf, ROOT_SLICE, type SliceName, sliceNameOf } from './systemd-names.ts';
 
 export interface SystemdCgroupsDeps {
-  /** The same machine's, from its root. */
+  /** The file-based cgroups of the same machine, from its root. */
   readonly cgroups: Cgroups;
   readonly clock: Clock;
   /** A connection to the system bus; reopened after it has broken. */
@@ -21,15 +21,15 @@ type Property = readonly [name: string, value: readonly [type: string, value: Db
 
 const SYSTEMD = 'org.freedesktop.systemd1';
 const MANAGER = { destination: SYSTEMD, path: '/org/freedesktop/systemd1', interface: `${SYSTEMD}.Manager` };
-/** As the library upstream waits for a job. */
+/** As long as upstream's library waits for a job. */
 const START_TIMEOUT_MS = 30_000;
 const POLL_MS = 5;
 const INFINITY = 2n ** 64n - 1n;
 const DEFAULT_PERIOD_US = 100_000;
-/** systemd keeps quotas in steps of a hundredth of a second per second. */
+/** systemd rounds quotas to steps of 10 ms per second. */
 const QUOTA_STEP_US = 10_000;
 
-/** Makes the port; nothing is opened before its first use. */
+/** Nothing is opened before the first use. */
 export function createSystemdCgroups(deps: SystemdCgroupsDeps): Cgroups {
   const { cgroups } = deps;
   const path = (name: string): string => sliceNameOf(name).path;
@@ -75,12 +75,12 @@ async function manage(
   return (await bus()).call({ ...MANAGER, member, signature, body });
 }
 
-/** Until the next boot, as the kubelet's own settings. */
+/** Properties that last until the next boot, like the kubelet's own settings. */
 async function setProperties(deps: SystemdCgroupsDeps, unit: string, properties: readonly Property[]): Promise<void> {
   await manage(deps, 'SetUnitProperties', 'sba(sv)', [unit, true, properties]);
 }
 
-/** Starts the slice, or adopts the one that is there; resolves when it is active. */
+/** Starts the slice, or uses an existing one; resolves when it is active. */
 async function startSlice(deps: SystemdCgroupsDeps, slice: SliceName, resources: CgroupResources): Promise<void> {
   const { version } = deps.cgroups;
   const limits = propertiesOf(resources, version);
@@ -128,12 +128,12 @@ async function unlessGone(call: Promise<unknown>): Promise<void> {
   }
 }
 
-/** D-Bus errors come with their name in front. */
+/** D-Bus errors begin with their name. */
 function isNamed(error: unknown, name: string): boolean {
   return error instanceof Error && error.message.startsWith(`${name}:`);
 }
 
-/** The limits systemd keeps; the others are only in the files. */
+/** The limits with systemd properties; the others are only in the files. */
 function propertiesOf(resources: CgroupResources, version: 1 | 2): Property[] {
   const { memoryMaxBytes, cpuShares, cpuQuotaUs, cpuPeriodUs = DEFAULT_PERIOD_US, pidsMax } = resources;
   const properties: Property[] = [];

@@ -1,6 +1,6 @@
 /**
- * Names of cgroups as systemd has them: a slice's name holds those of all slices above it, joined by dashes, so a dash
- * within a name becomes an underscore. Upstream: ToSystemd and ParseSystemdToCgroupName in pkg/kubelet/cm.
+ * Names of cgroups under systemd: a slice's name contains the names of all slices above it, joined by dashes, so a
+ * dash within a name becomes an underscore. Upstream: ToSystemd and ParseSystemdToCgroupName in pkg/kubelet/cm.
  */
 
 const UNIT = /\.(slice|scope|service)$/;
@@ -28,7 +28,7 @@ export function parentSliceOf({ path }: SliceName): string {
   return path.split('/').at(-2) || ROOT_SLICE;
 }
 
-/** What a directory below `parent` is called in our names; others than slices of its own keep theirs. */
+/** The cgroup's name of a directory below `parent`; other directories than slices below it keep their name. */
 export function childNameOf(parent: SliceName, directory: string): string {
   const prefix = parent.unit === ROOT_SLICE ? '' : `${parent.unit.replace(/\.slice$/, '')}-`;
   if (!directory.startsWith(prefix) || !directory.endsWith('.slice')) return directory;

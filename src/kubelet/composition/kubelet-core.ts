@@ -1,4 +1,4 @@
-/** The view of the kubelet's core that volumes and the container runtime are made with. */
+/** The part of the kubelet that volumes and the container runtime depend on. */
 import type { KubeletCore } from '../kubelet-contract.ts';
 import type { KubeletContext } from './context.ts';
 import type { KubeletPods } from './pods/types.ts';

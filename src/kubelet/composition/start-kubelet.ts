@@ -24,7 +24,7 @@ export async function startKubelet(subjects: KubeletSubjects, signal: AbortSigna
   await platform.files.makeDir(pods.podDirectories.podsDir(), { mode: 0o750 });
   await resources.start((id, cpuset) => runtime.containerRuntime.updateCpuset(id, cpuset), signal);
   exposeCounts(subjects, signal);
-  // All sources are registered before any of them sends: until then none is known to be missing.
+  // All sources are registered before any of them sends: a source that is not registered would not be waited for.
   const apiSource = config.hasApiServer ? podConfig.source('api') : undefined;
   const startSources = startStaticSources({ platform, podConfig, preparePod }, config, signal);
   await startVolumesAndPleg(subjects, signal);

@@ -16,7 +16,7 @@ export interface FileSourceDeps {
   readonly parse: (text: string) => Promise<unknown>;
 }
 
-/** Reads and watches until the signal aborts. A file that cannot be read or is no pod is logged and skipped. */
+/** Reads and watches until the signal aborts. A file that cannot be read or has no valid pod is logged and skipped. */
 export function startFileSource(deps: FileSourceDeps, config: KubeletConfiguration, signal: AbortSignal): void {
   const { platform, sink } = deps;
   const { files, clock } = platform;
@@ -87,7 +87,7 @@ export function startFileSource(deps: FileSourceDeps, config: KubeletConfigurati
       path,
       () => background(log, 'pods could not be read', read()),
       () => {
-        // The next beat reads and watches again.
+        // The next period reads and watches again.
         stopWatching = undefined;
       },
     );

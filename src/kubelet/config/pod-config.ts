@@ -21,7 +21,7 @@ import {
 
 /** Receives the pods of one source. */
 export interface PodConfigSource {
-  /** The whole set: what is not in it any more is removed. */
+  /** The whole set: pods that are missing in it are removed. */
   set(pods: readonly Pod[]): void;
   upsert(pod: Pod): void;
   remove(uid: string): void;
@@ -100,8 +100,8 @@ export function createPodConfig(configCh: (update: PodUpdate) => void): PodConfi
     }
 
     /**
-     * The previous pod, if it was a mirror and the new one is not, or the reverse. To the kubelet that is another pod: what ran for
-     * the old one must end. Upstream's API server refuses such changes.
+     * The previous pod, if only one of the two is a mirror pod. The kubelet treats them as different pods: the
+     * containers of the old one must end. Upstream's API server refuses such changes.
      */
     function takeReplaced(newPod: Pod): Pod | undefined {
       const before = known.get(podUid(newPod));
@@ -110,7 +110,7 @@ export function createPodConfig(configCh: (update: PodUpdate) => void): PodConfi
       return before;
     }
 
-    /** Stores the new version; returns the operation that it means. */
+    /** Stores the new version and returns the operation. */
     function note(newPod: Pod): { op: PodOperation | undefined; pod: Pod } {
       const before = known.get(podUid(newPod));
       const marked = withSource(newPod, name);

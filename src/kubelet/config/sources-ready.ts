@@ -7,7 +7,7 @@ export interface SourcesReady {
   allReady(): boolean;
 }
 
-/** Waits for these sources. */
+/** `expected`: the configured sources. */
 export function createSourcesReady(expected: () => readonly PodSource[]): SourcesReady {
   const seen = new Set<PodSource>();
   return {

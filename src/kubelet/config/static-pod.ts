@@ -1,6 +1,6 @@
 /**
- * Makes a static pod of a manifest: identity, name, namespace, node and the annotations by which the kubelet knows it.
- * Pure. Upstream: applyDefaults in pkg/kubelet/config/common.go.
+ * Makes a static pod from a manifest: uid, name, namespace, node and the kubelet's annotations. Pure. Upstream:
+ * applyDefaults in pkg/kubelet/config/common.go.
  */
 import { shown } from '../../base/shown.ts';
 import type { Pod } from '../../api/gen/core-v1.ts';
@@ -24,10 +24,10 @@ export interface ManifestOrigin {
   readonly sha256Hex: (data: string) => string;
 }
 
-/** Defaults and validates a pod that did not come through the API server. Throws what is wrong with it. */
+/** Sets defaults and validates a pod that did not come through the API server. Throws the validation error. */
 export type PreparePod = (pod: Pod) => Pod;
 
-/** A manifest that is no pod. */
+/** A manifest without a valid pod. */
 export class ManifestError extends Error {
   constructor(message: string) {
     super(message);
@@ -91,7 +91,7 @@ export function staticPodOf(manifest: Pod, origin: ManifestOrigin): Pod {
     spec: {
       ...spec!,
       nodeName: origin.nodeName,
-      // Node problems do not evict what the node's administrator put there.
+      // Static pods tolerate all NoExecute taints, so that node problems do not evict them.
       tolerations: bearsAll ? tolerations : [...tolerations, { operator: 'Exists', effect: 'NoExecute' }],
     },
     status: { phase: 'Pending' },

@@ -1,4 +1,7 @@
-/** The sources of static pods that are configured. The YAML reader is loaded with the first manifest. Upstream: makePodSourceConfig in pkg/kubelet/kubelet.go. */
+/**
+ * The configured sources of static pods. The YAML parser is loaded with the first manifest. Upstream:
+ * makePodSourceConfig in pkg/kubelet/kubelet.go.
+ */
 import { readYaml } from '../../api/codec/yaml-codec.ts';
 import type { Platform } from '../../platform/platform.ts';
 import type { KubeletConfiguration } from '../kubelet-configuration.ts';

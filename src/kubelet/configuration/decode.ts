@@ -9,7 +9,7 @@ import { parseDurationMs } from '../../api/duration.ts';
 import type { FieldTable, FieldType } from './field-table.ts';
 import { FIELDS, KUBELET_CONFIG_API_VERSION, type SparseConfiguration } from './fields.ts';
 
-/** A configuration that cannot be used; the message lists everything that is wrong. */
+/** An invalid configuration; the message lists every error. */
 export class KubeletConfigurationError extends Error {
   constructor(message: string, options?: ErrorOptions) {
     super(message, options);
@@ -56,7 +56,7 @@ function wrongType(value: unknown, path: string, type: string): string {
   return `json: cannot unmarshal ${kindOf(value)} into Go struct field KubeletConfiguration.${path} of type ${type}`;
 }
 
-/** Everything wrong with the value at `path`. */
+/** Every error of the value at `path`. */
 function complaintsAbout(value: unknown, type: FieldType, path: string): string[] {
   if (value === null || value === undefined) return [];
   if (typeof type !== 'object') {
@@ -83,7 +83,7 @@ function complaintsAboutFields(values: SparseConfiguration, table: FieldTable, p
   });
 }
 
-/** The fields of a parsed file. @throws KubeletConfigurationError with every complaint */
+/** The fields of a parsed file. @throws KubeletConfigurationError with every error */
 export function decodeConfiguration({ value, duplicates }: ParsedJson, file: string): SparseConfiguration {
   const fail = (text: string): never => {
     throw new KubeletConfigurationError(`failed to load kubelet config file, path: ${file}, error: ${text}`);

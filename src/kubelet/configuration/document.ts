@@ -1,4 +1,4 @@
-/** docs/kubelet-configuration.md, made from the tables: what becomes of every field and feature gate. Pure. */
+/** Generates docs/kubelet-configuration.md from the tables: how every field and feature gate is treated. Pure. */
 import { defaultOf, type FieldRow, type FieldTable } from './field-table.ts';
 import { FEATURE_GATES } from './feature-gates.ts';
 import { FIELDS } from './fields.ts';

@@ -1,6 +1,7 @@
 /**
- * The kubelet's feature gates: which can be switched, which are always as they are. Upstream: pkg/features/kube_features.go.
- * A gate that is known but cannot be switched is refused when asked to differ; an unknown one is an error, as upstream.
+ * The kubelet's feature gates: those that can be switched and those fixed at their default. Upstream:
+ * pkg/features/kube_features.go. Setting a fixed gate to another value is refused; an unknown gate is an error, as
+ * upstream.
  */
 
 interface Gate {

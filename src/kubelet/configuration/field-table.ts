@@ -1,7 +1,7 @@
 /**
- * How one field of KubeletConfiguration is described: its type, default, flag, and what Keelson makes of it. The tables
- * beside this file are literal lists of them; decoding, defaults, flags, refusals and docs/kubelet-configuration.md all
- * come from these rows, so no field can be ignored silently.
+ * The description of one field of KubeletConfiguration: its type, default, flag, and how it is treated. The tables
+ * beside this file are literal lists of such rows. Decoding, defaults, flags, refusals and
+ * docs/kubelet-configuration.md all use these rows, so no field can be ignored silently.
  */
 import { parseDurationMs } from '../../api/duration.ts';
 
@@ -21,7 +21,7 @@ export type FieldType =
   | { readonly of: FieldTable }
   | { readonly list: FieldTable };
 
-/** What becomes of a value. `refused`: any other than the default, or than those in `accepts`, is an error. */
+/** How a value is treated. `refused`: any value other than the default, or than those in `accepts`, is an error. */
 export type FieldState = 'honoured' | 'in part' | 'refused' | 'no effect';
 
 export interface FieldRow {
@@ -31,11 +31,11 @@ export interface FieldRow {
   /** The flag that sets it, without dashes. */
   readonly flag?: string;
   readonly state: FieldState;
-  /** For the docs, and the refusal's text. */
+  /** For the docs, and for the text of a refusal. */
   readonly note: string;
-  /** Values taken besides the default; with it, others are refused in any state. */
+  /** Accepted values besides the default; other values are then refused in any state. */
   readonly accepts?: readonly unknown[];
-  /** An empty text is a value. Elsewhere empty texts and durations of zero mean that nothing is set, as upstream. */
+  /** An empty string is a value. In other fields empty strings and zero durations mean unset, as upstream. */
   readonly emptyIsValue?: true;
 }
 
@@ -91,7 +91,7 @@ function isUnset({ type, emptyIsValue }: FieldRow, value: unknown): boolean {
   return type === 'string' && value === '' && emptyIsValue !== true;
 }
 
-/** The values with defaults for missing ones, also in nested objects. An empty map or list stays. */
+/** The values with defaults for missing ones, including nested objects. An empty map or list is kept. */
 export function withDefaults<T extends FieldTable>(table: T, provided: Readonly<Record<string, unknown>>): ValuesOf<T> {
   const values = Object.entries(table).map(([name, row]) => {
     const value = provided[name];

@@ -1,4 +1,4 @@
-/** Every field of KubeletConfiguration (`kubelet.config.k8s.io/v1beta1`), and the type they make. */
+/** Every field of KubeletConfiguration (`kubelet.config.k8s.io/v1beta1`), and the type of the whole. */
 import { withDefaults, type ValuesOf } from './field-table.ts';
 import { NODE_FIELDS } from './node-fields.ts';
 import { RESOURCE_FIELDS } from './resource-fields.ts';

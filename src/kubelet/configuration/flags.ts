@@ -1,6 +1,6 @@
 /**
- * Flags that set fields of the configuration, and early flags that were removed. Upstream: AddKubeletConfigFlags. A flag
- * given wins over file and drop-ins; feature gates are merged one by one.
+ * Flags that set fields of the configuration, and removed flags. Upstream: AddKubeletConfigFlags. Flags override file
+ * and drop-ins; feature gates are merged one by one.
  */
 import { parseGoBoolean } from '../../base/go-boolean.ts';
 import { parseDurationMs } from '../../api/duration.ts';
@@ -25,7 +25,7 @@ function flagsOf(table: FieldTable, path: readonly string[]): ConfigurationFlag[
 /** Every flag that sets a field. */
 export const CONFIGURATION_FLAGS: readonly ConfigurationFlag[] = flagsOf(FIELDS, []);
 
-/** Early flags that are gone, and what replaced them. */
+/** Removed flags, with the field or flag that replaced each. */
 export const REPLACED_FLAGS: Readonly<Record<string, string>> = {
   'api-servers': '--kubeconfig names a file with the API server to use',
   'allow-privileged': 'pods are allowed by Pod Security admission',
@@ -85,14 +85,14 @@ function reservedMemoryOf(flag: string, text: string): object[] {
   });
 }
 
-/** A map of header names to values from `name:value` texts. */
+/** A map of header names to values, from `name:value` arguments. */
 function headersOf(flag: string, texts: readonly string[]): Record<string, string[]> {
   const headers: Record<string, string[]> = {};
   for (const [name, value] of texts.flatMap((text) => pairs(flag, text, ':'))) (headers[name] ??= []).push(value);
   return headers;
 }
 
-/** The field's value for the texts of a flag; of a single value the last text. */
+/** The field's value from a flag's arguments; a field with one value takes the last. */
 function valueOf({ flag, row }: ConfigurationFlag, texts: readonly string[]): unknown {
   const text = texts.at(-1) ?? '';
   switch (row.type) {

@@ -1,6 +1,6 @@
 /**
- * The configuration a kubelet starts with: defaults, then what its host program settles, then the file of `--config`, then the drop-ins of `--config-dir` in
- * the order of their paths, then flags. Upstream: loadConfig, mergeKubeletConfigurations and
+ * Loads the configuration at start: defaults, then settings of the host program, then the file of `--config`, then
+ * the drop-ins of `--config-dir` in path order, then flags. Upstream: loadConfig, mergeKubeletConfigurations and
  * kubeletConfigFlagPrecedence in cmd/kubelet/app.
  */
 import { parseDurationMs } from '../../api/duration.ts';
@@ -13,19 +13,19 @@ import { validateConfiguration } from './validate.ts';
 
 /** Where the configuration comes from. */
 export interface ConfigurationSources {
-  /** What holds where neither file nor flags set anything. */
+  /** Defaults that file and flags override. */
   readonly base?: SparseConfiguration;
   /** A file of YAML or JSON. */
   readonly file?: string;
-  /** Files below that end in `.conf` are merged over it. */
+  /** Files below it that end in `.conf` are merged over the file. */
   readonly dropInDir?: string;
-  /** Texts by flag, names without dashes. */
+  /** Arguments by flag, names without dashes. */
   readonly flags?: Readonly<Record<string, readonly string[]>>;
 }
 
 /**
- * Reads, merges and validates. @throws KubeletConfigurationError with everything that is wrong, a `KubeletFlagError` where
- * the files alone would do
+ * Reads, merges and validates. @throws KubeletConfigurationError with every error; a `KubeletFlagError` where the
+ * files alone would be valid
  */
 export async function loadConfiguration(
   files: Pick<Files, 'readText' | 'readDir' | 'stat'>,
@@ -75,7 +75,7 @@ async function readFile(files: Pick<Files, 'readText'>, path: string): Promise<S
   }
 }
 
-/** Paths of the drop-ins, sorted, of folders below too. */
+/** Paths of the drop-ins, sorted, including subfolders. */
 async function dropIns(files: Pick<Files, 'readDir' | 'stat'>, dir: string): Promise<string[]> {
   const found: string[] = [];
   const walk = async (folder: string): Promise<void> => {

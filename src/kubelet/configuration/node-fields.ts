@@ -1,4 +1,4 @@
-/** Fields about the node: its registration, its name for pods' DNS, its images, logs and reports. */
+/** Fields about the node: registration, DNS of pods, images, logs and status reports. */
 import { VERIFICATION_POLICIES } from '../images/pull-verification.ts';
 import type { FieldTable } from './field-table.ts';
 

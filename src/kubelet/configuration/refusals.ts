@@ -1,4 +1,4 @@
-/** Values that are valid upstream and that Keelson cannot give: each is refused with the table's reason. */
+/** Values that are valid upstream and not supported here: each is refused with the table's reason. */
 import { deepEqual } from '../../base/equal.ts';
 import { parseDurationMs } from '../../api/duration.ts';
 import { defaultOf, type FieldRow, type FieldTable } from './field-table.ts';

@@ -1,4 +1,4 @@
-/** Fields about the kubelet as a process: its server, its clients, where its pods come from, its logs. */
+/** Fields about the kubelet's process: its server, clients, pod sources and logs. */
 import { TLS_VERSIONS } from '../../component-helpers/tls-names.ts';
 import type { FieldTable } from './field-table.ts';
 

@@ -11,7 +11,7 @@ import { type ShutdownGroup, shutdownGroups } from '../node-shutdown/node-shutdo
 import { gateEnabled } from './feature-gates.ts';
 import type { KubeletConfigurationV1Beta1 } from './fields.ts';
 
-/** Settings of a node that are only flags. */
+/** Settings of a node that exist only as flags. */
 export interface NodeIdentity {
   readonly nodeName: string;
   readonly rootDirectory: string;
@@ -24,7 +24,7 @@ export interface NodeIdentity {
 
 const ms = (text: string): number => parseDurationMs(text) ?? 0;
 
-/** Initial and maximum restart back-off when the shorter decay is on and no other values are configured. */
+/** Initial and maximum restart back-off with the gate for a shorter decay, unless the configuration sets others. */
 const SHORT_DECAY = { initialMs: 1_000, maxMs: 60_000 };
 
 function crashLoopBackOff(c: KubeletConfigurationV1Beta1): KubeletConfiguration['crashLoopBackOff'] {
@@ -47,7 +47,7 @@ function sources(c: KubeletConfigurationV1Beta1): Partial<KubeletConfiguration> 
   };
 }
 
-/** Nothing but the kubelet's own decision starts its traces: without a rate there are none. */
+/** The kubelet's own sampling rate starts traces: without a rate there are none. */
 function tracingOf({ tracing }: KubeletConfigurationV1Beta1): TracingSettings | undefined {
   const { endpoint, samplingRatePerMillion } = tracing;
   return samplingRatePerMillion === 0 ? undefined : tracingSettings(endpoint || undefined, samplingRatePerMillion);
@@ -91,7 +91,7 @@ function node(c: KubeletConfigurationV1Beta1): Partial<KubeletConfiguration> {
   };
 }
 
-/** Named processors replace the amounts reserved. */
+/** Reserved CPUs by name replace the reserved amount. */
 function reservations(c: KubeletConfigurationV1Beta1): Pick<KubeletConfiguration, 'systemReserved' | 'kubeReserved'> {
   const count = parseCpuSet(c.reservedSystemCPUs)?.length ?? 0;
   if (count === 0) return { systemReserved: c.systemReserved, kubeReserved: c.kubeReserved };
@@ -188,7 +188,7 @@ function upkeep(c: KubeletConfigurationV1Beta1): Partial<KubeletConfiguration> {
   };
 }
 
-/** How long pods get by priority when the machine shuts down; none: it is not waited for. */
+/** The grace periods of pods by priority when the machine shuts down; empty: the shutdown is not delayed. */
 export function shutdownGroupsOf(c: KubeletConfigurationV1Beta1): readonly ShutdownGroup[] {
   const groups = c.shutdownGracePeriodByPodPriority.map(({ priority, shutdownGracePeriodSeconds }) => ({
     priority,

@@ -1,9 +1,9 @@
-/** What is wrong with the eviction settings. Upstream: eviction.ParseThresholdConfig as the kubelet calls it at start-up. */
+/** Validates the eviction settings. Upstream: eviction.ParseThresholdConfig as the kubelet calls it at start-up. */
 import { parseDurationMs } from '../../api/duration.ts';
 import { tryParseQuantity } from '../../api/quantity.ts';
 import type { KubeletConfigurationV1Beta1 } from './fields.ts';
 
-/** Signals that thresholds may be about. */
+/** Signals that thresholds may name. */
 const EVICTION_SIGNALS: readonly string[] = [
   'memory.available',
   'allocatableMemory.available',

@@ -1,4 +1,7 @@
-/** What is wrong with a complete configuration. Upstream: ValidateKubeletConfiguration; its sentences, and refusals of our own. */
+/**
+ * Validates a complete configuration. Upstream: ValidateKubeletConfiguration, with its messages; further refusals are
+ * Keelson's.
+ */
 import { parseDurationMs } from '../../api/duration.ts';
 import { openSslCipher } from '../../component-helpers/tls-names.ts';
 import { tryParseQuantity } from '../../api/quantity.ts';
@@ -239,7 +242,7 @@ function reservation(name: string, amounts: Readonly<Record<string, string>>): (
   });
 }
 
-/** Everything wrong, upstream's sentences without the prefix `invalid configuration: `. Empty: nothing. */
+/** Every error, in upstream's words without the prefix `invalid configuration: `. Empty: the configuration is valid. */
 export function validateConfiguration(config: KubeletConfigurationV1Beta1): string[] {
   const checks: readonly Check[] = [server, images, node, resources, shutdown, managers];
   return [

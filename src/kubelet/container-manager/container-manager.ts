@@ -1,6 +1,6 @@
 /**
- * Gives containers devices, exclusive processors, memory of NUMA nodes and claimed resources, and takes them back when their pods
- * are gone. Upstream: ContainerManager in pkg/kubelet/cm/container_manager_linux.go.
+ * Allocates devices, exclusive CPUs, memory of NUMA nodes and claimed resources to containers, and frees them when
+ * their pods are gone. Upstream: ContainerManager in pkg/kubelet/cm/container_manager_linux.go.
  *
  * One pod is admitted at a time. Before each admission the resources of pods that are gone are freed.
  */
@@ -30,15 +30,15 @@ import { rejectForeignCpuState } from './static-policy-managers.ts';
 export interface ContainerManager {
   /** Reads the checkpoints of earlier runs and opens the sockets. Rejects when a checkpoint contradicts the configuration. */
   start(updateCpuset: UpdateCpuset, signal: AbortSignal): Promise<void>;
-  /** Whether `admit` has something to allocate for the pod. */
+  /** Whether `admit` allocates anything for the pod. */
   allocatesFor(pod: Pod): boolean;
-  /** Allocates what the pod's containers ask for. Upstream: GetAllocateResourcesPodAdmitHandler. */
+  /** Allocates what the pod's containers request. Upstream: GetAllocateResourcesPodAdmitHandler. */
   admit(pod: Pod): Promise<AdmissionResult>;
-  /** The node with at least the devices that are allocated already, should their plugins be away. Upstream: UpdatePluginResources. */
+  /** The node with at least the allocated devices, whose plugins may be gone. Upstream: UpdatePluginResources. */
   sanitizeNodeAllocatable(node: Node | undefined, pod: Pod): Node | undefined;
   /** Upstream: GetDevicePluginResourceCapacity. */
   deviceCapacity(): DeviceCapacity;
-  /** What the runtime must add to the container. Upstream: GetResources. */
+  /** The devices and settings that the runtime must add to the container. Upstream: GetResources. */
   getResources(pod: Pod, container: Container): Promise<ContainerDevices | undefined>;
   /** Whether a container of the pod has exclusive processors, so that no CPU quota is set. Upstream: PodHasExclusiveCPUs. */
   withoutCpuQuota(pod: Pod): boolean;
@@ -54,11 +54,11 @@ export interface ContainerManagerDeps extends Omit<ResourceManagersDeps, 'onDevi
   readonly sourcesReady: SourcesReady;
   /** Uids of pods under admission. They keep their allocations and must not be synced yet. */
   readonly admitting: ReadonlySet<string>;
-  /** The node status must show other capacities. */
+  /** Called when the node status must report other capacities. */
   readonly onCapacityChange: () => void;
 }
 
-/** How often claims are looked for whose pods are gone. Upstream: reconcileLoop of the DRA manager. */
+/** The period in which claims of pods that are gone are looked for. Upstream: reconcileLoop of the DRA manager. */
 const CLAIM_RECONCILE_PERIOD_MS = 60_000;
 const NO_DEVICES: ContainerDevices = { devices: [], mounts: [], environment: {}, annotations: {}, cdiDevices: [] };
 
@@ -195,8 +195,8 @@ class LinuxContainerManager implements ContainerManager {
   }
 
   /**
-   * Desired pods whose containers run or may run. A pod that was deleted by force holds nothing while its containers still end:
-   * the scheduler has placed its successor by that.
+   * Desired pods whose containers run or may run. A pod deleted by force does not count while its containers end: the
+   * scheduler has already placed other pods.
    */
   #podsThatHoldResources(): readonly Pod[] {
     const { podManager, podWorkers } = this.#deps;
@@ -235,7 +235,7 @@ class LinuxContainerManager implements ContainerManager {
     onAbort(signal, cancel);
   }
 
-  /** The node's capacity and the statuses of pods with such devices change. */
+  /** Updates the node's capacity and the statuses of pods with such devices. */
   #handleDevicesChanged(resource: string): void {
     const { podManager, podWorkers, admitting } = this.#deps;
     const { devices } = this.#managers;

@@ -1,6 +1,6 @@
 /**
- * Creates the managers of what containers get for themselves: devices, processors, memory, NUMA alignment and resource claims.
- * Upstream: NewContainerManager in pkg/kubelet/cm/container_manager_linux.go.
+ * Creates the managers of allocated resources: devices, CPUs, memory, NUMA alignment and resource claims. Upstream:
+ * NewContainerManager in pkg/kubelet/cm/container_manager_linux.go.
  */
 import { ResourceClaims, ResourceSlices } from '../../api/gen/resources.ts';
 import type { Client } from '../../client/client.ts';
@@ -45,7 +45,7 @@ export interface ResourceManagersDeps {
   readonly plugins: Pick<PluginManager, 'addHandler'>;
   readonly connectGrpc: GrpcConnector;
   readonly serveSocket: SocketServer;
-  /** Devices of the resource came, went or changed their health. */
+  /** Called when devices of the resource were added or removed, or their health changed. */
   readonly onDevicesChanged: (resource: string) => void;
 }
 

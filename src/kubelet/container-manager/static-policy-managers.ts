@@ -20,8 +20,8 @@ export function createStaticCpuManager(files: Files, config: KubeletConfiguratio
 }
 
 /**
- * Rejects when the checkpoint is of another policy: containers may still run by its assignments. Upstream: the policy check of
- * cpu_manager_state.
+ * Rejects when the checkpoint was written under another policy: containers may still use its assignments. Upstream:
+ * the policy check of cpu_manager_state.
  */
 export async function rejectForeignCpuState(files: Files, config: KubeletConfiguration): Promise<void> {
   await readCpuState(files, `${config.rootDirectory}/cpu_manager_state`, config.cpuManager.policy);

@@ -108,9 +108,9 @@ describe('Restart rules', () => {
       all: [42],
       restartable: true,
     },
-    // The first rule that matches decides, also where its action is not known here: then the policy holds.
+    // The first matching rule decides, also when its action is unknown: then the restart policy applies.
     { policy: 'Never', rules: [rule('Later', 'In', 42), rule('Restart', 'In', 42)], restarts: [], restartable: true },
-    // An operator that is not known matches no exit code, and a rule without exit codes matches none.
+    // An unknown operator matches no exit code, and a rule without exit codes matches none.
     { policy: 'Never', rules: [rule('Restart', 'Over', 1)], restarts: [], restartable: true },
     { policy: 'Never', rules: [{ action: 'Restart' }], restarts: [], restartable: true },
   ];

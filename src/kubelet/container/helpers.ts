@@ -11,12 +11,12 @@ export function findContainerStatusByName(status: PodStatus, name: string): Cont
   return byName.get(name);
 }
 
-/** Each of a pod's thousands of containers is looked up. */
+/** An index, since each of a pod's thousands of containers is looked up. */
 const statusesByName = new WeakMap<PodStatus['containers'], ReadonlyMap<string, ContainerStatus>>();
 
 /**
- * What of the pod is to be killed: its running containers and every sandbox. Containers in state created or unknown have
- * no process to stop gracefully; the runtime ends them with their sandbox.
+ * The containers and sandboxes to kill: running containers and every sandbox. Containers in state created or unknown
+ * have no process to stop gracefully; the runtime ends them with their sandbox.
  */
 export function convertPodStatusToRunningPod(status: PodStatus): RuntimePod {
   return {

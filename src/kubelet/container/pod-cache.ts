@@ -38,23 +38,23 @@ export interface PodCache {
   beginObservation(): ObservationStamp;
   /** Newest status; an empty one when the runtime knows nothing of the pod. Throws the error of the last inspection. */
   get(pod: PodIdentity): PodStatus;
-  /** What is known without errors or defaults; for readers that only show it. */
+  /** The stored status without errors or defaults, for display. */
   peek(uid: string): PodStatus | undefined;
   /** Resolves with a status observed after `minStamp`; rejects with the inspection's error or when aborted. */
   getNewerThan(pod: PodIdentity, minStamp: ObservationStamp, signal?: AbortSignal): Promise<PodStatus>;
-  /** Stores an inspection's outcome unless a newer one is there; false when it was outdated. */
+  /** Stores the result of an inspection unless a newer one is stored; false when it was outdated. */
   set(uid: string, outcome: { status: PodStatus; error?: Error; stamp: ObservationStamp }): boolean;
   /** Forgets a pod that the runtime no longer knows, as observed at `stamp`. */
   delete(uid: string, stamp: ObservationStamp): void;
-  /** Forgets all that a listing at `stamp` did not have: an inspection may have found the last of a pod gone before. */
+  /** Forgets pods that a listing at `stamp` did not contain: their last container was removed before. */
   keepOnly(listed: { has(uid: string): boolean }, stamp: ObservationStamp): void;
-  /** Declares all entries (and all absences) to be as new as `stamp`: a relist saw everything. */
+  /** Marks all entries, and all absences, as observed at `stamp`: a relist has seen everything. */
   updateTime(stamp: ObservationStamp): void;
-  /** Called with each pod someone waits for; set once by the PLEG. */
+  /** Called with each pod that someone waits for; the PLEG sets it once. */
   onWait(inspect: (pod: PodIdentity) => void): void;
 }
 
-/** Status of a pod the runtime knows nothing of. */
+/** The status of a pod that the runtime does not know. */
 export function emptyPodStatus(pod: PodIdentity): PodStatus {
   return {
     uid: pod.uid,

@@ -18,7 +18,7 @@ function restartPolicyOf(container: Container | EphemeralContainer, pod: Pod): s
   return container.restartPolicy ?? pod.spec?.restartPolicy ?? 'Always';
 }
 
-/** Whether some exit code exists after which the container runs again. */
+/** Whether the container is restarted after at least one exit code. */
 export function isContainerRestartable(container: Container | EphemeralContainer, pod: Pod): boolean {
   const rules = container.restartPolicyRules ?? [];
   return (
@@ -27,7 +27,7 @@ export function isContainerRestartable(container: Container | EphemeralContainer
   );
 }
 
-/** Whether a container that exited with this code runs again: the first matching rule decides, then the policy. */
+/** Whether a container is restarted after this exit code: by the first matching rule, else by the policy. */
 export function containerShouldRestart(container: Container | EphemeralContainer, pod: Pod, exitCode: number): boolean {
   const action = restartRuleAction(container, exitCode);
   if (action === 'Restart' || action === 'RestartAllContainers') return true;

@@ -2,7 +2,7 @@
 import { aggregateText } from '../../base/errors.ts';
 import type { SyncStep } from './runtime.ts';
 
-/** The error of the steps that failed; undefined when none did. */
+/** The combined error of the failed steps; undefined when none failed. */
 export function syncError(steps: readonly SyncStep[]): Error | undefined {
   const failed = steps.filter(({ reason }) => reason !== undefined);
   if (failed.length === 0) return undefined;

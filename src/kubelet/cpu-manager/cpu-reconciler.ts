@@ -1,6 +1,6 @@
 /**
- * Moves running containers to the processors that the CPU manager assigns them: the shared ones change when other containers come
- * and go. Upstream: reconcileState in cpumanager/cpu_manager.go. Differs: it also runs at once after a change.
+ * Applies the CPU manager's assignments to running containers: the shared CPUs change when other containers start and
+ * end. Upstream: reconcileState in cpumanager/cpu_manager.go. Differs: it also runs at once after a change.
  */
 import { onAbort } from '../../base/abort.ts';
 import type { Pod } from '../../api/gen/core-v1.ts';
@@ -22,14 +22,14 @@ export interface CpuReconcilerDeps {
   readonly release: () => Promise<void>;
 }
 
-/** Moves a container to these processors. Upstream: UpdateContainerResources of the runtime service. */
+/** Changes the CPUs of a container. Upstream: UpdateContainerResources of the runtime service. */
 export type UpdateCpuset = (containerId: string, cpusetCpus: string) => Promise<void>;
 
 export interface CpuReconciler {
   start(updateCpuset: UpdateCpuset, signal: AbortSignal): void;
   /** Reconciles now: assignments may have changed. */
   trigger(): void;
-  /** Records that the container is created with these processors, so that it needs no update. */
+  /** Records that the container is created with these CPUs, so that it needs no update. */
   containerCreated(podUid: string, container: string, cpus: string): void;
 }
 

@@ -1,4 +1,4 @@
-/** Sets of processors as sorted lists, and as the kernel writes them. Pure. Upstream: k8s.io/utils/cpuset. */
+/** Sets of CPUs as sorted lists, and the kernel's text form. Pure. Upstream: k8s.io/utils/cpuset. */
 
 /** Numbers of processors, ascending, each once. */
 export type CpuSet = readonly number[];
@@ -8,13 +8,13 @@ export function cpuSet(cpus: Iterable<number>): CpuSet {
   return [...new Set(cpus)].sort((a, b) => a - b);
 }
 
-/** Those of `a` that are not in `b`. */
+/** The CPUs of `a` that are not in `b`. */
 export function without(a: CpuSet, b: Iterable<number>): CpuSet {
   const gone = new Set(b);
   return a.filter((cpu) => !gone.has(cpu));
 }
 
-/** Those in both. */
+/** The CPUs in both. */
 export function common(a: CpuSet, b: Iterable<number>): CpuSet {
   const other = new Set(b);
   return a.filter((cpu) => other.has(cpu));
@@ -32,7 +32,7 @@ export function formatCpuSet(set: CpuSet): string {
   return parts.join(',');
 }
 
-/** Reads `0-3,8`; undefined where it is no such text. */
+/** Parses `0-3,8`; undefined for other texts. */
 export function parseCpuSet(text: string): CpuSet | undefined {
   if (text.trim() === '') return [];
   const cpus: number[] = [];

@@ -1,6 +1,6 @@
 /**
- * What the CPU manager has given, kept in `cpu_manager_state` in the kubelet's directory, in upstream's form. Upstream:
- * pkg/kubelet/cm/cpumanager/state. Differs: the checksum is over the text of the rest.
+ * The CPU manager's checkpoint `cpu_manager_state` in the kubelet's directory, in upstream's format. Upstream:
+ * pkg/kubelet/cm/cpumanager/state. Differs: the checksum is computed over the text of the other fields.
  */
 import { fnv32a } from '../../base/fnv.ts';
 import type { Files } from '../../platform/files.ts';
@@ -35,7 +35,7 @@ export async function writeCpuState(files: Files, path: string, state: CpuState)
   });
 }
 
-/** Undefined: there is none. Throws when it is damaged or of another policy, as containers may run by it. */
+/** Undefined: there is none. Throws when it is damaged or of another policy, as containers may use its assignments. */
 export async function readCpuState(files: Files, path: string, policy: string): Promise<CpuState | undefined> {
   if (!(await files.exists(path))) return undefined;
   const advice = `please drain this node and delete the CPU manager checkpoint file "${path}" before restarting Kubelet`;

@@ -1,6 +1,7 @@
 /**
- * Which processors to take: whole NUMA nodes, then whole sockets, whole cores, single threads, each time from where the
- * fewest are free, so that whole ones stay whole. Pure. Upstream: pkg/kubelet/cm/cpumanager/cpu_assignment.go.
+ * Chooses CPUs: whole NUMA nodes, then whole sockets, whole cores, single threads. Among equals, those with the
+ * fewest free CPUs are used first, so that others stay entirely free. Pure. Upstream:
+ * pkg/kubelet/cm/cpumanager/cpu_assignment.go.
  */
 import type { HostCpu } from '../../platform/host.ts';
 import { cpuSet, common, without, type CpuSet } from './cpu-set.ts';
@@ -8,7 +9,7 @@ import { appendAll } from '../../base/lists.ts';
 
 type Group = readonly HostCpu[];
 
-/** Processors by some number of theirs. */
+/** Groups CPUs by a number such as their core. */
 function groups(cpus: readonly HostCpu[], key: (cpu: HostCpu) => string | number): Group[] {
   const found = new Map<string | number, HostCpu[]>();
   for (const cpu of cpus) found.set(key(cpu), [...(found.get(key(cpu)) ?? []), cpu]);
@@ -56,7 +57,7 @@ export function takeCpus(machine: readonly HostCpu[], available: CpuSet, count: 
   for (const whole of nodes.length >= sockets.length ? [sockets, nodes] : [nodes, sockets]) takeWhole(whole);
   const cores = groups(machine, coreOf);
   takeWhole(cores);
-  // Threads of cores in use come first, so that free cores stay free.
+  // Threads of partly used cores are taken first, so that free cores stay free.
   const rest = cores
     .map((core) => core.filter(({ cpu }) => free.includes(cpu)))
     .filter((core) => core.length > 0)
@@ -65,7 +66,10 @@ export function takeCpus(machine: readonly HostCpu[], available: CpuSet, count: 
   return cpuSet(taken);
 }
 
-/** Takes the same number, in groups of `groupSize`, from as few NUMA nodes as will do. Upstream: takeByTopologyNUMADistributed. */
+/**
+ * Takes CPUs evenly, in groups of `groupSize`, from the fewest NUMA nodes that suffice. Upstream:
+ * takeByTopologyNUMADistributed.
+ */
 export function takeCpusDistributed(
   machine: readonly HostCpu[],
   available: CpuSet,

@@ -1,15 +1,15 @@
-/** The far end of a message bus, for tests: whoever connects is let in, and a function of the test answers calls. */
+/** The other end of a message bus, for tests: every client is authenticated, and a function of the test answers calls. */
 import type { Duplex } from '../../platform/streams.ts';
 import { type DbusMessage, decodeMessage, encodeMessage, MESSAGE_TYPES } from './dbus-codec.ts';
 import type { DbusValue } from './dbus-wire.ts';
 
-/** The answer's types and values. Throw `BusRefusal` for an error of the bus. */
+/** Types and values of the reply. Throw `BusRefusal` for an error of the bus. */
 export type BusAnswer = (message: DbusMessage) => readonly [signature: string, body: readonly DbusValue[]];
 
 /** An error by its D-Bus name. */
 export class BusRefusal extends Error {}
 
-/** Says yes to who authenticates, then answers calls, until the stream ends. */
+/** Accepts the authentication, then answers calls, until the stream ends. */
 export async function serveBus(stream: Duplex, answer: BusAnswer): Promise<void> {
   let rest = Buffer.alloc(0);
   let begun = false;

@@ -1,9 +1,10 @@
 import { type DbusValue, Reader, Writer } from './dbus-wire.ts';
 
 /**
- * D-Bus messages as bytes, as far as calls of systemd and their answers need: little-endian out, both ways in. A variant is
- * written from a pair of its type and its value, and read as its value alone. No file descriptors. Specification: dbus.freedesktop.org, "Message Protocol".
- * By hand rather than by dbus-next or dbus-native: neither is maintained, and both open sockets past the network port.
+ * Encodes and decodes D-Bus messages, for method calls of systemd and their replies. Messages are written in
+ * little-endian and read in both byte orders. A variant is written from a pair of type and value, and read as the
+ * value alone. No file descriptors. Specification: dbus.freedesktop.org, "Message Protocol". By hand instead of
+ * dbus-next or dbus-native: neither is maintained, and both open sockets without the network port.
  */
 
 /** Kinds of messages. */
@@ -27,7 +28,7 @@ const LITTLE = 'l'.charCodeAt(0);
 const BIG = 'B'.charCodeAt(0);
 const PROTOCOL_VERSION = 1;
 const FIXED_HEADER_BYTES = 16;
-/** As the specification: larger ones are not valid. */
+/** The specification's limit. */
 const MAX_MESSAGE_BYTES = 128 * 1024 * 1024;
 
 const HEADER_FIELDS = [
@@ -41,7 +42,10 @@ const HEADER_FIELDS = [
   [8, 'signature', 'g'],
 ] as const;
 
-/** The bytes of a message; its body's types (s, o, g, u, i, b, t, v, arrays and structs of these) are its signature's. */
+/**
+ * Encodes a message; the body's types are given by its signature (s, o, g, u, i, b, t, v, arrays and structs of
+ * these).
+ */
 export function encodeMessage(message: DbusMessage): Buffer {
   const body = new Writer();
   body.values(message.signature ?? '', message.body);
@@ -65,7 +69,7 @@ export function encodeMessage(message: DbusMessage): Buffer {
   return head.whole();
 }
 
-/** The first message in the bytes and how long it is; undefined while it is not whole. @throws Error on invalid input */
+/** The first message in the bytes and its length; undefined while it is incomplete. @throws Error on invalid input */
 export function decodeMessage(data: Buffer): { message: DbusMessage; bytes: number } | undefined {
   if (data.length < FIXED_HEADER_BYTES) return undefined;
   if (data[0] !== LITTLE && data[0] !== BIG) throw new Error('not a D-Bus message');

@@ -1,6 +1,6 @@
 /**
- * A connection to a D-Bus message bus: method calls and signals. Authenticates as this process's user (EXTERNAL), which
- * the kernel vouches for. It ends when the signal aborts or the bus closes it; calls in progress are then rejected.
+ * A connection to a D-Bus message bus: method calls and signals. It authenticates as this process's user (EXTERNAL),
+ * which the kernel verifies. It ends when the signal aborts or the bus closes it; pending calls are then rejected.
  */
 import type { Duplex } from '../../platform/streams.ts';
 import { type DbusMessage, decodeMessage, encodeMessage, MESSAGE_TYPES } from './dbus-codec.ts';
@@ -16,9 +16,9 @@ export interface DbusCall {
 }
 
 export interface DbusConnection {
-  /** Resolves to the answer's values. Rejects with the bus's error, named, or when the connection ends. */
+  /** Resolves to the reply's values. Rejects with the bus's error, which has its name, or when the connection ends. */
   call(call: DbusCall): Promise<readonly DbusValue[]>;
-  /** Resolves when the connection is over. Never rejects. */
+  /** Resolves when the connection has ended. Never rejects. */
   readonly closed: Promise<void>;
   close(): void;
 }
@@ -37,7 +37,7 @@ export async function connectDbus(
 ): Promise<DbusConnection> {
   const waiting = new Map<number, { resolve(body: readonly DbusValue[]): void; reject(error: Error): void }>();
   const authenticated = Promise.withResolvers<void>();
-  authenticated.promise.catch(() => undefined); // Awaited below.
+  authenticated.promise.catch(() => undefined); // awaited below
   let serial = 0;
   let ended: Error | undefined;
 
@@ -83,7 +83,7 @@ export async function connectDbus(
   const call: DbusConnection['call'] = async ({ body = [], ...to }) => {
     if (ended !== undefined) throw ended;
     const answer = Promise.withResolvers<readonly DbusValue[]>();
-    answer.promise.catch(() => undefined); // The write below may fail first.
+    answer.promise.catch(() => undefined); // the write below may fail first
     const own = ++serial;
     waiting.set(own, answer);
     await stream.write(encodeMessage({ ...to, type: MESSAGE_TYPES.call, serial: own, body }));
@@ -97,7 +97,7 @@ export async function connectDbus(
     await stream.write('BEGIN\r\n');
     await call({ ...BUS, member: 'Hello' });
   } catch (error) {
-    end(error as Error); // A bus that refuses keeps its end open.
+    end(error as Error); // a bus that refuses does not close its end
     throw error;
   }
   return { call, closed, close: () => end(new Error('the connection to the message bus was closed')) };

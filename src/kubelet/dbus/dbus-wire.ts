@@ -63,7 +63,7 @@ export class Writer {
     this.bytes(part);
   }
 
-  /** Its length counts neither itself nor what is left out before the first item. */
+  /** The length in front counts neither itself nor the padding before the first item. */
   #array(type: string, items: readonly DbusValue[]): void {
     this.align(4);
     const length = Buffer.alloc(4);
@@ -139,7 +139,7 @@ export class Reader {
     }
   }
 
-  /** One value of one complete type. */
+  /** Reads one value of one complete type. */
   value(type: string): DbusValue {
     const code = type[0] ?? '';
     const alignment = ALIGNMENTS[code];

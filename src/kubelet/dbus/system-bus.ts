@@ -1,9 +1,12 @@
-/** The system's message bus for calls: connected at the first call, and again after the connection has broken; closed with its signal. */
+/**
+ * The system's D-Bus message bus: connects at the first call, and again after the connection has broken; the signal
+ * closes it.
+ */
 import { onAbort } from '../../base/abort.ts';
 import type { Net } from '../../platform/net.ts';
 import { connectDbus, type DbusConnection } from './dbus-connection.ts';
 
-/** Where systemd has it. */
+/** systemd's path of the socket. */
 export const SYSTEM_BUS = '/run/dbus/system_bus_socket';
 
 /** The address of the bus, and the user that connects. */
@@ -14,7 +17,7 @@ export interface SystemBusConfig {
   readonly signal: AbortSignal;
 }
 
-/** Gives the connection of all who ask. Rejects when there is no bus or it does not want us; the next call tries again. */
+/** Shares one connection among all callers. Rejects when there is no bus or it refuses us; the next call tries again. */
 export function createSystemBus(
   { net }: { readonly net: Pick<Net, 'dial'> },
   { uid, socket = SYSTEM_BUS, signal }: SystemBusConfig,

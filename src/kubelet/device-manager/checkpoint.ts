@@ -1,6 +1,6 @@
 /**
- * The device manager's memory on disk: `kubelet_internal_checkpoint` in the device plugin directory, in upstream's form.
- * Differs: the checksum is over the text of the data; upstream's is over Go's print of its structures.
+ * The device manager's checkpoint `kubelet_internal_checkpoint` in the device plugin directory, in upstream's format.
+ * Differs: the checksum is computed over the text of the data; upstream's over Go's print of its structures.
  */
 import type { Files } from '../../platform/files.ts';
 import { createMessageCodec } from '../../grpc/message-codec.ts';
@@ -18,7 +18,7 @@ interface KeptEntry {
   readonly PodUID: string;
   readonly ContainerName: string;
   readonly ResourceName: string;
-  /** By NUMA node; -1: it has none. */
+  /** Device ids by NUMA node; -1: it has none. */
   readonly DeviceIDs: Readonly<Record<string, readonly string[]>>;
   readonly AllocResp: string;
 }

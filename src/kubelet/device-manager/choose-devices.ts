@@ -5,14 +5,14 @@ import { sortByAffinity } from './device-hints.ts';
 export interface DeviceChoice {
   readonly resource: string;
   readonly count: number;
-  /** Devices of init containers of the same pod that have ended by then: taken first. */
+  /** Devices of the pod's earlier init containers, which are reused first. */
   readonly reusable: ReadonlySet<string>;
   readonly inUse: ReadonlySet<string>;
-  /** Nodes to take them from if possible; undefined: any. */
+  /** Preferred NUMA nodes; undefined: any. */
   readonly affinity: number | undefined;
 }
 
-/** Ids by the plugin's preference, if it has one. Throws when there are too few. */
+/** Ids in the plugin's order of preference, if it has one. Throws when there are too few. */
 export async function chooseDevices(choice: DeviceChoice, inventory: DeviceInventory): Promise<readonly string[]> {
   const { resource, count, affinity } = choice;
   const chosen = new Set<string>();

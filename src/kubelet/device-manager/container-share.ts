@@ -1,4 +1,7 @@
-/** What devices add to a container. Upstream: GetDeviceRunContainerOptions and deviceRunContainerOptions (pod_devices.go). */
+/**
+ * The settings that devices add to a container. Upstream: GetDeviceRunContainerOptions and deviceRunContainerOptions
+ * (pod_devices.go).
+ */
 import type { Container, Pod } from '../../api/gen/core-v1.ts';
 import type { ContainerDevices } from '../runtime/container-config.ts';
 import { ANY_NODE, type TopologyHint } from '../topology-manager/hints.ts';
@@ -36,7 +39,7 @@ export function createContainerShare(
   };
 }
 
-/** Merges answers; the first value of an environment variable, a path or an annotation holds. */
+/** Merges responses; the first value of an environment variable, path or annotation wins. */
 function merged(responses: readonly ContainerAllocateResponse[]): ContainerDevices {
   const environment: Record<string, string> = {};
   const annotations: Record<string, string> = {};

@@ -1,4 +1,7 @@
-/** Which NUMA nodes devices can come from, and which devices are taken. Pure. Upstream: devicemanager/topology_hints.go and filterByAffinity. */
+/**
+ * Topology hints of devices, and the choice of devices by affinity. Pure. Upstream: devicemanager/topology_hints.go
+ * and filterByAffinity.
+ */
 import { maskCount, maskOf, masksOver, type TopologyHint, hintsOf } from '../topology-manager/hints.ts';
 import type { PluginDevice } from './device-plugin-api.ts';
 
@@ -10,12 +13,12 @@ function deviceNodes(device: PluginDevice | undefined): number {
   return maskOf((device?.topology?.nodes ?? []).map(({ ID }) => ID).filter((node) => node >= 0));
 }
 
-/** Whether a node matters to any of the devices. */
+/** Whether any of the devices belongs to a NUMA node. */
 export function haveTopology(devices: Devices): boolean {
   return [...devices.values()].some((device) => deviceNodes(device) !== 0);
 }
 
-/** Ways to give `request` devices out of the available ones; those to be used again must be among them. */
+/** Sets of NUMA nodes that can provide `request` devices; reusable devices must be included. */
 export function deviceHints(input: {
   readonly devices: Devices;
   readonly available: ReadonlySet<string>;
@@ -37,14 +40,17 @@ export function deviceHints(input: {
   return hintsOf(masks, smallest);
 }
 
-/** Available devices by how they lie to the affinity. */
+/** Available devices by their relation to the affinity. */
 export interface SortedByAffinity {
   readonly aligned: readonly string[];
   readonly unaligned: readonly string[];
   readonly withoutAffinity: readonly string[];
 }
 
-/** Sorts; within each part devices of the node that has fewest of them come first, as upstream's, to keep whole nodes free. */
+/**
+ * Sorts devices. Within each group, devices of the node with the fewest come first, as upstream, so that whole nodes
+ * stay free.
+ */
 export function sortByAffinity(
   devices: Devices,
   available: Iterable<string>,

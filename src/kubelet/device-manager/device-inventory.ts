@@ -1,10 +1,10 @@
-/** What devices there are, how they are, and through whom they come. Upstream: the maps of devicemanager's ManagerImpl. */
+/** The devices of the node, their health, and the plugins they come from. Upstream: the maps of devicemanager's ManagerImpl. */
 import type { Clock } from '../../platform/clock.ts';
 import type { PluginDevice } from './device-plugin-api.ts';
 import type { Devices } from './device-hints.ts';
 import type { Endpoint } from './endpoint.ts';
 
-/** Absence of a plugin after which its resource is removed. */
+/** A plugin's absence after which its resource is removed. */
 const ENDPOINT_STOP_GRACE_PERIOD_MS = 5 * 60_000;
 
 /** Extended resources in the node's status. */
@@ -16,9 +16,9 @@ export interface DeviceCapacity {
 export interface DeviceInventory {
   /** A plugin serves the resource from now on; returns the one it replaces. */
   connected(resource: string, endpoint: Endpoint): Endpoint | undefined;
-  /** The plugin went; no news when another has taken its place. Returns whether it was news. */
+  /** The plugin disconnected. Returns false when another plugin already serves the resource. */
   disconnected(resource: string, endpoint: Endpoint): boolean;
-  /** A resource of an earlier run: nothing of it is there before its plugin comes. */
+  /** A resource from the checkpoint: it has no devices until its plugin registers. */
   restored(resource: string): void;
   update(resource: string, devices: readonly PluginDevice[]): void;
   isKnown(resource: string): boolean;
@@ -26,7 +26,7 @@ export interface DeviceInventory {
   endpoint(resource: string): Endpoint | undefined;
   devices(resource: string): Devices;
   healthy(resource: string): ReadonlySet<string>;
-  /** The node's devices. Resources whose plugin stayed away are reported as 0. */
+  /** The node's devices. Resources whose plugin did not return are reported as 0. */
   capacity(): DeviceCapacity;
 }
 
@@ -37,7 +37,7 @@ interface Stock {
   stoppedAtMs: number | undefined;
 }
 
-/** What nearly every node has. */
+/** Shared by all nodes without device plugins. */
 const NO_DEVICES: DeviceCapacity = { capacity: {}, allocatable: {} };
 
 export function createDeviceInventory(clock: Clock): DeviceInventory {

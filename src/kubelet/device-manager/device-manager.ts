@@ -37,13 +37,13 @@ export interface DeviceManager extends HintProvider {
   restore(): Promise<void>;
   /** Writes the checkpoint; also called when the inventory changes. */
   save(): Promise<void>;
-  /** Whether a container of the pod asks for a resource of plugins. */
+  /** Whether a container of the pod requests a resource of plugins. */
   concerns(pod: Pod): boolean;
   /** How many devices of the resource are allocated. */
   allocated(resource: string): number;
   /** Frees the devices of all other pods. */
   keepOnly(podUids: ReadonlySet<string>): void;
-  /** What the container's devices add to it. Calls PreStartContainer of plugins that require it. */
+  /** The settings that devices add to the container. Calls PreStartContainer of plugins that require it. */
   containerDevices(pod: Pod, container: Container): Promise<ContainerDevices | undefined>;
 }
 
@@ -58,7 +58,7 @@ type DeviceRequest = [resource: string, count: number];
 class PluginDeviceManager implements DeviceManager {
   readonly #deps: DeviceManagerDeps;
   readonly podDevices = createPodDevices();
-  /** What the container's devices add to it. */
+  /** The settings that devices add to the container. */
   readonly containerDevices: DeviceManager['containerDevices'];
   readonly #reusable = new Map<string, Map<string, Set<string>>>();
   readonly #mutex = new KeyedMutex();
@@ -157,7 +157,7 @@ class PluginDeviceManager implements DeviceManager {
     );
   }
 
-  /** What the container requests of device plugins. Resources that a claim serves belong to DRA drivers. */
+  /** The container's requests to device plugins. Resources that a claim serves belong to DRA drivers. */
   #deviceRequests(pod: Pod, { name, resources }: Container): DeviceRequest[] {
     return Object.entries(resources?.limits ?? {}).flatMap(([resource, quantity]): DeviceRequest[] =>
       resource.includes('/') && this.#isPluginResource(resource) && !isServedByClaim(pod, resource, name)

@@ -46,7 +46,7 @@ export interface DevicePluginOptions {
   readonly getPreferredAllocationAvailable: boolean;
 }
 
-/** How a plugin makes itself known. */
+/** A plugin's registration. */
 export interface RegisterRequest {
   readonly version: string;
   /** Name of the plugin's socket in the device plugin directory. */
@@ -62,7 +62,7 @@ export interface PluginDevice {
   readonly topology?: { readonly nodes: readonly { readonly ID: number }[] };
 }
 
-/** What a container gets with its devices. */
+/** The settings that a plugin adds to a container with its devices. */
 export interface ContainerAllocateResponse {
   readonly envs: Readonly<Record<string, string>>;
   readonly mounts: readonly { readonly containerPath: string; readonly hostPath: string; readonly readOnly: boolean }[];

@@ -8,7 +8,7 @@ import {
   type PluginDevice,
 } from './device-plugin-api.ts';
 
-/** Upstream's deadlines: ten seconds to get ready a container, thirty before its start. */
+/** Upstream's deadlines: ten seconds for other calls, thirty for PreStartContainer. */
 const PRE_START_TIMEOUT_MS = 30_000;
 const CALL_TIMEOUT_MS = 120_000;
 const OPTIONS_TIMEOUT_MS = 10_000;
@@ -28,7 +28,7 @@ export interface Endpoint {
   disconnect(): void;
 }
 
-/** Connects to a plugin's socket; asks what it can do unless it has said so. */
+/** Connects to a plugin's socket, and asks for its options unless the registration contained them. */
 export async function connectEndpoint(
   connect: GrpcConnector,
   socketPath: string,

@@ -6,18 +6,18 @@ import { devicePluginTable, type PluginDevice } from './device-plugin-api.ts';
 const DIRECTORY = '/var/lib/kubelet/device-plugins';
 
 export interface FakeDevicePlugin {
-  /** What was asked of it: `Allocate a,b`. */
+  /** The calls it received: `Allocate a,b`. */
   readonly calls: string[];
   register(): Promise<void>;
-  /** Tells of its devices: `a`, or `a!` for one that is unhealthy. */
+  /** Sends its devices: `a`, or `a!` for an unhealthy one. */
   tell(...devices: readonly string[]): void;
-  /** Goes away. */
+  /** Closes its socket. */
   stop(): void;
   /** Thrown by the next Allocate. */
   failure: Error | undefined;
 }
 
-/** Makes a plugin of a resource with these devices; a name's digit is its NUMA node where `numa` is said. */
+/** A plugin of a resource with these devices; with `numa` the digit in a name is its NUMA node. */
 export function createFakeDevicePlugin(
   sockets: FakeSockets,
   of: { readonly resource: string; readonly numa?: boolean; readonly prefers?: readonly string[] },

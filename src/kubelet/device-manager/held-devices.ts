@@ -1,9 +1,12 @@
-/** A node's allocatable as admission must see it. Pure. Upstream: sanitizeNodeAllocatable in devicemanager/manager.go. */
+/** The node's allocatable for admission. Pure. Upstream: sanitizeNodeAllocatable in devicemanager/manager.go. */
 import { podContainers } from '../../api/pod-containers.ts';
 import type { Node, Pod } from '../../api/gen/core-v1.ts';
 import { compareQuantities } from '../../api/quantity.ts';
 
-/** The node with at least what containers have of the resources the pod asks for: it may have fewer when plugins are away. */
+/**
+ * The node with at least the allocated amounts of the resources that the pod requests; it may report fewer when
+ * plugins are gone.
+ */
 export function withHeldDevices(
   node: Node | undefined,
   pod: Pod,

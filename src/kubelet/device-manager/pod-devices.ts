@@ -1,10 +1,10 @@
-/** Which container has which devices. Upstream: pkg/kubelet/cm/devicemanager/pod_devices.go. */
+/** The devices of each container. Upstream: pkg/kubelet/cm/devicemanager/pod_devices.go. */
 import type { ContainerAllocateResponse } from './device-plugin-api.ts';
 
 /** Devices of one resource in one container. */
 export interface AllocatedDevices {
   readonly ids: readonly string[];
-  /** NUMA node of each where it has one. */
+  /** NUMA nodes of each device that has any. */
   readonly nodes: Readonly<Record<string, readonly number[]>>;
   readonly response: ContainerAllocateResponse;
 }
@@ -21,7 +21,7 @@ export interface PodDevices {
   get(podUid: string, container: string, resource: string): AllocatedDevices | undefined;
   /** By resource. */
   ofContainer(podUid: string, container: string): ReadonlyMap<string, AllocatedDevices>;
-  /** Ids of a resource that some container has. */
+  /** Ids of a resource that are allocated. */
   inUse(resource: string): ReadonlySet<string>;
   podUids(): readonly string[];
   remove(podUid: string): void;

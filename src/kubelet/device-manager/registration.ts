@@ -1,6 +1,7 @@
 /**
- * Takes device plugins in: those that register themselves on `kubelet.sock` in the device plugin directory, and those the
- * plugin manager found. Follows each one's devices until it goes. Upstream: pkg/kubelet/cm/devicemanager/plugin/v1beta1.
+ * Registers device plugins: those that call `kubelet.sock` in the device plugin directory, and those that the plugin
+ * manager finds. Watches each plugin's devices until it disconnects. Upstream:
+ * pkg/kubelet/cm/devicemanager/plugin/v1beta1.
  */
 import { onAbort } from '../../base/abort.ts';
 import type { GrpcConnector } from '../../grpc/grpc-connector.ts';
@@ -15,7 +16,7 @@ import { connectEndpoint, type Endpoint } from './endpoint.ts';
 import { background, isProgramError } from '../../platform/unexpected.ts';
 
 const VERSION = 'v1beta1';
-/** Limit of a plugin's device messages: a burst, then a rate. */
+/** Limits a plugin's device messages: a burst, then a rate. */
 const LIST_GAP_MS = 100;
 const LIST_BURST = 10;
 const CHECKPOINT = 'kubelet_internal_checkpoint';
@@ -27,14 +28,14 @@ export interface DeviceRegistrationDeps {
   readonly connect: GrpcConnector;
   readonly serve: SocketServer;
   readonly inventory: DeviceInventory;
-  /** Devices came, went or changed their health. */
+  /** Called when devices were added or removed, or their health changed. */
   readonly onChange: (resource: string) => void;
 }
 
 export interface DeviceRegistration {
   /** For the plugin manager. */
   readonly pluginHandler: PluginHandler;
-  /** Removes sockets of an earlier run, upon which plugins register again, and serves. */
+  /** Removes sockets of an earlier run, after which plugins register again, and serves. */
   start(signal: AbortSignal): Promise<void>;
 }
 
@@ -114,7 +115,7 @@ export function createDeviceRegistration(deps: DeviceRegistrationDeps, directory
   };
 }
 
-/** Waits where messages come faster than the limit; flow control slows the plugin down meanwhile. */
+/** Delays messages that come faster than the limit; flow control then slows the plugin down. */
 function pacer(clock: Clock, signal: AbortSignal): () => Promise<void> {
   let spare = LIST_BURST;
   let lastMs = clock.monotonicMs();
@@ -133,7 +134,7 @@ function checkVersions(versions: readonly string[]): void {
   );
 }
 
-/** An extended resource: a name with a domain that is not Kubernetes' own. */
+/** Checks for an extended resource: a name with a domain that is not Kubernetes' own. */
 function checkName(resource: string): void {
   const match = /^([a-z0-9]([-a-z0-9.]*[a-z0-9])?)\/([A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?)$/.exec(resource);
   if (

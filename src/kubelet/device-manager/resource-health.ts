@@ -1,4 +1,4 @@
-/** How a container's devices are, for its status. Upstream: UpdateAllocatedResourcesStatus in devicemanager/manager.go. */
+/** The health of a container's devices, for its status. Upstream: UpdateAllocatedResourcesStatus in devicemanager/manager.go. */
 import type { ResourceStatus } from '../../api/gen/core-v1.ts';
 import type { DeviceInventory } from './device-inventory.ts';
 import type { PodDevices } from './pod-devices.ts';

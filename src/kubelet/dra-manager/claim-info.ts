@@ -1,6 +1,7 @@
 /**
- * Claims that are or were being prepared here, kept in `dra_manager_state` in the kubelet's directory: what was prepared
- * must be unprepared, even after a restart of the kubelet. Upstream: pkg/kubelet/cm/dra/state. Differs: the file's form.
+ * Claims that are or were being prepared on this node, kept in `dra_manager_state` in the kubelet's directory:
+ * whatever was prepared must be unprepared, even after a restart of the kubelet. Upstream: pkg/kubelet/cm/dra/state.
+ * Differs: the file's format.
  */
 import { fnv32a } from '../../base/fnv.ts';
 import type { Files } from '../../platform/files.ts';
@@ -8,7 +9,7 @@ import type { DraClaim, DraDevice } from './dra-api.ts';
 
 export interface ClaimInfo extends DraClaim {
   readonly podUids: readonly string[];
-  /** Every driver has prepared it since this kubelet started: the machine may have rebooted before. */
+  /** Every driver has prepared the claim since this kubelet started; the machine may have rebooted before. */
   readonly prepared: boolean;
   /** Devices by driver; empty for a driver that has not answered yet. */
   readonly drivers: Readonly<Record<string, readonly DraDevice[]>>;
@@ -16,7 +17,7 @@ export interface ClaimInfo extends DraClaim {
 
 /** The claims by uid. */
 export interface ClaimInfos {
-  /** Reads what an earlier run kept. Rejects when it is damaged. */
+  /** Reads the state of an earlier run. Rejects when it is damaged. */
   load(): Promise<void>;
   get(uid: string): ClaimInfo | undefined;
   all(): readonly ClaimInfo[];

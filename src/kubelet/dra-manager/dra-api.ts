@@ -1,4 +1,7 @@
-/** The node's side of dynamic resource drivers, v1 and v1beta1, which differ in their names alone. Upstream: k8s.io/kubelet/pkg/apis/dra. */
+/**
+ * The kubelet's API of dynamic resource drivers, v1 and v1beta1, which differ only in names. Upstream:
+ * k8s.io/kubelet/pkg/apis/dra.
+ */
 import type { GrpcCaller } from '../../grpc/grpc-caller.ts';
 import type { ProtobufTable } from '../../grpc/protobuf-table.ts';
 
@@ -36,7 +39,7 @@ export interface DraClaim {
   readonly name: string;
 }
 
-/** A device that is ready. */
+/** A prepared device. */
 export interface DraDevice {
   readonly requestNames: readonly string[];
   readonly poolName: string;
@@ -52,7 +55,7 @@ type Prepared = Readonly<
 /** Upstream's deadline. */
 const TIMEOUT_MS = 45_000;
 
-/** Gets the claims' devices ready; by claim uid. Rejects with a GrpcError. */
+/** Prepares claims. Resolves to the results by claim uid; rejects with a GrpcError. */
 export async function nodePrepareResources(
   caller: GrpcCaller,
   version: DraVersion,
@@ -62,7 +65,7 @@ export async function nodePrepareResources(
   return ((await caller.unary(method, { claims }, { timeoutMs: TIMEOUT_MS })) as { claims: Prepared }).claims;
 }
 
-/** Gives them back; by claim uid. */
+/** Unprepares claims. Resolves to the results by claim uid. */
 export async function nodeUnprepareResources(
   caller: GrpcCaller,
   version: DraVersion,

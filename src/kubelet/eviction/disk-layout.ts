@@ -1,13 +1,16 @@
 /**
- * Which file systems a node has for what, and what follows for its thresholds, for what is removed first and for whose use
- * counts. Pure. Upstream: KubeletSeparateDiskGC (KEP-4191), UpdateContainerFsThresholds, buildSignalToRankFunc and
- * buildSignalToNodeReclaimFuncs in pkg/kubelet/eviction/helpers.go.
+ * Which file systems a node has for images, writable layers and other data, and what follows for thresholds,
+ * reclaiming and ranking. Pure. Upstream: KubeletSeparateDiskGC (KEP-4191), UpdateContainerFsThresholds,
+ * buildSignalToRankFunc and buildSignalToNodeReclaimFuncs in pkg/kubelet/eviction/helpers.go.
  */
 import { DEVICE, type FsStats, type NodeStats } from '../stats/summary-types.ts';
 import type { DiskParts } from './pod-usage.ts';
 import type { Signal, Threshold } from './thresholds.ts';
 
-/** `single`: one for all; `images`: images and writable layers have one of their own; `split`: images alone have. */
+/**
+ * `single`: one file system; `images`: a second one for images and writable layers; `split`: a second one for images
+ * alone.
+ */
 export type DiskLayout = 'single' | 'images' | 'split';
 
 const CONTAINERFS = 'containerfs.';
@@ -26,7 +29,10 @@ export function diskLayoutOf({ fs, runtime }: NodeStats): DiskLayout {
   return same(imageFs, containerFs) ? 'images' : 'split';
 }
 
-/** The signals of writable layers get the thresholds of their file system, whatever is configured for them. */
+/**
+ * Gives the signals of writable layers the thresholds of the file system they are on, since they cannot be
+ * configured.
+ */
 export function withContainerFs(thresholds: readonly Threshold[], layout: DiskLayout): Threshold[] {
   const follows = layout === 'images' ? 'imagefs.' : 'nodefs.';
   const others = thresholds.filter((threshold) => !isContainerFs(threshold));
@@ -36,18 +42,18 @@ export function withContainerFs(thresholds: readonly Threshold[], layout: DiskLa
   return [...others, ...copies];
 }
 
-/** Whether the threshold is about writable layers, which no configuration decides. */
+/** Whether the threshold is for writable layers, which cannot be configured. */
 export function isContainerFs({ signal }: Threshold): boolean {
   return signal.startsWith(CONTAINERFS);
 }
 
-/** What is removed before pods are, where a disk runs low. */
+/** What is removed before pods are evicted, when a disk runs low. */
 export interface Removals {
   readonly containers: boolean;
   readonly images: boolean;
 }
 
-/** What frees the file system of the signal: unused containers, images. */
+/** What is removed to free the file system of the signal: unused containers, images. */
 export function removalsFor(signal: Signal, layout: DiskLayout): Removals {
   if (layout === 'single') return { containers: true, images: true };
   if (layout === 'images') {

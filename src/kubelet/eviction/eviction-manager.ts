@@ -1,9 +1,9 @@
 /**
- * Reclaims what the node runs low on: unused containers and images first, then pods, one at a time. Reports the node's pressures
- * and refuses pods that would add to them. Upstream: pkg/kubelet/eviction/eviction_manager.go.
+ * Reclaims resources that the node runs low on: unused containers and images first, then pods, one at a time. Reports
+ * the node's pressures and rejects pods that would add to them. Upstream: pkg/kubelet/eviction/eviction_manager.go.
  *
- * Synchronizes every ten seconds. A hard threshold acts at once, a soft one after its grace period; a pressure is reported until
- * its threshold has not been met for the transition period.
+ * Runs every ten seconds. A hard threshold takes effect at once, a soft one after its grace period; a pressure is
+ * reported until its threshold has not been met for the transition period.
  */
 import { onAbort } from '../../base/abort.ts';
 import { sleepUnlessAborted } from '../../platform/clock.ts';
@@ -46,16 +46,16 @@ export interface EvictionDeps {
   readonly recorder: KubeletEventRecorder;
   readonly nodeRef: EventTarget;
   readonly nodeStats: () => Promise<NodeStats>;
-  /** With all pods; read only when pods are to be ranked. */
+  /** Includes all pods; read only when pods are ranked. */
   readonly summary: () => Promise<Summary>;
-  /** Memory that all pods together may use. */
+  /** The memory limit of all pods together. */
   readonly allocatableMemoryBytes: () => Promise<number>;
   /** Pods that hold resources. */
   readonly activePods: () => readonly Pod[];
   readonly killPod: KillPodFunc;
   readonly removeUnusedContainers: () => Promise<void>;
   readonly removeUnusedImages: () => Promise<void>;
-  /** The node status must report other pressures. */
+  /** Called when the node status must report other pressures. */
   readonly onPressureChange: () => void;
 }
 
@@ -65,7 +65,7 @@ export interface EvictionManager {
   /** Resolves to the evicted pods. */
   synchronize(): Promise<readonly Pod[]>;
   pressure(): NodePressure;
-  /** Whether the node takes the pod under its present pressures. */
+  /** Whether the node admits the pod under its current pressures. */
   admit(pod: Pod): AdmissionResult;
 }
 
@@ -88,7 +88,7 @@ class NodeEvictionManager implements EvictionManager {
   readonly #pressures: Pressures;
   readonly #configuredThresholds: readonly Threshold[];
   readonly #evictions: Counter;
-  /** Pressures remember thresholds by identity: each layout keeps its own. */
+  /** By layout, since pressures identify thresholds by object identity. */
   readonly #thresholdsByLayout = new Map<DiskLayout, readonly Threshold[]>();
   #metThresholds: readonly Threshold[] = [];
   #synchronizing = false;
@@ -248,7 +248,7 @@ class NodeEvictionManager implements EvictionManager {
   }
 }
 
-/** Memory first: a node without memory ends processes at once. */
+/** Memory is first: when a node has none left the kernel kills processes. */
 function mostUrgent(thresholds: readonly Threshold[]): Threshold | undefined {
   const rank = ({ signal }: Threshold): number => (SIGNALS[signal].resource === 'memory' ? 0 : 1);
   return [...thresholds].sort((a, b) => rank(a) - rank(b))[0];

@@ -29,8 +29,8 @@ function usageAndRequest(
 }
 
 /**
- * Pods in the order of eviction: those that use more than they requested, then lower priority, then more usage above the
- * request. Pods without statistics come first, since nothing shows that they keep to their requests.
+ * Pods in the order of eviction: those that use more than they requested, then lower priority, then more usage above
+ * the request. Pods without statistics come first, as it is unknown whether they stay within their requests.
  */
 export function rankPodsForEviction(
   pods: readonly Pod[],

@@ -1,4 +1,4 @@
-/** Pods past their limits of ephemeral storage. Pure. Upstream: localStorageEviction in eviction_manager.go. */
+/** Pods that exceed their limits of ephemeral storage. Pure. Upstream: localStorageEviction in eviction_manager.go. */
 import { firstByName } from '../../base/first-by.ts';
 import type { Container, Pod } from '../../api/gen/core-v1.ts';
 import { addQuantities, compareQuantities, quantityValue } from '../../api/quantity.ts';
@@ -12,7 +12,7 @@ function isLimited({ resources }: Container): boolean {
   return resources?.limits?.[RESOURCE] !== undefined;
 }
 
-/** Whether the pod has a limit to be watched. */
+/** Whether the pod has such a limit. */
 export function hasStorageLimit({ spec }: Pod): boolean {
   return (
     spec?.volumes?.some(({ emptyDir }) => emptyDir?.sizeLimit !== undefined) === true ||
@@ -21,7 +21,7 @@ export function hasStorageLimit({ spec }: Pod): boolean {
   );
 }
 
-/** Why the pod must go, or undefined while it keeps its limits. */
+/** Why the pod is evicted; undefined while it stays within its limits. */
 export function brokenStorageLimit(pod: Pod, stats: PodStats): string | undefined {
   return emptyDirLimit(pod, stats) ?? podLimit(pod, stats) ?? containerLimit(pod, stats);
 }
@@ -53,7 +53,7 @@ function podLimit(pod: Pod, stats: PodStats): string | undefined {
   const limit = totalLimit(pod);
   if (limit === undefined) return undefined;
   const parts = diskUsage(pod, stats, { parts: { layers: true, logsAndVolumes: true }, what: 'bytes' });
-  // The sum of the statistics has the kubelet's own files in it, which no part shows.
+  // The total in the statistics contains the kubelet's own files, which no part shows.
   const use = Math.max(parts, stats['ephemeral-storage']?.usedBytes ?? 0);
   return use > quantityValue(limit) ? limitMessages.pod(limit) : undefined;
 }

@@ -50,12 +50,12 @@ export function lowNodeMessage(
   return `The node was low on resource: ${resource}. ${figures}${users}`;
 }
 
-/** Why a new pod is not taken. */
+/** Why a new pod is rejected. */
 export function nodeConditionMessage(conditions: readonly string[]): string {
   return `The node had condition: [${conditions.join(' ')}]. `;
 }
 
-/** Sentences about limits of ephemeral storage. */
+/** Messages about limits of ephemeral storage. */
 export const limitMessages = {
   emptyDir: (volume: string, limit: string) => `Usage of EmptyDir volume "${volume}" exceeds the limit "${limit}". `,
   pod: (limit: string) => `Pod ephemeral local storage usage exceeds the total limit of containers ${limit}. `,

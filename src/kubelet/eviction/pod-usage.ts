@@ -1,4 +1,7 @@
-/** Disk that pods and containers use. Pure. Upstream: podDiskUsage and its neighbours in pkg/kubelet/eviction/helpers.go. */
+/**
+ * Disk usage of pods and containers. Pure. Upstream: podDiskUsage and its neighbours in
+ * pkg/kubelet/eviction/helpers.go.
+ */
 import type { Pod } from '../../api/gen/core-v1.ts';
 import { podVolume } from '../runtime/pod-facts.ts';
 import type { ContainerStats, FsStats, PodStats } from '../stats/summary-types.ts';
@@ -26,7 +29,7 @@ function isLocalVolume(pod: Pod, name: string): boolean {
   return [configMap, secret, downwardAPI, projected, gitRepo].some((source) => source !== undefined);
 }
 
-/** Bytes or inodes a pod uses of the parts. */
+/** The bytes or inodes that a pod uses in these parts. */
 export function diskUsage(pod: Pod, stats: PodStats, measure: { parts: DiskParts; what: 'bytes' | 'inodes' }): number {
   const { parts, what } = measure;
   let total = 0;

@@ -1,12 +1,15 @@
 /**
- * Since when thresholds are met, and until when their pressures are reported. Upstream: thresholdsFirstObservedAt and
- * nodeConditionsLastObservedAt of the eviction manager.
+ * When thresholds were first met, and until when their pressures are reported. Upstream: thresholdsFirstObservedAt
+ * and nodeConditionsLastObservedAt of the eviction manager.
  */
 import type { Clock } from '../../platform/clock.ts';
 import { SIGNALS, type PressureCondition, type Threshold } from './thresholds.ts';
 
 export interface Pressures {
-  /** `due`: the thresholds that have been met for their grace period; `changed`: the reported pressures are others. */
+  /**
+   * `due`: thresholds that have been met for their grace period; `changed`: the reported pressures differ from
+   * before.
+   */
   update(met: readonly Threshold[]): { readonly due: readonly Threshold[]; readonly changed: boolean };
   has(condition: PressureCondition): boolean;
   /** Sorted. */

@@ -1,4 +1,7 @@
-/** Eviction thresholds and what is observed of their signals. Pure. Upstream: pkg/kubelet/eviction/helpers.go and api/types.go. */
+/**
+ * Eviction thresholds and the observations of their signals. Pure. Upstream: pkg/kubelet/eviction/helpers.go and
+ * api/types.go.
+ */
 import { quantityValue } from '../../api/quantity.ts';
 import type { KubeletConfiguration } from '../kubelet-configuration.ts';
 import type { NodeStats } from '../stats/summary-types.ts';
@@ -17,7 +20,7 @@ export type Signal =
 /** A condition of the node that a met threshold sets. */
 export type PressureCondition = 'MemoryPressure' | 'DiskPressure' | 'PIDPressure';
 
-/** What the signals are about, as messages and ranking name it. */
+/** The resource of a signal, as messages and ranking name it. */
 export type StarvedResource = 'memory' | 'ephemeral-storage' | 'inodes' | 'pids';
 
 const MEMORY = { condition: 'MemoryPressure', resource: 'memory' } as const;
@@ -37,7 +40,7 @@ export const SIGNALS: Readonly<Record<Signal, { condition: PressureCondition; re
   'pid.available': { condition: 'PIDPressure', resource: 'pids' },
 };
 
-/** An amount: units, or a share of the capacity between 0 and 1. */
+/** An amount: in units, or as a share of the capacity between 0 and 1. */
 export type Amount = { readonly units: number } | { readonly share: number };
 
 export interface Threshold {
@@ -46,11 +49,11 @@ export interface Threshold {
   /** 0: hard. */
   readonly gracePeriodMs: number;
   readonly hard: boolean;
-  /** How far below the threshold use must go before it counts as resolved. */
+  /** How far usage must drop below the threshold before it counts as resolved. */
   readonly minReclaim: Amount | undefined;
 }
 
-/** What is left of a signal's resource. */
+/** The available amount of a signal's resource. */
 export interface Observation {
   readonly available: number;
   readonly capacity: number;
@@ -62,14 +65,14 @@ function amountOf(text: string): Amount {
   return text.endsWith('%') ? { share: Number(text.slice(0, -1)) / 100 } : { units: quantityValue(text) };
 }
 
-/** An amount in units of a resource of this capacity. */
+/** The amount in units, for a resource of this capacity. */
 export function unitsOf(amount: Amount, capacity: number): number {
   return 'units' in amount ? amount.units : Math.floor(capacity * amount.share);
 }
 
 type Settings = Pick<KubeletConfiguration, 'evictionHard' | 'eviction' | 'cgroups'>;
 
-/** The thresholds configured: hard ones first. Those of zero per cent are off. */
+/** The configured thresholds, hard ones first. Those of zero per cent are off. */
 export function thresholdsOf({ evictionHard, eviction, cgroups }: Settings): Threshold[] {
   const { soft, softGracePeriodMs, minimumReclaim } = eviction;
   const one = (signal: string, text: string, hard: boolean): Threshold[] => {
@@ -91,7 +94,7 @@ export function thresholdsOf({ evictionHard, eviction, cgroups }: Settings): Thr
     ...Object.entries(soft).flatMap(([signal, text]) => one(signal, text, false)),
   ];
   if (!cgroups.enforceNodeAllocatable.includes('pods')) return all;
-  // What all pods together use is held to the allocatable memory by the same hard threshold.
+  // The same hard threshold applies to the usage of all pods against their allocatable memory.
   const allocatable = all.flatMap((threshold): Threshold[] =>
     threshold.hard && threshold.signal === 'memory.available'
       ? [{ ...threshold, signal: 'allocatableMemory.available' }]
@@ -123,7 +126,7 @@ export function observe(node: NodeStats, allocatableMemoryBytes: number): Observ
   return found;
 }
 
-/** Thresholds whose signal is below them; with `enforceMinReclaim` below them plus what is to be reclaimed at least. */
+/** Thresholds that are met; with `enforceMinReclaim`, those whose minimum reclaim is not reached. */
 export function thresholdsMet(
   thresholds: readonly Threshold[],
   observations: Observations,

@@ -1,9 +1,9 @@
-/** Why an image is not there: upstream's reasons, and what the runtime said. Upstream: pkg/kubelet/images/types.go. */
+/** Reasons why an image is not present: upstream's, and the runtime's message. Upstream: pkg/kubelet/images/types.go. */
 import { errorMessage } from '../../base/errors.ts';
 import type { PullErrorClass } from '../../api/pod-node-state.ts';
 import { CriError } from '../../cri/cri-error.ts';
 
-/** Waiting reasons of containers whose image is not there. */
+/** Waiting reasons of containers whose image is not present. */
 export type ImageFailureReason =
   | 'ErrImagePull'
   | 'ImagePullBackOff'
@@ -13,7 +13,7 @@ export type ImageFailureReason =
   | 'RegistryUnavailable'
   | 'SignatureValidationFailed';
 
-/** `retryAfterMs` is set where a later try may succeed without any change. */
+/** `retryAfterMs` is set when a retry may succeed without any change. */
 export class ImageError extends Error {
   readonly reason: ImageFailureReason;
   readonly retryAfterMs: number | undefined;
@@ -27,7 +27,7 @@ export class ImageError extends Error {
 }
 
 export interface PullFailure {
-  /** As the container names it. */
+  /** The name in the container's spec. */
   readonly image: string;
   readonly text: string;
   readonly atMs: number;

@@ -1,5 +1,6 @@
 /**
- * Frees disk space by removing images no container uses, oldest use first. Upstream: image_gc_manager.go.
+ * Frees disk space by removing unused images, least recently used first. Upstream: realImageGCManager
+ * (GarbageCollect, detectImages) in pkg/kubelet/images/image_gc_manager.go.
  */
 import type { EventTarget } from '../../client/event-recorder.ts';
 import type { KubeletEventRecorder } from '../event-reasons.ts';
@@ -18,17 +19,17 @@ export interface ImageGcDeps {
   readonly recorder: KubeletEventRecorder;
   /** The node, for events. */
   readonly nodeRef: EventTarget;
-  /** Called after each pass with the images that are left and the time the pass began. */
+  /** Called after each pass with the remaining images and the time at which the pass began. */
   collected?(imageIds: readonly string[], beganMs: number): Promise<void>;
 }
 
-/** When to collect and how far. */
+/** When to collect, and how much. */
 export interface ImageGcConfig {
-  /** Collect at this use of the disk, in percent. Default 85; 100 never collects. */
+  /** Disk usage in percent at which collection starts. Default 85; 100: never. */
   readonly highThresholdPercent?: number;
-  /** Collect down to this. Default 80. */
+  /** Disk usage in percent at which collection stops. Default 80. */
   readonly lowThresholdPercent?: number;
-  /** Images younger than this stay. Default 2 min. */
+  /** Images younger than this are kept. Default 2 min. */
   readonly minAgeMs?: number;
   /** Unused time after which images are removed whatever the disk's usage; 0: never. */
   readonly maxAgeMs?: number;
@@ -46,7 +47,7 @@ interface ImageRecord {
   lastUsedMs: number;
 }
 
-/** Makes a collector. Ages count from when it first saw an image. */
+/** An image's age counts from when the collector first saw it. */
 export function createImageGc(deps: ImageGcDeps, config: ImageGcConfig): ImageGc {
   const { runtime, images, clock, log, recorder, nodeRef } = deps;
   const { highThresholdPercent = 85, lowThresholdPercent = 80, minAgeMs = 120_000, maxAgeMs = 0 } = config;
@@ -131,7 +132,7 @@ export function createImageGc(deps: ImageGcDeps, config: ImageGcConfig): ImageGc
     }
   };
 
-  /** One pass, and word of what is left whatever became of it. */
+  /** Runs one pass, and reports the remaining images even if it fails. */
   const pass = async <T>(work: () => Promise<T>): Promise<T> => {
     const beganMs = clock.nowMs();
     try {

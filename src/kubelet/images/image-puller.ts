@@ -1,6 +1,6 @@
 /**
- * Pulls images: several at a time, each at most once at a time. Upstream: parallel_image_puller.go; the sharing of one
- * pull by all pods that wait for the same image with the same credentials is ours.
+ * Pulls images: several at a time, each at most once at a time. Upstream: parallel_image_puller.go. Differs: pods
+ * that wait for the same image with the same credentials share one pull.
  */
 import type { Span } from '../../platform/tracing.ts';
 import type { CriImageService, PodSandboxConfig } from '../../cri/gen/cri-types.ts';
@@ -12,14 +12,14 @@ import type { PullCredential } from './pull-credentials.ts';
 
 export interface PullRequest {
   readonly image: string;
-  /** Tried in order; empty: without. */
+  /** Tried in order; empty: pulled without credentials. */
   readonly credentials: readonly PullCredential[];
   readonly sandboxConfig?: Init<PodSandboxConfig>;
   readonly signal: AbortSignal;
   readonly span?: Span | undefined;
 }
 
-/** How a pull went: the runtime's id of the image, and times. */
+/** The result of a pull: the runtime's id of the image, and times. */
 export interface PullResult {
   readonly imageRef: string;
   readonly pullMs: number;
@@ -29,7 +29,7 @@ export interface PullResult {
 }
 
 export interface ImagePuller {
-  /** Rejects with the runtime's error for the last credential. A pull goes on while a caller waits for it. */
+  /** Rejects with the runtime's error for the last credential. A pull continues as long as a caller waits for it. */
   pull(request: PullRequest): Promise<PullResult>;
 }
 
@@ -39,7 +39,7 @@ interface Flight {
   waiting: number;
 }
 
-/** Makes a puller. `maxParallel` pulls run at a time, the others wait in order. */
+/** `maxParallel` pulls run at a time; others wait in order. */
 export function createImagePuller(
   deps: { images: CriImageService; clock: Clock },
   config: { maxParallel: number },

@@ -1,9 +1,10 @@
 /**
- * What this kubelet has pulled and with whose credentials: a file per image below `pulled/`, and one per pull under way
- * below `pulling/`. Upstream: pkg/kubelet/images/pullmanager (fs_pullrecords.go, mem_pullrecords.go), in its format.
+ * Records of this kubelet's pulls with their credentials: a file per image below `pulled/`, and one per pull in
+ * progress below `pulling/`. Upstream: pkg/kubelet/images/pullmanager (fs_pullrecords.go, mem_pullrecords.go), in its
+ * format.
  *
- * Invariants: read once, then memory leads and the files follow, one write at a time per image; what has been awaited is
- * on disk. A file that cannot be read counts as a pull with unknown credentials.
+ * Invariants: the files are read once; from then on memory is authoritative and written to the files, one write at a
+ * time per image; an awaited write is on disk. A file that cannot be read counts as a pull with unknown credentials.
  */
 import { formatTime } from '../../api/time.ts';
 import { KeyedMutex } from '../../base/keyed-mutex.ts';
@@ -12,41 +13,41 @@ import type { Files } from '../../platform/files.ts';
 import type { Log } from '../../platform/log.ts';
 import type { ObjectIdentity } from './pull-credentials.ts';
 
-/** A secret, and a hash of the credential it held. */
+/** A secret, and a hash of its credential. */
 export interface PullSecretRecord extends ObjectIdentity {
   readonly credentialHash: string;
 }
 
-/** The credentials whose holders may use an image under one name. */
+/** The credentials that give the right to use an image under one name. */
 export interface PullCredentialsRecord {
   readonly kubernetesSecrets?: readonly PullSecretRecord[];
   readonly kubernetesServiceAccounts?: readonly ObjectIdentity[];
-  /** Every pod of the node. */
+  /** Every pod of the node may use it. */
   readonly nodePodsAccessible?: boolean;
 }
 
 export interface PulledRecord {
   readonly lastUpdatedTime: string;
-  /** The runtime's id of it. */
+  /** The runtime's id of the image. */
   readonly imageRef: string;
-  /** By name without tag and digest. */
+  /** By image name without tag and digest. */
   readonly credentialMapping: Readonly<Record<string, PullCredentialsRecord>>;
 }
 
-/** The records. Everything but `load` is for afterwards. */
+/** `load` must be called before the other methods. */
 export interface PullRecords {
-  /** Reads the files. Rejects when the folders cannot be read; the next call tries again. */
+  /** Reads the files. Rejects when the folders cannot be read; the next call retries. */
   load(): Promise<void>;
   /** `unreadable`: the record cannot be decoded. */
   pulled(imageRef: string): PulledRecord | 'unreadable' | undefined;
   allPulled(): readonly PulledRecord[];
   writePulled(imageRef: string, credentialMapping: PulledRecord['credentialMapping']): Promise<void>;
   removePulled(imageRef: string): Promise<void>;
-  /** Images whose pull has begun and not ended; those an earlier process left among them. */
+  /** Images whose pull is in progress, including those that an earlier process left. */
   pulling(): readonly string[];
-  /** A pull begins, perhaps beside others of the same image. */
+  /** A pull begins; others of the same image may be in progress. */
   begin(image: string): Promise<void>;
-  /** It has ended: the last to end takes the file away. */
+  /** A pull has ended; the last of an image deletes the file. */
   end(image: string): Promise<void>;
 }
 
@@ -61,13 +62,13 @@ const PREFIX = 'sha256-';
 const API_VERSION = 'kubelet.config.k8s.io/v1beta1';
 const READABLE_VERSIONS: readonly unknown[] = [API_VERSION, 'kubelet.config.k8s.io/v1alpha1'];
 
-/** Makes them; nothing is read before `load`. */
+/** Nothing is read before `load`. */
 export function createPullRecords(deps: PullRecordsDeps, directory: string): PullRecords {
   const { files, crypto, log, clock } = deps;
   const writes = new KeyedMutex();
   const pulled = new Map<string, PulledRecord>();
   const unreadable = new Set<string>();
-  /** How many pulls of each run in this process. */
+  /** The number of pulls in this process, by image. */
   const pulling = new Map<string, number>();
   let loaded: Promise<void> | undefined;
 

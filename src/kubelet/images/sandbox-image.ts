@@ -1,7 +1,7 @@
-/** The image the runtime makes sandboxes from: older runtimes do not report it as pinned, and no container uses it. */
+/** The image of the runtime's sandboxes: older runtimes do not report it as pinned, and no container uses it. */
 import type { CriRuntimeService } from '../../cri/gen/cri-types.ts';
 
-/** Its name, by the configuration that containerd reports; undefined where the runtime reports none. */
+/** Its name in the configuration that containerd reports; undefined for runtimes that report none. */
 export async function sandboxImageOf(runtime: Pick<CriRuntimeService, 'status'>): Promise<string | undefined> {
   const { info } = await runtime.status({ verbose: true });
   const text = info['config'];
@@ -10,6 +10,6 @@ export async function sandboxImageOf(runtime: Pick<CriRuntimeService, 'status'>)
     const { sandboxImage } = JSON.parse(text) as { sandboxImage?: unknown };
     return typeof sandboxImage === 'string' && sandboxImage !== '' ? sandboxImage : undefined;
   } catch {
-    return undefined; // Another runtime's own form.
+    return undefined; // another runtime's configuration
   }
 }

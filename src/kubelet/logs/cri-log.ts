@@ -1,13 +1,13 @@
 /**
- * The CRI log format: `2016-10-06T00:17:09.669794202Z stdout F content`, one line per write of the container; the tag `P`
- * marks a piece whose line goes on. Upstream: cri-client/pkg/logs.
+ * The CRI log format: `2016-10-06T00:17:09.669794202Z stdout F content`, one line per write of the container; the tag
+ * `P` marks a part of a longer line. Upstream: cri-client/pkg/logs.
  */
 
 export interface LogEntry {
-  /** As written: RFC 3339 with nanoseconds. */
+  /** As in the log: RFC 3339 with nanoseconds. */
   readonly timestamp: string;
   readonly stream: 'stdout' | 'stderr';
-  /** The line continues in the next entry of its stream: no newline follows the content. */
+  /** The line continues in the next entry of its stream. */
   readonly partial: boolean;
   readonly content: Uint8Array;
 }
@@ -19,7 +19,7 @@ export function parseLogLine(line: Uint8Array): LogEntry | undefined {
   const first = line.indexOf(SPACE);
   const second = first < 0 ? -1 : line.indexOf(SPACE, first + 1);
   if (second < 0) return undefined;
-  // The runtime leaves out the space when the content is empty.
+  // The runtime omits the space before empty content.
   const third = line.indexOf(SPACE, second + 1);
   const tagEnd = third < 0 ? line.length : third;
   const text = (from: number, to: number): string =>

@@ -50,7 +50,7 @@ function counted(files: Files): { readonly files: Files; open: number } {
   return made;
 }
 
-/** Readers: what happens at a write. */
+/** Readers: their behaviour at a write. */
 const sinks: Readonly<Record<string, (count: number) => unknown>> = {
   'that reads': () => undefined,
   'that throws at once': () => {

@@ -1,4 +1,4 @@
-/** Finds and reads the end of a log file without reading the whole. Upstream: pkg/util/tail. */
+/** Reads the end of a log file without reading the whole. Upstream: pkg/util/tail. */
 import type { FileHandle, Files } from '../../platform/files.ts';
 import { parseLogLine } from './cri-log.ts';
 
@@ -21,7 +21,7 @@ export async function tailOffset(handle: FileHandle, sizeBytes: number, lines: n
   return 0;
 }
 
-/** The contents of the last entries of a CRI log: at most `maxLines` lines and `maxBytes` bytes, the newest ones. */
+/** The content of the last entries of a CRI log, at most `maxLines` lines and `maxBytes` bytes. */
 export async function readLogTail(input: {
   files: Files;
   path: string;
@@ -32,7 +32,7 @@ export async function readLogTail(input: {
   try {
     const { sizeBytes } = await handle.stat();
     const offset = await tailOffset(handle, sizeBytes, input.maxLines);
-    // Each entry has a head of at most some fifty bytes before its content.
+    // The part of an entry before its content has at most about fifty bytes.
     const from = Math.max(offset, sizeBytes - input.maxBytes - input.maxLines * 64);
     const bytes = await handle.read(from, sizeBytes - from);
     let text = '';

@@ -1,9 +1,10 @@
 /**
- * Reads a container's log for `kubectl logs`: tail, since, limit, timestamps, one stream or both, and following it while the
- * container runs. Upstream: cri-client/pkg/logs (ReadLogs).
+ * Reads a container's log for `kubectl logs`: tail, since, limit, timestamps, one stream or both, and follow.
+ * Upstream: cri-client/pkg/logs (ReadLogs).
  *
- * Without following, the log is what it was when it was opened: `--tail=2` is two lines however fast the container writes.
- * Following survives rotation: when the file at the path becomes another one, the rest of the old one is read first.
+ * Without follow, the log is read up to its size when it was opened, so `--tail=2` is two lines however fast the
+ * container writes. Follow survives rotation: when another file appears at the path, the rest of the old one is read
+ * first.
  */
 import { sleepUnlessAborted, type Clock } from '../../platform/clock.ts';
 import type { ByteSink } from '../../platform/streams.ts';
@@ -12,7 +13,7 @@ import { parseTime } from '../../api/time.ts';
 import { parseLogLine, type LogEntry } from './cri-log.ts';
 import { tailOffset } from './log-tail.ts';
 
-/** What to read. Limits count content, not the log's own heads. */
+/** The lines to read. Limits count content only, without the CRI log's own fields. */
 export interface ReadLogOptions {
   readonly follow?: boolean;
   /** Only the last lines; undefined: all. */
@@ -21,7 +22,7 @@ export interface ReadLogOptions {
   readonly limitBytes?: number;
   /** Only entries at or after this wall-clock time. */
   readonly sinceMs?: number;
-  /** Puts the time before each line. */
+  /** Writes the timestamp before each line. */
   readonly timestamps?: boolean;
   /** Default All. */
   readonly stream?: 'All' | 'Stdout' | 'Stderr';
@@ -36,9 +37,9 @@ export interface ReadLogDeps {
 
 const NEWLINE = 0x0a;
 const BLOCK_BYTES = 64 * 1024;
-/** A line longer than this is not the runtime's: it is dropped, not gathered for ever. */
+/** A longer line cannot come from the runtime and is dropped, so that memory is bounded. */
 const MAX_LINE_BYTES = 1024 * 1024;
-/** Period in which followed files are read even without a notification. */
+/** Period in which followed files are read without a notification. */
 const POLL_MS = 1000;
 
 /** Writes entries for the client, within the byte limit, and tracks partial lines. */
@@ -84,7 +85,7 @@ class EntryWriter {
   }
 }
 
-/** Reads whole lines from an offset on; keeps the start of a line that is not finished. */
+/** Reads whole lines from an offset on, and keeps the start of an unfinished line. */
 class LineReader {
   readonly handle: FileHandle;
   readonly #end: number;
@@ -92,7 +93,7 @@ class LineReader {
   #rest: Uint8Array = new Uint8Array();
   #skipping = false;
 
-  /** Up to `end` unless undefined: what is written during the read is not part of it. */
+  /** `end`: bytes that are written during the read are left out. */
   constructor(handle: FileHandle, offset: number, end = Number.POSITIVE_INFINITY) {
     this.handle = handle;
     this.#offset = offset;
@@ -103,7 +104,7 @@ class LineReader {
     return this.#offset;
   }
 
-  /** The next lines; undefined at the present end. */
+  /** The next lines; undefined at the current end. */
   async next(): Promise<Uint8Array[] | undefined> {
     const block = await this.handle.read(this.#offset, Math.min(BLOCK_BYTES, this.#end - this.#offset));
     if (block.length === 0) return undefined;
@@ -139,7 +140,7 @@ function addLines(lines: readonly Uint8Array[], writer: EntryWriter): void {
   }
 }
 
-/** Writes everything there is now. */
+/** Writes everything up to the current end. */
 async function drain(reader: LineReader, writer: EntryWriter): Promise<void> {
   for (let lines = await reader.next(); lines !== undefined && !writer.full; lines = await reader.next()) {
     addLines(lines, writer);
@@ -147,14 +148,14 @@ async function drain(reader: LineReader, writer: EntryWriter): Promise<void> {
   }
 }
 
-/** Whether the path now holds another file than the one that is open, or the open one was cut. */
+/** Whether the path now has another file than the open one, or the open one was truncated. */
 async function wasReplaced(files: Files, path: string, reader: LineReader): Promise<boolean> {
   const [opened, now] = await Promise.all([reader.handle.stat(), files.stat(path).catch(() => undefined)]);
   if (now === undefined) return false;
   return now.ino !== opened.ino || now.dev !== opened.dev || now.sizeBytes < reader.offset;
 }
 
-/** Resolves at a change of the file, after a while, or when aborted. */
+/** Resolves when the file changes, after a period, or when aborted. */
 async function untilChange(input: { files: Files; clock: Clock; path: string; signal: AbortSignal }): Promise<void> {
   const wake = new AbortController();
   const directory = input.path.slice(0, input.path.lastIndexOf('/'));
@@ -181,7 +182,7 @@ async function follow(input: {
     await drain(reader, writer);
     if (await wasReplaced(deps.files, path, reader)) {
       const next = new LineReader(await deps.files.open(path, 'r'), 0);
-      // What was written between the last read and the rotation.
+      // Lines written between the last read and the rotation.
       await drain(reader, writer);
       await reader.handle.close();
       reader = next;

@@ -1,4 +1,7 @@
-/** Memory and huge pages of NUMA nodes: what is free, and from where a request can be met. Pure. Upstream: memorymanager/policy_static.go. */
+/**
+ * Memory and huge pages of NUMA nodes: free amounts, and the sets of nodes that can satisfy a request. Pure.
+ * Upstream: memorymanager/policy_static.go.
+ */
 import { isNarrower, maskCount, masksOver, nodesOf, type TopologyHint, hintsOf } from '../topology-manager/hints.ts';
 
 /** Bytes by resource: `memory`, `hugepages-2Mi`. */
@@ -9,7 +12,7 @@ export interface MemoryBlock {
   readonly numaAffinity: readonly number[];
   readonly type: string;
   readonly size: number;
-  /** Bytes by node; less than the size where containers after an init container have taken it over. */
+  /** Bytes by node; less than the size when containers reuse memory of an init container. */
   readonly amounts: Readonly<Record<string, number>>;
 }
 
@@ -25,7 +28,7 @@ function freeOn({ allocatable, blocks }: MemoryMap, node: number, type: string):
   return Math.max(0, (allocatable.get(node)?.[type] ?? 0) - used);
 }
 
-/** Nodes that are allocated as a group must not be allocated alone. */
+/** Whether the mask would use only a part of nodes that are allocated as a group. */
 function violatesGroups({ blocks }: MemoryMap, mask: number): boolean {
   return blocks.some(({ numaAffinity }) => {
     const used = numaAffinity.reduce((sum, node) => sum | (1 << node), 0);
@@ -33,7 +36,7 @@ function violatesGroups({ blocks }: MemoryMap, mask: number): boolean {
   });
 }
 
-/** Ways to meet the request. */
+/** The sets of nodes that can satisfy the request. */
 export function memoryHints(map: MemoryMap, request: Bytes): TopologyHint[] {
   let smallest = Number.POSITIVE_INFINITY;
   const masks: number[] = [];
@@ -49,7 +52,7 @@ export function memoryHints(map: MemoryMap, request: Bytes): TopologyHint[] {
   return hintsOf(masks, smallest);
 }
 
-/** The nodes to take the request from: those of the hint, or more if they do not do. Throws when nothing does. */
+/** The nodes for the request: those of the hint, or more if they do not suffice. Throws when no set suffices. */
 export function chooseNodes(map: MemoryMap, request: Bytes, affinity: number | undefined): number {
   const possible = memoryHints(map, request).flatMap((hint) => hint.affinity ?? []);
   const wide = affinity === undefined ? possible : possible.filter((mask) => (mask & affinity) === affinity);

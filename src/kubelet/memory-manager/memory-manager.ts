@@ -1,8 +1,10 @@
 /**
- * The static policy: guaranteed pods get their memory and huge pages from as few NUMA nodes as will do, and their
- * containers are bound to these. Upstream: pkg/kubelet/cm/memorymanager. The None policy is the absence of this manager.
+ * The static policy: guaranteed pods get their memory and huge pages from the fewest NUMA nodes that suffice, and
+ * their containers are bound to these. Upstream: pkg/kubelet/cm/memorymanager. With the None policy there is no such
+ * manager.
  *
- * Differs: its memory on disk, `memory_manager_state`, holds what was given; upstream's also holds what follows from it.
+ * Differs: the checkpoint `memory_manager_state` has only the allocations; upstream's also has what follows from
+ * them.
  */
 import { isRestartableInitContainer, podContainers } from '../../api/pod-containers.ts';
 import type { Container, Pod } from '../../api/gen/core-v1.ts';
@@ -15,20 +17,20 @@ import type { HintProvider, TopologyHint, TopologyHints } from '../topology-mana
 import { podUid } from '../types/pod-update.ts';
 import { chooseNodes, memoryHints, takeMemory, type Bytes, type MemoryBlock, type MemoryMap } from './memory-blocks.ts';
 
-/** What is kept from pods on each NUMA node; together as much as reservations and the hard eviction threshold. */
+/** The memory reserved on each NUMA node; their sum must equal the reservations and the hard eviction threshold. */
 export interface MemoryManagerConfig {
   readonly reservedMemory: readonly {
     readonly numaNode: number;
     readonly limits: Readonly<Record<string, string>>;
   }[];
-  /** What node allocatable keeps from pods, by kind. */
+  /** The reserved memory of node allocatable, by kind. */
   readonly reservedByNode: (capacityBytes: number) => Bytes;
 }
 
 export interface MemoryManager extends HintProvider {
-  /** Reads what an earlier run kept. Rejects when it does not fit the machine or the configuration. */
+  /** Reads the checkpoint of an earlier run. Rejects when it contradicts the machine or the configuration. */
   start(nodes: readonly HostNumaNode[]): Promise<void>;
-  /** Whether it binds the pod's containers. */
+  /** Whether the pod's containers are bound to NUMA nodes. */
   concerns(pod: Pod): boolean;
   keepOnly(podUids: ReadonlySet<string>): Promise<void>;
   /** NUMA nodes the container is bound to; undefined: none. */
@@ -39,7 +41,7 @@ export interface MemoryManager extends HintProvider {
 
 type Entries = Readonly<Record<string, Readonly<Record<string, readonly MemoryBlock[]>>>>;
 
-/** Makes the manager; its memory is `memory_manager_state` in the directory. */
+/** The checkpoint is `memory_manager_state` in the directory. */
 export function createMemoryManager(
   deps: { files: Files },
   directory: string,
@@ -75,7 +77,7 @@ export function createMemoryManager(
     entries = kept.entries;
   }
 
-  /** The entries without what containers after the pod's init containers may take over from them. */
+  /** The allocations of the pod's init containers without what this container may reuse of them. */
   function withoutInit(pod: Pod, container: Container): Entries {
     const own = entries[podUid(pod)];
     if (own === undefined) return entries;
@@ -166,7 +168,7 @@ function requestedBytes({ resources }: Container): Bytes {
   );
 }
 
-/** Containers and sidecars together, or the largest init container with the sidecars before it. */
+/** The sum of containers and sidecars, or the largest init container with the sidecars before it. */
 function podBytes(pod: Pod): Bytes {
   const add = (a: Bytes, b: Bytes): Bytes => merge(a, b, (x, y) => x + y);
   let [sidecars, init]: Bytes[] = [{}, {}];
@@ -206,7 +208,7 @@ function allocatableOf(nodes: readonly HostNumaNode[], config: MemoryManagerConf
         `hugepages-${formatBytes(pageSizeBytes)}`,
         pageSizeBytes * count,
       ]);
-      // Huge pages are taken out of the memory.
+      // Huge pages are part of the node's memory.
       const memory = memoryBytes - pages.reduce((sum, [, bytes]) => sum + bytes, 0);
       const amounts: [string, number][] = [['memory', memory], ...pages];
       return [node, Object.fromEntries(amounts.map(([type, bytes]) => [type, Math.max(0, bytes - kept(type))]))];

@@ -1,4 +1,4 @@
-/** How long changes of cgroups take. Upstream: CgroupManagerDuration in pkg/kubelet/cm/cgroup_manager_linux.go. */
+/** Metrics of the duration of cgroup changes. Upstream: CgroupManagerDuration in pkg/kubelet/cm/cgroup_manager_linux.go. */
 import type { Cgroups } from '../../platform/cgroups.ts';
 import type { BasePlatform } from '../../platform/platform.ts';
 

@@ -1,5 +1,5 @@
 /**
- * How many pods the kubelet has to do with, counted when somebody asks (what runs: `stats/kubelet-metrics.ts`). Upstream:
+ * Metrics of the pods that the kubelet handles, counted at each exposition (running ones: `stats/kubelet-metrics.ts`). Upstream:
  * pkg/kubelet/metrics with HandlePodCleanups and the pod manager's updateMetrics.
  *
  * Differs: counted at the scrape, not at the last housekeeping. Only what workers do is counted at housekeeping, and kept as
@@ -14,16 +14,16 @@ import { isStaticPod } from '../types/pod-update.ts';
 export interface PodCountSources {
   /** Pods that should run here. */
   readonly desired: () => readonly Pod[];
-  /** Those that count when a new one is admitted. */
+  /** The pods that count in admission. */
   readonly active: () => readonly Pod[];
   readonly mirrors: () => readonly Pod[];
 }
 
-/** Exposes the counts until the signal aborts; not at all when it has. */
+/** Exposes the counts until the signal aborts. */
 export function exposePodCounts(metrics: Metrics, sources: PodCountSources, signal: AbortSignal): void {
   if (signal.aborted) return;
   const gauges = createGauges(metrics);
-  // A registry outlives a kubelet that crashed in a simulation: it must not keep its pods.
+  // In a simulation the registry outlives a crashed kubelet and must not keep its pods in memory.
   const end = metrics.beforeExpose(() => {
     const desired = sources.desired();
     countByOrigin(gauges.desired, desired);
@@ -60,15 +60,15 @@ function countByOrigin(gauge: Gauge, pods: readonly Pod[]): void {
   gauge.set(pods.length - fixed, { static: '' });
 }
 
-/** What housekeeping found of the workers. */
+/** The counts of the workers at the last housekeeping. */
 export interface PodWorkCounts {
-  /** Exposes it until the signal aborts; not at all when it has. */
+  /** Exposes the counts until the signal aborts. */
   start(signal: AbortSignal): void;
-  /** `unseen`: pods of the runtime no worker knew of; `restarted`: pods whose uid was used again. */
+  /** `unseen`: pods in the runtime without a worker; `restarted`: pods whose uid was used again. */
   note(found: { workers: Iterable<PodWorkerSync>; unseen: number; restarted: readonly Pod[] }): void;
 }
 
-/** Registers what is counted of workers; what they do is exposed once started. */
+/** Registers the metrics of pod workers; they are exposed from `start` on. */
 export function createPodWorkCounts(metrics: Metrics): PodWorkCounts {
   const gauge = metrics.gauge({
     name: 'kubelet_working_pods',
@@ -91,7 +91,7 @@ export function createPodWorkCounts(metrics: Metrics): PodWorkCounts {
         gauge.set(working.get(`${lifecycle} ${config} ${fixed}`) ?? 0, { lifecycle, config, static: fixed });
   };
   return {
-    // Ends as the hook above does.
+    // Ends like the hook above.
     start(signal) {
       if (!signal.aborted) onAbort(signal, metrics.beforeExpose(expose));
     },

@@ -1,5 +1,5 @@
 /**
- * How long pods take to start, as the kubelet sees it and as the API server's clients see it. Upstream:
+ * Metrics of the time that pods take to start, as the kubelet sees it and as the API server's clients see it. Upstream:
  * pkg/kubelet/util/pod_startup_latency_tracker.go and SyncPod in pkg/kubelet/kubelet.go.
  *
  * Pods that ran before the kubelet started are not counted. Static pods have no creation time of the API server.
@@ -30,7 +30,7 @@ const SIZES: readonly (readonly [number, string])[] = [
   [10, '10MB-100MB'],
 ];
 
-/** Follows pods from the first sight to their start. */
+/** Follows pods from their arrival to their start. */
 export interface PodStarts {
   /** The kubelet got the pod from a source. */
   seen(pod: Pod): void;
@@ -109,7 +109,7 @@ function hasRun({ state }: ContainerStatus): boolean {
   return state?.running?.startedAt !== undefined || state?.terminated?.startedAt !== undefined;
 }
 
-/** The total run time of init containers, which had to end before the others started. */
+/** The total run time of init containers, which run before the others. */
 function initMs({ spec, status }: Pod): number {
   const sidecars = new Set(sidecarsOf(spec).map(({ name }) => name));
   let sum = 0;

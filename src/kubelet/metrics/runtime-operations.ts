@@ -1,13 +1,13 @@
 /**
- * Counts and times what the kubelet asks of the container runtime, in the one place all its calls pass. Upstream:
- * pkg/kubelet/kuberuntime/instrumented_services.go. Streams (events) are not operations.
+ * Counts and times the calls to the container runtime, in the one place that all calls pass. Upstream:
+ * pkg/kubelet/kuberuntime/instrumented_services.go. Streams (events) are not counted.
  */
 import { wrapMethods } from '../../base/wrap-methods.ts';
 import type { CriImageService, CriRuntimeService } from '../../cri/gen/cri-types.ts';
 import type { CriRuntime } from '../../cri/runtime-service.ts';
 import type { Platform } from '../../platform/platform.ts';
 
-/** Upstream's words, where they are more than the method's name in another spelling. */
+/** Upstream's operation names, where they differ from the method's name in snake case. */
 const OPERATIONS: Readonly<Partial<Record<keyof CriRuntimeService | keyof CriImageService, string>>> = {
   runPodSandbox: 'run_podsandbox',
   stopPodSandbox: 'stop_podsandbox',
@@ -25,12 +25,12 @@ const OPERATIONS: Readonly<Partial<Record<keyof CriRuntimeService | keyof CriIma
 const BUCKETS = Array.from({ length: 14 }, (_, index) => 0.005 * 2.5 ** index);
 
 interface Operations {
-  /** Notes ends of one kind of operation. */
+  /** Returns a function that records the end of a call of this method. */
   of(method: string): (seconds: number, failed: boolean) => void;
   sandbox(handler: string, seconds: number, failed: boolean): void;
 }
 
-/** The same runtime, measured. Calls that its caller aborts count as failed. */
+/** The same runtime with measurement. A call that its caller aborts counts as failed. */
 export function measureRuntime(cri: CriRuntime, platform: Pick<Platform, 'clock' | 'metrics'>): CriRuntime {
   const { clock } = platform;
   const operations = createOperations(platform);

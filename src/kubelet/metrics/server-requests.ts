@@ -2,14 +2,14 @@
 import type { HttpRequest, HttpResponse } from '../../platform/http.ts';
 import type { BasePlatform } from '../../platform/platform.ts';
 
-/** Which of the kubelet's servers. Upstream's values. */
+/** The kubelet's servers, by upstream's values. */
 export type ServerType = 'readwrite' | 'readonly';
 
 const LABELS = ['method', 'path', 'server_type', 'long_running'];
 const STREAMS: ReadonlySet<string> = new Set(['exec', 'attach', 'portForward', 'debug']);
 const METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']);
 
-/** Counts and times the answer to a request. `path` is the first part of the path, `other` where it is not served. */
+/** Counts and times a request. `path` is the first segment of the path, or `other` where it is not served. */
 export type MeasureRequest = (
   request: Pick<HttpRequest, 'method'>,
   path: string,

@@ -1,10 +1,10 @@
-/** Pods and containers started, and those that could not be. Upstream: SyncPod in pkg/kubelet/kuberuntime. */
+/** Counts started pods and containers, and failed starts. Upstream: SyncPod in pkg/kubelet/kuberuntime. */
 import type { Metrics } from '../../platform/metrics.ts';
 
-/** What kind of container is meant. Upstream's values of `container_type`. */
+/** The kind of container. Upstream's values of `container_type`. */
 export type StartedContainerType = 'container' | 'init_container' | 'ephemeral_container';
 
-/** Counts starts. A start that fails counts in both. */
+/** A failed start counts both as a start and as a failure. */
 export interface StartCounts {
   pod(): void;
   podFailed(): void;

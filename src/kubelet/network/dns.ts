@@ -22,7 +22,7 @@ export interface DnsConfigurerDeps {
 }
 
 export interface DnsConfigurer {
-  /** The configuration of a pod; records events when limits cut something off. */
+  /** The configuration of a pod; records an event when limits remove something. */
   podDns(pod: Pod): Promise<DnsConfig>;
 }
 
@@ -54,7 +54,7 @@ export function formatResolvConf(config: DnsConfig): string {
   return lines.length === 0 ? '' : `${lines.join('\n')}\n`;
 }
 
-/** Options by name, the later over the earlier, in order of first appearance. */
+/** Merges options by name in order of first appearance; later values win. */
 function mergeOptions(existing: readonly string[], added: readonly { name?: string; value?: string }[]): string[] {
   const byName = new Map<string, string>();
   for (const option of existing) byName.set(option.split(':')[0]!, option);
@@ -73,7 +73,7 @@ function withPodConfig(base: DnsConfig, pod: Pod): DnsConfig {
   };
 }
 
-/** Cuts a configuration to the limits of resolvers; the second value is the message of the pod's event. */
+/** Applies the limits of resolvers; the second value is the message of the pod's event. */
 export function applyLimits(config: DnsConfig): { config: DnsConfig; warnings: readonly string[] } {
   const warnings: string[] = [];
   const servers = config.servers.slice(0, MAX_SERVERS);
@@ -131,7 +131,7 @@ export function createDnsConfigurer(deps: DnsConfigurerDeps): DnsConfigurer {
         `pod: "${pod.metadata.name}_${pod.metadata.namespace}(${pod.metadata.uid})". kubelet does not have ClusterDNS IP configured and cannot create Pod using "${pod.spec?.dnsPolicy}" policy. Falling back to "Default" policy.`,
       );
     }
-    // Without a server of the host's, the local one is meant; an empty list would make the runtime copy the host's file.
+    // Without nameservers resolvers use 127.0.0.1; with an empty list the runtime would copy the host's file.
     return host.servers.length > 0 ? host : { ...host, servers: ['127.0.0.1'] };
   };
 

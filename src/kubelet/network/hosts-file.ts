@@ -18,7 +18,7 @@ export function podHostName(pod: Pod, clusterDomain: string): PodHostName {
   return { hostname: name, domain };
 }
 
-/** The host name handed to the runtime: the whole name under setHostnameAsFQDN. Throws when that is too long for the kernel. */
+/** The sandbox's host name: the FQDN under setHostnameAsFQDN. Throws when it is too long for the kernel. */
 export function sandboxHostName(pod: Pod, clusterDomain: string): string {
   const { hostname, domain } = podHostName(pod, clusterDomain);
   if (!pod.spec?.setHostnameAsFQDN || domain === '') return hostname;

@@ -1,9 +1,10 @@
 /**
- * Chains of iptables that others on a node rely on: a hint which of the two iptables this node uses, and a rule against
- * packets from outside to the loopback range. They are restored after the tables were flushed, which shows by the absence of a canary
- * chain. Upstream: pkg/kubelet/kubelet_network_linux.go and Monitor in pkg/util/iptables.
+ * Keeps iptables chains that other programs on a node rely on: a hint which of the two iptables variants the node
+ * uses, and a rule against packets from outside to the loopback range. They are restored after a flush of the tables,
+ * which is detected by a missing canary chain. Upstream: pkg/kubelet/kubelet_network_linux.go and Monitor in
+ * pkg/util/iptables.
  *
- * Nothing is removed at the end, as upstream. A node without iptables is logged once.
+ * The chains stay after the end, as upstream. A node without iptables is logged once.
  */
 import { onAbort } from '../../base/abort.ts';
 import { errorMessage } from '../../base/errors.ts';
@@ -16,7 +17,7 @@ const CANARY = 'KUBE-KUBELET-CANARY';
 const HINT = 'KUBE-IPTABLES-HINT';
 const FIREWALL = 'KUBE-FIREWALL';
 const CANARY_TABLES = ['mangle', 'nat', 'filter'];
-/** How long to wait for the lock of iptables, in seconds, and how often to try, in microseconds. */
+/** Waits for iptables' lock up to 5 seconds, in steps of 100,000 microseconds. */
 const WAIT = ['-w', '5', '-W', '100000'];
 const FOREIGN_LOOPBACK = [
   ...['-m', 'comment', '--comment', 'block incoming localnet connections'],
@@ -77,6 +78,6 @@ async function keepChains({ exec }: IptablesUtilChainsDeps, program: 'iptables' 
     await ensureRule('-A', [FIREWALL, ...FOREIGN_LOOPBACK]);
     for (const from of ['OUTPUT', 'INPUT']) await ensureRule('-I', [from, '-j', FIREWALL]);
   }
-  // Canaries are created last: while they are missing, everything is tried again.
+  // Canaries are created last: if any step fails, they are missing and everything is retried.
   for (const table of CANARY_TABLES) await ensureChain(table, CANARY);
 }

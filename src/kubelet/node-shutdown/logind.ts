@@ -1,12 +1,12 @@
 /**
- * Shutdowns of the machine that systemd-logind announces, delayed while pods terminate. Upstream: pkg/kubelet/nodeshutdown
+ * Shutdowns announced by systemd-logind, delayed while pods terminate. Upstream: pkg/kubelet/nodeshutdown
  * (nodeshutdown_manager_linux.go and systemd/inhibit_linux.go).
  *
- * The signal PrepareForShutdown comes over the system bus. The lock that delays a shutdown is a file descriptor handed
- * over that bus, which Node.js cannot receive: systemd-inhibit holds it for us, and ends with this process. Where logind
- * waits for less time than pods may take, its configuration is overridden by a drop-in, as upstream does.
+ * The signal PrepareForShutdown arrives over D-Bus. The inhibitor lock is a file descriptor passed over D-Bus, which
+ * Node.js cannot receive: a systemd-inhibit process holds it for us, and ends with this process. Where logind's
+ * maximum delay is shorter than pods may take, a drop-in overrides it, as upstream does.
  *
- * While logind cannot be reached or does not grant the time, it is tried again, and the log says so once per reason.
+ * While logind cannot be reached or does not grant the delay, it is retried; each reason is logged once.
  */
 import { onAbort } from '../../base/abort.ts';
 import { errorMessage } from '../../base/errors.ts';
@@ -30,12 +30,12 @@ export interface LogindDeps {
   readonly log: Log;
 }
 
-/** How much time pods need together, and who we are. */
+/** The grace period of all pods, and the inhibitor's name. */
 export interface LogindConfig {
   readonly graceMs: number;
   readonly pid: number;
   readonly uid: number;
-  /** Default: where systemd has it. */
+  /** Default: systemd's path. */
   readonly busSocket?: string;
 }
 
@@ -46,12 +46,12 @@ const DROP_IN_FOLDER = '/etc/systemd/logind.conf.d';
 const DROP_IN = `${DROP_IN_FOLDER}/99-kubelet.conf`;
 const WHO = 'kubelet';
 const RETRY_MS = 1_000;
-/** logind reads its configuration, and systemd-inhibit gets its lock, in their own time. */
+/** Waits until logind has reloaded its configuration, and until systemd-inhibit has its lock. */
 const SETTLE_MS = 50;
 const SETTLE_ROUNDS = 100;
 const FOREVER_MS = 2 ** 31 - 1;
 
-/** Makes the source; nothing is opened before somebody listens. */
+/** D-Bus is opened with the first listener. */
 export function createLogindSource(deps: LogindDeps, config: LogindConfig): ShutdownSource {
   const log = deps.log.child('logind');
   let lock: AbortController | undefined;
@@ -61,7 +61,7 @@ export function createLogindSource(deps: LogindDeps, config: LogindConfig): Shut
     lock = undefined;
   };
 
-  /** One connection, to its end. */
+  /** Follows one connection until it ends. */
   async function follow(listener: (active: boolean) => void, signal: AbortSignal): Promise<void> {
     const made: { bus?: DbusConnection } = {};
     const hold = async (): Promise<void> => {
@@ -74,7 +74,7 @@ export function createLogindSource(deps: LogindDeps, config: LogindConfig): Shut
       const begins = body[0] === true;
       log.info(begins ? 'Shutdown manager detected new shutdown event' : 'Shutdown was cancelled');
       listener(begins);
-      // Called off: the next one is to be held back again.
+      // The shutdown was cancelled: the lock is needed again for the next one.
       if (!begins) hold().catch((error: unknown) => log.error('Failed to take the inhibitor lock', { err: error }));
     };
     const stream = await deps.net.dial({ unixPath: config.busSocket ?? SYSTEM_BUS, signal });
@@ -130,7 +130,7 @@ async function delayMs({ call }: DbusConnection): Promise<number> {
   return Number(value) / 1000;
 }
 
-/** Has logind wait for as long as pods may take. @throws Error when it does not */
+/** Raises logind's maximum delay to the pods' grace period. @throws Error when logind does not apply it */
 async function ensureDelay({ files, clock }: LogindDeps, bus: DbusConnection, graceMs: number): Promise<void> {
   if ((await delayMs(bus)) >= graceMs) return;
   await files.makeDir(DROP_IN_FOLDER, { mode: 0o755 });
@@ -142,7 +142,7 @@ async function ensureDelay({ files, clock }: LogindDeps, bus: DbusConnection, gr
     interface: 'org.freedesktop.systemd1.Manager',
     member: 'KillUnit',
     signature: 'ssi',
-    body: ['systemd-logind.service', 'all', 1], // SIGHUP: it reads its configuration again.
+    body: ['systemd-logind.service', 'all', 1], // SIGHUP reloads the configuration
   });
   for (let round = 0; round < SETTLE_ROUNDS; round++) {
     if ((await delayMs(bus)) >= graceMs) return;
@@ -153,7 +153,7 @@ async function ensureDelay({ files, clock }: LogindDeps, bus: DbusConnection, gr
   );
 }
 
-/** Starts the program that holds the lock; resolves once logind knows of it. Aborting what comes back lets go. */
+/** Starts the process that holds the lock; resolves once logind lists it. Aborting the result releases the lock. */
 async function takeLock(input: { deps: LogindDeps; bus: DbusConnection; pid: number }): Promise<AbortController> {
   const { deps, bus, pid } = input;
   const { exec, clock } = deps;
@@ -169,7 +169,7 @@ async function takeLock(input: { deps: LogindDeps; bus: DbusConnection; pid: num
     .then(
       ({ exitCode, stderr }) => {
         failure = new Error(`systemd-inhibit ended with ${exitCode}: ${stderr.trim()}`);
-        // Without the lock no shutdown is delayed: take it again.
+        // Without the lock no shutdown is delayed: reconnect and take it again.
         bus.close();
       },
       (error: Error) => {

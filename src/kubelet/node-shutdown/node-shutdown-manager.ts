@@ -1,8 +1,8 @@
 /**
- * Ends pods in order when the machine is about to shut down: by priority, lowest first, each group with its grace period.
- * From then on the node is not ready and takes no pods. Upstream: pkg/kubelet/nodeshutdown.
+ * Terminates pods when the machine is about to shut down: by priority, lowest first, each group with its grace
+ * period. From then on the node is not ready and admits no pods. Upstream: pkg/kubelet/nodeshutdown.
  *
- * The source of shutdowns is a port: systemd-logind (logind.ts) on a machine, anything in tests.
+ * Announcements come from a port: systemd-logind (logind.ts) on a machine, a fake in tests.
  */
 import { onAbort } from '../../base/abort.ts';
 import { isPodPhaseTerminal } from '../../api/pod-phase.ts';
@@ -22,11 +22,11 @@ export interface ShutdownGroup {
   readonly gracePeriodSeconds: number;
 }
 
-/** Announces shutdowns, and can delay one. */
+/** Announces shutdowns, and delays them. */
 export interface ShutdownSource {
-  /** Calls back when a shutdown begins (true) or was called off (false); returns how to stop listening. */
+  /** Calls back when a shutdown begins (true) or is cancelled (false); returns a function that removes the listener. */
   onShutdown(listener: (active: boolean) => void): () => void;
-  /** The pods have ended: the machine may go on. */
+  /** The pods have ended: stops delaying the shutdown. */
   release(): void;
 }
 
@@ -37,20 +37,20 @@ export interface NodeShutdownDeps {
   readonly source: ShutdownSource;
   readonly activePods: () => readonly Pod[];
   readonly killPod: KillPodFunc;
-  /** The node's readiness changed. */
+  /** Called when the node's readiness changed. */
   readonly onChange: () => void;
 }
 
 export interface NodeShutdownManager {
   start(signal: AbortSignal): void;
-  /** Why the node is not ready; undefined while no shutdown is under way. */
+  /** Why the node is not ready; undefined while there is no shutdown. */
   problem(): string | undefined;
   admit(): AdmissionResult;
 }
 
 const MESSAGE = 'Pod was terminated in response to imminent node shutdown.';
 
-/** Groups of the two plain settings: critical pods have their own share at the end. */
+/** The groups of the two simple settings: critical pods get their own period at the end. */
 export function shutdownGroups(periods: {
   readonly totalSeconds: number;
   readonly criticalSeconds: number;
@@ -62,7 +62,7 @@ export function shutdownGroups(periods: {
   ];
 }
 
-/** Pods by group, lowest priority first; pods below the lowest belong to it. */
+/** Pods by group, lowest priority first; pods below the lowest group are added to it. */
 export function podsByGroup(
   pods: readonly Pod[],
   groups: readonly ShutdownGroup[],
@@ -90,7 +90,7 @@ function ended(status: PodStatus, now: string): PodStatus {
   return { ...status, phase, reason: 'Terminated', message: MESSAGE, conditions: [...others, condition] };
 }
 
-/** Makes a manager; without groups nothing is done. */
+/** Without groups it does nothing. */
 export function createNodeShutdownManager(
   deps: NodeShutdownDeps,
   groups: readonly ShutdownGroup[],

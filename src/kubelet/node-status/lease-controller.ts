@@ -1,4 +1,7 @@
-/** Renews the node's Lease in kube-node-lease: the heartbeat the node lifecycle controller watches. Upstream: k8s.io/component-helpers/apimachinery/lease. */
+/**
+ * Renews the node's Lease in kube-node-lease, the heartbeat that the node lifecycle controller observes. Upstream:
+ * k8s.io/component-helpers/apimachinery/lease.
+ */
 import { createBackoff } from '../../base/backoff.ts';
 import type { Lease } from '../../api/gen/coordination-v1.ts';
 import type { Node } from '../../api/gen/core-v1.ts';

@@ -1,4 +1,7 @@
-/** What node status is made from, collected once per update: all I/O is here, the setters are pure. Upstream: the getters handed to pkg/kubelet/nodestatus setters. */
+/**
+ * The input of the node status, collected once per update: all I/O is here, the setters are pure. Upstream: the
+ * getters passed to pkg/kubelet/nodestatus setters.
+ */
 import type { Platform } from '../../platform/platform.ts';
 import type { FileSystemStat } from '../../platform/files.ts';
 import type { HostInfo } from '../../platform/host.ts';
@@ -6,7 +9,7 @@ import type { ContainerRuntime, ContainerRuntimeStatus, NodeImage } from '../con
 import type { DeviceCapacity } from '../device-manager/device-inventory.ts';
 import type { KubeletConfiguration } from '../kubelet-configuration.ts';
 
-/** Pressures by the eviction manager. */
+/** The node's pressures, from the eviction manager. */
 export interface NodePressure {
   readonly memory: boolean;
   readonly disk: boolean;
@@ -23,7 +26,7 @@ export interface NodeFacts {
   /** Undefined when the runtime does not answer. */
   readonly runtime: ContainerRuntimeStatus | undefined;
   readonly images: readonly NodeImage[];
-  /** Undefined: not known yet. */
+  /** Undefined: unknown yet. */
   readonly volumesInUse: readonly string[] | undefined;
   readonly runtimeErrors: readonly string[];
   readonly networkErrors: readonly string[];
@@ -51,7 +54,10 @@ async function orUndefined<T>(promise: Promise<T>): Promise<T | undefined> {
   }
 }
 
-/** Collects a snapshot. What cannot be read is absent; the setters leave it out, and the Ready condition has the reason. */
+/**
+ * Collects a snapshot. Parts that cannot be read are absent; the setters leave them out, and the Ready condition has
+ * the reason.
+ */
 export async function collectNodeFacts(deps: NodeFactsDeps, config: KubeletConfiguration): Promise<NodeFacts> {
   const { platform } = deps;
   const [host, rootFs, runtime, images] = await Promise.all([

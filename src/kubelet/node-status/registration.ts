@@ -1,18 +1,18 @@
 /**
- * The Node object the kubelet registers, and what it puts right on one that exists. Pure. Upstream: initialNode and
+ * The Node object that the kubelet registers, and the corrections of an existing one. Pure. Upstream: initialNode and
  * tryRegisterWithAPIServer in pkg/kubelet/kubelet_node_status.go.
  */
 import type { Node, NodeStatus } from '../../api/gen/core-v1.ts';
 import { LOCAL_PATH_ROOT } from '../../component-helpers/local-path.ts';
 import type { NodeFacts } from './node-facts.ts';
 
-/** By it the attach-detach controller knows that it, not the kubelet, attaches volumes. */
+/** Tells the attach-detach controller to attach this node's volumes. */
 const CONTROLLER_MANAGED_ATTACH = 'volumes.kubernetes.io/controller-managed-attach-detach';
 
-/** By it a cloud's controller knows which of the machine's addresses its administrator chose. */
+/** Tells the cloud provider which of the machine's addresses the administrator configured. */
 const PROVIDED_NODE_IP = 'alpha.kubernetes.io/provided-node-ip';
 
-/** Keeps pods away until the cloud's controller has seen to the node. */
+/** Keeps pods away until the cloud provider has initialized the node. */
 const UNINITIALIZED = {
   key: 'node.cloudprovider.kubernetes.io/uninitialized',
   value: 'true',
@@ -61,7 +61,7 @@ export function initialNode(facts: NodeFacts, status: NodeStatus): Node {
   };
 }
 
-/** A merge patch that gives an existing Node its labels and annotations; undefined when it has them. */
+/** A merge patch with missing labels and annotations of an existing Node; undefined when there are none. */
 export function reconcileExistingNode(facts: NodeFacts, node: Node): object | undefined {
   const labels = missing({ ...wellKnownLabels(facts), ...facts.config.nodeLabels }, node.metadata.labels);
   const annotations = { ...missing(wellKnownAnnotations(facts), node.metadata.annotations), ...unwanted(facts, node) };
@@ -69,7 +69,9 @@ export function reconcileExistingNode(facts: NodeFacts, node: Node): object | un
   return Object.keys(change).length === 0 ? undefined : { metadata: change };
 }
 
-/** The mark of a node whose volumes a controller attached, and which now sees to it itself. */
+/**
+ * The annotation to remove from a node whose volumes a controller attached before and that now attaches them itself.
+ */
 function unwanted({ config }: NodeFacts, node: Node): Record<string, null> {
   const marked = node.metadata.annotations?.[CONTROLLER_MANAGED_ATTACH] !== undefined;
   return config.volumes.attachesItself && marked ? { [CONTROLLER_MANAGED_ATTACH]: null } : {};

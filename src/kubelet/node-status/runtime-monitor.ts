@@ -1,6 +1,6 @@
 /**
- * Watches whether runtime and network are up: every 5 s, and often while they are not, so that a node is Ready as soon as
- * it can be. Upstream: wait.Until(kl.updateRuntimeUp, 5s) in pkg/kubelet/kubelet.go.
+ * Monitors whether runtime and network are ready: every 5 s, and more often while they are not, so that the node
+ * becomes Ready quickly. Upstream: wait.Until(kl.updateRuntimeUp, 5s) in pkg/kubelet/kubelet.go.
  */
 import { onAbort } from '../../base/abort.ts';
 import type { CancelTimer, Clock } from '../../platform/clock.ts';
@@ -11,7 +11,7 @@ import { updateRuntimeUp } from './update-runtime-up.ts';
 import { background, callEach } from '../../platform/unexpected.ts';
 
 const PERIOD_MS = 5_000;
-/** While there are problems: from the short one, doubling; a network that is just being configured is there in no time. */
+/** Period while there are problems, doubling from `first` to `most`; a network is often configured within this time. */
 const NOT_READY_MS = { first: 20, most: 250 };
 
 export interface RuntimeMonitorDeps {

@@ -1,4 +1,4 @@
-/** Whether runtime and network are up, as the sync loop and node status need it. Upstream: pkg/kubelet/runtime.go. */
+/** Whether runtime and network are ready, for the sync loop and node status. Upstream: pkg/kubelet/runtime.go. */
 import type { Clock } from '../../platform/clock.ts';
 
 export interface RuntimeState {
@@ -13,7 +13,10 @@ export interface RuntimeState {
   networkErrors(): readonly string[];
 }
 
-/** At first nothing is known to be up. `thresholdMs`: time without a successful check after which the runtime counts as down. */
+/**
+ * Initially nothing is known to be ready. `thresholdMs`: time without a successful check after which the runtime
+ * counts as down.
+ */
 export function createRuntimeState(clock: Clock, thresholdMs = 30_000): RuntimeState {
   let lastRuntimeSyncMs: number | undefined;
   let runtimeProblem: string | undefined;

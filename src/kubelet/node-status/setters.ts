@@ -17,8 +17,8 @@ import type { NodeFacts } from './node-facts.ts';
 const MAX_NAMES_PER_IMAGE = 5;
 
 /**
- * Addresses: InternalIP each, then Hostname. A cloud's controller has the last word on its nodes: what it wrote stays, and
- * before that only configured addresses are reported.
+ * Addresses: each InternalIP, then Hostname. With an external cloud provider its addresses are kept; before it has
+ * set any, only configured addresses are reported.
  */
 const setAddresses: NodeStatusSetter = (status, { nodeIps, config }) => {
   if (config.externalCloud && ((status.addresses ?? []).length > 0 || config.nodeIps.length === 0)) return status;
@@ -50,7 +50,7 @@ function thresholdOf(threshold: string | undefined, capacity: string): string {
   return quantityFromValue(Math.floor((quantityValue(capacity) * Number(threshold.slice(0, -1))) / 100), 'BinarySI');
 }
 
-/** What pods may use: capacity less reservations and hard eviction thresholds, never below zero. */
+/** The resources for pods: capacity less reservations and hard eviction thresholds, never below zero. */
 function allocatableOf(capacity: Readonly<Record<string, string>>, { config }: NodeFacts): Record<string, string> {
   const thresholds: Readonly<Record<string, string | undefined>> = {
     memory: config.evictionHard['memory.available'],
@@ -68,7 +68,7 @@ function allocatableOf(capacity: Readonly<Record<string, string>>, { config }: N
     }
     allocatable[name] = compareQuantities(left, '0') < 0 ? '0' : left;
   }
-  // Huge pages are taken out of the memory.
+  // Huge pages are part of the node's memory.
   for (const [name, value] of Object.entries(capacity)) {
     if (name.startsWith('hugepages-') && value !== '0')
       allocatable['memory'] = subtractQuantities(allocatable['memory']!, value);
@@ -83,7 +83,7 @@ interface Machine {
   readonly allocatable: Readonly<Record<string, string>>;
 }
 
-/** The last resources of a machine: computed every ten seconds, they change only with the machine. */
+/** The last computed resources of a machine, which change only with the machine. */
 const machines = new WeakMap<NodeFacts['config'], Machine>();
 
 function machineOf(facts: NodeFacts): Machine {
@@ -96,7 +96,10 @@ function machineOf(facts: NodeFacts): Machine {
   return machine;
 }
 
-/** Capacity and allocatable, with what device plugins have. Extended resources that others put into the capacity can be allocated. */
+/**
+ * Capacity and allocatable, including device plugins' resources. Extended resources that others added to the capacity
+ * become allocatable too.
+ */
 const setMachineInfo: NodeStatusSetter = (status, facts) => {
   const { capacity, allocatable } = machineOf(facts);
   const extended = Object.fromEntries(Object.entries(status.capacity ?? {}).filter(([name]) => name.includes('/')));
@@ -133,12 +136,12 @@ const setDaemonEndpoints: NodeStatusSetter = (status, { config }) => ({
   daemonEndpoints: { kubeletEndpoint: { Port: config.port } },
 });
 
-/** The largest images, with up to five names each. */
+/** The largest images, with at most five names each. */
 const setImages: NodeStatusSetter = (status, { images, config }) => {
   const limit = config.nodeStatusMaxImages < 0 ? images.length : config.nodeStatusMaxImages;
   const largest = [...images].sort((a, b) => b.sizeBytes - a.sizeBytes).slice(0, limit);
   const { images: _before, ...rest } = status;
-  // The API leaves an empty list out: to set one would be a change, and be written, every time.
+  // The API server drops an empty list, so setting one would be a change at every update.
   if (largest.length === 0) return rest;
   return {
     ...rest,
@@ -149,7 +152,7 @@ const setImages: NodeStatusSetter = (status, { images, config }) => {
   };
 };
 
-/** Handlers of the runtime and what they can do. */
+/** The runtime's handlers with their features. */
 const setRuntimeHandlers: NodeStatusSetter = (status, { runtime }) => {
   if (runtime === undefined) return status;
   const runtimeHandlers = runtime.runtimeHandlers.map(({ name, features }) => ({
@@ -164,7 +167,7 @@ const setRuntimeHandlers: NodeStatusSetter = (status, { runtime }) => {
   return runtimeHandlers.length === 0 ? status : { ...status, runtimeHandlers };
 };
 
-/** Features that not every kubelet has yet. */
+/** Features that other kubelets may lack. */
 const setDeclaredFeatures: NodeStatusSetter = (status, { config }) => {
   const { declaredFeatures: _before, ...rest } = status;
   const declaredFeatures = config.declaredFeatures ?? [];

@@ -1,4 +1,4 @@
-/** Asks the runtime how it is and notes that in the runtime state. Upstream: updateRuntimeUp in pkg/kubelet/kubelet.go. */
+/** Reads the runtime's status into the runtime state. Upstream: updateRuntimeUp in pkg/kubelet/kubelet.go. */
 import type { Clock } from '../../platform/clock.ts';
 import type { Log } from '../../platform/log.ts';
 import type { ContainerRuntime, ContainerRuntimeStatus } from '../container/runtime.ts';

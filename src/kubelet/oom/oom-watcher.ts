@@ -1,7 +1,8 @@
 /**
- * Reports when the whole machine ran out of memory and the kernel killed a process. Upstream: pkg/kubelet/oom/oom_watcher_linux.go,
- * which reads /dev/kmsg; that would hold a thread of the process for ever. Here the kernel's counter is read, and
- * its log read by dmesg only when the counter has risen. Containers past their own limits are their statuses' business.
+ * Reports when the machine ran out of memory and the kernel killed a process. Upstream:
+ * pkg/kubelet/oom/oom_watcher_linux.go, which reads /dev/kmsg; that would block a thread of the process for ever.
+ * Here the kernel's counter is read, and its log by dmesg only when the counter has risen. Containers that exceed
+ * their own limits are reported in their statuses.
  */
 import { onAbort } from '../../base/abort.ts';
 import type { EventTarget } from '../../client/event-recorder.ts';
@@ -12,7 +13,7 @@ import { logFailure } from '../../platform/unexpected.ts';
 const PERIOD_MS = 10_000;
 const DMESG_TIMEOUT_MS = 5_000;
 
-/** A process the kernel killed for the machine's sake. */
+/** A process that the kernel killed because the machine ran out of memory. */
 export interface SystemOom {
   readonly pid: number;
   readonly process: string;
@@ -20,7 +21,7 @@ export interface SystemOom {
   readonly stamp: string;
 }
 
-/** Kills in a kernel log that were no control group's. */
+/** Kills in a kernel log that no cgroup's limit caused. */
 function systemOoms(kernelLog: string): SystemOom[] {
   return kernelLog.split('\n').flatMap((line) => {
     const match = /^\[\s*([\d.]+)\].*\bOut of memory: Killed process (\d+) \(([^)]*)\)/.exec(line);
@@ -66,7 +67,7 @@ export function startOomWatcher(
       const key = `${stamp}/${pid}`;
       if (reported.has(key)) continue;
       reported.add(key);
-      // What happened before this kubelet began is not news.
+      // Kills before this kubelet began are not reported.
       if (before === undefined) continue;
       const message = `System OOM encountered, victim process: ${process}, pid: ${pid}`;
       deps.recorder.event(deps.nodeRef, 'Warning', 'SystemOOM', message);

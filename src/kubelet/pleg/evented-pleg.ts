@@ -1,11 +1,11 @@
 /**
- * Drives the generator by the runtime's own event stream: each event wakes an inspection of its pod at once. Upstream:
+ * Wakes the generic PLEG by the runtime's event stream: each event causes an inspection of its pod at once. Upstream:
  * pkg/kubelet/pleg/evented.go.
  *
- * Events only cause inspections; the state is always read, so a lost or doubled event does no harm. While the stream is
- * healthy the relist is only a safety net (every minute); when it breaks, the relist runs once a second until the stream
- * is back, beginning with one relist to catch up. Upstream drops events when its channel of 1000 is full; here the
- * stream is drained as fast as it comes and pods are coalesced.
+ * Events only cause inspections; the state is always read, so a lost or repeated event does no harm. While the stream
+ * is healthy, relists are rare (every minute); when it breaks, they run once a second until the stream is back,
+ * starting with one that covers the gap. Upstream drops events when its channel of 1000 is full; here the stream is
+ * read without delay and events of one pod are merged.
  */
 import { createBackoff } from '../../base/backoff.ts';
 import { sleepUnlessAborted } from '../../platform/clock.ts';
@@ -18,7 +18,7 @@ import { background } from '../../platform/unexpected.ts';
 export interface EventedPlegConfig {
   /** With a healthy stream. Default 60 s. */
   readonly healthyRelistPeriodMs: number;
-  /** Without. Default 1 s. */
+  /** Without a healthy stream. Default 1 s. */
   readonly brokenRelistPeriodMs: number;
 }
 
@@ -50,7 +50,7 @@ export function startEventedPleg(
     while (!signal.aborted) {
       let alive = true;
       const attempt = consume();
-      // The subscription has no acknowledgement of its own: a stream that stays open for a while counts as healthy.
+      // A subscription is not acknowledged: a stream that stays open for a while counts as healthy.
       const cancel = clock.setTimer(config.brokenRelistPeriodMs, () => {
         background(
           log,

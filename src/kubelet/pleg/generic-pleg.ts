@@ -25,22 +25,22 @@ import { createPlegMetrics, type PlegMetrics } from './pleg-metrics.ts';
 import { RuntimeEvents } from './runtime-events.ts';
 import { background } from '../../platform/unexpected.ts';
 
-/** Relisting less often than this makes the kubelet unhealthy. Upstream: 3 minutes. */
+/** When relists are rarer than this, the kubelet is unhealthy. Upstream: 3 minutes. */
 const RELIST_THRESHOLD_MS = 180_000;
 
 export interface PodLifecycleEventGenerator {
   /** First relist at once, then one per period, until the signal aborts. */
   start(signal: AbortSignal): void;
-  /** Inspects the pod now (or right after the inspection under way). */
+  /** Inspects the pod now, or right after the inspection in progress. */
   requestReinspect(pod: PodIdentity): void;
   /**
-   * Something happened to the pod of this uid: inspects it in a moment, with all that happens to it until then, unless it
-   * was inspected meanwhile (as after its sync). Relists if it was never seen.
+   * Handles a runtime event: inspects the pod after a short delay, once for all its events until then, unless it was
+   * inspected meanwhile (as after its sync). Relists if the pod is unknown.
    */
   noteRuntimeEvent(uid: string): void;
   /**
-   * The pod's worker acts on it and inspects it afterwards: events until `release` wait for that, and are dropped by it
-   * when it came later. Requested inspections and relists are not held.
+   * The pod's worker changes its containers and inspects it afterwards. Until `release`, events of the pod wait for
+   * that inspection and are dropped after it, unless they are newer. Requested inspections and relists are not held.
    */
   holdEvents(uid: string): () => void;
   /** Relists now; resolves when done, never rejects. */
@@ -56,7 +56,7 @@ export interface GenericPlegDeps {
   readonly podCache: PodCache;
   /** Receives events in order; must return quickly. Upstream: the channel of Watch(). */
   readonly plegCh: (event: PodLifecycleEvent) => void;
-  /** Name and namespace of a configured pod: it can be inspected before any relist has shown it. */
+  /** Name and namespace of a desired pod, so that it can be inspected before any relist has shown it. */
   readonly identityOf: (uid: string) => PodIdentity | undefined;
 }
 

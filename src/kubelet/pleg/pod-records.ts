@@ -1,10 +1,10 @@
 /**
- * What the PLEG last saw of each pod, and the events between two records. Pure. Upstream: podRecords and
+ * The PLEG's last observation of each pod, and the events between two records. Pure. Upstream: podRecords and
  * computeEvents in pkg/kubelet/pleg/generic.go.
  */
 import type { ContainerState, PodStatus, RuntimePod } from '../container/runtime.ts';
 
-/** What happened to a container (or sandbox) of a pod. */
+/** The kind of a change of a container or sandbox. */
 export type PodLifecycleEventType =
   | 'ContainerStarted'
   | 'ContainerDied'
@@ -12,7 +12,7 @@ export type PodLifecycleEventType =
   | 'ContainerChanged'
   | 'PodSync';
 
-/** A change the sync loop should know of. */
+/** A change that the sync loop handles. */
 export interface PodLifecycleEvent {
   /** Uid of the pod. */
   readonly id: string;
@@ -21,7 +21,7 @@ export interface PodLifecycleEvent {
   readonly data: string;
 }
 
-/** State of a container as far as events go. */
+/** State of a container in events. */
 export type PlegContainerState = 'running' | 'exited' | 'unknown' | 'non-existent';
 
 export interface PodRecord {
@@ -64,7 +64,7 @@ function eventTypes(before: PlegContainerState, after: PlegContainerState): read
     case 'unknown':
       return ['ContainerChanged'];
     case 'non-existent':
-      // A container that had exited has had its ContainerDied event.
+      // ContainerDied was already sent when the container exited.
       return before === 'exited' ? ['ContainerRemoved'] : ['ContainerDied', 'ContainerRemoved'];
   }
 }

@@ -1,4 +1,4 @@
-/** Events of the runtime until their pods are inspected: those of one pod are taken together, and those of a held pod wait. */
+/** Events of the runtime until their pods are inspected: those of one pod are merged, and those of a held pod wait. */
 import { onAbort } from '../../base/abort.ts';
 import type { CancelTimer, Clock } from '../../platform/clock.ts';
 import type { ObservationStamp } from '../container/pod-cache.ts';
@@ -15,7 +15,7 @@ export class RuntimeEvents {
   #cancelTimer: CancelTimer | undefined;
   #lifetime: AbortSignal | undefined;
 
-  /** `inspect` is called with what has settled. */
+  /** `inspect` is called with merged events after the settling time. */
   constructor(clock: Clock, inspect: (events: readonly (readonly [uid: string, stamp: ObservationStamp])[]) => void) {
     this.#clock = clock;
     this.#inspect = inspect;

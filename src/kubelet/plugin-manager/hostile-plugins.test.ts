@@ -1,6 +1,6 @@
 /**
- * CSI, DRA and device plugins that do anything at all on their sockets: each call ends with an error in its time, none with
- * a fault of the program, and the next call is answered.
+ * Hostile CSI, DRA and device plugins on their sockets: each call fails within its timeout, none with an internal fault, and the
+ * next call is answered.
  */
 import assert from 'node:assert/strict';
 import { mkdtemp, rm } from 'node:fs/promises';
@@ -78,7 +78,7 @@ const answerWith =
     stream.end(frame(message));
   };
 
-/** The call's error; undefined when it was answered. Deadlines come as fast as the process can go. */
+/** The call's error; undefined when it was answered. Virtual deadlines pass without waiting. */
 async function failureOf(call: (connect: GrpcConnector) => Promise<unknown>): Promise<Error | undefined> {
   const clock = new VirtualClock();
   const connectors: ReturnType<GrpcConnector>[] = [];
@@ -95,7 +95,7 @@ async function failureOf(call: (connect: GrpcConnector) => Promise<unknown>): Pr
 for (const [name, call] of Object.entries(calls))
   describe(name, () => {
     for (const [what, how] of Object.entries(hostilePeers)) {
-      // A plugin whose devices do not change says nothing: no deadline.
+      // ListAndWatch of a plugin without changes is silent, so it has no deadline.
       if (name.endsWith('ListAndWatch') && what === 'never answers') continue;
       test(`a plugin that ${what} ends the call alone`, async () => {
         behave = how;

@@ -1,9 +1,9 @@
 /**
- * Registers the plugins whose sockets lie in the plugin directory with the handler of their type, and deregisters those
- * whose sockets were removed. Upstream: pkg/kubelet/pluginmanager (manager, reconciler, operationexecutor).
+ * Registers plugins by the sockets in the plugin directory with the handler of their type, and deregisters them when
+ * their sockets are removed. Upstream: pkg/kubelet/pluginmanager (manager, reconciler, operationexecutor).
  *
- * Invariants: one task at a time per socket, none waits for another's; a socket that was created again is a new plugin; what failed is
- * tried again with growing delays.
+ * Invariants: one task at a time per socket, independent of other sockets; a recreated socket is a new plugin; failed
+ * calls are retried with back-off.
  */
 import { onAbort } from '../../base/abort.ts';
 import { createBackoff, type Backoff } from '../../base/backoff.ts';
@@ -15,7 +15,7 @@ import { startPluginWatcher } from './plugin-watcher.ts';
 import { getPluginInfo, notifyRegistrationStatus, registrationTable } from './registration-client.ts';
 import { background } from '../../platform/unexpected.ts';
 
-/** A plugin as its handler sees it. */
+/** A plugin as passed to its handler. */
 export interface Plugin {
   readonly name: string;
   /** Socket of its service. */
@@ -50,11 +50,11 @@ const BACKOFF_SHAPE = { initialMs: 500, maxMs: 122_000 } as const;
 interface Entry {
   readonly socketPath: string;
   readonly backoff: Backoff;
-  /** Stamp of the present socket; undefined: there is none. */
+  /** Stamp of the current socket; undefined: it was removed. */
   wanted: string | undefined;
   registered?: { readonly stamp: string; readonly plugin: Plugin; readonly handler: PluginHandler };
   working: boolean;
-  /** The desired state changed meanwhile. */
+  /** The desired state changed during the task. */
   again: boolean;
   cancelRetry?: CancelTimer | undefined;
 }
@@ -129,7 +129,7 @@ export function createPluginManager(deps: PluginManagerDeps, directory: string):
         );
         throw new Error(text, { cause });
       };
-      // Upstream dials any endpoint as a unix socket; here the connector would take it for a URL.
+      // Upstream dials any endpoint as a unix socket; our connector would take another text for a URL.
       if (!plugin.endpoint.startsWith('/'))
         return await failed(`the endpoint "${plugin.endpoint.slice(0, 200)}" is not the absolute path of a socket`);
       const handler = handlers.get(info.type);
@@ -141,7 +141,7 @@ export function createPluginManager(deps: PluginManagerDeps, directory: string):
       await handler
         .registerPlugin(plugin, signal)
         .catch((error: unknown) => failed(`plugin registration failed with err: ${errorMessage(error)}`, error));
-      // Registered from here on: if the notification fails, the plugin is deregistered as any other.
+      // Registered from here on: if the notification fails, the plugin is deregistered like any other.
       entry.registered = { stamp, plugin, handler };
       await notify();
       log.info('Plugin registered', { type: info.type, plugin: info.name, path: socketPath });

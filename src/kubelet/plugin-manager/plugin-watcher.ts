@@ -1,8 +1,8 @@
 /**
- * Which plugin sockets lie in a directory and below it. Upstream: pkg/kubelet/pluginmanager/pluginwatcher.
+ * Finds the plugin sockets in a directory and below it. Upstream: pkg/kubelet/pluginmanager/pluginwatcher.
  *
- * Names that begin with a dot and what is no socket are left out. Differs: what changed does not matter; the directory is
- * read again, at every change and from time to time.
+ * Hidden names and files other than sockets are skipped. Differs: the directory is read as a whole at every change,
+ * and periodically.
  */
 import { onAbort } from '../../base/abort.ts';
 import { hasErrorCode } from '../../base/errors.ts';
@@ -19,9 +19,9 @@ export interface PluginWatcherDeps {
   readonly onSockets: (sockets: ReadonlyMap<string, string>) => void;
 }
 
-/** Should a notice of a change get lost. */
+/** Covers lost notifications. */
 const RESCAN_PERIOD_MS = 300_000;
-/** After a watch broke. */
+/** The delay after a watch broke. */
 const RETRY_MS = 1000;
 
 interface Scan {
@@ -44,7 +44,7 @@ export function startPluginWatcher(deps: PluginWatcherDeps, directory: string, s
     }
     for (const path of directories) {
       if (watches.has(path)) continue;
-      // What came between the reading and this is seen by reading again.
+      // Read again, for changes between the first reading and the start of the watch.
       again = true;
       const watch = files.watch(path, rescan, () => {
         if (watches.get(path) === watch) watches.delete(path);

@@ -24,7 +24,7 @@ interface PluginInfo {
   /** `CSIPlugin`, `DRAPlugin`, `DevicePlugin`. */
   readonly type: string;
   readonly name: string;
-  /** The socket to call it at; empty: the one it registers through. */
+  /** The socket of its service; empty: the one it registers through. */
   readonly endpoint: string;
   readonly supportedVersions: readonly string[];
 }
@@ -34,7 +34,7 @@ const SERVICE = 'pluginregistration.Registration';
 const INFO_TIMEOUT_MS = 1000;
 const NOTIFY_TIMEOUT_MS = 10_000;
 
-/** Asks the plugin what it is. Rejects with a GrpcError or the abort's reason. */
+/** Reads the plugin's type, name and versions. Rejects with a GrpcError or the abort's reason. */
 export async function getPluginInfo(caller: GrpcCaller, signal: AbortSignal): Promise<PluginInfo> {
   const method = { service: SERVICE, method: 'GetInfo' };
   return (await caller.unary(method, {}, { signal, timeoutMs: INFO_TIMEOUT_MS })) as PluginInfo;

@@ -1,4 +1,4 @@
-/** Fields of containers, of init and ephemeral ones too, and what becomes of them. */
+/** Fields of containers, including init and ephemeral ones, and how each is treated. */
 import type { FieldRows } from './field-rows.ts';
 
 const PERIOD =

@@ -1,4 +1,4 @@
-/** docs/pod-fields.md, made from the tables: what becomes of every field of a pod's spec. Pure. */
+/** Generates docs/pod-fields.md from the tables: how every field of a pod's spec is treated. Pure. */
 import { CONTAINER_ROWS } from './container-rows.ts';
 import type { FieldRows } from './field-rows.ts';
 import { POD_ROWS } from './pod-rows.ts';
@@ -15,7 +15,7 @@ in \`src/kubelet/pod-fields\`; a test holds them against the API's schema, so th
 - **no effect**: nothing here, and in the same place nothing of upstream's, acts on it.
 `;
 
-/** The tables, with the paths of the lists they are about. */
+/** The tables, with the paths of the lists that they describe. */
 export const POD_FIELD_TABLES: readonly {
   readonly title: string;
   readonly prefixes: readonly string[];

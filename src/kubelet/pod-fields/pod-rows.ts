@@ -1,4 +1,4 @@
-/** Fields of a pod's spec outside its containers and volumes, and what becomes of them. */
+/** Fields of a pod's spec outside its containers and volumes, and how each is treated. */
 import type { FieldRows } from './field-rows.ts';
 
 const SCHEDULER = 'by the scheduler';

@@ -1,4 +1,4 @@
-/** Kinds of volumes, and what becomes of them. */
+/** Kinds of volumes, and how each is treated. */
 import type { FieldRow, FieldRows } from './field-rows.ts';
 
 const toDriver = (driver: string): FieldRow => [

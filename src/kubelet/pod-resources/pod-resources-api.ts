@@ -32,7 +32,7 @@ export const podResourcesTable = {
   },
 } as const satisfies ProtobufTable;
 
-/** Where something lies; absent: it does not matter. */
+/** The NUMA nodes of a resource; absent: it belongs to none. */
 export interface NodesOf {
   readonly topology?: { readonly nodes: readonly { readonly ID: number }[] };
 }

@@ -1,6 +1,6 @@
 /**
- * Reports to monitoring agents which devices, processors and memory containers have: `pod-resources/kubelet.sock` in the
- * kubelet's directory. Upstream: pkg/kubelet/apis/podresources. Not here: v1alpha1.
+ * Reports to monitoring agents which devices, CPUs and memory containers have: `pod-resources/kubelet.sock` in the
+ * kubelet's directory. Upstream: pkg/kubelet/apis/podresources. Missing: v1alpha1.
  */
 import { sidecarsOf } from '../../api/pod-containers.ts';
 import { onAbort } from '../../base/abort.ts';

@@ -10,7 +10,7 @@ export interface PodStates {
   readonly statusManager: Pick<StatusManager, 'getPodStatus'>;
 }
 
-/** Leaves out pods whose containers have stopped, and pods of a terminal phase unless their worker is ending them. */
+/** Leaves out pods whose containers have stopped, and pods of a terminal phase unless their worker still ends them. */
 export function filterOutInactivePods(pods: readonly Pod[], { podWorkers, statusManager }: PodStates): Pod[] {
   return pods.filter((pod) => {
     const uid = podUid(pod);

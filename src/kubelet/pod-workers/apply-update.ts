@@ -1,4 +1,4 @@
-/** How an update changes the record of its pod, before a worker acts on it. Upstream: UpdatePod in pkg/kubelet/pod_workers.go. */
+/** How an update changes the record of its pod. Upstream: UpdatePod in pkg/kubelet/pod_workers.go. */
 import { isPodPhaseTerminal } from '../../api/pod-phase.ts';
 import type { PodStatus as RuntimePodStatus } from '../container/runtime.ts';
 import {
@@ -12,8 +12,8 @@ import {
 } from './pod-sync-status.ts';
 
 /**
- * The record of a pod with its first update. A pod of terminal phase that does not run any more has ended before the kubelet
- * started: only its last step is left.
+ * The record of a pod with its first update. A pod of terminal phase that does not run ended before the kubelet
+ * started, so only the terminated step is left.
  */
 export function firstPodSyncStatus(
   options: UpdatePodOptions,
@@ -26,7 +26,7 @@ export function firstPodSyncStatus(
   return Object.assign(status, { terminatingAt: nowMs, terminatedAt: nowMs, startedTerminating: true });
 }
 
-/** An update by the runtime's view of a pod can only end it. If the pod's spec is known, it is ended by its spec. */
+/** An update from the runtime's view of a pod can only terminate it. If the pod's spec is known, the spec is used. */
 export function withKnownSpec(status: PodSyncStatus, options: UpdatePodOptions): UpdatePodOptions {
   if (options.pod !== undefined) return { ...options, runningPod: undefined };
   status.observedRuntime = true;
@@ -50,7 +50,7 @@ export function requestTermination(
   return true;
 }
 
-/** Adds the update's kill options to those of the record; `shortened`: the grace period is shorter than before. */
+/** Merges the update's kill options into the record's; `shortened`: the grace period became shorter. */
 export function applyKillOptions(
   status: PodSyncStatus,
   options: UpdatePodOptions,
@@ -70,7 +70,7 @@ export function applyKillOptions(
   };
 }
 
-/** Makes this the pod's pending update. It takes over the start time and the callbacks of the one it replaces. */
+/** Makes this the pending update. It takes over the start time and the callbacks of a pending one. */
 export function setPendingUpdate(status: PodSyncStatus, options: UpdatePodOptions): void {
   const replaced = status.pendingUpdate;
   const onComplete = replaced?.onComplete;
@@ -87,7 +87,10 @@ export function setPendingUpdate(status: PodSyncStatus, options: UpdatePodOption
   };
 }
 
-/** True when housekeeping may remove the record of a pod that is finished or was never started. Otherwise the orphan must end. */
+/**
+ * Whether housekeeping may remove the record: the pod has finished or never started. Otherwise an orphan must be
+ * terminated first.
+ */
 export function isRemovable(status: PodSyncStatus, orphan: boolean): boolean {
   return status.finished || (orphan && status.startedAt === undefined && !status.observedRuntime);
 }

@@ -1,15 +1,16 @@
 /**
- * How eviction, preemption and node shutdown end a pod: its worker kills it with a status of their making, and the pod stays in the
- * API as Failed. Upstream: killPodNow in pkg/kubelet/pod_workers.go, KillPodFunc in pkg/kubelet/eviction.
+ * How eviction, preemption and node shutdown terminate a pod: its worker kills it with a status that they provide,
+ * and the pod stays in the API as Failed. Upstream: killPodNow in pkg/kubelet/pod_workers.go, KillPodFunc in
+ * pkg/kubelet/eviction.
  */
 import type { Pod, PodStatus } from '../../api/gen/core-v1.ts';
 import type { PodWorkers } from './pod-syncer.ts';
 
-/** Ends the pod; resolves when its containers have stopped. */
+/** Terminates the pod; resolves when its containers have stopped. */
 export type KillPodFunc = (request: {
   readonly pod: Pod;
   readonly gracePeriodSeconds: number;
-  /** Makes the pod's last status from its present one. */
+  /** Returns the pod's final status from its current one. */
   readonly changeStatus: (status: PodStatus) => PodStatus;
 }) => Promise<void>;
 

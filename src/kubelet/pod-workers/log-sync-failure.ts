@@ -3,7 +3,7 @@ import type { Log } from '../../platform/log.ts';
 import { isProgramError } from '../../platform/unexpected.ts';
 import { podFields } from '../types/pod-update.ts';
 
-/** Logs that a pod could not be synced. `pod`: absent for one that is no longer configured. */
+/** Logs a failed sync. `pod` is absent for a pod that is no longer desired. */
 export function logSyncFailure(
   log: Log,
   { uid, pod }: { readonly uid: string; readonly pod: Pod | undefined },

@@ -1,12 +1,13 @@
 /**
- * The records of all pods, and the questions about a pod's state that they answer. Upstream: the query methods of podWorkers
- * (PodStateProvider). A pod without a record is unknown until the sources have been seen once; after that it is gone.
+ * The records of all pods, and the queries that they answer. Upstream: the query methods of podWorkers
+ * (PodStateProvider). A pod without a record is unknown until the workers have been compared with the desired pods
+ * once; after that it is gone.
  */
 import type { PodStateProvider } from './pod-syncer.ts';
 import type { PodSyncStatus } from './pod-sync-status.ts';
 import { createStaticPodOrder } from './static-pod-order.ts';
 
-/** The pod workers' memory. Only they change it. */
+/** Only the pod workers change it. */
 export class PodStates implements PodStateProvider {
   protected readonly podSyncStatuses = new Map<string, PodSyncStatus>();
   protected readonly staticPods = createStaticPodOrder();

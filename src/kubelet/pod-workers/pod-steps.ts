@@ -1,5 +1,5 @@
 /**
- * One step of a pod's worker: waits for a view of the runtime new enough and calls the sync for the pod's part of life.
+ * One step of a pod's worker: waits for a sufficiently new status of the runtime and calls the sync for the step.
  * Upstream: the body of podWorkerLoop in pkg/kubelet/pod_workers.go.
  */
 import type { Pod, PodStatus } from '../../api/gen/core-v1.ts';
@@ -48,7 +48,10 @@ export function createPodSteps({ recorder, podSyncer, podCache }: PodStepsDeps):
     }
   }
 
-  /** Waits for a status observed after this worker's last step: no step acts on a state that the worker has changed. */
+  /**
+   * Waits for a status observed after this worker's last step, so that no step uses a state that the worker itself
+   * has changed.
+   */
   async function statusForSync(
     status: PodSyncStatus,
     pod: Pod,

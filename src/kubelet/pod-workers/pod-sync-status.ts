@@ -1,5 +1,5 @@
 /**
- * What pod workers remember of one pod, and the pure rules over it. Upstream: podSyncStatus in pkg/kubelet/pod_workers.go.
+ * The record that pod workers keep of one pod, and the pure rules over it. Upstream: podSyncStatus in pkg/kubelet/pod_workers.go.
  *
  * A pod's life here: syncing → terminating → terminated → finished, never backwards. Times are monotonic milliseconds.
  */
@@ -8,13 +8,13 @@ import type { PodStatus as RuntimePodStatus, RuntimePod } from '../container/run
 import { podFullName, podUid, type SyncPodType } from '../types/pod-update.ts';
 
 export interface KillPodOptions {
-  /** Called once when the containers have stopped (or the request is void). */
+  /** Called once when the containers have stopped, or when the request is dropped. */
   readonly onTerminated?: () => void;
-  /** The pod is evicted: its status is changed by `podStatus` and it stays in the API. */
+  /** The pod is evicted: `podStatus` changes its status, and it stays in the API. */
   readonly evict?: boolean;
   /** Changes the status while terminating: reason, message, conditions of an eviction. */
   readonly podStatus?: (status: PodStatus) => PodStatus;
-  /** Asks for a faster end; the grace period only ever shrinks. */
+  /** Requests a shorter grace period; a longer one has no effect. */
   readonly gracePeriodSecondsOverride?: number;
 }
 
@@ -31,7 +31,7 @@ export interface UpdatePodOptions {
   readonly onComplete?: ((error: unknown) => void) | undefined;
 }
 
-/** Which part of the life a worker works on. Upstream: PodWorkerState (SyncPod, TerminatingPod, TerminatedPod). */
+/** The step of a worker. Upstream: PodWorkerState (SyncPod, TerminatingPod, TerminatedPod). */
 export type PodWorkType = 'sync' | 'terminating' | 'terminated';
 
 /** A step handed to the worker. */
@@ -44,15 +44,15 @@ export interface PodWork {
 export interface PodSyncStatus {
   readonly uid: string;
   readonly fullName: string;
-  /** Cancels the sync in progress: set by the worker, used when the pod begins to terminate. */
+  /** Cancels the sync in progress: the worker sets it; it is used when termination begins. */
   controller: AbortController | undefined;
-  /** A loop runs for this pod, or an update waits for one. Upstream: working / isWorking. */
+  /** A worker loop runs for this pod, or an update waits for one. Upstream: working / isWorking. */
   working: boolean;
-  /** The newest update no sync has taken yet: at most one, newer replaces older. Formerly lastUndeliveredWorkUpdate. */
+  /** The newest update that no sync has taken yet; a newer one replaces it. Formerly lastUndeliveredWorkUpdate. */
   pendingUpdate: UpdatePodOptions | undefined;
   /** The update last taken by a sync. */
   activeUpdate: UpdatePodOptions | undefined;
-  /** Order of the last sync's end among the observations of the runtime. 0: never. */
+  /** The stamp at the end of the last sync. 0: never. */
   lastSyncStamp: number;
   startedAt: number | undefined;
   terminatingAt: number | undefined;
@@ -67,7 +67,7 @@ export interface PodSyncStatus {
   finished: boolean;
   /** A pod of the same uid was created while this one ends. */
   restartRequested: boolean;
-  /** The runtime showed containers of this pod that the configuration did not know. */
+  /** The runtime had containers of this pod that was not desired. */
   observedRuntime: boolean;
 }
 
@@ -102,7 +102,7 @@ export function identityOf(options: UpdatePodOptions): { uid: string; fullName: 
   return { uid: runningPod.uid, fullName: `${runningPod.name}_${runningPod.namespace}` };
 }
 
-/** The step the pod is at. */
+/** The pod's current step. */
 export function workTypeOf(status: PodSyncStatus): PodWorkType {
   if (status.terminatedAt !== undefined) return 'terminated';
   return status.terminatingAt === undefined ? 'sync' : 'terminating';
@@ -121,7 +121,7 @@ export function mergeLastUpdate(status: PodSyncStatus, other: UpdatePodOptions):
   };
 }
 
-/** The grace period that holds now: it only ever shrinks and is at least one second. */
+/** The effective grace period: it only shrinks and is at least one second. */
 export function effectiveGracePeriod(
   status: PodSyncStatus,
   pod: Pod | undefined,
@@ -136,7 +136,7 @@ export function effectiveGracePeriod(
   return { seconds, shortened: status.gracePeriod !== 0 && status.gracePeriod !== seconds };
 }
 
-/** Whether the runtime shows nothing of the pod that runs. */
+/** Whether the runtime has neither running containers nor a ready sandbox of the pod. */
 export function isRuntimeStatusTerminal(status: RuntimePodStatus): boolean {
   if (status.containers.some((container) => container.state === 'running' || container.state === 'unknown'))
     return false;

@@ -1,4 +1,7 @@
-/** What pod workers call to do the work, and what others ask pod workers. Upstream: podSyncer and PodWorkers in pkg/kubelet/pod_workers.go. */
+/**
+ * The interface that pod workers call for each step, and their own interface. Upstream: podSyncer and PodWorkers in
+ * pkg/kubelet/pod_workers.go.
+ */
 import type { Pod, PodStatus } from '../../api/gen/core-v1.ts';
 import type { BasePlatform } from '../../platform/platform.ts';
 import type { ObservationStamp, PodCache } from '../container/pod-cache.ts';
@@ -11,18 +14,18 @@ import type { WorkQueue } from './work-queue.ts';
 
 /** The result of a sync of a running pod. */
 export interface SyncPodOutcome {
-  /** The pod's work is over: it moves to terminating. */
+  /** The pod has finished: it moves to terminating. */
   readonly terminal: boolean;
-  /** When a back-off ends: the pod is synced again then. */
+  /** When a back-off ends and the pod is synced again. */
   readonly retryAfterMs?: number | undefined;
   /**
-   * Stamp right after the last action on the runtime: the next step waits for an observation that began later.
-   * Undefined: nothing was changed, what was observed still holds.
+   * The stamp after the last action on the runtime: the next step waits for a later observation. Undefined: nothing
+   * was changed, so the last observation is still valid.
    */
   readonly actedAt?: ObservationStamp | undefined;
 }
 
-/** A failed sync, with the time after which a retry may succeed. */
+/** A failed sync, and the time after which a retry may succeed. */
 export class PodSyncError extends Error {
   readonly retryAfterMs: number | undefined;
   constructor(message: string, options?: ErrorOptions & { retryAfterMs?: number | undefined }) {
@@ -52,39 +55,39 @@ export interface PodSyncer {
   syncTerminatedPod(request: { pod: Pod; podStatus: RuntimePodStatus; signal: AbortSignal }): Promise<void>;
 }
 
-/** A worker as housekeeping sees it. */
+/** A worker, for housekeeping. */
 export interface PodWorkerSync {
   readonly state: PodWorkType;
-  /** The configuration no longer has the pod. */
+  /** The pod is no longer desired. */
   readonly orphan: boolean;
-  /** The worker has seen the pod's spec, not only its containers. */
+  /** The worker knows the pod's spec, not only its containers. */
   readonly hasConfig: boolean;
   readonly isStatic: boolean;
 }
 
-/** The state of pods for the rest of the kubelet. Unknown pods count as gone once all sources have been seen. */
+/** The state of pods for other parts of the kubelet. Once all sources are ready, unknown pods count as gone. */
 export interface PodStateProvider {
   isPodKnownTerminated(uid: string): boolean;
   couldHaveRunningContainers(uid: string): boolean;
   shouldPodBeFinished(uid: string): boolean;
   isPodTerminationRequested(uid: string): boolean;
-  /** Containers are being stopped or should be: start none. */
+  /** Containers are being stopped or should be: none may be started. */
   shouldPodContainersBeTerminating(uid: string): boolean;
   /** All containers have stopped: volumes may be unmounted, cgroups removed. */
   shouldPodRuntimeBeRemoved(uid: string): boolean;
-  /** Logs and dead containers may go too: the pod was deleted or evicted. */
+  /** Logs and exited containers may be removed too: the pod was deleted or evicted. */
   shouldPodContentBeRemoved(uid: string): boolean;
   isPodForMirrorPodTerminatingByFullName(fullName: string): boolean;
 }
 
 export interface PodWorkers extends PodStateProvider {
-  /** Hands a change to the pod's worker. Never waits. */
+  /** Passes a change to the pod's worker without waiting. */
   updatePod(options: UpdatePodOptions): void;
-  /** Removes finished workers of pods not in `desired`, ends orphans, and returns the remaining workers. */
+  /** Removes finished workers of pods not in `desired`, terminates orphans, and returns the remaining workers. */
   syncKnownPods(desired: readonly Pod[]): ReadonlyMap<string, PodWorkerSync>;
-  /** Those of `desired` whose containers run or may run, and pods no longer desired that still end. */
+  /** The pods of `desired` whose containers run or may run, and undesired pods that are still terminating. */
   podsWithRuntime(desired: readonly Pod[]): readonly Pod[];
-  /** Aborts syncs in progress and starts no more; resolves when all have ended. Containers stay as they are. */
+  /** Aborts syncs in progress and starts no more; resolves when all have ended. Containers keep running. */
   stop(): Promise<void>;
 }
 
@@ -94,6 +97,6 @@ export interface PodWorkersDeps {
   readonly podSyncer: PodSyncer;
   readonly podCache: PodCache;
   readonly workQueue: WorkQueue;
-  /** Records the steps of pods that somebody observes. */
+  /** Records the steps of observed pods. */
   readonly activity?: ActivitySink;
 }

@@ -45,7 +45,7 @@ class Workers extends PodStates implements PodWorkers {
   readonly #delays: RequeueDelays;
   readonly #runStep: RunPodStep;
   readonly #metrics: PodWorkerMetrics;
-  /** Pods whose loop runs. Upstream keeps a channel per pod here (podUpdates). */
+  /** The running loops. Upstream has a channel per pod (podUpdates). */
   readonly #podLoops = new Map<string, Promise<void>>();
   #stopped = false;
 
@@ -84,7 +84,7 @@ class Workers extends PodStates implements PodWorkers {
     const isUnstarted = status.startedAt === undefined && status.pendingUpdate === undefined;
     if (options.pod !== undefined && isStaticPod(options.pod) && isUnstarted)
       this.staticPods.wait(status.fullName, uid);
-    // Before the delivery: an idle worker starts on the update at once and must not be cancelled.
+    // Before delivery, since an idle worker starts on the update at once and must not be cancelled.
     if (becameTerminating || shortened) status.controller?.abort(new Error('pod is terminating'));
     setPendingUpdate(status, { ...options, killPodOptions });
     this.#wake(status);
@@ -139,7 +139,7 @@ class Workers extends PodStates implements PodWorkers {
     this.#podLoops.set(status.uid, loop);
   }
 
-  /** Runs the pod's next step at once, with the last update if none is pending. */
+  /** Runs the pod's next step now, with the last update if none is pending. */
   #requeueLastUpdate(status: PodSyncStatus): void {
     status.pendingUpdate ??= status.activeUpdate;
     if (status.pendingUpdate !== undefined) this.#wake(status);
@@ -164,7 +164,7 @@ class Workers extends PodStates implements PodWorkers {
       work.options.onComplete?.(error);
       const nextSyncMs = this.#completeWork(status, work, { outcome, error });
       noteEnd?.({ error: error === undefined ? undefined : errorMessage(error), nextSyncMs });
-      // Nothing is left to cancel. Thousands of idle pods need no controller.
+      // The controller is dropped, since thousands of idle pods need none.
       if (status.controller?.signal.aborted === false) status.controller = undefined;
     }
   }
@@ -207,7 +207,7 @@ class Workers extends PodStates implements PodWorkers {
     return true;
   }
 
-  /** When the pod is synced again by itself, in milliseconds; undefined: at once, or never. */
+  /** The delay until the pod is synced again, in milliseconds; undefined: at once, or never. */
   #completeWork(status: PodSyncStatus, work: PodWork, result: SyncResult): number | undefined {
     let nextSyncMs: number | undefined;
     if (result.error !== undefined) {
@@ -261,7 +261,7 @@ class Workers extends PodStates implements PodWorkers {
     for (const notify of status.onTerminated.splice(0)) notify();
   }
 
-  /** A static pod that never started ends without any step. */
+  /** Finishes a static pod that never started, without any step. */
   #endUnstarted(status: PodSyncStatus): void {
     this.#noteTerminated(status);
     this.#finish(status);
@@ -273,7 +273,7 @@ class Workers extends PodStates implements PodWorkers {
     if (waiting?.pendingUpdate !== undefined) this.#wake(waiting);
   }
 
-  /** True when the record was removed. An orphan that still runs is driven to its end first. */
+  /** Returns true when the record was removed. An orphan that still runs is terminated first. */
   #removeTerminatedWorker(status: PodSyncStatus, orphan: boolean): boolean {
     if (orphan && !status.finished) status.deleted = true;
     if (!isRemovable(status, orphan)) {

@@ -2,7 +2,7 @@
 import type { Random } from '../../platform/random.ts';
 import { PodSyncError, type SyncPodOutcome } from './pod-syncer.ts';
 
-/** Part of the message of a sync that failed for the missing network: it is retried soon. */
+/** Part of the error of a sync that failed because the network is not ready; such a sync is retried soon. */
 export const NETWORK_NOT_READY_MESSAGE = 'network is not ready';
 
 const RESYNC_JITTER = 0.5;
@@ -11,9 +11,11 @@ const TRANSIENT_BACK_OFF_MS = 1_000;
 
 /** Periods, milliseconds. */
 export interface RequeueConfig {
-  /** Delay until a pod without events is synced again, plus up to half of it. Upstream: syncFrequency, 1 min. */
+  /**
+   * The delay until an idle pod is synced again; up to half of it is added at random. Upstream: syncFrequency, 1 min.
+   */
   readonly resyncIntervalMs: number;
-  /** After a failed sync, plus up to half as much. Upstream: 10 s. */
+  /** The delay after a failed sync; up to half of it is added at random. Upstream: 10 s. */
   readonly backOffPeriodMs: number;
 }
 
@@ -23,11 +25,11 @@ export interface SyncResult {
   readonly error: unknown;
 }
 
-/** Delays, milliseconds, each with its own jitter. */
+/** Delays in milliseconds, each with its own jitter. */
 export interface RequeueDelays {
-  /** Delay after a sync. The sync's own retry time holds when it is earlier. */
+  /** The delay after a sync; an earlier retry time of the sync itself takes precedence. */
   after(result: SyncResult): number;
-  /** Delay until a pod that may not start yet is tried again. */
+  /** The delay until a pod is retried that may not start yet. */
   backOffMs(): number;
 }
 

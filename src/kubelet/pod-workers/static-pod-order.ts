@@ -1,17 +1,20 @@
 /**
- * Static pods of one full name run one after another, in the order they came: a changed manifest is a new pod with a new
- * uid, which waits until the old one has terminated. Upstream: startedStaticPodsByFullname and
+ * Runs static pods with the same full name one after another, in order of arrival: a changed manifest is a new pod
+ * with a new uid, which waits until the old one has terminated. Upstream: startedStaticPodsByFullname and
  * waitingToStartStaticPodsByFullname in pkg/kubelet/pod_workers.go.
  */
 
 export interface StaticPodOrder {
-  /** Appends the uid to those that wait for the name. */
+  /** Appends the uid to those waiting for the name. */
   wait(fullName: string, uid: string): void;
-  /** Whether this uid may start now; if so it holds the name until `release`. `gone`: whether a waiting uid will not start any more. */
+  /**
+   * Whether this uid may start now; if so it has the name until `release`. `gone`: whether a waiting uid will not
+   * start any more.
+   */
   allowStart(fullName: string, uid: string, gone: (uid: string) => boolean): boolean;
   /** The uid no longer runs; returns the next waiting one. */
   release(fullName: string, uid: string): string | undefined;
-  /** The uid that holds the name. */
+  /** The uid that has the name. */
   started(fullName: string): string | undefined;
   isWaiting(fullName: string): boolean;
 }

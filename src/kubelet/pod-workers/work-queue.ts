@@ -1,8 +1,8 @@
 /**
- * Uids of pods to sync again, each at its time. Upstream: pkg/kubelet/util/queue (basicWorkQueue).
+ * Uids of pods to sync again at a certain time. Upstream: pkg/kubelet/util/queue (basicWorkQueue).
  *
- * A later `enqueue` of the same uid replaces the earlier time. Upstream polls once a second; here the earliest time sets
- * a timer besides, so a back-off that ends is acted upon at once.
+ * `enqueue` of a queued uid replaces its time. Upstream polls once a second; here a timer for the earliest time makes
+ * the end of a back-off take effect at once.
  */
 import { Heap } from '../../base/heap.ts';
 import type { CancelTimer, Clock } from '../../platform/clock.ts';
@@ -15,15 +15,15 @@ interface Item {
 export interface WorkQueue {
   /** Makes the pod due in `delayMs`. */
   enqueue(uid: string, delayMs: number): void;
-  /** Takes out every uid that is due. */
+  /** Removes and returns every uid that is due. */
   getWork(): readonly string[];
-  /** Forgets a pod. */
+  /** Removes a pod. */
   remove(uid: string): void;
   /** Cancels the timer. */
   stop(): void;
 }
 
-/** Makes a queue; `onDue` is called when something becomes due. */
+/** `onDue` is called when a pod becomes due. */
 export function createWorkQueue(clock: Clock, onDue: () => void = () => undefined): WorkQueue {
   const items = new Heap<Item>(
     (item) => item.uid,

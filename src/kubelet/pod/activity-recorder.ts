@@ -1,35 +1,38 @@
 /**
- * Records what the kubelet does for pods that somebody looks at. Recording begins when a pod is asked for and ends a minute
- * after the last question, so that it costs nothing as long as nobody asks.
+ * Records the kubelet's work for pods that somebody observes. Recording begins with the first request for a pod and
+ * ends a minute after the last, so it costs nothing while nobody asks.
  */
 import { formatMicroTime } from '../../api/time.ts';
 import type { ActivityEvent, ActivityPart, PodActivity } from '../../api/pod-activity.ts';
 import type { Clock } from '../../platform/clock.ts';
 
 const KEPT_MS = 60_000;
-/** Events kept of one pod: the newest. */
+/** The newest events of a pod that are kept. */
 const MOST_EVENTS = 200;
-/** Pods that are looked at at once: the one that nobody asked for longest gives way. */
+/** The most pods observed at once; the one with the oldest request is dropped. */
 const MOST_PODS = 16;
 
-/** How a worker's step ended. */
+/** The result of a worker's step. */
 export interface StepEnd {
   readonly error?: string | undefined;
-  /** When the pod is synced again by itself, in milliseconds from now. */
+  /** The delay until the pod's next sync, in milliseconds. */
   readonly nextSyncMs?: number | undefined;
 }
 
-/** What the sync loop and the workers report. */
+/** Receives the reports of the sync loop and the workers. */
 export interface ActivitySink {
-  /** False: nobody observes any pod, so nothing need be recorded. */
+  /** False: no pod is observed, so nothing needs to be recorded. */
   readonly active: boolean;
   event(uid: string, part: ActivityPart, what: string): void;
-  /** A worker's step begins; the answer is called at its end. Undefined: nobody looks at the pod. */
+  /**
+   * Records the start of a worker's step; the returned function is called at its end. Undefined: the pod is not
+   * observed.
+   */
   step(uid: string, what: string): ((end: StepEnd) => void) | undefined;
 }
 
 export interface ActivityRecorder extends ActivitySink {
-  /** What was recorded of a pod; it is recorded from now on. */
+  /** The recording of a pod, which begins with the first call. */
   activityOf(uid: string): PodActivity;
 }
 
@@ -46,7 +49,7 @@ export function createActivityRecorder(clock: Clock): ActivityRecorder {
 
 class Recorder implements ActivityRecorder {
   readonly #clock: Clock;
-  /** By uid, the one asked for last at the end. */
+  /** By uid, in order of their last request. */
   readonly #recordings = new Map<string, Recording>();
 
   constructor(clock: Clock) {
@@ -94,7 +97,7 @@ class Recorder implements ActivityRecorder {
     };
   }
 
-  /** The recording of a pod that somebody still looks at. */
+  /** The recording of an observed pod. */
   #current(uid: string): Recording | undefined {
     if (this.#recordings.size === 0) return undefined;
     const endMs = this.#clock.nowMs() - KEPT_MS;

@@ -1,9 +1,9 @@
-/** Why the kubelet ended containers, of the pods for which that happened last. */
+/** Why the kubelet killed containers, for the pods where this happened most recently. */
 import { Lru } from '../../base/lru.ts';
 import type { ContainerEnding } from '../../api/pod-node-state.ts';
 
 const MAX_PODS = 300;
-/** The container that is being ended now, and the one whose end the pod's status has, for each container and reason. */
+/** For each container and reason: the kill in progress, and the last one, which the pod's status shows. */
 const MAX_ALIKE = 2;
 const MAX_OUTPUT_CHARS = 1024;
 

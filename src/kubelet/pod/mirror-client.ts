@@ -10,9 +10,9 @@ import type { Log } from '../../platform/log.ts';
 import { CONFIG_HASH_ANNOTATION, CONFIG_MIRROR_ANNOTATION, podUid } from '../types/pod-update.ts';
 
 export interface MirrorClient {
-  /** Creates the mirror of a static pod; no error when one of the same hash is there. */
+  /** Creates the mirror of a static pod; an existing one with the same hash is no error. */
   createMirrorPod(staticPod: Pod): Promise<void>;
-  /** Deletes the mirror of this full name, and of this uid unless undefined; false when there was none. */
+  /** Deletes the mirror with this full name, and with this uid unless undefined; false when there was none. */
   deleteMirrorPod(fullName: string, uid?: string): Promise<boolean>;
 }
 
@@ -26,7 +26,7 @@ function mirrorHashOf(pod: Pod): string {
   return pod.metadata.annotations?.[CONFIG_HASH_ANNOTATION] ?? podUid(pod);
 }
 
-/** Without a Node object (`node` is undefined) no mirror can be created. */
+/** Without a Node object (`node` returns undefined) no mirror can be created. */
 export function createMirrorClient(deps: {
   client: Client;
   log: Log;
@@ -58,7 +58,7 @@ export function createMirrorClient(deps: {
       } catch (error) {
         if (!isReason(error, 'AlreadyExists')) throw error;
         const present = await pods.get({ namespace: metadata.namespace ?? 'default', name: metadata.name ?? '' });
-        // The same hash: nothing to do. Another: the next sync deletes it and creates it again.
+        // With another hash, the next sync deletes the mirror and creates it again.
         if (present.metadata.annotations?.[CONFIG_MIRROR_ANNOTATION] !== hash) throw error;
       }
     },

@@ -1,4 +1,4 @@
-/** Keeps the mirror of a static pod equal to it. Upstream: tryReconcileMirrorPods in pkg/kubelet/kubelet.go. */
+/** Keeps the mirror of a static pod up to date. Upstream: tryReconcileMirrorPods in pkg/kubelet/kubelet.go. */
 import type { Node, Pod } from '../../api/gen/core-v1.ts';
 import type { Log } from '../../platform/log.ts';
 import { isStaticPod, podFields, podFullName } from '../types/pod-update.ts';

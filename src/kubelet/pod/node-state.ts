@@ -1,4 +1,4 @@
-/** What the kubelet knows of a pod and the API does not show, collected on request. */
+/** The kubelet's state of a pod that no API object has, collected on request. */
 import { formatTime } from '../../api/time.ts';
 import type { HeldBackContainer, PodNodeState } from '../../api/pod-node-state.ts';
 import type { ContainerRuntime, PodStatus } from '../container/runtime.ts';
@@ -11,7 +11,7 @@ export interface NodeStateDeps {
   readonly volumes: Pick<VolumeManager, 'awaitedVolumes'>;
 }
 
-/** @param status the newest of the runtime; undefined before the first */
+/** @param status the runtime's newest; undefined before the first */
 export function podNodeState(
   { runtime, probes, volumes }: NodeStateDeps,
   uid: string,
@@ -29,7 +29,7 @@ export function podNodeState(
   };
 }
 
-/** Containers whose newest run has ended, and that wait to be started again. */
+/** Containers that have exited and wait for their restart back-off. */
 function heldBack(
   uid: string,
   status: PodStatus | undefined,

@@ -1,18 +1,18 @@
 /** A pod's directories under the kubelet's root. Upstream: pkg/kubelet/kubelet_getters.go, makePodDataDirs. */
 import type { Files } from '../../platform/files.ts';
 
-/** Paths and their making. */
+/** Paths, creation and removal of pods' directories. */
 export interface PodDirectories {
   podsDir(): string;
   podDir(uid: string): string;
   podVolumesDir(uid: string): string;
   podEtcHostsPath(uid: string): string;
   podContainerDir(uid: string, containerName: string): string;
-  /** Makes the pod's directories; cheap when done before. */
+  /** Creates the pod's directories; cheap when they exist. */
   makePodDataDirs(uid: string): Promise<void>;
   /** Uids that have a directory. */
   listPodUids(): Promise<readonly string[]>;
-  /** Removes the pod's directory with everything in it. Only when nothing is mounted below. */
+  /** Removes the pod's directory and its content. Nothing may be mounted below it. */
   removePodDir(uid: string): Promise<void>;
 }
 

@@ -1,8 +1,8 @@
 /**
- * The pods that this node should run, by the pod sources: the desired state. Upstream: pkg/kubelet/pod/pod_manager.go.
+ * The desired pods of this node, from the pod sources. Upstream: pkg/kubelet/pod/pod_manager.go.
  *
- * A static pod and its mirror (its copy in the API) are two objects of one full name; the kubelet works with the static
- * pod's uid and reports under the mirror's. Only the sync loop changes this; everyone may read.
+ * A static pod and its mirror pod are two objects with the same full name. The kubelet uses the static pod's uid, and
+ * reports status under the mirror's. Only the sync loop changes this; other parts read it.
  */
 import type { Pod } from '../../api/gen/core-v1.ts';
 import { isMirrorPod, podFullName, podUid } from '../types/pod-update.ts';
@@ -16,7 +16,7 @@ export interface PodAndMirror {
 
 /** Reads of the desired state. */
 export interface PodManagerView {
-  /** All pods but mirrors. */
+  /** All pods without mirrors. */
   getPods(): readonly Pod[];
   getPodByUid(uid: string): Pod | undefined;
   getPodByName(namespace: string, name: string): Pod | undefined;
@@ -24,7 +24,7 @@ export interface PodManagerView {
   getMirrorPodByPod(pod: Pod): Pod | undefined;
   getPodByMirrorPod(mirrorPod: Pod): Pod | undefined;
   getPodAndMirrorPod(pod: Pod): PodAndMirror;
-  /** The kubelet's uid for an API uid: a mirror's becomes its static pod's. */
+  /** The kubelet's uid for an API uid: for a mirror that of its static pod. */
   translatePodUid(uid: string): string;
 }
 
@@ -58,7 +58,7 @@ export function createPodManager(): PodManager {
     const byUid = isMirrorPod(pod) ? mirrorPodByUid : podByUid;
     const byFullName = isMirrorPod(pod) ? mirrorPodByFullName : podByFullName;
     byUid.delete(podUid(pod));
-    // A new pod may have taken the name before the old one was removed.
+    // A new pod may have the name before the old one is removed.
     if (podUid(byFullName.get(podFullName(pod)) ?? pod) === podUid(pod)) byFullName.delete(podFullName(pod));
   }
 

@@ -1,10 +1,10 @@
 /**
- * Makes room for a critical pod: ends less important pods until what the node had too little of is free. Upstream:
+ * Admits a critical pod by evicting less important pods until the lacking resources are free. Upstream:
  * pkg/kubelet/preemption/preemption.go.
  *
- * As few as will do: best-effort pods only for what the others leave open, guaranteed ones only for what all others
- * together cannot free; among equals those that come nearest to what is needed, then the smaller ones. Differs: they are
- * ended at the same time, not one after the other.
+ * It evicts as few as possible: guaranteed pods only for what all others together cannot free, burstable ones only
+ * for what best-effort pods cannot free. Among equals it prefers the pods whose requests are nearest to the need,
+ * then the smaller ones. Differs: victims are killed at the same time, not one after the other.
  */
 import type { KillPodFunc } from '../pod-workers/kill-pod-now.ts';
 import type { Pod } from '../../api/gen/core-v1.ts';
@@ -20,7 +20,7 @@ import { podFields, isCriticalPod } from '../types/pod-update.ts';
 const PREEMPTING = 'Preempting';
 const MESSAGE = 'Preempted in order to admit critical pod';
 const CONDITION_MESSAGE = 'Pod was preempted by Kubelet to accommodate a critical pod.';
-/** A pod that does not end in its time is waited for no longer than this, at least. */
+/** The minimum wait for a victim to end. */
 const LEAST_WAIT_MS = 10_000;
 
 export interface PreemptionDeps {
@@ -32,11 +32,11 @@ export interface PreemptionDeps {
 }
 
 export interface Preemption {
-  /** Resolves when the pod may come, or to why it may not. */
+  /** Evicts pods so that `pod` can be admitted. Resolves to the result of admission. */
   makeRoom(pod: Pod, lacking: readonly InsufficientResource[]): Promise<AdmissionResult>;
 }
 
-/** Amounts still needed, by resource. */
+/** The needed amounts by resource. */
 type Needs = ReadonlyMap<string, number>;
 
 export function createPreemption(deps: PreemptionDeps): Preemption {
@@ -65,7 +65,7 @@ export function createPreemption(deps: PreemptionDeps): Preemption {
     try {
       await Promise.race([ended, tooLong()]);
     } catch (error) {
-      // The pod's worker continues to terminate it; the critical pod is admitted anyway.
+      // The victim's worker continues to terminate it; the critical pod is admitted anyway.
       log.error('Failed to evict pod', { ...podFields(pod), err: error });
     } finally {
       limit.abort(new Error('it has ended'));
@@ -105,7 +105,7 @@ function mayPreempt(pod: Pod, other: Pod): boolean {
   return own !== undefined && others !== undefined && own > others;
 }
 
-/** The pods to end; undefined: all together would not do. */
+/** The pods to evict; undefined: even all together would not free enough. Upstream: getPodsToPreempt. */
 export function choosePods(pods: readonly Pod[], needs: Needs): readonly Pod[] | undefined {
   if (without(needs, pods).size > 0) return undefined;
   const podsOf = (qos: string): Pod[] => pods.filter((pod) => podQosClass(pod) === qos);
@@ -116,7 +116,7 @@ export function choosePods(pods: readonly Pod[], needs: Needs): readonly Pod[] |
   return [...bestEffortToEnd, ...burstableToEnd, ...guaranteedToEnd];
 }
 
-/** Picks pods until nothing is needed any more; together they suffice. */
+/** Picks pods until the need is satisfied; together they suffice. Upstream: getPodsToPreemptByDistance. */
 function nearest(pods: readonly Pod[], needs: Needs): Pod[] {
   const left = [...pods];
   const picked: Pod[] = [];
@@ -139,7 +139,7 @@ function isBetter(pod: Pod, than: Pod, needs: Needs): boolean {
   return true;
 }
 
-/** How much stays open in proportion, each resource counting alike. */
+/** The remaining need relative to the whole, summed as squares over the resources. */
 function distance(pod: Pod, needs: Needs): number {
   let sum = 0;
   for (const [resource, amount] of needs) sum += (Math.max(0, amount - amountOf(pod, resource)) / amount) ** 2;

@@ -1,4 +1,4 @@
-/** The gRPC health check without TLS. Each probe has a connection of its own. Upstream: pkg/probe/grpc. */
+/** The gRPC health check, without TLS. Each probe opens its own connection. Upstream: pkg/probe/grpc. */
 import { errorMessage } from '../../base/errors.ts';
 import { isGrpcCode } from '../../grpc/grpc-error.ts';
 import type { GrpcConnector } from '../../grpc/grpc-connector.ts';
@@ -6,7 +6,7 @@ import type { ProtobufTable } from '../../grpc/protobuf-table.ts';
 import type { ProbeOutcome } from './probe-outcome.ts';
 import { joinHostPort } from './tcp-probe.ts';
 
-/** grpc/health/v1/health.proto, of which `Watch` is not called. */
+/** grpc/health/v1/health.proto, without `Watch`. */
 export const HEALTH_TABLE: ProtobufTable = {
   package: 'grpc.health.v1',
   enums: { ServingStatus: 'UNKNOWN SERVING NOT_SERVING SERVICE_UNKNOWN' },
@@ -40,7 +40,7 @@ export async function probeGrpc(connect: GrpcConnector, target: GrpcProbeTarget)
 }
 
 function failureText(error: unknown, address: string, timeoutSeconds: number): string {
-  // Upstream dials until the time is up, so a refused connection ends as a timeout.
+  // Upstream dials until the timeout, so a refused connection is reported as a timeout.
   if (isGrpcCode(error, 'DeadlineExceeded', 'Unavailable') && !error.sent)
     return `timeout: failed to connect service "${address}" within ${timeoutSeconds}s: context deadline exceeded`;
   if (isGrpcCode(error, 'DeadlineExceeded')) return `timeout: health rpc did not complete within ${timeoutSeconds}s`;

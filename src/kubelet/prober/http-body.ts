@@ -1,17 +1,17 @@
-/** Reads bodies of untrusted servers: up to a number of bytes, and up to a deadline. */
+/** Reads bodies of untrusted servers, up to a size and a deadline. */
 import type { Clock } from '../../platform/clock.ts';
 import type { HttpAnswer } from '../../platform/net.ts';
 
-/** What a body may cost. */
+/** The limits of reading a body. */
 export interface BodyLimits {
   readonly maxBytes: number;
-  /** Monotonic time, of the head and the body together. */
+  /** Monotonic deadline of the whole response. */
   readonly endMs: number;
 }
 
 /**
- * The body, or its first bytes (`cut`: there were more). The connection is dropped then, and at the deadline, which
- * rejects with ETIMEDOUT.
+ * The body, or its beginning when it is longer (`cut`). The connection is then closed, and also at the deadline,
+ * which rejects with ETIMEDOUT.
  */
 export async function readBody(
   answer: HttpAnswer,

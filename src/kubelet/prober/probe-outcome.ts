@@ -1,7 +1,7 @@
-/** What the kinds of probes share. */
+/** The result type and limits that all kinds of probes share. */
 import type { Container } from '../../api/gen/core-v1.ts';
 
-/** What one try showed. `warning` counts as success. */
+/** The result of one try. `warning` counts as success. */
 export interface ProbeOutcome {
   readonly result: 'success' | 'warning' | 'failure';
   readonly output: string;

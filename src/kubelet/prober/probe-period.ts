@@ -1,21 +1,21 @@
 /**
- * How often a probe runs: `periodSeconds`, or the period of a pod annotation, down to 100 ms. The API knows whole
- * seconds only, which is long where a pod is to take traffic at once. No counterpart upstream; nothing changes without
- * the annotation. The probe's other seconds (delay, timeout) stay what they are.
+ * The period of a probe: `periodSeconds`, or that of a pod annotation, down to 100 ms. The API has whole seconds
+ * only, which is long for a pod that should receive traffic at once. Upstream has no counterpart; without the
+ * annotation nothing changes. Delay and timeout stay in seconds.
  */
 import type { Pod, Probe } from '../../api/gen/core-v1.ts';
 import { parseDurationMs } from '../../api/duration.ts';
 import type { ProbeType } from './results.ts';
 
-/** Shorter periods are refused: a probe of each container at that rate is load enough. */
+/** The shortest period: faster probes of every container would be too much load. */
 const MIN_PERIOD_MS = 100;
 
-/** The annotation for probes of one type, with a duration such as `250ms`; it holds for all containers of the pod. */
+/** The annotation for probes of one type. Its value is a duration such as `250ms`, for all containers of the pod. */
 function periodAnnotation(type: ProbeType): string {
   return `keelson.dev/${type}-probe-period`;
 }
 
-/** The period in milliseconds, and what is wrong with the annotation, which then counts for nothing. */
+/** The period in milliseconds, and the error of an invalid annotation, which is then ignored. */
 export function probePeriod(pod: Pod, type: ProbeType, spec: Probe): { periodMs: number; problem?: string } {
   const periodMs = Math.max(spec.periodSeconds ?? 10, 1) * 1000;
   const key = periodAnnotation(type);

@@ -14,7 +14,7 @@ interface Rig {
   readonly manager: ProbeManager;
   readonly results: ResultsManager;
   readonly log: string[];
-  /** Generates the status anew, as a sync of the pod does. */
+  /** Generates the status again, as a sync of the pod does. */
   sync(): PodStatus;
   answer: ProbeResult;
   pod: Pod;

@@ -1,5 +1,5 @@
 /**
- * Keeps one worker per container and probe, and puts their results into pod statuses. Upstream:
+ * Runs one worker per container and probe, and sets their results in pod statuses. Upstream:
  * pkg/kubelet/prober/prober_manager.go.
  */
 import { isRestartableInitContainer, podContainers, sidecarsOf } from '../../api/pod-containers.ts';
@@ -21,18 +21,18 @@ import type { ProbeType } from './results.ts';
 import { bareContainerId, startProbeWorker, type ProbeWorker } from './worker.ts';
 
 export interface ProbeManager {
-  /** Starts the workers of a pod's probes; those that run already go on. */
+  /** Starts the missing workers of a pod's probes. */
   addPod(pod: Pod): void;
-  /** For a pod that is ending: only readiness is probed from now on. */
+  /** For a terminating pod: from now on only readiness is probed. */
   stopLivenessAndStartup(pod: Pod): void;
   removePod(pod: Pod): void;
   /** Stops the workers of all pods but these. */
   cleanupPods(desired: ReadonlySet<string>): void;
-  /** `status` with `ready` and `started` as the probes have it. */
+  /** `status` with `ready` and `started` set from the probes. */
   updatePodStatus(pod: Pod, status: PodStatus): PodStatus;
-  /** The last answers to the probes of a pod. */
+  /** The last results of a pod's probes. */
   answers(uid: string): readonly ProbeAnswer[];
-  /** Containers of the pod that were ended on account of their probes. */
+  /** Containers of the pod that were killed because of their probes. */
   endings(uid: string): readonly ContainerEnding[];
   stop(): void;
 }
@@ -56,7 +56,7 @@ const TYPES: readonly {
   { type: 'liveness', field: 'livenessProbe' },
 ];
 
-/** Containers that may be probed: regular ones and sidecars. */
+/** Containers that may have probes: regular ones and sidecars. */
 function probedContainers(pod: Pod): readonly Container[] {
   return [...sidecarsOf(pod.spec), ...(pod.spec?.containers ?? [])];
 }
@@ -78,7 +78,7 @@ interface RunningProbe {
   readonly removeMetrics: () => void;
 }
 
-/** By the pod's reported status: each of its thousands of containers asks. */
+/** An index of the pod's reported status, since each of its thousands of containers is looked up. */
 const statusesById = new WeakMap<PodStatus, ReadonlyMap<string | undefined, ContainerStatus>>();
 
 class PodProbeManager implements ProbeManager {
@@ -221,7 +221,7 @@ class PodProbeManager implements ProbeManager {
     const result = this.#deps.results.get('startup', bareContainerId(status.containerID));
     if (result !== undefined && result !== 'unknown') return result === 'success';
     this.#worker(pod, status.name, 'startup')?.triggerIfNew(bareContainerId(status.containerID));
-    // Until the first probe after a restart of the kubelet the reported state holds.
+    // Until the first probe after a restart of the kubelet, the reported state is kept.
     return result === undefined && this.#reportedStatus(pod, status)?.started === true;
   }
 

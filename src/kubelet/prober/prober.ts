@@ -1,5 +1,5 @@
 /**
- * Runs a single probe and decides success or failure; records the events `kubectl describe` shows. Upstream:
+ * Runs a single probe and evaluates its result; records the events that `kubectl describe` shows. Upstream:
  * pkg/kubelet/prober/prober.go and pkg/probe.
  */
 import { isRestartableInitContainer } from '../../api/pod-containers.ts';
@@ -23,7 +23,7 @@ export interface ProbeRequest {
   readonly pod: Pod;
   readonly podStatus: PodStatus;
   readonly container: Container;
-  /** Bare id. */
+  /** Without the prefix `containerd://`. */
   readonly containerId: string;
 }
 
@@ -33,7 +33,10 @@ export interface ProbeVerdict {
 }
 
 export interface Prober {
-  /** The verdict and what was answered; `unknown` when the probe itself could not be run (the try then does not count). Never rejects. */
+  /**
+   * The result and its output; `unknown` when the probe could not be run, in which case the try does not count. Never
+   * rejects.
+   */
   probe(request: ProbeRequest): Promise<ProbeVerdict>;
 }
 
@@ -46,7 +49,7 @@ export interface ProberDeps {
 }
 
 const MAX_TRIES = 3;
-/** Longest output kept, as upstream's exec and HTTP probes do. */
+/** The most output that is kept, as upstream's exec and HTTP probes do. */
 const MAX_OUTPUT = 10 * 1024;
 
 export function createProber(deps: ProberDeps): Prober {

@@ -1,4 +1,4 @@
-/** Newest probe results, and a call for each that changed. Upstream: pkg/kubelet/prober/results/results_manager.go. */
+/** The newest probe results, with a callback for changes. Upstream: pkg/kubelet/prober/results/results_manager.go. */
 import type { Log } from '../../platform/log.ts';
 import { callEach } from '../../platform/unexpected.ts';
 import type { ProbeResult, ProbeResults, ProbeType, ProbeUpdate } from './results.ts';
@@ -12,7 +12,6 @@ export interface ResultsManager extends ProbeResults {
   onUpdate(listener: (update: ProbeUpdate) => void): void;
 }
 
-/** Makes an empty store of results. */
 export function createResultsManager(log: Log): ResultsManager {
   const results = new Map<string, ProbeResult>();
   const listeners: ((update: ProbeUpdate) => void)[] = [];

@@ -10,7 +10,10 @@ export interface ProbeUpdate {
   readonly result: ProbeResult;
 }
 
-/** Newest result per container id. Before the first: liveness success, readiness failure, startup unknown (absent here). */
+/**
+ * The newest result per container id. Before the first probe: liveness success, readiness failure, startup unknown
+ * (absent here).
+ */
 export interface ProbeResults {
   get(type: ProbeType, containerId: string): ProbeResult | undefined;
 }

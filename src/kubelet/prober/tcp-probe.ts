@@ -23,7 +23,7 @@ export function joinHostPort(host: string, port: number): string {
   return host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`;
 }
 
-/** Opens and drops one connection. */
+/** Opens and closes one connection. */
 export async function probeTcp(
   deps: { net: Net; clock: Clock },
   target: { host: string; port: number; timeoutMs: number },

@@ -24,11 +24,11 @@ import type { ProbeResult, ProbeType } from './results.ts';
 
 export interface ProbeWorker {
   readonly type: ProbeType;
-  /** Probes now, after a running probe; the period starts again. */
+  /** Probes now, or after the probe in progress; the period starts again. */
   trigger(): void;
-  /** Probes now if this container (bare id) has not been probed yet; a failure of that try does not count. */
+  /** Probes now if this container (bare id) has not been probed yet; a failure of that probe does not count. */
   triggerIfNew(containerId: string): void;
-  /** The last answer of this container; undefined before the first. */
+  /** The last result of this container; undefined before the first. */
   answer(): ProbeAnswer | undefined;
   stop(): void;
 }
@@ -38,17 +38,17 @@ export interface ProbeWorkerDeps {
   readonly prober: Prober;
   readonly results: ResultsManager;
   readonly podStatus: () => PodStatus | undefined;
-  /** The pod as configured now. */
+  /** The pod's current spec. */
   readonly currentPod: () => Pod;
-  /** Wall time at which the kubelet started, and a draw in [0, 1). */
+  /** Wall-clock time of the kubelet's start, and a random number in [0, 1). */
   readonly startedAtMs: number;
   readonly random: () => number;
-  /** The container runs, and the pod's start waits for this probe. Undefined: it belongs to no start. */
+  /** The container runs, and the pod's start waits for this probe. Undefined: the pod is not starting. */
   readonly probing: () => AwaitedProbe | undefined;
-  /** The worker ended by itself. */
+  /** The worker has ended by itself. */
   readonly onEnd: () => void;
   readonly count: (result: ProbeResult) => void;
-  /** It has failed so often that the container is ended. */
+  /** The probe failed as often as its threshold allows, so the container is killed. */
   readonly ended: (ending: ContainerEnding) => void;
   readonly log: Log;
 }
@@ -123,7 +123,8 @@ class ContainerProbeWorker implements ProbeWorker {
   }
 
   trigger(): void {
-    // Status generation triggers before it stores the new status; the probe runs after that, in the same turn of the event loop.
+    // A status update calls this before it stores the new status; the probe runs after that, in the same turn of the
+    // event loop.
     queueMicrotask(() => this.#run());
   }
 
@@ -197,7 +198,7 @@ class ContainerProbeWorker implements ProbeWorker {
     return parseTime(status.state?.running?.startedAt) < this.#deps.startedAtMs;
   }
 
-  /** Milliseconds until the next try; undefined ends the worker. */
+  /** Milliseconds until the next probe; undefined ends the worker. */
   async #doProbe(): Promise<number | undefined> {
     const podStatus = this.#deps.podStatus();
     if (podStatus === undefined) return this.#periodMs;
@@ -251,7 +252,7 @@ class ContainerProbeWorker implements ProbeWorker {
     });
     if (this.#stopped || probedId !== this.#containerId) return;
     this.#lastTry = { result, output: output.slice(0, MAX_OUTPUT_CHARS), atMs: this.#deps.clock.nowMs() };
-    // A probe without a result changes nothing, like one of a container that was replaced meanwhile.
+    // A probe without a result changes nothing; neither does one of a container that was replaced meanwhile.
     if (result === 'unknown') return;
     this.#deps.count(result);
     this.#awaited?.tried();
@@ -262,7 +263,7 @@ class ContainerProbeWorker implements ProbeWorker {
     this.#setResult(result);
     if (this.type !== 'readiness' && result === 'failure') this.#noteEnding(ENDINGS[this.type]);
     if (this.type === 'startup' || (this.type === 'liveness' && result === 'failure')) {
-      // The container is restarted, or has started: no more probes until there is a new one.
+      // The container is being restarted, or has started: the worker waits for a new container.
       this.#onHold = true;
       this.#resultRun = 0;
     }

@@ -1,9 +1,9 @@
 /**
- * Brings one pod to its specification in seven steps: compute changes, kill the sandbox, kill containers, create a sandbox,
+ * Brings one pod to its spec in seven steps: compute changes, kill the sandbox, kill containers, create a sandbox,
  * start ephemeral, init and normal containers. Upstream: kuberuntime_manager.go (SyncPod).
  *
- * A new pod costs RunPodSandbox, PodSandboxStatus (for its addresses; not in the host's network), CreateContainer and
- * StartContainer, no more. One pod is synced by one caller at a time.
+ * A new pod takes RunPodSandbox, PodSandboxStatus (for its addresses; not with the host's network), CreateContainer
+ * and StartContainer, no more. One pod is synced by one caller at a time.
  */
 import { firstByName } from '../../base/first-by.ts';
 import { isCriCode } from '../../cri/cri-error.ts';
@@ -27,7 +27,10 @@ async function removeContainer(id: string, context: RuntimeContext): Promise<voi
   }
 }
 
-/** Removes init containers of earlier runs, so that statuses of a new run are not taken for theirs. `keepNewest` keeps one per name. */
+/**
+ * Removes init containers of earlier runs, so that their statuses are not mistaken for the new run's. `keepNewest`
+ * keeps one per name.
+ */
 async function pruneInitContainers(pass: Pass, keepNewest: boolean): Promise<void> {
   const endedByName = Map.groupBy(
     pass.podStatus.containers.filter(({ state }) => state === 'exited' || state === 'unknown'),

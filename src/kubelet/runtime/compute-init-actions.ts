@@ -35,7 +35,10 @@ function sidecarStarted(container: Container, status: ContainerStatus, probes: P
   return container.startupProbe === undefined || probes.get('startup', status.id) === 'success';
 }
 
-/** Handles the last init container with a status while the pod is not initialized. True when it is the pod's last one and done. */
+/**
+ * Handles the last init container with a status while the pod is not initialized. True when it is the pod's last init
+ * container and has completed.
+ */
 function advanceInit(index: number, status: ContainerStatus, draft: Draft): boolean {
   const { pod, probes } = draft;
   const initContainers = pod.spec!.initContainers!;
@@ -74,7 +77,7 @@ function advanceInit(index: number, status: ContainerStatus, draft: Draft): bool
   return false;
 }
 
-/** Keeps a sidecar running that stands before the present init container. */
+/** Keeps a sidecar running that comes before the current init container. */
 function keepSidecar(container: Container, status: ContainerStatus | undefined, draft: Draft): void {
   if (status?.state === 'running') {
     restartSidecar(container, status, draft);
@@ -86,13 +89,13 @@ function keepSidecar(container: Container, status: ContainerStatus | undefined, 
   draft.init.push(container);
 }
 
-/** Fills in init containers to start or kill; true when the pod is initialized. */
+/** Adds init containers to start or kill; true when the pod is initialized. */
 export function computeInit(draft: Draft): boolean {
   const { pod, podStatus } = draft;
   const initContainers = pod.spec?.initContainers ?? [];
   if (initContainers.length === 0) return true;
   let initialized = anyContainerCreated(pod, podStatus);
-  // Completed init containers may have been removed: the last one with a status shows how far initialization is.
+  // Completed init containers may have been removed: the last one with a status shows the progress.
   let passed = initialized;
   for (let index = initContainers.length - 1; index >= 0 && !draft.killPod; index--) {
     const container = initContainers[index]!;

@@ -51,9 +51,9 @@ interface Case {
   readonly sandboxes?: readonly SandboxStatus[];
   readonly probes?: Readonly<Record<string, 'success' | 'failure'>>;
   readonly deleting?: boolean;
-  /** What containers were made with. */
+  /** The resources with which containers were created. */
   readonly actuated?: Readonly<Record<string, Record<string, string>>>;
-  /** What is to be done, in words: `sandbox 1`, `kill pod`, `kill a`, `init a`, `start a`, `ephemeral a`, `resize a`, `reset`. */
+  /** The expected actions: `sandbox 1`, `kill pod`, `kill a`, `init a`, `start a`, `ephemeral a`, `resize a`, `reset`. */
   readonly expected: readonly string[];
 }
 

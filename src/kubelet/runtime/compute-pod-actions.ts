@@ -1,8 +1,9 @@
 /**
- * What must change for a pod to run as specified: a pure function of the spec, the runtime's status and the probes' results.
- * Upstream: kuberuntime_manager.go (computePodActions, computeInitContainerActions), util.PodSandboxChanged.
+ * Computes the actions that bring a pod to its spec: a pure function of the spec, the runtime's status and the
+ * probes' results. Upstream: kuberuntime_manager.go (computePodActions, computeInitContainerActions),
+ * util.PodSandboxChanged.
  *
- * Actions are ordered as the spec orders containers. Containers are killed and started in the same pass.
+ * Actions are in the order of the spec. Containers are killed and started in the same pass.
  */
 import type { Container, Pod } from '../../api/gen/core-v1.ts';
 import { findContainerStatusByName, shouldContainerBeRestarted } from '../container/helpers.ts';
@@ -48,7 +49,7 @@ function startAfterSandbox(pod: Pod, podStatus: PodStatus): { create: boolean; i
     : { create: true, init: [], start };
 }
 
-/** Fills in normal containers; false when none is to run any more. */
+/** Adds normal containers; false when none is left to run. */
 function computeContainers(draft: Draft): boolean {
   const { pod, podStatus, probes } = draft;
   let keep = 0;
@@ -68,7 +69,8 @@ function computeContainers(draft: Draft): boolean {
       keep++;
       continue;
     }
-    // A changed definition restarts whatever the policy is; a failed probe only where failures restart.
+    // A changed spec restarts the container whatever its policy; a failed probe only where the policy restarts
+    // failures.
     const restart = kill.reason === '' || isContainerRestartable(container, pod);
     if (restart) draft.start.push(container);
     draft.kill.push(restart ? withRestartNote(kill) : kill);
@@ -76,7 +78,7 @@ function computeContainers(draft: Draft): boolean {
   return keep > 0 || draft.start.length > 0;
 }
 
-/** Whether an ended container's rules ask for a restart of the whole pod. */
+/** Whether a restart rule of an exited container requires a restart of the whole pod. */
 function wantsFullRestart(pod: Pod, podStatus: PodStatus): boolean {
   const { containers = [], initContainers = [] } = pod.spec ?? {};
   return [...initContainers, ...containers].some((container) => {

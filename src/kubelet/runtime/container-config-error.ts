@@ -1,4 +1,7 @@
-/** A container cannot be configured yet; its message becomes the waiting state's under CreateContainerConfigError. */
+/**
+ * The container cannot be configured yet. The message is shown in its waiting state, with the reason
+ * CreateContainerConfigError.
+ */
 export class ContainerConfigError extends Error {
   constructor(message: string, options?: ErrorOptions) {
     super(message, options);

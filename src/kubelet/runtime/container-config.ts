@@ -1,4 +1,7 @@
-/** What a container is made from. Upstream: kuberuntime_container.go (generateContainerConfig), kubelet_pods.go (GenerateRunContainerOptions). */
+/**
+ * The configuration of a container. Upstream: kuberuntime_container.go (generateContainerConfig), kubelet_pods.go
+ * (GenerateRunContainerOptions).
+ */
 import { podUid } from '../types/pod-update.ts';
 import type { Container, Pod } from '../../api/gen/core-v1.ts';
 import type { ContainerConfig, Image, Mount, UserNamespace } from '../../cri/gen/cri-types.ts';
@@ -21,7 +24,7 @@ import {
 import { signalOf } from './stop-signal.ts';
 import type { Subpaths } from './subpath.ts';
 
-/** What device plugins, resource drivers and the managers of processors and memory add to a container. */
+/** The settings that device plugins, resource drivers and the CPU and memory managers add to a container. */
 export interface ContainerDevices {
   readonly devices: readonly {
     readonly hostPath: string;
@@ -32,14 +35,13 @@ export interface ContainerDevices {
   readonly environment: Readonly<Record<string, string>>;
   readonly annotations: Readonly<Record<string, string>>;
   readonly cdiDevices: readonly string[];
-  /** Processors and NUMA nodes it is bound to, as the kernel writes lists; absent: all. */
+  /** The CPUs and NUMA nodes it is bound to, as kernel lists; absent: all. */
   readonly cpusetCpus?: string;
   readonly cpusetMems?: string;
-  /** It has processors alone: no quota throttles it. */
+  /** It has exclusive CPUs, so it gets no quota. */
   readonly withoutCpuQuota?: true;
 }
 
-/** Everything that stays the same from container to container. */
 export interface ContainerConfigDeps {
   readonly files: Files;
   readonly paths: RuntimePaths;
@@ -48,7 +50,7 @@ export interface ContainerConfigDeps {
   readonly security: SecurityConfig;
   readonly resources: LinuxResourceConfig;
   readonly clusterDomain: string;
-  /** A short name not used before, for files made per start. */
+  /** A new short name, for files that are made at each start. */
   uniqueName(): string;
   recursiveReadOnlySupported(pod: Pod): boolean;
   /** Why the runtime cannot mount images; undefined: it can. */
@@ -62,19 +64,19 @@ export interface ContainerConfigInput {
   readonly container: Container;
   readonly restartCount: number;
   readonly podIps: readonly string[];
-  /** The image as it is on the node. */
+  /** The image as present on the node. */
   readonly image: Image;
   /** The image's id. */
   readonly imageRef: string;
   readonly volumes: ReadonlyMap<string, MountedVolume>;
   readonly imageVolumes: ReadonlyMap<string, string>;
-  /** The pod's own users; absent: the host's. */
+  /** The pod's user namespace; absent: the host's. */
   readonly userNamespace?: Init<UserNamespace> | undefined;
-  /** Container whose processes an ephemeral container sees. */
+  /** The container whose processes an ephemeral container sees. */
   readonly targetId?: string;
 }
 
-/** Where the pod's containers log below the pod's log directory. */
+/** The container's log, below the pod's log directory. */
 function containerLogPath(input: Pick<ContainerConfigInput, 'container' | 'restartCount'>): string {
   return containerLogFile(input.container.name, input.restartCount);
 }
@@ -108,7 +110,10 @@ async function mountsOf(
   return [...mounts, ...extra.filter((mount) => mount !== undefined)];
 }
 
-/** The configuration for CreateContainer. Rejects with ContainerConfigError when the pod cannot run with its present references. */
+/**
+ * The configuration for CreateContainer. Rejects with ContainerConfigError while something that the pod refers to is
+ * missing.
+ */
 export async function containerConfig(
   input: ContainerConfigInput,
   deps: ContainerConfigDeps,
@@ -184,7 +189,7 @@ function expandAll(texts: readonly string[] = [], lookup: (name: string) => stri
   });
 }
 
-/** Files of mounts have the ids in the pod that they have on the host. */
+/** With id-mapped mounts, files have the same ids in the pod as on the host. */
 function mapped(mounts: readonly Init<Mount>[], userNamespace: Init<UserNamespace> | undefined): Init<Mount>[] {
   const { uids, gids } = userNamespace ?? {};
   if (uids === undefined || gids === undefined) return [...mounts];

@@ -1,29 +1,30 @@
 /**
- * The variables of one container: its own over those of services, which all containers of a namespace share.
+ * The environment of one container: its own variables over those of services, which all containers of a namespace
+ * share.
  *
- * Invariant: no longer than what a program can be started with, and made in steps between which others have their turn.
+ * Invariant: it never exceeds what a program can be started with, and is built in steps with yields.
  */
 import type { Init } from '../../cri/call-options.ts';
 import type { KeyValue } from '../../cri/gen/cri-types.ts';
 import { ContainerConfigError } from './container-config-error.ts';
 
-/** Three quarters of 8 MiB: execve(2) fails with E2BIG beyond, whatever the stack's limit. */
+/** Three quarters of 8 MiB: beyond, execve(2) fails with E2BIG whatever the stack limit. */
 const MAX_ENVIRONMENT_LENGTH = 6 * 1024 * 1024;
-/** '=', NUL and a pointer. */
+/** The '=', the NUL and a pointer. */
 export const LENGTH_OF_VARIABLE = 10;
 /** The most variables set, or listed, in one turn. */
 export const VARIABLES_PER_TURN = 5000;
 
-/** Variables that many containers have. Never changed. */
+/** Variables that many containers share. Immutable. */
 export interface SharedVariables {
   readonly values: ReadonlyMap<string, string>;
-  /** The same as the runtime takes them. */
+  /** The same in the runtime's form. */
   readonly list: readonly Init<KeyValue>[];
-  /** What they add to an environment. */
+  /** The length that they add to an environment. */
   readonly length: number;
 }
 
-/** @throws ContainerConfigError beyond what a program can have: maps, prefixes, services and ports multiply */
+/** @throws ContainerConfigError when the environment is too long: maps, prefixes, services and ports multiply */
 export function checkLength(length: number): void {
   if (length > MAX_ENVIRONMENT_LENGTH)
     throw new ContainerConfigError(
@@ -31,7 +32,7 @@ export function checkLength(length: number): void {
     );
 }
 
-/** Variables as the runtime takes them. */
+/** Variables in the runtime's form. */
 export async function listOf(
   values: ReadonlyMap<string, string>,
   pause: () => Promise<void>,
@@ -55,7 +56,7 @@ export class ContainerEnvironment {
     this.lengthen(shared.length);
   }
 
-  /** Counts variables ahead. @throws ContainerConfigError */
+  /** Adds the length of variables in advance. @throws ContainerConfigError */
   lengthen(by: number): void {
     this.#length += by;
     checkLength(this.#length);
@@ -67,7 +68,7 @@ export class ContainerEnvironment {
     this.#own.set(name, value);
   }
 
-  /** Sets one whose length is counted already. */
+  /** Sets a variable whose length is already counted. */
   setCounted(name: string, value: string): void {
     this.#own.set(name, value);
   }
@@ -76,7 +77,7 @@ export class ContainerEnvironment {
     return this.#own.get(name) ?? this.#shared.values.get(name);
   }
 
-  /** All variables, each once. */
+  /** All variables, each name once. */
   async list(pause: () => Promise<void>): Promise<readonly Init<KeyValue>[]> {
     const own = await listOf(this.#own, pause);
     const { list, values } = this.#shared;

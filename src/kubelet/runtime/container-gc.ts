@@ -1,4 +1,4 @@
-/** Removes dead containers and sandboxes from time to time. Upstream: StartGarbageCollection in pkg/kubelet/kubelet.go. */
+/** Removes exited containers and sandboxes periodically. Upstream: StartGarbageCollection in pkg/kubelet/kubelet.go. */
 import { onAbort } from '../../base/abort.ts';
 import { errorMessage } from '../../base/errors.ts';
 import type { EventTarget } from '../../client/event-recorder.ts';

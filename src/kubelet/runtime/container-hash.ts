@@ -1,15 +1,19 @@
 /**
- * The hash by which a container of an older spec is recognized. As upstream only name and image count:
- * everything else is immutable in a running pod or (resources) changed in place. Upstream: kubecontainer.HashContainer.
+ * The hash that shows whether a container was made from an older spec. As upstream it covers only name and image:
+ * everything else is immutable in a running pod or (resources) changed in place. Upstream:
+ * kubecontainer.HashContainer.
  */
 import type { Container } from '../../api/gen/core-v1.ts';
 import { fnv32a } from '../../base/fnv.ts';
 import { stableStringify } from '../../base/stable-json.ts';
 
-/** Container specs are immutable, and each is hashed at every sync of its pod. */
+/** A cache, since each container is hashed at every sync of its pod. */
 const known = new WeakMap<Container, string>();
 
-/** A hexadecimal hash of what a restart would change. Not comparable with upstream's, which hashes Go's own encoding. */
+/**
+ * A hexadecimal hash of the fields whose change restarts the container. It differs from upstream's, which hashes Go's
+ * own encoding.
+ */
 export function containerHash(container: Container): string {
   let hash = known.get(container);
   if (hash === undefined) {

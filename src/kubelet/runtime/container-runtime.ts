@@ -1,5 +1,5 @@
 /**
- * The container runtime manager over CRI: puts its parts together. Upstream: pkg/kubelet/kuberuntime.
+ * Composes the container runtime manager over CRI. Upstream: pkg/kubelet/kuberuntime.
  *
  * Construction does no I/O and starts nothing; there is nothing to stop.
  */
@@ -24,7 +24,10 @@ function streamingRequest<T extends object>(request: T & { readonly command?: re
   return command === undefined ? rest : { ...rest, cmd: command };
 }
 
-/** Another program may have taken the runtime's place by then: as often as upstream asks for the node's status. */
+/**
+ * The version is read again after this time, since the runtime may have been replaced; upstream reads it as often for
+ * the node status.
+ */
 const VERSION_MS = 10_000;
 
 /** Reads the runtime's status. While it does not change, the same object is returned. */

@@ -1,9 +1,9 @@
 /**
- * Back-off between restarts of a crashing container. Upstream: client-go flowcontrol.Backoff as the kubelet uses it.
+ * The restart back-off of crashing containers. Upstream: client-go flowcontrol.Backoff as the kubelet uses it.
  *
- * The delay starts at 10 s and doubles to the maximum; a container that ran for ten minutes (or twice the maximum, if
- * longer) starts over. Both ends can be configured, upstream's crashLoopBackOff.maxContainerRestartPeriod and its
- * shortened default start.
+ * The delay starts at 10 s and doubles up to the maximum; after a run of ten minutes (or twice the maximum, if
+ * longer) it starts over. Both limits can be configured, as with upstream's
+ * crashLoopBackOff.maxContainerRestartPeriod and its gate for a shorter initial delay.
  */
 
 /** Limits of the back-off. */
@@ -17,17 +17,17 @@ interface Entry {
   lastUpdateMs: number;
 }
 
-/** Delays by key. Times are wall-clock milliseconds: they are compared with the runtime's. */
+/** Delays by key. Times are wall-clock milliseconds, as they are compared with the runtime's. */
 export interface CrashBackOff {
-  /** How long the key must still wait when it last failed at `finishedAtMs`; 0: it may start. */
+  /** The rest of the delay when the key last failed at `finishedAtMs`; 0: it may start. */
   remainingMs(key: string, finishedAtMs: number, nowMs: number): number;
-  /** The whole present delay. */
+  /** The key's current delay. */
   delayMs(key: string): number;
-  /** The present delay of the first key with this prefix; 0 when there is none. */
+  /** The current delay of the first key with this prefix; 0 when there is none. */
   delayOf(prefix: string): number;
   /** Counts a restart after a failure at `finishedAtMs`. */
   next(key: string, finishedAtMs: number, nowMs: number): void;
-  /** Forgets all keys with this prefix. */
+  /** Removes all keys with this prefix. */
   forget(prefix: string): void;
 }
 

@@ -5,12 +5,12 @@ interface Waiter {
 }
 
 /**
- * Creations of containers and sandboxes under way. To wait for them costs the same however many there are: each has a number,
- * and who waits does so for the last one that had begun and all before it.
+ * Containers and sandboxes being created. Waiting costs the same however many there are: creations are numbered, and
+ * a waiter waits for the last one that had begun and all before it.
  */
 export class Creations {
   #begun = 0;
-  /** In the order of their beginning. */
+  /** In the order in which they began. */
   readonly #underWay = new Set<number>();
   /** In the same order. */
   readonly #waiters: Waiter[] = [];
@@ -26,7 +26,7 @@ export class Creations {
     }
   }
 
-  /** Resolves when all that have begun have ended, well or not; undefined: none is under way. */
+  /** Resolves when all creations that have begun have ended, successfully or not; undefined: there are none. */
   ended(): Promise<void> | undefined {
     if (this.#underWay.size === 0) return undefined;
     const newest = this.#waiters.at(-1);

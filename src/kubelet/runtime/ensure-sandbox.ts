@@ -1,4 +1,7 @@
-/** Creates the pod's sandbox where one is needed, and reads the addresses of the one that is there. Upstream: kuberuntime_sandbox.go. */
+/**
+ * Creates the pod's sandbox if it needs one, and reads the addresses of an existing one. Upstream:
+ * kuberuntime_sandbox.go.
+ */
 import { podUid } from '../types/pod-update.ts';
 import { errorMessage } from '../../base/errors.ts';
 import type { StepScope } from '../../component-helpers/pod-trace/step-scope.ts';
@@ -22,7 +25,10 @@ async function configOf({ pod, actions, context }: Pass): Promise<Init<PodSandbo
   });
 }
 
-/** The runtime sets up the network (CNI) before it creates the sandbox's container, whose creation time it reports. */
+/**
+ * Splits the time of the sandbox's start: the runtime sets up the network (CNI) before it creates the sandbox's
+ * container, whose creation time it reports.
+ */
 function addSandboxSteps(
   trace: StepScope,
   { startMs, endMs, createdAtMs }: { readonly startMs: number; readonly endMs: number; readonly createdAtMs: number },
@@ -89,7 +95,7 @@ export async function ensureSandbox(pass: Pass): Promise<Sandbox | undefined> {
   } catch (error) {
     context.starts.podFailed();
     const message = `Failed to create sandbox for pod "${target}": ${errorMessage(error)}`;
-    // While the pod is being deleted the sandbox may well have been refused on purpose.
+    // While the pod is being deleted, the failure may be intended.
     if (pod.metadata.deletionTimestamp === undefined) {
       context.recorder.event(
         podTarget(pod),

@@ -4,7 +4,7 @@ import type { Container, EnvVar, Pod, Service } from '../../api/gen/core-v1.ts';
 import { withContainerResources } from '../allocation/resources.ts';
 import { type EnvironmentSources, makeEnvironment } from './environment.ts';
 
-/** Properties that every object has. Upstream looks names up in maps, which have none of their own. */
+/** Properties that every JavaScript object inherits. Upstream's Go maps have none. */
 const inherited = [...Object.getOwnPropertyNames(Object.prototype)];
 
 const none: EnvironmentSources = {

@@ -2,8 +2,8 @@
  * A container's environment: envFrom, env with references, service variables. Upstream: kubelet_pods.go
  * (makeEnvironmentVariables).
  *
- * Order matters: services first, then envFrom, then env, each over the one before; `$(NAME)` sees the variables before it
- * and the services.
+ * Later sources override earlier ones: services, then envFrom, then env. `$(NAME)` refers to variables before it and
+ * to services.
  */
 import { podNamespace } from '../types/pod-update.ts';
 import { getOwn } from '../../api/codec/own-property.ts';
@@ -17,15 +17,15 @@ import { expand, ExpansionError } from './expansion.ts';
 import { podFieldValue, resourceFieldValue, type NodeFacts } from './field-refs.ts';
 import { serviceEnvironment } from './service-env.ts';
 
-/** Reads what the environment refers to. Getters reject with a StatusError when there is no such object. */
+/** Reads the objects that the environment refers to. Getters reject with a StatusError for a missing object. */
 export interface EnvironmentSources {
   getConfigMap(namespace: string, name: string): Promise<ConfigMap>;
   getSecret(namespace: string, name: string): Promise<Secret>;
-  /** Services of all namespaces as last seen. */
+  /** Services of all namespaces, from an informer. */
   services(): readonly Service[];
-  /** Reads a file inside a mounted volume of the pod, for fileKeyRef; undefined when it is not there. */
+  /** Reads a file in a mounted volume of the pod, for fileKeyRef; undefined when it is missing. */
   readVolumeFile(pod: Pod, volumeName: string, path: string): Promise<string | undefined>;
-  /** Lets others have their turn. */
+  /** Yields to the event loop. */
   pause(): Promise<void>;
   readonly node: NodeFacts;
   readonly recorder: KubeletEventRecorder;
@@ -39,11 +39,11 @@ interface Context {
   readonly container: Container;
   readonly podIps: readonly string[];
   readonly sources: EnvironmentSources;
-  /** Set last, and not seen by references. */
+  /** Set last; references do not see them. */
   readonly added?: Readonly<Record<string, string>> | undefined;
 }
 
-/** The object, or undefined when it is optional and not there. */
+/** The object, or undefined when it is optional and missing. */
 async function optional<T>(read: Promise<T>, isOptional: boolean | undefined): Promise<T | undefined> {
   try {
     return await read;
@@ -65,7 +65,7 @@ function isVariableName(name: string): boolean {
 /** Variables of one source of envFrom, before their prefix. */
 interface ReadSource {
   readonly prefix: string;
-  /** For people. */
+  /** The source's name in events and errors. */
   readonly origin: string;
   readonly values: SourceValues;
 }
@@ -80,7 +80,7 @@ function sourceValues(data: Readonly<Record<string, string>>, decode: (value: st
   return { entries, length: entries.reduce((sum, [key, value]) => sum + key.length + value.length, 0) };
 }
 
-/** Reads all sources. An object that many of them name is walked once. */
+/** Reads all sources. An object that several of them name is read once. */
 async function readSources(from: readonly EnvFromSource[], { pod, sources }: Context): Promise<ReadSource[]> {
   const namespace = podNamespace(pod);
   const known = new Map<object, SourceValues>();
@@ -110,7 +110,7 @@ async function readSources(from: readonly EnvFromSource[], { pod, sources }: Con
   return read;
 }
 
-/** Sets variables whose length is counted already. */
+/** Sets variables whose length is already counted. */
 async function addSource(
   into: ContainerEnvironment,
   { prefix, origin, values }: ReadSource,
@@ -154,7 +154,10 @@ async function keyValue(variable: EnvVar, context: Context): Promise<string | un
   return value === undefined ? undefined : decodeSecret(value);
 }
 
-/** A variable of an env file: `KEY=value` lines, comments and blank lines skipped, quotes around the value taken off. */
+/**
+ * The value of a key in an env file: `KEY=value` lines; comments and blank lines are skipped, quotes around the value
+ * removed.
+ */
 function envFileValue(text: string, key: string): string | undefined {
   for (const line of text.split('\n')) {
     const equals = line.indexOf('=');
@@ -201,7 +204,7 @@ async function referredValue(variable: EnvVar, context: Context): Promise<string
   throw new ContainerConfigError(`environment variable ${variable.name}: valueFrom names no source`);
 }
 
-/** Replaces references. @throws ContainerConfigError when they make more than the runtime takes */
+/** Expands references. @throws ContainerConfigError when the result exceeds what the runtime accepts */
 export function expandValue(text: string, lookup: (name: string) => string | undefined): string {
   try {
     return expand(text, lookup);
@@ -211,7 +214,7 @@ export function expandValue(text: string, lookup: (name: string) => string | und
   }
 }
 
-/** The whole environment. Rejects with ContainerConfigError when something required is not there. */
+/** The whole environment. Rejects with ContainerConfigError when a required object or key is missing. */
 export async function makeEnvironment(context: Context): Promise<ContainerEnvironment> {
   const { pod, container, sources, added = {} } = context;
   await sources.pause();

@@ -2,7 +2,7 @@
 import { isCriCode } from '../../cri/cri-error.ts';
 import type { CriRuntime } from '../../cri/runtime-service.ts';
 
-/** A command of a probe or hook did not end in time. */
+/** The command of a probe or hook exceeded its timeout. */
 class ExecTimeoutError extends Error {
   readonly code = 'DEADLINE';
 

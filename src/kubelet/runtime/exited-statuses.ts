@@ -1,6 +1,6 @@
 import type { ContainerStatus } from '../container/runtime.ts';
 
-/** Statuses of containers that have exited, by their pods: to look at one pod's costs nothing for the containers of others. */
+/** Statuses of exited containers by pod, so that reading one pod does not walk over others' containers. */
 export class ExitedStatuses {
   readonly #byPod = new Map<string, Map<string, ContainerStatus>>();
 
@@ -14,7 +14,7 @@ export class ExitedStatuses {
     else ofPod.set(status.id, status);
   }
 
-  /** Forgets those of the pod that are not listed any more. */
+  /** Removes those of the pod that are not listed any more. */
   keepOnly(podUid: string, listed: ReadonlySet<string>): void {
     const ofPod = this.#byPod.get(podUid);
     if (ofPod === undefined) return;

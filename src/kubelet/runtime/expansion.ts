@@ -1,12 +1,15 @@
 /**
- * `$(NAME)` references in commands, arguments and environment values. `$$` is a literal dollar; what cannot be resolved
- * stays as written. Upstream: third_party/forked/golang/expansion.
+ * Expands `$(NAME)` references in commands, arguments and environment values. `$$` is a literal dollar; unresolved
+ * references stay as written. Upstream: third_party/forked/golang/expansion.
  */
 
-/** No message to a container runtime holds more; upstream's client has the same limit. */
+/** The size limit of a message to a container runtime; upstream's client has the same. */
 export const MAX_EXPANDED_LENGTH = 16 * 1024 * 1024;
 
-/** References of references double a text with each variable: it has become longer than any container can have. */
+/**
+ * The expanded text is longer than any container can use: references to references can double a text with each
+ * variable.
+ */
 export class ExpansionError extends Error {
   constructor() {
     super(
@@ -16,7 +19,7 @@ export class ExpansionError extends Error {
   }
 }
 
-/** Replaces references; `lookup` returns undefined for unknown names. @throws ExpansionError */
+/** Expands references; `lookup` returns undefined for unknown names. @throws ExpansionError */
 export function expand(text: string, lookup: (name: string) => string | undefined): string {
   if (!text.includes('$')) return text;
   let out = '';
@@ -49,7 +52,7 @@ export function expand(text: string, lookup: (name: string) => string | undefine
   return out;
 }
 
-/** Replaces references and reports the first name that has no value, for subPathExpr. */
+/** Expands references and returns the first unresolved name, for subPathExpr. */
 export function expandStrict(
   text: string,
   lookup: (name: string) => string | undefined,

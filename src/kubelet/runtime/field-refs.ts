@@ -4,11 +4,11 @@ import type { Container, ObjectFieldSelector, Pod, ResourceFieldSelector } from 
 import { findContainer } from './pod-facts.ts';
 import { quantityMilliValue, quantityValue } from '../../api/quantity.ts';
 
-/** Facts of the node that fields of a pod show. */
+/** Facts of the node that a pod's environment can refer to. */
 export interface NodeFacts {
   readonly nodeName: string;
   readonly hostIps: readonly string[];
-  /** Allocatable quantities: the values of limits that a container does not set. */
+  /** Allocatable quantities, which unset limits default to. */
   readonly allocatable: Readonly<Record<string, string>>;
 }
 
@@ -21,7 +21,7 @@ function mapText(map: Readonly<Record<string, string>> | undefined): string {
     .join('\n');
 }
 
-/** The text of a pod's field. Throws upstream's error on a path that is not supported. */
+/** The value of a pod's field as text. Throws upstream's error for an unsupported path. */
 export function podFieldValue(input: {
   selector: ObjectFieldSelector;
   pod: Pod;
@@ -54,7 +54,9 @@ export function podFieldValue(input: {
   return value();
 }
 
-/** The text of a container's request or limit, in units of the divisor, rounded up; unset limits read as the node's allocatable. */
+/**
+ * A container's request or limit in units of the divisor, rounded up; unset limits default to the node's allocatable.
+ */
 export function resourceFieldValue(input: {
   selector: ResourceFieldSelector;
   pod: Pod;

@@ -1,8 +1,8 @@
 /**
- * Removes what dead pods and containers left in the runtime and among the logs. Upstream: kuberuntime_gc.go.
+ * Removes exited containers, sandboxes and logs of pods that are gone. Upstream: kuberuntime_gc.go.
  *
- * Containers that run, or were made too recently, are never touched; per container of a living pod the newest dead ones
- * stay, for `kubectl logs --previous` and for restart counts.
+ * Running or recently created containers are never removed; for each container of an existing pod the newest exited
+ * ones are kept, for `kubectl logs --previous` and for restart counts.
  */
 import type { Container as CriContainer, PodSandbox } from '../../cri/gen/cri-types.ts';
 import { isCriCode } from '../../cri/cri-error.ts';
@@ -15,9 +15,9 @@ import { appendAll } from '../../base/lists.ts';
 
 /** The state of pods; the pod workers provide it. */
 export interface PodContentState {
-  /** The pod was deleted or evicted: everything of it may go. */
+  /** The pod was deleted or evicted: all its content may be removed. */
   shouldPodContentBeRemoved(uid: string): boolean;
-  /** All its containers have stopped for good: on eviction they may go too. */
+  /** All its containers have stopped for good: on eviction they may be removed too. */
   shouldPodRuntimeBeRemoved(uid: string): boolean;
 }
 
@@ -89,7 +89,7 @@ function groupByContainer(dead: readonly DeadContainer[]): DeadContainer[][] {
   return [...groups.values()];
 }
 
-/** Chooses the dead containers to remove; each group is newest first. */
+/** Chooses the exited containers to remove; each group is sorted newest first. */
 function containersToRemove(input: {
   dead: readonly DeadContainer[];
   policy: Policy;
@@ -137,7 +137,7 @@ function sandboxesToRemove(
 
 async function removeSandbox(sandbox: PodSandbox, context: RuntimeContext): Promise<void> {
   try {
-    // Stopping again frees what a half-done stop left, the network above all.
+    // A repeated stop frees what an interrupted stop left, above all the network.
     await context.cri.runtime.stopPodSandbox({ podSandboxId: sandbox.id });
     await context.cri.runtime.removePodSandbox({ podSandboxId: sandbox.id });
   } catch (error) {
@@ -155,7 +155,7 @@ async function removePodLogs(gone: (uid: string) => boolean, context: RuntimeCon
   }
 }
 
-/** Removals at the same time: enough to keep the runtime busy, few enough to leave it to starting pods. */
+/** The most removals at a time, so that starting pods are not slowed down. */
 const PARALLEL_REMOVALS = 4;
 
 async function forEach<T>(items: readonly T[], work: (item: T) => Promise<void>): Promise<void> {

@@ -1,6 +1,6 @@
 /**
- * Which runtimes can mount images as volumes. CRI has no way to ask: one that cannot ignores the image in a mount and
- * fails over its empty path. Upstream leaves it at that.
+ * Which runtimes can mount images as volumes. CRI has no way to ask: a runtime that cannot ignores the image of a
+ * mount and fails on its empty path. Upstream does not check.
  */
 
 const FIRST_VERSIONS: Readonly<Record<string, readonly [major: number, minor: number]>> = {
@@ -8,7 +8,7 @@ const FIRST_VERSIONS: Readonly<Record<string, readonly [major: number, minor: nu
   'cri-o': [1, 31],
 };
 
-/** Why the runtime cannot do it; undefined: it can, as far as is known. */
+/** Why the runtime cannot; undefined: it can, as far as is known. */
 export function imageVolumeProblem(runtimeName: string, runtimeVersion: string): string | undefined {
   const first = Object.hasOwn(FIRST_VERSIONS, runtimeName) ? FIRST_VERSIONS[runtimeName] : undefined;
   const match = /^v?(\d+)\.(\d+)/.exec(runtimeVersion);

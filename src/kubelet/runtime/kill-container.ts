@@ -1,6 +1,6 @@
 /**
- * Ends one container: preStop hook, turn among the pod's sidecars, TERM, grace, KILL. Upstream: kuberuntime_container.go
- * (killContainer).
+ * Stops one container: preStop hook, its turn among the pod's sidecars, TERM, grace period, KILL. Upstream:
+ * kuberuntime_container.go (killContainer).
  */
 import type { Container, Pod } from '../../api/gen/core-v1.ts';
 import { linkedController } from '../../base/abort.ts';
@@ -11,10 +11,10 @@ import { containerFacts } from './labels.ts';
 import { containerTarget, type RuntimeContext } from './runtime-context.ts';
 import type { TerminationOrdering } from './termination-ordering.ts';
 
-/** Upstream's least time between TERM and KILL. */
+/** Upstream's minimum between TERM and KILL. */
 const MINIMUM_GRACE_PERIOD_SECONDS = 2;
 
-/** What to kill and why. Without `pod` and `container` both are restored from the container's labels. */
+/** The container to kill and the reason. Without `pod` and `container` both are restored from the container's labels. */
 export interface KillContainer {
   readonly pod?: Pod;
   readonly container?: Container;
@@ -24,11 +24,11 @@ export interface KillContainer {
   readonly reason: KillReason;
   readonly gracePeriodSeconds?: number;
   readonly ordering?: TerminationOrdering;
-  /** Ends the waiting, for another kill with a shorter grace period. */
+  /** Aborts the wait, so that another kill with a shorter grace period can follow. */
   readonly signal?: AbortSignal;
 }
 
-/** What killing needs of a pod and container that may be gone from the API. Undefined when the container is gone too. */
+/** Restores pod and container from labels when they are gone from the API. Undefined when the container is gone too. */
 async function restore(
   containerId: string,
   context: RuntimeContext,
@@ -66,7 +66,7 @@ async function restore(
   }
 }
 
-/** Seconds a container gets by spec: the deletion's, else the failed probe's, else the pod's. */
+/** The grace period in seconds: of the deletion, else of the failed probe, else of the pod. */
 function graceOf(pod: Pod, container: Container, reason: KillReason): number {
   const deletion = pod.metadata.deletionGracePeriodSeconds;
   if (deletion !== undefined) return Number(deletion);
@@ -82,8 +82,8 @@ function graceOf(pod: Pod, container: Container, reason: KillReason): number {
 }
 
 /**
- * Runs the preStop hook for at most the grace period; resolves to the whole seconds it took. A second kill of the same
- * container (with a shorter grace) waits for the hook that already runs.
+ * Runs the preStop hook for at most the grace period; resolves to the seconds it took. A second kill of the same
+ * container (with a shorter grace period) waits for the hook in progress.
  */
 async function preStop(
   request: { pod: Pod; container: Container; containerId: string; graceSeconds: number; signal?: AbortSignal },
@@ -116,8 +116,8 @@ async function preStop(
 }
 
 /**
- * Ends the container. Resolves when it has ended or is gone; rejects with the runtime's error, or with the signal's reason
- * when aborted: the container has then had its signal, and another kill may follow.
+ * Stops the container. Resolves when it has stopped or is gone. Rejects with the runtime's error, or with the
+ * signal's reason when aborted; the container has then received its signal, and another kill may follow.
  */
 export async function killContainer(kill: KillContainer, context: RuntimeContext): Promise<void> {
   const restored =

@@ -1,4 +1,7 @@
-/** Ends a pod: all its containers at once (sidecars in their order), then its sandboxes. Upstream: kuberuntime_manager.go (killPodWithSyncResult). */
+/**
+ * Kills a pod: all its containers at once (sidecars in their order), then its sandboxes. Upstream:
+ * killPodWithSyncResult, killContainersWithSyncResult (kuberuntime).
+ */
 import { isRestartableInitContainer } from '../../api/pod-containers.ts';
 import type { Pod } from '../../api/gen/core-v1.ts';
 import { beginInTurns } from '../../base/begin-in-turns.ts';
@@ -12,7 +15,7 @@ import { createTerminationOrdering } from './termination-ordering.ts';
 
 const KILLS_PER_TURN = 100;
 
-/** Which pod to end. `pod` is absent for orphans. */
+/** The pod to kill. `pod` is absent for orphans. */
 export interface KillPod {
   readonly pod?: Pod;
   readonly runtimePod: RuntimePod;

@@ -1,6 +1,7 @@
 /**
- * Labels and annotations that tie sandboxes and containers to pods. They are the kubelet's memory across restarts: what is
- * needed to kill a container after its pod is gone from the API is here. Upstream: kuberuntime/labels.go, kubelettypes.
+ * Labels and annotations that link sandboxes and containers to pods. The kubelet reads them after a restart: they
+ * have everything needed to kill a container whose pod is gone from the API. Upstream: kuberuntime/labels.go,
+ * kubelettypes.
  */
 import { stringifyJson } from '../../api/codec/json.ts';
 import type { Container, Lifecycle, Pod } from '../../api/gen/core-v1.ts';
@@ -18,7 +19,7 @@ const MESSAGE_PATH_ANNOTATION = 'io.kubernetes.container.terminationMessagePath'
 const MESSAGE_POLICY_ANNOTATION = 'io.kubernetes.container.terminationMessagePolicy';
 const PRE_STOP_ANNOTATION = 'io.kubernetes.container.preStopHandler';
 const PORTS_ANNOTATION = 'io.kubernetes.container.ports';
-/** Not upstream's: upstream keeps the resources of containers in a file of its own. */
+/** Keelson's own: upstream stores the resources of containers in a file. */
 const RESOURCES_ANNOTATION = 'keelson.dev/container.resources';
 const POD_GRACE_ANNOTATION = 'io.kubernetes.pod.terminationGracePeriod';
 const POD_DELETION_GRACE_ANNOTATION = 'io.kubernetes.pod.deletionGracePeriod';
@@ -33,7 +34,7 @@ export interface ContainerFacts {
   readonly containerName: string;
   readonly hash: string;
   readonly restartCount: number;
-  /** CPU and memory it was made with; absent for containers of another kubelet. */
+  /** CPU and memory at its creation; absent for containers of another kubelet. */
   readonly madeWith?: ContainerResources;
   readonly terminationMessagePath: string;
   readonly terminationMessagePolicy: string;
@@ -83,7 +84,7 @@ export function containerAnnotations(input: {
   return annotations;
 }
 
-/** Reads both back. Damaged values read as absent: they can only come from another program. */
+/** Decodes both. Invalid values, which only another program can have written, count as absent. */
 export function containerFacts(labels: Texts, annotations: Texts): ContainerFacts {
   const integer = (key: string): number | undefined => {
     const text = annotations[key];

@@ -19,21 +19,21 @@ const QUOTA_PERIOD_US = 100_000;
 const MIN_QUOTA_US = 1000;
 const HUGE_PAGE_PREFIX = 'hugepages-';
 
-/** What the node's configuration and hardware add. */
+/** Settings of the node's configuration and hardware. */
 export interface LinuxResourceConfig {
   readonly cgroupVersion: 1 | 2;
   readonly memoryCapacityBytes: number;
-  /** Limits are enforced by quota. Default true. */
+  /** CPU limits are enforced by quota. Default true. */
   readonly cpuCfsQuota?: boolean;
   readonly cpuCfsQuotaPeriodUs?: number;
-  /** Ends all processes of a container that ran out of memory, not one. Upstream's default: false on the node, true in v2. */
+  /** False: all processes of a container that runs out of memory are killed (cgroups v2). Upstream's default. */
   readonly singleProcessOomKill?: boolean;
-  /** The kernel has memory.swap.max: containers get no swap, or that of the swap behaviour. */
+  /** The kernel has memory.swap.max: containers get no swap, or as `swapBehavior` says. */
   readonly swapController?: boolean;
   /** LimitedSwap: burstable pods get swap in proportion to their memory requests. Default NoSwap. */
   readonly swapBehavior?: 'NoSwap' | 'LimitedSwap';
   readonly swapCapacityBytes?: number;
-  /** memory.high by this factor; memory.min and memory.low where tiered. Version 2 only. */
+  /** The factor of memory.high; `tieredReservation`: memory.min and memory.low are set. Cgroups v2 only. */
   readonly memoryQos?: { readonly throttlingFactor: number | undefined; readonly tieredReservation: boolean };
   readonly pageSizeBytes?: number;
   /** Sizes of the node's huge pages. Each has the container's limit, or 0. */
@@ -64,7 +64,10 @@ export function oomScoreAdjust(pod: Pod, container: Container, memoryCapacityByt
   return adjust === 1000 ? adjust - 1 : adjust;
 }
 
-/** What the pod asks for as a whole and its containers do not is shared by all of them alike. Upstream: remainingPodMemReqPerContainer. */
+/**
+ * The part of the pod-level memory request that containers do not request, divided equally among all. Upstream:
+ * remainingPodMemReqPerContainer.
+ */
 function shareOfRest({ metadata, spec }: Pod): number {
   const requested = quantityValue(spec?.resources?.requests?.['memory'] ?? '0');
   if (spec === undefined || requested === 0) return 0;
@@ -73,10 +76,12 @@ function shareOfRest({ metadata, spec }: Pod): number {
   return Math.trunc((requested - memoryBytes) / (spec.containers.length + (spec.initContainers?.length ?? 0)));
 }
 
-/** By containers: each of a pod's thousands of sidecars asks. */
+/** A cache, since each of a pod's thousands of sidecars needs it. */
 const smallestRequests = new WeakMap<readonly Container[], number>();
 
-/** A sidecar is not killed before the regular containers: it counts with at least the smallest of their requests. */
+/**
+ * A sidecar must not be killed before the regular containers: it counts with at least the smallest of their requests.
+ */
 function sidecarFloor(pod: Pod, container: Container): number {
   const sidecar = pod.spec?.initContainers?.some(
     (init) => init.name === container.name && isRestartableInitContainer(init),
@@ -132,7 +137,10 @@ function linuxResources(input: {
   };
 }
 
-/** Swap of a container under LimitedSwap: only burstable pods that are not critical, and only containers that may use more than they ask for. */
+/**
+ * Swap of a container under LimitedSwap: only for burstable pods that are not critical, and for containers whose
+ * memory limit exceeds their request.
+ */
 function swapLimitBytes(pod: Pod, container: Container, config: LinuxResourceConfig): number {
   if (config.swapBehavior !== 'LimitedSwap' || podQosClass(pod) !== 'Burstable' || isCriticalPod(pod)) return 0;
   const { requests = {}, limits = {} } = container.resources ?? {};
@@ -141,7 +149,7 @@ function swapLimitBytes(pod: Pod, container: Container, config: LinuxResourceCon
   return Math.floor((request / config.memoryCapacityBytes) * (config.swapCapacityBytes ?? 0));
 }
 
-/** What is kept for the container, and from where on it is throttled. Upstream: the MemoryQoS feature. */
+/** The container's protected memory, and the amount above which it is throttled. Upstream: the MemoryQoS feature. */
 function memoryQos(pod: Pod, container: Container, config: LinuxResourceConfig): Record<string, string> {
   const { throttlingFactor, tieredReservation = false } = config.memoryQos ?? {};
   const { requests = {}, limits = {} } = container.resources ?? {};
@@ -187,7 +195,7 @@ function sum(lists: readonly Readonly<Record<string, string>>[]): Record<string,
   return Object.fromEntries(Object.entries(total).map(([name, milli]) => [name, `${milli}m`]));
 }
 
-/** Overhead and summed resources of a pod, for runtimes that size a virtual machine by them. */
+/** Overhead and summed resources of a pod, which runtimes with virtual machines need. */
 export function sandboxResources(
   pod: Pod,
   config: LinuxResourceConfig,

@@ -21,12 +21,12 @@ export interface MountContext {
   readonly volumes: ReadonlyMap<string, MountedVolume>;
   /** Image references of the pod's image volumes, by volume name. */
   readonly imageVolumes: ReadonlyMap<string, string>;
-  /** A variable of the container's environment. */
+  /** Looks up a variable of the container's environment. */
   readonly lookup: (name: string) => string | undefined;
   readonly subpaths: Subpaths;
   /** Why the runtime cannot mount images; undefined: it can. */
   readonly imageVolumeProblem: string | undefined;
-  /** The runtime can make mounts below a mount read-only too. */
+  /** The runtime can make mounts recursively read-only. */
   readonly recursiveReadOnlySupported: boolean;
 }
 
@@ -35,7 +35,7 @@ const PROPAGATIONS: Readonly<Record<string, MountPropagation>> = {
   HostToContainer: 'PROPAGATION_HOST_TO_CONTAINER',
   Bidirectional: 'PROPAGATION_BIDIRECTIONAL',
 };
-/** The termination message file may grow only so far; the reader takes no more. */
+/** Writable by any user of the container. */
 const TERMINATION_FILE_MODE = 0o666;
 
 function recursiveReadOnly(mount: VolumeMount, context: MountContext): boolean {
@@ -52,7 +52,10 @@ function recursiveReadOnly(mount: VolumeMount, context: MountContext): boolean {
   );
 }
 
-/** Inside the volume by its words alone: the runtime resolves it in images. Upstream checks it for every kind of volume. */
+/**
+ * The subPath, checked lexically, since the runtime resolves it in images. Upstream checks it for every kind of
+ * volume.
+ */
 function subPathOf(mount: VolumeMount, context: MountContext): string {
   const subPath = expandedSubPath(mount, context);
   const refused = (why: string): ContainerConfigError =>
@@ -117,7 +120,10 @@ async function volumeMount(mount: VolumeMount, mountIndex: number, context: Moun
   };
 }
 
-/** Mounts of the container's volumes, in the order of its spec. Rejects with ContainerConfigError when one is missing. */
+/**
+ * Mounts of the container's volumes, in the order of its spec. Rejects with ContainerConfigError when a volume is
+ * missing.
+ */
 export async function volumeMounts(context: MountContext): Promise<Init<Mount>[]> {
   const mounts: Init<Mount>[] = [];
   for (const [index, mount] of (context.container.volumeMounts ?? []).entries())
@@ -134,7 +140,10 @@ export function blockDevices(container: Container, volumes: ReadonlyMap<string, 
   });
 }
 
-/** Writes the pod's hosts file and returns its mount; undefined when the container mounts its own or the pod has no address yet. */
+/**
+ * Writes the pod's hosts file and returns its mount; undefined when the container mounts its own, or while the pod
+ * has no address.
+ */
 export async function hostsFileMount(input: {
   pod: Pod;
   container: Container;
@@ -169,7 +178,7 @@ export async function terminationMessageMount(input: {
   const hostPath = `${directory}/${input.unique}`;
   await files.makeDir(directory, { mode: 0o750 });
   await files.writeFile(hostPath, '', { mode: TERMINATION_FILE_MODE });
-  // The umask limits the mode at creation; the container may run as any user.
+  // The umask reduces the mode at creation, and the container may run as any user.
   await files.chmod(hostPath, TERMINATION_FILE_MODE);
   return { containerPath: target, hostPath, selinuxRelabel: true };
 }

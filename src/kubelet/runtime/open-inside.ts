@@ -1,10 +1,10 @@
 /**
- * Works in a directory of a volume while containers may swap its parents for links: each directory is opened from the one
- * before it, and none through a link.
+ * Opens directories and files in a volume while containers may replace parents by symbolic links: each directory is
+ * opened relative to the one above, and never through a link.
  */
 import type { Files, PathHandle } from '../../platform/files.ts';
 
-/** Hands over a path that leads to the directory `names` below `root` for as long as `use` runs. */
+/** Calls `use` with a path of the directory `names` below `root`, valid while `use` runs. */
 export async function inDirectory<T>(
   files: Pick<Files, 'openPath'>,
   at: { readonly root: string; readonly names: readonly string[] },
@@ -30,7 +30,7 @@ async function mustBeDirectory(opened: PathHandle, name: string): Promise<void> 
     throw new Error(`${name} was a directory and is a ${kind}: the volume was changed meanwhile`);
 }
 
-/** Text of a regular file below `root`. Rejects when it is larger than `maxBytes` or of another kind. */
+/** The text of a regular file below `root`. Rejects when it is larger than `maxBytes` or not a regular file. */
 export function readFileInside(
   files: Pick<Files, 'open' | 'openPath'>,
   at: { readonly root: string; readonly names: readonly string[] },

@@ -1,4 +1,4 @@
-/** Where the runtime manager keeps files of pods, under the kubelet's root directory. Upstream: kubelet_getters.go, kuberuntime/helpers.go. */
+/** Paths of pods' files under the kubelet's root directory. Upstream: kubelet_getters.go, kuberuntime/helpers.go. */
 import type { Pod } from '../../api/gen/core-v1.ts';
 
 /** Roots of all paths; absolute. */
@@ -9,12 +9,12 @@ export interface RuntimePaths {
   readonly podLogsDir: string;
 }
 
-/** Everything of one pod. */
+/** The directory of one pod. */
 export function podDir(paths: RuntimePaths, uid: string): string {
   return `${paths.rootDir}/pods/${uid}`;
 }
 
-/** Termination messages of one container. */
+/** The directory of one container's termination messages. */
 export function containerDir(paths: RuntimePaths, uid: string, name: string): string {
   return `${podDir(paths, uid)}/containers/${name}`;
 }
@@ -24,17 +24,17 @@ export function hostsFilePath(paths: RuntimePaths, uid: string): string {
   return `${podDir(paths, uid)}/etc-hosts`;
 }
 
-/** Bind mounts of the pod's sub-paths. */
+/** The directory of bind mounts of the pod's sub-paths. */
 export function subpathsDir(paths: RuntimePaths, uid: string): string {
   return `${podDir(paths, uid)}/volume-subpaths`;
 }
 
-/** Logs of one pod: `<ns>_<name>_<uid>`. */
+/** The log directory of one pod: `<ns>_<name>_<uid>`. */
 export function podLogDir(paths: RuntimePaths, pod: { namespace: string; name: string; uid: string }): string {
   return `${paths.podLogsDir}/${pod.namespace}_${pod.name}_${pod.uid}`;
 }
 
-/** Namespace, name and uid of a log directory's name; undefined for other names. */
+/** Parses the name of a log directory; undefined for other names. */
 export function parsePodLogDir(name: string): { namespace: string; name: string; uid: string } | undefined {
   const parts = name.split('_');
   const [namespace, pod, uid] = parts;
@@ -46,7 +46,7 @@ export function containerLogFile(container: string, restartCount: number): strin
   return `${container}/${restartCount}.log`;
 }
 
-/** Facts of a pod its log directory is named by. */
+/** The parts of the name of a pod's log directory. */
 export function podLogIdentity(pod: Pod): { namespace: string; name: string; uid: string } {
   const { namespace = '', name = '', uid = '' } = pod.metadata;
   return { namespace, name, uid };

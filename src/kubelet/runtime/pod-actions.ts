@@ -1,4 +1,4 @@
-/** The actions that bring one pod to its specification, and how kills and resizes are noted among them. Upstream: podActions. */
+/** The actions that bring one pod to its spec, with the rules for kills and resizes. Upstream: podActions. */
 import type { Container, Pod } from '../../api/gen/core-v1.ts';
 import type { ContainerStatus, PodStatus } from '../container/runtime.ts';
 import type { ProbeResults } from '../prober/results.ts';
@@ -6,7 +6,7 @@ import { changedResources, type ContainerResources, resourcesInPod } from '../al
 import type { ContainerResize } from './resize-containers.ts';
 import { containerHash } from './container-hash.ts';
 
-/** Why a container is killed, as far as it changes its grace period. */
+/** Why a container is killed, for reasons that affect its grace period. */
 export type KillReason = 'LivenessProbe' | 'StartupProbe' | 'FailedPostStartHook' | 'Unknown' | '';
 
 export interface ContainerKill {
@@ -19,26 +19,28 @@ export interface ContainerKill {
 }
 
 export interface PodActions {
-  /** Stop everything, sandbox included. */
+  /** Kill all containers and the sandbox. */
   readonly killPod: boolean;
   readonly createSandbox: boolean;
-  /** The sandbox to use or to replace; absent when there is none. */
+  /** The sandbox to use or to replace; absent when the pod has none. */
   readonly sandboxId?: string;
   readonly attempt: number;
   readonly ephemeralContainersToStart: readonly Container[];
   readonly initContainersToStart: readonly Container[];
   readonly containersToStart: readonly Container[];
   readonly containersToKill: readonly ContainerKill[];
-  /** Running containers that get other limits. */
+  /** Running containers whose limits change. */
   readonly containersToResize: readonly ContainerResize[];
-  /** End and remove every container; the next pass starts the pod from its first init container in the same sandbox. */
+  /**
+   * Kill and remove every container; the next pass starts the pod from its first init container in the same sandbox.
+   */
   readonly resetContainers: boolean;
 }
 
-/** Resources that a running container was last configured with; undefined: not known, and nothing is changed. */
+/** The resources that a running container was last configured with; undefined: unknown, and nothing is changed. */
 export type Actuated = (status: ContainerStatus) => ContainerResources | undefined;
 
-/** The changes under way, and what they are computed from. */
+/** The actions being computed, and their input. */
 export interface Draft {
   readonly pod: Pod;
   readonly podStatus: PodStatus;
@@ -51,7 +53,7 @@ export interface Draft {
   kill: ContainerKill[];
 }
 
-/** How a running container must change to have its resources; undefined when it has them. */
+/** The resize of a running container; undefined when its resources are up to date. */
 function resizeOf(
   container: Container,
   status: ContainerStatus,
@@ -67,7 +69,7 @@ function resizeOf(
   return { restart, resize: { id: status.id, container, before } };
 }
 
-/** Notes a change of resources; a kill when only a restart brings it. */
+/** Adds a resize to the actions, or a kill when the resize needs a restart. */
 export function noteResize(container: Container, status: ContainerStatus, draft: Draft): ContainerKill | undefined {
   const found = resizeOf(container, status, draft);
   if (found === undefined) return undefined;
@@ -100,7 +102,7 @@ export function killOfRunning(input: {
   return undefined;
 }
 
-/** A kill before the restart, as the runtime does not know whether the container runs. */
+/** A kill before the restart of a container whose state the runtime does not know. */
 export function killOfUnknown(
   container: Container,
   status: ContainerStatus,

@@ -28,7 +28,7 @@ export function findContainer(pod: Pod, name: string): Container | undefined {
   return byName.get(name);
 }
 
-/** Each of the thousands of containers of a pod that ends is looked up. */
+/** An index, since each of the thousands of containers of a terminating pod is looked up. */
 const containersByName = new WeakMap<PodSpec, ReadonlyMap<string, Container>>();
 
 /** The pod's volume of that name. */
@@ -40,7 +40,7 @@ export function podVolume(pod: Pod, name: string): Volume | undefined {
   return byName.get(name);
 }
 
-/** Each of a pod's thousands of volumes is looked up. */
+/** An index, since each of a pod's thousands of volumes is looked up. */
 const volumesByName = new WeakMap<readonly Volume[], ReadonlyMap<string, Volume>>();
 
 /** `spec.containers{web}`, the event's field path of a container. */

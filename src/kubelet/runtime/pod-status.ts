@@ -1,9 +1,9 @@
 /**
- * Reads pods from the runtime: the cheap listing for PLEG and the full status of one pod. Upstream: kuberuntime_manager.go
- * (GetPods, GetPodStatus), kuberuntime_container.go (getPodContainerStatuses).
+ * Reads pods from the runtime: a cheap listing for the PLEG, and the full status of one pod. Upstream:
+ * kuberuntime_manager.go (GetPods, GetPodStatus), kuberuntime_container.go (getPodContainerStatuses).
  *
- * A container that has exited never changes again: its status, message included, is read once and kept until the
- * container is gone.
+ * An exited container never changes: its status, including its message, is read once and kept until the container is
+ * removed.
  */
 import type {
   CriRuntimeService,
@@ -27,17 +27,17 @@ export interface PodStatusDeps {
 export interface PodStatusReader {
   getPods(all: boolean): Promise<readonly RuntimePod[]>;
   getPodStatus(uid: string, name: string, namespace: string): Promise<PodStatus>;
-  /** Pod uid of a container or sandbox seen in a listing; undefined when it was not. */
+  /** The pod uid of a container or sandbox from a listing; undefined when unknown. */
   podUidOf(id: string): string | undefined;
-  /** Runs the creation of a container or sandbox; its id belongs to the pod as soon as it is known. */
+  /** Runs the creation of a container or sandbox and records its id for the pod. */
   learning(podUid: string, create: () => Promise<string>): Promise<string>;
-  /** Resolves when all that is being made now has been, or has failed; undefined: nothing is. */
+  /** Resolves when all creations in progress have ended or failed; undefined: there are none. */
   creations(): Promise<void> | undefined;
-  /** Forgets what was kept of a pod. */
+  /** Removes what is kept of a pod. */
   forgetPod(uid: string): void;
 }
 
-/** CRI's state in our words. */
+/** Translates CRI's state. */
 export function containerState(state: CriContainer['state']): ContainerState {
   switch (state) {
     case 'CONTAINER_CREATED':
@@ -48,7 +48,7 @@ export function containerState(state: CriContainer['state']): ContainerState {
       return 'exited';
     case 'CONTAINER_UNKNOWN':
       return 'unknown';
-    default: // A number beyond CRI's enum, which the codec hands on as its text.
+    default: // a number beyond CRI's enum, which the codec passes on as text
       return 'unknown';
   }
 }
@@ -56,7 +56,7 @@ export function containerState(state: CriContainer['state']): ContainerState {
 function sandboxIps(status: PodSandboxStatus): string[] {
   const { ip = '', additionalIps = [] } = status.network ?? {};
   const addresses = [ip, ...additionalIps.map((other) => other.ip)].filter((address) => address !== '');
-  return addresses.slice(); // What `filter` makes has room for 17.
+  return addresses.slice(); // a copy without spare capacity: `filter` reserves 17 elements
 }
 
 function sandboxStatus(status: PodSandboxStatus): SandboxStatus {
@@ -81,7 +81,7 @@ function containerStatus(status: CriContainerStatus, podSandboxId: string, messa
     state: containerState(status.state),
     createdAtMs: status.createdAtMs,
     startedAtMs: status.startedAtMs,
-    // A process that ends at once has ended before the runtime notes its start.
+    // A process that exits at once may have done so before the recorded start.
     finishedAtMs: exited ? Math.max(status.finishedAtMs, status.startedAtMs) : 0,
     exitCode: exited ? status.exitCode : 0,
     image: status.image?.userSpecifiedImage || status.image?.image || '',
@@ -159,7 +159,7 @@ export function createPodStatusReader({ runtime, messages }: PodStatusDeps): Pod
       if (result.state === 'exited') exited.set(uid, result);
       return result;
     } catch (error) {
-      // Removed between listing and asking.
+      // removed between listing and reading
       if (isCriCode(error, 'NotFound')) return undefined;
       throw error;
     }

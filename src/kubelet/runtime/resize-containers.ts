@@ -1,7 +1,7 @@
 /**
- * Gives running containers other limits without a restart. What grows is raised at the pod first, what shrinks is lowered
- * at the pod last, so that no container is ever held below what it was promised. Before the first write it is made sure
- * that nobody uses more memory than it is to have. Upstream: doPodResizeAction and validateMemoryResizeAction in
+ * Resizes running containers without a restart. Increases are applied to the pod first and decreases to the pod last,
+ * so that no container is ever limited below its allocation. Before the first write it checks that no memory limit
+ * would be below the current usage. Upstream: doPodResizeAction and validateMemoryResizeAction in
  * kuberuntime_manager.go.
  */
 import { podName, podUid } from '../types/pod-update.ts';
@@ -26,13 +26,13 @@ export interface ContainerResize {
   readonly before: ContainerResources;
 }
 
-/** What changes of a pod: containers, and what it had as a whole where that changes. */
+/** The resize of a pod: its containers, and its former pod-level resources if those change. */
 export interface PodResize {
   readonly containers: readonly ContainerResize[];
   readonly podBefore?: ContainerResources;
 }
 
-/** What is to be done for the pod's resources; undefined: nothing. A resize whose last step failed is done again. */
+/** The steps of a pod's resize; undefined: none. A resize whose last step failed is repeated. */
 export function computeResize(
   pod: Pod,
   containers: readonly ContainerResize[],
@@ -44,13 +44,13 @@ export function computeResize(
   return { containers, podBefore };
 }
 
-/** The pod-level change; undefined when the cgroup has the allocated resources or its resources are not known. */
+/** The pod-level change; undefined when the cgroup is up to date or its resources are unknown. */
 function resizeOfPod({ metadata, spec }: Pod, { actuated }: RuntimeContext): ContainerResources | undefined {
   const before = actuated?.actuatedPod(metadata.uid ?? '');
   return before === undefined || changedResources(spec?.resources ?? {}, before).length === 0 ? undefined : before;
 }
 
-/** Resizes all containers. Failures are in the steps. */
+/** Resizes all containers. Failures are recorded in the steps. */
 export async function resizePod(pod: Pod, resize: PodResize, context: RuntimeContext): Promise<SyncStep[]> {
   const target = podName(pod);
   const fail = (error: unknown): SyncStep[] => [
@@ -78,7 +78,7 @@ export async function resizePod(pod: Pod, resize: PodResize, context: RuntimeCon
   return [{ action: 'ResizePod', target }];
 }
 
-/** The kernel would end what runs there to keep such limits. */
+/** Fails when a new limit is below the current usage, since the kernel would kill processes. */
 async function refuseMemoryBelowUse(pod: Pod, { containers }: PodResize, context: RuntimeContext): Promise<void> {
   const refusals = [await context.podContainers.memoryRefusal(pod)];
   for (const resize of containers) refusals.push(await containerRefusal(pod, resize, context));
@@ -101,12 +101,12 @@ async function containerRefusal(
   return `attempting to set container "${container.name}" memory limit (${limit}) below current usage (${usage})`;
 }
 
-/** An update keeps what it does not name: a limit that was taken away is named as none. */
+/** A CRI update keeps fields it does not name, so a removed limit is written as unlimited. */
 function withoutUnlimited<T extends { readonly cpuQuota?: number }>(linux: T): T {
   return linux.cpuQuota === undefined ? { ...linux, cpuQuota: -1 } : linux;
 }
 
-/** The pod with the larger of old and new for each container, and for itself. */
+/** The pod with the larger of old and new resources, for each container and at pod level. */
 function largest(pod: Pod, { containers, podBefore }: PodResize): Pod {
   const entries = containers.map(({ container, before }) => [
     container.name,

@@ -1,4 +1,4 @@
-/** The parts the runtime manager is made of, shared by its operations. */
+/** The context of the container runtime manager, which its operations share. */
 import { errorMessage } from '../../base/errors.ts';
 import type { EventTarget } from '../../client/event-recorder.ts';
 import type { KubeletEventRecorder } from '../event-reasons.ts';
@@ -26,14 +26,14 @@ import type { PodStatusReader } from './pod-status.ts';
 import type { Subpaths } from './subpath.ts';
 import type { UserNamespaces } from './user-namespaces.ts';
 
-/** The resources that containers were last configured with, by the allocation manager. */
+/** The resources that containers were last configured with, recorded by the allocation manager. */
 export interface ActuatedResources {
   actuated(status: ContainerStatus): ContainerResources | undefined;
-  /** The pod as a whole; undefined: not known. */
+  /** Pod-level resources; undefined: unknown. */
   actuatedPod(uid: string): ContainerResources | undefined;
   setActuatedPod(uid: string, resources: ContainerResources): Promise<void>;
   setActuated(uid: string, containerId: string, resources: ContainerResources): Promise<void>;
-  /** Whether nothing of a resize is left to be done for the pod. */
+  /** Whether no step of the pod's resize is left. */
   isResizeComplete(uid: string): boolean;
   setResizeComplete(uid: string): Promise<void>;
 }
@@ -58,15 +58,15 @@ export interface RuntimeContext {
   readonly userNamespaces: UserNamespaces;
   /** Absent: no container is resized in place. */
   readonly actuated?: ActuatedResources;
-  /** preStop hooks that run or have run, by container id, until the container has stopped. */
+  /** preStop hooks in progress or done, by container id, until the container has stopped. */
   readonly preStops: Map<string, Promise<void>>;
-  /** Containers that were ended because the hook after their start had failed. */
+  /** Containers that were killed because their postStart hook failed. */
   readonly endings: ContainerEndings;
   readonly containerConfig: ContainerConfigDeps;
   readonly paths: RuntimePaths;
   readonly resources: LinuxResourceConfig;
   readonly clusterDomain: string;
-  /** CRI's runtime handler for the pod's RuntimeClass; rejects when there is no such class. */
+  /** The CRI handler of the pod's RuntimeClass; rejects when there is no such class. */
   runtimeHandler(pod: Pod): Promise<string>;
 }
 
@@ -90,7 +90,7 @@ export function podTarget(pod: Pod): EventTarget {
   return { apiVersion: 'v1', kind: 'Pod', name, namespace, uid, resourceVersion };
 }
 
-/** The text of an error; of a CRI error only what the runtime wrote, without the call and code. */
+/** The message of an error; for a CRI error only the runtime's own message, without call and code. */
 export function runtimeErrorMessage(error: unknown): string {
   if (error instanceof Error && 'detail' in error && typeof error.detail === 'string') return error.detail;
   return errorMessage(error);

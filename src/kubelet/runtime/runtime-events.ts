@@ -1,7 +1,7 @@
 /**
- * The runtime's events with the pods they belong to. An event can come before the call that made its container has been
- * answered, and at such times its id is not known yet: it waits for the answers under way instead of causing a listing of
- * everything, and the others do not wait for it. Events are wake-ups: their order means nothing.
+ * Adds pod uids to the runtime's events. An event can arrive before the call that created its container has returned,
+ * so that its id is unknown: it then waits for the creations in progress, instead of causing a full listing, while
+ * other events continue. Events are only wake-ups, so their order does not matter.
  */
 import { linkedController } from '../../base/abort.ts';
 import { Channel } from '../../base/channel.ts';
@@ -9,7 +9,7 @@ import type { CriEvent, CriRuntime } from '../../cri/runtime-service.ts';
 import type { RuntimeEvent } from '../container/runtime.ts';
 import type { PodStatusReader } from './pod-status.ts';
 
-/** Ends and fails as the runtime's own stream does. */
+/** Ends and fails with the runtime's stream. */
 export async function* runtimeEvents(
   { cri, reader }: { cri: Pick<CriRuntime, 'events'>; reader: PodStatusReader },
   until: AbortSignal,
@@ -17,7 +17,7 @@ export async function* runtimeEvents(
   const own = linkedController(until);
   const { signal } = own;
   const events = new Channel<CriEvent & { readonly at: number }>();
-  /** Events so far: a listing that begins later shows all that is left of what they speak of. */
+  /** The number of events so far: a listing that begins later covers them. */
   let received = 0;
   let failure: unknown;
   const follow = async (): Promise<void> => {
@@ -50,11 +50,11 @@ export async function* runtimeEvents(
         await reader.getPods(true);
       }
       const podUid = reader.podUidOf(event.containerId);
-      // Unknown even to a fresh listing: not a pod's, or already removed and then of no more interest.
+      // Unknown even to a fresh listing: it belongs to no pod or has been removed.
       if (podUid !== undefined && podUid !== '') yield { ...event, podUid };
     }
   } finally {
-    // A listing that fails ends the subscription: its channel would not be read.
+    // A failed listing ends the subscription: nothing would read its channel.
     own.abort(new Error('nobody reads the events'));
     own.dispose();
   }

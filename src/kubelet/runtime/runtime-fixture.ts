@@ -14,7 +14,7 @@ import type { MountedVolume } from '../volumes/volume-manager-contract.ts';
 import { createContainerRuntime } from './container-runtime.ts';
 import type { ContainerRuntimeConfig, ContainerRuntimeDeps } from './create-runtime-context.ts';
 
-/** What dependencies answer; tests change it as they go. */
+/** The answers of the dependencies; tests change them at run time. */
 export interface FixtureWorld {
   readonly events: {
     readonly reason: string;

@@ -1,4 +1,4 @@
-/** What a pod's sandbox is made from. Upstream: kuberuntime_sandbox.go (generatePodSandboxConfig). */
+/** The configuration of a pod's sandbox. Upstream: kuberuntime_sandbox.go (generatePodSandboxConfig). */
 import { sidecarsOf } from '../../api/pod-containers.ts';
 import type { Pod } from '../../api/gen/core-v1.ts';
 import type { PodSandboxConfig, PortMapping, Protocol, UserNamespace } from '../../cri/gen/cri-types.ts';
@@ -19,13 +19,13 @@ export interface SandboxConfigInput {
   readonly clusterDomain: string;
   readonly paths: RuntimePaths;
   readonly resources: LinuxResourceConfig;
-  /** Absent: the host's users. */
+  /** Absent: the host's user namespace. */
   readonly userNamespace?: UserNamespace | undefined;
 }
 
 const PROTOCOLS: Readonly<Record<string, Protocol>> = { TCP: 'TCP', UDP: 'UDP', SCTP: 'SCTP' };
 
-/** Host ports of all containers that keep running. Pods in the host's network need none. */
+/** Host ports of all long-running containers. Pods with the host's network need none. */
 function portMappings(pod: Pod): Init<PortMapping>[] {
   if (pod.spec?.hostNetwork) return [];
   const sidecars = sidecarsOf(pod.spec);
@@ -39,7 +39,7 @@ function portMappings(pod: Pod): Init<PortMapping>[] {
   );
 }
 
-/** The sysctls of a pod; slashes are the other spelling of dots. */
+/** The sysctls of a pod; slashes are converted to dots. */
 function sysctls(pod: Pod): Record<string, string> {
   const list = pod.spec?.securityContext?.sysctls ?? [];
   return Object.fromEntries(
@@ -50,7 +50,10 @@ function sysctls(pod: Pod): Record<string, string> {
   );
 }
 
-/** The configuration handed to RunPodSandbox and again with each container. Throws on a host name the kernel cannot take. */
+/**
+ * The configuration for RunPodSandbox, passed again with each container. Throws on a host name that is too long for
+ * the kernel.
+ */
 export function sandboxConfig(input: SandboxConfigInput): Init<PodSandboxConfig> {
   const { pod, paths } = input;
   const { name = '', namespace = '', uid = '', annotations = {} } = pod.metadata;

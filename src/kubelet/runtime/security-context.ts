@@ -34,7 +34,7 @@ const APP_ARMOR_ANNOTATION = 'container.apparmor.security.beta.kubernetes.io/';
 export interface SecurityConfig {
   /** Directory of Localhost seccomp profiles. */
   readonly seccompProfileRoot: string;
-  /** Pods that name no profile get the runtime's. Upstream: --seccomp-default. */
+  /** Pods without a profile get RuntimeDefault. Upstream: --seccomp-default. */
   readonly seccompDefault?: boolean;
 }
 
@@ -110,7 +110,7 @@ function runtimeAppArmorProfile(
   return { profileType: 'Localhost', localhostRef: text.replace(/^localhost\//, '') };
 }
 
-/** Ids are at most 2^31 by validation. */
+/** Validation limits ids to 2^31. */
 function int64(value: Int64 | undefined): { value: number } | undefined {
   return value === undefined ? undefined : { value: Number(value) };
 }
@@ -120,7 +120,7 @@ function supplementalGroups(pod: Pod): number[] {
   return (fsGroup === undefined ? groups : [fsGroup, ...groups]).map(Number);
 }
 
-/** Verifies runAsNonRoot against what the image runs as. Returns what is wrong, in upstream's words. */
+/** Checks runAsNonRoot against the image's user. Returns upstream's error, or undefined. */
 export function verifyRunAsNonRoot(
   input: { readonly pod: Pod; readonly container: Container } & ReportedImageUser,
 ): string | undefined {
@@ -136,7 +136,7 @@ export function verifyRunAsNonRoot(
   return `container has runAsNonRoot and image has non-numeric user (${user.username}), cannot verify user is non-root ${about}`;
 }
 
-/** The user an image runs as, as CRI reports it. Both are absent for an image that names no user. */
+/** The user of an image, as CRI reports it. Both are absent when the image sets no user. */
 export interface ReportedImageUser {
   readonly imageUid?: number;
   readonly imageUsername: string;
@@ -200,8 +200,8 @@ export function sandboxSecurityContext(pod: Pod): Init<LinuxSandboxSecurityConte
   return {
     privileged,
     namespaceOptions: namespaceOptions(pod),
-    // Differs from upstream: the sandbox's program is a few bytes of our own that wait for signals and read nothing, and
-    // loading a filter for it takes a sixth of a sandbox's start. Containers have their own profiles.
+    // Differs from upstream: the sandbox's program is a few bytes that only wait for signals, and loading a seccomp
+    // filter takes a sixth of a sandbox's start. Containers have their own profiles.
     seccomp: { profileType: 'Unconfined' },
     supplementalGroups: supplementalGroups(pod),
     supplementalGroupsPolicy: context?.supplementalGroupsPolicy === 'Strict' ? 'Strict' : 'Merge',
@@ -211,7 +211,7 @@ export function sandboxSecurityContext(pod: Pod): Init<LinuxSandboxSecurityConte
   };
 }
 
-/** A security context with the pod's own users, where it has them. */
+/** Adds the pod's user namespace to a security context, if it has one. */
 export function withUserNamespace<T extends { readonly namespaceOptions?: Init<NamespaceOption> | undefined }>(
   context: T,
   userNamespace: Init<UserNamespace> | undefined,

@@ -18,7 +18,7 @@ export const imageUsers = {
   namedWithGroup: 'bob:2000',
 } as const;
 
-/** What a process in the container sees. */
+/** The process in the container as /proc describes it. */
 export interface ProcessFacts {
   readonly uid: number;
   readonly gid: number;
@@ -43,9 +43,9 @@ export interface SecurityRow {
   readonly refused?: RegExp;
   /** The runtime refuses the pod's sandbox with this message. */
   readonly sandboxRefused?: RegExp;
-  /** What the CRI request must hold. */
+  /** The expected fields of the CRI request. */
   readonly request?: Init<LinuxContainerSecurityContext>;
-  /** What differs from a plain container. */
+  /** The differences from a plain container. */
   readonly facts?: Partial<ProcessFacts>;
 }
 

@@ -1,8 +1,9 @@
 /**
- * Environment variables of services, docker-link style included. Upstream: pkg/kubelet/envvars, kubelet_pods.go (getServiceEnvVarMap).
+ * Environment variables of services, including docker-link style. Upstream: pkg/kubelet/envvars, kubelet_pods.go
+ * (getServiceEnvVarMap).
  *
- * Differs: they are made once for all containers that see the same services. Upstream makes them anew for each container:
- * thousands of services, with ports, are some hundred thousand variables.
+ * Differs: they are computed once for all containers that see the same services, since thousands of services with
+ * ports are some hundred thousand variables. Upstream computes them for each container.
  */
 import type { Service, ServicePort } from '../../api/gen/core-v1.ts';
 import {
@@ -46,7 +47,7 @@ function* serviceVariables({ metadata, spec }: Service): Generator<Variable> {
   for (const port of ports) yield* portVariables(name, ip, port);
 }
 
-/** What a pod sees of services. */
+/** The services in a pod's environment. */
 export interface ServicesSeen {
   /** Services of all namespaces. */
   readonly services: readonly Service[];
@@ -54,7 +55,10 @@ export interface ServicesSeen {
   readonly enableServiceLinks: boolean;
 }
 
-/** Services with an address: those of the namespace when links are enabled, and the API's master service always. */
+/**
+ * Services with a cluster IP: those of the namespace if links are enabled, and always the API server's master
+ * service.
+ */
 function servicesSeen({ services, namespace, enableServiceLinks }: ServicesSeen): Service[] {
   const seen = new Map<string, Service>();
   for (const service of services) {
@@ -75,10 +79,13 @@ interface Known {
   readonly variables: Promise<SharedVariables>;
 }
 
-/** By the last of the services, as it was read: what they made goes with it. */
+/** Keyed by the last service object, so that entries are freed with it. */
 const known = new WeakMap<Service, Known>();
 
-/** Variables of all services a pod sees. Rejects with ContainerConfigError when they are longer than an environment can be. */
+/**
+ * Variables of all services visible to a pod. Rejects with ContainerConfigError when they exceed the limit of an
+ * environment.
+ */
 export async function serviceEnvironment(input: ServicesSeen, pause: () => Promise<void>): Promise<SharedVariables> {
   const services = servicesSeen(input);
   const last = services.at(-1);

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { neverStarted } from './start-container.ts';
 
-/** As containerd 1.6 says it. */
+/** Statuses as containerd 1.6 reports them. */
 const cases: readonly (readonly [about: string, status: Parameters<typeof neverStarted>[0], never: boolean])[] = [
   ['made', { state: 'created', reason: '', message: '' }, true],
   [

@@ -1,4 +1,4 @@
-/** Kubernetes's names of stop signals as CRI's. Upstream: kuberuntime/util (RuntimeSignalFromString). */
+/** Translates Kubernetes' names of stop signals into CRI's. Upstream: kuberuntime/util (RuntimeSignalFromString). */
 import type { Signal } from '../../cri/gen/cri-types.ts';
 
 /** `SIGRTMIN+1` → `SIGRTMINPLUS1`; absent → the image's or the runtime's default. */

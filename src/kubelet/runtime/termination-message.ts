@@ -1,4 +1,7 @@
-/** Termination messages of containers: from their file, or from the end of their log. Upstream: kuberuntime_container.go (getTerminationMessage). */
+/**
+ * Termination messages of containers: from their file, or from the end of their log. Upstream:
+ * kuberuntime_container.go (getTerminationMessage).
+ */
 import { errorMessage } from '../../base/errors.ts';
 import type { ContainerStatus } from '../../cri/gen/cri-types.ts';
 import type { Clock } from '../../platform/clock.ts';
@@ -10,10 +13,10 @@ import { containerDir, type RuntimePaths } from './paths.ts';
 const MAX_FILE_BYTES = 4096;
 const MAX_LOG_BYTES = 2048;
 const MAX_LOG_LINES = 80;
-/** containerd may report the end of a container before its last lines are in the log. */
+/** containerd may report the exit before the container's last lines are in the log. */
 const LOG_RETRIES_MS = [0, 10, 40];
 
-/** Finds the message of a container that has exited. */
+/** Reads the message of an exited container. */
 export interface TerminationMessages {
   /** The runtime's own message with the container's, in that order; '' while it runs. Never rejects. */
   messageOf(status: ContainerStatus): Promise<string>;
@@ -36,7 +39,8 @@ export function createTerminationMessages(deps: {
   const { files, clock, paths } = deps;
   const fromFile = async (status: ContainerStatus): Promise<string> => {
     const facts = containerFacts(status.labels, status.annotations);
-    // A volume may be mounted at the same path. Only the kubelet's own file, which covers it, is not the pod's to replace.
+    // A volume may be mounted at the same path. Only the kubelet's own file, which is mounted over it, cannot be
+    // replaced by the pod.
     const own = `${containerDir(paths, facts.podUid, facts.containerName)}/`;
     const mount = status.mounts.find(
       ({ containerPath, hostPath }) => containerPath === facts.terminationMessagePath && hostPath.startsWith(own),

@@ -1,21 +1,21 @@
 /**
- * The order a pod's containers end in: normal ones at once, each sidecar after all normal ones and all later sidecars.
- * Upstream: kuberuntime_termination_order.go.
+ * The order in which a pod's containers are stopped: normal ones at once, each sidecar after all normal ones and all
+ * later sidecars. Upstream: kuberuntime_termination_order.go.
  */
 import { sidecarsOf } from '../../api/pod-containers.ts';
 import type { Pod } from '../../api/gen/core-v1.ts';
 import { sleepUnlessAborted, type Clock } from '../../platform/clock.ts';
 import { createDeferred, type Deferred } from '../../base/deferred.ts';
 
-/** Makes containers wait for their turn. */
+/** Makes containers wait for their turn to be stopped. */
 export interface TerminationOrdering {
-  /** Resolves at the container's turn, at the latest after `graceSeconds`; to the seconds waited. */
+  /** Resolves at the container's turn, or after `graceSeconds`; to the seconds waited. */
   waitForTurn(name: string, graceSeconds: number): Promise<number>;
-  /** Reports that a container has ended. */
+  /** Reports that a container has stopped. */
   containerTerminated(name: string): void;
 }
 
-/** The ordering of one pod; `running` names the containers that are still to end. */
+/** The ordering of one pod; `running`: the containers that are still to stop. */
 export function createTerminationOrdering(pod: Pod, running: readonly string[], clock: Clock): TerminationOrdering {
   const ended = new Map<string, Deferred<void>>(running.map((name) => [name, createDeferred<void>()]));
   const sidecars = sidecarsOf(pod.spec).map((container) => container.name);

@@ -1,8 +1,8 @@
 /**
- * User namespaces of pods with `hostUsers: false`: each gets a range of the host's ids that no other pod has. Upstream:
+ * User namespaces of pods with `hostUsers: false`: each pod gets its own range of the host's ids. Upstream:
  * pkg/kubelet/userns. Differs: ranges always begin at 65536; /etc/subuid is not read.
  *
- * A pod's range is in the file `userns` of its directory and is removed with it.
+ * A pod's range is stored in the file `userns` of its directory and is removed with it.
  */
 import { podUid } from '../types/pod-update.ts';
 import type { Pod } from '../../api/gen/core-v1.ts';
@@ -11,21 +11,23 @@ import type { IDMapping, UserNamespace } from '../../cri/gen/cri-types.ts';
 import type { Files } from '../../platform/files.ts';
 import { podDir, type RuntimePaths } from './paths.ts';
 
-/** Ids below are the host's own. */
+/** Lower ids belong to the host. */
 const FIRST_ID = 65_536;
 const LAST_ID = 2 ** 32 - 2;
 
-/** What the ranges are made with. */
 export interface UserNamespacesDeps {
   readonly files: Files;
   readonly paths: RuntimePaths;
   readonly idsPerPod: number;
-  /** Whether the runtime's handler can. */
+  /** Whether the runtime's handler supports user namespaces. */
   readonly supported: (handler: string) => boolean;
 }
 
 export interface UserNamespaces {
-  /** The pod's mappings, made at the first call; undefined: it has the host's users. Rejects when the runtime cannot. */
+  /**
+   * The pod's mappings, allocated at the first call; undefined: it uses the host's. Rejects when the runtime does not
+   * support them.
+   */
   of(pod: Pod, handler: string): Promise<UserNamespace | undefined>;
   forgetPod(uid: string): void;
 }
@@ -35,7 +37,7 @@ interface UserNamespaceFile {
   readonly gidMappings: readonly IDMapping[];
 }
 
-/** Makes the ranges; those of earlier runs are read at the first use. */
+/** Ranges of earlier runs are read at the first call. */
 export function createUserNamespaces(deps: UserNamespacesDeps): UserNamespaces {
   const { files, paths, idsPerPod } = deps;
   const ranges = new Map<string, number>();

@@ -1,6 +1,6 @@
 /**
- * `POST /checkpoint/NAMESPACE/POD/CONTAINER`: writes the state of a running container into a file on the node. Upstream:
- * checkpoint in server.go, CheckpointContainer in kubelet.go. A runtime that cannot answers 404, as upstream.
+ * `POST /checkpoint/NAMESPACE/POD/CONTAINER`: checkpoints a running container into a file on the node. Upstream:
+ * checkpoint in server.go, CheckpointContainer in kubelet.go. A runtime without checkpoints answers 404, as upstream.
  */
 import { podUid } from '../types/pod-update.ts';
 import { errorMessage } from '../../base/errors.ts';
@@ -16,7 +16,7 @@ export interface CheckpointDeps {
   readonly host: KubeletHost;
   readonly runtime: Pick<ContainerRuntime, 'checkpointContainer'>;
   readonly platform: Pick<Platform, 'clock' | 'files'>;
-  /** Where checkpoints are kept. */
+  /** The directory of checkpoints. */
   readonly directory: string;
 }
 
@@ -48,11 +48,11 @@ export async function serveCheckpoint(
   return jsonResponse({ items: [location] });
 }
 
-/** 0: the runtime's own. */
+/** 0: the runtime's default. */
 function timeoutOf(query: string): number {
   const text = new URLSearchParams(query).get('timeout');
   if (text === null) return 0;
-  // Upstream reads an int64; what is beyond a number's exact integers is for ever either way.
+  // Upstream parses an int64; a number beyond exact integers means no timeout in practice.
   if (!/^\d{1,19}$/.test(text) || BigInt(text) >= 2n ** 63n)
     throw new ServerError(500, `cannot parse value of timeout parameter: "${text}"`);
   return Math.min(Number(text), Number.MAX_SAFE_INTEGER);

@@ -1,5 +1,5 @@
 /**
- * `/containerLogs/{namespace}/{pod}/{container}`: finds the container whose log is meant and streams it. Upstream:
+ * `/containerLogs/{namespace}/{pod}/{container}`: chooses the container and streams its log. Upstream:
  * getContainerLogs in server.go, GetKubeletContainerLogs in kubelet_pods.go.
  */
 import { podUid } from '../types/pod-update.ts';
@@ -22,7 +22,7 @@ export interface ContainerLogDeps {
   readonly platform: Pick<Platform, 'files' | 'clock'>;
 }
 
-/** What the query asks for. */
+/** The parameters of the query. */
 interface LogQuery extends ReadLogOptions {
   readonly previous: boolean;
 }
@@ -62,7 +62,7 @@ export async function serveContainerLogs(
   };
 }
 
-/** The path is the runtime's and may be none; the message names none of it. */
+/** Why the log cannot be read; the message does not name its path. Undefined: it can. */
 async function problemOf(files: Files, path: string): Promise<string | undefined> {
   try {
     return path !== '' && (await files.exists(path)) ? undefined : 'file does not exist';
@@ -109,7 +109,7 @@ function parseQuery(text: string, nowMs: number): LogQuery {
   };
 }
 
-/** The current container, or the one before it. Upstream: validateContainerLogStatus. */
+/** The current container, or the previous one. Upstream: validateContainerLogStatus. */
 function chooseContainer(
   deps: ContainerLogDeps,
   request: { pod: Pod; containerName: string; previous: boolean },
@@ -119,7 +119,7 @@ function chooseContainer(
   const all = (deps.host.podStatus(podUid(pod))?.containers ?? []).filter(
     ({ name, state }) => name === containerName && state !== 'unknown',
   );
-  // A created one that never ran has no log of its own.
+  // A created container that never ran has no log.
   const ran = all.filter(({ state }) => state !== 'created');
   if (!previous && all[0] !== undefined && ran[0] === all[0]) return ran[0];
   const reported = reportedState(pod, containerName);
@@ -131,7 +131,7 @@ function chooseContainer(
     if (dead === undefined) throw new ServerError(400, `previous terminated container ${about} not found`);
     return dead;
   }
-  // In back-off the last run is what there is to see.
+  // In back-off the last run's log is shown.
   const waiting = reported.waiting;
   if (ran[0] !== undefined) return ran[0];
   if (waiting === 'ErrImagePull')

@@ -1,6 +1,6 @@
 /**
- * Exec, attach and port-forward: asks the runtime for the address of the stream and joins the client with it, byte for
- * byte. Upstream: getExec, getAttach, getPortForward in server.go.
+ * Exec, attach and port-forward: gets the stream's URL from the runtime and connects it with the client. Upstream:
+ * getExec, getAttach, getPortForward in server.go.
  */
 import type { Pod } from '../../api/gen/core-v1.ts';
 import type { IdleLimit } from '../../component-helpers/streaming/request-head.ts';
@@ -20,9 +20,9 @@ export interface ContainerStreamDeps {
   readonly runtime: Pick<ContainerRuntime, 'execUrl' | 'attachUrl' | 'portForwardUrl' | 'execSync'>;
   readonly net: Net;
   readonly clock: Pick<Clock, 'yield'>;
-  /** Absent: frames of SPDY go to the runtime as they come. */
+  /** Absent: SPDY frames are passed to the runtime unchecked. */
   readonly inflate?: InflateRaw | undefined;
-  /** Idle time after which streams are closed. Absent: never. */
+  /** Closes streams that are idle for this time. Absent: never. */
   readonly idle?: IdleLimit;
 }
 
@@ -33,7 +33,7 @@ interface StreamOptions {
   readonly tty: boolean;
 }
 
-/** Names of the pod, optionally its uid, and the container, as paths carry them. */
+/** The pod, by name and optionally uid, and the container from the path. */
 function locate(
   deps: ContainerStreamDeps,
   parts: readonly string[],
@@ -63,7 +63,7 @@ function findRunning({ host }: ContainerStreamDeps, pod: Pod, containerName: str
 function parseOptions(query: URLSearchParams): StreamOptions {
   const flag = (name: string): boolean => query.get(name) === '1' || query.get(name) === 'true';
   const [stdin, stdout, tty] = [flag('input'), flag('output'), flag('tty')];
-  // A terminal has one output.
+  // A terminal has a single output stream.
   const stderr = flag('error') && !tty;
   if (!stdin && !stdout && !stderr) throw new ServerError(400, 'you must specify at least 1 of stdin, stdout, stderr');
   return { stdin, stdout, stderr, tty };
@@ -75,7 +75,7 @@ async function relay(deps: ContainerStreamDeps, request: HttpRequest, url: strin
   const { method, headers, signal } = request;
   const answer = await openTunnel(deps.net, { method, url, headers, signal, idle: deps.idle });
   const { inflate, clock } = deps;
-  // Runtimes look for the name anywhere in the header.
+  // Runtimes search for the name anywhere in the header.
   if (answer.kind !== 'upgrade' || inflate === undefined || !/spdy/i.test(headers['upgrade'] ?? '')) return answer;
   const pace = { turn: () => undefined, yield: () => clock.yield() };
   return { ...answer, accept: (client) => answer.accept(withSoundFrames(client, inflate, pace)) };
@@ -114,7 +114,7 @@ export async function serveAttach(
   const options = parseOptions(new URLSearchParams(request.query));
   const { pod, containerName } = locate(deps, parts);
   const { id } = findRunning(deps, pod, containerName);
-  // The container decides whether there is a terminal; a wrong claim garbles the streams.
+  // The container's spec decides whether there is a terminal; a wrong value would garble the streams.
   const container = [
     ...(pod.spec?.containers ?? []),
     ...(pod.spec?.initContainers ?? []),
@@ -145,7 +145,7 @@ export async function servePortForward(
   return relay(deps, request, await deps.runtime.portForwardUrl({ podSandboxId: sandbox.id, ports }));
 }
 
-/** `/run/{namespace}/{pod}[/{uid}]/{container}?cmd=`: runs a command to its end and answers with its output. */
+/** `/run/{namespace}/{pod}[/{uid}]/{container}?cmd=`: runs a command and answers with its output. */
 export async function serveRun(
   deps: ContainerStreamDeps,
   request: HttpRequest,

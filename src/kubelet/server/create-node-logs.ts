@@ -1,4 +1,7 @@
-/** `/logs`: the node's own logs, by their paths or by queries. Upstream: Kubelet.ListenAndServe's logServer in pkg/kubelet/kubelet.go. */
+/**
+ * `/logs`: the node's own logs, by path or by query. Upstream: Kubelet.ListenAndServe's logServer in
+ * pkg/kubelet/kubelet.go.
+ */
 import type { HttpRequest, HttpResponse } from '../../platform/http.ts';
 import type { Platform } from '../../platform/platform.ts';
 import { joinBelow } from './join-below.ts';
@@ -9,9 +12,9 @@ import { textResponse } from './text-response.ts';
 
 export interface NodeLogsDeps {
   readonly platform: Pick<Platform, 'files' | 'exec'>;
-  /** The folder they are in. */
+  /** The directory of the logs. */
   readonly root: string;
-  /** Whether queries are answered. */
+  /** Whether queries are supported. */
   readonly queries: boolean;
 }
 
@@ -49,7 +52,7 @@ export function createNodeLogs({ platform, root, queries }: NodeLogsDeps): NodeL
   };
 }
 
-/** The message of Go's os.Stat for a missing file. */
+/** The message of Go's os.Stat for an error. */
 function goMessage(path: string, error: unknown): string {
   const { code, message } = error as NodeJS.ErrnoException;
   if (code === 'ENOENT') return `stat ${path}: no such file or directory`;

@@ -1,9 +1,9 @@
 /**
- * Authentication by client certificate or by asking the API server about a token, authorization by asking the API server.
- * Upstream: cmd/kubelet/app/auth.go with webhook token authenticator and authorizer.
+ * Authentication by client certificate or TokenReview, authorization by SubjectAccessReview. Upstream:
+ * cmd/kubelet/app/auth.go with webhook token authenticator and authorizer.
  *
- * Answers are kept as long as upstream's defaults say: tokens and allowed requests two minutes and five, denied ones
- * thirty seconds. Tokens are kept by their hash.
+ * Results are cached for upstream's default times: tokens two minutes, allowed requests five minutes, denied ones
+ * thirty seconds. Tokens are stored by their hash.
  */
 import { Lru } from '../../base/lru.ts';
 import { SubjectAccessReviews, TokenReviews } from '../../api/gen/resources.ts';
@@ -22,11 +22,11 @@ export interface DelegatedAuthConfig {
   readonly nodeName: string;
   /** Requests without credentials are `system:anonymous`. */
   readonly anonymous: boolean;
-  /** Ask the API server about tokens. */
+  /** Whether TokenReviews are sent. */
   readonly tokenWebhook: boolean;
   /** `AlwaysAllow` sends no SubjectAccessReview. */
   readonly authorizationMode: 'Webhook' | 'AlwaysAllow';
-  /** How long answers are kept: about tokens (default two minutes), allowed (five) and denied requests (half a minute). */
+  /** Cache times: tokens (default two minutes), allowed (five minutes) and denied requests (thirty seconds). */
   readonly tokenTtlMs?: number;
   readonly allowedTtlMs?: number;
   readonly deniedTtlMs?: number;
@@ -66,7 +66,7 @@ export function createDelegatedAuth(deps: DelegatedAuthDeps, config: DelegatedAu
 
   return {
     async authenticate({ headers, peerCertificate, refusedCertificate }) {
-      // As at the API server, a certificate without a name identifies nobody.
+      // As in the API server, a certificate without a common name does not authenticate.
       if (peerCertificate !== undefined && peerCertificate.commonName !== '')
         return { name: peerCertificate.commonName, groups: [...peerCertificate.organizations, 'system:authenticated'] };
       const token = /^bearer\s+(\S+)\s*$/i.exec(headers['authorization'] ?? '')?.[1];

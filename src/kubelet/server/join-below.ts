@@ -1,16 +1,16 @@
 /**
- * Where paths lead below a folder that neither `..` nor links leave: what would, goes on at the folder itself. Upstream:
- * filepath-securejoin's SecureJoin.
+ * Joins paths below a directory so that neither `..` nor symbolic links lead out of it; at the root both stay at the
+ * root. Upstream: filepath-securejoin's SecureJoin.
  */
 import { hasErrorCode } from '../../base/errors.ts';
 import type { Files } from '../../platform/files.ts';
 
-/** As many links as Linux follows. */
+/** As many symbolic links as Linux follows. */
 const MAX_LINKS = 40;
 
 /**
- * The path below `root` without links; what is not there is joined as it stands.
- * @throws Error for links that lead round in circles, and what may not be looked at
+ * The path below `root` with all links resolved; a part that does not exist is joined as it is. @throws Error for a
+ * loop of links, and for directories that cannot be read
  */
 export async function joinBelow(files: Pick<Files, 'lstat' | 'readLink'>, root: string, path: string): Promise<string> {
   const found: string[] = [];

@@ -8,6 +8,6 @@ export interface KubeletAuth {
   authenticate(
     request: Pick<HttpRequest, 'headers' | 'peerCertificate' | 'refusedCertificate'>,
   ): Promise<Principal | undefined>;
-  /** Whether the principal may do this to the node's sub-resource (`log`, `stats`, `metrics`, `proxy` …). */
+  /** Whether the user may use the verb on the node's sub-resource (`log`, `stats`, `metrics`, `proxy` …). */
   authorize(principal: Principal, verb: string, subresource: string): Promise<boolean>;
 }

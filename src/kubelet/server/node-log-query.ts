@@ -1,8 +1,8 @@
 /**
- * `/logs/?query=`: logs of the node's services by journald or their files, or one file, by upstream's parameters. Upstream:
- * NodeLogQuery (KEP-2258), pkg/kubelet/kubelet_server_journal.go.
+ * `/logs/?query=`: logs of the node's services from journald or their files, or one file, with upstream's parameters.
+ * Upstream: NodeLogQuery (KEP-2258), pkg/kubelet/kubelet_server_journal.go.
  *
- * Differs: journald's output is read whole, 16 MiB at most, before it is sent.
+ * Differs: journald's output is read completely, at most 16 MiB, before it is sent.
  */
 import { Field, type FieldErrors } from '../../api/field-error.ts';
 import { inclusiveRangeText } from '../../api/names.ts';
@@ -29,12 +29,12 @@ export interface NodeLogOptions {
   readonly pattern?: string;
 }
 
-/** What is wrong with a requested file; undefined: nothing. */
+/** Why a requested file cannot be read; undefined: it can. */
 export type FileComplaint = (file: string) => Promise<string | undefined>;
 
 /**
- * Reads the parameters; undefined when they ask for nothing.
- * @throws ServerError 400 for what cannot be read, 406 for what makes no sense
+ * Parses the parameters; undefined when there is no query. @throws ServerError 400 for values that cannot be parsed,
+ * 406 for invalid combinations
  */
 export async function readNodeLogQuery(query: string, fileComplaint: FileComplaint): Promise<NodeLogQuery | undefined> {
   const errors: FieldErrors = [];
@@ -54,7 +54,7 @@ function refuse(status: number, errors: FieldErrors): void {
 function parseQuery(parameters: URLSearchParams, errors: FieldErrors): NodeLogQuery {
   const field = (name: string): Field => Field.named(name, errors);
   const queries = parameters.getAll('query');
-  // A name with a slash is a file, others are services.
+  // A name with a slash is a file; others are services.
   const files = queries.filter((query) => /[/\\]/.test(query));
   const services = queries.filter((query) => !files.includes(query) && query.trim() !== '');
   if (queries.length > 0 && files.length + services.length === 0)

@@ -1,6 +1,7 @@
 /**
- * The node's own logs: files below one directory, and listings of its folders, as Go's file server gives them. Upstream:
- * InstallSystemLogHandler in pkg/kubelet/server. Links are followed, as there. Queries: node-log-query.ts.
+ * The node's own logs: files below one directory, and directory listings as Go's file server writes them. Upstream:
+ * InstallSystemLogHandler in pkg/kubelet/server. Symbolic links are followed, as upstream. Queries:
+ * node-log-query.ts.
  */
 import { hasErrorCode } from '../../base/errors.ts';
 import type { FileHandle, Files, FileStat } from '../../platform/files.ts';
@@ -9,7 +10,7 @@ import type { ByteSink } from '../../platform/streams.ts';
 import { ServerError, textResponse } from './text-response.ts';
 
 const BLOCK_BYTES = 64 * 1024;
-/** A file with a zero byte within this many is no text. */
+/** A file with a zero byte within this many bytes is not text. */
 const SNIFFED_BYTES = 512;
 
 /** Answers `/logs/<parts>`. */
@@ -25,7 +26,7 @@ export async function serveNodeLogs(
     if (request.path.endsWith('/')) return listing(files, path);
     return textResponse(301, '', { location: `${request.path.slice(request.path.lastIndexOf('/') + 1)}/` });
   }
-  // Opening a pipe or a device could wait for ever.
+  // Opening a pipe or a device could block for ever.
   if (stat.kind !== 'file') throw notThere();
   return fileAnswer(files, { path, sizeBytes: stat.sizeBytes, onlyHead: request.method === 'HEAD' });
 }
@@ -49,7 +50,7 @@ async function listing(files: Pick<Files, 'stat' | 'readDir'>, path: string): Pr
     names.map(async (name) => {
       const kind = await files.stat(`${path}/${name}`).then(
         (stat) => stat.kind,
-        () => 'file', // A dangling link is listed all the same.
+        () => 'file', // a dangling link is listed as a file
       );
       const shown = kind === 'directory' ? `${name}/` : name;
       return `<a href="./${encodeURIComponent(name)}${kind === 'directory' ? '/' : ''}">${escaped(shown)}</a>\n`;
@@ -70,7 +71,7 @@ function escaped(text: string): string {
   return text.replace(/[&<>"']/g, (character) => entities[character] ?? character);
 }
 
-/** The file up to its size at the time of the request, even if it grows. */
+/** The file up to its size at the time of the request. */
 async function fileAnswer(
   files: Pick<Files, 'open'>,
   { path, sizeBytes, onlyHead }: { path: string; sizeBytes: number; onlyHead: boolean },
@@ -98,7 +99,7 @@ async function startOf(files: Pick<Files, 'open'>, path: string): Promise<Uint8A
   }
 }
 
-/** Sends a file up to its present length. */
+/** Sends a file up to its current size. */
 export async function copyFile(files: Pick<Files, 'stat' | 'open'>, path: string, sink: ByteSink): Promise<void> {
   const { sizeBytes } = await files.stat(path);
   await copy(await files.open(path, 'r', { followLinks: true }), sizeBytes, sink);
@@ -108,7 +109,7 @@ async function copy(handle: FileHandle, sizeBytes: number, sink: ByteSink): Prom
   try {
     for (let offset = 0; offset < sizeBytes;) {
       const block = await handle.read(offset, Math.min(BLOCK_BYTES, sizeBytes - offset));
-      if (block.byteLength === 0) return; // The file was truncated meanwhile.
+      if (block.byteLength === 0) return; // the file was truncated meanwhile
       offset += block.byteLength;
       await sink.write(block);
     }

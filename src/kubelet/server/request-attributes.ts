@@ -1,12 +1,12 @@
 /**
- * What a request to the kubelet is checked as: a verb on a sub-resource of its node. Upstream: server/auth.go
- * (NodeRequestAttributesGetter).
+ * The authorization attributes of a request to the kubelet: a verb on a sub-resource of its node. Upstream:
+ * server/auth.go (NodeRequestAttributesGetter).
  *
- * Differs: exec, attach and port-forward are `create`, WebSockets too; upstream takes a WebSocket's GET as `get`, which lets
- * those who may only read `nodes/proxy` run commands.
+ * Differs: exec, attach and port-forward are `create` over WebSockets too; upstream treats a WebSocket's GET as
+ * `get`, so that users with read access to `nodes/proxy` can run commands.
  */
 
-/** One thing to be allowed; any of several suffices. */
+/** One set of attributes; a request is allowed if any of several is. */
 export interface NodeRequestAttributes {
   readonly verb: string;
   readonly subresource: string;
@@ -35,7 +35,7 @@ const SUBRESOURCES: Readonly<Record<string, readonly string[]>> = {
 
 const RUNNING = new Set(['exec', 'attach', 'portForward', 'run']);
 
-/** The alternatives for a request, in the order they are tried. */
+/** The alternatives for a request, in the order in which they are checked. */
 export function attributesOf(method: string, path: string): readonly NodeRequestAttributes[] {
   const first = path.split('/')[1] ?? '';
   const verb = RUNNING.has(first) ? 'create' : (VERBS[method] ?? '');

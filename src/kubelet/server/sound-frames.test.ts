@@ -1,4 +1,4 @@
-/** Frames of SPDY clients on their way to the runtime: what sound clients send arrives, what ends runtimes does not. */
+/** Frames of SPDY clients on their way to the runtime: valid frames arrive, those that crash runtimes do not. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { constants, deflateRawSync } from 'node:zlib';
@@ -32,7 +32,7 @@ const synStream = (id: number, headers: Buffer, isFirst = id === 1): Buffer =>
     Buffer.concat([uint32(id), Buffer.alloc(6), isFirst ? SPDY_ZLIB_HEAD : Buffer.alloc(0), headers]),
   );
 
-/** What a runtime gets of a client's bytes, which come a few at a time. */
+/** The bytes that reach the runtime, when the client's bytes arrive a few at a time. */
 async function passed(bytes: Buffer, turns: FramePace = pace): Promise<Buffer> {
   async function* incoming(): AsyncGenerator<Uint8Array> {
     for (let at = 0; at < bytes.length; at += 37) yield bytes.subarray(at, at + 37);
@@ -97,7 +97,8 @@ describe('refused, and nothing of it is passed on', () => {
 });
 
 test('headers cannot mean something else to the runtime', async () => {
-  // A stored block that says it is longer than its frame: the next frame's bytes would be its rest, to whoever inflates them in one go.
+  // A stored block that declares more bytes than its frame has: a decoder of the whole stream would read the next frame's bytes
+  // as its rest.
   const honest = block({ a: 'b' });
   const open = Buffer.alloc(5);
   open.writeUInt16LE(honest.length + 4, 1);

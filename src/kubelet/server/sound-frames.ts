@@ -1,8 +1,8 @@
 /**
- * What a client sends over SPDY/3.1, as a runtime may read it. Runtimes' library (moby/spdystream before 0.5.1, CVE-2026-35469)
- * takes memory for as many settings and headers as a frame claims to have, and one frame ends containerd with the streams of
- * all pods. So frames are read here, and made anew: headers go out uncompressed, as they were understood, so that
- * the runtime cannot understand them otherwise. A frame that no client of Kubernetes sends ends the connection.
+ * Rewrites a client's SPDY/3.1 frames so that they are safe for a runtime. Runtimes' library (moby/spdystream before
+ * 0.5.1, CVE-2026-35469) allocates memory for as many settings and headers as a frame claims to have, so one frame
+ * can crash containerd with the streams of all pods. Frames are parsed and encoded again here, headers uncompressed,
+ * so that the runtime cannot parse them differently. A frame that no Kubernetes client sends ends the connection.
  */
 import type { FramePace } from '../../base/frame-input.ts';
 import {
@@ -17,7 +17,7 @@ import { createHeaderInflater } from '../../cri/spdy-headers.ts';
 import type { InflateRaw } from '../../platform/compression.ts';
 import type { Duplex } from '../../platform/streams.ts';
 
-/** Control frames with how many bytes of a payload stand before its headers. */
+/** Control frames with headers, and the number of payload bytes before them. */
 const HEADERS_AT: ReadonlyMap<number, number> = new Map([
   [SPDY_TYPES.synStream, 10],
   [SPDY_TYPES.synReply, 4],
@@ -30,13 +30,16 @@ const LENGTHS: ReadonlyMap<number, number> = new Map([
   [SPDY_TYPES.goAway, 8],
   [SPDY_TYPES.windowUpdate, 8],
 ]);
-/** After this many bytes of inflated headers others have their turn; a block counts as this many more, for its inflater's start. */
+/**
+ * After this many bytes of inflated headers the parser yields; each block counts as this many more, for the start of
+ * its inflater.
+ */
 const TURN_BYTES = 64 * 1024;
 const BLOCK_BYTES = 4 * 1024;
-/** An empty stored block: makes inflaters hand out what came before it. */
+/** An empty stored block, which makes inflaters emit everything before it. */
 const FLUSH = Buffer.from([0, 0, 0, 0xff, 0xff]);
 
-/** The connection as the runtime's side reads it. */
+/** The connection from the runtime's side. */
 export function withSoundFrames(client: Duplex, inflate: InflateRaw, pace: FramePace): Duplex {
   return {
     incoming: soundFrames(client.incoming, inflate, pace),
@@ -88,7 +91,7 @@ function controlFrame({ type = 0, flags }: SpdyFrame, payload: Uint8Array): Buff
   return frame;
 }
 
-/** A block of deflate data that is not compressed. */
+/** An uncompressed block of deflate data. */
 function stored(bytes: Uint8Array): Buffer {
   const head = Buffer.alloc(5);
   head.writeUInt16LE(bytes.length, 1);

@@ -2,7 +2,7 @@
 import { stringifyJson } from '../../api/codec/json.ts';
 import type { HttpResponse } from '../../platform/http.ts';
 
-/** A text, with upstream's newline-free bodies for errors. */
+/** A text response; error bodies have no newline, as upstream. */
 export function textResponse(
   status: number,
   text: string,

@@ -5,7 +5,7 @@ import type { MetricFamily } from './prometheus-text.ts';
 
 type Labels = Readonly<Record<string, string>>;
 
-/** A family, labels beyond the container's own, and the value; undefined: not there. */
+/** A metric family, further labels, and the value; undefined: not available. */
 export type CounterValue = readonly [Omit<MetricFamily, 'samples'>, Labels, number | undefined];
 
 const counter = (name: string, help: string): Omit<MetricFamily, 'samples'> => ({ name, help, type: 'counter' });
@@ -13,7 +13,7 @@ const gauge = (name: string, help: string): Omit<MetricFamily, 'samples'> => ({ 
 
 const seconds = (ns: number | undefined): number | undefined => (ns === undefined ? undefined : ns / 1e9);
 
-/** Samples of one cgroup. `hasQuota`: CFS counters are shown where there is a quota alone, as upstream. */
+/** Samples of one cgroup. `hasQuota`: CFS counters are shown only for cgroups with a quota, as upstream. */
 export function counterValues(
   counters: CgroupCounters,
   { hasQuota, deviceNames }: { readonly hasQuota: boolean; readonly deviceNames: ReadonlyMap<string, string> },

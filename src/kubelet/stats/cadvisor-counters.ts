@@ -1,6 +1,7 @@
 /**
- * Counters that CRI does not carry: CFS throttling, memory by kind, block devices, OOM kills and packets. Read for
- * `/metrics/cadvisor` alone, from cgroups and the network files of a process of each pod. Upstream: cadvisor's container/libcontainer.
+ * Counters that CRI does not have: CFS throttling, memory by kind, block devices, OOM kills and packets. Read only
+ * for `/metrics/cadvisor`, from cgroups and from the network files of a process of each pod. Upstream: cadvisor's
+ * container/libcontainer.
  */
 import { podUid } from '../types/pod-update.ts';
 import type { CgroupCounters, Cgroups } from '../../platform/cgroups.ts';
@@ -20,7 +21,7 @@ export interface PodCounters {
   readonly own: CgroupCounters | undefined;
   /** By container id. */
   readonly containers: ReadonlyMap<string, CgroupCounters>;
-  /** Packets by interface; empty for pods of the host's network, as upstream. */
+  /** Packets by interface; empty for pods with the host's network, as upstream. */
   readonly packets: readonly InterfacePackets[];
 }
 
@@ -37,7 +38,7 @@ interface CounterDeps {
   readonly podCgroups: PodCgroups;
 }
 
-/** Reads the counters. Cgroups and processes that ended meanwhile are left out. */
+/** Reads the counters. Cgroups and processes that have ended meanwhile are left out. */
 export async function readCounters(deps: CounterDeps, { pods }: NodeSnapshot): Promise<NodeCounters> {
   const read = new Map<string, PodCounters>();
   for (const { pod, usage } of pods) {
@@ -57,7 +58,7 @@ export async function readCounters(deps: CounterDeps, { pods }: NodeSnapshot): P
   return { pods: read, deviceNames: deviceNames(await readOptional(deps, '/proc/diskstats')) };
 }
 
-/** The interfaces that any process of the pod sees. */
+/** Reads the interfaces through any process of the pod. */
 async function packetsOf(deps: CounterDeps, name: string): Promise<readonly InterfacePackets[]> {
   const { cgroups } = deps.platform;
   if (!(await cgroups.exists(name))) return [];
@@ -75,7 +76,7 @@ async function readOptional({ platform }: CounterDeps, path: string): Promise<st
   }
 }
 
-/** Packets and drops of each interface of a `net/dev` file, without loopback. */
+/** Packets and drops of each interface in a `net/dev` file, without loopback. */
 function parsePackets(text: string): readonly InterfacePackets[] {
   return [...text.matchAll(/^\s*([^:\s]+):\s*(.*)$/gm)].flatMap(([, name = '', rest = '']) => {
     const counters = rest.trim().split(/\s+/).map(Number);

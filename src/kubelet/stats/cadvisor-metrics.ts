@@ -1,8 +1,8 @@
 /**
- * `/metrics/cadvisor`: containers, pods and the machine under cadvisor's names, as dashboards and alerts ask for them.
+ * `/metrics/cadvisor`: containers, pods and the machine under cadvisor's names, which dashboards and alerts use.
  * Upstream: cadvisor/metrics/prometheus.go with the kubelet's label function.
  *
- * Differs: only what the runtime and cgroups tell; `id` is the container's own id, not a path of a cgroup.
+ * Differs: only values that the runtime and cgroups report; `id` is the container's id, not a cgroup path.
  */
 import type { Pressures } from '../../platform/pressure.ts';
 import { podUid } from '../types/pod-update.ts';
@@ -23,7 +23,7 @@ import { formatMetrics, type MetricFamily, type Sample } from './prometheus-text
 import type { NodeSnapshot } from './snapshot.ts';
 type Families = Map<string, MetricFamily & { samples: Sample[] }>;
 
-/** What is read for these metrics beside the snapshot. */
+/** Further input of these metrics beside the snapshot. */
 export interface CadvisorReadings {
   readonly pressures?: NodePressures;
   readonly counters?: NodeCounters;

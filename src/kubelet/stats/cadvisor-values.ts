@@ -40,7 +40,7 @@ export function pressureValues(
   });
 }
 
-/** A pod's own values have empty container, id and image. */
+/** The labels; for the pod itself container, id and image are empty. */
 export function labelsOf({ pod, images }: PodReading, container?: ContainerUsage): Labels {
   return {
     container: container?.name ?? '',
@@ -92,13 +92,13 @@ export function specOf({ pod }: PodReading, usage: ContainerUsage): Container | 
   return all.find(({ name }) => name === usage.name);
 }
 
-/** Whether the pod's cgroup has a quota: every container has a limit. */
+/** Whether the pod's cgroup has a quota: every container has a CPU limit. */
 export function hasCpuLimit({ pod }: PodReading): boolean {
   const limited = (container: Container): boolean => container.resources?.limits?.['cpu'] !== undefined;
   return (pod.spec?.containers ?? []).every(limited);
 }
 
-/** The machine as a whole, cadvisor's root container. */
+/** The metrics of the machine, cadvisor's root container. */
 export function rootValues(node: NodeSnapshot['node'], { gauge, counter }: Kinds): readonly CounterValue[] {
   return [
     [

@@ -1,7 +1,7 @@
 /**
  * Statistics of the node, its pods and containers. Upstream: pkg/kubelet/stats, pkg/kubelet/server/stats/summary.go.
  *
- * Nothing is read unless somebody asks; several askers within a second share a reading.
+ * Nothing is read before a request; requests within a second share a reading.
  */
 import { podUid } from '../types/pod-update.ts';
 import { formatTime } from '../../api/time.ts';
@@ -36,14 +36,14 @@ export interface StatsProviderDeps {
 export interface StatsProviderConfig {
   readonly kubeletRoot: string;
   readonly podLogsDir: string;
-  /** How old the measures of volumes may be; negative: there are none. Default a minute. */
+  /** How old the measured usage of volumes may be; negative: it is not measured. Default: a minute. */
   readonly volumeStatsPeriodMs?: number;
 }
 
 const SHARE_MS = 1000;
 const FORGET_RATES_MS = 600_000;
 
-/** Makes the provider; nothing is read before somebody asks. */
+/** Makes the provider; nothing is read before the first call. */
 export function createStatsProvider(deps: StatsProviderDeps, config: StatsProviderConfig): StatsProvider {
   const { clock, files } = deps.platform;
   const log = deps.platform.log.child('stats');
@@ -51,7 +51,7 @@ export function createStatsProvider(deps: StatsProviderDeps, config: StatsProvid
   const { volumeStatsPeriodMs: volumePeriodMs = 60_000 } = config;
   const disk = createDiskUsage({ clock, files, log, volumes: deps.volumes, volumePeriodMs });
   const rates = createUsageRates();
-  // Of its own: asking for the node alone must not shorten the time over which others see rates.
+  // Separate rates: a request for the node alone must not shorten the interval of the others' rates.
   const nodeRates = createUsageRates();
   const startTime = formatTime(clock.nowMs());
   const pressuresBySnapshot = new WeakMap<NodeSnapshot, Promise<NodePressures>>();
@@ -70,13 +70,13 @@ export function createStatsProvider(deps: StatsProviderDeps, config: StatsProvid
   }
 
   let pressuresFailed = false;
-  /** What may not be read once may not be the next time either: one line is enough. */
+  /** Logs a file that cannot be read, once. */
   function pressureFailed(error: unknown): void {
     if (!pressuresFailed) log.error('Failed to read pressure stall information', { err: error });
     pressuresFailed = true;
   }
 
-  /** Read once per snapshot, when the first asks. */
+  /** Read once per snapshot, at the first request. */
   function pressuresOf(now: NodeSnapshot): Promise<NodePressures> {
     let read = pressuresBySnapshot.get(now);
     if (read === undefined)
@@ -160,11 +160,11 @@ async function readPod({ now, pod, space, disk, config, waits }: PodOrder): Prom
   const paths = { rootDir: config.kubeletRoot, podLogsDir: config.podLogsDir };
   const dir = podLogDir(paths, podLogIdentity(pod.pod));
   for (const { name } of pod.usage.containers) logs.set(name, await disk.logs(`${dir}/${name}`));
-  // A container may write as much as it likes into them (CVE-2020-8557).
+  // A container may write any amount into these files (CVE-2020-8557).
   const uid = podUid(pod.pod);
   let ownFileBytes = (await disk.logs(hostsFilePath(paths, uid))).bytes;
   for (const { name } of pod.usage.containers) ownFileBytes += (await disk.logs(containerDir(paths, uid, name))).bytes;
-  // A volume that cannot be measured must not hide everything else of the node.
+  // A volume that cannot be measured must not hide the other statistics.
   const volumes = await disk.volumes(pod.pod).catch(() => undefined);
   return {
     ...read,

@@ -1,10 +1,9 @@
 /**
- * What pods use of the node's disk beside their own layers: logs and volumes. Upstream: log_metrics_provider.go,
- * volume_stat_calculator.go.
+ * The disk usage of pods' logs and volumes. Upstream: log_metrics_provider.go, volume_stat_calculator.go.
  *
- * Volumes are measured a pod at a time and at most once a period, because a volume may hold a million files; logs are few
- * and measured at every asking. Who asks waits three seconds at most, and no volume keeps the others waiting for longer: a
- * driver may never answer.
+ * Volumes are measured one pod at a time and at most once a period, since a volume may have a million files; logs are
+ * few and measured at every request. A request waits at most three seconds for volumes, and no volume delays others
+ * for longer, since a driver may never answer.
  */
 import { podUid } from '../types/pod-update.ts';
 import type { Pod } from '../../api/gen/core-v1.ts';
@@ -17,9 +16,12 @@ import type { VolumeManager } from '../volumes/volume-manager-contract.ts';
 type VolumeUses = Awaited<ReturnType<VolumeManager['volumeStats']>>;
 
 export interface DiskUsage {
-  /** Use of the pod's volumes, at most a period old once measured; undefined: they are not measured, or not in time. */
+  /**
+   * The usage of the pod's volumes, at most a period old once measured; undefined: it is not measured, or not in
+   * time.
+   */
   volumes(pod: Pod): Promise<VolumeUses | undefined>;
-  /** Bytes and files below a directory of logs, or of one file; zero when nothing is there. */
+  /** Bytes and number of files of a log directory or file; zero when it does not exist. */
   logs(path: string): Promise<{ readonly bytes: number; readonly files: number }>;
   /** Forgets pods that are gone. */
   keepOnly(podUids: ReadonlySet<string>): void;
@@ -99,7 +101,7 @@ export function createDiskUsage(deps: {
         running.set(uid, work);
       }
       if (last === undefined) return inTime(work);
-      work.catch(() => undefined); // logged; the old numbers serve
+      work.catch(() => undefined); // logged; the old figures are used
       return last.uses;
     },
     logs: sizeBelow,

@@ -1,6 +1,6 @@
 /**
- * What `/metrics` of the kubelet says besides counters: what runs, and the space of volumes that claims name. Made when
- * asked for. Upstream: pkg/kubelet/metrics and its collectors/volume_stats.go.
+ * Metrics of `/metrics` other than counters: running pods and containers, and the space of claims' volumes. Computed
+ * at each request. Upstream: pkg/kubelet/metrics and its collectors/volume_stats.go.
  */
 import { podNamespace } from '../types/pod-update.ts';
 import type { Pod } from '../../api/gen/core-v1.ts';

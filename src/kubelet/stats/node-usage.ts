@@ -1,12 +1,15 @@
-/** What the node as a whole uses: CPU time and network from /proc, memory and tasks from the host port. Upstream: cadvisor's root container. */
+/**
+ * Usage of the whole node: CPU time and network from /proc, memory and tasks from the host port. Upstream: cadvisor's
+ * root container.
+ */
 import type { Platform } from '../../platform/platform.ts';
 import type { InterfaceStats } from './summary-types.ts';
 
-/** Ticks per second of the times in /proc/stat, on every Linux Node runs on. */
+/** Ticks per second in /proc/stat, on every Linux that Node.js supports. */
 const TICKS_PER_SECOND = 100;
 const NANOS_PER_TICK = 1e9 / TICKS_PER_SECOND;
 
-/** One reading. What cannot be read is absent. */
+/** One reading. Values that cannot be read are absent. */
 export interface NodeUsage {
   readonly cpuUsageNs?: number;
   readonly memory: { readonly availableBytes: number; readonly usageBytes: number; readonly workingSetBytes: number };
@@ -19,7 +22,7 @@ export interface NodeUsage {
   readonly defaultInterface?: string;
 }
 
-/** Reads what may run low alone: memory and processes, without CPU time and interfaces. */
+/** Reads only the resources of eviction signals: memory and processes, without CPU time and interfaces. */
 export async function readNodeSupply({ host }: Pick<Platform, 'host'>): Promise<NodeUsage> {
   const [info, memory, processes] = await Promise.all([host.info(), host.memory(), host.processCount()]);
   const { pidMax, cpuCount, memoryBytes } = info;
@@ -46,7 +49,7 @@ export async function readNodeUsage(platform: Pick<Platform, 'files' | 'host'>):
   };
 }
 
-/** All but idle and waiting. User time includes guest time. */
+/** CPU time without idle and iowait. User time includes guest time. */
 export function busyNanoseconds(stat: string): number | undefined {
   const line = /^cpu +(.*)$/m.exec(stat)?.[1];
   if (line === undefined) return undefined;

@@ -12,7 +12,6 @@ import type { ContainerUsage, PodUsage } from './runtime-usage.ts';
 import type { ContainerStats, CpuStats, FsStats, MemoryStats, PodStats, VolumeStats } from './summary-types.ts';
 import type { UsageRates } from './usage-rates.ts';
 
-/** Everything read of one pod. */
 export interface PodReadings {
   readonly pod: Pod;
   readonly usage: PodUsage;
@@ -24,7 +23,7 @@ export interface PodReadings {
   /** Bytes and files of logs by container name. */
   readonly logs?: ReadonlyMap<string, { readonly bytes: number; readonly files: number }>;
   readonly volumes?: Awaited<ReturnType<VolumeManager['volumeStats']>>;
-  /** Bytes of the files that the kubelet mounts into containers to be written: the hosts file, termination messages. */
+  /** Bytes of files that the kubelet mounts writable into containers: the hosts file, termination messages. */
   readonly ownFileBytes?: number;
   /** The node's disk. */
   readonly disk?: FileSystemStat;
@@ -33,7 +32,7 @@ export interface PodReadings {
   readonly pressures?: PodPressures;
 }
 
-/** Builds the part. CPU and memory alone when logs and volumes were not read. */
+/** The pod's part of the summary. Only CPU and memory when logs and volumes were not read. */
 export function podSummary(readings: PodReadings, rates: UsageRates): PodStats {
   const { pod, usage, nowMs } = readings;
   const { name = '', namespace = '', uid = '' } = pod.metadata;
@@ -52,7 +51,7 @@ export function podSummary(readings: PodReadings, rates: UsageRates): PodStats {
   };
 }
 
-/** From the pod's cgroup, which knows what left its containers too; else the sum of the containers. */
+/** From the pod's cgroup, which includes processes outside its containers; otherwise the sum of the containers. */
 function podCpuAndMemory(
   { pod, usage, cgroup, nowMs }: PodReadings,
   rates: UsageRates,
@@ -162,7 +161,10 @@ function volumeStats(pod: Pod, uses: NonNullable<PodReadings['volumes']>, time: 
   });
 }
 
-/** Layers, logs, the kubelet's files, and volumes on the node's disk: what the pod's ephemeral-storage limit counts. */
+/**
+ * Writable layers, logs, the kubelet's files, and volumes on the node's disk, which count for the ephemeral-storage
+ * limit.
+ */
 function ephemeralStorage(readings: PodReadings, containers: readonly ContainerStats[], disk: FileSystemStat): FsStats {
   let usedBytes = readings.ownFileBytes ?? 0;
   let inodesUsed = 0;

@@ -1,8 +1,8 @@
 /**
  * Pressure stall information of the node, its pods and containers. Upstream: KubeletPSI (KEP-4205).
  *
- * The runtime's readings take precedence over those of cgroups. The node's is read from /proc, so it is there on machines with
- * cgroup v1 too (upstream: version 2 alone). Read only for documents that show it.
+ * The runtime's readings take precedence over those of cgroups. The node's is read from /proc, so it exists with
+ * cgroups v1 too (upstream: only v2). Read only for documents that show it.
  */
 import { podUid } from '../types/pod-update.ts';
 import type { Platform } from '../../platform/platform.ts';
@@ -17,7 +17,7 @@ export interface PodPressures {
   readonly containers: ReadonlyMap<string, Pressures>;
 }
 
-/** Pressure of everything in a snapshot. */
+/** The pressures of a snapshot. */
 export interface NodePressures {
   readonly node: Pressures;
   readonly allPods: Pressures;
@@ -28,14 +28,14 @@ export interface NodePressures {
 export interface PressureDeps {
   readonly platform: Pick<Platform, 'files' | 'cgroups'>;
   readonly podCgroups: PodCgroups;
-  /** Called for a file that cannot be read: its pressure is left out, all others are there. */
+  /** Called for a file that cannot be read: only its pressure is left out. */
   readonly failed: (error: unknown) => void;
 }
 
 export async function readPressures(deps: PressureDeps, { pods }: NodeSnapshot): Promise<NodePressures> {
   const { platform, podCgroups } = deps;
   const node = await collectPressures(async (resource) => readProc(deps, `/proc/pressure/${resource}`));
-  // A kernel without pressures of the machine has none of cgroups: their files are not read.
+  // A kernel without pressures of the machine has none of cgroups either, so their files are not read.
   const hasValues = Object.keys(node).length > 0;
   const ofCgroup = async (name: string | undefined, containerId?: string): Promise<Pressures> => {
     if (!hasValues || name === undefined) return {};
@@ -73,7 +73,7 @@ interface Measured {
   readonly memory?: MemoryStats;
 }
 
-/** The parts of a summary with the pressure of each; `io` has nothing else. */
+/** The summary's parts with their pressures; `io` consists of pressure only. */
 export function withPressures(
   measured: Measured,
   pressures: Pressures | undefined,

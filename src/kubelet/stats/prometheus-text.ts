@@ -1,4 +1,4 @@
-/** Samples in Prometheus text format 0.0.4, with times: what scrapers of the kubelet's resource endpoints expect. */
+/** Formats samples with timestamps as Prometheus text 0.0.4, for the kubelet's resource endpoints. */
 import { escapeLabelValue } from '../../platform/label-value.ts';
 
 /** One value of a metric. */
@@ -17,7 +17,7 @@ export interface MetricFamily {
   readonly samples: readonly Sample[];
 }
 
-/** The families that have values, in order of their names. */
+/** Formats the families that have samples, sorted by name. */
 export function formatMetrics(families: readonly MetricFamily[]): string {
   let text = '';
   const named = families.filter(({ samples }) => samples.length > 0).toSorted((a, b) => (a.name < b.name ? -1 : 1));

@@ -26,7 +26,7 @@ function nodeUsage({ node, nowMs }: NodeSnapshot): MetricFamily[] {
   ];
 }
 
-/** Renders a snapshot; undefined: it could not be taken, which the error metric counts. */
+/** Formats a snapshot; undefined: it failed, which the error metric counts. */
 export function resourceMetrics(snapshot: NodeSnapshot | undefined): string {
   const families: MetricFamily[] = [
     {
@@ -110,7 +110,7 @@ export function resourceMetrics(snapshot: NodeSnapshot | undefined): string {
   return formatMetrics(families);
 }
 
-/** Undefined when there is nothing to add up. */
+/** Undefined when no value is defined. */
 function sum(values: readonly (number | undefined)[]): number | undefined {
   const known = values.filter((value) => value !== undefined);
   return known.length === 0 ? undefined : known.reduce((total, value) => total + value, 0);

@@ -1,8 +1,8 @@
 /**
- * What containers and pods use, as the runtime reports it. Upstream: stats/cri_stats_provider.go.
+ * Usage of containers and pods as the runtime reports it. Upstream: stats/cri_stats_provider.go.
  *
- * Of several runs of a container the newest counts. Statistics of whole pods (network, tasks) are optional in CRI; a
- * runtime without them is asked once.
+ * Of several runs of a container only the newest counts. Statistics of whole pods (network, tasks) are optional in
+ * CRI; a runtime without them is asked once.
  */
 import type { ContainerStats as CriContainerStats, FilesystemUsage, PodSandboxStats } from '../../cri/gen/cri-types.ts';
 import type { CriRuntime } from '../../cri/runtime-service.ts';
@@ -49,7 +49,10 @@ export interface RuntimeFileSystems {
 export interface RuntimeUsage {
   /** By pod uid. */
   pods(): Promise<ReadonlyMap<string, PodUsage>>;
-  /** File systems of images and writable layers; absent where the runtime reports none. `spaceAt` reads a file system's space. */
+  /**
+   * File systems of images and writable layers; absent where the runtime reports none. `spaceAt` reads a file
+   * system's space.
+   */
   fileSystems(spaceAt: (path: string) => Promise<DeviceSpace>): Promise<RuntimeFileSystems>;
 }
 
@@ -71,7 +74,10 @@ export function createRuntimeUsage({
       return [];
     }
   }
-  /** containerd 1.6 fails the whole list for one sandbox whose cgroup is gone: those that stop are left out. */
+  /**
+   * containerd 1.6 fails the whole list when the cgroup of one sandbox is gone: sandboxes are then read one by one,
+   * and failing ones left out.
+   */
   async function oneByOne(): Promise<readonly PodSandboxStats[]> {
     const { items } = await cri.runtime.listPodSandbox({ filter: { state: { state: 'SANDBOX_READY' } } });
     const pending = items.map(({ id }) =>
@@ -100,7 +106,7 @@ export function createRuntimeUsage({
         };
       };
       const [imageFs, ownFs] = await Promise.all([stats(imageFilesystems[0]), stats(containerFilesystems[0])]);
-      // A runtime that reports only one keeps both there.
+      // A runtime that reports only one has images and writable layers on it.
       const containerFs = ownFs ?? imageFs;
       return { imageFs, containerFs };
     },
@@ -173,7 +179,7 @@ function containerUsage({ attributes, cpu, memory, io, swap, writableLayer }: Cr
     ...valueField('workingSetBytes', memory?.workingSetBytes),
     ...valueField('usageBytes', memory?.usageBytes),
     ...valueField('rssBytes', memory?.rssBytes),
-    // containerd reports 0 for a container without a limit.
+    // containerd reports 0 for containers without a limit.
     ...(Number(memory?.availableBytes?.value ?? 0) > 0 ? valueField('availableBytes', memory?.availableBytes) : {}),
     ...valueField('pageFaults', memory?.pageFaults),
     ...valueField('majorPageFaults', memory?.majorPageFaults),

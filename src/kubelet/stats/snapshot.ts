@@ -1,4 +1,4 @@
-/** One reading of the node and everything that runs on it, from which all documents are made. */
+/** One reading of the node and its pods, from which all documents are computed. */
 import { podUid } from '../types/pod-update.ts';
 import type { Pod } from '../../api/gen/core-v1.ts';
 import { hasErrorCode } from '../../base/errors.ts';
@@ -9,10 +9,10 @@ import type { KubeletHost } from '../server/host.ts';
 import { readNodeSupply, readNodeUsage, type NodeUsage } from './node-usage.ts';
 import type { PodUsage, RuntimeUsage } from './runtime-usage.ts';
 
-/** A pod of the node with what it uses. */
+/** A pod of the node and its usage. */
 export interface PodReading {
   readonly pod: Pod;
-  /** Usage of running containers alone: an ended one has no rates, which would make the pod's readings incomplete. */
+  /** Usage of running containers only: an exited one has no rates, which would make the pod's sums incomplete. */
   readonly usage: PodUsage;
   readonly cgroup?: CgroupStats;
   /** By container id. */
@@ -23,7 +23,7 @@ export interface PodReading {
 export interface NodeSnapshot {
   readonly nowMs: number;
   readonly node: NodeUsage;
-  /** All pods together, when they have a cgroup. */
+  /** The cgroup of all pods, if there is one. */
   readonly allPods?: CgroupStats;
   readonly pods: readonly PodReading[];
 }
@@ -35,7 +35,7 @@ export interface SnapshotDeps {
   readonly podCgroups: PodCgroups;
 }
 
-/** Reads what the node may run out of, and what all its pods take of that. */
+/** Reads the resources of eviction signals, and the usage of all pods together. */
 export async function takeNodeSnapshot(deps: Omit<SnapshotDeps, 'host' | 'runtime'>): Promise<NodeSnapshot> {
   const { platform, podCgroups } = deps;
   const [node, allPods] = await Promise.all([readNodeSupply(platform), statsOf(platform.cgroups, podCgroups.rootName)]);
@@ -43,7 +43,7 @@ export async function takeNodeSnapshot(deps: Omit<SnapshotDeps, 'host' | 'runtim
 }
 
 /**
- * Reads. Rejects when the runtime or the host cannot be read; cgroups that went meanwhile and pods without a running container
+ * Rejects when the runtime or the host cannot be read. Cgroups that have ended and pods without a running container
  * are left out. Upstream: removeTerminatedContainers in stats/cri_stats_provider.go.
  */
 export async function takeSnapshot(deps: SnapshotDeps): Promise<NodeSnapshot> {

@@ -2,7 +2,7 @@
 import type { FileSystemStat, Files } from '../../platform/files.ts';
 import { DEVICE, type FsStats } from './summary-types.ts';
 
-/** Space of a file system, with its device where a device has one file system only. */
+/** Space of a file system, and its device if the device identifies it. */
 export interface DeviceSpace extends FileSystemStat {
   readonly device?: number;
 }
@@ -21,10 +21,7 @@ export function spaceOf(
   };
 }
 
-/**
- * Reads the space at paths, each file system once: two paths on one have the same figures, also where these change between
- * two readings.
- */
+/** Reads the space at paths, each file system once, so that two paths on the same one have equal figures. */
 export function createSpaceReader(
   files: Pick<Files, 'stat' | 'statFileSystem'>,
 ): (path: string) => Promise<DeviceSpace> {
@@ -38,7 +35,10 @@ export function createSpaceReader(
   };
 }
 
-/** Each subvolume of a btrfs has a device of its own, and none reports a limit of inodes. */
+/**
+ * Each subvolume of a btrfs has its own device, so the device does not identify the file system; btrfs reports no
+ * limit of inodes.
+ */
 function withDevice(space: FileSystemStat, device: number): DeviceSpace {
   return space.totalInodes === 0 ? space : { ...space, device };
 }

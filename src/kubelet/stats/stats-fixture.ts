@@ -1,4 +1,4 @@
-/** A stats provider over a simulated runtime with one pod, whose cgroups and files tests set. */
+/** A stats provider over a simulated runtime with one pod, with cgroups and files that tests set. */
 import type { Pod } from '../../api/gen/core-v1.ts';
 import { CriError } from '../../cri/cri-error.ts';
 import type { CriRuntime } from '../../cri/runtime-service.ts';

@@ -1,13 +1,13 @@
-/** Contract of statistics towards the kubelet's server, eviction and node status. Upstream: stats.Provider, stats.SummaryProvider. */
+/** Statistics for the kubelet's server, eviction and node status. Upstream: stats.Provider, stats.SummaryProvider. */
 import type { NodeStats, Summary } from './summary-types.ts';
 
-/** Use of resources on this node. */
+/** Resource usage of this node. */
 export interface StatsProvider {
-  /** The summary API's document. A part that cannot be read now is left out. */
+  /** The document of the summary API. Parts that cannot be read are left out. */
   summary(options?: { readonly onlyCpuAndMemory?: boolean; readonly withoutPressure?: boolean }): Promise<Summary>;
-  /** What may run low on the node, for eviction: reads no pod, no CPU time and no interface. */
+  /** The resources of eviction signals: reads no pod, CPU time or interface. */
   node(): Promise<NodeStats>;
-  /** The part of `/metrics` besides counters, in Prometheus text. */
+  /** The metrics of `/metrics` other than counters, in Prometheus text. */
   kubeletMetrics(): Promise<string>;
   /** `/metrics/cadvisor` in Prometheus text. */
   cadvisorMetrics(): Promise<string>;

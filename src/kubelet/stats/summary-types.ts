@@ -26,7 +26,7 @@ export interface IoStats {
   readonly psi?: Pressure;
 }
 
-/** The device of a file system, for comparison. It is no part of the document and not in its JSON. */
+/** The device of a file system, for comparisons; a symbol, so that it is not in the JSON. */
 export const DEVICE = Symbol('device');
 
 export interface FsStats {

@@ -1,13 +1,13 @@
 /**
- * From counters to rates: nanoseconds of CPU time to nanocores. Upstream: getAndUpdateContainerUsageNanoCores.
+ * Computes rates from counters: CPU nanoseconds to nanocores. Upstream: getAndUpdateContainerUsageNanoCores.
  *
- * Readings come on request, so several requests may come close together; a rate is computed again only over at least
- * `minWindowMs`, and the last one is reported in between.
+ * Readings happen on request and may be close together: a rate is computed over at least `minWindowMs`, and the last
+ * one is returned in between.
  */
 
 /** Rates by key. */
 export interface UsageRates {
-  /** Takes a reading; undefined until there are two. A counter that went back starts over. */
+  /** Adds a reading; undefined until there are two. A counter that decreased starts over. */
   rate(key: string, timeMs: number, counterNs: number): number | undefined;
   /** Forgets keys without a reading since this time. */
   forgetBefore(timeMs: number): void;
@@ -22,7 +22,6 @@ interface Reading {
 
 const MIN_WINDOW_MS = 1000;
 
-/** Makes an empty set of rates. */
 export function createUsageRates(): UsageRates {
   const readings = new Map<string, Reading>();
   return {

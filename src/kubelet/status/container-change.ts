@@ -1,4 +1,6 @@
-/** The result of a probe in a pod's status: the container's fields, and the conditions that follow from them. Pure. */
+/**
+ * Sets the result of a probe in a pod's status: the container's fields, and the conditions that depend on them. Pure.
+ */
 import type { ContainerStatus, Pod, PodCondition, PodStatus } from '../../api/gen/core-v1.ts';
 import { containersReadyCondition, podReadyCondition } from './conditions.ts';
 
@@ -9,7 +11,7 @@ export interface ContainerChange {
   readonly started?: boolean;
 }
 
-/** The changed status; undefined when no container has the id, or it is so already. */
+/** The changed status; undefined when no container has the id, or nothing changes. */
 export function withContainerChange(pod: Pod, old: PodStatus, change: ContainerChange): PodStatus | undefined {
   const { containerId, ...fields } = change;
   let found = false;

@@ -1,6 +1,6 @@
 /**
- * API container statuses from what the runtime shows, what was reported before and why containers failed to start. Pure.
- * Upstream: convertToAPIContainerStatuses in pkg/kubelet/kubelet_pods.go.
+ * API container statuses from the runtime's status, the previous status and the failures of starts. Pure. Upstream:
+ * convertToAPIContainerStatuses in pkg/kubelet/kubelet_pods.go.
  */
 import type {
   Container,
@@ -17,7 +17,6 @@ import type { ContainerStatus as RuntimeContainerStatus, PodStatus as RuntimePod
 import { ownResources, resourcesInForce, type ContainerResources } from '../allocation/resources.ts';
 import type { StartReason } from './reason-cache.ts';
 
-/** What container statuses are made from. */
 export interface ContainerStatusesInput {
   readonly pod: Pod;
   readonly runtimeStatus: RuntimePodStatus;
@@ -27,9 +26,9 @@ export interface ContainerStatusesInput {
   /** Scheme of container ids: `containerd`. */
   readonly runtimeName: string;
   readonly startReason: (containerName: string) => StartReason | undefined;
-  /** How a container's devices are. */
+  /** The health of a container's devices. */
   readonly resourceHealth?: ((containerName: string) => ResourceStatus[] | undefined) | undefined;
-  /** Resources that a container was last configured with. */
+  /** The resources that a container was last configured with. */
   readonly actuated?: ((status: RuntimeContainerStatus) => ContainerResources | undefined) | undefined;
 }
 
@@ -46,7 +45,7 @@ export function generateContainerStatuses(input: ContainerStatusesInput): Contai
   });
 }
 
-/** All that is known of one container, the newest first. */
+/** The runtime's statuses of one container, newest first. */
 interface KnownContainer {
   readonly input: ContainerStatusesInput;
   readonly previous: ContainerStatus | undefined;
@@ -75,7 +74,7 @@ function statusOfMissing(
   input: ContainerStatusesInput,
 ): ContainerStatus {
   if (previous?.state?.terminated !== undefined) return previous;
-  // Of init containers too: clients count them, and show any other reason in the place of the count.
+  // Also for init containers: clients show `Init:0/1` only for these reasons, and any other reason in its place.
   const initializing = (input.pod.spec?.initContainers ?? []).length > 0;
   const status: ContainerStatus = {
     name: container.name,
@@ -88,7 +87,7 @@ function statusOfMissing(
     ...notStarted(input),
   };
   if (previous?.state?.running === undefined || status.lastState?.terminated !== undefined) return status;
-  // The container ran and the runtime no longer has it: its status must not be that of one that never started.
+  // The container has run and the runtime does not have it any more: it must not look like one that never started.
   return {
     ...status,
     lastState: {
@@ -139,7 +138,7 @@ function stateOf(
   }
 }
 
-/** The prober changes it to true. It has no probes for ephemeral containers, whose statuses do not have the field. */
+/** The prober sets it to true. Ephemeral containers have no probes, and no such field. */
 function notStarted({ kind }: ContainerStatusesInput): Pick<ContainerStatus, 'started'> {
   return kind === 'ephemeral' ? {} : { started: false };
 }
@@ -169,7 +168,7 @@ function convert(
   return status;
 }
 
-/** Requests and limits in force. During a resize they differ from the allocated ones. */
+/** The actual requests and limits, which differ from the allocated ones during a resize. */
 function withResources(
   container: Container | EphemeralContainer,
   status: ContainerStatus,
@@ -185,7 +184,7 @@ function withResources(
   };
 }
 
-/** The reason of a container that waits for its next start. */
+/** The waiting reason of a container that will be started again. */
 function withStartReason(
   container: Container | EphemeralContainer,
   status: ContainerStatus,

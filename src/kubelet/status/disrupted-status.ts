@@ -1,17 +1,17 @@
-/** The status of a pod that the kubelet ends for the node's sake: failed, with the condition DisruptionTarget. Pure. */
+/** The status of a pod that the kubelet ends because of the node: failed, with the condition DisruptionTarget. Pure. */
 import type { Pod, PodStatus } from '../../api/gen/core-v1.ts';
 import { formatTime } from '../../api/time.ts';
 
-/** Why it ends. */
+/** Why the pod is ended. */
 export interface Disruption {
   readonly reason: string;
   readonly message: string;
-  /** Message of the condition, where it differs from the status's. */
+  /** Message of the condition, if it differs from the status's. */
   readonly conditionMessage?: string;
   readonly nowMs: number;
 }
 
-/** The status with all that said. */
+/** The failed status with the condition. */
 export function disruptedStatus(status: PodStatus, pod: Pod, why: Disruption): PodStatus {
   const { generation } = pod.metadata;
   const condition = {

@@ -1,4 +1,4 @@
-/** The last status of a pod whose work is over. Pure. Upstream: TerminatePod in pkg/kubelet/status/status_manager.go. */
+/** The final status of a pod that has ended. Pure. Upstream: TerminatePod in pkg/kubelet/status/status_manager.go. */
 import { isRestartableInitContainer } from '../../api/pod-containers.ts';
 import type { ContainerStatus, Pod, PodStatus } from '../../api/gen/core-v1.ts';
 import { isPodPhaseTerminal } from '../../api/pod-phase.ts';
@@ -16,12 +16,12 @@ function ended(status: ContainerStatus): ContainerStatus {
   };
 }
 
-/** Whether the container runs, or ever ran. */
+/** Whether the container runs or has run. */
 function hasStarted({ state, lastState }: ContainerStatus): boolean {
   return state?.running !== undefined || state?.terminated !== undefined || lastState?.terminated !== undefined;
 }
 
-/** Whether the pod got past its init containers. */
+/** Whether the pod has completed its init containers. */
 function hasPodInitialized(pod: Pod, status: PodStatus): boolean {
   const initContainers = pod.spec?.initContainers ?? [];
   if (initContainers.length === 0) return true;
@@ -33,12 +33,12 @@ function hasPodInitialized(pod: Pod, status: PodStatus): boolean {
   return lastStatus?.state?.terminated?.exitCode === 0 || lastStatus?.lastState?.terminated?.exitCode === 0;
 }
 
-/** Init containers up to the last that shows any trace of having run. */
+/** The number of init containers up to the last that has run. */
 function startedInitCount(statuses: readonly ContainerStatus[]): number {
   return statuses.findLastIndex(hasStarted) + 1;
 }
 
-/** `status` with no container left running and a terminal phase (static pods keep theirs: they start again). */
+/** `status` without running containers and with a terminal phase. Static pods keep their phase, as they start again. */
 export function finalPodStatus(pod: Pod, status: PodStatus): PodStatus {
   const init = status.initContainerStatuses;
   const started = startedInitCount(init ?? []);

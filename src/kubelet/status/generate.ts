@@ -1,7 +1,7 @@
 /**
- * The API status of a pod from the runtime's status, what was reported before and the probes' results. Pure: the same
- * input gives the same status; times that depend on "now" are the status manager's. Upstream: generateAPIPodStatus and
- * convertStatusToAPIStatus in pkg/kubelet/kubelet_pods.go.
+ * The API status of a pod from the runtime's status, the previous status and the probes' results. Pure: the status
+ * manager sets times that depend on "now". Upstream: generateAPIPodStatus and convertStatusToAPIStatus in
+ * pkg/kubelet/kubelet_pods.go.
  */
 import type { ContainerStatus, Pod, PodCondition, PodStatus } from '../../api/gen/core-v1.ts';
 import { isPodPhaseTerminal } from '../../api/pod-phase.ts';
@@ -18,7 +18,7 @@ import { generateContainerStatuses, type ContainerStatusesInput } from './contai
 import { getPhase } from './phase.ts';
 import type { StartReason } from './reason-cache.ts';
 
-/** A verdict that a pod must end now: eviction or a passed deadline. */
+/** Why a pod must be terminated: eviction or its deadline. */
 export interface EvictVerdict {
   readonly reason: string;
   readonly message: string;
@@ -27,7 +27,7 @@ export interface EvictVerdict {
 export interface GenerateInput {
   readonly pod: Pod;
   readonly runtimeStatus: RuntimePodStatus;
-  /** The status manager's newest, else the pod's own. */
+  /** The status manager's newest, otherwise the pod's own. */
   readonly previous: PodStatus;
   /** No container runs or will run any more. */
   readonly podIsTerminal: boolean;
@@ -39,7 +39,7 @@ export interface GenerateInput {
   /** Resources that a container was last configured with; absent where they are not recorded. */
   readonly actuated?: ContainerStatusesInput['actuated'];
   readonly resourceHealth?: ContainerStatusesInput['resourceHealth'];
-  /** `resources` and `allocatedResources` of the pod as a whole. */
+  /** Pod-level `resources` and `allocatedResources`. */
   readonly podResources?: Pick<PodStatus, 'resources' | 'allocatedResources'>;
   /** PodResizePending and PodResizeInProgress. */
   readonly resizeConditions?: readonly PodCondition[];
@@ -52,7 +52,7 @@ export function generateApiPodStatus(input: GenerateInput): PodStatus {
   const { pod, previous } = input;
   let status = withContainers(input);
   status = input.applyProbes(pod, status);
-  // Sidecars count as started only by their probes, so the phase comes after them.
+  // Whether sidecars have started comes from their probes, so the phase is computed after them.
   status = withPhase(status, input);
   const conditions = conditionsOf(status, input);
   const generation = pod.metadata.generation;
@@ -83,7 +83,7 @@ function withContainers(input: GenerateInput): PodStatus {
     kind: 'ephemeral',
     containers: pod.spec?.ephemeralContainers ?? [],
     previous: previous.ephemeralContainerStatuses ?? [],
-    // An ephemeral container is never started again.
+    // Ephemeral containers are never restarted.
   }).filter((status) => status.containerID !== undefined || status.state?.waiting !== undefined);
   return {
     containerStatuses: generateContainerStatuses({
@@ -102,7 +102,7 @@ function allStatuses(status: PodStatus): readonly ContainerStatus[] {
   return [...(status.initContainerStatuses ?? []), ...(status.containerStatuses ?? [])];
 }
 
-/** A terminal phase never changes: an evicted pod stays Failed though its containers succeed. */
+/** A terminal phase never changes: an evicted pod stays Failed although its containers succeed. */
 function withPhase(status: PodStatus, input: GenerateInput): PodStatus {
   const { pod, previous } = input;
   let phase: string = getPhase(pod, allStatuses(status), input.podIsTerminal);
@@ -140,7 +140,7 @@ function conditionsOf(status: PodStatus, input: GenerateInput): PodCondition[] {
   ];
 }
 
-/** A pod keeps the addresses it had when its sandbox is gone. */
+/** A pod keeps its addresses after its sandbox is gone. */
 function addresses(input: GenerateInput): Partial<PodStatus> {
   const { pod, nodeIps, previous } = input;
   const hosts = nodeIps.length === 0 ? {} : { hostIP: nodeIps[0]!, hostIPs: nodeIps.map((ip) => ({ ip })) };

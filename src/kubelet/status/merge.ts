@@ -23,7 +23,10 @@ export function withTransitionTimes(status: PodStatus, old: PodStatus, now: stri
   return { ...status, conditions };
 }
 
-/** The status to write over what the API holds: others' conditions stay, a terminal phase waits until nothing runs. */
+/**
+ * The status to write over the API's: conditions of others are kept, and a terminal phase is withheld until no
+ * container runs.
+ */
 export function mergePodStatus(pod: Pod, status: PodStatus, couldHaveRunningContainers: boolean): PodStatus {
   const old = pod.status ?? {};
   const becomesTerminal = !isPodPhaseTerminal(old.phase) && isPodPhaseTerminal(status.phase);
@@ -94,7 +97,7 @@ function haveSameConditions(a: PodStatus, b: PodStatus): boolean {
   });
 }
 
-/** '', [] and {}, and objects of nothing else. */
+/** Empty strings, arrays and objects, and objects with only such values. */
 function isEmpty(value: unknown): boolean {
   if (value === undefined || value === '') return true;
   if (typeof value !== 'object' || value === null) return false;
@@ -107,7 +110,7 @@ type Fields = Readonly<Record<string, unknown>>;
 
 const nothing: ReadonlySet<string> = new Set();
 
-/** Whether two values are equal, empty and absent counting as one. */
+/** Whether two values are equal; empty and absent values are equal. */
 function isEqualValue(a: unknown, b: unknown): boolean {
   if (a === b) return true;
   if (typeof a !== 'object' || typeof b !== 'object' || a === null || b === null) return isEmpty(a) && isEmpty(b);
@@ -126,7 +129,7 @@ function isEqualStatus(a: Fields, b: Fields, skipped = nothing): boolean {
   return true;
 }
 
-/** Whether the fields that the kubelet writes are equal, empty and absent counting as one. */
+/** Whether the fields that the kubelet writes are equal; empty and absent values are equal. */
 export function isStatusEqualByKubelet(a: PodStatus, b: PodStatus): boolean {
   return a === b || (isEqualStatus(a as Fields, b as Fields, NOT_COMPARED) && haveSameConditions(a, b));
 }
@@ -147,7 +150,7 @@ function illegalTransition(
   return undefined;
 }
 
-/** Why the new status must not replace the old one: a container that may not restart cannot come back to life. */
+/** Why the new status is invalid: a terminated container that may not restart would run again. */
 export function checkContainerStateTransition(pod: Pod, old: PodStatus, status: PodStatus): string | undefined {
   if ((pod.spec?.restartPolicy ?? 'Always') === 'Always') return undefined;
   const containers = firstByName(podContainers(pod.spec));
@@ -164,7 +167,7 @@ export function checkContainerStateTransition(pod: Pod, old: PodStatus, status: 
   );
 }
 
-/** The status with fields of the other in place of equal ones, so that both share memory. */
+/** The status with equal parts of the other one, so that both share memory. */
 export function withSharedFields(status: PodStatus, other: PodStatus): PodStatus {
   const others: Readonly<Record<string, unknown>> = { ...other };
   const shared = Object.entries(status).map(([name, value]) => [

@@ -3,7 +3,7 @@ import { isRestartableInitContainer } from '../../api/pod-containers.ts';
 import type { ContainerStatus, Pod } from '../../api/gen/core-v1.ts';
 import { isStaticPod } from '../types/pod-update.ts';
 
-/** Phases a kubelet reports. */
+/** The phases that a kubelet reports. */
 export type PodPhase = 'Pending' | 'Running' | 'Succeeded' | 'Failed';
 
 interface Counts {
@@ -23,7 +23,7 @@ function countInit(status: ContainerStatus | undefined, counts: Counts): void {
   else if (ended.exitCode !== 0) counts.failedInit++;
 }
 
-/** Terminated sidecars do not count for the phase. */
+/** Terminated sidecars do not affect the phase. */
 function countSidecar(status: ContainerStatus | undefined, counts: Counts): void {
   if (status?.state?.running !== undefined) {
     if (status.started !== true) counts.pendingInit++;
@@ -49,7 +49,7 @@ function countContainer(status: ContainerStatus | undefined, counts: Counts): vo
   } else counts.unknown++;
 }
 
-/** Whether a regular container has ever started: then initialization lies behind. */
+/** Whether a regular container has ever started, so that initialization is complete. */
 export function hasAnyRegularContainerStarted(pod: Pod, statuses: readonly ContainerStatus[]): boolean {
   const names = new Set((pod.spec?.containers ?? []).map((container) => container.name));
   return statuses.some((status) => {
@@ -62,7 +62,9 @@ export function hasAnyRegularContainerStarted(pod: Pod, statuses: readonly Conta
   });
 }
 
-/** `podIsTerminal`: no container will run again, whatever the restart policy. `statuses`: init and regular containers. */
+/**
+ * `podIsTerminal`: no container runs again, whatever the restart policy. `statuses`: of init and regular containers.
+ */
 export function getPhase(pod: Pod, statuses: readonly ContainerStatus[], podIsTerminal: boolean): PodPhase {
   const byName = new Map(statuses.map((status) => [status.name, status]));
   const counts: Counts = {
@@ -99,7 +101,7 @@ function phaseOfStopped(pod: Pod, counts: Counts, podIsTerminal: boolean): PodPh
     case 'Never':
       return ended;
     default:
-      // OnFailure: what failed is being restarted.
+      // With OnFailure, failed containers are being restarted.
       return ended === 'Succeeded' ? 'Succeeded' : 'Running';
   }
 }

@@ -1,8 +1,8 @@
 /**
- * The pod-level resources of a status: allocated ones and those in force. Pure. Upstream:
- * convertToAPIPodLevelResourcesStatus in pkg/kubelet/kubelet_pods.go (InPlacePodLevelResourcesVerticalScaling).
+ * The pod-level resources of a status: allocated and actual ones. Pure. Upstream: convertToAPIPodLevelResourcesStatus
+ * in pkg/kubelet/kubelet_pods.go (InPlacePodLevelResourcesVerticalScaling).
  *
- * Differs: what is in force is what was written to the cgroups, not what is read back of them, which is rounded.
+ * Differs: the actual resources are those written to the cgroups, since values read back are rounded.
  */
 import { firstByName } from '../../base/first-by.ts';
 import type { Pod, PodSpec, PodStatus } from '../../api/gen/core-v1.ts';
@@ -21,16 +21,16 @@ import type { ContainerStatus, PodStatus as RuntimePodStatus } from '../containe
 export interface InForce {
   readonly runtimeStatus: RuntimePodStatus;
   readonly actuated: (status: ContainerStatus) => ContainerResources | undefined;
-  /** Resources in effect for the pod as a whole; undefined: as allocated. */
+  /** The actual pod-level resources; undefined: as allocated. */
   readonly actuatedPod: ContainerResources | undefined;
 }
 
 type PodLevelStatus = Required<Pick<PodStatus, 'resources' | 'allocatedResources'>>;
 
-/** Most pods never change: those that share their spec share this. */
+/** A cache: pods whose resources were never changed share the result of their spec. */
 const statusesBySpec = new WeakMap<PodSpec, PodLevelStatus>();
 
-/** The status' part. `pod`: with what it has been allocated. */
+/** The fields of the status. `pod`: with its allocated resources. */
 export function podResourcesStatus(pod: Pod, inForce: InForce): Partial<PodLevelStatus> {
   const allocated = podLevelStatusOf(pod);
   if (allocated === undefined) return {};
@@ -57,7 +57,7 @@ function podLevelStatusOf({ metadata, spec }: Pod): PodLevelStatus | undefined {
   if (spec === undefined) return undefined;
   let computed = statusesBySpec.get(spec);
   if (computed === undefined) {
-    // By the spec alone: resources in a status count only for clients of the API.
+    // From the spec alone: resources in a status matter only to clients of the API.
     const { requests } = podRequests({ metadata, spec });
     const { limits, cpuDeclared, memoryDeclared } = podLimits({ metadata, spec });
     const bounded = {

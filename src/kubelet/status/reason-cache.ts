@@ -1,6 +1,6 @@
 /**
- * Why a container could not be started, by pod and container name, until it starts: the reason of its `waiting` state.
- * Upstream: pkg/kubelet/reason_cache.go.
+ * Why a container could not be started, until it starts: the reason of its `waiting` state. Upstream:
+ * pkg/kubelet/reason_cache.go.
  */
 import { Lru } from '../../base/lru.ts';
 import type { PodSyncResult } from '../container/runtime.ts';

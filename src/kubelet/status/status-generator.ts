@@ -1,4 +1,4 @@
-/** Status generation wired to what the kubelet knows. Upstream: the receiver side of generateAPIPodStatus. */
+/** Generates pod statuses from the kubelet's components. Upstream: the receiver side of generateAPIPodStatus. */
 import type { Pod, PodStatus } from '../../api/gen/core-v1.ts';
 import { isPodPhaseTerminal } from '../../api/pod-phase.ts';
 import { podQosClass } from '../../api/pod-qos.ts';
@@ -16,7 +16,7 @@ import { podResourcesStatus } from './pod-resources.ts';
 import type { ReasonCache } from './reason-cache.ts';
 import type { StatusManager } from './status-manager.ts';
 
-/** The status of a pod by what the runtime shows now. */
+/** The status of a pod from the runtime's status. */
 export type GenerateStatus = (pod: Pod, runtimeStatus: RuntimePodStatus, podIsTerminal: boolean) => PodStatus;
 
 export interface StatusGeneratorDeps {
@@ -32,7 +32,7 @@ export interface StatusGeneratorDeps {
   readonly allocations: Pick<AllocationManager, 'actuated' | 'actuatedPod' | 'conditions' | 'allocatedPod'>;
 }
 
-/** A pod that passes its active deadline gets one event. */
+/** A pod that exceeds its active deadline gets one event. */
 export function createStatusGenerator(deps: StatusGeneratorDeps): GenerateStatus {
   return (pod, runtimeStatus, podIsTerminal) => {
     const previous = deps.statusManager.getPodStatus(podUid(pod)) ?? pod.status ?? {};

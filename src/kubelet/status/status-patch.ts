@@ -1,6 +1,6 @@
 /**
- * The strategic merge patch from one pod status to another: only what changed, with the uid as a guard, so that other
- * writers' fields and conditions are never overwritten. Pure. Upstream: pkg/util/pod PatchPodStatus.
+ * The strategic merge patch from one pod status to another: only changes, with the uid as a precondition, so that
+ * other writers' fields and conditions are kept. Pure. Upstream: pkg/util/pod PatchPodStatus.
  */
 import { firstBy } from '../../base/first-by.ts';
 import { deepEqual } from '../../base/equal.ts';

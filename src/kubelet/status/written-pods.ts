@@ -1,6 +1,6 @@
 /**
- * Pods as the API server has them, and which version of a status it has: the pod manager's copy may be older than what the kubelet's
- * own last write returned.
+ * The newest pods of the API server and the versions of their written statuses. The pod manager's copy may be older
+ * than the result of the kubelet's last write.
  */
 import type { Pod } from '../../api/gen/core-v1.ts';
 import type { PodManagerView } from '../pod/pod-manager.ts';
@@ -8,16 +8,16 @@ import { isStaticPod, podUid } from '../types/pod-update.ts';
 
 export class WrittenPods {
   readonly #podManager: PodManagerView;
-  /** Version of the status that was sent last, by the uid that the API knows the pod by. */
+  /** The last written version, by the uid in the API. */
   readonly #versions = new Map<string, number>();
-  /** The pod as the last write returned it, by the same uid. */
+  /** The result of the last write, by the same uid. */
   readonly #lastWritten = new Map<string, Pod>();
 
   constructor(podManager: PodManagerView) {
     this.#podManager = podManager;
   }
 
-  /** The newest known API object that the status is written to: for a static pod its mirror pod. */
+  /** The newest API object that the status is written to; for a static pod its mirror pod. */
   apiPod(uid: string): Pod | undefined {
     let pod = this.#podManager.getPodByUid(uid);
     if (pod !== undefined && isStaticPod(pod)) pod = this.#podManager.getMirrorPodByPod(pod);

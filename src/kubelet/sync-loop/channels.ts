@@ -1,6 +1,7 @@
 /**
- * The channels of the sync loop: messages wait here until its next iteration. They exist before the loop, so that whatever sends
- * does not need it. Upstream: configCh, plegCh, the probe managers' Updates() and syncCh of syncLoopIteration.
+ * The channels of the sync loop: messages wait here until its next iteration. They are created before the loop, so
+ * that senders do not need it. Upstream: configCh, plegCh, the probe managers' Updates() and syncCh of
+ * syncLoopIteration.
  *
  * Messages of one channel keep their order; none is dropped.
  */
@@ -16,7 +17,7 @@ export interface SyncLoopMessages {
   readonly syncDue: boolean;
 }
 
-/** The send functions are fields, so that they can be handed to senders by themselves. */
+/** The send functions are fields, so that they can be passed without the object. */
 export class SyncLoopChannels {
   #configs: PodUpdate[] = [];
   #plegEvents: PodLifecycleEvent[] = [];
@@ -45,12 +46,12 @@ export class SyncLoopChannels {
     this.#wake();
   };
 
-  /** Sets the one function that is called after each message. */
+  /** Sets the function that is called after each message. */
   onMessage(wake: () => void): void {
     this.#wake = wake;
   }
 
-  /** Takes all waiting messages out. */
+  /** Removes and returns all waiting messages. */
   receive(): SyncLoopMessages {
     const messages = {
       configs: this.#configs,

@@ -12,7 +12,7 @@ interface World {
   readonly deleteContainer?: (id: string) => Promise<void>;
 }
 
-/** A pod whose containers have all ended, the youngest last. */
+/** A pod whose containers have all exited, the youngest last. */
 function world({ containers, isPodDeleted, deleteContainer = async () => undefined }: World): {
   readonly deleted: string[];
   allEnd(): void;

@@ -18,7 +18,10 @@ export interface ContainerDeletorDeps {
   readonly podWorkers: Pick<PodWorkers, 'shouldPodContentBeRemoved'>;
 }
 
-/** Keeps `keep` dead containers of each name, none when the pod was deleted or evicted. Failures are left to garbage collection. */
+/**
+ * Keeps `keep` exited containers of each name, or none when the pod was deleted or evicted. Failures are left to
+ * garbage collection.
+ */
 export function createContainerDeletor(
   { log, runtime, podCache, podWorkers }: ContainerDeletorDeps,
   keep: number,
@@ -33,14 +36,14 @@ export function createContainerDeletor(
   };
 }
 
-/** Each container is asked for once, and few at a time: a pod of many containers ends them all in one moment. */
+/** Deletes each container once, and few at a time, since all containers of a pod may exit at once. */
 class DeletionQueue {
   readonly #log: Log;
   readonly #runtime: ContainerDeletorDeps['runtime'];
-  /** Waiting and under way. */
+  /** Ids that are waiting or being deleted. */
   readonly #ids = new Set<string>();
   #waiting: string[] = [];
-  /** Place of the next one in `#waiting`: a shift would move all that wait. */
+  /** Index of the next one in `#waiting`, as a shift would move all others. */
   #next = 0;
   #underWay = 0;
 
@@ -78,8 +81,8 @@ class DeletionQueue {
 }
 
 /**
- * The dead containers of one status. All containers of a pod may end in one moment, and each asks: what was taken is not given
- * again, so all of them together take as many steps as there are containers.
+ * The exited containers of one status. All containers of a pod may exit at once, and each causes a call: every id is
+ * returned only once, so the calls together are linear in the number of containers.
  */
 class ExitedContainers {
   /** Names of all containers. */
@@ -97,7 +100,7 @@ class ExitedContainers {
     }
   }
 
-  /** Those of the same name as this container beyond the `keep` newest. */
+  /** The containers of the same name as this one beyond the `keep` newest. */
   take(id: string, keep: number): readonly string[] {
     const name = this.#names.get(id);
     return name === undefined ? [] : (this.#byName.get(name)?.splice(keep) ?? []);

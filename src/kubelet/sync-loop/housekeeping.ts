@@ -45,12 +45,12 @@ export class Housekeeping {
     await this.#running;
   }
 
-  /** Makes it due at this iteration. */
+  /** Makes housekeeping due at this iteration. */
   runNow(): void {
     this.#due = true;
   }
 
-  /** Makes it due in two seconds, unless it is due earlier. */
+  /** Makes housekeeping due in two seconds, unless it is due earlier. */
   runSoon(): void {
     this.#setTimer(HOUSEKEEPING_PERIOD_MS);
   }

@@ -121,7 +121,7 @@ export function createPodCleanups(deps: PodCleanupDeps): () => Promise<void> {
     }
   }
 
-  /** Resources may have become free for deferred resizes. */
+  /** Retries deferred resizes, as resources may have become free. */
   function retryResizes(): void {
     for (const pod of podManager.getPods())
       if (deps.allocations.isDeferred(podUid(pod))) podWorkers.updatePod({ pod, updateType: 'sync' });

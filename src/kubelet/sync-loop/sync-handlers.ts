@@ -21,7 +21,7 @@ import { background } from '../../platform/unexpected.ts';
 export interface SyncHandlersDeps {
   readonly platform: BasePlatform;
   readonly recorder: KubeletEventRecorder;
-  /** Called for every pod that the kubelet is to run. */
+  /** Called for every pod that is added to the kubelet. */
   readonly podSeen: (pod: Pod) => void;
   readonly podManager: PodManager;
   readonly podWorkers: PodWorkers;
@@ -46,7 +46,7 @@ export function createSyncHandlers(deps: SyncHandlersDeps): SyncHandler {
       log.debug('Unable to find pod for mirror pod, skipping', podFields(podOrMirror));
       return;
     }
-    if (deps.admitting.has(podUid(pod))) return; // its newest form is dispatched when it is admitted
+    if (deps.admitting.has(podUid(pod))) return; // dispatched in its newest version after admission
     podWorkers.updatePod({ pod, mirrorPod, updateType: wasMirror ? 'update' : updateType, startTimeMs });
   }
 

@@ -26,7 +26,7 @@ const SYNC_PERIOD_MS = 30_000;
 /** A loop without an iteration for this long is unhealthy. */
 const MONITOR_THRESHOLD_MS = 2 * 60_000;
 
-/** What the loop calls. Names as upstream's SyncHandler. */
+/** The callbacks of the loop. Names as upstream's SyncHandler. */
 export interface SyncHandler {
   handlePodAdditions(pods: readonly Pod[]): void;
   handlePodUpdates(pods: readonly Pod[]): void;
@@ -40,7 +40,7 @@ export interface SyncLoopDeps {
   readonly platform: BasePlatform;
   readonly channels: SyncLoopChannels;
   readonly handler: SyncHandler;
-  /** Records the messages of pods that somebody observes. */
+  /** Records the messages of pods that are being observed. */
   readonly activity?: ActivitySink;
   readonly runtimeErrors: () => readonly string[];
   readonly allSourcesReady: () => boolean;

@@ -1,6 +1,6 @@
 /**
- * What a pod needs before its containers start: network, cgroup, mirror, directories, volumes and claimed devices, in this order.
- * Upstream: the first half of (*Kubelet).SyncPod in pkg/kubelet/kubelet.go.
+ * Prepares a pod before its containers start: network, cgroup, mirror pod, directories, volumes and claimed devices,
+ * in this order. Upstream: the first half of (*Kubelet).SyncPod in pkg/kubelet/kubelet.go.
  */
 import type { Pod } from '../../api/gen/core-v1.ts';
 import { errorMessage } from '../../base/errors.ts';
@@ -14,7 +14,7 @@ import { killPod } from './kill-pod.ts';
 import type { SyncPodDeps } from './sync-pod-deps.ts';
 
 export interface PodPreparation {
-  /** Rejects with the first failure, after an event about it. */
+  /** Rejects with the first failure, which is recorded in an event. */
   prepare(request: {
     readonly pod: Pod;
     readonly mirrorPod: Pod | undefined;
@@ -35,7 +35,10 @@ export function createPodPreparation(deps: SyncPodDeps): PodPreparation {
     throw new Error(message);
   }
 
-  /** A running pod without its cgroup is killed first, so that its containers start again within the right limits. */
+  /**
+   * Creates the pod's cgroup. A running pod without its cgroup is killed first, so that its containers start again
+   * within the limits.
+   */
   async function ensureCgroup(pod: Pod, podStatus: RuntimePodStatus, signal: AbortSignal): Promise<void> {
     if (deps.isPodTerminationRequested(podUid(pod)) || (await deps.podContainers.podCgroupExists(pod))) return;
     if (podStatus.containers.some((container) => container.state === 'running')) {
@@ -101,7 +104,7 @@ export function createPodPreparation(deps: SyncPodDeps): PodPreparation {
       await deps.reconcileMirrorPod(pod, mirrorPod);
       await trace.step('directories', () => makeDirectories(pod));
       await trace.step('volumes', () => waitForVolumes(pod, signal));
-      // A pod that has its sandbox needs no driver: a driver that is away must not keep its containers from restarting.
+      // A pod with a sandbox needs no driver: a driver that is gone must not prevent restarts of its containers.
       if (sandboxChanged(pod, podStatus).changed) await trace.step('claimed devices', () => prepareResources(pod));
     },
   };

@@ -1,4 +1,4 @@
-/** What the syncs of a pod use: of a running, a terminating and a terminated one. */
+/** The dependencies of the syncs of a running, a terminating and a terminated pod. */
 import type { Pod, PodStatus } from '../../api/gen/core-v1.ts';
 import type { KubeletEventRecorder } from '../event-reasons.ts';
 import type { BasePlatform } from '../../platform/platform.ts';
@@ -35,7 +35,7 @@ export interface SyncPodDeps {
   readonly dynamicResources: Pick<ContainerManager, 'prepareDynamicResources' | 'unprepareDynamicResources'>;
   readonly reconcileMirrorPod: (pod: Pod, mirrorPod: Pod | undefined) => Promise<void>;
   readonly isPodTerminationRequested: (uid: string) => boolean;
-  /** While the runtime works for the pod, its events cause no inspections. Not in upstream. */
+  /** Holds runtime events of the pod while its worker changes containers. Not in upstream. */
   readonly holdEvents: (uid: string) => () => void;
   readonly podStarts: Pick<PodStarts, 'reported'>;
   readonly startSteps: Pick<PodStartSteps, 'syncPod' | 'backsOff'>;

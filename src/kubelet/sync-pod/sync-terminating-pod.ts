@@ -1,5 +1,5 @@
 /**
- * The last two steps of a pod's life: stopping its containers and giving back what it used. Upstream: SyncTerminatingPod,
+ * The last steps of a pod: kills its containers and frees its resources. Upstream: SyncTerminatingPod,
  * SyncTerminatingRuntimePod and SyncTerminatedPod in pkg/kubelet/kubelet.go.
  */
 import type { Pod } from '../../api/gen/core-v1.ts';
@@ -53,7 +53,7 @@ export function createTerminationSyncs(deps: SyncPodDeps): Omit<PodSyncer, 'sync
         throw new Error(`detected running containers after a successful KillPod, CRI violation: [${ids}]`);
       }
       if (claimNamesOf(pod).length > 0) await deps.dynamicResources.unprepareDynamicResources(podUid(pod));
-      // The end states are taken now: containers may be removed before the last step.
+      // The final states are recorded now, since containers may be removed before the last step.
       deps.statusManager.setPodStatus(pod, change(deps.generateStatus(pod, stopped, true)));
       log.debug('Pod termination stopped all running containers', podFields(pod));
       return { actedAt };
@@ -64,7 +64,7 @@ export function createTerminationSyncs(deps: SyncPodDeps): Omit<PodSyncer, 'sync
         pod: `${runningPod.namespace}/${runningPod.name}`,
         podUID: runningPod.uid,
       });
-      // The spec is unknown: the shortest grace.
+      // The spec is unknown, so the shortest grace period is used.
       await killPod(deps.runtime, { runtimePod: runningPod, gracePeriodSeconds: 1, signal });
     },
 

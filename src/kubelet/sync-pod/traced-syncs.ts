@@ -1,4 +1,7 @@
-/** Trace spans of the syncs that end pods, as upstream has them. `pod/start-steps.ts` makes the spans of a running pod's sync. */
+/**
+ * Trace spans of the syncs of terminating and terminated pods, as upstream's. `pod/start-steps.ts` creates the spans
+ * of a running pod's sync.
+ */
 import type { SpanAttributes, Tracer } from '../../platform/tracing.ts';
 import { podAttributes } from '../pod/start-steps.ts';
 import type { PodSyncer } from '../pod-workers/pod-syncer.ts';

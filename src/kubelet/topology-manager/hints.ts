@@ -1,6 +1,6 @@
 /**
- * Sets of NUMA nodes as bit masks, and the hints resources give about them. Pure. Upstream: pkg/kubelet/cm/topologymanager
- * (TopologyHint) and its bitmask package.
+ * Sets of NUMA nodes as bit masks, and topology hints. Pure. Upstream: pkg/kubelet/cm/topologymanager (TopologyHint)
+ * and its bitmask package.
  */
 import type { Container, Pod } from '../../api/gen/core-v1.ts';
 import type { AdmissionReason } from '../event-reasons.ts';
@@ -12,7 +12,7 @@ export interface TopologyHint {
   readonly preferred: boolean;
 }
 
-/** Per resource: no list: it does not matter; an empty one: it cannot be done. */
+/** Hints by resource. No list: any nodes do; an empty list: the request cannot be satisfied. */
 export type TopologyHints = Readonly<Record<string, readonly TopologyHint[] | undefined>>;
 
 /** No preference and no affinity. */
@@ -21,13 +21,16 @@ export const ANY_NODE: TopologyHint = { affinity: undefined, preferred: true };
 /** A manager of resources that belong to NUMA nodes. */
 export interface HintProvider {
   topologyHints(pod: Pod, container: Container): TopologyHints;
-  /** The same for a pod as a whole. */
+  /** The hints of a pod as a whole. */
   podTopologyHints(pod: Pod): TopologyHints;
-  /** Gives the container what it asks for, from the affinity if possible. Rejects with an AllocationError or what failed. */
+  /**
+   * Allocates what the container requests, from the affinity if possible. Rejects with an AllocationError or another
+   * failure.
+   */
   allocate(pod: Pod, container: Container, hint: TopologyHint): Promise<void> | void;
 }
 
-/** Hints for these sets of nodes; those with as few nodes as would do on an empty machine are preferred. */
+/** Hints for these sets of nodes; preferred are those with as few nodes as the request needs on an empty machine. */
 export function hintsOf(masks: readonly number[], fewestNodes: number): TopologyHint[] {
   return masks.map((affinity) => ({ affinity, preferred: maskCount(affinity) === fewestNodes }));
 }

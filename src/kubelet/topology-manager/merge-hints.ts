@@ -1,10 +1,13 @@
-/** The best hint all resources of a container can agree on. Pure. Upstream: pkg/kubelet/cm/topologymanager/policy.go. */
+/**
+ * Merges the hints of all resources of a container into the best common one. Pure. Upstream:
+ * pkg/kubelet/cm/topologymanager/policy.go.
+ */
 import { isNarrower, maskCount, nodesOf, type TopologyHint, type TopologyHints } from './hints.ts';
 import { smallest } from '../../base/lists.ts';
 
 type Hint = TopologyHint;
 
-/** One list per resource: without a wish any node will do, without a way none is good. */
+/** One list per resource: without hints any node does, with an empty list none is acceptable. */
 export function hintLists(providers: readonly TopologyHints[]): Hint[][] {
   const lists: Hint[][] = [];
   for (const hints of providers) {
@@ -18,12 +21,12 @@ export function hintLists(providers: readonly TopologyHints[]): Hint[][] {
   return lists;
 }
 
-/** Whether the first of two masks is to be taken. */
+/** Whether the first of two masks is better. */
 export type BetterMask = (a: number, b: number) => boolean;
 
 /**
- * Prefers the narrower mask; of equally wide ones that whose nodes are nearer to each other, then the lower one. `distances` is by
- * node and node. Upstream: NUMAInfo.Closest.
+ * Prefers the narrower mask; among equally wide ones that with the shorter distances between its nodes, then the
+ * lower one. `distances` is by node and node. Upstream: NUMAInfo.Closest.
  */
 export function closestBy(distances: ReadonlyMap<number, ReadonlyMap<number, number>>): BetterMask {
   const average = (mask: number): number => {
@@ -68,7 +71,7 @@ function mergeOne(hints: readonly Hint[], all: number): { affinity: number; pref
   };
 }
 
-/** How many nodes the resource that needs most of them needs at least. */
+/** The largest of the resources' minimum numbers of nodes. */
 function largestOfSmallest(lists: readonly (readonly Hint[])[]): number {
   let most = 0;
   for (const list of lists) {
@@ -78,7 +81,10 @@ function largestOfSmallest(lists: readonly (readonly Hint[])[]): number {
   return most;
 }
 
-/** Whether the candidate is to be taken in place of the best so far. Among those not preferred, the nearer to `wide` nodes. */
+/**
+ * Whether the candidate is better than the best so far. Among hints that are not preferred, the one nearer to `wide`
+ * nodes is.
+ */
 function isBetter(comparison: {
   candidate: { affinity: number; preferred: boolean };
   best: { affinity: number; preferred: boolean };

@@ -1,5 +1,5 @@
 /**
- * Lets managers of resources agree on NUMA nodes and give a pod's containers what they ask for. Upstream:
+ * Aligns the managers of resources on NUMA nodes and lets them allocate what a pod's containers request. Upstream:
  * pkg/kubelet/cm/topologymanager (scopes and policies).
  */
 import { podContainers } from '../../api/pod-containers.ts';
@@ -17,7 +17,7 @@ import {
 } from './hints.ts';
 import { closestBy, hintLists, mergeHints, type BetterMask } from './merge-hints.ts';
 
-/** How strictly resources must share NUMA nodes. */
+/** How strictly resources must be on the same NUMA nodes. */
 export type TopologyPolicy = 'none' | 'best-effort' | 'restricted' | 'single-numa-node';
 
 /** Whether each container is aligned by itself or the pod as a whole. */
@@ -25,7 +25,7 @@ export type TopologyScope = 'container' | 'pod';
 
 export interface TopologyManagerDeps {
   readonly numaNodes: () => readonly Pick<HostNumaNode, 'node' | 'distances'>[];
-  /** In the order they give. */
+  /** In the order in which they allocate. */
   readonly providers: readonly HintProvider[];
 }
 
@@ -37,9 +37,12 @@ export interface TopologyManager {
 export interface TopologyManagerConfig {
   readonly policy: TopologyPolicy;
   readonly scope: TopologyScope;
-  /** Prefer, among sets of equally many nodes, the one whose nodes are nearest to each other. Upstream: prefer-closest-numa-nodes. */
+  /**
+   * Prefers, among sets of equally many nodes, the one with the shortest distances. Upstream:
+   * prefer-closest-numa-nodes.
+   */
   readonly preferClosestNumaNodes: boolean;
-  /** Machines with more nodes have too many sets of nodes to try. Upstream: max-allowable-numa-nodes. */
+  /** A machine with more nodes is refused, since it has too many sets of nodes. Upstream: max-allowable-numa-nodes. */
   readonly maxAllowableNumaNodes: number;
 }
 
@@ -104,7 +107,7 @@ function distancesOf(
   );
 }
 
-/** The hint the policy settles on; not preferred: it does not like it. */
+/** The best hint by the policy; policies that require a preferred one reject the pod otherwise. */
 function bestHint(
   lists: readonly (readonly TopologyHint[])[],
   all: number,

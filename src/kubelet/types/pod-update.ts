@@ -1,15 +1,15 @@
 /**
- * Words the kubelet's parts share about pods: where a pod comes from, what may be done with it, static and mirror pods.
- * Upstream: pkg/kubelet/types (pod_update.go, constants.go).
+ * Pod sources and operations, and the predicates of static, mirror and critical pods. Upstream: pkg/kubelet/types
+ * (pod_update.go, constants.go).
  */
 import type { Pod } from '../../api/gen/core-v1.ts';
 
 export type PodSource = 'api' | 'file' | 'http';
 
-/** An operation of a pod source. The sync loop never gets SET. */
+/** An operation of a pod source. The sync loop never receives SET. */
 export type PodOperation = 'SET' | 'ADD' | 'DELETE' | 'REMOVE' | 'UPDATE' | 'RECONCILE';
 
-/** One message of a source. Pods of one message share the operation. */
+/** One message of a source. All its pods have the same operation. */
 export interface PodUpdate {
   readonly op: PodOperation;
   readonly source: PodSource;
@@ -25,31 +25,31 @@ export const CONFIG_MIRROR_ANNOTATION = 'kubernetes.io/config.mirror';
 export const CONFIG_FIRST_SEEN_ANNOTATION = 'kubernetes.io/config.seen';
 export const CONFIG_HASH_ANNOTATION = 'kubernetes.io/config.hash';
 
-/** Where the pod comes from, by the annotation with which `PodConfig` marks every pod it passes on. */
+/** The source of the pod, from the annotation that `PodConfig` sets on every pod. */
 export function podSource(pod: Pod): PodSource {
   const source = pod.metadata.annotations?.[CONFIG_SOURCE_ANNOTATION];
   return source === 'file' || source === 'http' ? source : 'api';
 }
 
-/** Whether the API server holds a copy of a static pod in this object. */
+/** Whether the object is the API server's copy of a static pod. */
 export function isMirrorPod(pod: Pod): boolean {
   return pod.metadata.annotations?.[CONFIG_MIRROR_ANNOTATION] !== undefined;
 }
 
-/** Whether the pod comes from a file or a URL. Mirror pods come from the API server. */
+/** Whether the pod comes from a file or a URL; its mirror pod does not. */
 export function isStaticPod(pod: Pod): boolean {
   return podSource(pod) !== 'api';
 }
 
-/** Pods of this priority and above are critical. Upstream: scheduling.SystemCriticalPriority. */
+/** Pods with this priority or a higher one are critical. Upstream: scheduling.SystemCriticalPriority. */
 const SYSTEM_CRITICAL_PRIORITY = 2_000_000_000;
 
-/** Whether the kubelet neither evicts nor preempts the pod. */
+/** Whether the pod is critical: neither evicted nor preempted by the kubelet. */
 export function isCriticalPod(pod: Pod): boolean {
   return isStaticPod(pod) || isMirrorPod(pod) || (pod.spec?.priority ?? 0) >= SYSTEM_CRITICAL_PRIORITY;
 }
 
-/** Uid of a pod; every pod in the kubelet has one. */
+/** The pod's uid; every pod in the kubelet has one. */
 export function podUid(pod: Pod): string {
   return pod.metadata.uid ?? '';
 }
@@ -62,12 +62,12 @@ export function podName(pod: Pod): string {
   return pod.metadata.name ?? '';
 }
 
-/** `name_namespace`: ties a static pod to its mirror. */
+/** `name_namespace`: links a static pod to its mirror. */
 export function podFullName(pod: Pod): string {
   return `${podName(pod)}_${podNamespace(pod)}`;
 }
 
-/** Fields every log line about a pod bears. */
+/** The fields of every log line about a pod. */
 export function podFields(pod: Pod): { pod: string; podUID: string } {
   return { pod: `${podNamespace(pod)}/${podName(pod)}`, podUID: podUid(pod) };
 }
@@ -77,7 +77,7 @@ export function isHostNetworkPod(pod: Pod): boolean {
   return pod.spec?.hostNetwork === true;
 }
 
-/** Conditions the kubelet alone writes. */
+/** Conditions that only the kubelet writes. */
 const KUBELET_CONDITIONS: ReadonlySet<string> = new Set([
   'PodScheduled',
   'Ready',

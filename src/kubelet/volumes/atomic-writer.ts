@@ -1,9 +1,10 @@
 /**
- * Projects a set of files into a directory so that readers see the old set or the new one, never a mixture. Upstream:
+ * Writes a set of files into a directory so that readers see either the old set or the new one. Upstream:
  * pkg/volume/util/atomic_writer.go.
  *
- * Layout: the files lie in a time-stamped directory, `..data` links to it, and each top name links through `..data`. A
- * change writes a new directory and swaps `..data` by one rename; inotify users rely on exactly this.
+ * Layout: the files are in a time-stamped directory, `..data` links to it, and each top-level name links through
+ * `..data`. A change writes a new directory and replaces `..data` by one rename; users of inotify rely on exactly
+ * this.
  */
 import { formatTime } from '../../api/time.ts';
 import { hasErrorCode } from '../../base/errors.ts';
@@ -14,7 +15,7 @@ import { appendAll } from '../../base/lists.ts';
 export interface ProjectedFile {
   readonly data: Uint8Array | string;
   readonly mode: number;
-  /** Owner, when it must not be root. */
+  /** The owner, if it is not root. */
   readonly fsUser?: number;
 }
 
@@ -23,7 +24,7 @@ export type Payload = ReadonlyMap<string, ProjectedFile>;
 
 export interface AtomicWriteRequest {
   readonly files: Files;
-  /** Exists already. */
+  /** Must exist. */
   readonly targetDir: string;
   readonly payload: Payload;
   readonly nowMs: number;
@@ -38,7 +39,7 @@ const NEW_DATA_LINK = '..data_tmp';
 const MAX_PATH_LENGTH = 4096;
 const MAX_NAME_LENGTH = 255;
 
-/** Complains about a path that would leave the volume or collide with the writer's own names. */
+/** Throws for a path that would leave the volume or collide with the writer's own names. */
 export function validatePayloadPath(path: string): void {
   if (path === '') throw new Error('invalid path: path must not be empty: ""');
   if (path.startsWith('/')) throw new Error(`invalid path: must be relative path: ${path}`);
@@ -53,7 +54,7 @@ export function validatePayloadPath(path: string): void {
   if (parts[0]!.startsWith('..')) throw new Error(`invalid path: must not start with '..': ${path}`);
 }
 
-/** Brings the directory to the payload. Resolves to false when it was there already and nothing was touched. */
+/** Writes the payload into the directory. Resolves to false when the content was up to date and nothing was changed. */
 export async function writeAtomically(request: AtomicWriteRequest): Promise<boolean> {
   const { files, targetDir, payload } = request;
   for (const path of payload.keys()) validatePayloadPath(path);
@@ -101,7 +102,7 @@ async function writeStamped(request: AtomicWriteRequest, dir: string): Promise<v
     const parent = full.slice(0, full.lastIndexOf('/'));
     if (parent !== dir) await files.makeDir(parent, { mode: 0o755 });
     await files.writeFile(full, file.data, { mode: file.mode });
-    await files.chmod(full, file.mode); // the mode of creation is cut by the umask
+    await files.chmod(full, file.mode); // the umask reduces the mode at creation
     if (file.fsUser !== undefined) await files.chown(full, file.fsUser, (await files.lstat(full)).gid);
   }
 }
@@ -116,7 +117,7 @@ async function linkTopNames(files: Files, targetDir: string, payload: Payload): 
     if (!present.has(name)) await files.symlink(`${DATA_LINK}/${name}`, `${targetDir}/${name}`);
 }
 
-/** Names that are ours and no longer lead anywhere, and earlier time-stamped directories, a killed process's too. */
+/** Removes the writer's dangling links, and earlier time-stamped directories, including those of killed processes. */
 async function removeStaleNames(request: AtomicWriteRequest, stamped: string): Promise<void> {
   const { files, targetDir } = request;
   const wanted = topNames(request.payload);

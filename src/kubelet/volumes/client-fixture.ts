@@ -1,4 +1,6 @@
-/** A client over a table of objects, for tests of what reads and watches them. No server rules: what is put is there. */
+/**
+ * A client over a table of objects, for tests of readers and watchers. Without rules of a server: objects are stored unchanged.
+ */
 import { onAbort } from '../../base/abort.ts';
 import { Channel } from '../../base/channel.ts';
 import type { KubernetesObject, Stored } from '../../api/object.ts';

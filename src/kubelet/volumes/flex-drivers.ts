@@ -1,9 +1,9 @@
 /**
- * Drivers of flexVolumes: programs in the node's plugin directory, called with JSON. Upstream: pkg/volume/flexvolume
- * (driver-call.go, probe.go).
+ * flexVolume drivers: programs in the node's plugin directory that are called with JSON. Upstream:
+ * pkg/volume/flexvolume (driver-call.go, probe.go).
  *
- * The directory is looked at for each call, so a driver that comes, goes or changes is known at once; one that changed is
- * initialised anew. No call runs for ever.
+ * The directory is read at each call, so added, removed and changed drivers are noticed at once; a changed one is
+ * initialized again. Every call has a deadline.
  */
 import type { Platform } from '../../platform/platform.ts';
 
@@ -30,7 +30,7 @@ export function createFlexDrivers(platform: Pick<Platform, 'files' | 'exec'>, pl
 
   async function findDriver(driver: string): Promise<{ readonly path: string; readonly stamp: string }> {
     try {
-      // Names come from the directory's listing: no part of a pod's text becomes a path.
+      // The path comes from the directory's listing: no text of a pod becomes a path.
       const directory = (await platform.files.readDir(root)).find(
         (name) => !name.startsWith('.') && name.replaceAll('~', '/') === driver,
       );
@@ -84,6 +84,6 @@ function answerOf(stdout: string): FlexAnswer | undefined {
   try {
     return JSON.parse(stdout) as FlexAnswer;
   } catch {
-    return undefined; // The caller reports the program's own message instead.
+    return undefined; // the caller reports the program's own message
   }
 }

@@ -1,7 +1,7 @@
 /**
- * Mounts a block device, with a file system made on it when it is empty. Upstream: SafeFormatAndMount of k8s.io/mount-utils.
+ * Mounts a block device; an empty device is formatted first. Upstream: SafeFormatAndMount of k8s.io/mount-utils.
  *
- * Invariant: a device that holds anything known, a file system or partitions, is never formatted.
+ * Invariant: a device with any known content, a file system or partitions, is never formatted.
  */
 import type { Platform } from '../../platform/platform.ts';
 import { runTool, tryTool } from './run-tool.ts';
@@ -16,13 +16,13 @@ export interface FormatAndMountRequest {
   readonly options: readonly string[];
 }
 
-/** blkid found nothing it knows. */
+/** blkid's exit code when it finds no known content. */
 const BLKID_NOTHING = 2;
-/** fsck repaired everything, or left errors. */
+/** fsck's exit codes: everything was repaired; errors remain. */
 const FSCK_CORRECTED = 1;
 const FSCK_UNCORRECTED = 4;
 
-/** Rejects when the device holds something else, is damaged, or cannot be mounted. */
+/** Rejects when the device has other content, is damaged, or cannot be mounted. */
 export async function formatAndMount(
   platform: Pick<Platform, 'exec' | 'mounter' | 'log'>,
   request: FormatAndMountRequest,
@@ -46,7 +46,7 @@ export async function formatAndMount(
   await mounter.mount({ source: device, target, type: fsType, options });
 }
 
-/** A file system's type, a word for partitions, or nothing. */
+/** The type of the file system, a word for partitions, or ''. */
 async function contentOf({ exec }: Pick<Platform, 'exec'>, device: string): Promise<string> {
   const args = ['-p', '-s', 'TYPE', '-s', 'PTTYPE', '-o', 'export', device];
   const { exitCode, stdout, stderr } = await tryTool(exec, 'blkid', args);

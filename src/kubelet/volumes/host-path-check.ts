@@ -1,8 +1,8 @@
 /**
- * Looks at a path of the host without being caught by a hung file system. Upstream: pkg/volume/util/hostutil.
+ * Inspects host paths without hanging on a dead file system. Upstream: pkg/volume/util/hostutil.
  *
- * A call into a dead NFS server or FUSE daemon never returns and keeps one of few threads; so what lies on such a mount is
- * looked at by a program with a deadline.
+ * A call into a dead NFS server or FUSE daemon never returns and blocks one of few threads, so paths on such mounts
+ * are inspected by a program with a deadline.
  */
 import { hasErrorCode } from '../../base/errors.ts';
 import type { FileStat } from '../../platform/files.ts';
@@ -28,7 +28,7 @@ export function mountOf(mounts: readonly MountPoint[], path: string): MountPoint
   return best;
 }
 
-/** How to walk along paths below `path`: by the port, or by programs where its file system may hang. */
+/** File operations for paths below `path`: by the port, or by programs where the file system may hang. */
 export async function filesFor(path: string, deps: HostPathDeps): Promise<PathFiles> {
   return filesOn(await deps.mounter.list(), path, deps);
 }
@@ -40,7 +40,7 @@ function filesOn(mounts: readonly MountPoint[], path: string, { files, exec }: H
 
 const MAX_LINKS = 255;
 
-/** The path without links. Rejects when nothing is there. */
+/** The path with links resolved. Rejects when it does not exist. */
 export async function resolveLinks(path: string, deps: HostPathDeps): Promise<string> {
   const mounts = await deps.mounter.list();
   const pending = path.split('/');
@@ -66,7 +66,9 @@ export async function resolveLinks(path: string, deps: HostPathDeps): Promise<st
   return done === '' ? '/' : done;
 }
 
-/** Kind of what a path leads to, links followed; undefined when nothing is there. Rejects when the file system hangs. */
+/**
+ * The kind of file at the path, links resolved; undefined when it does not exist. Rejects when the file system hangs.
+ */
 export async function kindOfHostPath(path: string, deps: HostPathDeps): Promise<FileStat['kind'] | undefined> {
   try {
     return (await (await filesFor(path, deps)).stat(path)).kind;

@@ -1,4 +1,4 @@
-/** Pods of thousands of volumes and containers: others have turns, and nothing is looked up in lists. */
+/** Pods of thousands of volumes and containers: the loop yields, and look-ups need no scan of lists. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Container } from '../../api/gen/core-v1.ts';

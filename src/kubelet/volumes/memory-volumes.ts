@@ -1,14 +1,14 @@
 /**
- * The node's tmpfs for volumes that must not reach a disk, mounted once and kept over restarts. A secret is at most a
- * megabyte and containers cannot write there, so one file system without a limit per pod does.
+ * The node's tmpfs for volumes that must not be written to disk, mounted once and kept over restarts. A secret has at
+ * most a megabyte and containers cannot write there, so one file system without a limit per pod suffices.
  */
 import type { Platform } from '../../platform/platform.ts';
 import type { VolumePaths } from './volume-paths.ts';
 
-/** First kernel with tmpfs that is never swapped out. */
+/** The first kernel whose tmpfs supports `noswap`. */
 const NOSWAP_KERNEL = [6, 4] as const;
 
-/** Makes the function that sees to the mount; it does the work once and again after a failure. */
+/** Returns a function that mounts it at the first call, and again after a failure. */
 export function createMemoryVolumes(
   platform: Pick<Platform, 'files' | 'mounter' | 'host'>,
   paths: VolumePaths,

@@ -1,5 +1,5 @@
 /**
- * The device the kernel's device mapper makes of several paths to one disk, where multipathd runs. Upstream:
+ * The device-mapper device over several paths to one disk, where multipathd runs. Upstream:
  * FindMultipathDeviceForDevice in pkg/volume/util/device_util_linux.go.
  */
 import type { Clock } from '../../platform/clock.ts';
@@ -10,7 +10,7 @@ import { runTool } from './run-tool.ts';
 const WAIT_MS = 10_000;
 const POLL_MS = 500;
 
-/** The disk's name in the kernel, such as `sda`; links below /dev/disk are followed. */
+/** The disk's kernel name, such as `sda`; links in /dev/disk are resolved. */
 export async function diskNameOf(files: Pick<Files, 'lstat' | 'readLink'>, device: string): Promise<string> {
   const { kind } = await files.lstat(device);
   const path = kind === 'symlink' ? await files.readLink(device) : device;
@@ -27,7 +27,10 @@ async function mapperOf(files: Files, device: string): Promise<string | undefine
   return undefined;
 }
 
-/** The device to mount: the one over all paths, waited for where there are several; else the first path. */
+/**
+ * The device to mount: the multipath device, which is waited for when there are several paths; otherwise the first
+ * path.
+ */
 export async function multipathDevice(
   { files, clock }: { readonly files: Files; readonly clock: Clock },
   paths: readonly string[],
@@ -42,7 +45,7 @@ export async function multipathDevice(
   }
 }
 
-/** Takes the mapping over these paths away before they go; what writes it still holds is written. */
+/** Flushes and removes the multipath device before its paths are removed. */
 export async function removeMultipath(
   { files, exec }: { readonly files: Files; readonly exec: Exec },
   paths: readonly string[],

@@ -1,7 +1,10 @@
-/** Which ConfigMaps and Secrets a pod names anywhere in its spec. Upstream: pkg/api/v1/pod (VisitPodSecretNames, VisitPodConfigmapNames). */
+/**
+ * Which ConfigMaps and Secrets a pod's spec refers to. Upstream: pkg/api/v1/pod (VisitPodSecretNames,
+ * VisitPodConfigmapNames).
+ */
 import type { Container, EphemeralContainer, Pod, Volume } from '../../api/gen/core-v1.ts';
 
-/** Kinds of objects a pod's files and environment are made from. */
+/** Kinds of objects that a pod's files and environment come from. */
 export type ReferencedKind = 'ConfigMap' | 'Secret';
 
 export interface ObjectReference {

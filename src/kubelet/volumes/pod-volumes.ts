@@ -1,10 +1,10 @@
 /**
- * The volumes of one pod: which it wants, which are ready, and the work in between. Upstream: the desired state of world,
- * the actual state of world and the reconciler of pkg/kubelet/volumemanager, for one pod.
+ * The volumes of one pod: desired ones, ready ones, and the set-ups in progress. Upstream: DesiredStateOfWorld,
+ * ActualStateOfWorld and the reconciler of pkg/kubelet/volumemanager, for one pod.
  *
- * Invariants: a volume is worked on by one task at a time, and once more when something changed meanwhile; a volume that
- * was ready stays so while bringing it up to date fails. Differs: nothing polls; work starts on a changed pod, a changed
- * object, an expiring token or the end of a back-off.
+ * Invariants: one task at a time works on a volume, and runs again if something changed meanwhile; a ready volume
+ * stays ready while an update of it fails. Differs: no polling; work starts when the pod or an object changes, a
+ * token expires or a back-off ends.
  */
 import { deepEqual } from '../../base/equal.ts';
 import type { Pod, Volume } from '../../api/gen/core-v1.ts';
@@ -29,7 +29,7 @@ import {
 /** Volumes whose set-up begins in one turn of the event loop. */
 const VOLUMES_PER_TURN = 100;
 
-/** Observes and aborts the set-up of a volume. */
+/** Receives the progress of a volume's set-up, and aborts it. */
 export type SetUpProgress = Pick<SetUpRequest, 'signal' | 'attaching'> & {
   /** Called with the volume's plugin. */
   readonly resolved: (plugin: string) => void;
@@ -46,15 +46,21 @@ export interface PodVolumesDeps {
 /** State of one pod. */
 export class PodVolumes {
   readonly #deps: PodVolumesDeps;
-  /** In the order they came. A list: most pods have one, and thousands of machines have tens of thousands of pods. */
+  /**
+   * In order of arrival. An array, since most pods have one volume and a simulation may have tens of thousands of
+   * pods.
+   */
   #entries: readonly WantedVolume[] = [];
   #listeners: readonly (() => void)[] = [];
   #pod: Pod;
   readonly #ending = new AbortController();
-  /** Volumes that are not ready or worked on, and those that cannot be processed: a waiter asks after each change. */
+  /**
+   * The numbers of volumes that are not ready or being worked on, and of those that cannot be processed; waiters
+   * check them after each change.
+   */
   #unsettled = 0;
   #refused = 0;
-  /** What `mounted` answered last; undefined once a volume has changed. */
+  /** The cached result of `mounted`; undefined after a change. */
   #mounted: ReadonlyMap<string, MountedVolume> | undefined;
 
   constructor(deps: PodVolumesDeps, pod: Pod) {
@@ -71,12 +77,12 @@ export class PodVolumes {
     return this.#entries.length;
   }
 
-  /** Being taken down. */
+  /** Its volumes are being torn down. */
   get stopped(): boolean {
     return this.#ending.signal.aborted;
   }
 
-  /** Takes over a newer version of the pod; retries what could not be processed. */
+  /** Takes over a newer version of the pod; retries volumes that could not be processed. */
   update(pod: Pod): void {
     const old = this.#pod;
     this.#pod = pod;
@@ -89,7 +95,7 @@ export class PodVolumes {
     this.#addWanted(pod);
   }
 
-  /** An object changed that volumes may be made from. */
+  /** An object changed that volumes may depend on. */
   objectChanged(reference: ObjectReference): void {
     const key = referenceKey(reference);
     for (const entry of this.#entries) if (entry.references.includes(key)) this.#work(entry);
@@ -109,7 +115,7 @@ export class PodVolumes {
     return mounted;
   }
 
-  /** Ready volumes with all that is known of them. */
+  /** Ready volumes with further details. */
   ready(): ReadonlyMap<string, ReadyVolume> {
     return new Map(
       this.#entries.flatMap(({ volume, ready }) => (ready === undefined ? [] : [[volume.name, ready] as const])),
@@ -123,12 +129,12 @@ export class PodVolumes {
     );
   }
 
-  /** All volumes ready and up to date, or as much so as can be. */
+  /** Whether all volumes are ready and up to date, or cannot be. */
   get settled(): boolean {
     return this.#unsettled === 0;
   }
 
-  /** Whether a volume cannot be processed: no waiting helps. */
+  /** Whether a volume cannot be processed, so that waiting is useless. */
   get isRefused(): boolean {
     return this.#refused > 0;
   }
@@ -150,7 +156,7 @@ export class PodVolumes {
     };
   }
 
-  /** Starts nothing more; resolves when what runs has ended. */
+  /** Starts no more work; resolves when the current tasks have ended. */
   async stop(): Promise<void> {
     this.#ending.abort(new Error('the volumes of the pod are taken down'));
     for (const entry of this.#entries) entry.cancelTimer?.();
@@ -173,7 +179,7 @@ export class PodVolumes {
     this.#workInTurns(added).catch((error: unknown) => this.#deps.failed(pod, error));
   }
 
-  /** A pod may have thousands of volumes: others have their turns. */
+  /** In turns, since a pod may have thousands of volumes. */
   async #workInTurns(entries: readonly WantedVolume[]): Promise<void> {
     for (const [index, entry] of entries.entries()) {
       if (index > 0 && index % VOLUMES_PER_TURN === 0) await this.#deps.clock.yield();
@@ -181,7 +187,7 @@ export class PodVolumes {
     }
   }
 
-  /** Changes an entry and counts what it is then. */
+  /** Changes an entry and updates the counts. */
   #change(entry: WantedVolume, change: () => void): void {
     const [wasUnsettled, wasRefused] = [isUnsettled(entry), isRefused(entry)];
     change();
@@ -213,7 +219,7 @@ export class PodVolumes {
     callEach({ log: this.#deps.log, what: 'a waiter for volumes threw' }, this.#listeners);
   }
 
-  /** Resolves to when it must be done again, in milliseconds. */
+  /** Resolves to the delay until the volume must be set up again, in milliseconds. */
   async #attempt(entry: WantedVolume): Promise<number | undefined> {
     const pod = this.#pod;
     try {
@@ -240,7 +246,7 @@ export class PodVolumes {
   }
 }
 
-/** What of a pod can show in its volumes. */
+/** The fields of a pod that its volumes may show. */
 function shownFields(pod: Pod): object {
   const { labels = {}, annotations = {}, generation = 0 } = pod.metadata;
   return { labels, annotations, generation };

@@ -1,17 +1,20 @@
 /**
- * Looking at paths by programs with a deadline, for file systems that may hang: a call into a dead NFS server or FUSE
- * daemon never returns, and each keeps one of the few threads that all file calls share. A program can be killed.
+ * Inspects paths by programs with a deadline, for file systems that may hang: a call into a dead NFS server or FUSE
+ * daemon never returns, and blocks one of the few threads of all file calls. A program can be killed.
  */
 import type { Exec } from '../../platform/exec.ts';
 import type { Files, FileStat } from '../../platform/files.ts';
 
-/** The part of the file port that walks along a path. The port itself is one, for file systems that do not hang. */
+/**
+ * The operations of the file port for walking along a path. For file systems that do not hang, the port itself is
+ * used.
+ */
 export interface PathFiles {
   lstat(path: string): Promise<Pick<FileStat, 'kind' | 'mode'>>;
   stat(path: string): Promise<Pick<FileStat, 'kind' | 'mode'>>;
   readLink(path: string): Promise<string>;
   makeDir(path: string, options?: { readonly mode?: number }): Promise<void>;
-  /** Absent: paths are looked up by programs, each as a whole. */
+  /** Absent: programs resolve whole paths. */
   readonly openPath?: Files['openPath'];
 }
 
@@ -28,7 +31,9 @@ const KINDS: Readonly<Record<string, FileStat['kind']>> = {
   'character special file': 'char',
 };
 
-/** Walks on `where`, which errors name. Rejects with code ENOENT or ENOTDIR for what is not there, and when it hangs. */
+/**
+ * `where` is named in errors. Rejects with code ENOENT or ENOTDIR for missing paths, and when the file system hangs.
+ */
 export function createProgramFiles(exec: Exec, where: { readonly type: string; readonly path: string }): PathFiles {
   const run = async (program: string, options: readonly string[], path: string): Promise<string> => {
     const settings = { timeoutMs: DEADLINE_MS, env: { LC_ALL: 'C' } };

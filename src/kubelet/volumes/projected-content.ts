@@ -1,6 +1,6 @@
 /**
- * Files made from ConfigMaps, Secrets and the pod's own fields. Shared by the config map, secret, downward API and projected
- * volumes. Upstream: MakePayload in pkg/volume/{configmap,secret}, CollectData in pkg/volume/downwardapi.
+ * Files made from ConfigMaps, Secrets and the pod's own fields, for the config map, secret, downward API and
+ * projected volumes. Upstream: MakePayload in pkg/volume/{configmap,secret}, CollectData in pkg/volume/downwardapi.
  */
 import { getOwn } from '../../api/codec/own-property.ts';
 import type { ConfigMap, DownwardAPIVolumeFile, KeyToPath, Pod, Secret } from '../../api/gen/core-v1.ts';
@@ -8,7 +8,7 @@ import { findContainer } from '../runtime/pod-facts.ts';
 import { podFieldValue, resourceFieldValue, type NodeFacts } from '../runtime/field-refs.ts';
 import type { Payload, ProjectedFile } from './atomic-writer.ts';
 
-/** What to take from an object and how. */
+/** The keys to take from an object, and their paths. */
 export interface KeySelection {
   readonly items: readonly KeyToPath[] | undefined;
   readonly defaultMode: number;
@@ -18,13 +18,13 @@ export interface KeySelection {
 /** The default of `defaultMode`. */
 export const DEFAULT_FILE_MODE = 0o644;
 
-/** Where files come from: the keys there are, and what one holds. */
+/** The keys of an object, and a function that decodes one. */
 interface Contents {
   keys(): Iterable<string>;
   get(key: string): Uint8Array | undefined;
 }
 
-/** Only what is taken is decoded: each of a thousand sources may name one of thousands of keys. */
+/** Selects keys. Only these are decoded: each of a thousand sources may select one of thousands of keys. */
 function select(
   contents: Contents,
   selection: KeySelection,

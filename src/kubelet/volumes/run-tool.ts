@@ -1,4 +1,4 @@
-/** Runs the node's own programs for storage. A program that is not there is named; none runs for ever. */
+/** Runs the node's storage programs with a deadline. The error for a missing program names it. */
 import { hasErrorCode } from '../../base/errors.ts';
 import type { Exec, ExecResult } from '../../platform/exec.ts';
 
@@ -12,7 +12,7 @@ export class ToolMissingError extends Error {
 
 const DEADLINE_MS = 120_000;
 
-/** Runs to the end, whatever the exit code. Rejects when the program is missing or does not end in time. */
+/** Runs the program, whatever its exit code. Rejects when the program is missing or exceeds its deadline. */
 export async function tryTool(exec: Exec, file: string, args: readonly string[]): Promise<ExecResult> {
   const result = await exec
     .run(file, args, { timeoutMs: DEADLINE_MS, env: { LC_ALL: 'C' } })
@@ -24,7 +24,10 @@ export async function tryTool(exec: Exec, file: string, args: readonly string[])
   return result;
 }
 
-/** Resolves to the program's output; rejects with its errors when it fails. Arguments may have secrets and appear in no error. */
+/**
+ * Resolves to the program's output; rejects with its error output when it fails. Arguments may have secrets and are
+ * not part of errors.
+ */
 export async function runTool(exec: Exec, file: string, args: readonly string[]): Promise<string> {
   const { exitCode, stdout, stderr } = await tryTool(exec, file, args);
   if (exitCode !== 0) throw new Error(`${file} failed: exit status ${exitCode}: ${(stderr || stdout).trim()}`);

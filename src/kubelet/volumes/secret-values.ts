@@ -1,4 +1,4 @@
-/** Secrets that volumes are mounted with. Upstream: pkg/volume/util (GetSecretForPV, GetSecretForPod). */
+/** Reads the secrets of volumes. Upstream: pkg/volume/util (GetSecretForPV, GetSecretForPod). */
 import { Secrets } from '../../api/gen/resources.ts';
 import { errorMessage } from '../../base/errors.ts';
 import type { Client } from '../../client/client.ts';
@@ -9,7 +9,7 @@ export interface SecretKey {
   readonly name: string;
 }
 
-/** The secret that a volume names; without a namespace it is one of the pod's namespace. */
+/** The secret that a volume names; without a namespace it is in the pod's namespace. */
 export function secretKeyOf(
   reference: { readonly name?: string; readonly namespace?: string } | undefined,
   podNamespace = '',

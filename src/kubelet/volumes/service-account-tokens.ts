@@ -1,36 +1,36 @@
 /**
- * Tokens of service accounts, requested once per use and kept until they should be renewed. Upstream:
+ * Tokens of service accounts, requested once per use and cached until their renewal. Upstream:
  * pkg/kubelet/token/token_manager.go (requiresRefresh), for projected tokens and CSI drivers.
  *
- * A token is renewed after 80 % of its life or 24 hours, whichever is first, and goes on being used when renewal fails as
- * long as it is valid.
+ * A token is renewed after 80 % of its life or 24 hours, whichever is first; if renewal fails it is used as long as
+ * it is valid.
  */
 import { secondsToMs } from '../../api/int64.ts';
 import type { TokenRequest } from '../../api/gen/authentication-v1.ts';
 import { parseTime } from '../../api/time.ts';
 import type { BasePlatform } from '../../platform/platform.ts';
 
-/** Creates a token of a service account at the API server (`serviceaccounts/token`). */
+/** Requests a token of a service account from the API server (`serviceaccounts/token`). */
 export type TokenRequester = (
   namespace: string,
   serviceAccount: string,
   request: TokenRequest,
 ) => Promise<TokenRequest>;
 
-/** A token and when to ask again. */
+/** A token, and when to request the next. */
 export interface ServiceAccountToken {
   readonly token: string;
-  /** From now until `get` would ask for a new one. */
+  /** The time until `get` would request a new one. */
   readonly refreshAfterMs: number;
   /** Wall-clock time of its end. */
   readonly expiresAtMs: number;
 }
 
-/** Asks for tokens and keeps them. */
+/** Requests and caches tokens. */
 export interface ServiceAccountTokens {
   /** A valid token. Rejects with the server's error when there is none. */
   get(namespace: string, serviceAccount: string, request: TokenRequest): Promise<ServiceAccountToken>;
-  /** Forgets the tokens bound to a service account or pod with this uid. */
+  /** Removes the tokens bound to a service account or pod with this uid. */
   forget(boundUid: string): void;
 }
 
@@ -50,7 +50,6 @@ function shown({ token, expiresAtMs }: CachedToken): Pick<ServiceAccountToken, '
   return { token, expiresAtMs };
 }
 
-/** Makes an empty keeper of tokens. */
 export function createServiceAccountTokens(deps: {
   readonly platform: Pick<BasePlatform, 'clock' | 'random' | 'log'>;
   readonly requestToken: TokenRequester;

@@ -1,4 +1,4 @@
-/** How long volumes' set-ups take, under upstream's name. Upstream: pkg/volume/util/metrics.go. */
+/** Metrics of the duration of volume operations. Upstream: pkg/volume/util/metrics.go. */
 import { onAbort } from '../../base/abort.ts';
 import type { Metrics } from '../../platform/metrics.ts';
 import type { Platform } from '../../platform/platform.ts';
@@ -30,13 +30,13 @@ export function createStorageMeasure({ clock, metrics }: Pick<Platform, 'clock' 
   };
 }
 
-/** A volume of a pod: by which plugin, and whether it is ready. */
+/** A volume of a pod: its plugin, and whether it is ready. */
 export interface CountedVolume {
   readonly plugin: string;
   readonly ready: boolean;
 }
 
-/** Exposes how many volumes there should be and how many there are, until the signal aborts. */
+/** Exposes the numbers of desired and ready volumes until the signal aborts. */
 export function exposeVolumeTotals(
   metrics: Metrics,
   volumes: () => readonly CountedVolume[],

@@ -1,15 +1,16 @@
 /**
- * Texts of pods and volumes that become arguments of the node's programs, or part of a path they make. Whoever may create a
- * pod writes them; the programs run as root. Upstream's validation asks only that they are not empty.
+ * Validates texts of pods and volumes that become arguments of the node's programs or parts of paths. Whoever may
+ * create a pod writes them, and the programs run as root. Upstream's validation only requires that they are not
+ * empty.
  */
 
-/** What a text may be. */
+/** The allowed form of a text. */
 export type ArgumentForm = keyof typeof FORMS;
 
-/** Each form excludes a leading dash, which would make an option of the text, and control characters. */
+/** Each form excludes a leading dash, which would make it an option, and control characters. */
 const FORMS = {
   text: /^(?!-)[^\p{Cc}]+$/u,
-  // Programs that are shell scripts split at spaces, iscsiadm makes files of names.
+  // Shell scripts split at spaces, and iscsiadm makes file names of these texts.
   name: /^(?![-.])[\w.:@%+-]+$/,
   host: /^(?:[A-Za-z0-9][\w.-]*|\[[0-9A-Fa-f:.]+(?:%[\w.-]+)?\]|[0-9A-Fa-f:.]+(?:%[\w.-]+)?)(?::\d{1,5})?$/,
   // Ceph's monitors may have a protocol and a nonce: `v1:10.0.0.1:6789/0`.

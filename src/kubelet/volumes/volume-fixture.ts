@@ -21,7 +21,7 @@ export interface VolumeFixture {
   readonly objects: WatchingObjectCache;
   readonly manager: VolumeManager;
   readonly events: string[];
-  /** Tokens asked for: `audience/expirationSeconds`. */
+  /** Requested tokens: `audience/expirationSeconds`. */
   readonly tokenRequests: string[];
   /** Makes token requests fail while set. */
   tokenError: Error | undefined;
@@ -30,7 +30,7 @@ export interface VolumeFixture {
   start(): void;
   stop(): void;
   readonly sockets: FakeSockets;
-  /** What the plugin manager would call. */
+  /** The handler for calls of the plugin manager. */
   readonly csiHandler: PluginHandler;
   onNodeStatusChange: () => void;
 }
@@ -39,7 +39,7 @@ export interface VolumeFixture {
 export interface VolumeFixtureOptions {
   readonly attachesItself?: boolean;
   readonly gitRepo?: boolean;
-  /** The client of another fixture whose next life this one is. */
+  /** The client of an earlier fixture, after whose end this one starts. */
   readonly client?: FakeClient;
   readonly sockets?: FakeSockets;
 }

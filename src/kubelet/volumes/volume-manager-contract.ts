@@ -1,4 +1,4 @@
-/** Contract between the kubelet's core, its runtime manager and the volume manager. Upstream: pkg/kubelet/volumemanager. */
+/** The volume manager as the kubelet's core and its runtime manager use it. Upstream: pkg/kubelet/volumemanager. */
 import type { Node, Pod } from '../../api/gen/core-v1.ts';
 import type { Client } from '../../client/client.ts';
 import type { AwaitedVolume } from '../../api/pod-node-state.ts';
@@ -28,7 +28,7 @@ export interface VolumeManager {
   start(signal: AbortSignal): void;
   /** Resolves when all volumes of the pod are ready. Rejects after upstream's 2 min 3 s or on abort; the error names the unmounted volumes as FailedMount does. */
   waitForAttachAndMount(pod: Pod, signal: AbortSignal): Promise<void>;
-  /** Resolves when none of the pod's volumes is mounted any more. */
+  /** Resolves when no volume of the pod is mounted any more. */
   waitForUnmount(pod: Pod, signal: AbortSignal): Promise<void>;
   /** Volumes of this pod that are ready now, by volume name. */
   mountedVolumes(podUid: string): ReadonlyMap<string, MountedVolume>;
@@ -36,7 +36,7 @@ export interface VolumeManager {
   awaitedVolumes(podUid: string): readonly AwaitedVolume[];
   /** Whether anything of this pod is (or may be) still mounted or on disk. */
   podHasVolumes(podUid: string): boolean;
-  /** Unique names of attached volumes that are or will be used, for node status; undefined until that is known. */
+  /** Unique names of attached volumes that are or will be in use, for node status; undefined while unknown. */
   volumesInUse(): readonly string[] | undefined;
   /** Bytes used by the pod's volumes kept on the node's disk, by volume name. */
   volumeStats(podUid: string): Promise<
@@ -65,11 +65,11 @@ export interface VolumeManagerDeps {
   readonly recorder: KubeletEventRecorder;
   /** Pods whose volumes must stay: those whose containers run or may run. */
   readonly podsLister: () => readonly Pod[];
-  /** Whether `podsLister` knows the pods of every source. No volume is swept before. */
+  /** Whether `podsLister` has the pods of every source. No volume is swept before. */
   readonly sourcesReady: () => boolean;
   readonly node: () => NodeFacts;
   readonly ownNode: () => Node | undefined;
-  /** Reports the node's status again: the volumes in use have changed. */
+  /** Updates the node's status, since the volumes in use have changed. */
   readonly nodeStatusChanged: () => void;
   /** CSI drivers register here. */
   readonly plugins: Pick<PluginManager, 'addHandler'>;
@@ -80,7 +80,7 @@ export interface VolumeManagerConfig {
   /** Upstream's --root-dir, `/var/lib/kubelet`. */
   readonly kubeletRoot: string;
   readonly nodeName: string;
-  /** The kubelet creates the VolumeAttachments itself, in place of the controller. */
+  /** The kubelet creates VolumeAttachments itself, in place of the controller. */
   readonly attachesItself: boolean;
   readonly settings: VolumeSettings & { readonly pluginDir: string };
 }

@@ -1,10 +1,11 @@
 /**
- * Mounts the volumes of pods, keeps them mounted, and unmounts them when the pods end. Upstream: pkg/kubelet/volumemanager.
- * Its desired state of world and actual state of world are here the volumes of each pod (pod-volumes.ts).
+ * Mounts the volumes of pods, keeps them up to date, and unmounts them when the pods end. Upstream:
+ * pkg/kubelet/volumemanager. The volumes of each pod (pod-volumes.ts) take the place of its desired and actual state
+ * of world.
  *
- * Invariants: no volume of a pod is set up while its volumes are torn down; until the volumes of earlier runs are known, every
- * pod may have volumes. Differs: pods are added by `waitForAttachAndMount` and removed by `waitForUnmount`; a slow sweep tears down
- * the volumes of pods that neither ended.
+ * Invariants: no volume of a pod is set up while its volumes are torn down; until the volumes of earlier runs are
+ * known, any pod may have volumes. Differs: pods are added by `waitForAttachAndMount` and removed by
+ * `waitForUnmount`; a slow sweep tears down volumes of pods that called neither.
  */
 import type { Pod } from '../../api/gen/core-v1.ts';
 import { formatTime } from '../../api/time.ts';
@@ -35,12 +36,15 @@ import { podsWithVolumes, tearDownPodVolumes } from './volume-teardown.ts';
 import { measureVolume } from './volume-usage.ts';
 import { waitForPodVolumes } from './wait-for-volumes.ts';
 
-/** While a sweep has failed or pods are missing. */
+/** The period of sweeps after a failure, or while pods are missing. */
 const SWEEP_PERIOD_MS = 5000;
-/** While all volumes belong to listed pods. */
+/** The period of sweeps while all volumes belong to listed pods. */
 const IDLE_SWEEP_PERIOD_MS = 60_000;
 const TEARDOWN_TIMEOUT_MS = 123_000;
-/** Between tries to tear down the volumes of one pod. Upstream: pkg/util/goroutinemap/exponentialbackoff. */
+/**
+ * The back-off between attempts to tear down the volumes of one pod. Upstream:
+ * pkg/util/goroutinemap/exponentialbackoff.
+ */
 const TEARDOWN_BACKOFF = { initialMs: 500, maxMs: 122_000 };
 
 /** Nothing is read or mounted before `start` or the first pod. */
@@ -60,10 +64,10 @@ class KubeletVolumeManager implements VolumeManager {
   /** Uids whose volumes were found on disk at the start and are not torn down yet. */
   readonly #orphans = new Set<string>();
   readonly #teardowns = new Map<string, Promise<void>>();
-  /** Since when pods wait for their volumes to be gone, with the error of the last try. */
+  /** Since when pods wait until their volumes are torn down, with the last error. */
   readonly #leaving = new Map<string, Pick<AwaitedVolume, 'since' | 'error'>>();
   readonly #failedSweeps = new KeyedBackoff(TEARDOWN_BACKOFF);
-  /** Pods that the last sweep did not find among those of `podsLister`. */
+  /** Pods that the last sweep did not find in `podsLister`. */
   #missing = new Set<string>();
   /** Whether the volumes of earlier runs are known. */
   #reconstructed = false;
@@ -215,12 +219,12 @@ class KubeletVolumeManager implements VolumeManager {
     if (!this.#deps.sourcesReady()) return;
     const listed = new Set(this.#deps.podsLister().map((pod) => pod.metadata.uid ?? ''));
     const gone = new Set([...this.#pods.keys(), ...this.#orphans].filter((uid) => !listed.has(uid)));
-    // Missing twice: a pod that is not yet listed is not swept.
+    // A pod must be missing twice, so that a pod that is not listed yet is not swept.
     const nowMs = this.#deps.platform.clock.monotonicMs();
     const isDue = (uid: string): boolean => !this.#failedSweeps.isInBackoffSinceUpdate(uid, nowMs);
     const due = [...gone].filter((uid) => this.#missing.has(uid) && !this.#teardowns.has(uid) && isDue(uid));
     this.#missing = gone;
-    // In parallel: a driver that hangs delays no other pod.
+    // In parallel, so that a hanging driver delays no other pod.
     for (const uid of due) {
       this.#tearDown(uid).then(
         () => this.#failedSweeps.reset(uid),

@@ -1,16 +1,16 @@
-/** Gives a volume's files to the pod's fsGroup. Upstream: pkg/volume/volume_linux.go. */
+/** Sets the group of a volume's files to the pod's fsGroup. Upstream: pkg/volume/volume_linux.go. */
 import type { Pod } from '../../api/gen/core-v1.ts';
 import type { Files } from '../../platform/files.ts';
 import { type GroupOrder, giveToGroup } from '../../platform/give-to-group.ts';
 import type { Platform } from '../../platform/platform.ts';
 import { mayHang, mountOf } from './host-path-check.ts';
 
-/** What to hand over to whom. */
+/** The path and the group. */
 export interface OwnershipRequest {
   readonly path: string;
   readonly fsGroup: number | undefined;
   readonly readOnly: boolean;
-  /** `OnRootMismatch` leaves the volume alone when its root is right already. Default `Always`. */
+  /** `OnRootMismatch` changes nothing when the volume's root is already right. Default `Always`. */
   readonly policy?: string | undefined;
 }
 
@@ -21,7 +21,7 @@ export function fsGroupOf(pod: Pod): { fsGroup: number | undefined; policy: stri
   return { fsGroup, policy: context?.fsGroupChangePolicy };
 }
 
-/** Sets group and group permissions of everything below `path`, itself included. Without a group it does nothing. */
+/** Sets group and group permissions of `path` and everything below it. Without a group it does nothing. */
 export async function setVolumeOwnership(request: OwnershipRequest & { readonly files: Files }): Promise<void> {
   const order = orderOf(request);
   if (order !== undefined) await giveToGroup(request.files, order);
@@ -32,7 +32,7 @@ function orderOf({ path, fsGroup, readOnly, policy }: OwnershipRequest): GroupOr
   return { path, gid: fsGroup, readOnly, onlyIfRootDiffers: policy === 'OnRootMismatch' };
 }
 
-/** The same for what a driver mounted: by a program where a call into the file system may never return. */
+/** The same for a driver's mount: by a program where the file system may hang. */
 export async function setMountOwnership(
   { files, exec, mounter }: Pick<Platform, 'files' | 'exec' | 'mounter'>,
   request: OwnershipRequest,
@@ -45,7 +45,7 @@ export async function setMountOwnership(
 
 const PROGRAM_DEADLINE_MS = 600_000;
 
-/** The same by a program with a deadline. Rejects with what the program said. */
+/** The same by a program with a deadline. Rejects with the program's output. */
 export async function setVolumeOwnershipByProgram(exec: Platform['exec'], request: OwnershipRequest): Promise<void> {
   const order = orderOf(request);
   if (order === undefined) return;

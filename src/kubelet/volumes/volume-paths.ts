@@ -1,9 +1,9 @@
 /**
  * Paths of pods' volumes. Upstream: pkg/kubelet/kubelet_getters.go.
  *
- * Differs: volumes kept in memory (secrets, projected, downward API) are on one tmpfs of the node, below
- * `<root>/memory-volumes`, and their upstream path is a link to it: a mount for each would cost a process and a line in
- * every mount table per volume.
+ * Differs: volumes in memory (secrets, projected, downward API) are on one tmpfs of the node, below
+ * `<root>/memory-volumes`, and upstream's path is a link to it: separate mounts would need a process, and a line in
+ * every mount table, for each volume.
  */
 
 /** The kubelet's root directory as paths of volumes. */

@@ -1,10 +1,10 @@
 /**
- * What a kind of volume must know. One folder per kind under `plugins/`, one line in `plugins/list.ts`. Upstream:
+ * The interface of a kind of volume. Each has a folder under `plugins/` and a line in `plugins/list.ts`. Upstream:
  * pkg/volume (VolumePlugin, Mounter, Unmounter).
  *
- * Differs: most plugins only bring a volume about; taking it down is the same for all (unmount what is mounted there,
- * remove what is ours), so that volumes left by an earlier process need no reconstruction of their spec. Those that others
- * mount leave a record on disk and take down by it.
+ * Differs: most plugins only set volumes up; tearing down is the same for all (unmount, then remove our own content),
+ * so volumes of an earlier process need no reconstruction of their spec. Plugins with mounts of other programs write
+ * a record to disk and tear down by it.
  */
 import type {
   CSIPersistentVolumeSource,
@@ -32,7 +32,7 @@ import type { ObjectCache } from './object-cache.ts';
 import type { ServiceAccountTokens } from './service-account-tokens.ts';
 import type { VolumeUsage } from './volume-usage.ts';
 
-/** Sources plugins read: those of pods, and those only persistent volumes have. */
+/** The volume sources that plugins read: those of pods, and those that only persistent volumes have. */
 export interface VolumeSource extends Pick<
   Volume,
   'configMap' | 'csi' | 'downwardAPI' | 'emptyDir' | 'gitRepo' | 'hostPath' | 'nfs' | 'projected' | 'secret'
@@ -57,15 +57,15 @@ export interface VolumeSpec {
   readonly claim?: PersistentVolumeClaim;
 }
 
-/** One order to bring a volume about or up to date. */
+/** A request to set a volume up or to update it. */
 export interface SetUpRequest {
   readonly pod: Pod;
   readonly spec: VolumeSpec;
-  /** The volume's own directory; made by the plugin. */
+  /** The volume's own directory; the plugin creates it. */
   readonly dir: string;
-  /** Aborts when the pod's volumes are to go: waiting for others must end. */
+  /** Aborts when the pod's volumes are torn down: waits must end. */
   readonly signal: AbortSignal;
-  /** Tells that the volume waits to be attached to the node, and that it does no longer. */
+  /** Reports that the volume waits to be attached, and that the wait has ended. */
   readonly attaching: (waiting: boolean) => void;
 }
 
@@ -75,13 +75,13 @@ export interface SetUpResult {
   readonly readOnly: boolean;
   readonly selinuxRelabel: boolean;
   readonly block?: boolean;
-  /** Delay until the volume must be set up again, for tokens. */
+  /** The delay until the volume must be set up again, for tokens. */
   readonly refreshAfterMs?: number;
-  /** Its use as someone else measures it; undefined while that is not known. Returns at once. */
+  /** The usage that somebody else measures; undefined while unknown. Returns at once. */
   readonly usage?: () => VolumeUsage | undefined;
 }
 
-/** Volumes that programs of others bring about and take down. */
+/** Volumes that external programs set up and tear down. */
 export interface DriverVolumes {
   setUp(request: SetUpRequest): Promise<SetUpResult>;
   /** Tears down the volume of one pod in `dir`. Rejects when the driver fails; may be called again. */
@@ -102,7 +102,7 @@ export interface VolumePluginDeps {
   readonly client: Client;
   readonly flexDrivers: FlexDrivers;
   readonly kubeletRoot: string;
-  /** By what is worked on: one task at a time. */
+  /** One task at a time for each key. */
   readonly locks: KeyedMutex;
   readonly settings: VolumeSettings;
 }
@@ -121,15 +121,15 @@ export interface VolumePlugin {
   supports(source: VolumeSource): boolean;
   /** `memory`: its directory is on the node's tmpfs. */
   readonly place: 'disk' | 'memory';
-  /** The content is ours: removed with the volume, counted as the pod's use of the disk. */
+  /** The content is the kubelet's: it is removed with the volume and counts as the pod's disk usage. */
   readonly ownsContent: boolean;
-  /** Set up again when the pod or an object it refers to changed. */
+  /** Set up again when the pod or an object it refers to changes. */
   readonly live: boolean;
-  /** Idempotent. Rejects with what follows `MountVolume.SetUp failed for volume "x" : `. */
+  /** Idempotent. Rejects with the text after `MountVolume.SetUp failed for volume "x" : `. */
   setUp(request: SetUpRequest, deps: VolumePluginDeps): Promise<SetUpResult>;
   /**
-   * For kinds that others mount: takes down what is at `dir`, of this process or an earlier one, the directory included.
-   * Rejects when it must be tried again.
+   * For plugins with mounts of other programs: tears down `dir`, also that of an earlier process, and removes it.
+   * Rejects when it must be retried.
    */
   tearDown?(request: TearDownRequest, deps: VolumePluginDeps): Promise<void>;
 }

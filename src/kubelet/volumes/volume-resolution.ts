@@ -1,6 +1,6 @@
 /**
- * From a pod's volume to what is to be mounted: claims followed to their persistent volume, kinds without a plugin refused
- * by name. Upstream: createVolumeSpec and getPVCExtractPV in pkg/kubelet/volumemanager/populator.
+ * Resolves a pod's volume to its spec and plugin: claims to their persistent volume; kinds without a plugin are
+ * refused by name. Upstream: createVolumeSpec and getPVCExtractPV in pkg/kubelet/volumemanager/populator.
  */
 import type {
   Container,
@@ -17,15 +17,15 @@ import { csiSourceOf, migratedInlineVolume } from '../../component-helpers/csi-t
 import { volumePlugins } from './plugins/list.ts';
 import type { VolumePlugin, VolumeSource, VolumeSpec } from './volume-plugin.ts';
 
-/** A volume and the plugin that makes it. */
+/** A volume and its plugin. */
 export interface ResolvedVolume {
   readonly spec: VolumeSpec;
   readonly plugin: VolumePlugin;
-  /** What messages call it: the persistent volume's name, or the pod's own. */
+  /** The name in messages: the persistent volume's, or the pod's own. */
   readonly displayName: string;
 }
 
-/** The volume cannot be processed (yet): its claim is not ready, or there is no such kind. */
+/** The volume cannot be processed (yet): its claim is not ready, or its kind is not supported. */
 export class VolumeProcessingError extends Error {
   constructor(message: string, options?: ErrorOptions) {
     super(message, options);
@@ -33,7 +33,7 @@ export class VolumeProcessingError extends Error {
   }
 }
 
-/** Names of volumes that a container mounts or uses as a device. Other volumes are not set up. */
+/** Names of volumes that a container uses as mount or device. Others are not set up. */
 export function usedVolumeNames(pod: Pod): {
   readonly mounted: ReadonlySet<string>;
   readonly devices: ReadonlySet<string>;
@@ -49,7 +49,7 @@ export function usedVolumeNames(pod: Pod): {
   return { mounted, devices };
 }
 
-/** Finds what is behind the volume. Rejects with VolumeProcessingError. */
+/** Resolves the volume. Rejects with VolumeProcessingError. */
 export async function resolveVolume(client: Client, pod: Pod, volume: Volume): Promise<ResolvedVolume> {
   const claimName =
     volume.persistentVolumeClaim?.claimName ??
@@ -65,7 +65,7 @@ export async function resolveVolume(client: Client, pod: Pod, volume: Volume): P
   );
 }
 
-/** What plugins read of a persistent volume. */
+/** The parts of a persistent volume that plugins read. */
 function definedOf({
   fc,
   flexVolume,
@@ -80,7 +80,7 @@ function definedOf({
   return Object.fromEntries(Object.entries(sources).filter(([, source]) => source !== undefined));
 }
 
-/** Written into the pod itself; types that CSI drivers took over are persistent volumes to them. */
+/** A volume defined in the pod; a migrated type is converted to a persistent volume of its CSI driver. */
 function inlineVolume(pod: Pod, volume: Volume): ResolvedVolume {
   const persistentVolume = migratedInlineVolume(volume, pod.metadata.namespace ?? '');
   const csi = persistentVolume?.spec?.csi;
@@ -170,7 +170,7 @@ function checkClaim(
   if (claim.status?.phase !== 'Bound' || !claim.spec?.volumeName) throw fail('PVC is not bound');
 }
 
-/** A block volume must not be mounted, a file system not be used as a device. */
+/** Rejects a block volume that is mounted, and a file system that is used as a device. */
 function checkMode(found: PersistentVolume, { pod, volume }: { pod: Pod; volume: Volume }): void {
   const { mounted, devices } = usedVolumeNames(pod);
   const mode = found.spec?.volumeMode ?? 'Filesystem';

@@ -17,7 +17,7 @@ import type { VolumePaths } from './volume-paths.ts';
 import type { VolumePluginDeps } from './volume-plugin.ts';
 import { resolveVolume, type ResolvedVolume } from './volume-resolution.ts';
 
-/** A plugin failed; the message is upstream's, as events show it. */
+/** A plugin failed; the message is upstream's, as shown in events. */
 export class VolumeSetUpError extends Error {
   constructor(displayName: string, cause: unknown) {
     super(`${operationOf(cause)} failed for volume "${displayName}" : ${errorMessage(cause)}`, { cause });
@@ -39,7 +39,7 @@ export interface VolumeSetUpDeps {
   readonly ensureMemory: () => Promise<void>;
 }
 
-/** Makes the function. It rejects with VolumeProcessingError or VolumeSetUpError. */
+/** The function rejects with VolumeProcessingError or VolumeSetUpError. */
 export function createVolumeSetUp(
   deps: VolumeSetUpDeps,
 ): (pod: Pod, volume: Volume, progress: SetUpProgress) => Promise<ReadyVolume> {
@@ -62,7 +62,7 @@ async function setUp(
   { spec, plugin, displayName }: ResolvedVolume,
 ): Promise<ReadyVolume> {
   const uid = podUid(pod);
-  // Names made from what a disk is called may have slashes.
+  // A disk's name, which the directory's name comes from, may have slashes.
   const dir = deps.paths.volumeDir(uid, plugin.name, displayName.replaceAll('/', '~'));
   const medium = spec.source.emptyDir?.medium ?? '';
   if (plugin.place === 'memory') {
@@ -79,7 +79,7 @@ async function setUp(
   return { ...result, live: plugin.live, ...content };
 }
 
-/** Links upstream's path of the volume to its place. */
+/** Links upstream's path of the volume to its actual directory. */
 async function linkTo(files: Files, path: string, target: string): Promise<void> {
   try {
     if ((await files.readLink(path)) === target) return;

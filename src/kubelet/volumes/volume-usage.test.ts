@@ -1,4 +1,4 @@
-/** What pods may leave in their volumes, counted on the real file system by the program and, without it, by a walk. */
+/** Hostile content of volumes, counted on the real file system by the program and, without it, by a walk. */
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { mkdtemp } from 'node:fs/promises';
@@ -22,7 +22,7 @@ after(() => {
   sh('cd / && rm -rf "$OLDPWD"');
 });
 
-/** What makes each, and how many inodes there are then, with the directory itself. */
+/** The command that creates each, and the resulting number of inodes, with the directory itself. */
 const hostile: Readonly<Record<string, { readonly make: string; readonly inodes: number | undefined }>> = {
   'pipes, sockets of nobody and devices': { make: 'mkfifo a b', inodes: 3 },
   'links out of the volume and around in circles': { make: 'ln -s / root; ln -s . here; ln -s loop loop', inodes: 4 },

@@ -1,8 +1,8 @@
 /**
- * Space and inodes a volume's directory uses. Upstream: pkg/volume/metrics_du.go, util/fs.
+ * Space and inodes of a volume's directory. Upstream: pkg/volume/metrics_du.go, util/fs.
  *
- * A program counts what a pod may have filled with a million files; without it, or for content we wrote ourselves, a walk
- * does, one call at a time.
+ * `du` counts directories that a pod may have filled with a million files; without it, or for content the kubelet
+ * wrote, a walk counts one call at a time.
  */
 import { hasErrorCode } from '../../base/errors.ts';
 import type { Platform } from '../../platform/platform.ts';
@@ -22,7 +22,7 @@ type UsagePlatform = Pick<Platform, 'files' | 'exec'>;
 const DU_DEADLINE_MS = 60_000;
 const BLOCK_BYTES = 4096;
 
-/** Measures `path`. `large`: made by the pod, so counted by `du`. */
+/** Measures `path`. `large`: the pod writes it, so `du` counts it. */
 export async function measureVolume(platform: UsagePlatform, path: string, large: boolean): Promise<VolumeUsage> {
   const used = (large ? await byProgram(platform, path) : undefined) ?? (await byWalk(platform.files, path));
   const system = await platform.files.statFileSystem(path);
@@ -46,7 +46,7 @@ async function byProgram({ exec }: UsagePlatform, path: string): Promise<Used | 
     const args = ['--summarize', '--one-file-system', ...options, '--', path];
     const result = await exec.run('du', args, { timeoutMs: DU_DEADLINE_MS, env: { LC_ALL: 'C' } });
     if (result.timedOut) throw new Error(`du ${path} took longer than ${DU_DEADLINE_MS / 1000} s`);
-    // Files that went while it counted make it complain, and it still prints the sum.
+    // du reports files that disappeared while it counted, and still prints the sum.
     const match = /^(\d+)\t/.exec(result.stdout);
     return match === null ? undefined : Number(match[1]);
   };
@@ -60,7 +60,7 @@ async function byProgram({ exec }: UsagePlatform, path: string): Promise<Used | 
   }
 }
 
-/** Links are not followed and files not opened. What is nested deeper than a path can name is not counted. */
+/** Links are not followed and files not opened. Directories nested deeper than a path can name are not counted. */
 async function byWalk(files: Platform['files'], root: string): Promise<Used> {
   let bytes = 0;
   let inodes = 0;

@@ -1,4 +1,4 @@
-/** Waiting for a pod's volumes, and saying what is missing. Upstream: WaitForAttachAndMount. */
+/** Waits for a pod's volumes; the error names the missing ones. Upstream: WaitForAttachAndMount. */
 import { onAbort } from '../../base/abort.ts';
 import type { Clock } from '../../platform/clock.ts';
 import type { PodVolumes } from './pod-volumes.ts';
@@ -6,7 +6,7 @@ import type { PodVolumes } from './pod-volumes.ts';
 /** Upstream's podAttachAndMountTimeout: two minutes and three seconds. */
 const TIMEOUT_MS = 123_000;
 
-/** Resolves when all are ready. Rejects at once when a volume cannot be processed, after the time-out, or on abort. */
+/** Resolves when all are ready. Rejects at once when a volume cannot be processed, after the timeout, or on abort. */
 export async function waitForPodVolumes(clock: Clock, volumes: PodVolumes, signal: AbortSignal): Promise<void> {
   signal.throwIfAborted();
   if (volumes.settled) return;

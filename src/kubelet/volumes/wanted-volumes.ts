@@ -1,4 +1,4 @@
-/** The volumes that a pod wants, each with the state of its set-up, and what is reported of them. */
+/** The desired volumes of a pod with the state of their set-up, and the reports about them. */
 import type { Pod, Volume } from '../../api/gen/core-v1.ts';
 import { formatTime } from '../../api/time.ts';
 import { createBackoff, type Backoff } from '../../base/backoff.ts';
@@ -14,7 +14,7 @@ const MAX_MESSAGE_CHARS = 4096;
 const BACKOFF_SHAPE = { initialMs: 500, maxMs: 122_000 } as const;
 
 export interface ReadyVolume extends SetUpResult {
-  /** Set up again when the pod or what it refers to changes. */
+  /** Set up again when the pod or an object it refers to changes. */
   readonly live: boolean;
   /** Directory of the volume's own content; `large`: the pod writes it. */
   readonly content?: { readonly path: string; readonly large: boolean };
@@ -38,19 +38,19 @@ export interface WantedVolume {
 /** Names of volumes that are not ready, sorted. */
 export interface VolumeProblems {
   readonly unmounted: readonly string[];
-  /** Those that wait to be attached. */
+  /** Volumes that wait to be attached. */
   readonly unattached: readonly string[];
-  /** Those that cannot be processed, with their errors. */
+  /** Volumes that cannot be processed, with their errors. */
   readonly unprocessed: readonly string[];
   readonly texts: readonly string[];
 }
 
-/** The volumes that the pod uses and that are not known yet. */
+/** The volumes that the pod uses and that are not in `known`. */
 export function newVolumes(pod: Pod, known: Set<string>, nowMs: number): WantedVolume[] {
   const { mounted, devices } = usedVolumeNames(pod);
   const added: WantedVolume[] = [];
   for (const volume of pod.spec?.volumes ?? []) {
-    // The runtime mounts images itself.
+    // The runtime mounts images.
     if (volume.image !== undefined) continue;
     if (!mounted.has(volume.name) && !devices.has(volume.name)) continue;
     if (known.has(volume.name)) continue;
@@ -83,12 +83,12 @@ export function awaitedOf(volumes: readonly WantedVolume[]): readonly AwaitedVol
   });
 }
 
-/** Whether it is not ready, or worked on. */
+/** Whether it is not ready, or being worked on. */
 export function isUnsettled({ ready, working }: WantedVolume): boolean {
   return ready === undefined || working;
 }
 
-/** Whether it cannot be processed: only a changed pod helps. */
+/** Whether it cannot be processed; only a change of the pod helps. */
 export function isRefused({ ready, error }: WantedVolume): boolean {
   return ready === undefined && error instanceof VolumeProcessingError;
 }

@@ -1,11 +1,14 @@
-/** Brings a payload into a volume's directory, owned as the pod asks. The last step of every volume with live content. */
+/**
+ * Writes a payload into a volume's directory with the pod's ownership: the last step of every volume with live
+ * content.
+ */
 import { writeAtomically, type Payload } from './atomic-writer.ts';
 import { fsGroupOf, setVolumeOwnership } from './volume-ownership.ts';
 import type { SetUpRequest, SetUpResult, VolumePluginDeps } from './volume-plugin.ts';
 
 /**
- * Creates the directory, writes what changed, and answers that the volume is ready and read-only for containers. The
- * pod's group may read what the mode alone would keep from it, and not write.
+ * Creates the directory and writes what changed; the volume is then read-only for containers. The pod's group may
+ * read files, but not write them.
  */
 export async function writeContent(
   request: SetUpRequest,

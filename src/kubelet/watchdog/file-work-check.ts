@@ -1,6 +1,6 @@
 /**
- * Checks whether this process's file calls still return. They share a few threads with name lookups and cryptography, and a
- * call that never returns keeps its thread.
+ * Checks whether this process's file calls still return. They share a few threads with name lookups and cryptography,
+ * and a call that never returns blocks its thread.
  */
 import type { Clock } from '../../platform/clock.ts';
 import type { Files } from '../../platform/files.ts';
@@ -8,11 +8,11 @@ import type { Files } from '../../platform/files.ts';
 const DEADLINE_MS = 5000;
 
 export interface FileWorkCheck {
-  /** Why file calls are unhealthy. Starts one call unless one is under way, so the next question knows of this moment. */
+  /** Why file calls are unhealthy. Starts a call unless one is in progress, whose result the next check reports. */
   problem(): string | undefined;
 }
 
-/** Makes a check whose calls go to `path`, which must not be able to hang by itself. */
+/** The calls go to `path`, whose own file system must not hang. */
 export function createFileWorkCheck(
   { files, clock }: { readonly files: Pick<Files, 'lstat'>; readonly clock: Pick<Clock, 'monotonicMs'> },
   path: string,
@@ -26,7 +26,7 @@ export function createFileWorkCheck(
       const nowMs = clock.monotonicMs();
       if (startedMs === undefined) {
         startedMs = nowMs;
-        // A file system that answers with an error answers.
+        // An error is an answer too.
         files.lstat(path).then(end, end);
         return undefined;
       }

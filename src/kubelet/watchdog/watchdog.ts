@@ -1,13 +1,13 @@
 /**
- * Feeds systemd's watchdog: twice in each of its periods, as long as the kubelet is healthy by the checks of its /healthz.
- * One that is not, or whose loop stands still, is ended and restarted by systemd. Upstream: pkg/kubelet/watchdog.
+ * Notifies systemd's watchdog twice per period, as long as the kubelet is healthy by the checks of its /healthz. An
+ * unhealthy kubelet, or one whose event loop is blocked, is restarted by systemd. Upstream: pkg/kubelet/watchdog.
  */
 import { errorMessage } from '../../base/errors.ts';
 import type { Platform } from '../../platform/platform.ts';
 
 export interface WatchdogDeps {
   readonly platform: Pick<Platform, 'clock' | 'random' | 'log' | 'serviceManager'>;
-  /** Why the kubelet is not healthy; empty when it is. */
+  /** Why the kubelet is unhealthy; empty when it is healthy. */
   readonly healthProblems: () => readonly string[];
 }
 
@@ -16,10 +16,7 @@ const TRIES = 2;
 const RETRY_MS = 1000;
 const RETRY_JITTER = 0.1;
 
-/**
- * Starts feeding, where there is a watchdog.
- * @throws Error when systemd asks for one in a way that makes no sense
- */
+/** Starts notifying, if there is a watchdog. @throws Error for an invalid setting of systemd */
 export function startWatchdog(deps: WatchdogDeps, signal: AbortSignal): void {
   const { clock, serviceManager } = deps.platform;
   const log = deps.platform.log.child('watchdog');

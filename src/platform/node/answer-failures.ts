@@ -1,10 +1,10 @@
-/** What becomes of answers that break: who hears of it, and what the client gets. */
+/** Handles responses that fail: who is notified, and what the client gets. */
 import type { HttpResponse } from '../http.ts';
 import type { Log } from '../log.ts';
 import type { Http1Request } from './http1.ts';
 import type { Http2Request } from './http2.ts';
 
-/** Logs answers that could not be sent. */
+/** Logs responses that could not be sent. */
 export class AnswerFailures {
   readonly log: Log;
 
@@ -12,7 +12,7 @@ export class AnswerFailures {
     this.log = log;
   }
 
-  /** Reports what the work fails with. */
+  /** Reports the error with which the work fails. */
   watch(request: Http1Request | Http2Request, work: Promise<void> | undefined): void {
     work?.catch((error: unknown) => this.report(request, error));
   }
@@ -21,13 +21,13 @@ export class AnswerFailures {
     this.log.unexpected('an answer could not be sent', error, { method, path });
   }
 
-  /** Once the head is on its way, a connection that breaks is the client's affair and no failure. */
+  /** After the head was sent, a broken connection is not a failure of the server. */
   reportUnlessLate(request: Http1Request | Http2Request, error: unknown, isLate: boolean): void {
     if (!isLate || !isOfConnection(error)) this.report(request, error);
   }
 }
 
-/** Upstream's answer to a panic is a 500 as well; clients of the API read it as a Status. */
+/** Upstream's response to a panic is a 500 too; API clients parse it as a Status. */
 export const BROKEN_ANSWER = {
   kind: 'bytes',
   status: 500,
@@ -40,7 +40,7 @@ export const BROKEN_ANSWER = {
   ],
 } as const satisfies HttpResponse;
 
-/** True for what other sides and the system end answers with. Node's own codes of misuse begin with ERR_. */
+/** Whether a connection or the system caused the error. Node's own codes for misuse begin with ERR_. */
 export function isOfConnection(error: unknown): boolean {
   const { code, name } = (error ?? {}) as { code?: unknown; name?: unknown };
   return name === 'AbortError' || (typeof code === 'string' && (!code.startsWith('ERR_') || STREAM_ENDS.has(code)));

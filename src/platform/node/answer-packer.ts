@@ -1,18 +1,18 @@
 /**
- * Compresses answers. The pool of threads also checks the signatures of tokens, reads files and looks up names: answers take
- * two of its four threads, piece by piece; whoever comes while both are taken goes out as it is.
+ * Compresses responses. The thread pool also checks token signatures, reads files and resolves names: responses use
+ * at most two of its four threads, piece by piece; further ones are sent uncompressed.
  */
 import { constants, createGzip, type Gzip } from 'node:zlib';
 import { onAbort } from '../../base/abort.ts';
 
 const MOST_AT_ONCE = 2;
-/** What one of the pool's threads works on at a time. */
+/** The bytes that a pool thread compresses at a time. */
 const PIECE_BYTES = 256 * 1024;
 
 export class AnswerPacker {
   #running = 0;
 
-  /** Undefined: not now, or no longer wanted. */
+  /** Undefined: no thread is free, or the response is no longer needed. */
   async pack(pieces: readonly Uint8Array[], signal: AbortSignal): Promise<readonly Uint8Array[] | undefined> {
     if (this.#running >= MOST_AT_ONCE || signal.aborted) return undefined;
     this.#running++;
@@ -48,7 +48,7 @@ function* partsOf(pieces: readonly Uint8Array[]): Generator<Uint8Array> {
     for (let at = 0; at < piece.length; at += PIECE_BYTES) yield piece.subarray(at, at + PIECE_BYTES);
 }
 
-/** Resolves once the bytes are compressed, or never will be. */
+/** Resolves once the bytes are compressed or the stream has failed. */
 function written(stream: Gzip, part: Uint8Array): Promise<void> {
   return new Promise((resolve) => {
     stream.once('close', resolve);

@@ -1,13 +1,13 @@
 /**
- * A body as it comes in. A chunk may hold one byte: a buffer for each would take two hundred times its length, and of HTTP/2
- * the whole read that it is a part of. Small ones are copied together.
+ * Buffers a body while it is received. A chunk may be a single byte: a buffer for each would take two hundred times
+ * its size, and with HTTP/2 the whole read it is part of. Small chunks are copied together.
  */
 import { readBrake } from './read-brake.ts';
 
-/** Chunks from this size are kept as they are. */
+/** Larger chunks are not copied. */
 const KEPT_BYTES = 4096;
 const BLOCK_BYTES = 16 * 1024;
-/** A body of more chunks may be one of thousands in one read: others get their turn between. */
+/** After this many chunks of a body, which may be thousands in one read, other work gets a turn. */
 const FEW_CHUNKS = 16;
 
 export class BodyBuffer {

@@ -14,7 +14,7 @@ export interface TestAuthority {
   readonly caPem: string;
   /** `notAfter`: default is far away. */
   issue(subject: string | x509.JsonName, hosts?: readonly string[], notAfter?: Date): Promise<TestCertificate>;
-  /** An authority whose certificate this one signs. */
+  /** An intermediate authority with a certificate of this one. */
   intermediate(name: string, notAfter?: Date): Promise<TestAuthority>;
 }
 

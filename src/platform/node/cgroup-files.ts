@@ -1,4 +1,4 @@
-/** Reading and removing cgroup directories through the file port: what version 1 and 2 do alike. */
+/** Reads and removes cgroup directories through the file port: the common part of versions 1 and 2. */
 import { hasErrorCode } from '../../base/errors.ts';
 import type { Clock } from '../clock.ts';
 import type { Files } from '../files.ts';
@@ -12,7 +12,7 @@ export interface CgroupDeps {
   readonly kill: (pid: number) => boolean;
 }
 
-/** Names of the kernel's own files; telling them from directories by name spares a stat each. */
+/** Names of the kernel's own files, which distinguishes them from directories without a stat each. */
 const INTERFACE_FILE =
   /^(tasks|notify_on_release|release_agent|(cgroup|cpu|cpuacct|cpuset|memory|io|blkio|pids|hugetlb|rdma|misc|devices|freezer|perf_event|irq|dmem)\.[a-z0-9_.]+)$/i;
 const REMOVE_TRIES = 200;
@@ -24,7 +24,7 @@ export function isGone(error: unknown): boolean {
   return code === 'ENOENT' || code === 'ENODEV' || code === 'ESRCH';
 }
 
-/** The text of a cgroup file; '' when it, or the cgroup, is not there. */
+/** The text of a cgroup file; '' when the file or cgroup does not exist. */
 export async function readCgroupFile(files: Files, path: string): Promise<string> {
   try {
     return (await files.readText(path)).trim();
@@ -34,7 +34,7 @@ export async function readCgroupFile(files: Files, path: string): Promise<string
   }
 }
 
-/** Pressures of the cgroup directory, or of the one right below it that bears the container's id. */
+/** Pressures of the cgroup directory, or of the one right below it whose name contains the container's id. */
 export async function readPressures(files: Files, path: string, containerId?: string): Promise<Pressures> {
   const directory = containerId === undefined ? path : await containerDirectory(files, path, containerId);
   if (directory === undefined) return {};
@@ -52,7 +52,7 @@ export async function containerDirectory(files: Files, path: string, containerId
   }
 }
 
-/** A kernel started with `psi=0` has the files and does not let them be read. */
+/** A kernel started with `psi=0` has the files, but reading them fails. */
 async function readOptional(files: Files, path: string): Promise<string> {
   try {
     return await readCgroupFile(files, path);
@@ -72,7 +72,7 @@ export function parseFlatKeyed(text: string): Map<string, number> {
   );
 }
 
-/** Directories directly below; none when the cgroup is not there. */
+/** Directories directly below; none when the cgroup does not exist. */
 export async function childDirectories(files: Files, path: string): Promise<string[]> {
   const children: string[] = [];
   try {
@@ -94,7 +94,7 @@ export async function pidsBelow(files: Files, path: string): Promise<number[]> {
   return pids;
 }
 
-/** Kills what is inside, then removes the directories from the bottom up, waiting for the processes to be gone. */
+/** Kills the processes inside, then removes the directories from the bottom up, after the processes have ended. */
 export async function destroyTree(deps: CgroupDeps, path: string): Promise<void> {
   for (let tries = 1; ; tries++) {
     for (const pid of await pidsBelow(deps.files, path)) if (pid > 0) deps.kill(pid);

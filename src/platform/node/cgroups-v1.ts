@@ -16,7 +16,10 @@ import {
 } from './cgroup-files.ts';
 import type { CgroupHierarchy } from './cgroups-v2.ts';
 
-/** Hierarchies without a controller: runc makes a container's cgroup there too, so the tree must go there as well. */
+/**
+ * Hierarchies without a controller: runc creates containers' cgroups there too, so they must be removed there as
+ * well.
+ */
 const BARE_HIERARCHIES = ['systemd', 'unified', 'perf_event', 'net_cls', 'net_prio'];
 
 const CONTROLLERS = ['cpu', 'cpuacct', 'cpuset', 'memory', 'devices', 'freezer', 'blkio', 'pids', 'hugetlb'];
@@ -64,7 +67,7 @@ export function createCgroupsV1(
     stats: (name) => readStats(deps, (controller) => pathOf(controller, name)),
     async memoryMax(name) {
       const limit = Number(await readCgroupFile(deps.files, `${pathOf('memory', name)}/memory.limit_in_bytes`));
-      // Without a limit it is the largest number of pages there can be.
+      // Without a limit it is the largest possible number of pages.
       return limit > Number.MAX_SAFE_INTEGER ? 'max' : limit;
     },
     // Version 1 has no pressure; a machine with both has it where runc made the same cgroups in version 2's hierarchy.
@@ -91,7 +94,7 @@ async function mountedControllers(deps: CgroupDeps, mountRoot: string): Promise<
   return [...byIdentity.values()];
 }
 
-/** A new cpuset is empty and takes no process until it has the CPUs and memory nodes of its parent. */
+/** A new cpuset is empty and accepts no process until it has its parent's CPUs and memory nodes. */
 async function fillCpusets(deps: CgroupDeps, path: string, mount: string): Promise<void> {
   if (!(await deps.files.exists(path))) return;
   const parts = path.slice(mount.length + 1).split('/');
@@ -107,7 +110,7 @@ async function fillCpusets(deps: CgroupDeps, path: string, mount: string): Promi
   }
 }
 
-/** Frozen processes do not die. */
+/** Thaws the cgroup, since frozen processes cannot be killed. */
 async function thaw(deps: CgroupDeps, path: string): Promise<void> {
   try {
     if (await deps.files.exists(`${path}/freezer.state`)) await deps.files.writeFile(`${path}/freezer.state`, 'THAWED');
@@ -130,7 +133,7 @@ async function applyLimits(
   if (cpuQuotaUs !== undefined) await write('cpu', 'cpu.cfs_quota_us', cpuQuotaUs);
   if (pidsMax !== undefined) await deps.files.writeFile(`${pathOf('pids')}/pids.max`, String(pidsMax));
   for (const [size, bytes] of Object.entries(resources.hugePageLimits ?? {})) {
-    // Without the controller there are no huge pages to be limited.
+    // Without the controller there are no huge pages to limit.
     if (await deps.files.exists(pathOf('hugetlb'))) await write('hugetlb', `hugetlb.${size}.limit_in_bytes`, bytes);
   }
 }

@@ -18,7 +18,7 @@ import {
 const WANTED_CONTROLLERS = ['cpu', 'cpuset', 'memory', 'pids', 'io', 'hugetlb'];
 const DEFAULT_CPU_PERIOD_US = 100_000;
 
-/** What version 2 does with directories; names are checked by the caller. */
+/** The operations of version 2 on directories; names are checked by the caller. */
 export type CgroupHierarchy = Omit<Cgroups, 'version' | 'criParent'>;
 
 /** Works on `mountRoot` + `root` + name. */

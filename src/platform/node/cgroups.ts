@@ -31,7 +31,7 @@ export function createCgroups(options: CgroupOptions): Cgroups {
   };
 }
 
-/** A name with `..` would reach cgroups that are not ours. */
+/** Refuses names with `..`, which would reach cgroups of others. */
 function checkName(name: string): string {
   if (name !== '/' && !/^(\/(?!\.{1,2}(\/|$))[^/\0]+)+$/.test(name))
     throw new Error(`not a cgroup name: ${JSON.stringify(name)}`);

@@ -1,6 +1,6 @@
 /**
- * The real clock. Timers keep no process alive, may be longer than the 24.8 days `setTimeout` holds (it fires longer ones
- * at once), and a jump of wall time against monotonic time is noticed while anyone listens.
+ * The real clock. Timers keep no process alive and may be longer than the 24.8 days of `setTimeout` (which fires
+ * longer ones at once); jumps of wall time against monotonic time are detected while there are listeners.
  */
 import { onAbort } from '../../base/abort.ts';
 import type { CancelTimer, Clock } from '../clock.ts';
@@ -10,7 +10,7 @@ import { loopTurns } from './loop-turns.ts';
 
 /** Longest piece of a timer: a day, well below 2^31 ms. */
 const MAX_PIECE_MS = 24 * 3_600_000;
-/** Lists of timers of longer durations are given back when their last timer is cancelled. */
+/** The timer lists of longer durations are freed when their last timer is cancelled. */
 const LONG_MS = 60_000;
 const JUMP_CHECK_MS = 2_000;
 const JUMP_THRESHOLD_MS = 1_000;
@@ -19,7 +19,10 @@ const nothingToRelease = (): void => undefined;
 
 type Timers = Pick<Clock, 'setTimer' | 'setTicker'>;
 
-/** Makes the clock of this process. A callback that throws goes to `log` and ends its own beat; without one, the process. */
+/**
+ * The clock of this process. An exception of a callback is logged and ends only that call; without a log it ends the
+ * process.
+ */
 export function createNodeClock(log?: Log): Clock {
   const timers: Timers = log === undefined ? { setTimer, setTicker } : guardedTimers(log);
   let originMs = Date.now() - performance.now();
@@ -27,7 +30,7 @@ export function createNodeClock(log?: Log): Clock {
     nowMs() {
       const preciseMs = originMs + performance.now();
       const wallMs = Date.now();
-      // The monotonic clock gives the fraction, the wall clock is right.
+      // The monotonic clock gives the fraction, the wall clock the value.
       if (Math.abs(preciseMs - wallMs) <= 1) return preciseMs;
       originMs = wallMs - performance.now();
       return wallMs;
@@ -68,8 +71,9 @@ function setTimer(delayMs: number, callback: () => void): CancelTimer {
 }
 
 /**
- * Node.js has a list of timers for each duration. The empty list of a timer that kept no process alive stays until its
- * duration is over: a day of timers of random hours would leave thousands. Of one that did, the list goes at once.
+ * Sets a long timer such that its list is freed. Node.js has a list of timers for each duration; the empty list of a
+ * timer that kept no process alive stays until its duration is over, so that a day of random long timers would leave
+ * thousands. The list of a timer that did keep it alive is freed at once.
  */
 function setLongTimer(delayMs: number, callback: () => void): CancelTimer {
   let isPending = true;

@@ -1,6 +1,6 @@
 /**
- * How many connections a server takes: some of the process's file descriptors stay for its files and its own calls, and one
- * address does not take what all others need.
+ * How many connections a server accepts: some of the process's file descriptors are reserved for files and outgoing
+ * calls, and one address cannot use all of the others.
  */
 import { readFileSync } from 'node:fs';
 import type { ConnectionLimits } from '../../base/connection-count.ts';
@@ -19,6 +19,6 @@ export function ownConnectionLimits(): ConnectionLimits {
   try {
     return connectionLimits(readFileSync('/proc/self/limits', 'utf8'));
   } catch {
-    return connectionLimits(''); // Another system.
+    return connectionLimits(''); // another operating system
   }
 }

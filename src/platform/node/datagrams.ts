@@ -6,10 +6,10 @@ import type { Log } from '../log.ts';
 import { guarded } from '../unexpected.ts';
 import { duplexOf } from './streams.ts';
 
-/** Requested from the kernel, which may grant less: bursts must not be lost while this process is busy elsewhere. */
+/** Requested from the kernel, which may grant less: bursts must not be lost while this process is busy. */
 const RECEIVE_BUFFER_BYTES = 2 * 1024 * 1024;
 
-/** Makes the port. A datagram or connection whose handler throws is lost alone. */
+/** The real port. An exception of a handler loses only its datagram or connection. */
 export function createNodeDatagrams(log: Log): Datagrams {
   return {
     openDatagrams: (at, onMessage) => openDatagrams(at, guarded(log, 'a datagram handler threw', onMessage)),

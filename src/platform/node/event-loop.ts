@@ -1,20 +1,23 @@
 /**
- * Node's own sampling of the loop's delay: a timer of libuv, whose callback runs no JavaScript. In a process that is idle those
- * wake-ups would be most of its processor time, so after some quiet seconds sampling rests until work is expected, or until the
- * loop turns out to have been busy.
+ * Uses Node's sampling of the loop's delay: a timer of libuv whose callback runs no JavaScript. In an idle process
+ * its wake-ups would be most of the processor time, so after some quiet seconds sampling pauses until work is
+ * expected, or until the loop was found to have been busy.
  */
 import { monitorEventLoopDelay, performance } from 'node:perf_hooks';
 import type { CancelTimer, Clock } from '../clock.ts';
 import type { EventLoop, HaltMeasurement } from '../event-loop.ts';
 
-/** Halts are seen by a timer that comes late: one that lasts less than its period may be missed. */
+/** Halts are noticed by a late timer: one shorter than the period may be missed. */
 const PERIOD_MS = 50;
 const REPORT_EVERY_MS = 1000;
 const LEAST_MS = 10;
-/** Sampling rests after this many seconds without expected work in each of which the loop ran for less than this share. */
+/**
+ * Sampling pauses after this many seconds without expected work, in each of which the loop ran for less than this
+ * share.
+ */
 const QUIET_REPORTS = 10;
 const QUIET_SHARE = 0.05;
-/** A measurement that rests checks so often whether the loop was busy meanwhile. */
+/** How often a paused measurement checks whether the loop has been busy. */
 const CHECK_PERIOD_MS = 30_000;
 
 /** The delays that Node.js samples while it is enabled, in nanoseconds. */
@@ -28,7 +31,7 @@ export interface DelaySampling {
 export interface EventLoopDeps {
   readonly clock: Pick<Clock, 'setTicker'>;
   createSampling(): DelaySampling;
-  /** Milliseconds for which the loop has run, rather than waited, since the process began. */
+  /** Milliseconds for which the loop has run, rather than waited, since the process started. */
   activeMs(): number;
 }
 
@@ -41,7 +44,7 @@ export function createNodeEventLoop(clock: EventLoopDeps['clock']): EventLoop {
   });
 }
 
-/** The same over anything that samples delays. */
+/** The same over any source of samples. */
 export function createEventLoop(deps: EventLoopDeps): EventLoop {
   return { onHalt: (listener) => new SampledHalts(deps, listener) };
 }

@@ -1,6 +1,6 @@
 /**
- * Programs, started through a small spawner process (see spawner.ts). The spawner starts with `start` or the first use,
- * dies with this process, and is replaced when it dies alone; what it ran then fails with EPIPE.
+ * Runs programs through a small spawner process (see spawner.ts). The spawner starts with `start` or the first use,
+ * ends with this process, and is replaced when it crashes; its programs then fail with EPIPE.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { readFileSync } from 'node:fs';
@@ -18,18 +18,18 @@ const OWN_PROGRAMS: Readonly<Record<OwnProgram, URL>> = {
   'give-to-group': new URL('./give-to-group-program.ts', import.meta.url),
 };
 
-/** The process port with the life of its spawner. */
+/** The process port, with control over its spawner. */
 export interface NodeExec extends Exec {
   /** Starts the spawner now, while this process is small. */
   start(): void;
-  /** Ends the spawner and what it runs; daemons stay. */
+  /** Ends the spawner and its programs; daemons keep running. */
   close(): void;
 }
 
 /** Starts a spawner; what tests put in its place. */
 export type StartSpawner = () => ChildProcess;
 
-/** Makes the process port. Where handling what the spawner says throws, that goes to `log` and ends nothing else. */
+/** The process port. An exception in handling a spawner's message is logged and ends nothing else. */
 export function createNodeExec(log: Log, startSpawner: StartSpawner = spawnSpawner): NodeExec {
   return new SpawnerExec(log, startSpawner);
 }
@@ -131,7 +131,7 @@ class SpawnerExec implements NodeExec {
         if (error) this.#settle(request.id)?.reject(error);
       });
     } catch (error) {
-      this.#settle(request.id); // No spawner can be started, or the request cannot be sent.
+      this.#settle(request.id); // no spawner can be started, or the request cannot be sent
       throw error;
     }
     const answer = await deferred.promise;
@@ -139,7 +139,7 @@ class SpawnerExec implements NodeExec {
     return answer;
   }
 
-  /** A fault of the spawner's own is counted here: it has no metrics. */
+  /** Counts an error of the spawner itself, which has no metrics. */
   #failure({ kind }: SpawnerRequest, { code, message }: Extract<SpawnerAnswer, { kind: 'failed' }>): Error {
     const error = Object.assign(new Error(message), { code });
     if (code === SPAWNER_FAULT)
@@ -183,6 +183,6 @@ function isZombie(pid: number): boolean {
     const stat = readFileSync(`/proc/${pid}/stat`, 'latin1');
     return stat.charAt(stat.lastIndexOf(')') + 2) === 'Z';
   } catch {
-    return false; // There is no /proc, or the process has just ended: the next call shows which.
+    return false; // there is no /proc, or the process has just ended: the next call shows which
   }
 }

@@ -24,7 +24,10 @@ export function createNodeFiles(log?: Log): Files {
   });
 }
 
-/** A path with a zero byte, which a runtime or a plugin may name, is EINVAL as in Go; to Node.js it is a fault of the program. */
+/**
+ * A path with a zero byte, which a runtime or plugin may send, is EINVAL as in Go; Node.js treats it as a program
+ * error.
+ */
 function asSystemError(error: unknown): unknown {
   if (!hasErrorCode(error, 'ERR_INVALID_ARG_VALUE')) return error;
   return Object.assign(new Error(`EINVAL: invalid argument: ${errorMessage(error)}`), { code: 'EINVAL' });
@@ -69,8 +72,9 @@ function filesOf(log: Log | undefined): Files {
 }
 
 /**
- * A container may nest directories beyond the longest path there is: `rm` goes from each into the next. It holds each by
- * its descriptor too, so that one that is swapped for a link meanwhile leads nowhere else; Node's own goes by paths.
+ * Removes directories nested beyond the longest path, as containers may create them: `rm` changes into each.
+ * Directories are also held by descriptor, so that one replaced by a link leads nowhere else; Node's own function
+ * uses paths.
  */
 async function remove(path: string, options: { readonly mayChange?: boolean } = {}): Promise<void> {
   if (options.mayChange === true) {
@@ -145,7 +149,7 @@ async function exists(path: string): Promise<boolean> {
 
 async function makeDir(path: string, options?: { mode?: number }): Promise<void> {
   const created = await fs.mkdir(path, { recursive: true });
-  // mkdir's own mode is cut by the umask.
+  // mkdir's own mode is restricted by the umask.
   if (created !== undefined && options?.mode !== undefined) await fs.chmod(path, options.mode);
 }
 
@@ -179,14 +183,14 @@ async function writeAtomic(request: {
   }
 }
 
-/** Errors of open files, such as that of a full disk, do not say which. */
+/** Adds the path to errors of open files, such as that of a full disk. */
 function naming(path: string, error: unknown): unknown {
   if (!(error instanceof Error) || !('code' in error) || 'path' in error) return error;
   error.message += ` '${path}'`;
   return Object.assign(error, { path });
 }
 
-/** A file is watched through its directory: replacing it by a rename leaves a watch on the old file deaf. */
+/** Watches a file through its directory, since a watch on the file itself ends when a rename replaces it. */
 function watch(path: string, onChange: () => void, onError: (error: Error) => void): FileWatch {
   let stopped = false;
   let close = (): void => undefined;

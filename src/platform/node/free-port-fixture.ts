@@ -1,7 +1,7 @@
 /** A TCP port for a server that a test starts. */
 import { createServer } from 'node:net';
 
-/** Those of this process: none is given twice, though nobody listens there yet. */
+/** Ports that this process has returned: none is returned twice, although it is not in use yet. */
 const given = new Set<number>();
 
 /**

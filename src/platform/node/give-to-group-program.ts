@@ -1,6 +1,6 @@
 /**
- * Gives a tree of files to a group in a process of its own, for file systems a call into which may never return: the process
- * can be killed. Entry of its own. Its argument is the order as JSON; an error goes to standard error.
+ * Gives a file tree to a group in a separate process that can be killed, for file systems whose calls may never
+ * return. An entry point; its argument is the order as JSON; errors are written to standard error.
  */
 import { errorMessage } from '../../base/errors.ts';
 import { type GroupOrder, giveToGroup } from '../give-to-group.ts';

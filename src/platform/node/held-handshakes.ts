@@ -1,6 +1,7 @@
 /**
- * TLS handshakes begin one by one: each takes the main thread a few tenths of a millisecond, and thousands of clients may
- * say hello at once. A connection is held until its first bytes are there and the loop has room; TLS takes what was read.
+ * Starts TLS handshakes one by one: each takes the main thread a few tenths of a millisecond, and thousands of
+ * clients may connect at once. A connection is held until its first bytes have arrived and the loop has time; TLS
+ * gets what was read.
  */
 import type { Server } from 'node:https';
 import type { Socket } from 'node:net';

@@ -1,14 +1,18 @@
 /**
- * Connections that are not read for now, by their clients' lanes. The kernel tells of connections in the order in which they go
- * on, and the first one that brings much ends a phase of the loop: nobody behind it is heard. So the cluster's own go on first,
- * then lanes that have ended fewer phases before those that have ended more; equal ones take turns.
+ * Connections that are not read at present, by their clients' lanes. The kernel reports connections in the order in
+ * which they continue, and the first one with much data ends a phase of the loop, so that nobody after it is read. So
+ * the cluster's own continue first, then lanes that have ended fewer phases before those that have ended more; equal
+ * ones take turns.
  */
 
 export interface InLane {
   readonly lane: string | undefined;
 }
 
-/** The most connections that go on in one turn: this many of which nothing was read, and as many of which something was. Half may be the cluster's own. */
+/**
+ * The most connections that continue in one turn: this many that were not read yet, and as many that were. Half may
+ * be the cluster's own.
+ */
 export interface TurnLimits {
   readonly silent: number;
   readonly busy: number;
@@ -25,9 +29,9 @@ interface Room {
 }
 
 export class HeldLanes<T extends InLane> {
-  /** Among equal lanes the one whose turn is next comes first. */
+  /** Among equal lanes the first one has the next turn. */
   readonly #lanes = new Map<string | undefined, Lane<T>>();
-  /** How many phases a lane had a part in that were ended. */
+  /** How many ended phases a lane was part of. */
   readonly #heat = new Map<string | undefined, number>();
   #size = 0;
 
@@ -49,17 +53,17 @@ export class HeldLanes<T extends InLane> {
     if (isEmpty(lane)) this.#lanes.delete(one.lane);
   }
 
-  /** These lanes were read in a phase that was ended. */
+  /** Records that these lanes were read in a phase that was ended. */
   heat(lanes: ReadonlySet<string | undefined>): void {
     for (const lane of lanes) this.#heat.set(lane, this.#heatOf(lane) + 1);
   }
 
-  /** Another flood: all lanes are equal. */
+  /** Makes all lanes equal, for another flood. */
   cool(): void {
     this.#heat.clear();
   }
 
-  /** Takes those of a turn, in the order in which they shall go on. */
+  /** Removes and returns the connections of a turn, in the order in which they continue. */
   take({ silent, busy }: TurnLimits, isOpen: (lane: string | undefined) => boolean): T[] {
     const taken: T[] = [];
     const own = { silent: silent / 2, busy: busy / 2 };
@@ -80,11 +84,11 @@ export class HeldLanes<T extends InLane> {
     for (let left = lanes; left.length > 0;) left = left.filter((lane) => this.#takeSome(lane, room, taken));
   }
 
-  /** False when nothing more of the lane goes on. */
+  /** Returns false when no more connections of the lane continue. */
   #takeSome(name: string | undefined, room: Room, taken: T[]): boolean {
     const lane = this.#lanes.get(name);
     if (lane === undefined) return false;
-    // Silent ones first, or one that was just read would stand before those that have waited longer.
+    // Unread ones first, or one that was just read would precede those that have waited longer.
     const kind = lane.silent.size > 0 && room.silent >= 1 ? 'silent' : 'busy';
     const [one] = lane[kind];
     if (one === undefined || room[kind] < 1) return false;

@@ -1,20 +1,20 @@
-/** A handler for tests of HTTP servers, that tells, streams, hangs, throws and upgrades as its path says. */
+/** A handler for tests of HTTP servers that echoes, streams, hangs, throws and upgrades, by the path. */
 import type { HttpHandler, HttpRequest, HttpResponse } from '../http.ts';
 import type { HttpAnswer } from '../net.ts';
 
 const json = (value: unknown): Uint8Array => Buffer.from(JSON.stringify(value));
 
-/** The body of an answer as text. */
+/** The body of a response as text. */
 export async function readAll(answer: HttpAnswer): Promise<string> {
   const chunks: Uint8Array[] = [];
   for await (const chunk of answer.body) chunks.push(chunk);
   return Buffer.concat(chunks).toString();
 }
 
-/** What the handler has met: signals of requests that hang, upgrades that nobody took. */
+/** The observations of the handler: signals of requests that hang, upgrades that were not accepted. */
 export const seen = { signals: [] as AbortSignal[], disposed: 0 };
 
-/** Answers with what it was asked; /stream streams, /upgrade switches, /limit reads at most 10 bytes. */
+/** Echoes the request; /stream streams, /upgrade switches, /limit reads at most 10 bytes. */
 export const handler: HttpHandler = (request) => {
   if (request.path === '/stream') return streamResponse(request);
   if (request.path === '/upgrade') return upgradeResponse();
@@ -54,7 +54,7 @@ async function echo(request: HttpRequest): Promise<HttpResponse> {
   }
 }
 
-/** Every byte there is, in as many pieces as asked for. */
+/** All byte values, in the requested number of pieces. */
 function bytesResponse({ query }: HttpRequest): HttpResponse {
   const [pieces, times] = query.split(',').map(Number) as [number, number];
   const all = Buffer.from(Array.from({ length: 256 * times }, (_, index) => index % 256));
@@ -75,7 +75,7 @@ function streamResponse(request: HttpRequest): HttpResponse {
       }
       for (let line = 0; line < 1000; line++) {
         await sink.write(`line ${line}\n`);
-        // Each is a chunk of its own then.
+        // Each becomes a chunk of its own then.
         if (request.query === 'turns') await new Promise((resolve) => setImmediate(resolve));
       }
     },

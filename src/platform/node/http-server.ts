@@ -1,6 +1,7 @@
 /**
- * Listening servers: HTTP/1.1 and, over TLS and chosen by ALPN, HTTP/2 on one port. Client certificates are asked for and
- * verified, never required: who the peer is, the authenticators decide. Slow clients are cut off by Node's own timeouts.
+ * Listening servers: HTTP/1.1 and, over TLS and chosen by ALPN, HTTP/2 on one port. Client certificates are requested
+ * and verified, never required: the authenticators decide about the user. Slow clients are disconnected by Node's own
+ * timeouts.
  */
 import * as http from 'node:http';
 import * as https from 'node:https';
@@ -36,12 +37,12 @@ const IDLE_TIMEOUT_MS = 90_000;
 /** Upstream's ReadHeaderTimeout, and Go's limit of a TLS handshake. */
 const HEAD_TIMEOUT_MS = 32_000;
 const HANDSHAKE_TIMEOUT_MS = 10_000;
-/** How often Node.js looks for heads that are late: it does so in an idle process too, whose wake-ups are what it costs. */
+/** How often Node.js checks for late heads. Each check wakes an idle process. */
 const CHECK_EVERY_MS = 16_000;
 /** Request line and headers together; selectors in queries grow long. */
 const MAX_HEADER_BYTES = 64 * 1024;
 
-/** Opens servers; see `ListenHttp`. What breaks in an answer goes to `log` and ends that answer alone. */
+/** Opens servers; see `ListenHttp`. An error in a response is logged and ends only that response. */
 export function createListenHttp(
   log: Log,
   limits: ConnectionLimits = ownConnectionLimits(),
@@ -107,7 +108,7 @@ class Listener implements HttpServer {
       this.#server.once('error', reject);
       this.#server.listen({ host, port, backlog: 1024, reusePort: sharesPort ? true : undefined }, () => {
         this.#server.off('error', reject);
-        // A connection that could not be accepted: the others go on.
+        // A connection that could not be accepted: the others continue.
         this.#server.on('error', (error) => this.#log.unexpected('a listening socket failed', error));
         resolve();
       });
@@ -148,7 +149,7 @@ class Listener implements HttpServer {
   async close(graceMs: number): Promise<void> {
     this.#closed ??= new Promise<void>((resolve) => this.#server.close(() => resolve()));
     this.#http2.close();
-    // A connection becomes idle when its last request ends, and would then stay for its keep-alive time.
+    // A connection becomes idle when its last request ends, and would otherwise stay for its keep-alive time.
     const sweep = setInterval(() => this.#server.closeIdleConnections(), 20);
     const deadline = setTimeout(() => this.#abortAll(), graceMs);
     await this.#closed;
@@ -185,7 +186,7 @@ class Listener implements HttpServer {
       server.prependListener('secureConnection', (socket: TLSSocket) => verifyPeerBy(socket, this.#trust));
     holdHandshakes(server, HANDSHAKE_TIMEOUT_MS);
     if (!http2) return server;
-    // What http2.createSecureServer({ allowHTTP1 }) does, without its compatibility objects for every HTTP/2 stream.
+    // Does the work of http2.createSecureServer({ allowHTTP1 }), without its compatibility objects for every HTTP/2 stream.
     const startHttp1 = server.listeners('secureConnection').at(-1) as (socket: TLSSocket) => void;
     server.off('secureConnection', startHttp1);
     server.on('secureConnection', (socket: TLSSocket) => {

@@ -66,7 +66,10 @@ export class Http1Connections {
     }
   }
 
-  /** A 500 where no head has been made yet; else cutting the connection tells the client that the answer is not whole. */
+  /**
+   * Sends a 500 if no head was sent; otherwise closes the connection, so that the client notices the incomplete
+   * response.
+   */
   #breakHttp1(response: http.ServerResponse, request: Http1Request, error: unknown): void {
     const isLate = response.destroyed || response.headersSent;
     this.#failures.reportUnlessLate(request, error, isLate);
@@ -76,7 +79,7 @@ export class Http1Connections {
   }
 
   async onUpgrade(message: http.IncomingMessage, socket: Socket, head: Buffer): Promise<void> {
-    socket.on('error', () => undefined); // shows in the duplex, or nobody waits for it
+    socket.on('error', () => undefined); // seen by the duplex, or nobody waits for it
     if (head.length > 0) socket.unshift(head);
     const request = new Http1Request(message, undefined);
     let result: HttpResponse;
@@ -105,21 +108,22 @@ export class Http1Connections {
     response.shouldKeepAlive = false;
     response.assignSocket(socket);
     response.once('finish', () => endUnread(socket));
-    // Node.js has left the connection: it neither wakes the answer when there is room nor hears that the client has gone.
+    // Node.js no longer handles the connection: it reports neither drain nor the client's end.
     socket.on('drain', () => response.emit('drain')).resume();
     return this.#answerHttp1(response, request, Promise.resolve(result));
   }
 }
 
 /**
- * While a large answer is on its way, Node.js stops reading and its parser. What TLS has decrypted by then reaches the parser
- * all the same and ends the connection: a body right behind its head. It may read on, unless answers that wait fill up.
+ * Continues reading during a large response. Node.js stops reading and its parser, but what TLS has already decrypted
+ * reaches the parser and ends the connection: a body right after its head. Reading may continue unless too many
+ * responses wait.
  */
 function goOnReading(socket: Socket): void {
   if (socket.isPaused()) socket.emit('drain');
 }
 
-/** `Upgrade: h2c` is an offer to be ignored, not a wish to leave HTTP. */
+/** `Upgrade: h2c` is an offer that may be ignored, not a request to leave HTTP. */
 export function wantsSwitch(message: http.IncomingMessage): boolean {
   return message.headers.upgrade?.toLowerCase() !== 'h2c';
 }

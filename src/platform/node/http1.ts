@@ -19,10 +19,10 @@ import type { UnsentAnswers } from './unsent-answers.ts';
 const emptyBody: Promise<Uint8Array> = Promise.resolve(new Uint8Array());
 /** Up to this size the copy as text costs less than a second write. */
 const TEXT_BYTES = 16 * 1024;
-/** Answers up to this size are joined and written at once: one write is cheaper than a copy of it. */
+/** Responses up to this size are joined and written at once: one write is cheaper than a copy. */
 export const JOIN_BYTES = 256 * 1024;
 
-/** Shorter answers fit the buffers that each connection has anyway. */
+/** Shorter responses fit into the buffers of each connection. */
 const COUNTED_BYTES = 32 * 1024;
 
 /** A request as node:http brought it. */
@@ -88,7 +88,7 @@ export class Http1Request implements HttpRequest {
     return this.#message;
   }
 
-  /** By events: an iterator over a body that mostly is one chunk costs more than reading it. */
+  /** Uses events: an iterator over a body that is mostly one chunk costs more than reading it. */
   #collect(limitBytes: number, gate: BodyGate | undefined): Promise<Uint8Array> {
     const message = this.#message;
     return new Promise((resolve, reject) => {
@@ -122,7 +122,7 @@ export class Http1Request implements HttpRequest {
     });
   }
 
-  /** The rest of the body is not read: the connection cannot carry another request. */
+  /** Ends the connection after the response: the rest of the body is not read, so no other request can follow. */
   #endConnection(): void {
     if (this.#response !== undefined) this.#response.shouldKeepAlive = false;
   }
@@ -134,8 +134,8 @@ export class Http1Request implements HttpRequest {
 }
 
 /**
- * Sends a response. `upgrade` responses never come here. Throws for a head that cannot be sent, before anything is; the
- * promise of what is sent later rejects where that breaks.
+ * Sends a response. `upgrade` responses are handled elsewhere. Throws before sending anything when the head is
+ * invalid; a returned promise rejects when sending fails later.
  */
 export function sendHttp1(
   response: ServerResponse,
@@ -149,7 +149,7 @@ export function sendHttp1(
   for (const chunk of result.chunks) length += chunk.byteLength;
   writeHead(response, result.status, withLength(result, length));
   if (length > 0 && length <= TEXT_BYTES) {
-    // As text, byte for byte: Node joins it with the head to one write, which buffers it would make two of.
+    // As text, byte for byte: Node.js joins it with the head to one write, which buffers would split.
     response.end(latin1Of(result.chunks), 'latin1');
   } else if (length <= JOIN_BYTES) {
     response.end(result.chunks.length <= 1 ? result.chunks[0] : Buffer.concat(result.chunks, length));
@@ -160,7 +160,7 @@ export function sendHttp1(
   return undefined;
 }
 
-/** The rest of the body is not read, and a chunked body has no known end: the connection carries no other request. */
+/** Ends the connection: the body is not read, and a chunked body has no known end. */
 function leaveUnreadBody(response: ServerResponse): void {
   const { complete, headers } = response.req;
   if (!complete && headers['transfer-encoding'] !== undefined) response.shouldKeepAlive = false;
@@ -176,7 +176,7 @@ function latin1Of(chunks: readonly Uint8Array[]): string {
 type StreamResult = Extract<HttpResponse, { kind: 'stream' }>;
 
 async function sendStream(response: ServerResponse, result: StreamResult): Promise<void> {
-  response.on('error', () => undefined); // a client that left shows in the sink
+  response.on('error', () => undefined); // the sink reports a disconnected client
   writeHead(response, result.status, result.headers as NodeHeaders);
   await runInto(result, (onBroken) => {
     const flushesHead = (): void => response.flushHeaders();
@@ -185,14 +185,14 @@ async function sendStream(response: ServerResponse, result: StreamResult): Promi
 }
 
 /**
- * The connection, once the head has gone out on it: Node's response would write each chunk in four pieces, which a server
- * with many watches pays for at every event. While an earlier answer holds the connection there is none.
+ * The connection itself, once the head was sent: Node's response writes each chunk in four pieces, which costs a
+ * server with many watches at every event. Undefined while an earlier response uses the connection.
  */
 function directTo(response: ServerResponse): () => Socket | undefined {
   let asked = false;
   let direct: Socket | undefined;
   return () => {
-    // The first write takes the head along; nothing that waits in the response may be overtaken.
+    // The first write takes the head along; nothing buffered in the response may be overtaken.
     if (asked && direct === undefined && response.chunkedEncoding && response.writableLength === 0)
       direct = response.socket ?? undefined;
     asked = true;

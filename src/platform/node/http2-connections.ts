@@ -28,7 +28,7 @@ export class Http2Connections {
     this.#maxStreams = maxStreams;
   }
 
-  /** Lets streams end and begins no new ones. */
+  /** Lets streams end and accepts no new ones. */
   close(): void {
     this.#sessions.close();
   }
@@ -45,7 +45,7 @@ export class Http2Connections {
     session.on('error', () => undefined); // the streams of the session end with it
     session.on('stream', (stream, headers, ...[, lines]) => {
       this.#sessions.began(session, stream);
-      stream.on('error', () => undefined); // shows in the request's signal and body
+      stream.on('error', () => undefined); // reported by the request's signal and body
       if (socket.destroyed) return;
       const lane = laneOf(socket);
       const due = loopTurns.begin(lane);
@@ -54,7 +54,7 @@ export class Http2Connections {
     });
   }
 
-  /** Refuses a stream when too much waits: its client may ask again, as RFC 9113 8.7 says. */
+  /** Serves a stream in its turn, or refuses it when too much waits: its client may retry, by RFC 9113 8.7. */
   #serveLater(
     stream: ServerHttp2Stream,
     due: Promise<void>,
@@ -98,7 +98,7 @@ export class Http2Connections {
     const isLate = stream.destroyed || stream.headersSent;
     this.#failures.reportUnlessLate(request, error, isLate);
     if (stream.destroyed) return;
-    // Resetting the stream tells the client that the answer is not whole; `close` would end it first.
+    // Resetting the stream tells the client that the response is incomplete; `close` would end it properly first.
     if (stream.headersSent) stream.destroy(error as Error);
     else this.#failures.watch(request, this.#sendHttp2(stream, request, BROKEN_ANSWER));
   }

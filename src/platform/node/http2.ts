@@ -17,10 +17,10 @@ import { CoalescingSink, runInto, writeInTurns } from './streams.ts';
 import { gaveRefusedCertificate, verifiedPeer } from './tls.ts';
 import type { UnsentAnswers } from './unsent-answers.ts';
 
-/** How a request begins. */
+/** The head of a request. */
 export interface Http2Head {
   readonly headers: IncomingHttpHeaders;
-  /** Names and values in turn, as they were sent. */
+  /** Names and values alternately, as sent. */
   readonly lines: readonly string[];
   readonly socket: Socket;
 }
@@ -105,7 +105,7 @@ export class Http2Request implements HttpRequest {
     return this.#stream;
   }
 
-  /** What is left of a refused body is not read: the answer's end resets the stream, as RFC 9113 8.1 asks. */
+  /** The rest of a refused body is not read: the response's end resets the stream, by RFC 9113 8.1. */
   #resetWhenAnswered(): void {
     this.#stream.once('finish', () => setImmediate(() => this.#stream.close(constants.NGHTTP2_NO_ERROR)));
   }
@@ -124,7 +124,7 @@ export function sendHttp2(
 ): Promise<void> | undefined {
   if (result.kind === 'upgrade') result.dispose?.();
   if (stream.destroyed || stream.closed || stream.headersSent) return undefined;
-  // Closing lets what is under way end; the client comes back on another connection.
+  // Closing lets running requests end; the client reconnects.
   if (result.kind !== 'upgrade' && result.headers['connection'] === 'close') stream.session?.close();
   if (result.kind === 'upgrade') {
     stream.respond({ ':status': 501 }, { endStream: true });
@@ -161,7 +161,10 @@ async function sendStream(stream: ServerHttp2Stream, result: Extract<HttpRespons
 /** Headers of the connection itself, which HTTP/2 forbids. */
 const CONNECTION_HEADERS = new Set(['connection', 'keep-alive', 'proxy-connection', 'transfer-encoding', 'upgrade']);
 
-/** HTTP/2 of Node.js takes any text and leaves out, or cuts, what no header can hold. */
+/**
+ * The value as it can be sent: HTTP/2 of Node.js accepts any text and drops, or truncates, what no header can
+ * contain.
+ */
 function sendable(value: string | readonly string[]): string | string[] {
   if (typeof value === 'string') return isPlain(value) ? value : sendableHeaderValue(value);
   return value.map((line) => (isPlain(line) ? line : sendableHeaderValue(line)));

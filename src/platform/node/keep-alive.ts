@@ -1,6 +1,6 @@
-/** Holds the process while somebody waits for something that only timers of the clock port, which hold nothing, will bring. */
+/** Keeps the process alive while it waits for a timer of the clock port, which does not. */
 
-/** Holds it; the result lets go. */
+/** Keeps it alive until the result is called. */
 export function keepAlive(): () => void {
   const timer = setInterval(() => undefined, 60_000);
   return () => clearInterval(timer);

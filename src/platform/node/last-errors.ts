@@ -1,18 +1,18 @@
-/** The last error of each component of this process, as its log has it: for `keelson status`. */
+/** The last error that each component of this process logged, for `keelson status`. */
 
-/** What a component logged as errors. */
+/** The last error that a component logged. */
 export interface LastError {
-  /** The component of the log without what is below its first dot. */
+  /** The logger's component up to its first dot. */
   readonly component: string;
   /** Since the process started. */
   readonly count: number;
   /** RFC 3339. */
   readonly lastTime: string;
-  /** The last line's message, with its error's message where it had one; 500 characters at most. */
+  /** The last message, with its error's message if any; at most 500 characters. */
   readonly message: string;
 }
 
-/** Components are few; whoever names loggers by objects must not fill memory. */
+/** There are few components; loggers named after objects must not fill the memory. */
 const MAX_COMPONENTS = 100;
 const MAX_MESSAGE_LENGTH = 500;
 
@@ -42,7 +42,7 @@ export class LastErrors {
   }
 }
 
-/** Errors stand in a line as themselves, or described as plain data. */
+/** An error is logged as its text, or described as plain data. */
 function textOf(message: string, error: unknown): string {
   const { message: cause } = (error ?? {}) as { message?: unknown };
   return typeof cause === 'string' && cause !== '' ? `${message}: ${cause}` : message;

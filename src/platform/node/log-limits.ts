@@ -1,12 +1,13 @@
 /**
- * Bounds what clients can write into the log: who is refused a thousand times a second fills no disk. Each message of a
- * component has a burst and a rate; what is left out is counted in the next line of the same message.
+ * Limits what clients can cause to be logged, so that a thousand refused requests per second do not fill the disk.
+ * Each message of a component has a burst and a rate; omitted lines are counted in the next line with the same
+ * message.
  */
 
 /** Lines of one message at once, and per second after that. */
 const BURST = 200;
 const PER_SECOND = 10;
-/** Messages that are remembered. They are constants of the program; beyond that the oldest is forgotten. */
+/** How many messages are tracked. They are constants of the program; above that the oldest is dropped. */
 const MAX_MESSAGES = 1024;
 
 interface Bucket {
@@ -17,7 +18,7 @@ interface Bucket {
 
 /** Decides which lines are written. */
 export interface LineLimits {
-  /** How many lines like this one were left out since the last; undefined when this one is left out too. */
+  /** How many lines with this message were omitted since the last; undefined when this one is omitted too. */
   admit(component: string, message: string): number | undefined;
 }
 

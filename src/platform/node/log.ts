@@ -1,6 +1,7 @@
 /**
- * The real log: JSON lines (pino) for machines, one readable line per entry on a terminal. Lines are written at once:
- * nothing is lost when the process ends. Lines of one message are bounded in number, its file in size.
+ * The real log: JSON lines (pino) for machines, one readable line per entry on a terminal. Lines are written
+ * synchronously, so that none is lost when the process ends. The number of lines per message and the size of the file
+ * are limited.
  */
 import { writeSync } from 'node:fs';
 import { isatty } from 'node:tty';
@@ -10,7 +11,7 @@ import { isProgramError } from '../unexpected.ts';
 import { createLineLimits, type LineLimits } from './log-limits.ts';
 import { createRotation, LOG_FILE_VARIABLE } from './log-rotation.ts';
 
-/** How much to log, and how. */
+/** The level and format of the log. */
 export interface NodeLogOptions {
   /** Default info. */
   readonly level?: 'debug' | 'info' | 'warn' | 'error';
@@ -20,7 +21,7 @@ export interface NodeLogOptions {
   readonly fd?: number;
   /** Called for each `unexpected` with the logger's component. */
   readonly onUnexpected?: (component: string) => void;
-  /** Called for each line of the level error, those that are left out for their number included. */
+  /** Called for each line of level error, including omitted ones. */
   readonly onError?: (component: string, message: string, error: unknown) => void;
 }
 
@@ -45,8 +46,8 @@ export function createNodeLog(options: NodeLogOptions = {}): Log {
 }
 
 /**
- * An error with its causes, as plain data. Program errors (a `TypeError` and its like) have their stack; others, which say
- * what failed outside, only with `withStack`.
+ * An error with its causes, as plain data. Program errors (a `TypeError` and its like) have their stack; others,
+ * which describe failures outside, only with `withStack`.
  */
 export function describeError(error: unknown, { withStack = false, depth = 0 } = {}): unknown {
   if (!(error instanceof Error)) return error;
@@ -177,7 +178,7 @@ function errorText(error: unknown): string {
   return ` ${error.name}: ${error.message}${cause}`;
 }
 
-/** Writes to the end also where the descriptor is a pipe that does not block and is full just now. */
+/** Writes all bytes even when the descriptor is a non-blocking pipe that is full. */
 function writeAll(fd: number, line: string): void {
   const data = Buffer.from(line);
   let at = 0;
@@ -186,7 +187,7 @@ function writeAll(fd: number, line: string): void {
       at += writeSync(fd, data, at);
     } catch (error) {
       const { code } = error as NodeJS.ErrnoException;
-      if (code === 'EPIPE' || code === 'EIO') return; // nobody reads the log any more
+      if (code === 'EPIPE' || code === 'EIO') return; // the reader of the log is gone
       if (code === 'ENOSPC' || code === 'EDQUOT') return; // a full disk must not end what could free it
       if (code !== 'EAGAIN') throw error;
       Atomics.wait(pause, 0, 0, 1);

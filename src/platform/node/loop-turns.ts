@@ -1,13 +1,14 @@
 /**
- * Shares the event loop among pieces of work. Node.js serves all sockets that are readable in one phase, and runs all immediates
- * that wait in one: a hundred pieces of two milliseconds each would be one turn of two hundred. Here all but the first wait
- * in a queue, and as many go on in a turn as fit into a few milliseconds; sockets and timers are heard before the next go on.
+ * Shares the event loop among pieces of work. Node.js handles all readable sockets in one phase, and all pending
+ * immediates in one: a hundred pieces of two milliseconds would block the loop for two hundred. Here all but the
+ * first wait in a queue, and each turn continues as many as fit into a few milliseconds; sockets and timers are
+ * handled in between.
  *
- * Invariants: in each lane first come, first served; lanes in which somebody waits take turns; work without a lane, which is the
- * cluster's own, comes after each of them. The microtasks of what goes on are done before the next goes on.
+ * Invariants: within a lane first come, first served; lanes with waiting work take turns; work without a lane, which
+ * is the cluster's own, comes after each of them. The microtasks of a piece finish before the next piece continues.
  */
 
-/** Work that waited goes on for so long in one turn of the loop. */
+/** How long waiting work runs in one turn of the loop. */
 const TURN_MS = 4;
 /** The most short pieces that begin in one turn without reading the clock. */
 const SHORT_AT_ONCE = 16;
@@ -32,7 +33,7 @@ const ofThisThread: LoopDeps = {
 /** First come, first served. */
 class Queue {
   #waiting: (() => void)[] = [];
-  /** How many of `#waiting` have gone on. */
+  /** How many of `#waiting` have continued. */
   #gone = 0;
 
   push(resume: () => void): void {
@@ -59,10 +60,10 @@ class Queue {
   }
 }
 
-/** Queues that take turns: the own one after each of the others'. */
+/** Queues that take turns: the cluster's own comes after each of the others. */
 class Lanes {
   readonly #own = new Queue();
-  /** Those in which somebody waits, the next one first. */
+  /** Lanes with waiting work, the next one first. */
   readonly #others = new Map<string, Queue>();
   #wasOwn = false;
 
@@ -103,9 +104,9 @@ export class LoopTurns {
   readonly #lanes = new Lanes();
   /** When the last turn began. */
   #startMs = 0;
-  /** Long work has begun since the last turn, or is under way. */
+  /** Whether long work has begun since the last turn, or is in progress. */
   #isTaken = false;
-  /** Short pieces that have begun since the last turn. */
+  /** How many short pieces have begun since the last turn. */
   #begun = 0;
   #isScheduled = false;
 
@@ -121,7 +122,7 @@ export class LoopTurns {
     });
   }
 
-  /** Before work that may be long. Undefined for the first that asks, to be awaited by all others. */
+  /** Call before work that may be long. Undefined for the first caller; a promise for all others. */
   room(lane?: string): Promise<void> | undefined {
     if (this.#isTaken) return this.yield(lane);
     this.#isTaken = true;
@@ -129,7 +130,7 @@ export class LoopTurns {
     return undefined;
   }
 
-  /** Before work that is mostly short. Undefined for the first few, to be awaited by all others. */
+  /** Call before work that is mostly short. Undefined for the first few callers; a promise for all others. */
   begin(lane?: string): Promise<void> | undefined {
     this.#begun++;
     if (this.#begun > SHORT_AT_ONCE) return this.yield(lane);
@@ -137,7 +138,7 @@ export class LoopTurns {
     return undefined;
   }
 
-  /** How much of a lane waits. */
+  /** How many pieces of a lane wait. */
   waitingOf(lane: string | undefined): number {
     return this.#lanes.lengthOf(lane);
   }
@@ -169,5 +170,5 @@ export class LoopTurns {
   };
 }
 
-/** Those of this thread: it has one loop. */
+/** The turns of this thread: it has one loop. */
 export const loopTurns = new LoopTurns();

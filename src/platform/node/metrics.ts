@@ -1,4 +1,4 @@
-/** The real metrics registry, on prom-client, with the process's own metrics read only when somebody asks. */
+/** The real metrics registry, on prom-client, with the process's own metrics read only at an exposition. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { Counter, Gauge, Histogram, Registry } from 'prom-client';
 import type { Metrics, MetricSpec } from '../metrics.ts';

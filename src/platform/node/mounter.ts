@@ -1,6 +1,6 @@
 /**
- * Mounts by the `mount` and `umount` programs, which know every file system's own helper, with a deadline: a hung server
- * must not hang us. Upstream: k8s.io/mount-utils.
+ * Mounts by the `mount` and `umount` programs, which know every file system's helper, with a deadline: a hung server
+ * must not block. Upstream: k8s.io/mount-utils.
  */
 import type { Exec, ExecResult } from '../exec.ts';
 import type { Files } from '../files.ts';
@@ -49,7 +49,10 @@ export function createNodeMounter(deps: { readonly files: Files; readonly exec: 
   };
 }
 
-/** Calls during a reading share the next one: each sees what its caller did before, and thousands cause few readings. */
+/**
+ * Calls during a read share the next one, so that each sees its caller's earlier changes and thousands of calls cause
+ * few reads.
+ */
 function shared<T>(read: () => Promise<T>): () => Promise<T> {
   let running: Promise<T> | undefined;
   let next: Promise<T> | undefined;

@@ -1,6 +1,6 @@
 /**
- * The real platform: every port on this machine. Making it starts the spawner process (see exec.ts) while this process is
- * small; nothing else is touched before it is used. `close` ends what the platform itself started.
+ * The real platform: every port on this machine. Creating it starts the spawner process (see exec.ts) while this
+ * process is small; nothing else happens before its use. `close` ends what the platform itself started.
  */
 import { UNEXPECTED_ERRORS_SPEC } from '../metrics.ts';
 import type { Platform } from '../platform.ts';
@@ -27,16 +27,16 @@ import { createNodeThreads } from './threads.ts';
 
 export interface NodePlatformOptions {
   readonly log?: NodeLogOptions;
-  /** Below which all cgroups of this instance live, e.g. `/keelson-ab12cd`. Default `/keelson`. */
+  /** The parent of all cgroups of this instance, e.g. `/keelson-ab12cd`. Default `/keelson`. */
   readonly cgroupRoot?: string;
-  /** Start the spawner at once. Default true; a command that runs no programs says false. */
+  /** Whether the spawner starts at once. Default true; false for commands that run no programs. */
   readonly startSpawner?: boolean;
 }
 
 export interface NodePlatform extends Platform {
   readonly exec: NodeExec;
   readonly net: NodeNet;
-  /** What the components of this process logged as errors, the latest first. */
+  /** The errors that components of this process logged, the latest first. */
   lastErrors(): readonly LastError[];
   /** Ends the spawner and kept connections. */
   close(): void;

@@ -13,9 +13,9 @@ export const absentForNotify = ['systemd-notify', 'python3'].find(
 
 export interface NotifySocket {
   readonly path: string;
-  /** `PID WORDS` of each datagram so far: who sent it, as the kernel says, and what it says. */
+  /** `PID WORDS` of each datagram so far: the sender's pid from the kernel, and the text. */
   readonly heard: readonly string[];
-  /** Resolves with the next datagram, or at once with one that nobody has taken yet. */
+  /** Resolves with the next datagram, or at once with one that was not returned yet. */
   next(): Promise<string>;
   close(): Promise<void>;
 }

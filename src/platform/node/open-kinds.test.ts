@@ -1,4 +1,4 @@
-/** What `open` answers for paths that others made: no kind of file may hold the call. Real and simulated files alike. */
+/** The result of `open` for foreign paths: no kind of file may block the call. Real and simulated files alike. */
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';

@@ -1,6 +1,6 @@
 /**
- * Requests that a client sends before it has its answers (HTTP/1.1 pipelining): served one after the other, each in a turn of
- * its own. Node would call the handler for all that one read brought, thousands, at once.
+ * Serves pipelined HTTP/1.1 requests one after the other, each in a turn of its own. Node.js would call the handler
+ * at once for everything in one read, thousands of requests.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
@@ -8,28 +8,28 @@ import { laneOf } from './client-lane.ts';
 import { readBrake } from './read-brake.ts';
 import { waitingHeads } from './waiting-heads.ts';
 
-/** More requests that wait on one connection end it, as does what would hold too much of all connections. */
+/** A connection with more waiting requests is closed, as are those that would exceed the limit of all connections. */
 const MAX_WAITING = 1000;
 
 interface Pipeline {
   last: ServerResponse;
   waiting: number;
-  /** What the heads of those that wait count. */
+  /** The bytes of waiting heads. */
   bytes: number;
-  /** The lane that they count for: that of the first, though a certificate may end meanwhile. */
+  /** The lane they are counted for: the first request's, even if a certificate expires later. */
   counted: { readonly lane: string | undefined } | undefined;
 }
 
 export class Pipelines {
   readonly #bySocket = new WeakMap<Socket, Pipeline>();
 
-  /** Serves at once where no answer is under way on the connection, else when the one before has gone out. */
+  /** Serves the request at once, or after the responses before it on the connection. */
   enter(message: IncomingMessage, response: ServerResponse, serve: () => void): void {
     const { socket } = message;
     const pipeline = this.#bySocket.get(socket);
     if (pipeline === undefined)
       this.#bySocket.set(socket, { last: response, waiting: 0, bytes: 0, counted: undefined });
-    // A response has the socket only when its turn has come.
+    // A response gets the socket only when its turn comes.
     if (pipeline === undefined || response.socket !== null) {
       if (pipeline !== undefined) pipeline.last = response;
       return serve();
@@ -51,8 +51,8 @@ export class Pipelines {
   }
 
   /**
-   * Counts a request until it is called back, or its connection has closed: not every version of Node.js closes the answers
-   * that wait then. Undefined: there are too many.
+   * Counts a request until it is served or its connection closes: not every version of Node.js closes waiting
+   * responses. Undefined when there are too many.
    */
   #wait(pipeline: Pipeline, { socket, rawHeaders, url = '' }: IncomingMessage): (() => void) | undefined {
     const { lane } = pipeline.counted ?? { lane: laneOf(socket) };

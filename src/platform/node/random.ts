@@ -23,7 +23,7 @@ export function createNodeRandom(): Random {
     if (length > BLOCK_BYTES / 4) return randomFillSync(out);
     const at = take(length);
     out.set(block.subarray(at, at + length));
-    // Keys may be made of these: what was given out does not stay behind.
+    // Keys may be made from these bytes, so they are erased.
     block.fill(0, at, at + length);
     return out;
   };

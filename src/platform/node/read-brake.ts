@@ -1,36 +1,40 @@
 /**
- * Spreads over turns of the event loop what many connections send at once. Node.js serves all sockets that are readable in one
- * phase, and makes requests of all it reads before anybody can ask for a turn: hundreds of pipelines or of HTTP/2 connections
- * are a phase of seconds. Once a phase has lasted too long, connections are no longer read; a few go on in each later turn,
- * the clients' lanes one after the other, those of the cluster first. What is not read waits in the kernel.
+ * Spreads the reading of many connections over turns of the event loop. Node.js reads all readable sockets in one
+ * phase, and creates requests from everything it reads before anybody can yield: hundreds of pipelined or HTTP/2
+ * connections block the loop for seconds. Once a phase has lasted too long, connections are no longer read; a few
+ * continue in each later turn, the clients' lanes taking turns, those of the cluster first. Unread data stays in the
+ * kernel.
  *
- * Works on the sockets' handles, which have no public way: http and http2 read past the streams of a socket. `reading` is what
- * Node.js itself keeps there; a handle that it has stopped is left alone. Of each read but those of HTTP/2 Node.js tells the
- * timer of the socket: 16 KB may hold thousands of chunks or of TLS records, each of which costs microseconds.
+ * Works on the sockets' handles, which have no public API: http and http2 read past a socket's streams. `reading` is
+ * Node's own field; a handle that it has stopped is not touched. Node.js calls the socket's timer at each read except
+ * HTTP/2's: 16 KB may hold thousands of chunks or TLS records, each of which costs microseconds.
  */
 import { HeldLanes, type InLane } from './held-lanes.ts';
 import { type LoopDeps, loopTurns } from './loop-turns.ts';
 
-/** A phase that has read for so long reads no more connections. */
+/** A phase that has read for this long reads no further connections. */
 const PHASE_MS = 4;
 /** The first reads of a phase do not read the clock. */
 const FEW_READS = 4;
 const AT_ONCE = { silent: 256, busy: 16 };
-/** While more of a lane's requests wait for their turn, its connections are not read. */
+/** While more requests of a lane wait, its connections are not read. */
 const WAITING_OF_LANE = 100;
-/** Time after the last phase until a new phase counts as another flood: which connections are busy is unknown then. */
+/**
+ * The time after the last phase until a new one counts as another flood, when it is unknown which connections are
+ * busy.
+ */
 const FORGET_MS = 1000;
 
 interface Handle {
   readonly reading?: boolean;
   readonly bytesRead: number;
-  /** What is still to be written. */
+  /** The bytes still to be written. */
   readonly writeQueueSize?: number;
   readStop(): unknown;
   readStart(): unknown;
 }
 
-/** What is read: a socket of Node.js. */
+/** A socket of Node.js whose reading is controlled. */
 export interface BrakedSocket {
   /** Called by Node.js at each read and write. */
   _unrefTimer?(): void;
@@ -40,10 +44,10 @@ export interface BrakedSocket {
 
 interface Connection extends InLane {
   readonly socket: BrakedSocket;
-  /** Bytes read of it up to the turn in which it last went on, and the number of the flood then. */
+  /** Its bytes read up to the turn in which it last continued, and the number of the flood then. */
   bytesRead: number;
   flood: number;
-  /** Bytes read of it when Node.js last told its timer. */
+  /** Its bytes read when Node.js last called its timer. */
   reportedBytes: number;
 }
 
@@ -52,12 +56,12 @@ function handleOf({ socket }: Connection): Handle | undefined {
   return handle?.reading === true ? handle : undefined;
 }
 
-/** While a session of HTTP/2 writes, node:http2 itself stops what it reads and starts it again after. */
+/** While an HTTP/2 session writes, node:http2 itself stops and restarts reading. */
 function isStoppedByItself(socket: BrakedSocket, { writeQueueSize = 0 }: Handle): boolean {
   return socket.alpnProtocol === 'h2' && writeQueueSize > 0;
 }
 
-/** Whether its timer is told of a read, not of a write. */
+/** Whether its timer was called for a read, not for a write. */
 function wasRead(connection: Connection): boolean {
   const { _handle: handle } = connection.socket as { readonly _handle?: Handle | null };
   const { bytesRead = 0 } = handle ?? {};
@@ -75,14 +79,14 @@ export class ReadBrake {
   readonly #deps: ReadBrakeDeps;
   readonly #bySocket = new Map<BrakedSocket, Connection>();
   readonly #flowing = new Set<Connection>();
-  /** Silent are those of which nothing was read since they last went on, as far as that is known. */
+  /** `silent` are those of which nothing is known to have been read since they last continued. */
   readonly #held = new HeldLanes<Connection>();
-  /** Those that were read since they last went on, in the phase that was ended: the others go on for one turn without them. */
+  /** Connections that were read in the phase that was ended: the others continue for one turn without them. */
   readonly #resting = new Set<Connection>();
   /** When the first of this phase had to wait. */
   #phaseMs: number | undefined;
   #isHeld = false;
-  /** A number for each flood: phases that were ended soon one after the other. */
+  /** The number of the flood, a sequence of ended phases with short gaps. */
   #flood = 0;
   #heldMs = -Infinity;
   /** Reads since the last turn. */
@@ -98,7 +102,7 @@ export class ReadBrake {
     return this.#held.size + this.#resting.size;
   }
 
-  /** A connection that is read from now on, until it closes or is taken out. Adding it again does nothing. */
+  /** Adds a connection until it closes or is removed; reading continues. Adding it again has no effect. */
   add(socket: BrakedSocket, lane: string | undefined): void {
     if (this.#bySocket.has(socket)) return;
     const connection = { socket, lane, bytesRead: 0, flood: 0, reportedBytes: 0 };
@@ -113,7 +117,7 @@ export class ReadBrake {
     };
   }
 
-  /** Another takes over reading the connection, which is read now. */
+  /** Removes a connection, which other code reads from then on. */
   remove(socket: BrakedSocket): void {
     const connection = this.#bySocket.get(socket);
     if (connection === undefined) return;
@@ -121,7 +125,7 @@ export class ReadBrake {
     for (const place of [this.#flowing, this.#resting, this.#held]) place.delete(connection);
   }
 
-  /** Something that was read has to wait for its turn. Thousands of calls may come of one read. */
+  /** Call when something that was read has to wait. A single read may cause thousands of calls. */
   press(): void {
     if (this.#isHeld) return;
     const nowMs = this.#deps.nowMs();
@@ -131,7 +135,9 @@ export class ReadBrake {
     } else if (nowMs - this.#phaseMs >= PHASE_MS) this.#hold(nowMs);
   }
 
-  /** Those that were read rest: the kernel tells of them before the others, and one of them may end each phase. */
+  /**
+   * Pauses connections that were read: the kernel reports them before the others, and one of them may end each phase.
+   */
   #hold(nowMs: number): void {
     if (nowMs - this.#heldMs > FORGET_MS) {
       this.#flood++;

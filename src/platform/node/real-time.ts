@@ -1,4 +1,4 @@
-/** What tells that a program waits in real time, and how it is told so. */
+/** Detects and warns a test program that waits in real time. */
 import { performance } from 'node:perf_hooks';
 
 /** Milliseconds in which the loop of this thread had nothing to do, since it began. */
@@ -6,7 +6,10 @@ export function idleMs(): number {
   return performance.eventLoopUtilization().idle;
 }
 
-/** Calls back in real time, again and again, as long as the process lives for something else. Returns what ends it. */
+/**
+ * Calls back periodically in real time while the process stays alive for other reasons. Returns a function that ends
+ * it.
+ */
 export function everyRealMs(periodMs: number, callback: () => void): () => void {
   const timer = setInterval(callback, periodMs).unref();
   return () => clearInterval(timer);

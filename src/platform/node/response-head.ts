@@ -1,11 +1,14 @@
-/** Writes the head of an HTTP/1.1 answer, whatever is in its headers: what a client or a backend sent must not throw here. */
+/**
+ * Writes the head of an HTTP/1.1 response with any headers: what a client or backend sent must not cause an
+ * exception.
+ */
 import type { ServerResponse } from 'node:http';
 import { hasErrorCode } from '../../base/errors.ts';
 import { sendableHeaderValue } from '../../base/header-text.ts';
 
 type NodeHeaders = Record<string, string | string[]>;
 
-/** Writes it. Values with characters no header can have are sent without them. */
+/** Writes the head. Values with characters no header can have are sent without them. */
 export function writeHead(response: ServerResponse, status: number, headers: NodeHeaders): void {
   try {
     response.writeHead(status, headers);

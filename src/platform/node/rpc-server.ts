@@ -11,7 +11,7 @@ import type { Log } from '../log.ts';
 import type { ListenRpc, RpcCall, RpcServer } from '../rpc.ts';
 import { background } from '../unexpected.ts';
 
-/** See `ListenRpc`. A call whose handler throws ends alone. */
+/** See `ListenRpc`. An exception of a handler ends only its call. */
 export function createListenRpc(log: Log): ListenRpc {
   return (socketPath, handler) => listenRpc({ socketPath, log }, handler);
 }
@@ -59,7 +59,7 @@ async function listenRpc(
 function callOf(stream: ServerHttp2Stream, headers: IncomingHttpHeaders): RpcCall {
   const controller = new AbortController();
   let trailers: Readonly<Record<string, string>> = {};
-  stream.on('error', () => undefined); // shows in the signal and the body
+  stream.on('error', () => undefined); // reported by the signal and the body
   stream.once('close', () => controller.abort(new Error('the call has ended')));
   const respond = (): void => {
     if (stream.headersSent || stream.destroyed) return;
@@ -74,7 +74,7 @@ function callOf(stream: ServerHttp2Stream, headers: IncomingHttpHeaders): RpcCal
   };
   return {
     path: String(headers[':path'] ?? ''),
-    // A caller that stops reading must still get an answer.
+    // A caller that stops reading must still get a response.
     body: stream.iterator({ destroyOnReturn: false }) as AsyncIterable<Uint8Array>,
     signal: controller.signal,
     async write(bytes) {
@@ -87,8 +87,8 @@ function callOf(stream: ServerHttp2Stream, headers: IncomingHttpHeaders): RpcCal
       respond();
       if (stream.destroyed) return;
       stream.end();
-      // A caller that still sends would wait for ever for room. To reset its stream may overtake the trailers.
-      // Whoever read the body has stopped by the next turn only.
+      // A caller that is still sending would wait forever. Resetting its stream may overtake the trailers. The reader
+      // of the body stops in the next turn at the latest.
       setImmediate(() => stream.resume());
     },
   };

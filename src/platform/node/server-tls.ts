@@ -10,8 +10,9 @@ import { authoritiesOf, type ClientTrust } from './tls.ts';
 const TLS13_SUITES = ['TLS_AES_128_GCM_SHA256', 'TLS_AES_256_GCM_SHA384', 'TLS_CHACHA20_POLY1305_SHA256'];
 
 /**
- * Authorities of clients, for TLS: a block each, as texts that were joined may lack a line break between. A resumed session
- * would bring the verdict on its certificate along and outlive the certificate, and the authority: none is resumed.
+ * TLS settings for client authorities: one block each, as joined texts may lack a line break in between. Sessions are
+ * not resumed: a resumed one would carry over the verification of its certificate and outlive the certificate and the
+ * authority.
  */
 export function verifiedClients(clientCaPem: string | undefined): { ca?: string[]; secureOptions?: number } {
   if (clientCaPem === undefined) return {};
@@ -26,12 +27,12 @@ export function versionsOf({ minVersion = 'TLSv1.2', ciphers }: TlsChoices): {
   ciphers?: string;
 } {
   if (ciphers === undefined) return { minVersion };
-  // A list of TLS 1.2 suites restricts those alone; Node.js would not offer TLS 1.3 without any of its suites.
+  // A list of TLS 1.2 suites restricts only those; Node.js would not offer TLS 1.3 without any of its suites.
   const later = ciphers.some((name) => TLS13_SUITES.includes(name)) ? [] : TLS13_SUITES;
   return { minVersion, ciphers: [...later, ...ciphers].join(':') };
 }
 
-/** Throws for certificates that cannot be served. */
+/** Throws for unusable certificates. */
 export function contextsByName(
   tls: TlsChoices,
   sni: readonly SniCertificate[],
@@ -44,7 +45,7 @@ export function contextsByName(
   return new Map(contexts);
 }
 
-/** Node takes '' for no authority of one's own, and trusts the world's public ones then; what is cut off it leaves out. */
+/** Checks the authorities: for '' Node.js trusts the public ones, and it skips truncated blocks. */
 export function readClientCa(pem: string | undefined): ClientTrust['authorities'] {
   try {
     return pem === undefined ? [] : authoritiesOf(pem);

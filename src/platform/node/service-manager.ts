@@ -1,7 +1,7 @@
 /**
- * systemd, by the environment it gives to services: NOTIFY_SOCKET, WATCHDOG_USEC, WATCHDOG_PID. Notifications are datagrams
- * on a unix socket, which Node.js cannot send: systemd's own program does, in the name of the process that systemd started.
- * Upstream: coreos/go-systemd/daemon.
+ * systemd, by the environment of its services: NOTIFY_SOCKET, WATCHDOG_USEC, WATCHDOG_PID. Notifications are
+ * datagrams on a unix socket, which Node.js cannot send: systemd's own program does, on behalf of the process that
+ * systemd started. Upstream: coreos/go-systemd/daemon.
  */
 import type { Exec } from '../exec.ts';
 import type { ServiceManager } from '../service-manager.ts';
@@ -9,11 +9,11 @@ import type { ServiceManager } from '../service-manager.ts';
 export interface ServiceManagerDeps {
   readonly exec: Pick<Exec, 'run'>;
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** The process it started, of which it expects to hear. */
+  /** The process that systemd started and expects messages from. */
   readonly pid: number;
 }
 
-/** That process: this one, or the supervisor or launcher that waits for this one. */
+/** The process that systemd started: this one, or its supervisor or launcher. */
 export function managedPid(
   env: ServiceManagerDeps['env'],
   own: { readonly pid: number; readonly ppid: number },
@@ -24,7 +24,7 @@ export function managedPid(
 
 const TIMEOUT_MS = 5000;
 
-/** Makes the port; nothing runs before there is something to tell. */
+/** Makes the port; no program runs before the first message. */
 export function createServiceManager({ exec, env, pid }: ServiceManagerDeps): ServiceManager {
   return {
     watchdogMs() {
@@ -32,7 +32,7 @@ export function createServiceManager({ exec, env, pid }: ServiceManagerDeps): Se
       if (period === '') return undefined;
       const microseconds = integer('WATCHDOG_USEC', period);
       if (microseconds <= 0) throw new Error('error WATCHDOG_USEC must be a positive number');
-      // Of a process that another one was meant for, such as the one that started this, nothing is expected.
+      // The watchdog was meant for another process, such as the parent.
       if (watched !== '' && integer('WATCHDOG_PID', watched) !== pid) return undefined;
       return microseconds / 1000;
     },

@@ -1,11 +1,11 @@
-/** For work that needs both: real sockets, whose time is real, and deadlines on virtual time. */
+/** For tests with real sockets in real time, and deadlines on virtual time. */
 import type { VirtualClock } from '../sim/virtual-clock.ts';
 import { createNodeClock } from './clock.ts';
 
 const ROUND_MS = 2;
 /**
- * A number of rounds in a row in which the process does next to nothing pass before virtual time goes on: work on real sockets meets no
- * deadline by itself on a slow machine. A process that never rests has so many rounds in all.
+ * `QUIET_ROUNDS` consecutive rounds must be nearly idle before virtual time advances: work on real sockets meets no deadline only
+ * because the machine is slow. In a process that is never idle it advances after `ROUNDS` rounds.
  */
 const QUIET_ROUNDS = 100;
 const ROUNDS = 5000;
@@ -16,7 +16,7 @@ export type Settled<T> =
   | { readonly value: T; readonly error?: never }
   | { readonly value?: never; readonly error: Error };
 
-/** Waits for `work`; what does not end by itself has deadlines that virtual time reaches in steps of `stepMs`. */
+/** Waits for `work`; when it does not end by itself, virtual time advances to its deadlines in steps of `stepMs`. */
 export async function settleWhileTimePasses<T>(
   clock: VirtualClock,
   work: Promise<T>,

@@ -1,4 +1,4 @@
-/** Servers that answer in chunks of one byte: the answer is whole, and comes in few pieces. */
+/** Servers that respond in chunks of one byte: the response is complete, in few pieces. */
 import assert from 'node:assert/strict';
 import { createServer } from 'node:net';
 import { test } from 'node:test';

@@ -1,15 +1,15 @@
 /**
- * Joins the chunks that one read brought of a message of HTTP/1.1. Node.js hands each on by itself, and 64 KB may hold 10,000 of
- * one byte: ten microseconds each make a halt of it.
+ * Joins the chunks of an HTTP/1.1 message that arrive in one read. Node.js passes on each separately, and 64 KB may
+ * hold 10,000 of one byte: at ten microseconds each they block the loop.
  */
 import type { IncomingMessage } from 'node:http';
 import type { Readable } from 'node:stream';
 
-/** Chunks from this size go on by themselves. */
+/** Larger chunks are passed on separately. */
 const SMALL_BYTES = 1024;
 const BLOCK_BYTES = 16 * 1024;
 
-/** Call it before the body comes. Does nothing for messages that are not in chunks. */
+/** Call before the body arrives. Has no effect on messages that are not chunked. */
 export function joinSmallChunks(message: IncomingMessage): void {
   if (message.headers['transfer-encoding'] === undefined) return;
   const handOn = message.push.bind(message);
@@ -50,7 +50,7 @@ class ChunkJoiner {
 
   #flush(): void {
     if (this.#used === 0) return;
-    // A copy: what is handed on must not keep a block of which it is a small part.
+    // A copy, which must not keep the much larger block.
     const joined = Buffer.from(this.#block!.subarray(0, this.#used));
     this.#used = 0;
     this.#hasRoom = this.#handOn(joined);

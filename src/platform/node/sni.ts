@@ -1,10 +1,13 @@
-/** Certificates by the name a client asks for. Upstream: server/options/serving_with_loopback.go, dynamiccertificates/named_certificates.go. */
+/**
+ * Certificates by the name that a client asks for (SNI). Upstream: server/options/serving_with_loopback.go,
+ * dynamiccertificates/named_certificates.go.
+ */
 import { X509Certificate } from 'node:crypto';
 import type { SniCertificate } from '../http.ts';
 
 /**
- * Whose certificate it is, by name. Names that are given beat those in certificates, and of two alike the first counts.
- * Throws for what is no certificate.
+ * The certificates by name. Configured names take precedence over names in certificates; of equal names the first is
+ * used. Throws for an invalid certificate.
  */
 export function certificatesByName(certificates: readonly SniCertificate[]): ReadonlyMap<string, SniCertificate> {
   const byName = new Map<string, SniCertificate>();
@@ -16,13 +19,13 @@ export function certificatesByName(certificates: readonly SniCertificate[]): Rea
   return byName;
 }
 
-/** What there is for a name: of its own, or of all names beside it. */
+/** The entry for a name, or for the wildcard of its domain. */
 export function contextOf<T>(byName: ReadonlyMap<string, T>, name: string): T | undefined {
   const asked = name.toLowerCase();
   return byName.get(asked) ?? byName.get(`*${asked.slice(asked.indexOf('.'))}`);
 }
 
-/** The DNS names that a certificate is for, in lower case. */
+/** The DNS names in a certificate, in lower case. */
 export function namesIn(certPem: string): string[] {
   const { subject, subjectAltName = '' } = new X509Certificate(certPem);
   const alternatives = [...subjectAltName.matchAll(/DNS:([^,\s]+)/g)].map(([, name]) => name!);

@@ -1,6 +1,6 @@
-/** What the process and its spawner say to each other over the child process's IPC channel. */
+/** The messages between the process and its spawner over the child process's IPC channel. */
 
-/** The code of a failure that is no system error's: a handler of the spawner's threw. */
+/** The code for an exception in the spawner, as opposed to a system error. */
 export const SPAWNER_FAULT = 'EUNKNOWN';
 
 export type SpawnerRequest =

@@ -1,7 +1,7 @@
 /**
- * The spawner: a small process that starts programs for a large one, because `spawn` blocks for as long as the process
- * that calls it is large. Entry of its own; it lives as long as its IPC channel, and what it runs (but not what it
- * started as a daemon) dies with it. Each program has its own process group, so that its children end with it.
+ * The spawner: a small process that starts programs for a large one, because `spawn` blocks longer the larger its
+ * process is. An entry point; it lives as long as its IPC channel, and its programs (except daemons) end with it.
+ * Each program has its own process group, so that its children end with it.
  */
 import { spawn } from 'node:child_process';
 import { closeSync, openSync } from 'node:fs';
@@ -10,21 +10,21 @@ import { hasErrorCode } from '../../base/errors.ts';
 import { LOG_FILE_VARIABLE } from './log-rotation.ts';
 import { SPAWNER_FAULT, type SpawnerAnswer, type SpawnerRequest } from './spawner-protocol.ts';
 
-/** Output kept of each stream; the rest is dropped. */
+/** The output kept per stream; the rest is discarded. */
 const MAX_OUTPUT_BYTES = 16 * 1024 * 1024;
-/** How long output may stay open after the program ended, held by its own children. */
+/** How long output may stay open after the program's end, held by its children. */
 const LINGER_MS = 1_000;
 
 type RunRequest = Extract<SpawnerRequest, { kind: 'run' }>;
 type DaemonRequest = Extract<SpawnerRequest, { kind: 'daemon' }>;
 
-// What the service manager expects of the process that started this one is no business of the programs it runs.
+// The service manager's variables are for the process that started this one, not for the programs it runs.
 for (const name of ['NOTIFY_SOCKET', 'WATCHDOG_USEC', 'WATCHDOG_PID']) delete process.env[name];
 
 const running = new Map<number, { readonly pid: number | undefined }>();
 
 function answer(message: SpawnerAnswer): void {
-  // The process that asked may have ended just now: then nobody waits for it.
+  // The requesting process may have just ended: then no response is needed.
   if (process.connected) process.send!(message, undefined, undefined, () => undefined);
 }
 
@@ -33,7 +33,7 @@ function fail(id: number, error: unknown): void {
   answer({ kind: 'failed', id, code: code ?? SPAWNER_FAULT, message });
 }
 
-/** The handler of one program's event or timer; its throw fails that program alone, which is ended. */
+/** Wraps a handler of one program's event or timer; an exception ends only that program. */
 function ofRun<A extends unknown[]>(id: number, handle: (...args: A) => void): (...args: A) => void {
   return (...args) => {
     try {
@@ -47,7 +47,7 @@ function ofRun<A extends unknown[]>(id: number, handle: (...args: A) => void): (
   };
 }
 
-/** A program that runs as another user may not be signalled: nothing more can be done. */
+/** Signalling a program that runs as another user may fail, which is ignored. */
 function tryKillGroup(pid: number): void {
   try {
     killGroup(pid);
@@ -84,7 +84,7 @@ function run(request: RunRequest): void {
   const identity = user === undefined ? {} : { uid: user, gid: user };
   const child = spawn(request.file, request.args, { cwd, env, ...identity, detached: true, stdio: 'pipe' });
   running.set(id, { pid: child.pid });
-  // Heard before anything is done with it: without descriptors there is a child with neither a pid nor streams.
+  // Registered first: without descriptors there is a child with neither a pid nor streams.
   child.once(
     'error',
     ofRun(id, (error: Error) => {
@@ -116,7 +116,7 @@ function run(request: RunRequest): void {
     });
   };
   child.once('exit', ofRun(id, onExit));
-  // A program that does not read its input to the end breaks the pipe, which is its business.
+  // A program that does not read all of its input breaks the pipe, which is no error here.
   child.stdin.on('error', () => undefined);
   child.stdin.end(request.input ?? '');
 }

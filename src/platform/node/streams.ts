@@ -7,21 +7,21 @@ import type { ByteSink, Duplex } from '../streams.ts';
 
 const lineEnd = Buffer.from('\r\n');
 const done: Promise<void> = Promise.resolve();
-/** Coalesced bytes that are written without waiting for the end of the turn. */
+/** Above this many coalesced bytes, they are written before the end of the turn. */
 const FLUSH_BYTES = 64 * 1024;
-/** The most bytes of one write of a long answer: TLS copies them into malloc's own heap (`cli/heap-environment.ts`). */
+/** The most bytes of one write of a long response: TLS copies them into malloc's heap (`cli/heap-environment.ts`). */
 const PIECE_BYTES = 64 * 1024;
 
 interface CoalescingOptions {
-  /** Called where bytes that were written cannot be sent on: the writer may not write again and see it. */
+  /** Called when written bytes cannot be sent: the writer may not write again and notice. */
   readonly onBroken: (error: unknown) => void;
   /** Called when a turn ends with nothing written: lets response heads out. */
   readonly onEmptyFlush?: () => void;
-  /** Where bytes go framed as a chunk of HTTP/1.1, past the response: asked at each write. */
+  /** The stream to write HTTP/1.1 chunks to directly, past the response; called at each write. */
   readonly framedTarget?: () => Writable | undefined;
 }
 
-/** A sink over a Node stream. What is written in one turn of the loop goes out in one write. */
+/** A sink over a Node stream. Everything written in one turn of the loop is sent in one write. */
 export class CoalescingSink implements ByteSink {
   readonly #target: Writable;
   readonly #options: CoalescingOptions;
@@ -118,7 +118,7 @@ function framedChunk(chunks: readonly Uint8Array[], bytes: number): Uint8Array {
 const KEPT_BYTES = 1024 * 1024;
 let lastFramed: { readonly chunk: Uint8Array; readonly framed: Uint8Array } | undefined;
 
-/** A chunk that goes to many connections one after the other, as watch events do, is framed once. */
+/** Frames a chunk once, though it is sent to many connections one after the other, as watch events are. */
 function framedOnce(chunk: Uint8Array): Uint8Array {
   if (lastFramed?.chunk === chunk) return lastFramed.framed;
   const framed = framedChunk([chunk], chunk.byteLength);
@@ -126,7 +126,7 @@ function framedOnce(chunk: Uint8Array): Uint8Array {
   return framed;
 }
 
-/** Wraps a connected socket (or any Node duplex). The wrapper owns its errors. */
+/** Wraps a connected socket (or any Node duplex) and handles its errors. */
 export function duplexOf(socket: NodeDuplex): Duplex {
   let destroyedHere = false;
   const closed = new Promise<void>((resolve) => {
@@ -155,13 +155,13 @@ export function duplexOf(socket: NodeDuplex): Duplex {
   };
 }
 
-/** How long a peer may take to end its side after ours, as net/http waits; and how long to read what was written. */
+/** How long a peer may take to end its side, as in net/http; and how long written data may take to be read. */
 const LINGER_MS = 500;
 const READ_MS = 30_000;
 
 /**
- * Ends a connection from which nobody reads any more. What still comes is dropped: closing on unread bytes would reset the
- * connection and could take the last of the answer with it. A socket that is not read never notices that its peer has gone.
+ * Ends a connection that is no longer read. Received data is discarded: closing with unread bytes would reset the
+ * connection and could lose the end of the response. A socket that is not read never notices its peer's end.
  */
 export function endUnread(socket: Socket): void {
   if (socket.destroyed) return;
@@ -188,9 +188,9 @@ async function* readIncoming(socket: NodeDuplex, destroyedHere: () => boolean): 
 }
 
 /**
- * Writes a long answer piece by piece and ends: one piece at a time is on its way, so that other requests get their turn
- * between two and a slow reader holds no copy of the whole. A reader that goes ends it.
- * @param unread learns what is left, while anything is
+ * Writes a long response piece by piece and ends: one piece is in flight at a time, so that other requests get a turn
+ * and a slow reader holds no copy of the whole. Ends when the reader disconnects. @param unread records the remaining
+ * bytes
  */
 export async function writeInTurns(
   target: Writable,
@@ -204,7 +204,7 @@ export async function writeInTurns(
       const part = piece.subarray(at, at + PIECE_BYTES);
       if (!target.write(part)) await untilDrained(target).catch(() => undefined);
       left -= part.byteLength;
-      if (left > 0) unread?.set(left); // What is left at the end is told by the target when it has finished.
+      if (left > 0) unread?.set(left); // The target reports the rest when it has finished.
     }
   target.end();
 }

@@ -1,4 +1,4 @@
-/** Pools of worker threads. Which thread takes which job is decided here; the other side is text-server.ts. */
+/** Pools of worker threads. This side assigns jobs to threads; the other side is text-server.ts. */
 import { Worker } from 'node:worker_threads';
 import { ThreadLimitError, type ThreadLimits, type ThreadPool, type ThreadTask, type Threads } from '../threads.ts';
 import type { TextReply } from './text-server.ts';
@@ -10,7 +10,7 @@ interface Job {
   reject(error: Error): void;
 }
 
-/** Longer queues are for nobody: those at their end would wait for minutes. */
+/** Longer queues are refused, as their end would wait for minutes. */
 const MAX_WAITING = 200;
 
 /** The threads of this machine. */
@@ -42,7 +42,7 @@ class NodeThreadPool implements ThreadPool {
   }
 }
 
-/** A thread that comes and goes. */
+/** A place for one thread, which is started and ended as needed. */
 class Slot {
   readonly #program: URL;
   readonly #limits: ThreadLimits;
@@ -75,12 +75,12 @@ class Slot {
       this.#worker.ref();
       this.#worker.postMessage({ task: task.name, text });
     } catch (error) {
-      // No thread can be made: the caller that waits for the job gets the error. Most calls of `wake` are from timers and events.
+      // No thread can be started: the job's caller gets the error. Most calls of `wake` are from timers and events.
       this.#fail(error as Error);
     }
   }
 
-  /** A thread without work keeps no process from ending. Each listener that is added to a worker refers to it again. */
+  /** Lets an idle thread keep no process alive. Every listener added to a worker references it again. */
   #rest(worker: Worker): void {
     worker.unref();
     this.#after(this.#limits.idleMs, () => this.#end());

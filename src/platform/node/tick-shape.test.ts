@@ -4,7 +4,7 @@ import { test } from 'node:test';
 
 const MODULE = new URL('./tick-shape.ts', import.meta.url).href;
 
-/** What V8 remembers of `process.nextTick` after ticks, two full collections without any, and ticks. */
+/** The optimization states of `process.nextTick` after ticks, two full collections without any, and ticks. */
 function statesAfterCollections(): ReadonlySet<string> {
   const program = `
     const { keepTickShape } = await import(${JSON.stringify(MODULE)});

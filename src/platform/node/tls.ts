@@ -10,44 +10,44 @@ import { certificateBlocks } from '../certificate-blocks.ts';
 import type { PeerCertificate } from '../http.ts';
 import { smallest } from '../../base/lists.ts';
 
-/** Kubernetes' own attribute; Node names those it does not know by their number. */
+/** Kubernetes' own attribute; Node.js names unknown attributes by their number. */
 const UID = '1.3.6.1.4.1.57683.2';
 
-/** The authorities of one server at the moment. */
+/** The present authorities of a server. */
 export interface ClientTrust {
   authorities: readonly X509Certificate[];
 }
 
-/** What a connection's certificate was found to be, by the authorities of that moment. */
+/** The verification of a connection's certificate, by the authorities at that time. */
 interface Finding {
   readonly trust: ClientTrust;
-  /** Those that TLS verified the peer by. */
+  /** The authorities by which TLS verified the peer. */
   readonly first: readonly X509Certificate[];
   authorities?: readonly X509Certificate[];
-  /** Absent: there is no certificate, or it counts for nothing. */
+  /** Absent: there is no certificate, or it is not trusted. */
   peer?: PeerCertificate | undefined;
   isTaken?: boolean;
 }
 
 const findings = new WeakMap<TLSSocket, Finding>();
 
-/** Reads authorities. @throws Error for what is no certificate */
+/** Parses authorities. @throws Error for an invalid certificate */
 export function authoritiesOf(pem: string): readonly X509Certificate[] {
   return certificateBlocks(pem).map((block) => new X509Certificate(block));
 }
 
-/** Says which authorities the peer's certificate is held against. Before that a connection has no verified peer. */
+/** Sets the authorities for the peer's certificate. Without this call a connection has no verified peer. */
 export function verifyPeerBy(socket: TLSSocket, trust: ClientTrust): void {
   findings.set(socket, { trust, first: trust.authorities });
 }
 
-/** The peer's certificate, when it gave one that the server's authorities vouch for and that has not expired. */
+/** The peer's certificate, if the server's authorities trust it and it has not expired. */
 export function verifiedPeer(socket: Socket | TLSSocket): PeerCertificate | undefined {
   const peer = findingOf(socket)?.peer;
   return peer !== undefined && Date.now() <= peer.expiresAtMs! ? peer : undefined;
 }
 
-/** Whether the peer gave a certificate that counts for nothing, or no longer. */
+/** Whether the peer's certificate is not trusted, or no longer valid. */
 export function gaveRefusedCertificate(socket: Socket | TLSSocket): boolean {
   return findingOf(socket)?.isTaken === true && verifiedPeer(socket) === undefined;
 }
@@ -66,11 +66,11 @@ function peerOf(certificate: DetailedPeerCertificate, finding: Finding): PeerCer
   const { CN, O, [UID]: uids } = certificate.subject as Readonly<Record<string, string | string[] | undefined>>;
   const commonName = [CN ?? ''].flat().at(-1)!;
   const organizations = [O ?? []].flat();
-  // Names go on in headers, logs and audit events: nobody is called by control characters.
+  // Names reach headers, logs and audit events: control characters are refused.
   if (![commonName, ...organizations, ...[uids ?? []].flat()].every(isHeaderValue)) return undefined;
   const leaf = new X509Certificate(certificate.raw);
   const authority = finding.trust.authorities.find((one) => isOf(leaf, one));
-  // Verified by authorities of its own, which Node.js does not tell a server: good as long as nothing has changed.
+  // The client was verified by authorities that Node.js does not expose to a server: valid while nothing has changed.
   if (authority === undefined && finding.trust.authorities !== finding.first) return undefined;
   const authorityFingerprint256 = authority && plainHex(authority.fingerprint256);
   return {
@@ -84,7 +84,7 @@ function peerOf(certificate: DetailedPeerCertificate, finding: Finding): PeerCer
   };
 }
 
-/** Whether the authorities are still the same, or the one of the certificate is among them. Keeps no certificate. */
+/** Whether the authorities are unchanged, or still include the certificate's. Holds no certificate in memory. */
 function trustNow(trust: ClientTrust, authorityFingerprint256: string | undefined): () => boolean {
   const { authorities } = trust;
   return () =>
@@ -92,7 +92,7 @@ function trustNow(trust: ClientTrust, authorityFingerprint256: string | undefine
     trust.authorities.some(({ fingerprint256 }) => plainHex(fingerprint256) === authorityFingerprint256);
 }
 
-/** Whether the certificate is the authority's or its own: a name alone proves nothing. */
+/** Whether the certificate is the authority itself or signed by it; an equal name proves nothing. */
 function isOf(certificate: X509Certificate, authority: X509Certificate): boolean {
   if (certificate.fingerprint256 === authority.fingerprint256) return true;
   return certificate.checkIssued(authority) && certificate.verify(authority.publicKey);

@@ -1,35 +1,35 @@
 /**
- * Answers on their way to clients that read slowly, of one server. What a client does not read stays in memory: one connection
- * has 250 streams, each with a list of its own. Upstream ends such answers with the request's time.
+ * Unread responses of one server to slow clients, which stay in memory: one connection has 250 streams, each with a
+ * list of its own. Upstream ends such responses with the request's time limit.
  */
 import { Backlog, type BacklogLimits, type Unread } from '../../base/backlog.ts';
 
 const CHECK_EVERY_MS = 1000;
 
-/** What an answer is written to. */
+/** The destination of a response. */
 interface Target {
   readonly writableFinished: boolean;
   once(event: 'close' | 'finish', listener: () => void): unknown;
   destroy(error: Error): unknown;
 }
 
-/** Its code says that the connection is at fault, not the server. */
+/** An error whose code states that the client is at fault, not the server. */
 function notRead(): Error {
   return Object.assign(new Error('the client does not read its answer'), { code: 'ECONNABORTED' });
 }
 
-/** What a short answer is written to: a stream of HTTP/2. */
+/** The destination of a short response: an HTTP/2 stream. */
 interface AnsweredStream extends Target {
   readonly session: object | undefined;
   readonly closed: boolean;
 }
 
-/** What a stream that waits holds beside the answer: its objects, the request's head. */
+/** The memory of a waiting stream besides the response: its objects and the request's head. */
 const STREAM_BYTES = 8 * 1024;
-/** Less of one connection fits the buffers that it has anyway. */
+/** Smaller amounts of one connection fit into its buffers. */
 const SESSION_BYTES = 64 * 1024;
 
-/** Short answers on the streams of one connection that have not gone out. */
+/** Unsent short responses on the streams of one connection. */
 class SessionAnswers {
   readonly #streams = new Map<Target, number>();
   readonly #backlog: Backlog;
@@ -40,7 +40,7 @@ class SessionAnswers {
     this.#backlog = backlog;
   }
 
-  /** Whether they are so many that the backlog counts them. */
+  /** Adds a response; the backlog counts them once they are large enough. */
   add(stream: AnsweredStream, bytes: number): boolean {
     if (stream.closed) return false;
     this.#streams.set(stream, bytes + STREAM_BYTES);
@@ -60,7 +60,7 @@ class SessionAnswers {
     if (this.#bytes <= SESSION_BYTES) this.#unread = undefined;
   }
 
-  /** Ends the streams; others of the connection, watches for one, go on. */
+  /** Ends these streams; others of the connection, such as watches, continue. */
   #cut(): void {
     this.#unread = undefined;
     for (const stream of [...this.#streams.keys()]) stream.destroy(notRead());
@@ -76,7 +76,9 @@ export class UnsentAnswers {
     this.#backlog = new Backlog(() => performance.now(), limits);
   }
 
-  /** A short answer on a stream of HTTP/2. A connection has hundreds of them: they are counted by connection. */
+  /**
+   * Adds a short response on an HTTP/2 stream. A connection has hundreds of them, so they are counted by connection.
+   */
   addStream(stream: AnsweredStream, bytes: number): void {
     const { session } = stream;
     if (session === undefined) return;
@@ -90,7 +92,7 @@ export class UnsentAnswers {
     return this.#backlog.bytes;
   }
 
-  /** An answer of this length goes to the target; its connection or stream is cut when the client takes nothing of it. */
+  /** Adds a response of this length; its connection or stream is closed when the client does not read. */
   add(target: Target, bytes: number): Unread | undefined {
     if (target.writableFinished) return undefined;
     const unread = this.#backlog.reader(() => target.destroy(notRead()));

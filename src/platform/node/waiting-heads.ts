@@ -1,14 +1,14 @@
 /**
- * How much the heads of requests hold that wait behind others: pipelined ones of HTTP/1.1, streams of HTTP/2. One connection may
- * bring hundreds, and a compressed head of a few bytes may stand for 64 KB.
+ * Counts the memory of waiting requests' heads: pipelined ones of HTTP/1.1, streams of HTTP/2. One connection may
+ * have hundreds, and a compressed head of a few bytes may expand to 64 KB.
  */
 
-/** What a request holds in memory beside the text of its head. */
+/** The memory of a request besides the text of its head. */
 const REQUEST_BYTES = 8 * 1024;
 
 export interface WaitingLimits {
   readonly totalBytes: number;
-  /** Bytes of one address. Peers with certificates of the cluster count in the total alone. */
+  /** The limit per address. Peers with certificates of the cluster count only in the total. */
   readonly laneBytes: number;
 }
 
@@ -24,8 +24,8 @@ export class WaitingHeads {
   }
 
   /**
-   * Counts a head until `leave`. Gives the bytes to leave with, or undefined when there are too many: nothing is counted then.
-   * @param lines names and values in turn
+   * Counts a head until `leave`. Returns the bytes to pass to `leave`, or undefined when there are too many and
+   * nothing is counted. @param lines names and values alternately
    */
   enter(lane: string | undefined, lines: readonly string[]): number | undefined {
     let bytes = REQUEST_BYTES;

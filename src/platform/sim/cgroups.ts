@@ -1,4 +1,4 @@
-/** The cgroup port as a table: limits as they were set, processes and statistics as the test says. */
+/** The cgroup port as a table: limits as they were set, processes and statistics as the test sets them. */
 import type { CgroupCounters, CgroupResources, Cgroups, CgroupStats } from '../cgroups.ts';
 import type { Pressures } from '../pressure.ts';
 
@@ -12,7 +12,7 @@ export interface SimCgroup {
 
 /** The cgroups of a simulated host. */
 export interface SimCgroups extends Cgroups {
-  /** By name; `/` is always there. */
+  /** By name; always contains `/`. */
   readonly groups: ReadonlyMap<string, SimCgroup>;
 }
 
@@ -26,10 +26,10 @@ const NO_USE: CgroupStats = {
   pids: 0,
 };
 
-/** A cgroup per pod, nearly all of them without a process: no set for each. */
+/** A cgroup per pod, nearly all of them without a process: they share an empty set. */
 const NO_PIDS: ReadonlySet<number> = new Set();
 
-/** Makes a host with the root cgroup alone. */
+/** A host with only the root cgroup. */
 export function createSimCgroups(root = '/keelson'): SimCgroups {
   const groups = new Map<string, SimCgroup>();
   const make = (): SimCgroup => ({ resources: {}, pids: NO_PIDS, stats: NO_USE, pressures: {} });

@@ -1,7 +1,7 @@
 /** No compression: simulated traffic is read in tests, and the turns of the thread pool would not replay. */
 import type { Compression } from '../compression.ts';
 
-/** Leaves everything as it is. */
+/** Returns everything unchanged. */
 export function createSimCompression(): Compression {
   return {
     compresses: false,

@@ -1,12 +1,12 @@
 /**
- * Real hashing; real WebCrypto whose asynchronous operations hold virtual time still. Keys are random unless the caller
- * makes them of seeded bytes.
+ * Real hashing; real WebCrypto whose asynchronous operations hold virtual time. Keys are random unless the caller
+ * derives them from seeded bytes.
  */
 import type { Clock } from '../clock.ts';
 import type { CryptoPort } from '../crypto.ts';
 import { sha256Hex } from './sha256.ts';
 
-/** Taken when this is loaded: in threads that only simulate, the global one throws from then on. */
+/** Saved when this module loads: in threads that only simulate, the global one throws later. */
 const real = globalThis.crypto;
 
 /** Makes the crypto port of a simulation. */

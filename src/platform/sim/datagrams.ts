@@ -1,11 +1,14 @@
-/** Datagrams and stream listeners on a simulated network. Datagrams to nobody are lost; the others arrive in order. */
+/**
+ * Datagrams and stream listeners on a simulated network. Datagrams without a receiver are lost; others arrive in
+ * order.
+ */
 import type { Datagrams, DatagramSocket } from '../datagrams.ts';
 import type { SimNet, SimNetwork } from './net.ts';
 
 const FIRST_FREE_PORT = 50_000;
 
 /** Joins a host to the datagrams of the network. */
-/** The simulated network does not show listeners who dialled. */
+/** The simulated network does not tell listeners the client's address. */
 const UNKNOWN_PEER = { address: '', port: 0 } as const;
 
 export function createSimDatagrams(host: { network: SimNetwork; net: SimNet; address: string }): Datagrams {

@@ -1,25 +1,25 @@
 /**
- * The names in a directory, in the order they came. Most directories of a simulated machine hold a name or three, and
- * thousands of machines hold a million directories: inodes that lead to one another need no list at all. A Map takes over
- * when there are many.
+ * The names in a directory, in the order of creation. Most directories of a simulated machine hold one to three
+ * names, and thousands of machines hold a million directories: linked inodes need no list at all. With many names a
+ * Map takes over.
  */
 
-/** What a name leads to. It is in one directory at most, and only the functions below change this. */
+/** A named entry. It is in at most one directory, and only the functions below change this. */
 export interface Sibling<N> {
   name: string;
-  /** What came after it into its directory, unless that is a map. */
+  /** The entry added after it to its directory, unless that is a map. */
   next: N | undefined;
 }
 
-/** The first that came, or a map. Change it only with the functions below. */
+/** The first entry, or a map. Change it only with the functions below. */
 export type Directory<N> = N | Map<string, N> | undefined;
 
-/** Without any name. */
+/** A directory without entries. */
 export const EMPTY_DIRECTORY: undefined = undefined;
 
 const MOST_IN_A_CHAIN = 8;
 
-/** What the name leads to. */
+/** The entry of a name. */
 export function childOf<N extends Sibling<N>>(directory: Directory<N>, name: string): N | undefined {
   if (directory instanceof Map) return directory.get(name);
   let child = directory;
@@ -27,7 +27,7 @@ export function childOf<N extends Sibling<N>>(directory: Directory<N>, name: str
   return child;
 }
 
-/** The directory with the name, which goes last unless it was there. The one given is no longer to be used. */
+/** The directory with the entry, which is appended unless it exists. Do not use the former directory any more. */
 export function withChild<N extends Sibling<N>>(directory: Directory<N>, name: string, child: N): Directory<N> {
   const isElsewhere = child.name !== name && childOf(directory, child.name) === child;
   const rest = isElsewhere ? withoutChild(directory, child.name) : directory;
@@ -43,7 +43,7 @@ export function withChild<N extends Sibling<N>>(directory: Directory<N>, name: s
   return chain(children);
 }
 
-/** Puts it at the end of a chain that has room for it. */
+/** Appends the entry to a chain that has room for it. */
 function appended<N extends Sibling<N>>(first: N | undefined, child: N): boolean {
   let [last, count] = [first, 1];
   for (; last?.next !== undefined; count++) last = last.next;
@@ -53,7 +53,7 @@ function appended<N extends Sibling<N>>(first: N | undefined, child: N): boolean
   return true;
 }
 
-/** The directory without the name. The one given is no longer to be used. */
+/** The directory without the entry. Do not use the former directory any more. */
 export function withoutChild<N extends Sibling<N>>(directory: Directory<N>, name: string): Directory<N> {
   if (directory instanceof Map) {
     directory.delete(name);
@@ -62,7 +62,7 @@ export function withoutChild<N extends Sibling<N>>(directory: Directory<N>, name
   const children = chained(directory);
   const at = children.findIndex((child) => child.name === name);
   if (at < 0) return directory;
-  // Somebody may have it open for long yet, and the others go before it.
+  // It may stay open for long, and children are searched from the end.
   children.splice(at, 1)[0]!.next = undefined;
   return chain(children);
 }
@@ -72,7 +72,7 @@ export function childCount<N extends Sibling<N>>(directory: Directory<N>): numbe
   return directory instanceof Map ? directory.size : chained(directory).length;
 }
 
-/** What the names lead to, in order. */
+/** The entries sorted by name. */
 export function childrenOf<N extends Sibling<N>>(directory: Directory<N>): N[] {
   return directory instanceof Map ? [...directory.values()] : chained(directory);
 }

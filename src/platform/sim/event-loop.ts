@@ -1,6 +1,6 @@
 import type { EventLoop } from '../event-loop.ts';
 
-/** Virtual time never stands still for anybody. */
+/** Virtual time has no halts to report. */
 export function createSimEventLoop(): EventLoop {
   return { onHalt: () => ({ expectWork: () => undefined, stop: () => undefined }) };
 }

@@ -1,4 +1,4 @@
-/** The process port with programs that are functions, and daemons that are entries in a table. */
+/** The process port with programs as functions, and daemons as entries in a table. */
 import { onAbort } from '../../base/abort.ts';
 import type { Clock } from '../clock.ts';
 import type { DaemonOptions, Exec, ExecOptions, ExecResult } from '../exec.ts';
@@ -10,7 +10,7 @@ export interface Invocation {
   readonly options: ExecOptions;
 }
 
-/** What a scripted program does; what it leaves out is success without output. */
+/** The result of a scripted program; omitted fields mean success without output. */
 export type SimProgram = (invocation: Invocation) => Partial<ExecResult> | Promise<Partial<ExecResult>>;
 
 /** A started daemon. */
@@ -35,7 +35,7 @@ export interface SimExec extends Exec {
 
 const DEFAULT_TIMEOUT_MS = 60_000;
 
-/** Makes a host without programs: every start fails with ENOENT. */
+/** A host without programs: every start fails with ENOENT. */
 export function createSimExec(clock: Clock): SimExec {
   const programs = new Map<string, SimProgram>();
   const invocations: Invocation[] = [];

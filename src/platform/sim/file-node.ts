@@ -1,7 +1,7 @@
 /** The nodes of the in-memory file system, and Node's error codes. */
 import type { Directory, Sibling } from './directory.ts';
 
-/** Owner, group and mode of an inode. One object for all inodes with the same ones: a pod has two dozen inodes. */
+/** Owner, group and mode of an inode, shared by all inodes with equal ones: a pod has two dozen inodes. */
 export interface FileAccess {
   readonly mode: number;
   readonly uid: number;
@@ -16,19 +16,19 @@ export interface FileNode extends Sibling<FileNode> {
   readonly ino: number;
   readonly kind: 'file' | 'directory' | 'symlink' | SpecialKind;
   access: FileAccess;
-  /** When it was changed. One object for all that were changed at one instant. */
+  /** The time of the last change, shared by all inodes changed at the same instant. */
   changed: { readonly atMs: number };
   /**
-   * A file's content, a byte per character: a string of a few hundred takes half of what an array with its buffer does. For a
-   * symbolic link, where it leads.
+   * A file's content, one byte per character: a string of a few hundred takes half the memory of a byte array. For a
+   * symbolic link, its target.
    */
   data: string;
   children: Directory<FileNode>;
-  /** False once no name leads to it: whoever has it open may go on writing, but it counts no more. */
+  /** False once no name refers to it: open handles may still write, but it does not count against the disk. */
   linked: boolean;
 }
 
-/** An error as Node's file system throws it, which as there has no stack: most are answers to "is there a file?". */
+/** An error like Node's file system throws, also without a stack: most are answers to "is there a file?". */
 export function fileError(code: string, call: string, path: string): Error {
   const { stackTraceLimit } = Error;
   Error.stackTraceLimit = 0;
@@ -39,7 +39,7 @@ export function fileError(code: string, call: string, path: string): Error {
 
 const knownAccess = new Map<string, FileAccess>();
 
-/** The one object that says so. */
+/** The shared object for these permissions. */
 export function accessOf(access: FileAccess): FileAccess {
   const { mode, uid, gid } = access;
   const key = `${mode} ${uid} ${gid}`;

@@ -7,10 +7,10 @@ import { knownParts, partsOf, pathOf, resolveLink } from './path-parts.ts';
 
 const MAX_LINKS = 40;
 
-/** The disk beneath the tree. */
+/** The limits of the disk. */
 export interface FileTreeLimits {
   readonly nowMs: () => number;
-  /** Makes equal names and contents one. */
+  /** Shares equal names and contents. */
   readonly texts: TextInterner;
   readonly totalBytes: number;
   readonly totalInodes: number;
@@ -26,7 +26,7 @@ export class FileTree {
   #bytes = 0;
   #inodes = 1;
   #occupiedBytes = 0;
-  /** Called with the path of whatever changed. */
+  /** Called with every changed path. */
   onChange: (path: string) => void = () => undefined;
 
   constructor(limits: FileTreeLimits) {
@@ -35,14 +35,14 @@ export class FileTree {
     this.root = this.#make('directory', 0o755);
   }
 
-  /** The inode at a path, links followed except, on request, the last. */
+  /** The inode at a path, following links except, on request, the last. */
   find(path: string, call: string, followLast = true): FileNode {
     const found = this.lookUp(path, followLast);
     if (typeof found === 'string') throw fileError(found, call, path);
     return found;
   }
 
-  /** As `find`, but says with a code why there is nothing. */
+  /** Like `find`, but returns an error code when there is none. */
   lookUp(path: string, followLast = true): FileNode | string {
     return this.#walk(knownParts(path), followLast, 0);
   }
@@ -136,7 +136,7 @@ export class FileTree {
     this.onChange(path);
   }
 
-  /** A file that is none: a socket somebody listens at, a device. */
+  /** A file that is not regular: a socket, a device. */
   special(path: string, kind: SpecialKind): void {
     const { parent, name } = this.parentOf(path, 'mknod');
     if (childOf(parent.children, name) !== undefined) throw fileError('EEXIST', 'mknod', path);

@@ -14,7 +14,7 @@ export interface MemoryFiles extends Files {
   makeSpecial(path: string, kind: SpecialKind): void;
 }
 
-/** What an in-memory file system needs, and its size. */
+/** The dependencies of an in-memory file system, and its size. */
 export interface MemoryFilesOptions {
   readonly nowMs: () => number;
   /** Shared with others that hold the same files. Default: its own. */

@@ -1,5 +1,5 @@
 /** Finds callbacks that run for ever at one instant of virtual time, and names those who schedule them. */
-/** Time cannot move on: callbacks keep scheduling more at the same instant, or a busy token is never given back. */
+/** Time cannot advance: callbacks keep scheduling more at the same instant, or a busy token is never released. */
 export class LivelockError extends Error {
   constructor(message: string) {
     super(message);
@@ -33,7 +33,7 @@ export class LivelockGuard {
     this.noteScheduler();
   }
 
-  /** Near the cap, remembers who schedules: too costly to do always. */
+  /** Near the cap, remembers the callers that schedule: too costly to do always. */
   noteScheduler(): void {
     if (this.#callbacksNow < this.#mostNow * 0.9) return;
     const where = new Error().stack

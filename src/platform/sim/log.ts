@@ -1,4 +1,4 @@
-/** A log kept in memory, for tests to look at. */
+/** A log in memory, which tests read. */
 import { TextInterner } from '../../base/text-interner.ts';
 import type { Log, LogFields } from '../log.ts';
 

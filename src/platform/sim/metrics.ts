@@ -1,4 +1,4 @@
-/** A metrics registry in memory, for tests to look at; the text format is the real one. */
+/** A metrics registry in memory, which tests read; the text format is the real one. */
 import { escapeLabelValue } from '../label-value.ts';
 import { deepEqual } from '../../base/equal.ts';
 import type { Counter, Gauge, Histogram, Metrics, MetricSpec } from '../metrics.ts';
@@ -23,7 +23,7 @@ interface Series {
 
 const NO_BUCKETS: number[] = [];
 
-/** What metrics of a name were last made from: thousands of kubelets say the same of each of theirs. */
+/** The last specification of each name: thousands of kubelets register the same metrics. */
 const knownSpecs = new Map<string, MetricSpec>();
 
 function sharedSpec(spec: MetricSpec): MetricSpec {

@@ -8,7 +8,7 @@ export function createSeededRandom(seed: number | string): Random {
   return new SeededRandom(String(seed));
 }
 
-/** A class: every machine of a simulation has a dozen, of most of which nobody ever draws. */
+/** A class: every machine of a simulation has a dozen sources, most of them never drawn from. */
 class SeededRandom implements Random {
   readonly #path: string;
   /** Seeded at the first draw. */

@@ -1,4 +1,4 @@
-/** A service manager that writes down what it hears. */
+/** A service manager that records its messages. */
 import type { ServiceManager } from '../service-manager.ts';
 
 /** The simulated one. */

@@ -42,11 +42,11 @@ export interface SimPlatformOptions<C extends Clock = VirtualClock> {
   readonly clock?: C;
   /** Answers HTTP calls to loopback addresses where nothing simulated listens: the machine's own network. Default none. */
   readonly loopback?: RealNet;
-  /** The loop that real time passes on. Default one that never stands still. */
+  /** The event loop that paces real time. Default: one that is never blocked. */
   readonly eventLoop?: EventLoop | undefined;
 }
 
-/** A platform whose every part can be moved and looked at. */
+/** A platform whose parts tests control and inspect. */
 export interface SimPlatform<C extends Clock = VirtualClock> extends Platform {
   readonly clock: C;
   readonly random: Random;
@@ -84,7 +84,7 @@ export function createSimPlatform<C extends Clock = VirtualClock>(options: SimPl
     net,
     network,
     listenHttp: net.listenHttp,
-    // A name in the file system is all there is of such a socket.
+    // Such a socket is only a name in the file system.
     async listenRpc(socketPath) {
       await files.remove(socketPath);
       files.makeSpecial(socketPath, 'socket');

@@ -1,12 +1,12 @@
 /**
- * One machine's wrong idea of the time of day: its wall clock stands off the world's by so much, timers and monotonic time
- * are the world's. Setting it is a jump of this machine's wall clock alone.
+ * The skewed clock of one machine: its wall clock differs from that of the others by a fixed time; timers and monotonic time are
+ * common. Setting it is a jump of this machine's wall clock only.
  */
 import type { CancelTimer, Clock } from '../clock.ts';
 
 /** A clock that can be set apart from the one beneath it. */
 export interface SkewedClock extends Clock {
-  /** Off by so much from now on; 0: right again. */
+  /** Sets the difference from now on; 0: none. */
   setSkew(skewMs: number): void;
 }
 

@@ -9,7 +9,7 @@ export function goneError(): Error {
   return Object.assign(new Error('the connection is closed'), { code: 'ECONNRESET' });
 }
 
-/** What was read already, then the rest. */
+/** The bytes read already, then the rest. */
 export async function* resume(first: Uint8Array, rest: AsyncIterator<Uint8Array>): AsyncGenerator<Uint8Array> {
   if (first.byteLength > 0) yield first;
   for (let next = await rest.next(); !next.done; next = await rest.next()) yield next.value;
@@ -54,7 +54,7 @@ function createEnd(wires: { out: Direction; in: Direction; onEnd: () => void; cl
       out.channel.drain();
       out.channel.close();
       if (!wires.in.channel.closed) {
-        // This side hears of its own end only when an error was given.
+        // This side gets its own end only with an error.
         wires.in.error ??= error;
         wires.in.channel.drain();
         wires.in.channel.close();

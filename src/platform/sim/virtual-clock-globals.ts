@@ -34,7 +34,7 @@ export function forbidGlobals(): void {
   for (const name of ['hrtime', 'uptime']) forbid(process, name, `process.${name}`);
   const RealDate = Date;
   const guarded = new Proxy(RealDate, {
-    // A date made of a given number is arithmetic; the date of now is not.
+    // A date of a given number is pure arithmetic; the current date is not.
     construct(target, args: unknown[]) {
       if (args.length === 0) throw new ForbiddenGlobalError('new Date()');
       return Reflect.construct(target, args) as object;

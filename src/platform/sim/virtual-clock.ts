@@ -1,5 +1,5 @@
 /**
- * The clock of simulations and unit tests: time moves only when it is told to, and straight to the next timer.
+ * The clock of simulations and unit tests: time moves only by `advance`, and straight to the next timer.
  *
  * Between two timer callbacks everything they set off is let run: a turn of the real loop passes (microtasks and next
  * ticks drain completely in it), and more turns as long as something was scheduled meanwhile or a busy token is held.
@@ -32,7 +32,7 @@ const DEFAULT_LIMIT_MS = 24 * 3_600_000;
 /** The start of virtual time when none is given: 2026-01-01T00:00:00Z. */
 const DEFAULT_START_MS = 1_767_225_600_000;
 
-/** A clock that stands still until moved. */
+/** A clock that only advances on request. */
 export class VirtualClock implements Clock {
   #monotonicMs = 0;
   #wallOffsetMs: number;
@@ -136,7 +136,7 @@ export class VirtualClock implements Clock {
     return this.#timers.peek()?.dueMs;
   }
 
-  /** What holds time still right now. */
+  /** The work that holds time still right now. */
   get busyHolders(): readonly string[] {
     return [...this.#busy.values()];
   }
@@ -270,11 +270,11 @@ export class VirtualClock implements Clock {
     });
   }
 
-  /** Until `#running` is taken back nobody else may move the clock. */
+  /** Until `#running` is cleared no other move may begin. */
   #begin(): void {
     if (this.#running) throw new Error('the virtual clock is being moved already: await the first move');
     this.#running = true;
-    // Whoever moves the clock again has come out of the move before: that was none that never ends.
+    // A mover that moves again has come out of its last move, so that move was not endless.
     this.#livelock.reset(this.#timers.size);
   }
 }

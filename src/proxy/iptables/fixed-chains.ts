@@ -1,11 +1,11 @@
-/** The chains that are there whatever services there are, and the jumps from the kernel's chains to them. */
+/** The chains that do not depend on services, and the jumps from the kernel's chains to them. */
 
 /** Destinations that are addresses of this host. */
 export const LOCAL = '-m addrtype --dst-type LOCAL';
 
 export const MARK = '0x4000';
 
-/** No pod can answer a loopback address: what a host port of one sends there takes this node's address. */
+/** A pod cannot reply to a loopback address, so packets from one are masqueraded. */
 export const FROM_LOOPBACK =
   '-A KUBE-POSTROUTING -s 127.0.0.0/8 ! -o lo -m conntrack --ctstate DNAT -j MASQUERADE --random-fully';
 

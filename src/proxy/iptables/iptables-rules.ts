@@ -10,7 +10,6 @@ import type { HostPortView } from '../host-port-rules.ts';
 import type { ServicePortView } from '../service-map.ts';
 import { FIXED_FILTER, FIXED_NAT, FROM_LOOPBACK, LOCAL, MARK, OWN_CHAIN } from './fixed-chains.ts';
 
-/** What the rules are made for. */
 export interface IptablesConfig {
   readonly family: 4 | 6;
   readonly clusterCidr: string;
@@ -23,7 +22,7 @@ export interface IptablesState {
   readonly hostPorts: readonly HostPortView[];
   /** Ranges of this host's addresses that serve node ports; absent: all addresses. */
   readonly nodePortRanges?: readonly string[] | undefined;
-  /** The proxy's chains in the kernel's nat table: those no longer desired are deleted. */
+  /** The proxy's chains in the kernel's nat table; undesired ones are deleted. */
   readonly presentChains: readonly string[];
 }
 
@@ -35,7 +34,7 @@ export function iptablesRules(state: IptablesState, config: IptablesConfig): str
   return rules.text(state.presentChains);
 }
 
-/** RFC 4648 base 32 of the first ten bytes: sixteen letters, as upstream's chains end. */
+/** RFC 4648 base 32 of the first ten bytes: the sixteen-letter suffix of upstream's chain names. */
 function base32(bytes: Uint8Array): string {
   const letters = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567';
   let bits = 0n;
@@ -43,7 +42,7 @@ function base32(bytes: Uint8Array): string {
   return Array.from({ length: 16 }, (_, i) => letters[Number((bits >> BigInt(75 - 5 * i)) & 31n)]).join('');
 }
 
-/** Rules in the making. */
+/** Collects the rules. */
 class Rules {
   readonly #config: IptablesConfig;
   readonly #chains = new Set<string>();
@@ -51,7 +50,7 @@ class Rules {
   readonly #nodePorts: string[] = [];
   readonly #filter: string[] = [];
   readonly #bits: number;
-  /** Where node ports answer, as matches; undefined: on all addresses of this host. */
+  /** Matches of the addresses of node ports; undefined: all addresses of this host. */
   readonly #nodePortMatches: readonly string[] | undefined;
 
   constructor(config: IptablesConfig, nodePortRanges: readonly string[] | undefined) {
@@ -113,7 +112,10 @@ class Rules {
       );
   }
 
-  /** The way of traffic from outside. Policy Local keeps the client's address; what comes from here takes any endpoint. */
+  /**
+   * The chain for external traffic. Policy Local keeps the client's address; traffic from this node or its pods may
+   * use any endpoint.
+   */
   #externalChain(port: ServicePortView): string {
     const chain = this.#name('EXT', port);
     if (!this.#add(chain)) return chain;
@@ -139,7 +141,10 @@ class Rules {
     return chain;
   }
 
-  /** The chain that picks an endpoint: with affinity first the one the client had, then at random with equal chances. */
+  /**
+   * The chain that chooses an endpoint: with affinity the client's last one, otherwise at random with equal
+   * probability.
+   */
   #balance(port: ServicePortView, kind: 'SVC' | 'SVL'): string {
     const chain = this.#name(kind, port);
     if (!this.#add(chain)) return chain;
@@ -189,7 +194,7 @@ class Rules {
       '*filter',
       ...FIXED_FILTER.map((chain) => `:${chain} - [0:0]`),
       ...this.#filter,
-      // Nothing meant for a service leaves this machine; DNS listens on a local address of the range.
+      // Traffic for unknown services must not leave this machine; DNS listens on a local address of the range.
       `-A KUBE-SERVICES -d ${serviceCidr} -m addrtype ! --dst-type LOCAL -j REJECT`,
       '-A KUBE-FORWARD -m conntrack --ctstate INVALID -j DROP',
       `-A KUBE-FORWARD -m mark --mark ${MARK}/${MARK} -j ACCEPT`,
@@ -212,7 +217,7 @@ class Rules {
     ].join('\n')}\n`;
   }
 
-  /** Must come last. On a loopback address an explicit range brings nothing, as answers would not find their way. */
+  /** Must come last. A loopback address in an explicit range has no effect, as replies would not be routed. */
   #nodePortJumps(): string[] {
     const loopback = this.#config.family === 4 ? '127.0.0.0/8' : '::1/128';
     if (this.#nodePortMatches === undefined) return [`-A KUBE-SERVICES ${LOCAL} -j KUBE-NODEPORTS`];
@@ -228,7 +233,7 @@ class Rules {
     return base32(this.#config.sha256(text));
   }
 
-  /** False when the chain is there already. */
+  /** Returns false when the chain exists already. */
   #add(chain: string): boolean {
     if (this.#chains.has(chain)) return false;
     this.#chains.add(chain);

@@ -1,16 +1,16 @@
 /**
- * What the policy table should hold and what it is believed to hold. A pod that changes touches its own elements, a policy
- * its own chains: a change costs what changed. What selects pods of one namespace is held against its pods alone, and a change
- * that concerns many is made in steps. Pure memory: no I/O.
+ * The desired and the programmed content of the policy table. A changed pod updates its own elements, a changed
+ * policy its own chains, so a change costs as much as its effects. A selector of one namespace is compared with that
+ * namespace's pods only, and a change that concerns many pods is processed in steps. Pure memory: no I/O.
  */
 import type { Steps } from '../../base/steps.ts';
 import { elementsOf, selects, type PodView } from './policy-pods.ts';
 import type { PodSelection, PodSet, PolicyChain, PolicyView } from './policy-rules.ts';
 
-/** Selections held against pods in one step. */
+/** Selectors compared with pods in one step. */
 const SELECTIONS_PER_STEP = 5000;
 
-/** Elements of one set or map by what they came from. */
+/** Elements of one set or map by the object they come from. */
 type Elements = Map<string, readonly string[]>;
 
 /** A pod's verdicts: the chains its traffic goes to. */
@@ -21,11 +21,11 @@ interface Isolation {
 }
 
 export interface PolicyState {
-  /** No policy exists. */
+  /** There is no policy. */
   readonly empty: boolean;
   readonly sets: ReadonlyMap<string, { readonly named: boolean; readonly elements: ReadonlySet<string> }>;
   readonly chains: ReadonlyMap<string, readonly string[]>;
-  /** `ingress-pods`, `egress-pods`: address to chain. */
+  /** `ingress-pods`, `egress-pods`: the chain by pod address. */
   readonly verdicts: Readonly<Record<'ingress' | 'egress', ReadonlyMap<string, string>>>;
   /** Addresses of this node's pods. */
   readonly known: ReadonlySet<string>;
@@ -39,7 +39,7 @@ interface UsedSet {
   readonly elements: Elements;
 }
 
-/** Values by namespace and name; those of all namespaces under ''. */
+/** Values by namespace and name; '' is the key for all namespaces. */
 class ByNamespace<T> {
   readonly #values = new Map<string, Map<string, T>>();
 
@@ -60,7 +60,7 @@ class ByNamespace<T> {
   }
 }
 
-/** The desired state, updated object by object: one change is finished before the next begins. */
+/** The desired state, updated object by object: each change is completed before the next begins. */
 export class PolicyBook {
   readonly #labelsOf: LabelsOf;
   readonly #sha256Hex: (text: string) => string;
@@ -68,7 +68,7 @@ export class PolicyBook {
   readonly #policies = new Map<string, PolicyView>();
   readonly #podsByNamespace = new ByNamespace<PodView>();
   readonly #policiesByNamespace = new ByNamespace<PolicyView>();
-  /** Sets in use, with how many policies use them. */
+  /** Sets in use, with the number of policies that use them. */
   readonly #sets = new Map<string, UsedSet>();
   readonly #setsByNamespace = new ByNamespace<UsedSet>();
   #sinceStep = 0;
@@ -79,7 +79,7 @@ export class PolicyBook {
     this.#sha256Hex = sha256Hex;
   }
 
-  /** A pod as it is now; undefined when it is gone. */
+  /** Sets a pod's current version; undefined: it was deleted. */
   *setPod(key: string, pod: PodView | undefined): Steps<void> {
     const before = this.#pods.get(key);
     if (pod === undefined) this.#pods.delete(key);
@@ -95,7 +95,7 @@ export class PolicyBook {
     if (this.#endsStep(this.#policiesByNamespace.of(pod?.namespace ?? '').size)) yield;
   }
 
-  /** A policy as it is now; undefined when it is gone. */
+  /** Sets a policy's current version; undefined: it was deleted. */
   *setPolicy(key: string, policy: PolicyView | undefined): Steps<void> {
     const before = this.#policies.get(key);
     if (policy === undefined) this.#policies.delete(key);
@@ -191,7 +191,7 @@ export class PolicyBook {
     for (const namespace of namespacesOf(set)) this.#setsByNamespace.delete(namespace, set.name);
   }
 
-  /** Counts selections that were held against pods. */
+  /** Counts comparisons, and says whether the step is full. */
   #endsStep(selections: number): boolean {
     this.#sinceStep += selections + 1;
     if (this.#sinceStep < SELECTIONS_PER_STEP) return false;
@@ -200,7 +200,7 @@ export class PolicyBook {
   }
 }
 
-/** The namespace whose pods alone the selection takes, '' for any. */
+/** The only namespace of the selection's pods; '' for any. */
 function namespaceOf({ namespace = '' }: PodSelection): string {
   return namespace;
 }

@@ -1,16 +1,16 @@
 /**
- * How large one NetworkPolicy may be. Whoever may write one in a namespace would otherwise decide what every node of the
- * cluster computes for it: each pod anywhere is held against each of its selectors. Upstream has no number: the request's
- * size alone bounds a policy, and what a network plugin makes of it is the plugin's matter. Pure.
+ * Limits the size of one NetworkPolicy. Otherwise whoever may write one in a namespace decides how much every node
+ * computes, since each pod of the cluster is compared with each of its selectors. Upstream limits only the size of
+ * the request; the network plugin does the rest. Pure.
  */
 import type { LabelSelector } from '../../api/gen/meta-v1.ts';
 import type { NetworkPolicy, NetworkPolicyPeer, NetworkPolicyPort } from '../../api/gen/networking-v1.ts';
 
 /** Rules, address blocks, their exceptions, and ports. */
 const MAX_POLICY_RANGES = 10_000;
-/** Selectors of peers, with the labels, expressions and values in them; those of the policy's own pods alike. */
+/** Selectors of peers and of the policy's own pods, with their labels, expressions and values. */
 const MAX_SELECTOR_PARTS = 2_000;
-/** How many times it may refer to a port by its name. */
+/** The most references to ports by name. */
 export const MAX_NAMED_PORTS = 100;
 
 /** Why the policy is not programmed as written; undefined when it is. */
@@ -33,7 +33,7 @@ export function policyExcess({ spec }: NetworkPolicy): string | undefined {
   return undefined;
 }
 
-/** Whether a selector is too large to be held against every pod. */
+/** Whether a selector is too large to be compared with every pod. */
 export function isWide(selector: LabelSelector | undefined): boolean {
   return selectorParts(selector) > MAX_SELECTOR_PARTS;
 }

@@ -1,17 +1,17 @@
 /**
- * Blocks of addresses and numbers of ports as matches of nftables. What many of them hold together is one set of disjoint
- * intervals in one match: peers and ports never multiply into rules. Pure.
+ * Address blocks and port numbers as nftables matches. Many of them are merged into disjoint intervals in one match,
+ * so that peers and ports do not multiply into rules. Pure.
  */
 import type { NetworkPolicyPeer, NetworkPolicyPort } from '../../api/gen/networking-v1.ts';
 import { cidrSize, formatCidr, formatIp, parseCidr, type Cidr } from '../../base/cidr.ts';
 import { joinIntervals, withoutIntervals, type Interval } from '../../base/intervals.ts';
 
-/** The addresses of a family that the blocks hold, without their exceptions, as nftables writes them. */
+/** The addresses of a family in the blocks, without exceptions, in nftables' notation. */
 export function blockAddresses(peers: readonly NetworkPolicyPeer[], family: 4 | 6): string[] {
   return blockIntervals(peers, family).map((interval) => addressText(interval, family));
 }
 
-/** The same as numbers. */
+/** The same as numeric intervals. */
 export function blockIntervals(peers: readonly NetworkPolicyPeer[], family: 4 | 6): Interval[] {
   const held = peers.flatMap(({ ipBlock }) => {
     const range = ipBlock && rangeOf(ipBlock.cidr, family);
@@ -50,7 +50,7 @@ export function portMatches(ports: readonly NetworkPolicyPort[]): string[] {
   ];
 }
 
-/** The numbers of ports by protocol, in lower case; `all` of a protocol without a port. Names are left out. */
+/** Port numbers by protocol in lower case; `all` for a protocol without a port. Named ports are left out. */
 export function portIntervals(ports: readonly NetworkPolicyPort[]): ReadonlyMap<string, readonly Interval[] | 'all'> {
   const numbered = new Map<string, Interval[]>();
   const whole = new Set<string>();
@@ -71,7 +71,7 @@ function portText({ first, last }: Interval): string {
   return first === last ? `${first}` : `${first}-${last}`;
 }
 
-/** What is compared with one of several texts. */
+/** A match of any of these texts. */
 export function oneOf(texts: readonly string[]): string {
   return texts.length === 1 ? texts[0]! : `{ ${texts.join(', ')} }`;
 }

@@ -1,6 +1,6 @@
 /**
- * The pods as network policies see them: their addresses, labels and ports, and which sets they are in. Pure. Pods of the
- * host's network have no address of their own, and finished ones none any more.
+ * Pods in the view of network policies: addresses, labels and ports, and their membership in sets. Pure. Pods on the
+ * host's network have no address of their own, and ended ones none any more.
  */
 import { sidecarsOf } from '../../api/pod-containers.ts';
 import type { Pod } from '../../api/gen/core-v1.ts';
@@ -13,7 +13,7 @@ import { portId, type PodSelection, type PodSet } from './policy-rules.ts';
 
 type Labels = Readonly<Record<string, string>>;
 
-/** What informers of pods keep for policies. */
+/** The fields of pods that policies read. */
 export const policyPodProjection = {
   name: 'network-policy',
   apply: ({ metadata, spec, status }: Stored<Pod>): Stored<Pod> => {
@@ -75,12 +75,12 @@ export function podView(pod: Pod, { family, nodeName }: { family: 4 | 6; nodeNam
     labels: pod.metadata.labels ?? {},
     address,
     here: pod.spec?.nodeName === nodeName,
-    // Each counts once for each policy that names it: of more ports than that, the others are reached by number alone.
+    // A policy may refer to these by name; further ports can be reached by number only.
     ports: ports.slice(0, MAX_NAMED_PORTS),
   };
 }
 
-/** Whether the selection takes the pod. `labelsOf`: a namespace's labels; undefined when it is not there. */
+/** Whether the selection includes the pod. `labelsOf`: a namespace's labels; undefined when it does not exist. */
 export function selects(
   { namespace, namespaceSelector, podSelector }: PodSelection,
   pod: PodView,

@@ -1,6 +1,6 @@
 /**
- * What network policies let one pod send to another: the same reading of policies as the rules of the kernel, answered for a pair
- * instead of written for all. Pure.
+ * The traffic that network policies allow between two pods: the same interpretation of policies as in the kernel's
+ * rules, for one pair. Pure.
  */
 import type { NetworkPolicy } from '../../api/gen/networking-v1.ts';
 import { parseIp } from '../../base/cidr.ts';
@@ -28,24 +28,24 @@ export interface ReachEnd {
 /** Ports by protocol, in lower case. `all`: of every protocol, those without ports too. */
 export type OpenPorts = 'all' | ReadonlyMap<string, readonly Interval[]>;
 
-/** What one policy that isolates a pod lets through to or from the other end. */
+/** The traffic that one policy of a pod allows to or from the other end. */
 export interface PolicyVerdict {
   readonly namespace: string;
   readonly name: string;
-  /** Places in the list of its rules of this direction, from 0: those that let anything through. */
+  /** Indexes of its rules of this direction that allow anything. */
   readonly rules: readonly number[];
   readonly opens: OpenPorts;
-  /** Why it lets nothing through, whatever its rules are. */
+  /** Why it allows nothing, whatever its rules. */
   readonly excess: string | undefined;
 }
 
-/** One direction: `policies` are those that isolate the pod in it; without any, all is open. */
+/** One direction: `policies` are those that isolate the pod in it; without any, everything is allowed. */
 export interface DirectionVerdict {
   readonly policies: readonly PolicyVerdict[];
   readonly opens: OpenPorts;
 }
 
-/** A policy that has been read. */
+/** A parsed policy. */
 export interface ReadPolicy extends PolicyMeaning {
   readonly namespace: string;
   readonly name: string;
@@ -58,7 +58,7 @@ export function readForReach(policy: NetworkPolicy): ReadPolicy {
   return { ...meaningOf(policy), namespace, name };
 }
 
-/** What the policies of a pod let through: for ingress `self` receives, for egress it sends. */
+/** The traffic that the policies of a pod allow: for ingress `self` receives, for egress it sends. */
 export function directionVerdict(
   policies: readonly ReadPolicy[],
   { direction, self, peer, labelsOf }: { direction: Direction; self: PodView; peer: ReachEnd; labelsOf: LabelsOf },
@@ -101,7 +101,8 @@ function openedBy({ peers, ports }: PolicyRule, context: RuleContext): OpenPorts
   const opens = new Map<string, Interval[]>();
   for (const [protocol, intervals] of portIntervals(ports))
     opens.set(protocol, intervals === 'all' ? [{ first: 0n, last: LAST_PORT }] : [...intervals]);
-  // The pods that sets of named ports take: each selected one, and with blocks or everybody any pod whose namespace is known.
+  // Which pods a set of named ports includes: selected ones, and with address blocks or without peers all pods of
+  // known namespaces.
   const isNamed = direction === 'ingress' || isSelected || (pod !== undefined && labelsOf(pod.namespace) !== undefined);
   const names = namedPorts(ports);
   for (const port of isNamed ? (receiver?.ports ?? []) : []) {
@@ -132,7 +133,7 @@ function union(all: readonly OpenPorts[]): OpenPorts {
   return together;
 }
 
-/** What both let through. */
+/** The ports that both allow. */
 export function inBoth(a: OpenPorts, b: OpenPorts): OpenPorts {
   if (a === 'all') return b;
   if (b === 'all') return a;

@@ -1,8 +1,8 @@
 /**
- * What one NetworkPolicy says, as nftables rules over sets of addresses. Pure. Names of sets and chains derive from what is
- * in them: equal selectors share a set, and a chain of a known name never needs rewriting.
+ * Translates one NetworkPolicy to nftables rules over sets of addresses. Pure. Names of sets and chains derive from
+ * their content: equal selectors share a set, and an existing chain never needs rewriting.
  *
- * Upstream leaves network policies to CNI plugins; the meaning is that of the API's documentation.
+ * Upstream leaves network policies to CNI plugins; the semantics are those of the API's documentation.
  */
 import type { NetworkPolicy, NetworkPolicyPeer, NetworkPolicyPort } from '../../api/gen/networking-v1.ts';
 import type { LabelSelector } from '../../api/gen/meta-v1.ts';
@@ -11,7 +11,7 @@ import { blockAddresses, oneOf, portMatches } from './policy-matches.ts';
 
 /** Which pods, anywhere in the cluster. */
 export interface PodSelection {
-  /** The namespace of the pods; absent: those that the selector names. */
+  /** The pods' namespace; absent: `namespaceSelector` selects it. */
   readonly namespace?: string;
   readonly namespaceSelector?: LabelSelector;
   readonly podSelector: LabelSelector;
@@ -20,9 +20,9 @@ export interface PodSelection {
 /** A set whose elements follow pods. */
 export interface PodSet {
   readonly name: string;
-  /** A pod that one of them selects is in. */
+  /** A pod is in the set if any of these selects it. */
   readonly selections: readonly PodSelection[];
-  /** With them the elements are address, protocol and number of these ports, as `portId` writes them. */
+  /** If set, elements are address, protocol and number of these ports, as `portId` writes them. */
   readonly portIds: ReadonlySet<string> | undefined;
 }
 
@@ -33,9 +33,9 @@ export interface PolicyChain {
   readonly sets: readonly PodSet[];
 }
 
-/** A policy, understood. */
+/** A policy as rules. */
 export interface PolicyView {
-  /** Why it isolates its pods and lets nothing in or out: what it says is more than a policy may. */
+  /** Why it isolates its pods completely: it exceeds the limits of a policy. */
   readonly excess: string | undefined;
   readonly selection: PodSelection;
   readonly ingress?: PolicyChain | undefined;
@@ -49,15 +49,15 @@ export interface PolicyContext {
 
 export type Direction = 'ingress' | 'egress';
 
-/** A rule of either direction. Without peers it is about everybody, without ports about all of them. */
+/** A rule of either direction. Without peers it applies to everybody, without ports to all ports. */
 export interface PolicyRule {
   readonly peers: readonly NetworkPolicyPeer[];
   readonly ports: readonly NetworkPolicyPort[];
 }
 
-/** What a policy says, before it is written in anybody's rules. */
+/** The content of a policy, before it is translated to rules. */
 export interface PolicyMeaning {
-  /** Why it isolates its pods and lets nothing in or out. */
+  /** Why it isolates its pods completely. */
   readonly excess: string | undefined;
   readonly selection: PodSelection;
   /** The rules of each direction in which it isolates its pods. */
@@ -75,7 +75,7 @@ export function meaningOf(policy: NetworkPolicy): PolicyMeaning {
     excess,
     selection: {
       namespace: policy.metadata.namespace ?? '',
-      // Which pods a wide selector takes is too much to ask of each: all of the namespace are shut off.
+      // A selector that is too large is not evaluated: all pods of the namespace are isolated.
       podSelector: isWide(spec?.podSelector) ? {} : (spec?.podSelector ?? {}),
     },
     rules: {
@@ -111,12 +111,15 @@ function chainOf(rules: readonly PolicyRule[], reading: Reading): PolicyChain {
   return { name, rules: lines, sets: [...sets.values()] };
 }
 
-/** The name of a port of a protocol, as sets of named ports know it. */
+/** A named port of a protocol, as written in sets of named ports. */
 export function portId({ name, protocol }: { readonly name: string; readonly protocol: string }): string {
   return `${protocol.toLowerCase()} ${name}`;
 }
 
-/** At most one line for each combination of peers (everybody, pods, blocks) and ports (all, numbers of a protocol, names). */
+/**
+ * At most one line for each combination of peers (everybody, pods, blocks) and ports (all, numbers of a protocol,
+ * names).
+ */
 function ruleLines({ peers, ports }: PolicyRule, reading: Reading, sets: Map<string, PodSet>): string[] {
   const ip = reading.family === 4 ? 'ip' : 'ip6';
   const side = `${ip} ${reading.direction === 'ingress' ? 'saddr' : 'daddr'}`;
@@ -135,7 +138,7 @@ function ruleLines({ peers, ports }: PolicyRule, reading: Reading, sets: Map<str
     ...(blocks.length === 0 ? [] : [`${side} ${oneOf(blocks)} `]),
   ];
   const to = ports.length === 0 ? [''] : portMatches(ports).map((match) => `${match} `);
-  // The name is the receiving pod's: of the selected one, or of each peer.
+  // The name belongs to the receiving pod: the selected one, or each peer.
   const receivers =
     reading.direction === 'ingress'
       ? [reading.selection]

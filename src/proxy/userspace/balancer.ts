@@ -1,6 +1,6 @@
 /**
- * Chooses endpoints for one service port: round robin, and with ClientIP affinity the endpoint a client had, until it has
- * been silent for the timeout. Pure. Upstream: pkg/proxy/userspace/roundrobin.go (until 1.25).
+ * Chooses endpoints for one service port: round robin, and with ClientIP affinity the client's last endpoint, until
+ * the client was silent for the timeout. Pure. Upstream: pkg/proxy/userspace/roundrobin.go (until 1.25).
  */
 
 export interface Target {
@@ -11,11 +11,11 @@ export interface Target {
 export interface Balancer {
   /** Sets the endpoints. New connections of clients of removed ones choose again. */
   setTargets(targets: readonly Target[], affinitySeconds: number): void;
-  /** The next one; undefined when there is none. `again`: the client's own did not answer. */
+  /** The next endpoint; undefined when there is none. `again`: the client's last one did not answer. */
   next(client: string, nowMs: number, again?: boolean): Target | undefined;
 }
 
-/** Clients that are remembered. The oldest go first. */
+/** The most remembered clients; the oldest are dropped first. */
 const MAX_CLIENTS = 65_536;
 
 export function createBalancer(): Balancer {
@@ -37,7 +37,7 @@ export function createBalancer(): Balancer {
       const own = had === undefined || again || nowMs - had.lastMs >= affinityMs ? undefined : keys.get(had.key);
       const target = own ?? targets[turn++ % Math.max(1, targets.length)];
       if (target !== undefined && affinityMs > 0) {
-        clients.delete(client); // Moves it to the end.
+        clients.delete(client); // moves it to the end
         clients.set(client, { key: keyOf(target), lastMs: nowMs });
         if (clients.size > MAX_CLIENTS) for (const oldest of clients.keys()) if (clients.delete(oldest)) break;
       }

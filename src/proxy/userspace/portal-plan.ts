@@ -1,8 +1,8 @@
 /**
- * What the userspace mode wants: which portals with which endpoints, and which traffic goes to each of them. Pure. A
- * service port has one portal for its endpoints anywhere and, where a traffic policy asks for it, one for those of this node.
+ * Plans the userspace mode: the portals with their endpoints, and the traffic redirected to each. Pure. A service
+ * port has one portal for all endpoints and, if a traffic policy requires it, one for this node's.
  *
- * As upstream's userspace mode, this one has no SCTP; unlike it, it keeps the traffic policies and source ranges.
+ * As upstream's userspace mode it does not support SCTP; unlike it, it applies traffic policies and source ranges.
  */
 import { addressKey } from '../desired-rules.ts';
 import type { HostPortView } from '../host-port-rules.ts';
@@ -10,7 +10,7 @@ import type { Endpoint } from '../endpoints.ts';
 import type { ServicePortView } from '../service-map.ts';
 import type { Target } from './balancer.ts';
 
-/** The desired state of one family. */
+/** The input of one family. */
 export interface UserspaceWanted {
   readonly ports: readonly ServicePortView[];
   readonly hostPorts: readonly HostPortView[];
@@ -21,25 +21,25 @@ export interface UserspaceWanted {
 export interface PlannedPortal {
   readonly protocol: 'tcp' | 'udp';
   readonly targets: readonly Target[];
-  /** Addresses of those, and of others, that clients may stay with. */
+  /** Addresses of these and of other serving endpoints, whose clients may stay. */
   readonly serving: readonly string[];
   readonly affinitySeconds: number;
 }
 
-/** What happens to new connections that no portal takes. */
+/** What happens to new connections without a portal. */
 export type Verdict = 'drop' | 'goto refuse';
 
 /**
- * Where traffic goes, by keys as nftables writes them: `10.43.0.1 . tcp . 80` for `addresses`, `tcp . 30080` for
- * `nodePorts`.
+ * Verdicts or portals by destination, in nftables' notation: `10.43.0.1 . tcp . 80` for `addresses`, `tcp . 30080`
+ * for `nodePorts`.
  */
 export interface Fronts {
   /** Names of portals. */
   readonly portals: Map<string, string>;
-  /** The same, for traffic from beyond pods and this node. It is matched first. */
+  /** The same for traffic that does not come from pods or this node; matched first. */
   readonly outside: Map<string, string>;
   readonly unserved: Map<string, Verdict>;
-  /** Dropped when it comes from beyond pods and this node. */
+  /** Dropped when the traffic does not come from pods or this node. */
   readonly droppedOutside: Set<string>;
 }
 
@@ -49,18 +49,18 @@ export interface PortalPlan {
   readonly addresses: Fronts;
   readonly nodePorts: Fronts;
   readonly nodePortRanges: readonly string[] | undefined;
-  /** Names of portals of pods' host ports, by keys as those of node ports. */
+  /** Names of portals by host port, with keys as for node ports. */
   readonly hostPorts: ReadonlyMap<string, string>;
-  /** The same of host ports with an address of their own, by keys as those of addresses. */
+  /** Names of portals of host ports with an address, with keys as for addresses. */
   readonly hostAddresses: ReadonlyMap<string, string>;
-  /** Addresses with source ranges, and what is let in: `… . 10.0.0.0/8`. */
+  /** Addresses with source ranges, and the allowed sources: `… . 10.0.0.0/8`. */
   readonly firewalled: ReadonlySet<string>;
   readonly allowedSources: ReadonlySet<string>;
-  /** Names of ports whose protocol no portal speaks. */
+  /** Names of ports with an unsupported protocol. */
   readonly unsupported: readonly string[];
 }
 
-/** Plans the portals; the first of two with the same address and port gets it. */
+/** Plans the portals; of two with the same address and port the first is used. */
 export function planPortals({ ports, hostPorts, nodePortRanges }: UserspaceWanted): PortalPlan {
   const plan = {
     portals: new Map<string, PlannedPortal>(),
@@ -141,7 +141,7 @@ function isServed({ protocol, cluster }: ServicePortView): boolean {
   return protocol !== 'sctp' && cluster.length > 0;
 }
 
-/** Name of the portal for these endpoints of the port, planned if need be; undefined where it can have none. */
+/** The name of the portal for these endpoints, which is planned if necessary; undefined when there can be none. */
 function portalOf(port: ServicePortView, list: 'cluster' | 'local', { portals }: Making): string | undefined {
   const { name, protocol, affinitySeconds, serving } = port;
   const targets: readonly Endpoint[] = port[list];

@@ -1,6 +1,6 @@
 /**
- * One service port in this process: a random local port whose connections, or datagrams, go to the endpoints in turn.
- * Upstream: pkg/proxy/userspace/proxysocket.go (until 1.25).
+ * A portal: a random local port in this process whose connections or datagrams go to a service port's endpoints in
+ * turn. Upstream: pkg/proxy/userspace/proxysocket.go (until 1.25).
  */
 import { joinStreams } from '../../component-helpers/streaming/join-streams.ts';
 import type { Clock } from '../../platform/clock.ts';
@@ -15,9 +15,9 @@ import { createBalancer, type Balancer } from './balancer.ts';
 export interface Portal {
   readonly port: number;
   readonly balancer: Balancer;
-  /** Clients of UDP whose endpoint is at none of these addresses choose again. */
+  /** UDP clients whose endpoint is not among these choose again. */
   keep(serving: readonly string[]): void;
-  /** Ends it with its connections. */
+  /** Ends the portal with its connections. */
   close(): Promise<void>;
 }
 
@@ -30,7 +30,7 @@ export interface PortalDeps {
 
 const DIAL_TIMEOUT_MS = 2_000;
 const DIAL_TRIES = 4;
-/** Upstream's was 250 ms, shorter than many an answer. */
+/** Upstream's was 250 ms, which is shorter than many responses take. */
 const UDP_IDLE_MS = 10_000;
 const ANY = { 4: '0.0.0.0', 6: '::' } as const;
 
@@ -61,7 +61,7 @@ async function serve(
     const backend = await net
       .dial({ host: target.address, port: target.port, timeoutMs: DIAL_TIMEOUT_MS })
       .catch(() => undefined);
-    if (backend === undefined) continue; // The next endpoint may answer.
+    if (backend === undefined) continue; // the next endpoint may answer
     return joinStreams(connection, backend);
   }
   connection.destroy();
@@ -96,7 +96,7 @@ async function openDatagrams({ datagrams, clock, log }: PortalDeps, address: str
     socket.then(
       (open) => open.send(data, target),
       (error: unknown) => {
-        clients.delete(key); // Datagrams may be lost.
+        clients.delete(key); // datagrams may be lost
         logFailure(log, 'no socket for a client of a service', error);
       },
     );

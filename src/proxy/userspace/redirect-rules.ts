@@ -1,8 +1,11 @@
-/** The rules of the userspace mode: service addresses and node ports to ports of this process. Pure text for `nft -f`. */
+/**
+ * The rules of the userspace mode, which redirect service addresses and node ports to portals. Pure text for `nft
+ * -f`.
+ */
 import { removalScript, tableName, type TableConfig } from '../nft-script.ts';
 import type { Fronts, PortalPlan } from './portal-plan.ts';
 
-/** The table, whole; `portOf` says where a portal listens. Connections there are keep their translation. */
+/** The whole table; `portOf`: the port of a portal. Existing connections keep their translation. */
 export function redirectRules(config: TableConfig, plan: PortalPlan, portOf: (portal: string) => number): string {
   const ip = config.family === 4 ? 'ip' : 'ip6';
   const refuse = [
@@ -47,7 +50,7 @@ function sets({ family }: TableConfig, plan: PortalPlan, portOf: (portal: string
   ];
 }
 
-/** An anonymous set; without members one that matches no destination: nft has no empty ones. */
+/** An anonymous set; without members one that matches no destination, as nft has no empty sets. */
 function setOf(ranges: readonly string[], family: 4 | 6): string {
   return `{ ${ranges.length === 0 ? (family === 4 ? '0.0.0.0' : '::') : ranges.join(', ')} }`;
 }
@@ -73,13 +76,13 @@ function chains(
   const everyone = [
     ...redirects('', 'portals'),
     ...['tcp', 'udp'].flatMap((protocol) => [
-      // Cluster DNS listens on a local address of the service range, which no pod's port may take.
+      // Cluster DNS listens on a local address of the service range, which host ports may not take.
       `${local} ${ip} daddr != ${serviceCidr} meta l4proto ${protocol} redirect to : ${front} map @host-address-portals`,
       toPort(`${local} ${ip} daddr != ${serviceCidr}`, protocol, 'host-portals'),
     ]),
   ];
-  // From here a redirect leads to the loopback address, and an answer to the client's own address comes from that one,
-  // which nobody waits for: datagrams go to the address they come from instead.
+  // For local clients a redirect goes to the loopback address, and a reply to the client's own address would come
+  // from there, which the client does not accept. Datagrams are sent to the address they come from instead.
   const fromHere = everyone.map((rule) => rule.replace('udp redirect to :', `udp dnat to ${ip} saddr :`));
   const check = [
     'ct state != new accept',
@@ -98,7 +101,7 @@ function chains(
       `${outside} ${nodePort} @node-dropped-outside drop`,
     ],
     'check-output': ['filter hook output priority -110', ...check],
-    // After NAT: what is still meant for the service range shall not leave this machine.
+    // After NAT: packets still addressed to the service range must not leave this machine.
     'check-forward': ['filter hook forward priority -10', `${ip} daddr ${serviceCidr} goto refuse`],
     'check-output-late': [
       'filter hook output priority -90',

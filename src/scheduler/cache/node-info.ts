@@ -1,6 +1,6 @@
 /**
- * A node with the pods on it, added up. The cache owns and changes these; a scheduling cycle sees the snapshot's list and
- * reads only. Upstream: framework.NodeInfo.
+ * A node, its pods and the sums of their requests. The cache owns and changes these; a scheduling cycle only reads
+ * the snapshot's list. Upstream: framework.NodeInfo.
  */
 import type { Node, Pod, PodSpec } from '../../api/gen/core-v1.ts';
 import { deepEqual } from '../../base/equal.ts';
@@ -16,20 +16,20 @@ import type { NodeTracker } from './node-tracker.ts';
 import { quantityValue } from '../../api/quantity.ts';
 import type { Stored } from '../../api/object.ts';
 
-/** What a cycle sees of the cluster. */
+/** The nodes and pods as one cycle sees them. */
 export interface Snapshot {
-  /** Interleaved over zones. */
+  /** In an order that alternates between zones. */
   readonly nodes: readonly NodeInfo[];
   byName(name: string): NodeInfo | undefined;
-  /** Nodes with pods that have any (anti-)affinity to pods. */
+  /** Nodes with pods that have any affinity or anti-affinity term. */
   readonly withAffinity: Iterable<NodeInfo>;
-  /** Nodes with pods that keep others away. */
+  /** Nodes with pods that have a required anti-affinity term. */
   readonly withRequiredAntiAffinity: Iterable<NodeInfo>;
-  /** Which nodes changed. */
+  /** Records which nodes have changed. */
   readonly tracker: NodeTracker<NodeInfo>;
-  /** Nodes with a taint that pods would rather not meet. */
+  /** The number of nodes with a PreferNoSchedule taint. */
   readonly preferNoScheduleNodes: number;
-  /** On how many nodes an image is. */
+  /** For ImageLocality, which lowers the score of rare images. */
   imageNodes(image: string): number;
 }
 
@@ -44,16 +44,16 @@ export class NodeInfo {
   nonZeroMemoryBytes = 0;
   /** Empty for most nodes. */
   usedPorts: readonly HostPort[] = [];
-  /** Pods with any (anti-)affinity to pods; mostly empty. */
+  /** Pods with any affinity or anti-affinity term; mostly empty. */
   readonly podsWithAffinity = new Map<string, Stored<Pod>>();
   readonly podsWithRequiredAntiAffinity = new Map<string, Stored<Pod>>();
-  /** The place in arrays by node; -1 without a tracker: a supposed node. */
+  /** The node's index in arrays by slot; -1 for a copy that no tracker knows. */
   slot = -1;
   tracker: NodeTracker<NodeInfo> | undefined;
   /** Sizes of images by name, for ImageLocality. */
   images: ReadonlyMap<string, number> = new Map();
 
-  /** `like` has read the same object already. */
+  /** `like`: a NodeInfo made from the same Node object, whose parsed parts are reused. */
   constructor(node: Stored<Node>, like?: NodeInfo) {
     this.name = node.metadata.name;
     this.node = node;
@@ -79,7 +79,7 @@ export class NodeInfo {
     this.tracker?.touch(this.slot);
   }
 
-  /** Counts a pod in. The uid must be new. */
+  /** Adds a pod and its requests. The uid must be new. */
   addPod(pod: Stored<Pod>): void {
     const uid = pod.metadata.uid;
     this.pods.set(uid, pod);
@@ -94,7 +94,7 @@ export class NodeInfo {
     if (ports.length > 0) this.usedPorts = [...this.usedPorts, ...ports];
   }
 
-  /** A copy that may be changed, for suppositions. What nobody changes is shared. */
+  /** A copy for what-if evaluation. Unchanged parts are shared. */
   clone(): NodeInfo {
     const copy = new NodeInfo(this.node, this);
     for (const [uid, pod] of this.pods) copy.pods.set(uid, pod);
@@ -108,8 +108,9 @@ export class NodeInfo {
   }
 
   /**
-   * Takes over a new version of a pod that is here; false, and nothing is done, when it counts otherwise. Most changes of
-   * running pods are of their statuses: what was worked out about the node stays good.
+   * Replaces a pod by a new version. Returns false, and changes nothing, when the new version differs in a part that
+   * the sums or the plugins depend on. Most updates of running pods change the status alone, so what was computed
+   * about the node stays valid.
    */
   renewPod(pod: Stored<Pod>): boolean {
     const uid = pod.metadata.uid;
@@ -120,7 +121,7 @@ export class NodeInfo {
     return true;
   }
 
-  /** Counts a pod out; false when it was not here. */
+  /** Removes a pod and its requests; false when the node does not have it. */
   removePod(uid: string): boolean {
     const pod = this.pods.get(uid);
     if (pod === undefined) return false;
@@ -141,7 +142,10 @@ export class NodeInfo {
   }
 }
 
-/** Whether two versions of a pod are the same to whoever places or evicts others. Shared parts cost nothing. */
+/**
+ * Whether two versions of a pod are equal for placement and preemption. Parts that are the same object are not
+ * compared.
+ */
 function countsAlike(old: Stored<Pod>, now: Stored<Pod>): boolean {
   return (
     sameButForNode(old.spec, now.spec) &&
@@ -152,7 +156,7 @@ function countsAlike(old: Stored<Pod>, now: Stored<Pod>): boolean {
   );
 }
 
-/** An assumed pod does not name its node yet. */
+/** Compares specs apart from nodeName, which an assumed pod does not have yet. */
 function sameButForNode(old: PodSpec | undefined, now: PodSpec | undefined): boolean {
   return old === now || deepEqual({ ...old, nodeName: '' }, { ...now, nodeName: '' });
 }

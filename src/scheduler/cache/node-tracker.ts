@@ -1,19 +1,19 @@
 /**
- * Numbers nodes by small slots and remembers which changed, so that what was worked out about a node can be kept in typed
- * arrays and brought up to date by looking at the changed nodes alone. Slots are used again; a slot's generation rises at
- * every change of its node and whenever it passes to another node.
+ * Gives each node a small number, its slot, and records which slots have changed. Results about nodes are kept in
+ * typed arrays by slot, and only those of changed nodes are computed again. A slot is reused; its generation rises at
+ * every change of its node and when it passes to another node.
  */
 
-/** Changes remembered; who lags further behind looks at all nodes. */
+/** The number of changes kept; a reader that is further behind reads all nodes. */
 const LOG_LENGTH = 4096;
 
 /** The tracker of one cache. */
 export class NodeTracker<T> {
-  /** By slot. Grows: do not keep a reference over calls that may add nodes. */
+  /** By slot. Replaced when it grows: read it again after calls that may add nodes. */
   generations = new Uint32Array(64);
   /** By slot; undefined: free. */
   readonly infos: (T | undefined)[] = [];
-  /** Changes so far. */
+  /** The number of changes so far. */
   sequence = 0;
   readonly #free: number[] = [];
   readonly #log = new Uint32Array(LOG_LENGTH);
@@ -37,14 +37,17 @@ export class NodeTracker<T> {
     this.#free.push(slot);
   }
 
-  /** Notes a change of a slot's node. */
+  /** Records a change of a slot's node. */
   touch(slot: number): void {
     this.generations[slot] = (this.generations[slot] ?? 0) + 1;
     this.#log[this.sequence % LOG_LENGTH] = slot;
     this.sequence++;
   }
 
-  /** Calls back with the slots that changed since, some perhaps twice; false: too long ago, all may have. */
+  /**
+   * Calls back with the slots that changed since `sequence`, some perhaps twice. Returns false when the log does not
+   * reach back that far.
+   */
   changesSince(sequence: number, visit: (slot: number) => void): boolean {
     if (this.sequence - sequence > LOG_LENGTH) return false;
     for (let at = sequence; at < this.sequence; at++) visit(this.#log[at % LOG_LENGTH] as number);
@@ -52,7 +55,7 @@ export class NodeTracker<T> {
   }
 }
 
-/** An array with a place for each slot, keeping what it held. */
+/** A copy of the array with one element for each slot. */
 export function grownTo<T extends Uint32Array | Float64Array>(
   array: T,
   length: number,

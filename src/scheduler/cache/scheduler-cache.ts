@@ -1,6 +1,6 @@
 /**
- * The scheduler's picture of nodes and the pods on them, including pods it has bound but not yet seen bound (assumed).
- * An assumed pod is confirmed by the informer, or forgotten when binding fails. Upstream: scheduler/backend/cache.
+ * The nodes and the pods on them as the scheduler knows them, including pods whose binding it has started (assumed).
+ * The informer confirms an assumed pod; a failed binding forgets it. Upstream: scheduler/backend/cache.
  */
 import type { Node, Pod } from '../../api/gen/core-v1.ts';
 import type { Stored } from '../../api/object.ts';
@@ -12,22 +12,22 @@ export interface SchedulerCache {
   addNode(node: Stored<Node>): void;
   updateNode(node: Stored<Node>): void;
   removeNode(name: string): void;
-  /** A pod seen with a node: confirms an assumed one. */
+  /** Adds a pod that has a node; confirms it when it was assumed. */
   addPod(pod: Stored<Pod>): void;
   updatePod(pod: Stored<Pod>): void;
   removePod(pod: Stored<Pod>): void;
-  /** Counts the pod on the node before it is bound. */
+  /** Counts the pod on the node before it is bound. Upstream: AssumePod. */
   assume(pod: Stored<Pod>, nodeName: string): void;
-  /** Takes an assumption back. */
+  /** Removes an assumed pod. Upstream: ForgetPod. */
   forget(uid: string): void;
   isAssumed(uid: string): boolean;
   /** The node of a known pod. */
   nodeOf(uid: string): string | undefined;
   snapshot(): Snapshot;
   nodeCount(): number;
-  /** For metrics: counts by walking. */
+  /** Computed by a walk over all pods; for metrics. */
   podCounts(): { readonly pods: number; readonly assumed: number };
-  /** In the order they came. */
+  /** In the order in which they were added. */
   nodesInOrder(): readonly NodeInfo[];
 }
 
@@ -146,7 +146,7 @@ function zoneOf(node: Stored<Node>): string {
   return `${labels['topology.kubernetes.io/region'] ?? ''}:${labels['topology.kubernetes.io/zone'] ?? ''}`;
 }
 
-/** One node of each zone in turn, so that a sample of nodes spans all zones. Upstream: nodeTree. */
+/** One node of each zone in turn, so that a sample of the nodes has all zones. Upstream: nodeTree. */
 function interleaveZones(all: readonly NodeInfo[]): NodeInfo[] {
   const zones = Map.groupBy(all, (info) => zoneOf(info.node));
   if (zones.size <= 1) return [...all];

@@ -2,7 +2,7 @@
 import { aggregateText } from '../../base/errors.ts';
 import { parseGoDuration } from './go-duration.ts';
 
-/** All that is wrong with a configuration. */
+/** All errors of a configuration. */
 export class SchedulerConfigError extends Error {
   readonly problems: readonly string[];
   constructor(problems: readonly string[], options?: ErrorOptions) {
@@ -12,7 +12,7 @@ export class SchedulerConfigError extends Error {
   }
 }
 
-/** Limits of a number. */
+/** Inclusive limits of a number. */
 export interface NumberRange {
   readonly min?: number;
   readonly max?: number;
@@ -65,7 +65,7 @@ export class Fields {
     return otherwise;
   }
 
-  /** One of the given words. */
+  /** A string that must be one of `words`. */
   word<T extends string>(name: string, words: readonly T[], otherwise: T): T {
     const value = this.text(name, otherwise as string);
     const known = words.find((word) => word === value);
@@ -98,7 +98,7 @@ export class Fields {
     return otherwise;
   }
 
-  /** Go's way to write durations, in milliseconds; a number counts nanoseconds, as upstream's decoder has it. */
+  /** A duration in Go's notation, in milliseconds. A number counts nanoseconds, as in upstream's decoder. */
   durationMs(name: string, otherwiseMs: number): number {
     const value = this.raw(name);
     if (value === undefined) return otherwiseMs;
@@ -124,7 +124,7 @@ export class Fields {
     });
   }
 
-  /** Reports fields nobody asked for. */
+  /** Reports fields that were not read. */
   finish(): void {
     for (const name of Object.keys(this.#value))
       if (!this.#read.has(name)) this.problems.push(`unknown field "${this.at(name)}"`);

@@ -8,7 +8,7 @@ import type { Fields } from './fields.ts';
 
 interface Enabled {
   readonly name: string;
-  /** 0: not given. */
+  /** 0: the configuration has none. */
   readonly weight: number;
 }
 interface PluginSet {
@@ -18,7 +18,7 @@ interface PluginSet {
 
 export interface MergedPlugins {
   readonly enabled: Readonly<Record<ExtensionPoint, readonly string[]>>;
-  /** Named for a point of their own: they must implement it. */
+  /** Plugins that the profile names for single extension points, which they must implement. */
   readonly explicit: readonly { readonly point: ExtensionPoint; readonly name: string; readonly path: string }[];
   readonly weights: Readonly<Record<string, number>>;
 }
@@ -89,7 +89,10 @@ function merge(defaults: readonly Enabled[], custom: PluginSet): Enabled[] {
   return [...kept, ...customEnabled.values()];
 }
 
-/** Overrides first, in their own order; then the point's others; then the rest of the multi-point set. */
+/**
+ * The order of a point: plugins that override the multi-point set, then the point's own, then the rest of the
+ * multi-point set.
+ */
 function expand(multiPoint: readonly Enabled[], { enabled, disabled }: PluginSet): string[] {
   const general = disabled.has('*') ? [] : multiPoint.map(({ name }) => name).filter((name) => !disabled.has(name));
   const own = enabled.map(({ name }) => name);

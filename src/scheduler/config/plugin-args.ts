@@ -1,8 +1,11 @@
-/** Arguments of plugins: what they are, what they are when nobody says, and how they are read and checked. Upstream: config/types_pluginargs.go and validation_pluginargs.go. */
+/**
+ * Arguments of plugins: types, defaults, parsing and validation. Upstream: config/types_pluginargs.go and
+ * validation_pluginargs.go.
+ */
 import type { NodeAffinity, TopologySpreadConstraint } from '../../api/gen/core-v1.ts';
 import type { Fields } from './fields.ts';
 
-/** A resource and how much it counts. */
+/** A resource and its weight in the score. */
 export interface WeightedResource {
   readonly name: string;
   readonly weight: number;
@@ -34,13 +37,13 @@ export interface InterPodAffinityArgs {
 }
 
 export interface NodeAffinityArgs {
-  /** Holds for every pod of the profile. */
+  /** Added to the node affinity of every pod of the profile. */
   readonly addedAffinity?: NodeAffinity;
 }
 
 /** PodTopologySpread. */
 export interface SpreadArgs {
-  /** Undefined: the system's. */
+  /** Undefined: upstream's system defaults. */
   readonly defaultConstraints?: readonly TopologySpreadConstraint[];
 }
 
@@ -52,14 +55,14 @@ export interface PreemptionArgs {
 
 export interface VolumeBindingArgs {
   readonly bindTimeoutMs: number;
-  /** Absent: does not score. */
+  /** Absent: the plugin does not score. */
   readonly shape?: readonly ShapePoint[];
 }
 
 export interface DynamicResourcesArgs {
-  /** For the search for devices of one node; 0: no timeout. */
+  /** Limits the search for devices on one node; 0: no limit. */
   readonly filterTimeoutMs: number;
-  /** For devices to be made ready after they were allocated. */
+  /** Limits the wait for devices that are prepared after their allocation. */
   readonly bindingTimeoutMs: number;
 }
 
@@ -68,7 +71,6 @@ const CPU_AND_MEMORY: readonly WeightedResource[] = [
   { name: 'memory', weight: 1 },
 ];
 
-/** What holds when nobody says otherwise. */
 export const defaultArgs = {
   fit: {
     ignoredResources: [],

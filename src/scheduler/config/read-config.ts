@@ -1,6 +1,7 @@
 /**
- * Reads a KubeSchedulerConfiguration (kubescheduler.config.k8s.io/v1): decodes strictly, fills defaults, checks with field
- * paths. Upstream: scheduler/apis/config. Settings that mean nothing here are checked, and named in `withoutEffect`.
+ * Reads a KubeSchedulerConfiguration (kubescheduler.config.k8s.io/v1): strict decoding, defaults, validation with
+ * field paths. Upstream: scheduler/apis/config. Settings that have no effect here are validated and listed in
+ * `withoutEffect`.
  */
 import { parseYaml, YamlSyntaxError } from '../../api/codec/yaml.ts';
 import { enabledEverywhere, type ProfileConfig, type SchedulerConfig } from './scheduler-config.ts';
@@ -10,7 +11,7 @@ import { readPlugins } from './merge-plugins.ts';
 import { argReaders } from './plugin-args.ts';
 import { appendAll } from '../../base/lists.ts';
 
-/** How several schedulers agree on one. */
+/** The leader election of several schedulers. */
 export interface LeaderElectionSettings {
   readonly leaderElect: boolean;
   readonly leaseDurationMs: number;
@@ -20,17 +21,17 @@ export interface LeaderElectionSettings {
   readonly resourceNamespace: string;
 }
 
-/** All a configuration file says. */
+/** The whole content of a configuration file. */
 export interface SchedulerFile extends SchedulerConfig {
   readonly leaderElection: LeaderElectionSettings;
-  /** '' when not given. */
+  /** '' when the file has none. */
   readonly kubeconfig: string;
 }
 
 const API_VERSION = 'kubescheduler.config.k8s.io/v1';
 const KIND = 'KubeSchedulerConfiguration';
 
-/** Reads the text. Throws `SchedulerConfigError` with everything that is wrong. */
+/** Parses the text. @throws SchedulerConfigError with all errors */
 export function readSchedulerConfig(text: string): SchedulerFile {
   let value: unknown;
   try {
@@ -83,8 +84,8 @@ const ARGS_WITHOUT_EFFECT: Readonly<Record<string, string>> = {
 };
 
 /**
- * Filters run in one thread and answers are kept, so there is nothing to parallelize; clients here have no limits and speak
- * objects; profiles of the process are taken from outside.
+ * Settings without effect: filters run in one thread and their results are kept, so parallelism does nothing; clients
+ * have no rate limits and no content type; profiling belongs to the process.
  */
 function settingsWithoutEffect(root: Fields): string[] {
   const connection = root.object('clientConnection');
@@ -105,7 +106,7 @@ function settingsWithoutEffect(root: Fields): string[] {
   ];
 }
 
-/** Reads leader election; also for flags, which override single fields. */
+/** Reads leader election. Flags use it too, as they override single fields. */
 function readLeaderElection(fields: Fields): LeaderElectionSettings {
   const settings: LeaderElectionSettings = {
     leaderElect: fields.bool('leaderElect', true),
@@ -125,7 +126,7 @@ function readLeaderElection(fields: Fields): LeaderElectionSettings {
   return settings;
 }
 
-/** What is wrong with the times. */
+/** Checks how the durations relate to each other. */
 export function checkLeaderElection(settings: LeaderElectionSettings): string[] {
   if (!settings.leaderElect) return [];
   const problems: string[] = [];

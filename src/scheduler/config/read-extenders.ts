@@ -1,7 +1,10 @@
 /** Extenders of a configuration or a policy file. Upstream: config.Extender and ValidateExtenders. */
 import type { Fields } from './fields.ts';
 
-/** One extender: a web service that has a say in scheduling. Verbs are path segments; '' where it has none. */
+/**
+ * One extender: a web service that takes part in scheduling. Verbs are path segments; '' for verbs that it does not
+ * serve.
+ */
 export interface ExtenderConfig {
   readonly urlPrefix: string;
   readonly filterVerb: string;
@@ -10,13 +13,13 @@ export interface ExtenderConfig {
   readonly bindVerb: string;
   readonly weight: number;
   readonly httpTimeoutMs: number;
-  /** Sends and takes node names alone, not whole nodes. */
+  /** Requests and answers hold node names instead of whole nodes. */
   readonly nodeCacheCapable: boolean;
-  /** Only pods that ask for one of these are its business; empty: all. */
+  /** It is called only for pods that request one of these; empty: for all pods. */
   readonly managedResources: readonly string[];
-  /** Managed resources that NodeResourcesFit leaves to the extender. */
+  /** Managed resources that NodeResourcesFit ignores, since the extender checks them. */
   readonly ignoredResources: readonly string[];
-  /** Its failure does not fail the pod. */
+  /** When it fails, scheduling continues without it. */
   readonly ignorable: boolean;
   readonly tls?: ExtenderTls;
 }

@@ -1,20 +1,20 @@
-/** What a scheduler is told, checked and complete: profiles with their plugins per extension point, back-off, extenders. Upstream: KubeSchedulerConfiguration after defaulting. */
+/** A checked and complete scheduler configuration: profiles with their plugins per extension point, back-off, extenders. Upstream: KubeSchedulerConfiguration after defaulting. */
 import { EXTENSION_POINTS, type ExtensionPoint } from '../framework/extension-points.ts';
 import { defaultPlugins } from '../plugins/list.ts';
 
 import type { ExtenderConfig } from './read-extenders.ts';
 
-/** One profile: what pods that name it get. */
+/** One profile: the plugins for pods with its scheduler name. */
 export interface ProfileConfig {
   readonly schedulerName: string;
-  /** Names in order, by point. */
+  /** Plugin names in call order, by extension point. */
   readonly enabled: Readonly<Record<ExtensionPoint, readonly string[]>>;
-  /** Named for one point: they must implement it. */
+  /** Plugins that the profile names for single extension points, which they must implement. */
   readonly explicit?: readonly { readonly point: ExtensionPoint; readonly name: string; readonly path: string }[];
   readonly weights: Readonly<Record<string, number>>;
-  /** Checked arguments, by plugin. */
+  /** Validated arguments, by plugin. */
   readonly pluginArgs: Readonly<Record<string, unknown>>;
-  /** 0: adapts to the cluster's size. */
+  /** 0: depends on the size of the cluster. */
   readonly percentageOfNodesToScore: number;
 }
 
@@ -23,18 +23,18 @@ export interface SchedulerConfig {
   readonly podInitialBackoffMs: number;
   readonly podMaxBackoffMs: number;
   readonly extenders: readonly ExtenderConfig[];
-  /** Paths of settings that change nothing here; the log lists them. */
+  /** Paths of settings that have no effect here; the log lists them. */
   readonly withoutEffect?: readonly string[];
 }
 
-/** All points with the same names: a plugin serves those points it implements. */
+/** Every point with the same names: a plugin serves the points that it implements. */
 export function enabledEverywhere(names: readonly string[]): Readonly<Record<ExtensionPoint, readonly string[]>> {
   return Object.fromEntries(EXTENSION_POINTS.map((point) => [point, names])) as Readonly<
     Record<ExtensionPoint, readonly string[]>
   >;
 }
 
-/** The configuration of a scheduler without a file. */
+/** The configuration without a configuration file. */
 export function defaultSchedulerConfig(schedulerName: string = 'default-scheduler'): SchedulerConfig {
   const profile: ProfileConfig = {
     schedulerName,

@@ -17,13 +17,13 @@ import {
 } from '../../api/quantity.ts';
 import { deviceKey } from './device-pools.ts';
 
-/** Amounts by the name of a capacity. */
+/** Amounts by capacity name. */
 export type Amounts = Readonly<Record<string, string>>;
 
-/** What all shares of devices take together, by the device's key. */
+/** The consumption of all shares of devices, by the device's key. */
 export type Shares = ReadonlyMap<string, Amounts>;
 
-/** What a share takes of each of the device's capacities; undefined where the device cannot give it. */
+/** The consumption of a share from each of the device's capacities; undefined where the device cannot provide it. */
 export function consumptionOf(driver: string, device: Device, requests: Amounts): Amounts | undefined {
   const capacities = device.capacity ?? {};
   const own = new Map(Object.entries(requests).map(([name, amount]) => [ownName(driver, device, name), amount]));
@@ -38,13 +38,16 @@ export function consumptionOf(driver: string, device: Device, requests: Amounts)
   return consumed;
 }
 
-/** Requests may leave out or name the driver as the domain; devices as well. */
+/**
+ * The name of the capacity as the device spells it: requests and devices may leave out the domain, which is the
+ * driver's name.
+ */
 function ownName(driver: string, { capacity = {} }: Device, name: string): string {
   if (capacity[name] !== undefined) return name;
   return name.startsWith(`${driver}/`) ? name.slice(driver.length + 1) : `${driver}/${name}`;
 }
 
-/** The least amount the policy allows that is no less than what is asked for; undefined: there is none. */
+/** The smallest amount that the policy allows and that covers the request; undefined: there is none. */
 function allowedAmount(asked: string, policy: CapacityRequestPolicy | undefined): string | undefined {
   const { validValues, validRange } = policy ?? {};
   if (validValues !== undefined && validValues.length > 0)
@@ -62,7 +65,7 @@ function upToStep(asked: string, min: string, step: string): string {
   return formatQuantity({ nanos: from + steps * by, format: wanted.format });
 }
 
-/** Whether the device has so much left beside its shares. */
+/** Whether the device has that much capacity beside its shares. */
 export function hasLeft(device: Device, shares: Amounts | undefined, consumed: Amounts): boolean {
   return Object.entries(consumed).every(
     ([name, amount]) =>
@@ -70,7 +73,7 @@ export function hasLeft(device: Device, shares: Amounts | undefined, consumed: A
   );
 }
 
-/** The shares with one more, or one less. */
+/** The shares after one is added or removed. */
 export function changedShares(shares: Amounts | undefined, by: Amounts, sign: 1 | -1): Amounts {
   const change = sign === 1 ? addQuantities : subtractQuantities;
   return {
@@ -79,7 +82,10 @@ export function changedShares(shares: Amounts | undefined, by: Amounts, sign: 1 
   };
 }
 
-/** Devices that allocations use: whole ones by key, and the shares of others. Administrators' use counts for nothing. */
+/**
+ * Devices that allocations use: exclusive ones by key, and the consumption of shared ones. Allocations with admin
+ * access use nothing.
+ */
 export function usedDevices(allocations: Iterable<AllocationResult>): {
   inUse: Set<string>;
   shares: Map<string, Amounts>;

@@ -1,7 +1,7 @@
 /**
- * How many devices a node reaches of those that stand for an extended resource, and how many of them are taken: for scores by
- * resources that device plugins do not count. Upstream: noderesources/resource_allocation.go (gate DRAExtendedResource).
- * Differs: pools that are not whole count for nothing, as in allocation; what is decided and not yet written is not seen.
+ * Counts the devices that a node can use for an extended resource by its device class, and those of them that are
+ * allocated. Scores of resources use it. Upstream: noderesources/resource_allocation.go (gate DRAExtendedResource).
+ * Differs: incomplete pools are not counted, as in allocation; allocations that are not written yet are not seen.
  */
 import type { Node } from '../../api/gen/core-v1.ts';
 import type { Stored } from '../../api/object.ts';
@@ -13,7 +13,7 @@ import { deviceTest, type DeviceTest } from './device-selectors.ts';
 /** Where devices are looked up. */
 export type DeviceLookups = Pick<ClusterObjects, 'extendedResourceClass' | 'resourceClaims' | 'resourceSlices'>;
 
-/** Devices of a node by the name of the resource; undefined: no class stands for it, or its selectors fail. */
+/** Counts devices of a node by resource name; undefined: the resource has no device class, or its selectors fail. */
 export type DeviceCounts = (
   node: Stored<Node>,
   resource: string,
@@ -24,7 +24,7 @@ export function mayBeDevices(resource: string): boolean {
   return resource.includes('/');
 }
 
-/** Counts for these resources; undefined where no device class stands for any of them. */
+/** Counts for these resources; undefined where none of them has a device class. */
 export function countDevices(lookups: DeviceLookups, resources: readonly string[]): DeviceCounts | undefined {
   const tests = new Map(
     resources.flatMap((name): [string, DeviceTest][] => {
@@ -50,7 +50,7 @@ export function countDevices(lookups: DeviceLookups, resources: readonly string[
   };
 }
 
-/** Selectors that do not compile fail when they are asked, as those that cannot be worked out. */
+/** A selector that does not compile fails when it is first evaluated, like one that fails at run time. */
 function lazyTest(selectors: Parameters<typeof deviceTest>[0]): DeviceTest {
   let test: DeviceTest | undefined;
   return (driver, device) => (test ??= deviceTest(selectors))(driver, device);

@@ -10,7 +10,7 @@ export interface PoolDevice {
   readonly driver: string;
   readonly pool: string;
   readonly device: Device;
-  /** `driver/pool/name` */
+  /** `driver/pool/name`. */
   readonly key: string;
   readonly nodeName?: string | undefined;
   readonly nodeSelector?: NodeSelector | undefined;
@@ -19,7 +19,7 @@ export interface PoolDevice {
 /** Devices of a node, and what devices of one pool share. */
 export interface NodeDevices {
   readonly devices: readonly PoolDevice[];
-  /** `driver/pool/set/counter` → amount in all. */
+  /** The amount of a shared counter by `driver/pool/set/counter`. */
   readonly counters: ReadonlyMap<string, number>;
 }
 
@@ -28,7 +28,7 @@ export function deviceKey(device: { readonly driver: string; readonly pool: stri
   return `${device.driver}/${device.pool}/${device.device}`;
 }
 
-/** What a device takes from what its pool shares: key → amount. */
+/** The device's use of its pool's shared counters, by key. */
 export function counterUse({ driver, pool, device }: PoolDevice): [string, number][] {
   return (device.consumesCounters ?? []).flatMap(({ counterSet, counters }) =>
     Object.entries(counters).map(([name, { value }]): [string, number] => [
@@ -38,7 +38,7 @@ export function counterUse({ driver, pool, device }: PoolDevice): [string, numbe
   );
 }
 
-/** The slices of each pool's newest generation, for pools whose slices are complete. */
+/** The slices of each pool's newest generation; pools with missing slices are left out. */
 function wholePools(slices: readonly ResourceSlice[]): ResourceSlice[][] {
   const pools = new Map<string, ResourceSlice[]>();
   for (const slice of slices) {
@@ -51,7 +51,7 @@ function wholePools(slices: readonly ResourceSlice[]): ResourceSlice[][] {
   return [...pools.values()].filter((pool) => pool.length >= pool[0]!.spec.pool.resourceSliceCount);
 }
 
-/** Every device of every pool, wherever it can be used. */
+/** Every device of every complete pool. */
 export function allDevices(slices: readonly ResourceSlice[]): NodeDevices {
   const counters = new Map<string, number>();
   const devices: PoolDevice[] = [];
@@ -76,14 +76,14 @@ export function allDevices(slices: readonly ResourceSlice[]): NodeDevices {
 }
 
 interface ByNode {
-  /** Places in the list of devices. */
+  /** Indexes into the list of devices, by the node that they are local to. */
   readonly local: Map<string, number[]>;
   readonly others: number[];
 }
 
 const byNode = new WeakMap<NodeDevices, ByNode>();
 
-/** Devices that the node can reach, in their order. Those of other nodes are not looked at. */
+/** Devices that the node can reach, in pool order. Devices local to other nodes are not examined. */
 export function reachableDevices(node: Stored<Node>, pools: NodeDevices): PoolDevice[] {
   let known = byNode.get(pools);
   if (known === undefined) byNode.set(pools, (known = indexByNode(pools.devices)));
@@ -112,7 +112,7 @@ export function reaches(node: Stored<Node>, { nodeName, nodeSelector }: PoolDevi
   return someTermMatches(nodeSelector.nodeSelectorTerms, node);
 }
 
-/** Nodes from which all of the devices can be reached; undefined: all. */
+/** The nodes that can reach all of the devices; undefined: all nodes. */
 export function selectorOf(
   devices: readonly Pick<PoolDevice, 'nodeName' | 'nodeSelector'>[],
 ): AllocationResult['nodeSelector'] {

@@ -4,7 +4,10 @@ import type { Program } from '../../api/cel/compile.ts';
 import { compileDeviceSelector, DEVICE_SELECTOR_COST_LIMIT, DEVICE_TYPE } from '../../api/cel/device-types.ts';
 import { Meter } from '../../api/cel/meter.ts';
 
-/** Whether a device of a driver is selected. Throws what the expression throws, RuntimeError where it costs too much. */
+/**
+ * Whether a device of a driver is selected. Throws the expression's error, and RuntimeError when it exceeds its cost
+ * limit.
+ */
 export type DeviceTest = (driver: string, device: Device) => boolean;
 
 const programs = new Map<string, Program>();
@@ -13,14 +16,14 @@ function programOf(expression: string): Program {
   let program = programs.get(expression);
   if (program === undefined) {
     program = compileDeviceSelector(expression);
-    // Expressions come from classes and claims: few, but anybody may make new ones.
+    // Expressions come from classes and claims: few in practice, but any user may add some.
     if (programs.size >= 1_000) programs.clear();
     programs.set(expression, program);
   }
   return program;
 }
 
-/** The test that all selectors make together. Throws CompileError. */
+/** A test that requires all selectors. @throws CompileError */
 export function deviceTest(selectors: readonly DeviceSelector[]): DeviceTest {
   const all = selectors.flatMap(({ cel }) => (cel === undefined ? [] : programOf(cel.expression)));
   return (driver, device) => {
@@ -35,7 +38,7 @@ export function deviceTest(selectors: readonly DeviceSelector[]): DeviceTest {
   };
 }
 
-/** Names without a domain are the driver's. */
+/** Groups qualified names by domain; a name without a domain has the driver's. */
 function nested<T>(
   values: Readonly<Record<string, T>> = {},
   driver: string,
@@ -50,7 +53,7 @@ function nested<T>(
   return found;
 }
 
-/** An attribute by its qualified name, for constraints. */
+/** An attribute by its qualified name; constraints compare it. */
 export function attributeOf(
   driver: string,
   { attributes = {} }: Device,

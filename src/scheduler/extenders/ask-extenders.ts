@@ -1,6 +1,7 @@
 /**
- * One after another the extenders filter, and judge who would have to leave; all at once they score. One that may be ignored
- * fails without harm. Upstream: findNodesThatPassExtenders, prioritizeNodes, preemption.Evaluator.callExtenders.
+ * Calls the extenders: one after another to filter and to process preemption, all at once to score. A failure of an
+ * ignorable extender has no effect. Upstream: findNodesThatPassExtenders, prioritizeNodes,
+ * preemption.Evaluator.callExtenders.
  */
 import type { Pod } from '../../api/gen/core-v1.ts';
 import type { Stored } from '../../api/object.ts';
@@ -10,7 +11,7 @@ import type { Status } from '../framework/status.ts';
 import type { Log } from '../../platform/log.ts';
 import type { Extender, ExtenderVerdict } from './extender.ts';
 
-/** A call of the extenders: the pod and the nodes. */
+/** The pod and the nodes that extenders are asked about. */
 export interface ExtenderQuestion {
   readonly extenders: readonly Extender[];
   readonly pod: Stored<Pod>;
@@ -19,7 +20,7 @@ export interface ExtenderQuestion {
   readonly log: Log;
 }
 
-/** What all of them leave. Rejects when one fails that may not be ignored. */
+/** The nodes that pass all extenders. Rejects when an extender that is not ignorable fails. */
 export async function filterByExtenders(question: ExtenderQuestion): Promise<ExtenderVerdict> {
   const { extenders, pod, signal, log } = question;
   const statuses = new Map<string, Status>();
@@ -41,7 +42,7 @@ export async function filterByExtenders(question: ExtenderQuestion): Promise<Ext
   return { feasible, statuses };
 }
 
-/** Weighted sums by node. A failure counts nothing. */
+/** Weighted sums of scores by node. An extender that fails adds nothing. */
 export async function scoreByExtenders({
   extenders,
   pod,
@@ -64,12 +65,12 @@ export async function scoreByExtenders({
   return sums;
 }
 
-/** A call of the extenders that support preemption. */
+/** The input of the extenders that support preemption. */
 export interface PreemptionQuestion extends Omit<ExtenderQuestion, 'nodes'> {
   readonly snapshot: Snapshot;
 }
 
-/** What preemption must know of extenders. */
+/** The function that PostFilter plugins call to have extenders process their proposal. */
 export function extendersInPreemption(
   question: PreemptionQuestion,
 ): Pick<PostFilterInput, 'checkedByExtenders' | 'askExtenders'> {
@@ -85,7 +86,7 @@ export function extendersInPreemption(
   };
 }
 
-/** What all of them leave of the proposed victims. Rejects when one fails that may not be ignored. */
+/** The proposed victims that all extenders accept. Rejects when an extender that is not ignorable fails. */
 async function processPreemption(question: PreemptionQuestion, proposed: ProposedVictims): Promise<ProposedVictims> {
   const { extenders, pod, snapshot, signal, log } = question;
   let left = proposed;

@@ -1,6 +1,6 @@
 /**
  * HTTP extenders: web services that filter, score and bind beside the plugins. Upstream: scheduler/extender.go and
- * kube-scheduler/extender/v1, whose field names have capitals; answers are read whatever their case, as Go does.
+ * kube-scheduler/extender/v1. Field names are capitalized there; answers are read without regard to case, as Go does.
  */
 import { podContainers } from '../../api/pod-containers.ts';
 import { stringifyJson } from '../../api/codec/json.ts';
@@ -13,23 +13,23 @@ import type { ExtenderConfig } from '../config/read-extenders.ts';
 import type { ProposedVictims } from '../framework/plugin.ts';
 import { unresolvable, unschedulable, failed, type Status } from '../framework/status.ts';
 
-/** Sends one call; the process gives it. */
+/** Sends one request; the process passes it in. */
 export interface ExtenderDeps {
   readonly net: Pick<Net, 'http'>;
-  /** Certificates the configuration names, read. */
+  /** The certificates that the configuration names, as content. */
   readonly tls?: TlsOptions;
 }
 
 export interface Extender {
   readonly name: string;
   readonly config: ExtenderConfig;
-  /** Whether the pod is its business. */
+  /** Whether the extender takes part for the pod. Upstream: IsInterested. */
   isInterested(pod: Stored<Pod>): boolean;
-  /** The nodes it leaves, and why not the others. Rejects when the extender fails. */
+  /** The nodes that pass, and the reasons of the others. Rejects when the extender fails. */
   filter(pod: Stored<Pod>, nodes: readonly NodeInfo[], signal: AbortSignal): Promise<ExtenderVerdict>;
-  /** Scores 0 to 100, weighted, by node. Rejects when the extender fails. */
+  /** Weighted scores from 0 to 100, by node. Rejects when the extender fails. */
   prioritize(pod: Stored<Pod>, nodes: readonly NodeInfo[], signal: AbortSignal): Promise<ReadonlyMap<string, number>>;
-  /** The nodes and victims it leaves of those proposed. Rejects when the extender fails or names pods that are not there. */
+  /** The nodes and victims of the proposal that it accepts. Rejects when the extender fails or names unknown pods. */
   preempt(
     pod: Stored<Pod>,
     proposed: ProposedVictims,
@@ -38,7 +38,7 @@ export interface Extender {
   bind(pod: Stored<Pod>, nodeName: string, signal: AbortSignal): Promise<Status | undefined>;
 }
 
-/** What a filter call said. */
+/** The result of a filter call. */
 export interface ExtenderVerdict {
   readonly feasible: readonly NodeInfo[];
   readonly statuses: ReadonlyMap<string, Status>;
@@ -47,7 +47,7 @@ export interface ExtenderVerdict {
 /** The largest answer of an extender, which may hold all nodes. */
 const MAX_BYTES = 128 * 1024 * 1024;
 
-/** From the extenders' 0 to 10 to the plugins' 0 to 100. */
+/** Extenders score from 0 to 10, plugins from 0 to 100. */
 const SCALE = 10;
 
 export function createExtender({ net, tls }: ExtenderDeps, config: ExtenderConfig): Extender {
@@ -110,7 +110,7 @@ export function createExtender({ net, tls }: ExtenderDeps, config: ExtenderConfi
   };
 }
 
-/** Whole pods for who keeps none; their uids for who does. */
+/** Pods for extenders without a node cache; uids for those with one. */
 function victimsOf(proposed: ProposedVictims, { nodeCacheCapable }: ExtenderConfig): object {
   const entries = [...proposed].map(([node, { victims, violations: NumPDBViolations }]) => {
     const Pods = nodeCacheCapable ? victims.map(({ metadata }) => ({ UID: metadata.uid })) : victims;
@@ -151,7 +151,7 @@ function verdictOf(answer: Answer, nodes: readonly NodeInfo[], extender: string)
   return { feasible: nodes.filter(({ name }) => left.has(name)), statuses };
 }
 
-/** Decoded JSON, fields in any case. */
+/** A decoded JSON object whose fields are read without regard to case. */
 class Answer {
   readonly #value: unknown;
 
@@ -184,7 +184,7 @@ class Answer {
     return value === undefined || value === null ? undefined : new Answer(value);
   }
 
-  /** The field's items; none where it has none. */
+  /** The field's items; empty where it is absent. */
   list(name: string): Answer[] {
     const value = this.#field(name);
     return Array.isArray(value) ? value.map((item) => new Answer(item)) : [];

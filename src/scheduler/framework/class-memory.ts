@@ -1,6 +1,7 @@
 /**
- * What plugins that look at pod and node alone said about each node for one class of pods, in arrays by the node's slot. An
- * answer holds while the node's generation does. Nothing is allocated per node once the arrays stand.
+ * Remembers what plugins that depend on pod and node alone returned for each node and one class of pods, in arrays by
+ * the node's slot. A result is valid while the node's generation is the same. Once the arrays exist, nothing is
+ * allocated per node.
  */
 import { Lru } from '../../base/lru.ts';
 import type { Pod } from '../../api/gen/core-v1.ts';
@@ -14,16 +15,16 @@ import type { Status } from './status.ts';
 
 const CLASSES = 32;
 
-/** All classes of one profile. */
+/** The memories of all pod classes of one profile. */
 export class ClassMemories {
   readonly #memories = new Lru<string, ClassMemory>(CLASSES);
 
-  /** What plugins look up beside pod and node has changed. */
+  /** Called when objects that such plugins read beside pod and node have changed. */
   forget(): void {
     this.#memories.clear();
   }
 
-  /** The memory for the pod's class; `filters`: those that are asked, in order. */
+  /** The memory of the pod's class. `filters`: the filter plugins that run, in order. */
   of(pod: Stored<Pod>, filters: readonly SchedulerPlugin[], tracker: NodeTracker<NodeInfo>): ClassMemory {
     const key = podClassKey(pod);
     const known = this.#memories.get(key);
@@ -36,20 +37,20 @@ export class ClassMemories {
 
 interface Scores {
   readonly plugin: SchedulerPlugin;
-  /** Generation and one; 0: never. */
+  /** The generation plus one; 0: never computed. */
   seen: Uint32Array;
   values: Float64Array;
 }
 
-/** All nodes refuse a class of pods. What has changed since must be looked at again. */
+/** The result that no node fits a class of pods. Nodes that changed since then must be filtered again. */
 export interface Refusals {
-  /** The snapshot's list: another one when nodes came or left. */
+  /** The snapshot's list; it is another array after nodes were added or removed. */
   readonly nodes: readonly NodeInfo[];
-  /** The tracker's, when this was found. */
+  /** The tracker's sequence when this was found. */
   readonly sequence: number;
-  /** Never changed: many pods' decisions share it. */
+  /** Not to be changed: decisions about many pods share it. */
   readonly statuses: ReadonlyMap<string, Status>;
-  /** Nodes that refuse only for the pods that are expected there. */
+  /** Nodes that are rejected only because of their nominated pods. */
   readonly expecting: ReadonlySet<NodeInfo>;
 }
 
@@ -59,7 +60,7 @@ export class ClassMemory {
   #seen = new Uint32Array(0);
   readonly #statuses: (Status | undefined)[] = [];
   readonly #scores: Scores[] = [];
-  /** What all nodes said when last none would do; only where nobody but the filters in here was asked. */
+  /** The statuses of all nodes when last none was feasible; kept only where no other filter ran. */
   refusals: Refusals | undefined;
 
   constructor(filters: readonly SchedulerPlugin[], tracker: NodeTracker<NodeInfo>) {
@@ -67,7 +68,7 @@ export class ClassMemory {
     this.#tracker = tracker;
   }
 
-  /** Whether it was made for these. */
+  /** Whether it was made for these filters and this tracker. */
   fits(filters: readonly SchedulerPlugin[], tracker: NodeTracker<NodeInfo>): boolean {
     return (
       this.#tracker === tracker &&
@@ -76,12 +77,12 @@ export class ClassMemory {
     );
   }
 
-  /** Makes room for all slots there are; call once per cycle. */
+  /** Grows the arrays to the number of slots; call it once per cycle. */
   prepare(): void {
     this.#seen = grownTo(this.#seen, this.#tracker.generations.length, (n) => new Uint32Array(n));
   }
 
-  /** The first rejection among the filters. */
+  /** The first rejection by the filters. */
   filter(state: CycleState, pod: Stored<Pod>, node: NodeInfo): Status | undefined {
     const { slot } = node;
     const generation = (this.#tracker.generations[slot] as number) + 1;
@@ -92,7 +93,7 @@ export class ClassMemory {
     return status;
   }
 
-  /** Fills in the plugin's raw scores of the nodes. */
+  /** Writes the plugin's raw scores of the nodes into the array. */
   score(plugin: SchedulerPlugin, state: CycleState, { pod, nodes, into }: ScoreOrder): void {
     const { generations } = this.#tracker;
     const kept = this.#scoresOf(plugin);

@@ -1,10 +1,13 @@
-/** Extended resources of a pod that device classes stand for: NodeResourcesFit leaves them to DynamicResources where a node has none. */
+/**
+ * Extended resources of a pod that device classes provide: where the node has none of them, NodeResourcesFit leaves
+ * them to DynamicResources.
+ */
 import type { Pod } from '../../api/gen/core-v1.ts';
 import type { Stored } from '../../api/object.ts';
 import { podRequests } from '../../component-helpers/pod-resources.ts';
 import type { ClusterObjects } from './plugin-deps.ts';
 
-/** The pod's resources that a device class stands for, with its name. */
+/** The pod's extended resources that have a device class, with the class's name. */
 export function extendedClasses(
   classOf: ClusterObjects['extendedResourceClass'],
   pod: Stored<Pod>,

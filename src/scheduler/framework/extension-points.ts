@@ -17,10 +17,10 @@ export const EXTENSION_POINTS = [
   'postBind',
 ] as const;
 
-/** The name of a point. */
+/** An extension point by its name in configurations. */
 export type ExtensionPoint = (typeof EXTENSION_POINTS)[number];
 
-/** The method that makes a plugin serve the point. Unreserve goes with Reserve. */
+/** The method that a plugin needs to serve the point. Unreserve belongs to Reserve. */
 export function methodOf(point: ExtensionPoint): keyof SchedulerPlugin {
   return point === 'queueSort' ? 'less' : point;
 }

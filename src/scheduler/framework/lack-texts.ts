@@ -1,4 +1,4 @@
-/** Words for what a node lacks, up to a limit. Pure. */
+/** Texts that say what a node lacks, of limited length. Pure. */
 import type { Pod } from '../../api/gen/core-v1.ts';
 import type { Stored } from '../../api/object.ts';
 import type { NodeInfo } from '../cache/node-info.ts';
@@ -11,7 +11,7 @@ export function podText({ metadata }: Stored<Pod>): string {
   return `${metadata.namespace}/${metadata.name}`;
 }
 
-/** Pods of which the first is named and all are counted. */
+/** Counts pods; the text names the first. */
 export class CountedPods {
   #first: { readonly pod: Stored<Pod>; readonly node: string } | undefined;
   #count = 0;
@@ -25,7 +25,7 @@ export class CountedPods {
     this.#count++;
   }
 
-  /** `pod default/a on node-1`, or that and how many more; '' of none. */
+  /** `pod default/a on node-1`, with the number of further pods; '' for none. */
   toString(): string {
     if (this.#first === undefined) return '';
     const more = this.#count === 1 ? '' : ` and ${this.#count - 1} more`;
@@ -33,7 +33,7 @@ export class CountedPods {
   }
 }
 
-/** The pods of the nodes that match: the first, and how many more. Undefined: there is none. */
+/** The matching pods of the nodes: the first, and how many more. Undefined: none matches. */
 export function podsText(nodes: readonly NodeInfo[], matches: (pod: Stored<Pod>) => boolean): string | undefined {
   const counted = new CountedPods();
   for (const { name, pods } of nodes) for (const pod of pods.values()) if (matches(pod)) counted.add(pod, name);

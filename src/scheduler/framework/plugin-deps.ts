@@ -1,4 +1,4 @@
-/** What scheduler plugins may use: writes, time, events, and a look at other objects of the cluster. */
+/** What scheduler plugins may use: client, clock, recorder, and listers of other objects. */
 import type { Node, PersistentVolume, PersistentVolumeClaim, Pod, Service } from '../../api/gen/core-v1.ts';
 import type { PodDisruptionBudget } from '../../api/gen/policy-v1.ts';
 import type { DeviceClass, ResourceClaim, ResourceSlice } from '../../api/gen/resource-v1.ts';
@@ -17,10 +17,10 @@ import type { Clock } from '../../platform/clock.ts';
 import type { Random } from '../../platform/random.ts';
 import type { WaitingPods } from './waiting-pods.ts';
 
-/** Finds the selector that tells the pod's siblings, from the services and owners that select it; undefined: none. */
+/** Finds the selector of the pods that belong to the same services and owner as this pod; undefined: none. */
 export type SiblingSelector = (pod: Stored<Pod>) => LabelMatcher | undefined;
 
-/** Objects plugins look up; all answers come from memory. */
+/** Listers for plugins; they answer from memory. */
 export interface ClusterObjects {
   readonly pod: (namespace: string, name: string) => Pod | undefined;
   readonly claim: (namespace: string, name: string) => Stored<PersistentVolumeClaim> | undefined;
@@ -30,30 +30,30 @@ export interface ClusterObjects {
   readonly volumesOfClass: (name: string) => readonly Stored<PersistentVolume>[];
   readonly csiNode: (name: string) => CSINode | undefined;
   readonly csiDriver: (name: string) => CSIDriver | undefined;
-  /** Volumes attached to a node, or about to be. */
+  /** Volumes that are attached to a node, or that will be. */
   readonly attachmentsTo: (nodeName: string) => readonly VolumeAttachment[];
   readonly storageCapacities: () => readonly CSIStorageCapacity[];
   readonly resourceClaim: (namespace: string, name: string) => ResourceClaim | undefined;
   readonly resourceClaims: () => readonly ResourceClaim[];
   readonly resourceSlices: () => readonly ResourceSlice[];
   readonly deviceClass: (name: string) => DeviceClass | undefined;
-  /** The device class that stands for an extended resource; the newest of several. */
+  /** The device class with the extended resource's name; the newest of several. */
   readonly extendedResourceClass: (resource: string) => DeviceClass | undefined;
   readonly storageClass: (name: string) => StorageClass | undefined;
   readonly namespaceLabels: (namespace: string) => Labels;
   readonly budgets: () => readonly PodDisruptionBudget[];
   readonly siblings: SiblingSelector;
-  /** Siblings by the first service that selects the pod alone. */
+  /** The selector of the first service that selects the pod. */
   readonly serviceSiblings: SiblingSelector;
   /** Services that select the pod. */
   readonly servicesOf: (pod: Stored<Pod>) => readonly Service[];
 }
 
-/** What is counted of claims and devices. */
+/** Metrics of resource claims and devices. */
 export interface DeviceMetrics {
-  /** A claim for a pod's extended resources was to be written. */
+  /** A claim for a pod's extended resources was created, or could not be. */
   claimCreated(status: 'success' | 'failure'): void;
-  /** Binding waited until devices of the driver were ready. */
+  /** Binding has waited until devices of the driver were prepared. */
   waitedFor(wait: {
     readonly profile: string;
     readonly driver: string;
@@ -69,6 +69,6 @@ export interface SchedulerPluginDeps extends ClusterObjects {
   readonly recorder: SeriesEventRecorder;
   readonly schedulerName: string;
   readonly deviceMetrics: DeviceMetrics;
-  /** Pods that Permit plugins hold back. */
+  /** Pods that wait at Permit. */
   readonly waitingPods: WaitingPods;
 }

@@ -1,6 +1,6 @@
 /**
- * Measures single plugins in one cycle of ten: with thousands of nodes, measuring every call would cost more than most calls
- * do. The stop-watch of a measured cycle travels in its state, where copies for suppositions have it, too. Upstream:
+ * Measures each plugin in one cycle of ten: with thousands of nodes, measuring every call would take longer than most
+ * calls. The timer of a measured cycle is part of its state, so copies of the state have it too. Upstream:
  * CycleState.ShouldRecordPluginMetrics.
  */
 import type { CycleState } from './plugin.ts';
@@ -8,11 +8,11 @@ import type { Status } from './status.ts';
 
 export interface TimedCall {
   readonly plugin: string;
-  /** Upstream's name, with a capital. */
+  /** Upstream's name of the point, capitalized. */
   readonly point: string;
-  /** What `started` gave. */
+  /** The result of `started`. */
   readonly startedMs: number;
-  /** Success without one. */
+  /** Absent: success. */
   readonly status?: Status | undefined;
 }
 
@@ -21,19 +21,19 @@ export interface PluginTimer {
   ended(call: TimedCall): void;
 }
 
-/** No plugin has such a name. */
+/** The key in the state. No plugin has such a name. */
 const KEY = ' plugin timer';
 
 export function measurePlugins(state: CycleState, timer: PluginTimer): void {
   state.set(KEY, timer);
 }
 
-/** Undefined in cycles that are not measured. */
+/** The timer of the cycle; undefined in cycles that are not measured. */
 export function pluginTimerOf(state: CycleState): PluginTimer | undefined {
   return state.get(KEY) as PluginTimer | undefined;
 }
 
-/** Makes one call, measured where the cycle is. */
+/** Calls a plugin, with measurement where the cycle has a timer. */
 export function timedCall<T>(
   state: CycleState,
   measured: { readonly plugin: string; readonly point: string; readonly statusOf?: (result: T) => Status | undefined },
@@ -47,7 +47,7 @@ export function timedCall<T>(
   return result;
 }
 
-/** {@link timedCall} for calls that wait. */
+/** {@link timedCall} for asynchronous calls. */
 export async function timedWait(
   state: CycleState,
   measured: { readonly plugin: string; readonly point: string },

@@ -11,7 +11,7 @@ import type { Status } from './status.ts';
 /** State that plugins of one cycle share, by plugin name. Dropped after the cycle. Upstream: CycleState. */
 export type CycleState = Map<string, unknown>;
 
-/** A pod with what the queue knows of it. */
+/** A pod as the queue hands it out. */
 export interface QueuedPod {
   readonly pod: Stored<Pod>;
   readonly attempts: number;
@@ -19,49 +19,55 @@ export interface QueuedPod {
   readonly queuedAtMs: number;
 }
 
-/** What PreFilter may say beside a rejection: only these nodes are worth a look. */
+/** PreFilter's result beside a rejection: the only nodes that can be feasible. */
 export interface PreFilterResult {
   readonly nodeNames?: ReadonlySet<string>;
 }
 
-/** Pods that wait for room on a node that preemption made or makes. */
+/** Pods that are nominated to a node, for which preemption makes room. */
 export interface Nominations {
   /** Pods nominated to the node, in no order. */
   on(nodeName: string): readonly Stored<Pod>[];
-  /** Where the pod is promised a place: known before the API server and the pod's own status know it. */
+  /** The nominated node of the pod; it may not be in the pod's status yet. */
   nodeOf(pod: Stored<Pod>): string | undefined;
   readonly changes: number;
-  /** Calls back with the nodes whose nominations changed since, some perhaps twice; false: too long ago, all may have. */
+  /**
+   * Calls back with the nodes whose nominations changed since `changes`, some perhaps twice. Returns false when the
+   * log does not reach back that far.
+   */
   changesSince(changes: number, visit: (nodeName: string) => void): boolean;
 }
 
-/** Pods that would leave nodes, by the node's name, and how many of each node's a disruption budget protects. */
+/** The proposed victims by node name, and how many of each node's a disruption budget protects. */
 export type ProposedVictims = ReadonlyMap<
   string,
   { readonly victims: readonly Stored<Pod>[]; readonly violations: number }
 >;
 
-/** What a cycle that found no node knows. */
+/** The input of PostFilter: what a cycle found that has no feasible node. */
 export interface PostFilterInput {
   readonly snapshot: Snapshot;
-  /** Why each node was refused; nodes that are absent were not looked at and would be refused for good. */
+  /** Why each node was rejected. Nodes that are absent were not examined; preemption cannot help there. */
   readonly statuses: ReadonlyMap<string, Status>;
   readonly filters: readonly SchedulerPlugin[];
   readonly nominations: Nominations;
-  /** Some of the statuses are extenders' answers. */
+  /** Some of the statuses come from extenders. */
   readonly checkedByExtenders?: boolean;
-  /** What extenders leave of a proposal; absent: none has a say. Rejects when one fails that may not be ignored. */
+  /**
+   * Has extenders process the proposal; absent: no extender supports preemption. Rejects when one fails that is not
+   * ignorable.
+   */
   readonly askExtenders?: (proposed: ProposedVictims) => Promise<ProposedVictims>;
 }
 
-/** What PostFilter achieved: the node that will be free, and what must be done for it; or why it cannot help. */
+/** PostFilter's result: the nominated node and the actions that free it, or why there is none. */
 export interface PostFilterResult {
-  /** Empty: an earlier nomination is void. */
+  /** Empty: an earlier nomination is cleared. */
   readonly nominatedNode?: string;
   readonly message?: string;
-  /** How many pods leave. */
+  /** For events; absent: none. */
   readonly victims?: number;
-  /** Does what was decided. */
+  /** Carries out the preemption. */
   readonly commit?: (signal: AbortSignal) => Promise<void>;
 }
 
@@ -71,28 +77,28 @@ export interface BindTarget {
   readonly signal: AbortSignal;
 }
 
-/** A pod that might be on a node, or might not. */
+/** A pod that is hypothetically added to a node or removed from it. */
 export interface PodChange {
   readonly other: Stored<Pod>;
   readonly node: NodeInfo;
 }
 
-/** The nodes that will be scored, among all. */
+/** The feasible nodes, and the snapshot they are part of. */
 export interface ScoredNodes {
   readonly nodes: readonly NodeInfo[];
   readonly snapshot: Snapshot;
 }
 
-/** What a node lacks for a pod, as text for people. */
+/** What a node lacks for a pod, as text. */
 export interface Lack {
   readonly what: string;
-  /** How far away a fit is: 0 near, 1 as much again as is asked for. Orders nodes. */
+  /** How much is missing: 0 is near, 1 as much again as the pod requests. Nodes are sorted by it. */
   readonly distance: number;
 }
 
-/** Turns of an explanation on the event loop. */
+/** Lets an explanation yield to the event loop. */
 export interface ExplainTurns {
-  /** A promise to await when the turn has lasted long enough for others to have theirs. */
+  /** A promise to await when the current turn has taken its time; undefined when it may go on. */
   next(): Promise<void> | undefined;
 }
 
@@ -100,33 +106,33 @@ export interface ExplainTurns {
 export interface SchedulerPlugin {
   readonly name: string;
   /**
-   * `filter` and `score` depend on the node and on what `podClassKey` names of the pod alone: their answers are kept while
-   * the node does not change.
+   * The results of `filter` and `score` depend on the node and on the parts of the pod in `podClassKey` alone. They
+   * are kept while the node does not change.
    */
   readonly nodeLocal?: true;
-  /** The scores of this `nodeLocal` plugin depend on more than pod and node, and are computed each time. */
+  /** Although the plugin is `nodeLocal`, its scores depend on more than pod and node and are computed each time. */
   readonly scoresNeedMore?: boolean;
-  /** Holds a pod out of the queue (scheduling gates). */
+  /** A status keeps the pod out of the active queue (scheduling gates). */
   preEnqueue?(pod: Stored<Pod>): Status | undefined;
-  /** Negative: `a` first. Exactly one plugin of a profile sorts. */
+  /** Negative: `a` first. Exactly one plugin of a profile implements it (QueueSort). */
   less?(a: QueuedPod, b: QueuedPod): number;
   preFilter?(state: CycleState, pod: Stored<Pod>, snapshot: Snapshot): PreFilterResult | Status | undefined;
   filter?(state: CycleState, pod: Stored<Pod>, node: NodeInfo): Status | undefined;
   /**
-   * Computes what `explain` needs of the whole snapshot and keeps it in the state. Called once, when `filter` has refused a
-   * first node. It walks over all pods, so it takes a turn per node.
+   * Computes what `explain` needs of the whole snapshot and keeps it in the state. Called once, when `filter` has
+   * rejected a first node. It walks over all pods and may yield after each node.
    */
   prepareExplain?(state: CycleState, pod: Stored<Pod>, snapshot: Snapshot, turns: ExplainTurns): Promise<void>;
   /**
-   * What a node that `filter` refused lacks, more closely than the reason says. On request only, never while scheduling. It is
-   * called for every such node with one state, after `prepareExplain`.
+   * What a node that `filter` rejected lacks, in more detail than its reason. Called on request only, never while
+   * scheduling, for each such node with one state, after `prepareExplain`.
    */
   explain?(state: CycleState, pod: Stored<Pod>, node: NodeInfo): readonly Lack[];
-  /** What if `other` were on the node too? Changes the state PreFilter left, for preemption and nominated pods. */
+  /** Changes PreFilter's state as if `other` were on the node too; for preemption and nominated pods. */
   addPod?(state: CycleState, pod: Stored<Pod>, change: PodChange): void;
-  /** What if `other` were not on the node? */
+  /** Changes PreFilter's state as if `other` were not on the node. */
   removePod?(state: CycleState, pod: Stored<Pod>, change: PodChange): void;
-  /** A copy of what PreFilter left, to be changed by `addPod` and `removePod`. */
+  /** A copy of PreFilter's state that `addPod` and `removePod` may change. */
   cloneState?(kept: unknown): unknown;
   /** Called when no node fits (preemption). */
   postFilter?(
@@ -136,9 +142,9 @@ export interface SchedulerPlugin {
   ): PostFilterResult | Promise<PostFilterResult>;
   /** `skip` leaves the plugin out of scoring. */
   preScore?(state: CycleState, pod: Stored<Pod>, scored: ScoredNodes): Status | undefined;
-  /** 0 to 100 unless `normalize` brings it there. */
+  /** From 0 to 100, unless `normalize` scales it. */
   score?(state: CycleState, pod: Stored<Pod>, node: NodeInfo): number;
-  /** Brings the raw scores of all nodes to 0..100, in place. */
+  /** Scales the raw scores of all nodes to 0..100, in place. */
   normalize?(state: CycleState, pod: Stored<Pod>, scores: Float64Array): void;
   reserve?(state: CycleState, pod: Stored<Pod>, nodeName: string): Status | undefined;
   unreserve?(state: CycleState, pod: Stored<Pod>, nodeName: string): void;
@@ -147,13 +153,13 @@ export interface SchedulerPlugin {
     pod: Stored<Pod>,
     nodeName: string,
   ): { readonly status?: Status; readonly timeoutMs?: number };
-  /** `skip`: PreBind has nothing to do for this pod and is left out. Else the pod says which node it is for while it takes. */
+  /** `skip`: PreBind has nothing to do for this pod. Otherwise nominatedNodeName is written before PreBind runs. */
   preBindPreFlight?(state: CycleState, pod: Stored<Pod>, nodeName: string): Status | undefined;
   preBind?(state: CycleState, pod: Stored<Pod>, target: BindTarget): Promise<Status | undefined>;
-  /** `skip` passes on to the next binder. */
+  /** `skip`: the next Bind plugin is called. */
   bind?(state: CycleState, pod: Stored<Pod>, target: BindTarget): Promise<Status | undefined>;
   postBind?(state: CycleState, pod: Stored<Pod>, nodeName: string): void;
-  /** Events that may make a pod this plugin rejected schedulable; `hint` looks closer. */
+  /** Events that may make a pod schedulable that this plugin rejected; `hint` decides for the single event. */
   readonly events?: readonly {
     readonly event: ClusterEvent;
     hint?(pod: Stored<Pod>, oldObject: unknown, newObject: unknown): boolean;

@@ -1,13 +1,13 @@
-/** The claims a pod uses, looked up. Shared by the volume plugins of the scheduler. */
+/** The persistent volume claims that a pod uses. The scheduler's volume plugins share it. */
 import type { PersistentVolumeClaim, Pod } from '../../api/gen/core-v1.ts';
 import type { Stored } from '../../api/object.ts';
 
 export type FindClaim = (namespace: string, name: string) => PersistentVolumeClaim | undefined;
 
-/** A volume of the pod that is a claim. */
+/** A volume of the pod that uses a claim. */
 export interface PodClaim {
   readonly name: string;
-  /** Made for the pod by the ephemeral volume controller. */
+  /** The ephemeral volume controller creates the claim for the pod. */
   readonly isEphemeral: boolean;
 }
 
@@ -20,7 +20,7 @@ export function claimsOf(pod: Stored<Pod>): PodClaim[] {
   });
 }
 
-/** Whether the claim is bound for good. */
+/** Whether the claim is fully bound. */
 export function isBound(claim: PersistentVolumeClaim): boolean {
   return (
     (claim.spec?.volumeName ?? '') !== '' &&
@@ -28,7 +28,7 @@ export function isBound(claim: PersistentVolumeClaim): boolean {
   );
 }
 
-/** Whether the pod uses the claim. */
+/** Whether the claim was created for an ephemeral volume of the pod. */
 export function isOwnClaim(pod: Stored<Pod>, claim: unknown): boolean {
   const { metadata } = claim as PersistentVolumeClaim;
   return metadata.namespace === pod.metadata.namespace && claimsOf(pod).some(({ name }) => name === metadata.name);

@@ -1,9 +1,14 @@
-/** Pods of one class are the same to every plugin that looks at pod and node alone: in practice, pods of one template. */
+/**
+ * Pods of one class are equal for every plugin that depends on pod and node alone: in practice, pods of one template.
+ */
 import { stringifyJson } from '../../api/codec/json.ts';
 import type { Container, Pod } from '../../api/gen/core-v1.ts';
 import type { Stored } from '../../api/object.ts';
 
-/** The parts of a pod such plugins may look at, as text. Names of volumes and mounts differ within a template and are not among them. */
+/**
+ * The parts of a pod that such plugins may read, as text. Names of volumes and mounts differ within a template and
+ * are left out.
+ */
 export function podClassKey({ spec }: Stored<Pod>): string {
   if (spec === undefined) return '';
   const own = [

@@ -1,9 +1,9 @@
-/** Measures how long all plugins of an extension point take together, for one profile. */
+/** Measures the duration of an extension point with all its plugins, for one profile. */
 import type { Status } from './status.ts';
 
 export interface PointTimer {
-  /** What `ended` wants to know later. */
+  /** The start time, to be passed to `ended`. */
   started(): number;
-  /** `point`: upstream's name. Success without a status. */
+  /** `point`: upstream's name. No status means success. */
   ended(point: string, startedMs: number, status?: Status): void;
 }

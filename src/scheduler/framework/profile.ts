@@ -1,4 +1,7 @@
-/** A profile: the plugins of one scheduler name, and how a pod passes through them. Pure but for the plugins. Upstream: frameworkImpl. */
+/**
+ * A profile: the plugins for one scheduler name, and how they are run. Pure apart from the plugins. Upstream:
+ * frameworkImpl.
+ */
 import type { Pod } from '../../api/gen/core-v1.ts';
 import type { Stored } from '../../api/object.ts';
 import type { NodeInfo, Snapshot } from '../cache/node-info.ts';
@@ -15,27 +18,27 @@ export type PluginPoints = Readonly<Record<ExtensionPoint, readonly SchedulerPlu
 /** Plugins with their score weights. */
 export interface Profile {
   readonly schedulerName: string;
-  /** All of them, each once. */
+  /** The profile's plugins, each once. */
   readonly plugins: readonly SchedulerPlugin[];
   readonly points: PluginPoints;
   readonly weights: Readonly<Record<string, number>>;
-  /** 0: adapts to the size of the cluster. */
+  /** 0: depends on the size of the cluster. */
   readonly percentageOfNodesToScore: number;
-  /** Absent: every plugin is asked anew for every node. */
+  /** Absent: every plugin runs for every node. */
   readonly memories?: ClassMemories;
-  /** Absent: nobody wants to know how long points take. */
+  /** Absent: extension points are not timed. */
   readonly timer?: PointTimer;
 }
 
-/** What a profile is made of; by default each plugin serves every point it implements. */
+/** The input of a profile; by default each plugin serves every point that it implements. */
 export interface ProfileParts {
   readonly schedulerName: string;
   readonly plugins: readonly SchedulerPlugin[];
   readonly weights: Readonly<Record<string, number>>;
-  /** Names in order, by point. */
+  /** Plugin names in call order, by point. */
   readonly enabled?: Readonly<Record<ExtensionPoint, readonly string[]>>;
   readonly percentageOfNodesToScore?: number;
-  /** Default true; false shows what is right without memory, for tests. */
+  /** Default true. Tests compare with false, where nothing is remembered. */
   readonly remembers?: boolean;
   readonly timer?: PointTimer;
 }
@@ -53,16 +56,16 @@ export function createProfile(parts: ProfileParts): Profile {
   return { schedulerName, plugins, points, weights, percentageOfNodesToScore, ...memories, ...timer };
 }
 
-/** Either a rejection of the pod as a whole, or the nodes worth a look and the plugins that filter. */
+/** Either a rejection of the pod as a whole, or the nodes to examine and the filter plugins. */
 export interface PreFiltered {
   readonly rejection?: Status;
   readonly nodeNames?: ReadonlySet<string>;
-  /** The plugins that named nodes. */
+  /** The plugins that restricted the nodes. */
   readonly narrowedBy?: readonly string[];
   readonly filters: readonly SchedulerPlugin[];
 }
 
-/** Runs the PreFilter point. Plugins that skip have no say in filtering. */
+/** Runs the PreFilter point. Plugins that return `skip` do not filter. */
 export function runPreFilter(
   profile: Profile,
   state: CycleState,
@@ -103,22 +106,22 @@ function askPreFilters(
   return { filters, ...(nodeNames === undefined ? {} : { nodeNames, narrowedBy }) };
 }
 
-/** One plugin's part in the scores. */
+/** The scores of one plugin. */
 export interface ScorePart {
   readonly plugin: string;
   readonly weight: number;
-  /** After normalization, not yet weighted; in the order of the nodes. */
+  /** Normalized, not weighted; in the order of the nodes. */
   readonly scores: Float64Array;
 }
 
-/** The nodes with their weighted sums, in one order, and the parts for the explanation. */
+/** The nodes with their weighted sums, and the plugins' parts for the explanation. */
 export interface Scored {
   readonly nodes: readonly NodeInfo[];
   readonly totals: Float64Array;
   readonly parts: readonly ScorePart[];
 }
 
-/** Runs PreScore, Score and normalization on the feasible nodes. Order as given. */
+/** Runs PreScore, Score and normalization on the feasible nodes, whose order is kept. */
 export function runScores(
   profile: Profile,
   state: CycleState,

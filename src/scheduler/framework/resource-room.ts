@@ -1,4 +1,7 @@
-/** What a node has of a resource by name, and what a pod asks for of it, for scores. Upstream: noderesources/resource_allocation.go. */
+/**
+ * The amounts of a resource that a node has and that a pod requests, for scores. Upstream:
+ * noderesources/resource_allocation.go.
+ */
 import type { Pod } from '../../api/gen/core-v1.ts';
 import type { Stored } from '../../api/object.ts';
 import { podRequests } from '../../component-helpers/pod-resources.ts';
@@ -12,13 +15,16 @@ export interface Room {
 }
 
 export interface Counting {
-  /** With upstream's assumptions for containers that ask for no processor or memory. */
+  /** Containers without a request count with upstream's default requests. */
   readonly assuming: boolean;
-  /** What is there in devices; absent: none. */
+  /** The node's devices; absent: none are counted. */
   readonly devices?: DeviceCounts | undefined;
 }
 
-/** What all pods of the node ask for, of how much. What no device plugin counts may be there in devices. */
+/**
+ * The requests of all pods of the node, and its capacity. A resource that the node does not have may be provided by
+ * devices.
+ */
 export function roomOf(info: NodeInfo, name: string, { assuming, devices }: Counting): Room {
   const { node, allocatable, requested } = info;
   switch (name) {
@@ -36,7 +42,7 @@ export function roomOf(info: NodeInfo, name: string, { assuming, devices }: Coun
   }
 }
 
-/** What the pod asks for. */
+/** The pod's request. */
 export function askedOf(pod: Stored<Pod>, name: string, { assuming }: Counting): number {
   const { requests, nonZero } = podRequests(pod);
   if (name === 'cpu') return (assuming ? nonZero : requests).milliCpu;
@@ -44,7 +50,7 @@ export function askedOf(pod: Stored<Pod>, name: string, { assuming }: Counting):
   return name === 'ephemeral-storage' ? requests.ephemeralBytes : (requests.scalars?.[name] ?? 0);
 }
 
-/** Whether the resource counts only for pods that ask for it. */
+/** Whether the resource counts only for pods that request it. */
 export function isScalar(name: string): boolean {
   return name !== 'cpu' && name !== 'memory' && name !== 'ephemeral-storage';
 }

@@ -1,4 +1,7 @@
-/** The Filter point on one node, with and without pods that are only expected there. Upstream: RunFilterPlugins, RunFilterPluginsWithNominatedPods. */
+/**
+ * The Filter point on one node, with and without its nominated pods. Upstream: RunFilterPlugins,
+ * RunFilterPluginsWithNominatedPods.
+ */
 import type { Pod } from '../../api/gen/core-v1.ts';
 import type { Stored } from '../../api/object.ts';
 import type { NodeInfo } from '../cache/node-info.ts';
@@ -6,7 +9,7 @@ import type { CycleState, Nominations, SchedulerPlugin } from './plugin.ts';
 import { pluginTimerOf } from './plugin-timer.ts';
 import type { Status } from './status.ts';
 
-/** Runs the Filter point on one node: the first rejection counts. */
+/** Runs the Filter point on one node and returns the first rejection. */
 export function runFilters(
   filters: readonly SchedulerPlugin[],
   state: CycleState,
@@ -22,7 +25,7 @@ export function runFilters(
   return undefined;
 }
 
-/** A copy of the state that hypothetical pods may change. */
+/** A copy of the state for hypothetical pods. */
 export function cloneState(filters: readonly SchedulerPlugin[], state: CycleState): CycleState {
   const copy = new Map(state);
   for (const plugin of filters) {
@@ -32,7 +35,7 @@ export function cloneState(filters: readonly SchedulerPlugin[], state: CycleStat
   return copy;
 }
 
-/** Puts a pod on a copied node, or takes it off, in the eyes of all plugins. */
+/** Adds a pod to a copied node, or removes it, and updates the state of all plugins. */
 export function supposePod(
   filters: readonly SchedulerPlugin[],
   state: CycleState,
@@ -48,8 +51,8 @@ export function supposePod(
 }
 
 /**
- * Filters a node on which more important pods are expected (nominated): the pod must fit with them, and without them
- * too, since they may not come and others may depend on them (affinity).
+ * Filters a node that pods of higher or equal priority are nominated to. The pod must fit with them, and also without
+ * them, since they may not come and affinity may depend on them.
  */
 export function runFiltersWithNominated(
   filters: readonly SchedulerPlugin[],

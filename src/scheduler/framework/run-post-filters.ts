@@ -1,6 +1,6 @@
 /**
- * PostFilter: plugins in their order are asked how a pod that fits nowhere could be helped, up to the first that finds a node
- * for it. What the others would do meanwhile is done too. Upstream: RunPostFilterPlugins.
+ * Runs PostFilter plugins in order, up to the first that nominates a node. The actions of those before it are carried
+ * out too. Upstream: RunPostFilterPlugins.
  */
 import type { Pod } from '../../api/gen/core-v1.ts';
 import type { Stored } from '../../api/object.ts';
@@ -13,12 +13,12 @@ interface Question {
   readonly input: PostFilterInput;
 }
 
-/** Whether a node will be free for the pod once all is done. */
+/** Whether the result nominates a node. */
 export function makesRoom({ nominatedNode = '', commit }: PostFilterResult): boolean {
   return nominatedNode !== '' && commit !== undefined;
 }
 
-/** What all of them achieve together; at once unless one of them takes its time. */
+/** The combined result of all plugins; a promise only where one of them returns a promise. */
 export function runPostFilters(
   plugins: readonly SchedulerPlugin[],
   question: Question,
@@ -47,7 +47,7 @@ async function finish(
 function joined(before: PostFilterResult, after: PostFilterResult): PostFilterResult {
   const { message: first = '', commit: one, ...kept } = before;
   const { message: second = '', commit: other, ...news } = after;
-  // Of a pod that has found its node nobody needs to know who could not help.
+  // When a node was found, messages of plugins that could not help are not needed.
   const message = makesRoom(after) ? '' : [first, second].filter((text) => text !== '').join(', ');
   const commits = [one, other].filter((commit) => commit !== undefined);
   const commit = async (signal: AbortSignal): Promise<void> => {

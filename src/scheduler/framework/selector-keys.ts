@@ -1,14 +1,14 @@
 /**
- * Keys under which selectors are kept, so that those that may match some labels are found without a look at all others. A
- * selector stands under each value of the requirement with the fewest; under the label's name where any value may do; under
- * `ANY` where the label may be absent. Whoever finds one still asks it.
+ * Keys under which selectors are indexed, so that the candidates for some labels are found without a walk over all. A
+ * selector is stored under each value of the requirement with the fewest values; under the label's name where any
+ * value matches; under `ANY` where the label may be absent. A selector found this way must still be evaluated.
  */
 import type { LabelMatcher, LabelRequirement, Labels } from '../../api/label-selector.ts';
 
 /** No label has this name. */
 const ANY = '';
 
-/** Where a selector stands: it matches no labels that do not have one of these keys. None: it matches nothing. */
+/** The keys of a selector: labels without any of them do not match it. No keys: it matches nothing. */
 export function keysOfSelector({ isNothing, requirements }: LabelMatcher): readonly string[] {
   if (isNothing) return [];
   let best: readonly string[] | undefined;
@@ -26,7 +26,7 @@ function keysOfValues({ key, operator, values }: LabelRequirement): readonly str
   return [...new Set(values)].map((value) => `${key}=${value}`);
 }
 
-/** Where selectors stand that may match the labels. A selector stands under at most one of them. */
+/** The keys under which selectors are stored that may match the labels. Each selector is under at most one of them. */
 export function* keysOfLabels(labels: Labels): Iterable<string> {
   yield ANY;
   for (const [key, value] of Object.entries(labels ?? {})) {

@@ -1,9 +1,12 @@
 /** Verdicts of plugins. Upstream: framework.Status. */
 import { errorMessage } from '../../base/errors.ts';
 
-/** Why a pod does not go on. `undefined` in place of a Status means success. */
+/** Why a pod is not scheduled or bound. `undefined` in place of a Status means success. */
 export interface Status {
-  /** `unresolvable`: preemption would not help either. `wait` and `pending` come from Permit and PreEnqueue. `skip`: this plugin has no part in this pod. */
+  /**
+   * `unresolvable`: preemption would not help either. `wait` comes from Permit, `pending` from PreEnqueue. `skip`:
+   * the plugin has nothing to do for this pod.
+   */
   readonly code: 'unschedulable' | 'unresolvable' | 'error' | 'wait' | 'skip' | 'pending';
   /** In upstream's words: they end up in the pod's condition. */
   readonly reasons: readonly string[];
@@ -11,12 +14,12 @@ export interface Status {
   readonly cause?: unknown;
 }
 
-/** A rejection that other nodes, or other pods' leaving, could lift. */
+/** A rejection that another node, or the removal of other pods, could resolve. */
 export function unschedulable(plugin: string, ...reasons: readonly string[]): Status {
   return { code: 'unschedulable', reasons, plugin };
 }
 
-/** A rejection that only a change of node or pod could lift. */
+/** A rejection that only a change of node or pod could resolve. */
 export function unresolvable(plugin: string, ...reasons: readonly string[]): Status {
   return { code: 'unresolvable', reasons, plugin };
 }

@@ -1,9 +1,12 @@
-/** Pods that Permit plugins hold back before binding: allowed by all of them, rejected by one, or too late. Upstream: runtime/waiting_pods_map.go. */
+/**
+ * Pods that wait at Permit: allowed by all plugins, rejected by one, or timed out. Upstream:
+ * runtime/waiting_pods_map.go.
+ */
 import { onAbort } from '../../base/abort.ts';
 import type { Clock } from '../../platform/clock.ts';
 import { failed, unschedulable, type Status } from './status.ts';
 
-/** A pod held back, as plugins see it. */
+/** A waiting pod as plugins see it. */
 export interface WaitingPod {
   readonly uid: string;
   readonly pendingPlugins: readonly string[];
@@ -14,7 +17,7 @@ export interface WaitingPod {
 export interface WaitingPods {
   get(uid: string): WaitingPod | undefined;
   all(): readonly WaitingPod[];
-  /** Resolves when the pod may go on (undefined) or not. `timeouts`: milliseconds by plugin. */
+  /** Resolves to undefined when the pod is allowed, or to the rejection. `timeouts`: milliseconds by plugin. */
   wait(uid: string, timeouts: ReadonlyMap<string, number>, signal: AbortSignal): Promise<Status | undefined>;
 }
 

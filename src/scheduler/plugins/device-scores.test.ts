@@ -1,4 +1,4 @@
-/** Scores by a resource that a device class stands for, on nodes with devices and on those with a device plugin. */
+/** Scores by a resource of a device class, on nodes with devices and on those with a device plugin. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { Node } from '../../api/gen/core-v1.ts';
@@ -30,7 +30,7 @@ describe('scores by an extended resource', () => {
     metadata: { name },
     spec: { driver: 'd', pool: { name, generation: 1, resourceSliceCount: 1 }, devices, ...place },
   });
-  // n reaches four GPUs of its own, one of which is taken, and one of another model; others reach none.
+  // Node n has four GPUs, one of which is allocated, and one of another model; other nodes have none.
   const lookups = {
     extendedResourceClass: (name: string): DeviceClass | undefined =>
       name === 'example.com/gpu'

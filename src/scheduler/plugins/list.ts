@@ -1,4 +1,4 @@
-/** All scheduler plugins. A new plugin: one folder and one line here. */
+/** All scheduler plugins. A new plugin is one folder and one line here. */
 import type {
   BalancedAllocationArgs,
   DynamicResourcesArgs,
@@ -42,13 +42,13 @@ import { createVolumeZone } from './volume-zone/volume-zone.ts';
 
 export interface PluginEntry {
   readonly name: string;
-  /** In the default profile: 0 for those that do not score. */
+  /** The weight in the default profile; 0 for plugins that do not score. */
   readonly weight: number;
-  /** `args`: what the plugin's reader made of its configuration; undefined: defaults. */
+  /** `args`: the parsed arguments of the plugin; undefined: defaults. */
   readonly create: (deps: SchedulerPluginDeps, args?: unknown) => SchedulerPlugin;
 }
 
-/** Those of upstream's default profile, in its order. */
+/** The plugins of upstream's default profile, in its order. */
 export const defaultPlugins: readonly PluginEntry[] = [
   { name: 'SchedulingGates', weight: 0, create: () => createSchedulingGates() },
   { name: 'PrioritySort', weight: 0, create: () => createPrioritySort() },
@@ -80,7 +80,7 @@ export const defaultPlugins: readonly PluginEntry[] = [
     weight: 2,
     create: (d, args) => createInterPodAffinity(d.namespaceLabels, args as InterPodAffinityArgs | undefined),
   },
-  // Before preemption: devices that nobody uses are given back rather than pods evicted.
+  // Before preemption: unused devices are released rather than pods evicted.
   {
     name: 'DynamicResources',
     weight: 2,
@@ -109,7 +109,7 @@ const NO_LABELS: NodeLabelArgs = {
 };
 const NO_AFFINITY: ServiceAffinityArgs = { affinityLabels: [], antiAffinityLabelsPreference: [] };
 
-/** Those only policies of the early releases ask for; they score 0 to 10. */
+/** Plugins that only policy files of the early releases use; they score 0 to 10. */
 const earlyPlugins: readonly PluginEntry[] = [
   { name: 'LeastRequestedPriority', weight: 1, create: () => createLeastRequestedPriority() },
   { name: 'BalancedResourceAllocation', weight: 1, create: () => createBalancedResourceAllocation() },

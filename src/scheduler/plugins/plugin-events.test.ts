@@ -1,4 +1,7 @@
-/** Which events each plugin waits for, beside upstream's EventsToRegister, and what of them storage and changes of a waiting pod itself mean. */
+/**
+ * The events of each plugin, compared with upstream's EventsToRegister, also for storage objects and changes of a waiting pod
+ * itself.
+ */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { Node, Pod } from '../../api/gen/core-v1.ts';
@@ -61,12 +64,12 @@ describe('events a plugin waits for', () => {
       'CSINodeUpdate',
       'VolumeAttachmentDelete',
     ],
-    // Not StorageClassAdd: classes are not looked at here.
+    // Not StorageClassAdd: this plugin does not read classes.
     VolumeZone: [...NODES, ...CLAIMS, ...VOLUMES],
     PodTopologySpread: [...NODES, 'NodeDelete', 'NodeUpdateNodeTaint', ...PODS],
     // NamespaceUpdate is ours: terms may select namespaces by labels.
     InterPodAffinity: [...NODES, ...PODS, 'NamespaceUpdate'],
-    // ResourceClaimDelete is ours: a claim that is gone gives its devices back.
+    // Upstream has no ResourceClaimDelete: a deleted claim releases its devices.
     DynamicResources: [
       ...NODES,
       'NodeUpdateNodeAllocatable',

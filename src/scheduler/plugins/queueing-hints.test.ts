@@ -16,7 +16,7 @@ import { createNodeUnschedulable } from './node-unschedulable/node-unschedulable
 import { createPodTopologySpread } from './pod-topology-spread/pod-topology-spread.ts';
 import { createTaintToleration } from './taint-toleration/taint-toleration.ts';
 
-/** `now` for what is new or changed, `old` for what is gone or was before. */
+/** `now`: the new or changed object, `old`: the deleted object or its former state. */
 interface Case {
   readonly plugin: SchedulerPlugin;
   readonly event: ClusterEvent;

@@ -1,4 +1,4 @@
-/** One pod and some nodes before all default plugins, for tests of what they say together. */
+/** One pod and some nodes with all default plugins, for tests of their common result. */
 import type { Node, Pod, PodSpec } from '../../api/gen/core-v1.ts';
 import type { Stored } from '../../api/object.ts';
 import { stored } from '../../api/stored-fixture.ts';

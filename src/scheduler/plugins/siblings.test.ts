@@ -1,4 +1,4 @@
-/** Which pods count as siblings, and what ServiceAffinity makes of them. */
+/** The siblings of a pod, and their use by ServiceAffinity. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { Pod, Service } from '../../api/gen/core-v1.ts';

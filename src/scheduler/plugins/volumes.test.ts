@@ -1,4 +1,4 @@
-/** What keeps a pod from a node because of its volumes, in the scheduler's words. */
+/** Messages of nodes that do not fit because of a pod's volumes. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { PersistentVolume, PersistentVolumeClaim, Pod } from '../../api/gen/core-v1.ts';

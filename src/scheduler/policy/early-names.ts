@@ -1,7 +1,10 @@
-/** The early releases' predicates and priorities, and the plugins that do their work. Upstream: plugin/pkg/scheduler/factory/plugins.go and algorithmprovider of v1.0 and v1.1. */
+/**
+ * The early releases' predicates and priorities, with the plugins that implement them. Upstream:
+ * plugin/pkg/scheduler/factory/plugins.go and algorithmprovider of v1.0 and v1.1.
+ */
 import type { ExtensionPoint } from '../framework/extension-points.ts';
 
-/** A plugin at the points that make up the old name. */
+/** A plugin at the extension points that the old name stands for. */
 interface PluginUse {
   readonly plugin: string;
   readonly points: readonly ExtensionPoint[];
@@ -14,7 +17,7 @@ const resources = filtering('NodeResourcesFit');
 const selector = filtering('NodeAffinity');
 const host = filtering('NodeName');
 
-/** What each predicate is now. Two names of a line: renamed from one early release to the next. */
+/** The plugins of each predicate. Two names in a line: the predicate was renamed between early releases. */
 export const predicates: Readonly<Record<string, readonly PluginUse[]>> = {
   PodFitsPorts: [ports],
   PodFitsHostPorts: [ports],
@@ -27,7 +30,7 @@ export const predicates: Readonly<Record<string, readonly PluginUse[]>> = {
   GeneralPredicates: [resources, host, ports, selector],
 };
 
-/** What each priority is now. */
+/** The plugin of each priority. */
 export const PRIORITIES: Readonly<Record<string, string>> = {
   LeastRequestedPriority: 'LeastRequestedPriority',
   BalancedResourceAllocation: 'BalancedResourceAllocation',
@@ -42,7 +45,7 @@ export interface AlgorithmProvider {
   readonly priorities: readonly { readonly name: string; readonly weight: number }[];
 }
 
-/** The providers there were. */
+/** The early releases' algorithm providers. */
 export const ALGORITHM_PROVIDERS: Readonly<Record<string, AlgorithmProvider>> = {
   DefaultProvider: {
     predicates: ['PodFitsPorts', 'PodFitsResources', 'NoDiskConflict', 'PodSelectorMatches', 'PodFitsHost'],

@@ -1,7 +1,7 @@
 /**
- * Reads a scheduler policy file (kind Policy, version v1) of the early releases, or takes an algorithm provider, and makes a
- * profile of plugins of it. Beside what the policy names, a profile of ours always sorts, binds, honours gates, cordons and
- * taints, and has volumes bound: without these no pod of today would be placed rightly. Upstream: CreateFromConfig of v1.0.
+ * Reads a scheduler policy file (kind Policy, version v1) of the early releases, or an algorithm provider, into a
+ * profile. Beside the policy's plugins the profile always sorts, binds, respects gates, cordons and taints, and binds
+ * volumes, since today's pods need them. Upstream: CreateFromConfig of v1.0.
  */
 import { parseYaml, YamlSyntaxError } from '../../api/codec/yaml.ts';
 import { Fields, SchedulerConfigError } from '../config/fields.ts';
@@ -20,7 +20,7 @@ interface Building {
   readonly serviceAffinity: { -readonly [K in keyof ServiceAffinityArgs]: string[] };
 }
 
-/** The configuration of a named provider. Throws `SchedulerConfigError` when there is none of the name. */
+/** The configuration of an algorithm provider. @throws SchedulerConfigError for an unknown name */
 export function providerConfig(name: string, schedulerName: string): SchedulerConfig {
   const provider = ALGORITHM_PROVIDERS[name];
   if (provider === undefined) throw new SchedulerConfigError([`plugin "${name}" has not been registered`]);
@@ -30,7 +30,7 @@ export function providerConfig(name: string, schedulerName: string): SchedulerCo
   return finish(building, schedulerName, []);
 }
 
-/** The configuration a policy text describes. Throws `SchedulerConfigError` with all that is wrong. */
+/** The configuration of a policy text. @throws SchedulerConfigError with all errors */
 export function readPolicy(text: string, schedulerName: string): SchedulerConfig {
   const problems: string[] = [];
   const root = new Fields(parse(text), '', problems);
@@ -95,7 +95,7 @@ function addPriority(building: Building, name: string, weight: number): boolean 
   return true;
 }
 
-/** With an argument a predicate is what the argument says, whatever it is called. */
+/** A predicate with an argument is what the argument configures, whatever its name. */
 function readPredicate(building: Building, entry: Fields): void {
   const name = entry.text('name', '');
   const argument = entry.object('argument');

@@ -1,6 +1,7 @@
 /**
- * Pods in back-off. Rejected ones may be tried early, while no other pod is active; those whose attempt ended with an error
- * wait until their back-off ends. Upstream: podBackoffQ and podErrorBackoffQ in scheduler/backend/queue/backoff_queue.go.
+ * Pods in back-off. Rejected ones may be tried early when no other pod is active; those whose attempt ended with an
+ * error wait until the end. Upstream: podBackoffQ, podErrorBackoffQ and flushBackoffQCompleted in
+ * scheduler/backend/queue.
  */
 import { Heap } from '../../base/heap.ts';
 import type { Pod } from '../../api/gen/core-v1.ts';
@@ -10,9 +11,9 @@ import { smallest } from '../../base/lists.ts';
 
 export interface BackoffEntry {
   readonly pod: Stored<Pod>;
-  /** Empty after an attempt that ended with an error. Does not change while the entry is here. */
+  /** The rejecting plugins; empty after an error. Constant while the entry is here. */
   readonly rejectedBy: ReadonlySet<string>;
-  /** On the monotonic clock. Does not change while the entry is here. */
+  /** Monotonic time. Constant while the entry is here. */
   readonly backoffEndsMs: number;
 }
 
@@ -20,11 +21,11 @@ export interface BackoffDeps<E> {
   readonly clock: Clock;
   /** Orders rejected pods whose back-off ends at the same time. */
   readonly less: (a: E, b: E) => number;
-  /** Takes each entry whose back-off has ended; it has left the back-off by then. */
+  /** Called with each entry whose back-off has ended, after its removal. */
   readonly onCompleted: (entry: E) => void;
 }
 
-/** At most one entry for each uid. One timer runs, for the back-off that ends first. */
+/** At most one entry for each uid. A single timer runs, for the back-off that ends first. */
 export class BackoffPods<E extends BackoffEntry> {
   readonly #deps: BackoffDeps<E>;
   readonly #rejected: Heap<E>;
@@ -54,7 +55,7 @@ export class BackoffPods<E extends BackoffEntry> {
     this.#armTimer();
   }
 
-  /** Puts back an entry of which only the pod changed; the timer stays as it is. */
+  /** Replaces an entry of which only the pod changed; the timer stays. */
   replace(entry: E): void {
     (entry.rejectedBy.size === 0 ? this.#failed : this.#rejected).set(entry);
   }
@@ -64,7 +65,7 @@ export class BackoffPods<E extends BackoffEntry> {
     this.#failed.remove(uid);
   }
 
-  /** Takes the rejected pod whose back-off ends first, before it ends. */
+  /** Removes the rejected pod whose back-off ends first, before it ends. */
   popRejected(): E | undefined {
     return this.#rejected.pop();
   }

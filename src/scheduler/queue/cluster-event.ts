@@ -1,12 +1,12 @@
-/** What happens in a cluster that may make pods schedulable. Upstream: framework.ClusterEvent. */
+/** Events in the cluster that may make pods schedulable. Upstream: framework.ClusterEvent. */
 
-/** Objects that plugins look up, beside nodes and pods. */
+/** Kinds that plugins read beside nodes and pods. */
 export type LookedUpKind = keyof typeof LOOKED_UP;
 
-/** What happened to a looked-up object. */
+/** A change of such an object. */
 export type LookedUpEvent = `${LookedUpKind}/${'add' | 'update' | 'delete'}`;
 
-/** The kind of object and what happened to it. */
+/** The kind of object and its change. */
 export type ClusterEvent = keyof typeof LABELS | LookedUpEvent;
 
 const LABELS = {
@@ -39,7 +39,7 @@ const LOOKED_UP = {
 
 const ACTIONS: Readonly<Record<string, string>> = { add: 'Add', update: 'Update', delete: 'Delete' };
 
-/** What metrics call it: upstream's resource and action. */
+/** The event's label in metrics: upstream's resource and action. */
 export function eventLabel(event: ClusterEvent): string {
   if (event in LABELS) return LABELS[event as keyof typeof LABELS];
   const [kind, action = ''] = event.split('/');

@@ -1,4 +1,4 @@
-/** What the scheduler and its plugins see of the scheduling queue. Upstream: SchedulingQueue. */
+/** The scheduling queue as the scheduler and its plugins see it. Upstream: SchedulingQueue. */
 import type { Pod } from '../../api/gen/core-v1.ts';
 import type { Stored } from '../../api/object.ts';
 import type { Clock } from '../../platform/clock.ts';
@@ -6,7 +6,7 @@ import type { QueuedPod, SchedulerPlugin } from '../framework/plugin.ts';
 import type { Status } from '../framework/status.ts';
 import type { ClusterEvent } from './cluster-event.ts';
 
-/** Upstream's defaults: 1 s doubling to 10 s; five minutes at most without a try. */
+/** Upstream's defaults: back-off from 1 s, doubling to 10 s; a pod is retried after five minutes at the latest. */
 export interface QueueConfig {
   readonly initialBackoffMs: number;
   readonly maxBackoffMs: number;
@@ -18,17 +18,17 @@ export interface QueueDeps {
   readonly less: (a: QueuedPod, b: QueuedPod) => number;
   /** Runs the PreEnqueue plugins: a status keeps the pod out of the active queue. */
   readonly preEnqueue: (pod: Stored<Pod>) => Status | undefined;
-  /** The plugins of the pod's profile, whose hints count for it. */
+  /** The plugins of the pod's profile, whose queueing hints apply. */
   readonly pluginsOf: (pod: Stored<Pod>) => readonly SchedulerPlugin[];
-  /** Whether plugins of the name registered for such events. */
+  /** Whether the plugin registered for the event. */
   readonly wants: (plugin: string, event: ClusterEvent) => boolean;
-  /** Called when a plugin's hint threw: the queue then retries its pods, as upstream treats an error as Queue. */
+  /** Called when a queueing hint throws: the plugin's pods are retried, as upstream treats an error as Queue. */
   readonly hintFailed?: (plugin: string, error: unknown) => void;
-  /** Called whenever a pod enters a part of the queue, with the event that caused it. */
+  /** Called when a pod enters a part of the queue, with the event that caused it. */
   readonly incoming?: (event: string, queue: QueuePart) => void;
 }
 
-/** The parts in which pods wait. */
+/** Where a queued pod waits. */
 export type QueuePart = 'active' | 'backoff' | 'unschedulable' | 'gated';
 
 /** Where a pod is in the queue. */
@@ -38,34 +38,37 @@ export interface QueuePlace {
   readonly waitingMs: number;
   readonly nextTryMs?: number;
   readonly rejectedBy: ReadonlySet<string>;
-  /** Why it is held out. */
+  /** Why PreEnqueue keeps it out. */
   readonly gate?: string;
 }
 
 export interface SchedulingQueue {
   add(pod: Stored<Pod>): void;
-  /** A pod that is not bound has changed: it is tried again if the change may help. */
+  /** An unbound pod has changed: it is retried if the change may help. */
   update(old: Stored<Pod> | undefined, pod: Stored<Pod>): void;
   remove(uid: string): void;
   /**
-   * The next pod to schedule; undefined when none is ready (wait for `onReady`). It is in flight until `done` or
+   * The next pod to schedule; undefined when none is ready (see `onReady`). It is in flight until `done` or
    * `addUnschedulableIfNotPresent`.
    */
   pop(): QueuedPod | undefined;
-  /** The pod is bound or gone. */
+  /** The pod is bound or deleted. */
   done(uid: string): void;
   /** The pod could not be scheduled. `rejectedBy` names the plugins that rejected it; empty after an error. */
   addUnschedulableIfNotPresent(pod: QueuedPod, rejectedBy: ReadonlySet<string>): void;
-  /** Moves a waiting pod to the active queue, without back-off. */
+  /** Moves a pod to the active queue, without back-off. */
   activate(uid: string): void;
-  /** Something happened in the cluster. That a pod leaves its node is no news to the pod itself: its binding has failed. */
+  /**
+   * Handles an event of the cluster. An event about the pod itself leaving its node is ignored for that pod, as its
+   * binding failed.
+   */
   notify(event: ClusterEvent, oldObject?: unknown, newObject?: unknown): void;
   /** Called whenever `pop` may have something again. */
   onReady(listener: () => void): void;
   counts(): Readonly<Record<QueuePart, number>>;
-  /** Pods that were rejected, until they are tried again, and those held out, with who holds them. */
+  /** Rejected pods that wait, and those kept out by PreEnqueue, with the plugins responsible. */
   rejected(): Iterable<{ readonly pod: Stored<Pod>; readonly rejectedBy: ReadonlySet<string> }>;
-  /** Undefined: not here. */
+  /** Undefined: the queue does not have the pod. */
   place(uid: string): QueuePlace | undefined;
   stop(): void;
 }

@@ -1,4 +1,4 @@
-/** Pods as the scheduling queue keeps them, and the events that may wake them. Upstream: QueuedPodInfo, clusterEvent. */
+/** Entries of the scheduling queue, and the events that may move them. Upstream: QueuedPodInfo, clusterEvent. */
 import type { Pod } from '../../api/gen/core-v1.ts';
 import type { Stored } from '../../api/object.ts';
 import type { SchedulerPlugin } from '../framework/plugin.ts';
@@ -10,20 +10,20 @@ export interface Entry {
   attempts: number;
   readonly queuedAtMs: number;
   rejectedBy: ReadonlySet<string>;
-  /** How often it was rejected, and how many errors there were since. */
+  /** The number of rejections, and of errors since the last of them. */
   rejections: number;
   errors: number;
-  /** When it was set aside. */
+  /** When the last attempt ended without a node. */
   setAsideAtMs: number;
-  /** Not before, if others are there. */
+  /** Back-off ends then; an otherwise idle scheduler may try the pod earlier. */
   backoffEndsMs: number;
 }
 
 export interface GatedEntry {
   readonly entry: Entry;
-  /** The plugins that keep it out: only their events can let it in. */
+  /** The PreEnqueue plugins that keep it out: only their events can admit it. */
   readonly rejectedBy: ReadonlySet<string>;
-  /** When it was last retried only because it had waited for so long, or else held out. */
+  /** The last retry that happened only because of its long wait; before the first, when it was added. */
   triedAtMs: number;
 }
 
@@ -33,7 +33,7 @@ export interface HappenedEvent {
   readonly newObject: unknown;
 }
 
-/** Tells by name which of the plugins want which events. */
+/** Answers whether a plugin, by name, registered for an event. */
 export function eventTest(plugins: readonly SchedulerPlugin[]): QueueDeps['wants'] {
   const wanted = new Set(plugins.flatMap(({ name, events = [] }) => events.map(({ event }) => `${name} ${event}`)));
   return (plugin, event) => wanted.has(`${plugin} ${event}`);

@@ -1,9 +1,9 @@
 /**
- * Pods that wait for an event, found by who rejected them too: of thousands that wait, an event is held against those alone
- * whose rejecting plugins want its like. Upstream: backend/queue.unschedulablePods, which is asked pod by pod.
+ * Pods that wait for an event, indexed by the plugins that rejected them, so that an event is compared only with pods
+ * whose plugins registered for it. Upstream: backend/queue.unschedulablePods, which compares pod by pod.
  */
 
-/** What is known of a pod here; `rejectedBy` must not change while it waits. */
+/** A waiting pod; `rejectedBy` must not change while it waits. */
 export interface RejectedPod {
   readonly rejectedBy: ReadonlySet<string>;
 }
@@ -42,12 +42,12 @@ export class UnschedulablePods<T extends RejectedPod> {
     }
   }
 
-  /** All of them, longest waiting first. They may be deleted meanwhile. */
+  /** All pods, longest waiting first. They may be deleted during the iteration. */
   entries(): IterableIterator<[uid: string, pod: T]> {
     return this.#byUid.entries();
   }
 
-  /** Plugins that rejected pods which wait, with these pods. They may be deleted meanwhile. */
+  /** The rejecting plugins with their pods. They may be deleted during the iteration. */
   groups(): IterableIterator<[plugin: string, pods: ReadonlyMap<string, T>]> {
     return this.#byPlugin.entries();
   }

@@ -1,7 +1,7 @@
 /**
- * The scheduler's recent decisions, as references to what the cycle computed anyway: nothing is copied while scheduling.
- * Memory is bounded by the number of nodes all kept decisions speak of. Of a waiting pod the last message is kept until the
- * pod leaves the queue.
+ * The scheduler's recent decisions, as references to what the cycle computed: scheduling copies nothing. Memory is
+ * bounded by the number of nodes in all kept decisions. A pending pod's last message is kept until the pod leaves the
+ * queue.
  */
 import type { Scored } from '../framework/profile.ts';
 import type { Status } from '../framework/status.ts';
@@ -10,13 +10,13 @@ export interface Decision {
   readonly uid: string;
   /** Wall clock. */
   readonly atMs: number;
-  /** Absent: none fits. */
+  /** Absent: no node fits. */
   readonly nodeName?: string;
   readonly message: string;
   readonly nodeCount: number;
   readonly statuses: ReadonlyMap<string, Status>;
   readonly scored?: Scored;
-  /** Names of the plugins that filtered. */
+  /** Names of the plugins whose Filter ran. */
   readonly filters: readonly string[];
 }
 
@@ -24,19 +24,18 @@ export interface DecisionLog {
   add(decision: Decision): void;
   /** The last decision about a pod, if it is still kept. */
   last(uid: string): Decision | undefined;
-  /** The last message about a pod that waits; kept longer than its decision. */
+  /** The last message about a pending pod; kept longer than its decision. */
   waitingMessage(uid: string): string | undefined;
-  /** The pod no longer waits. */
+  /** Removes the message of a pod that left the queue. */
   leaves(uid: string): void;
 }
 
-/** What may be kept. */
+/** The most decisions kept. */
 const MAX_DECISIONS = 256;
 const MAX_NODE_ENTRIES = 50_000;
 
-/** Creates an empty one. */
 export function createDecisionLog(): DecisionLog {
-  /** By pod, oldest first. */
+  /** By uid, oldest first. */
   const decisions = new Map<string, Decision>();
   const messages = new Map<string, string>();
   let entries = 0;

@@ -1,4 +1,7 @@
-/** Why a pod is where it is: its place in the queue, the last decision about it, and for waiting pods a look at the cluster as it is now. */
+/**
+ * Explains the state of a pod: its place in the queue, the last decision about it, and for pending pods an evaluation
+ * of the current cluster.
+ */
 import type { Pod } from '../../api/gen/core-v1.ts';
 import type { Stored } from '../../api/object.ts';
 import { isPodPhaseTerminal } from '../../api/pod-phase.ts';
@@ -10,9 +13,9 @@ import type { QueuePlace, SchedulingQueue } from '../queue/contract.ts';
 import type { DecisionLog } from './decision-log.ts';
 import { type ExplainInput, explainNow, podDecisionOf } from './explain-nodes.ts';
 
-/** The queue, the decisions and the profiles that an explanation is made from. */
+/** The queue, decisions and profiles that an explanation is based on. */
 export interface ExplainDeps {
-  /** The profile of a pod's scheduler; undefined for pods of another scheduler. */
+  /** The profile of a scheduler name; undefined for other schedulers. */
   readonly profileOf: (schedulerName: string) => Profile | undefined;
   readonly cache: SchedulerCache;
   readonly queue: SchedulingQueue;

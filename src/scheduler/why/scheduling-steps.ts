@@ -1,4 +1,7 @@
-/** Takes down the steps of pods' scheduling: the time in the queue, each attempt, the binding. For the timeline of a pod's start. */
+/**
+ * Records the steps of pods' scheduling: the time in the queue, each attempt, the binding. The timeline of a pod's
+ * start shows them.
+ */
 import { stepScope, type StepScope } from '../../component-helpers/pod-trace/step-scope.ts';
 import { StepRecords, type StepRecord } from '../../component-helpers/pod-trace/step-records.ts';
 import type { StepsOf } from '../../component-helpers/pod-trace/trace-step.ts';
@@ -23,7 +26,7 @@ export class SchedulingSteps {
     this.#records = new StepRecords(clock, MAX_PODS);
   }
 
-  /** A node was chosen. Steps of the binding go to the scope. */
+  /** A node was chosen. The steps of the binding are added to the returned scope. */
   chosen(attempt: Attempt, nodeName: string): StepScope {
     const record = this.#attempted(attempt, { detail: nodeName });
     return stepScope({ record });
@@ -34,7 +37,7 @@ export class SchedulingSteps {
     this.#attempted(attempt, { error: reason });
   }
 
-  /** The binding failed: the pod goes back into the queue. */
+  /** The binding failed: the pod returns to the queue. */
   bindingFailed(uid: string, reason: string): void {
     this.#records.get(uid)?.last?.fail(reason);
   }

@@ -12,15 +12,15 @@ import {
   type TransformerDeps,
 } from './transformers.ts';
 
-/** What a resource's values go through; the first writes. */
+/** The transformers of a resource's values; the first writes. */
 export type Providers = readonly Transformer[];
 
 export interface EncryptionConfig {
-  /** The providers of `secrets` or `deployments.apps`; undefined: stored as it is. */
+  /** The providers of `secrets` or `deployments.apps`; undefined: stored unencrypted. */
   providersOf(groupResource: string): Providers | undefined;
 }
 
-/** The file cannot be used; says where and why. */
+/** The file is invalid; the message has place and reason. */
 export class EncryptionConfigError extends Error {
   override readonly name = 'EncryptionConfigError';
 }
@@ -30,7 +30,7 @@ const AES_SIZES = [16, 24, 32];
 
 type Loose = Readonly<Record<string, unknown>>;
 
-/** Reads and checks a file's text. Throws `EncryptionConfigError`. */
+/** Parses and validates a file's text. Throws `EncryptionConfigError`. */
 export function parseEncryptionConfig(text: string, deps: TransformerDeps): EncryptionConfig {
   const root = objectAt(parse(text), '');
   if (

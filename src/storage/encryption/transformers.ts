@@ -1,27 +1,27 @@
 /**
- * Ways to encrypt one value, with upstream's layouts, so that each reads what the other wrote: aescbc (IV, then the
- * text), aesgcm (nonce, text, tag; the key in the store is authenticated), secretbox (nonce, tag, text: NaCl's XSalsa20
- * with Poly1305, which OpenSSL lacks). The name of the key goes in front: `k8s:enc:aescbc:v1:key1:`. Upstream:
+ * Encrypts single values with upstream's layouts, so that both read each other's: aescbc (IV, then the text), aesgcm
+ * (nonce, text, tag; the store key is authenticated), secretbox (nonce, tag, text: NaCl's XSalsa20 with Poly1305,
+ * which OpenSSL lacks). The name of the key is the prefix: `k8s:enc:aescbc:v1:key1:`. Upstream:
  * storage/value/encrypt.
  */
 import { xsalsa20poly1305 } from '@noble/ciphers/salsa.js';
 import type { Ciphers } from '../../platform/ciphers.ts';
 import type { Random } from '../../platform/random.ts';
 
-/** The methods that take keys of the user. */
+/** The methods with a user's key. */
 export type CipherName = 'aescbc' | 'aesgcm' | 'secretbox';
 
-/** One key of one method. */
+/** A method with a key. */
 export interface Transformer {
-  /** What its values begin with; empty: the value as it is. */
+  /** The prefix of its values; empty: unencrypted. */
   readonly prefix: string;
-  /** Without the prefix. */
+  /** The result has no prefix. */
   encrypt(value: Uint8Array, storeKey: Uint8Array): Uint8Array;
-  /** Without the prefix. Throws when the value was not made with this key. */
+  /** The value has no prefix. Throws when it was not encrypted with this key. */
   decrypt(value: Uint8Array, storeKey: Uint8Array): Uint8Array;
 }
 
-/** What all encrypted values begin with. */
+/** The prefix of all encrypted values. */
 const ENCRYPTED = 'k8s:enc:';
 
 /** Stores values as they are. */

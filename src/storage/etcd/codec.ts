@@ -1,6 +1,6 @@
 /**
- * Between the store's terms and etcd's: keys as bytes, entries, events. Keys below `/registry` stand below the prefix the
- * user chose (`--etcd-prefix`); everything else keeps its name.
+ * Translates between the store's and etcd's keys, entries and events. Keys below `/registry` are stored below the
+ * configured prefix (`--etcd-prefix`); others keep their name.
  */
 import type { StoredEntry, StoreEvent } from '../store.ts';
 import type { EtcdEvent, KeyValue } from './etcd-table.ts';
@@ -8,12 +8,12 @@ import type { EtcdEvent, KeyValue } from './etcd-table.ts';
 /** The prefix of the API server's own keys. */
 const OWN_PREFIX = '/registry';
 
-/** The prefix that marks keys of another cluster's registry. */
+/** Marks keys of another cluster's registry. */
 const FOREIGN = '\0';
 
 /** Translates keys and entries for one etcd prefix. */
 export interface EtcdCodec {
-  /** The etcd key for a key or for either end of a range; the empty string is before all keys. */
+  /** The etcd key of a key or of either end of a range; the empty string is before all keys. */
   key(key: string): Uint8Array;
   entry(kv: KeyValue): StoredEntry;
   event(event: EtcdEvent): StoreEvent;
@@ -26,11 +26,11 @@ export function createEtcdCodec(prefix: string = OWN_PREFIX): EtcdCodec {
     const text = Buffer.from(key.buffer, key.byteOffset, key.length).toString('utf8');
     if (!moved) return text;
     if (text.startsWith(`${prefix}/`)) return OWN_PREFIX + text.slice(prefix.length);
-    return isOwn(text) ? FOREIGN + text : text; // Another cluster's.
+    return isOwn(text) ? FOREIGN + text : text; // another cluster's
   };
   const entry = ({ key, value, modRevision, createRevision }: KeyValue): StoredEntry => ({
     key: nameOf(key),
-    // A copy: an entry must not keep the message it came in, with all its neighbours, in memory.
+    // A copy, so that an entry does not keep the whole message in memory.
     value: value.slice(),
     modRevision,
     createRevision,

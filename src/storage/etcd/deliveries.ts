@@ -1,4 +1,4 @@
-/** Holds each write back until its event has come through the watch, so that clients read their own writes. */
+/** Delays each write's result until its event has come through the watch, so that clients read their own writes. */
 import type { Clock } from '../../platform/clock.ts';
 
 /** How long a write waits for its event. */
@@ -17,7 +17,7 @@ export class Deliveries {
     this.#clock = clock;
   }
 
-  /** Resolves to what it is given, once events up to its revision have been published. */
+  /** Resolves to the write once events up to its revision have been published. */
   async wait<T extends { readonly revision: number }>(write: T): Promise<T> {
     const { revision } = write;
     await new Promise<void>((resolve) => {

@@ -7,7 +7,7 @@ import { createNodeClock } from '../../platform/node/clock.ts';
 import { StoreError } from '../store.ts';
 import { EtcdClient } from './etcd-client.ts';
 
-/** Nobody listens there. */
+/** Addresses without a listener. */
 const nowhere = (members: number): string[] => Array.from({ length: members }, () => 'http://127.0.0.1:1');
 
 describe('a call to members that are not there', () => {
@@ -20,7 +20,7 @@ describe('a call to members that are not there', () => {
     test(`${name}; it ends with the client, whatever pause it is in`, async () => {
       const timers: number[] = [];
       const pausing = Promise.withResolvers<void>();
-      // Time stands still: no pause ends by itself.
+      // Time does not advance: no pause ends by itself.
       const clock: Clock = {
         ...createNodeClock(),
         monotonicMs: () => 0,
@@ -36,7 +36,7 @@ describe('a call to members that are not there', () => {
       };
       const client = new EtcdClient({ clock }, { endpoints: nowhere(members), timeoutMs });
       const ended = client.call('Cluster/MemberList', {}, { doing: 'asking', writes });
-      ended.catch(() => undefined); // Looked at below.
+      ended.catch(() => undefined); // Asserted below.
       await pausing.promise;
       assert.deepEqual(timers, given);
       client.close();

@@ -1,10 +1,10 @@
 /**
- * Calls to an etcd cluster: one connection per member, made when it is needed; the member in use is kept until it fails.
+ * Calls to an etcd cluster: one connection per member, opened on demand; the current member is used until it fails.
  * Upstream: clientv3 with its balancer and retry policy.
  *
- * Invariants: a write is tried again only where the earlier try cannot have happened; a read is tried at every member,
- * ten times, within its deadline, of which a member that hangs gets its share. A member without a leader counts as failed
- * (`hasleader`), also for running watches. After `close` no connection is made.
+ * Invariants: a write is retried only if the earlier attempt cannot have happened; a read is tried at every member,
+ * ten times, within its deadline, of which a hanging member gets its share. A member without a leader counts as
+ * failed (`hasleader`), also for running watches. After `close` no connection is opened.
  */
 import { createGrpcCaller, type GrpcCaller } from '../../grpc/grpc-caller.ts';
 import type { GrpcTls } from '../../grpc/grpc-target.ts';
@@ -17,7 +17,7 @@ export interface EtcdClientConfig {
   /** `http://` or `https://` URLs of members, at least one. */
   readonly endpoints: readonly string[];
   readonly tls?: GrpcTls;
-  /** Deadline of one call with all its tries. Default 30 s. */
+  /** Deadline of a call with all its attempts. Default 30 s. */
   readonly timeoutMs?: number;
 }
 
@@ -28,11 +28,11 @@ export interface EtcdCall {
 }
 
 const DEFAULT_TIMEOUT_MS = 30_000;
-/** Between two rounds over all members, which may be electing. */
+/** The pause between two rounds over all members, which may be electing. */
 const ROUND_PAUSE_MS = 250;
-/** For about as long as clientv3's hundred tries, 25 ms apart: an election, or a member that is started again. */
+/** About as long as clientv3's hundred attempts, 25 ms apart: an election, or a restart of a member. */
 const ROUNDS = 10;
-/** The least a member gets for the answer to a read, where that is left: a busy one is not one that hangs. */
+/** The minimum a member gets to answer a read, within the deadline: a busy member is not a hanging one. */
 const LEAST_SHARE_MS = 5_000;
 
 interface Connected {
@@ -45,7 +45,7 @@ export class EtcdClient {
   readonly #timeoutMs: number;
   readonly #tls: GrpcTls | undefined;
   #members: readonly Connected[] = [];
-  /** The member in use. */
+  /** The current member. */
   #current: Connected;
   readonly #closing = new AbortController();
 
@@ -57,7 +57,7 @@ export class EtcdClient {
     this.#current = this.#members[0]!;
   }
 
-  /** The members are others now. The one in use stays in use where it is among them. Never empty. */
+  /** Replaces the members; must not be empty. The current one is kept if it is among them. */
   setEndpoints(endpoints: readonly string[]): void {
     const known = new Map(this.#members.map((member) => [member.url, member]));
     const next = endpoints.map((url) => known.get(url) ?? this.#connected(url));
@@ -67,7 +67,7 @@ export class EtcdClient {
     for (const { caller } of gone) caller.disconnect();
   }
 
-  /** One call with an answer. Rejects with `StoreError`. */
+  /** A unary call. Rejects with `StoreError`. */
   async call<Name extends keyof EtcdAnswers>(name: Name, request: object, call: EtcdCall): Promise<EtcdAnswers[Name]> {
     const deadlineMs = this.#clock.monotonicMs() + this.#timeoutMs;
     for (let attempt = 1; ; attempt++) {
@@ -92,7 +92,7 @@ export class EtcdClient {
     }
   }
 
-  /** A streaming call at the member in use; the caller begins anew when it breaks. Rejects with `GrpcError`. */
+  /** A streaming call to the current member; when it breaks the caller starts again. Rejects with `GrpcError`. */
   async *stream(name: string, requests: object | AsyncIterable<object>, signal: AbortSignal): AsyncIterable<object> {
     const member = this.#current;
     try {
@@ -103,7 +103,7 @@ export class EtcdClient {
     }
   }
 
-  /** Closes the connections; calls under way and later ones end with an error. */
+  /** Closes the connections; current and later calls fail. */
   close(): void {
     this.#closing.abort();
     for (const { caller } of this.#members) caller.disconnect();
@@ -118,7 +118,7 @@ export class EtcdClient {
     };
   }
 
-  /** The next member takes over, unless one has already. */
+  /** Switches to the next member, unless another call has. */
   #leave(member: Connected): void {
     const at = this.#members.indexOf(member);
     if (this.#current === member) this.#current = this.#members[(at + 1) % this.#members.length]!;

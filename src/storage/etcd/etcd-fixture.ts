@@ -12,7 +12,7 @@ export interface EtcdServer {
   readonly url: string;
   /** Sends a signal and waits for the end where it ends the process. */
   kill(signal: NodeJS.Signals): Promise<void>;
-  /** Starts again on what it kept, at the same address. */
+  /** Starts again with its data, at the same address. */
   restart(): Promise<void>;
   /** Ends it and removes its data. */
   stop(): Promise<void>;
@@ -90,7 +90,7 @@ async function startMember(
   };
 }
 
-/** Resolves when etcd has said that it serves. */
+/** Resolves when etcd has logged that it serves. */
 async function launch(args: readonly string[]): Promise<ChildProcess> {
   const child = spawn('/usr/bin/etcd', args, { stdio: ['ignore', 'ignore', 'pipe'] });
   const { promise, resolve, reject } = Promise.withResolvers<void>();
@@ -112,7 +112,7 @@ async function end(child: ChildProcess, signal: NodeJS.Signals): Promise<void> {
   const ended = stops ? undefined : new Promise((resolve) => child.once('exit', resolve));
   child.kill(signal);
   await ended;
-  // A stop reaches the threads one by one: until all have it, etcd may still answer.
+  // SIGSTOP reaches the threads one by one: until all are stopped, etcd may still answer.
   if (signal === 'SIGSTOP') while (!isStopped(child.pid ?? 0)) await setImmediate();
 }
 

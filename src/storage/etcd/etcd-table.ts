@@ -1,4 +1,4 @@
-/** etcd v3's gRPC API as far as it is used, in the notation of `grpc/protobuf-table.ts`. Upstream: etcdserverpb, mvccpb. */
+/** The used part of etcd v3's gRPC API, in the notation of `grpc/protobuf-table.ts`. Upstream: etcdserverpb, mvccpb. */
 import type { ProtobufTable } from '../../grpc/protobuf-table.ts';
 
 /** Keys, values and changes. */
@@ -105,7 +105,7 @@ export interface WatchResponse extends Answer {
   readonly canceled: boolean;
   readonly compactRevision: number;
   readonly cancelReason: string;
-  /** More of the same revision follows. */
+  /** More events of the same revision follow. */
   readonly fragment: boolean;
   readonly events: readonly EtcdEvent[];
 }
@@ -123,11 +123,11 @@ export interface EtcdMember {
   readonly name: string;
   readonly peerURLs: readonly string[];
   readonly clientURLs: readonly string[];
-  /** Receives everything, votes on nothing and serves nobody yet. */
+  /** It receives everything, but neither votes nor serves yet. */
   readonly isLearner: boolean;
 }
 
-/** What each unary method answers. */
+/** The answers of the unary methods. */
 export interface EtcdAnswers {
   readonly 'KV/Range': RangeResponse;
   readonly 'KV/Txn': TxnResponse;

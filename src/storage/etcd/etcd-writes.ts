@@ -23,7 +23,7 @@ export class EtcdWrites {
     return this.#transact(request, { requestDeleteRange: { key } }, `deleting ${request.key}`);
   }
 
-  /** A lease that has expired meanwhile is replaced once. */
+  /** If the lease has expired meanwhile, it is replaced once. */
   async put(request: PutRequest, mayRenew = true): Promise<WriteResult> {
     const { key, value, ttlSeconds } = request;
     const lease = ttlSeconds === undefined ? 0 : await this.#deps.leases.leaseFor(ttlSeconds);

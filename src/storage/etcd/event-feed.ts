@@ -1,10 +1,11 @@
 /**
- * The changes of all keys, in revision order, over etcd's Watch; begun again at another member wherever it broke off.
+ * The changes of all keys, in revision order, over etcd's Watch; after a break it continues at another member.
  *
- * The watch covers the whole key space on purpose: every revision is then an event, so that how far the watch has come is
- * always known. Upstream asks for progress notifications instead, which etcd before 3.4.31 and 3.5.13 may send too early.
+ * The watch covers the whole key space on purpose: every revision is then an event, so its progress is always known.
+ * Upstream uses progress notifications instead, which etcd before 3.4.31 and 3.5.13 may send too early.
  *
- * Invariants: each revision is handed over once, whole, in order; what was compacted away meanwhile is told as a gap.
+ * Invariants: each revision is delivered once, complete and in order; revisions that were compacted meanwhile are
+ * reported as a gap.
  */
 import { createBackoff } from '../../base/backoff.ts';
 import { sleepUnlessAborted, type Clock } from '../../platform/clock.ts';
@@ -24,11 +25,11 @@ export interface EventFeedDeps {
 
 export interface EventFeedListener {
   onEvents(events: readonly StoreEvent[], revision: number): void;
-  /** Changes up to `compactedRevision` are lost; resolves to the revision to go on after. */
+  /** Changes up to `compactedRevision` are lost; resolves to the revision to continue after. */
   onGap(compactedRevision: number): Promise<number>;
 }
 
-/** Only what comes after a compaction is there. */
+/** Changes up to a compaction are gone. */
 export class CompactedError extends Error {
   readonly compactedRevision: number;
   constructor(compactedRevision: number) {
@@ -37,7 +38,10 @@ export class CompactedError extends Error {
   }
 }
 
-/** Changes from `startRevision` on, grouped as etcd sends them, until the signal. Rejects with `CompactedError` or `GrpcError`. */
+/**
+ * Changes from `startRevision` on, grouped as etcd sends them, until the signal aborts. Rejects with `CompactedError`
+ * or `GrpcError`.
+ */
 export async function* readEvents(
   { client, codec }: EventFeedDeps,
   startRevision: number,
@@ -48,7 +52,7 @@ export async function* readEvents(
     yield {
       createRequest: { key: codec.key(''), rangeEnd: codec.key(''), startRevision, fragment: true },
     };
-    await done.promise; // An ended request side ends the watch.
+    await done.promise; // the watch ends when its requests end
   };
   let parts: EtcdEvent[] = [];
   try {
@@ -85,18 +89,18 @@ export async function runEventFeed(
       for await (const events of readEvents(deps, seen + 1, { signal, onCreated: started })) {
         const { revision } = events.at(-1)!;
         listener.onEvents(events, revision);
-        seen = revision; // Not before: what was not taken comes again.
+        seen = revision; // after delivery: undelivered changes are read again
       }
     } catch (error) {
       if (signal.aborted) return;
       if (error instanceof CompactedError) seen = await resumeAfter(deps.log, listener, { gap: error, seen });
       else logFailure(deps.log, 'the watch on etcd broke off, again later', error);
     }
-    await sleepUnlessAborted(deps.clock, backoff.nextMs(), signal); // An abort ends the loop above.
+    await sleepUnlessAborted(deps.clock, backoff.nextMs(), signal); // an abort ends the loop above
   }
 }
 
-/** Where to go on; the same place when etcd does not answer, which finds the gap again. */
+/** The revision to continue after; the same one when etcd does not answer, so that the gap is found again. */
 async function resumeAfter(
   log: Log,
   listener: EventFeedListener,
@@ -106,6 +110,6 @@ async function resumeAfter(
     return await listener.onGap(gap.compactedRevision);
   } catch (error) {
     logFailure(log, 'the end of a gap in the watch on etcd is not known, again later', error);
-    return seen; // The watch finds the gap again.
+    return seen; // the watch finds the gap again
   }
 }

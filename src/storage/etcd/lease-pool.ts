@@ -1,12 +1,13 @@
 /**
- * Leases for keys with a time to live. Keys written close together share one, which lives a little longer than asked: a
- * lease per event would cost etcd more than the events. Upstream: storage/etcd3/lease_manager.go.
+ * Leases for keys with a time to live. Keys written at about the same time share one, which lives a little longer
+ * than requested, since a lease per event would cost etcd more than the event. Upstream:
+ * storage/etcd3/lease_manager.go.
  */
 import type { Clock } from '../../platform/clock.ts';
 import type { Random } from '../../platform/random.ts';
 import type { EtcdClient } from './etcd-client.ts';
 
-/** A lease is handed out for so long at most, and for no more than a twentieth of its time to live. */
+/** How long a lease is shared at most; also limited to a twentieth of its time to live. */
 const REUSE_SECONDS = 60;
 const REUSE_SHARE = 0.05;
 const KEYS_PER_LEASE = 1_000;
@@ -17,7 +18,7 @@ interface Lease {
   keys: number;
 }
 
-/** Hands out leases. */
+/** Creates and shares leases. */
 export class LeasePool {
   readonly #client: Pick<EtcdClient, 'call'>;
   readonly #clock: Clock;
@@ -47,14 +48,14 @@ export class LeasePool {
     return id;
   }
 
-  /** The lease of this time to live is gone: the next key gets another. */
+  /** Drops a lease that etcd does not have any more. */
   forget(ttlSeconds: number): void {
     this.#leases.delete(ttlSeconds);
   }
 
   /**
-   * Ids are ours, below 2^53: etcd's own do not fit a number. A call whose answer was lost is tried again with the same id, which
-   * then exists: it is the lease that was asked for, as two of 2^48 random ids do not meet.
+   * Ids are chosen here below 2^53, as etcd's own do not fit into a number. A call whose answer was lost is retried
+   * with the same id: if the id then exists it is this lease, since two of 2^48 random ids do not collide.
    */
   async #grant(ttl: number): Promise<number> {
     const id = 1 + this.#random.int(2 ** 48);

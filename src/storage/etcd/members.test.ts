@@ -1,4 +1,4 @@
-/** What is made of etcd's answers about members. */
+/** How etcd's answers about members are parsed. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { createNodeClock } from '../../platform/node/clock.ts';

@@ -1,4 +1,4 @@
-/** The members of an etcd cluster: who they are, how one is added, promoted and removed. Upstream: etcdctl member. */
+/** The members of an etcd cluster: lists, adds, promotes and removes them. Upstream: etcdctl member. */
 import type { Clock } from '../../platform/clock.ts';
 import { EtcdClient, type EtcdClientConfig } from './etcd-client.ts';
 import { StoreError } from '../store.ts';
@@ -7,18 +7,18 @@ import type { EtcdMember } from './etcd-table.ts';
 /** Calls about members. All reject with `StoreError`. */
 export interface EtcdMembers {
   list(): Promise<readonly EtcdMember[]>;
-  /** Adds one that learns before it votes; it has then to be started with the cluster's other members. */
+  /** Adds a member as a learner; it must then be started with the cluster's other members. */
   addLearner(peerUrl: string): Promise<void>;
   /** Refused ("in sync with leader") while it has not caught up. */
   promote(id: string): Promise<void>;
-  /** One that is gone already, as by an earlier try whose answer was lost, is no error. */
+  /** A member that is already gone, as after an attempt whose answer was lost, is no error. */
   remove(id: string): Promise<void>;
-  /** The members to ask are others now. */
+  /** Replaces the members that are called. */
   setEndpoints(endpoints: readonly string[]): void;
   close(): void;
 }
 
-/** A member that lists the members may not have heard of a removal which the leader has decided. */
+/** A member may not know yet of a removal that the leader has committed. */
 const GONE = /member (not found|has already been removed)|permanently removed/;
 
 /** Connects with the first call. */

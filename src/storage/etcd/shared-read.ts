@@ -1,6 +1,6 @@
 import { createDeferred, type Deferred } from '../../base/deferred.ts';
 
-/** One read at a time. Calls during a read share the answer of the next one, which begins after all of them. */
+/** Runs one read at a time. Calls during a read share the result of the next one, which begins after all of them. */
 export class SharedRead<T> {
   readonly #start: () => Promise<T>;
   #isReading = false;

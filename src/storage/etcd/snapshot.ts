@@ -3,7 +3,7 @@ import type { Clock } from '../../platform/clock.ts';
 import { EtcdClient, type EtcdClientConfig } from './etcd-client.ts';
 import { storeErrorOf } from './errors.ts';
 
-/** The bytes, in order. Rejects with `StoreError` when they break off. */
+/** The bytes in order. Rejects with `StoreError` when the stream breaks. */
 export async function* readEtcdSnapshot(
   deps: { readonly clock: Clock },
   config: EtcdClientConfig,
@@ -11,7 +11,7 @@ export async function* readEtcdSnapshot(
 ): AsyncIterable<Uint8Array> {
   const client = new EtcdClient(deps, config);
   try {
-    // Tells which member answers before the stream depends on it.
+    // Chooses a member that answers, before the stream depends on it.
     await client.call('Maintenance/Status', {}, { doing: 'asking for the status' });
     for await (const part of client.stream('Maintenance/Snapshot', {}, signal))
       yield (part as { readonly blob: Uint8Array }).blob;

@@ -1,4 +1,4 @@
-/** What an etcd says, without an etcd: each call gets the answer a test chooses. For tests. */
+/** A gRPC server in place of etcd: each call gets an answer that a test chooses. For tests. */
 import { once } from 'node:events';
 import { createServer } from 'node:http2';
 import type { AddressInfo } from 'node:net';
@@ -6,14 +6,14 @@ import { frame } from '../../grpc/grpc-frames.ts';
 import { createMessageCodec } from '../../grpc/message-codec.ts';
 import { type EtcdMember, ETCD_TABLE, mvccTable } from './etcd-table.ts';
 
-/** gRPC's status and message; status 0 comes with an answer that lists these members, or is empty. */
+/** gRPC's status and message; status 0 has an answer that lists these members, or is empty. */
 export interface Spoken {
   readonly status: number;
   readonly message?: string;
   readonly members?: readonly EtcdMember[];
 }
 
-/** Serves on loopback without TLS; `answer` gets the path, e.g. `/etcdserverpb.Cluster/MemberList`. */
+/** Serves on loopback without TLS; `answer` receives the path, e.g. `/etcdserverpb.Cluster/MemberList`. */
 export async function startSpokenEtcd(
   answer: (path: string) => Spoken,
 ): Promise<{ readonly url: string; stop(): void }> {

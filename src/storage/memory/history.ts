@@ -11,7 +11,7 @@ interface Tombstone {
 
 type Version = StoredEntry | Tombstone;
 
-/** One version is stored without a list around it: most keys have just one after a compaction. */
+/** A single version is stored without an array, as most keys have one after a compaction. */
 type Versions = Version | Version[];
 
 function entryOf(version: Version | undefined): StoredEntry | undefined {
@@ -26,7 +26,7 @@ export class History {
   liveKeys = 0;
   readonly #keys = new SortedKeys(compareKeys);
   readonly #versions = new Map<string, Versions>();
-  /** Event i has revision `#firstRevision + i`: every revision is one change. */
+  /** Event i has revision `#firstRevision + i`, as every revision is one change. */
   #events: StoreEvent[] = [];
 
   /** Changes since the last compaction. */
@@ -51,7 +51,7 @@ export class History {
     return end === '' ? [start] : this.#keys.range(start, end);
   }
 
-  /** Writes (or, without a value, deletes) at the next revision. */
+  /** Writes (or without a value, deletes) at the next revision. */
   apply(key: string, value: Uint8Array | undefined): StoreEvent {
     const previous = this.latest(key);
     const revision = ++this.revision;
@@ -71,7 +71,7 @@ export class History {
     return this.#events.slice(skip).filter((event) => inRange(event.key));
   }
 
-  /** Drops what is needed only for reads before `revision`. */
+  /** Drops what only reads before `revision` need. */
   compact(revision: number): void {
     const count = revision - this.#eventsBase();
     const dropped = this.#events.slice(0, count);
@@ -80,7 +80,7 @@ export class History {
     for (const key of new Set(dropped.map((event) => event.key))) this.#compactKey(key, revision);
   }
 
-  /** The revision just before the first event kept. */
+  /** The revision before the first kept event. */
   #eventsBase(): number {
     return this.revision - this.#events.length;
   }

@@ -1,11 +1,12 @@
 /**
- * When a compaction's free pages and a grown log go back to the file system: at rest alone, as a busy store uses them again,
- * in small steps with pauses between them. No step begins while a write is under way, so that a write waits for one step at most.
+ * When free pages after a compaction, and a grown log, are returned to the file system: only while the store is idle,
+ * since a busy one uses them again, in small steps with pauses. No step begins during a write, so a write waits for
+ * at most one step.
  */
 import type { CancelTimer, Clock } from '../../platform/clock.ts';
 
 const CHECK_PERIOD_MS = 5_000;
-/** No more changes than these between two looks are rest: leases and events of some hundred nodes. */
+/** The store is idle with at most this many changes between two checks: leases and events of some hundred nodes. */
 const REST_CHANGES = 250;
 const PAUSE_MS = 20;
 /** The log grows by some 10 KB a change, up to 32 MB. */
@@ -20,7 +21,7 @@ export interface DiskReturnDeps {
   step(): Promise<boolean>;
 }
 
-/** Gives back from each start until all is given back. */
+/** Returns space from each `start` until everything is returned. */
 export class DiskReturn {
   readonly #deps: DiskReturnDeps;
   #cancel: CancelTimer | undefined;
@@ -70,7 +71,7 @@ export class DiskReturn {
         else if (this.#isAtRest()) this.#after(PAUSE_MS, () => this.#step());
         else this.#scheduleCheck();
       },
-      // What could not be given back stays for now: a full disk, or the store's end.
+      // Pages that could not be released stay for now: a full disk, or the store's end.
       () => this.#end(),
     );
   }

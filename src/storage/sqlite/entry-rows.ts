@@ -58,7 +58,7 @@ export function wirePage({ keys, numbers, values }: ScanPage): WirePage {
 /** The state of a batch while its transaction is open. */
 export interface Batch {
   readonly staged: Map<string, LiveKey | undefined>;
-  /** What is there instead of what was not written; its values. */
+  /** The present entries instead of those not written. */
   readonly current: (WireEntry | undefined)[];
   readonly values: Uint8Array[];
   /** The last revision given out. */

@@ -4,7 +4,7 @@ import { StoreError } from '../store.ts';
 /** Primary result codes; see sqlite.org/rescode.html. */
 const CODES = { busy: 5, locked: 6, ioError: 10, corrupt: 11, full: 13, notADatabase: 26 } as const;
 
-/** `doing` says what failed, e.g. `writing`. */
+/** `doing` names the failed operation, e.g. `writing`. */
 export function storeErrorOf(error: unknown, doing: string): StoreError {
   if (error instanceof StoreError) return error;
   const { errcode, message } = error as { errcode?: number; message: string };

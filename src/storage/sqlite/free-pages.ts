@@ -1,20 +1,20 @@
 /**
- * Pages that compaction emptied go back to the file system, some at a time: SQLite keeps them in the file otherwise. Files
- * of versions that did not allow that are written anew once, when they are opened.
+ * Returns free pages to the file system in steps; by default SQLite keeps them in the file. Files of older versions,
+ * which do not support this, are rewritten once when they are opened.
  */
 import type { DatabaseSync } from 'node:sqlite';
 import { storeErrorOf } from './errors.ts';
 
-/** Pages (of 8 KB) given back in one transaction, which takes some 3 ms at most. */
+/** Pages (of 8 KB) returned in one transaction, which takes at most about 3 ms. */
 export const STEP_PAGES = 64;
-/** Number of steps after which a checkpoint moves the log into the file, so that no write has a large one to do. */
+/** A checkpoint after this many steps moves the log into the file, so that no write has to move a large one. */
 const CHECKPOINT_STEPS = 16;
-/** Free pages stay while they are fewer than this, or fewer than half of the used ones. */
+/** Free pages are kept below this number, and below half of the used pages. */
 const KEPT_PAGES = 512;
 const WORTHWHILE_SHARE = 1 / 2;
-/** The fraction of the used pages that stays free for the next writes. */
+/** The fraction of the used pages that is kept free for the next writes. */
 const SPARE_SHARE = 1 / 8;
-/** 512 MB, which take some seconds. The free pages of a larger file are used again but never returned. */
+/** 512 MB, which take some seconds. In a larger file free pages are reused but never returned. */
 const REWRITABLE_PAGES = 65_536;
 
 /** Gives free pages back. */

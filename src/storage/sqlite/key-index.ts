@@ -1,6 +1,6 @@
 /**
- * Which row is a key's newest, in memory: rebuilt from the rows when the file is opened. Keeping it in the file as well
- * would make each write touch pages all over it, and halve the rate.
+ * The newest row of each key, in memory: rebuilt from the rows when the file is opened. An index in the file would
+ * make each write touch pages all over it, and halve the write rate.
  */
 import { SortedKeys } from '../../base/sorted-keys.ts';
 import { compareKeys } from '../key-order.ts';
@@ -25,7 +25,7 @@ export class KeyIndex {
     return this.#live.get(key);
   }
 
-  /** Notes the newest row of a key, or that it was deleted. */
+  /** Records the newest row of a key, or its deletion. */
   set(key: string, live: LiveKey | undefined): void {
     if (live === undefined) {
       if (this.#live.delete(key)) this.#sorted.delete(key);

@@ -1,6 +1,6 @@
 /**
- * Which rows were the newest ones at a past revision. History never changes, so that what was found for one page of a
- * list serves its next pages: finding it goes through all keys of the range.
+ * The newest rows at a past revision. They never change, so those found for one page of a list are kept for its next
+ * pages: finding them walks over all keys of the range.
  */
 import { Lru } from '../../base/lru.ts';
 import { compareKeys } from '../key-order.ts';
@@ -15,14 +15,14 @@ interface Kept extends RowsThen {
   readonly start: string;
 }
 
-/** Ranges kept: as many as are read at a time, and some. */
+/** The number of kept ranges: slightly more than are usually read concurrently. */
 const KEPT_RANGES = 4;
 
 /** The rows of some ranges. */
 export class PastRows {
   readonly #kept = new Lru<string, Kept>(KEPT_RANGES);
 
-  /** Revisions of the rows in [start, end), the first of them at `from`. `find` is asked when they are not known. */
+  /** Revisions of the rows in [start, end), the first of them at `from`. `find` is called when they are not kept. */
   rows(
     { start, end, revision }: { start: string; end: string; revision: number },
     find: () => RowsThen,
@@ -37,7 +37,7 @@ export class PastRows {
   }
 }
 
-/** The first key that is not before this one. */
+/** The index of the first key that is not before this one. */
 function indexOf(keys: readonly string[], key: string): number {
   let low = 0;
   let high = keys.length;
@@ -49,7 +49,7 @@ function indexOf(keys: readonly string[], key: string): number {
   return low;
 }
 
-/** Joins what has not changed since, in the order of the keys, and what changes since have replaced or deleted. */
+/** Merges unchanged rows, in key order, with those that later changes have replaced or deleted. */
 export function rowsThen(
   unchanged: Iterable<readonly [key: string, row: number]>,
   replaced: ReadonlyMap<string, number>,

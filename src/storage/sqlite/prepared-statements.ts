@@ -1,4 +1,4 @@
-/** Statements that are prepared at their first use and kept, each under its text, with the type of its rows. */
+/** Statements that are prepared at their first use and kept by their text, with the type of their rows. */
 import type { DatabaseSync, SQLInputValue, SQLOutputValue, StatementSync } from 'node:sqlite';
 
 /** Rows by name of column. */
@@ -21,7 +21,9 @@ export class PreparedStatements {
     this.#database = database;
   }
 
-  /** `arrays`: rows are arrays of the columns, which are made in less time than objects. Always the same for one text. */
+  /**
+   * `arrays`: rows are arrays of the columns, which are faster to create than objects. Always the same for one text.
+   */
   prepare<Row extends object = AnyRow>(text: string, arrays = false): Statement<Row> {
     let statement = this.#statements.get(text);
     if (statement === undefined) {
@@ -29,7 +31,7 @@ export class PreparedStatements {
       statement.setReturnArrays(arrays);
       this.#statements.set(text, statement);
     }
-    // What a row holds is known from the text alone.
+    // The row's type is known from the text alone.
     return statement as unknown as Statement<Row>;
   }
 }

@@ -1,9 +1,9 @@
 /**
- * Keeps the worker that scans from running ahead of whoever takes its pages: what waits between the threads is in memory
- * too. One counter in shared memory; the worker sleeps on it, as it answers nothing else meanwhile anyway.
+ * Keeps the scanning worker from running ahead of the reader, since pages between the threads use memory. One counter
+ * in shared memory, on which the worker sleeps; it answers no other requests during a scan anyway.
  */
 
-/** Pages that may be on their way. */
+/** The most pages between the threads. */
 export const PAGES_AHEAD = 4;
 const STOPPED = -1;
 
@@ -28,8 +28,8 @@ export function createScanReader(): ScanReader {
 }
 
 /**
- * In the worker: called before each page is sent; returns when it may be, true, or is not wanted any more, false. `wait`
- * sleeps while the counter has this value.
+ * In the worker: called before each page; returns true when the page may be sent, and false when the reader has
+ * stopped. `wait` sleeps while the counter has this value.
  */
 export function createScanPace(
   taken: Int32Array<SharedArrayBuffer>,

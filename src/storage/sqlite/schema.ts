@@ -1,7 +1,7 @@
 /**
- * The tables. `change` is the history, one row per revision, only ever appended to and thinned by compaction. There is no
- * index of it by key: what is live is known in memory (key-index.ts), and the state at an earlier revision is the present
- * one with the later changes taken back, which each row's `previous` makes possible.
+ * The tables. `change` is the history, one row per revision: rows are appended and removed by compaction. It has no
+ * index by key: the live keys are known in memory (key-index.ts), and an earlier state is computed from the current
+ * one by undoing later changes with each row's `previous`.
  */
 import type { DatabaseSync } from 'node:sqlite';
 import { rewriteOldFile } from './free-pages.ts';
@@ -12,11 +12,11 @@ const FORMAT_VERSION = 1;
 
 /** Opens the tables, making them in an empty file. Throws when the file is another program's or of a later version. */
 export function openSchema(database: DatabaseSync): void {
-  // The lock is held for as long as the file is open: a second server must not start on it.
+  // The lock is held while the file is open, so that no second server starts on it.
   database.exec('PRAGMA locking_mode = EXCLUSIVE; PRAGMA page_size = 8192; PRAGMA auto_vacuum = INCREMENTAL');
   database.exec('PRAGMA journal_mode = WAL');
   database.exec('PRAGMA synchronous = FULL; PRAGMA cache_size = -16384; PRAGMA temp_store = MEMORY');
-  // Checkpoints cost syncs of their own: one for every 32 MB.
+  // A checkpoint needs further syncs: one for every 32 MB.
   database.exec('PRAGMA wal_autocheckpoint = 4000; PRAGMA journal_size_limit = 67108864');
   database.exec('BEGIN IMMEDIATE');
   try {

@@ -3,10 +3,10 @@
 export const SELECT_COMPACTED = 'SELECT revision FROM compaction';
 export const UPDATE_COMPACTED = 'UPDATE compaction SET revision = ?';
 export const SELECT_LAST_REVISION = 'SELECT max(revision) AS revision FROM change';
-/** Everything but the values, oldest first: what the index is made of. */
+/** All columns but the value, oldest first, to build the index. */
 export const SELECT_HISTORY = 'SELECT revision, key, deleted, created, expires FROM change ORDER BY revision';
 
-/** In the order of the file: by far quicker than row by row in the order of keys. */
+/** In the order of the file, which is much faster than row by row in key order. */
 export const SELECT_VALUES =
   'SELECT revision, key, created, value FROM change WHERE key >= ? AND key < ? ORDER BY revision';
 
@@ -14,7 +14,7 @@ export const SELECT_ROW = 'SELECT key, revision, created, value FROM change WHER
 export const INSERT_CHANGE = `
   INSERT INTO change (revision, key, deleted, created, previous, expires, value) VALUES (?, ?, ?, ?, ?, ?, ?)`;
 
-/** Changes to be taken back, oldest first. */
+/** Changes to undo, oldest first. */
 export const SELECT_UNDONE = `
   SELECT key, previous FROM change WHERE revision > ? AND key >= ? AND key < ? ORDER BY revision`;
 
@@ -22,7 +22,7 @@ export const SELECT_EVENTS = `
   SELECT key, revision, deleted, created, value FROM change
   WHERE revision > ? AND key >= ? AND key < ? ORDER BY revision`;
 
-/** What the changes of the step replaced or deleted is needed only by reads before them. */
+/** Replaced and deleted entries, which only earlier reads need. */
 export const DELETE_SUPERSEDED = `
   DELETE FROM change WHERE revision IN (
     SELECT previous FROM change WHERE revision > ? AND revision <= ? AND previous > 0)`;

@@ -1,4 +1,7 @@
-/** The worker thread seen from the store: numbered calls, deadlines, and its end. Virtual time stands still for each call. */
+/**
+ * The store's side of the worker thread: numbered calls, deadlines, and the worker's end. Virtual time stands still
+ * during each call.
+ */
 import { closedError } from '../store-errors.ts';
 import type { Worker } from 'node:worker_threads';
 import { createDeferred, type Deferred } from '../../base/deferred.ts';
@@ -13,19 +16,19 @@ interface Call {
   readonly cancelDeadline: CancelTimer;
 }
 
-/** What a worker can be asked, with the answers. */
+/** The requests of a worker and their answers. */
 type Requests<Operation extends string> = Readonly<
   Record<Operation, { readonly ask: object; readonly answer: object }>
 >;
 
-/** Calls a worker of one protocol, which is started by whoever makes this. */
+/** Calls a worker of one protocol, which the creator of this starts. */
 export class WorkerClient<R extends Requests<keyof R & string>> {
   readonly #worker: Worker;
   readonly #clock: Clock;
   readonly #calls = new Map<number, Call>();
   #nextId = 1;
   #gone: StoreError | undefined;
-  /** Called once when the worker ends without having been asked to. */
+  /** Called once when the worker ends unexpectedly. */
   onLost: (error: StoreError) => void = () => undefined;
 
   constructor(clock: Clock, worker: Worker) {
@@ -37,7 +40,7 @@ export class WorkerClient<R extends Requests<keyof R & string>> {
     this.#worker.unref();
   }
 
-  /** Asks; rejects with `StoreError`. Past the deadline the answer still comes to `late`, if given. */
+  /** Sends a request; rejects with `StoreError`. A result after the deadline is passed to `late`, if given. */
   call<Op extends keyof R & string>(
     op: Op,
     ask: R[Op]['ask'],
@@ -67,7 +70,7 @@ export class WorkerClient<R extends Requests<keyof R & string>> {
 
   #replaceLate(id: number, late: (answer: object) => void): void {
     const deferred = createDeferred<object>();
-    deferred.promise.then(late, () => undefined); // The writers got `unknownOutcome` already.
+    deferred.promise.then(late, () => undefined); // the writers have already got `unknownOutcome`
     this.#calls.set(id, { ...this.#calls.get(id)!, deferred });
   }
 
@@ -92,7 +95,7 @@ export class WorkerClient<R extends Requests<keyof R & string>> {
     if (call === undefined) return undefined;
     this.#calls.delete(id);
     call.cancelDeadline();
-    // Released after what the answer sets off has begun, so that virtual time cannot slip in between.
+    // Released after the result's consequences have begun, so that virtual time cannot advance in between.
     call.deferred.promise.then(call.release, call.release);
     if (this.#calls.size === 0) this.#worker.unref();
     return call;
@@ -109,12 +112,12 @@ export class WorkerClient<R extends Requests<keyof R & string>> {
 }
 
 export interface CallLimits<Answer> {
-  /** After so long the call rejects with `unknownOutcome`. Default: never. */
+  /** The call rejects with `unknownOutcome` after this time. Default: never. */
   readonly deadlineMs?: number;
-  /** Gets the parts that come before the answer; what it throws is what the call rejects with. */
+  /** Called with the parts before the result; the call rejects with what it throws. */
   readonly onPage?: (page: WirePage) => void;
-  /** Buffers that change threads instead of being copied. Default: that of the question's `values`. */
+  /** Buffers that are transferred instead of copied. Default: that of the request's `values`. */
   readonly transfer?: readonly ArrayBuffer[];
-  /** Gets an answer that comes after the deadline. */
+  /** Called with a result after the deadline. */
   readonly late?: (answer: Answer) => void;
 }

@@ -1,21 +1,21 @@
-/** Writes that arrive together are committed together. One batch is under way at a time. */
+/** Commits writes together that arrive together. One batch is in progress at a time. */
 import { setImmediate } from 'node:timers';
 import { createDeferred } from '../../base/deferred.ts';
 import type { Clock } from '../../platform/clock.ts';
 import type { WriteResult } from '../store.ts';
 import type { PendingWrite } from './wire-entries.ts';
 
-/** A batch holds at most this many writes, and about this many bytes. */
+/** The limits of a batch. */
 const MAX_BATCH_WRITES = 2_000;
 const MAX_BATCH_BYTES = 16 * 1024 * 1024;
-/** A commit waits for at most this many turns of the loop. */
+/** A commit waits for at most this many turns of the event loop. */
 const GATHERING_TURNS = 8;
 
 export class WriteBatches {
   readonly #clock: Clock;
   readonly #commit: (batch: readonly PendingWrite[]) => Promise<void>;
   #queue: PendingWrite[] = [];
-  /** Writes of the last batch. */
+  /** The number of writes in the last batch. */
   #lastBatch = 0;
   inFlight: Promise<void> | undefined;
 
@@ -27,7 +27,7 @@ export class WriteBatches {
   add(write: Omit<PendingWrite, 'deferred'>): Promise<WriteResult> {
     const deferred = createDeferred<WriteResult>();
     this.#queue.push({ ...write, deferred });
-    // What is written in this turn goes together.
+    // Writes of this turn are committed together.
     this.inFlight ??= Promise.resolve().then(() => this.#drain());
     return deferred.promise;
   }
@@ -43,8 +43,8 @@ export class WriteBatches {
   }
 
   /**
-   * Several are writing: those whose requests the loop is about to serve come along, as long as each of its turns brings
-   * more. A turn takes microseconds when there is nothing to serve; a commit costs the processor as much as ten writes.
+   * With several writers, waits for requests that the event loop is about to serve, as long as each turn brings more
+   * writes. An empty turn takes microseconds; a commit costs as much CPU time as ten writes.
    */
   async #gather(): Promise<void> {
     const release = this.#clock.holdBusy('store batch');

@@ -1,4 +1,4 @@
-/** What the checks of agreement share. */
+/** Functions that the checks of agreement share. */
 import type { Pod } from '../../api/gen/core-v1.ts';
 import { Pods } from '../../api/gen/resources.ts';
 import type { KubernetesObject } from '../../api/object.ts';
@@ -12,7 +12,7 @@ export function nameOf({ kind = 'object', metadata }: KubernetesObject): string 
   return `${kind} ${metadata.namespace === undefined ? '' : `${metadata.namespace}/`}${metadata.name}`;
 }
 
-/** Compares what a status says with what is there. */
+/** Compares a status with the existing objects. */
 export function compare(
   object: KubernetesObject,
   counts: Readonly<Record<string, readonly [reported: unknown, actual: number]>>,

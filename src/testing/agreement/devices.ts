@@ -1,16 +1,16 @@
-/** Devices are allocated once, and prepared where their pods run. */
+/** Devices are allocated once, and prepared on the nodes of their pods. */
 import { Pods, ResourceClaims } from '../../api/gen/resources.ts';
 import type { ResourceClaim } from '../../api/gen/resource-v1.ts';
 import { isPodReady, isPodTerminal } from '../../component-helpers/pods.ts';
 import type { Cluster } from '../cluster.ts';
 import { isInReach, nameOf } from './comparisons.ts';
 
-/** Devices are in one claim each, ready for the pods that have them, and for nobody else. */
+/** Each device belongs to one claim and is prepared exactly for the pods that have it. */
 export function devices(cluster: Cluster): string[] {
   return [...allocatedTwice(cluster), ...devicesReady(cluster)];
 }
 
-/** Administrators look at devices that others have, and shares of one are allocated by its capacity: both may be many. */
+/** Claims with admin access, and shares of a device, may overlap with others. */
 function allocatedTwice(cluster: Cluster): string[] {
   const seen = new Map<string, string>();
   return cluster.peek(ResourceClaims).flatMap((claim) =>
@@ -53,7 +53,7 @@ function devicesReady(cluster: Cluster): string[] {
   });
 }
 
-/** Users of the claim, with each driver of its devices: `driver/uid`. */
+/** The claim's users with each driver of its devices: `driver/uid`. */
 function devicesHad({ metadata, status }: ResourceClaim): { podUid: string; key: string }[] {
   const drivers = new Set(status?.allocation?.devices?.results?.map(({ driver }) => driver));
   const keys = [...drivers].map((driver) => `${driver}/${metadata.uid}`);

@@ -1,4 +1,4 @@
-/** Nothing is left of namespaces and owners that are gone. */
+/** No objects of deleted namespaces or deleted owners are left. */
 import { allResources, Namespaces } from '../../api/gen/resources.ts';
 import type { OwnerReference } from '../../api/gen/meta-v1.ts';
 import type { KubernetesObject } from '../../api/object.ts';

@@ -1,4 +1,4 @@
-/** Endpoints are the ready pods, and no two pods of a cluster have one address. */
+/** Endpoints are the ready pods, and no two pods of a cluster have the same address. */
 import { EndpointSlices, Pods, Services } from '../../api/gen/resources.ts';
 import { compileLabelMap } from '../../api/label-selector.ts';
 import { isPodActive, isPodReady, isPodTerminal } from '../../component-helpers/pods.ts';
@@ -35,7 +35,7 @@ export function endpoints(cluster: Cluster): string[] {
   });
 }
 
-/** No address twice among pods that run. */
+/** No two running pods have the same address. */
 export function addresses(cluster: Cluster): string[] {
   const seen = new Map<string, string>();
   return cluster.peek(Pods).flatMap((pod) => {

@@ -1,4 +1,4 @@
-/** Machines run the pods that the API server assigns to them, and taints follow the conditions of nodes. */
+/** Machines run the pods that the API server assigns to them, and taints match the conditions of nodes. */
 import type { Node } from '../../api/gen/core-v1.ts';
 import { Nodes, Pods } from '../../api/gen/resources.ts';
 import { parseTime } from '../../api/time.ts';
@@ -6,7 +6,7 @@ import { nodeCondition } from '../../component-helpers/nodes.ts';
 import type { Cluster } from '../cluster.ts';
 import { isInReach, nameOf } from './comparisons.ts';
 
-/** Pods on nodes there are none of; one that a finalizer holds stays for that. */
+/** Pods on nodes that do not exist, except pods with a finalizer. */
 export function podsOfNoNode(cluster: Cluster): string[] {
   const nodes = new Set(cluster.peek(Nodes).map(({ metadata }) => metadata.name));
   return cluster.peek(Pods).flatMap((pod) => {
@@ -17,7 +17,7 @@ export function podsOfNoNode(cluster: Cluster): string[] {
   });
 }
 
-/** Pods in reach that should have ended long ago. */
+/** Pods on reachable nodes that should have ended long ago. */
 export function podsOverdue(cluster: Cluster): string[] {
   return cluster.peek(Pods).flatMap((pod) => {
     const { deletionTimestamp, finalizers = [] } = pod.metadata;
@@ -27,7 +27,7 @@ export function podsOverdue(cluster: Cluster): string[] {
   });
 }
 
-/** Machines in reach run what statuses say. */
+/** Reachable machines run the containers that statuses report. */
 export function machines(cluster: Cluster): string[] {
   return cluster.peek(Pods).flatMap((pod) => {
     const { nodeName } = pod.spec ?? {};

@@ -63,7 +63,7 @@ export function statefulSets(cluster: Cluster): string[] {
 export function daemonSets(cluster: Cluster): string[] {
   const nodes = new Map(cluster.peek(Nodes).map((node) => [node.metadata.name, node]));
   return cluster.peek(DaemonSets).flatMap((set) => {
-    // Pods that may only stay where they are, on nodes that want no new ones, are not counted.
+    // Pods that are only tolerated on nodes which accept no new ones are not counted.
     const isWanted = ({ spec }: Pod): boolean => {
       const node = nodes.get(spec?.nodeName);
       return node !== undefined && shouldRunOnNode(set.spec?.template.spec, node).run;
@@ -90,7 +90,7 @@ export function jobs(cluster: Cluster): string[] {
   });
 }
 
-/** Jobs that run and are not listed are no disagreement: somebody may have made them by hand. */
+/** A running job that is not listed is no disagreement: a user may have created it. */
 export function cronJobs(cluster: Cluster): string[] {
   const running = new Set(
     cluster
@@ -109,7 +109,7 @@ export function cronJobs(cluster: Cluster): string[] {
 
 export function budgets(cluster: Cluster): string[] {
   return cluster.peek(PodDisruptionBudgets).flatMap((budget) => {
-    // Where the expected pods cannot be counted, the last figures stay.
+    // When the expected pods cannot be counted, the last figures stay.
     if (budget.status?.conditions?.some(({ reason }) => reason === 'SyncFailed') === true) return [];
     const matcher = compileLabelSelector(budget.spec?.selector);
     const healthy = cluster

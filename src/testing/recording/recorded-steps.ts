@@ -1,4 +1,4 @@
-/** The steps of a scenario that do what a client's request did. Pure. */
+/** The steps of a scenario that repeat a client's request. Pure. */
 import { isObject } from '../../api/codec/own-property.ts';
 import type { Pod } from '../../api/gen/core-v1.ts';
 import { allResources } from '../../api/gen/resources.ts';
@@ -7,16 +7,16 @@ import type { RequestInfo } from '../../apiserver/request-context.ts';
 import { repeatableName } from '../named-target.ts';
 import type { ScenarioStep } from '../scenario-steps.ts';
 
-/** A request that changed something, and its answer. */
+/** A request that changed something, and its response. */
 export interface Exchange {
   readonly info: Pick<RequestInfo, 'verb' | 'apiGroup' | 'resource' | 'subresource' | 'namespace' | 'name'>;
   readonly params: URLSearchParams;
   readonly contentType: string;
-  /** Undefined without a body. */
+  /** Undefined for a request without a body. */
   readonly body: unknown;
-  /** The object that was acted on, as it was before. */
+  /** The object of the request before the change. */
   readonly target?: KubernetesObject | undefined;
-  /** The object of the answer; undefined when it has none. */
+  /** The object of the response; undefined when it has none. */
   readonly answer: unknown;
 }
 
@@ -28,7 +28,7 @@ interface Manifest {
 type Fields = Readonly<Record<string, unknown>>;
 
 const LAST_APPLIED = 'kubectl.kubernetes.io/last-applied-configuration';
-/** What servers fill in; a request that sends it says nothing by it. */
+/** Fields that servers set; their values in requests have no effect. */
 const SERVER_FIELDS = new Set([
   'uid',
   'resourceVersion',
@@ -39,15 +39,13 @@ const SERVER_FIELDS = new Set([
   'generation',
   'selfLink',
 ]);
-/** Groups whose objects are questions, and resources that are written all the time and say nothing. */
+/** Groups whose objects are reviews, and resources that are written continuously and are not worth recording. */
 const UNRECORDED_GROUPS = new Set(['authorization.k8s.io', 'authentication.k8s.io', 'events.k8s.io']);
 const UNRECORDED = new Set(['events', 'leases']);
 /** Sub-resources that change no object. */
 const STREAMS = new Set(['token', 'exec', 'attach', 'portforward', 'proxy', 'log']);
 
-/**
- * None for what changes nothing worth repeating; a text for what no step can repeat. `cordons` is kept from one request to the next.
- */
+/** Empty when nothing worth repeating changed; a text when no step can repeat the request. `cordons` is kept between requests. */
 export function recordedSteps(exchange: Exchange, cordons: Cordons): readonly ScenarioStep[] | string {
   const { verb, apiGroup, resource, subresource } = exchange.info;
   if (UNRECORDED_GROUPS.has(apiGroup) || UNRECORDED.has(resource) || STREAMS.has(subresource)) return [];
@@ -62,7 +60,7 @@ export function recordedSteps(exchange: Exchange, cordons: Cordons): readonly Sc
   return `${verb} ${resource}${subresource === '' ? '' : `/${subresource}`} ${exchange.info.name}`;
 }
 
-/** Nodes that take no pods, and those of them that are being drained. */
+/** Cordoned nodes, and whether they are being drained. */
 export type Cordons = Map<string, 'cordoned' | 'draining'>;
 
 function noteCordon({ info, body }: Exchange, cordons: Cordons): void {
@@ -71,7 +69,7 @@ function noteCordon({ info, body }: Exchange, cordons: Cordons): void {
   else if (unschedulable !== undefined) cordons.delete(info.name);
 }
 
-/** Evictions from a cordoned node are those of kubectl drain: which pods it concerns, a later run finds itself. */
+/** Evictions from a cordoned node are those of kubectl drain; a later run determines the pods itself. */
 function evictionSteps(exchange: Exchange, cordons: Cordons): ScenarioStep[] {
   const node = (exchange.target as Pod | undefined)?.spec?.nodeName ?? '';
   const state = cordons.get(node);
@@ -88,13 +86,13 @@ function referenceOf({ info, target }: Exchange): string {
   return referenceTo(info, target === undefined ? info.name : repeatableName(target));
 }
 
-/** The kind and name of the object of a request. */
+/** The kind and name of a request's object. */
 export function referenceTo(info: Exchange['info'], name: string = info.name): string {
   const { namespace } = info;
   return [kindOf(info), ...(namespace === '' || namespace === 'default' ? [] : [namespace]), name].join('/');
 }
 
-/** With the name that the server gave it, for later steps. */
+/** The manifest with the name that the server generated, for later steps. */
 function createdManifest({ info, body, answer }: Exchange): Manifest {
   const manifest = withoutServerFields(body as Manifest);
   const { generateName: _, ...metadata } = manifest.metadata ?? {};
@@ -116,12 +114,12 @@ function patchStep(exchange: Exchange): ScenarioStep {
     : patched(target, { merge: withoutIdentity(patch) });
 }
 
-/** A whole object replaces the present one: what it lacks is removed, but for what only the server writes. */
+/** An update replaces the whole object: absent fields are removed, except those that only the server writes. */
 function updateStep(exchange: Exchange): ScenarioStep {
   const { info, body, target } = exchange;
   const object = referenceOf(exchange);
   const { metadata = {}, status, ...fields } = withoutIdentity(withoutServerFields(body as Manifest));
-  // Not as a merge, which would keep what the update leaves out.
+  // not a merge, which would keep fields that the update omits
   if (info.subresource === 'status')
     return patched({ object, subresource: 'status' }, { json: [{ op: 'add', path: '/status', value: status ?? {} }] });
   if (info.subresource !== '')
@@ -146,7 +144,7 @@ function additions(path: string, fields: Fields): object[] {
   return Object.entries(fields).map(([name, value]) => ({ op: 'add', path: pointer(path, name), value }));
 }
 
-/** Empty values for all fields of metadata. Controllers write some too, so at replay they may not be there to be removed. */
+/** Empty values for all fields of metadata, because at replay a field may not exist and so could not be removed. */
 function emptied(metadata: Fields): Fields {
   const empty = (value: unknown): unknown => (Array.isArray(value) ? [] : isObject(value) ? {} : '');
   return Object.fromEntries(Object.entries(withoutNames(metadata)).map(([name, value]) => [name, empty(value)]));
@@ -186,7 +184,7 @@ function withoutIdentity({ apiVersion: _, kind: _kind, ...fields }: Manifest): M
   return fields;
 }
 
-/** Without the server's fields, kubectl's copy of the manifest, and the nulls that Go writes for what is not there. */
+/** The object without the server's fields, kubectl's last-applied annotation, and nulls that Go writes for absent fields. */
 function withoutServerFields({ status, ...body }: Manifest): Manifest {
   const { metadata, ...fields } = body;
   const kept: Record<string, unknown> = { ...fields };

@@ -1,15 +1,15 @@
 /**
- * The file of a recording. One write at a time, at most one a second, and one at the end; the text is made when its write begins,
- * so that a request only marks it as changed.
+ * The file of a recording. It is written at most once a second, never twice at once, and at the end; the text is built when a
+ * write begins, so that a request only marks the recording as changed.
  */
 import type { Platform } from '../../platform/platform.ts';
 
 const WRITE_PERIOD_MS = 1000;
 
 export interface RecordingFileDeps extends Pick<Platform, 'clock' | 'files' | 'log'> {
-  /** Absolute. */
+  /** An absolute path. */
   readonly path: string;
-  /** The whole text as it is now. */
+  /** The current text. */
   readonly text: () => string;
 }
 
@@ -25,7 +25,7 @@ export class RecordingFile {
     this.#deps = deps;
   }
 
-  /** The text differs from the file's. */
+  /** Records that the text differs from the file's. */
   markChanged(): void {
     this.#isChanged = true;
     this.#schedule();
@@ -50,7 +50,7 @@ export class RecordingFile {
     });
   }
 
-  /** What could not be written is tried again a second later, and logged once. */
+  /** A failed write is repeated a second later, and logged once. */
   async #write(): Promise<void> {
     const { files, log, path, text } = this.#deps;
     this.#isChanged = false;

@@ -1,6 +1,6 @@
 /**
- * Records what clients of a port change, as a scenario that `keelson sim run` does again: each request that succeeded as a step,
- * and the time between them. What the cluster makes of it is not recorded: it comes about anew.
+ * Records the changes by clients of a port as a scenario that `keelson sim run` repeats: each successful request as a step, and
+ * the time between them. The cluster's reactions are not recorded; they occur again.
  */
 import { parseJson } from '../../api/codec/json.ts';
 import { decodeProtobuf, isProtobuf } from '../../api/codec/protobuf.ts';
@@ -17,7 +17,7 @@ import { parseScenario, type Scenario } from '../scenario.ts';
 import type { ScenarioStep } from '../scenario-steps.ts';
 import { type Cordons, type Exchange, recordedSteps, referenceTo } from './recorded-steps.ts';
 
-/** Shorter times between two requests are left out. */
+/** Shorter times between two requests are omitted. */
 const MIN_ADVANCE_MS = 100;
 const MUTATING = new Set(['POST', 'PUT', 'PATCH', 'DELETE']);
 const HEAD = [
@@ -30,24 +30,24 @@ const MISSING = '# Not recorded, as there is no step for it: ';
 
 export interface RecorderDeps {
   readonly clock: Pick<Clock, 'nowMs' | 'monotonicMs'>;
-  /** Machines and images of the cluster. */
+  /** The machines and images of the cluster. */
   readonly cluster: Pick<Scenario, 'nodes' | 'images'>;
-  /** The object of `KIND/NAME`, if it is there. */
+  /** The object of `KIND/NAME`, if it exists. */
   readonly find: (reference: string) => KubernetesObject | undefined;
-  /** Called after each step; `file` is another text from then on. */
+  /** Called after each step, which changes the text of `file`. */
   readonly onChange: () => void;
-  /** The file of an earlier life of the same cluster, to go on with. */
+  /** The file of an earlier run of the same cluster, which is continued. */
   readonly earlier?: string | undefined;
 }
 
 export class ScenarioRecorder {
   readonly #deps: RecorderDeps;
   readonly #name: string;
-  /** Since the file's text was last asked for. */
+  /** The steps since the last call of `file`. */
   #newSteps: ScenarioStep[];
-  /** YAML of the steps before those, each made once. */
+  /** The YAML of the earlier steps, each built once. */
   #stepTexts = '';
-  /** What no step can repeat. */
+  /** Requests that no step can repeat. */
   readonly #missing: string[];
   readonly #cordons: Cordons = new Map();
   #lastMs: number | undefined;
@@ -63,23 +63,23 @@ export class ScenarioRecorder {
       .flatMap((line) => (line.startsWith(MISSING) ? [line.slice(MISSING.length)] : []));
   }
 
-  /** The handler, every request of which is recorded that changes something. */
+  /** Wraps a handler and records every request that changes something. */
   wrap(handler: ApiHandler): ApiHandler {
     return (request) => (MUTATING.has(request.method) ? this.#serve(handler, request) : handler(request));
   }
 
-  /** Records what was done by another way than a request. */
+  /** Records a change that was not made by a request. */
   add(step: ScenarioStep): void {
     this.#add([step]);
     this.#deps.onChange();
   }
 
-  /** What the scenario lacks, for its reader. */
+  /** Adds a comment about a request that the scenario lacks. */
   addMissing(text: string): void {
     this.#missing.push(text);
   }
 
-  /** The scenario's file as it is now. */
+  /** The current text of the scenario's file. */
   file(): string {
     const { nodes, images } = this.#deps.cluster;
     for (const step of this.#newSteps) this.#stepTexts += stringifyYaml([plain(step)]);
@@ -124,12 +124,12 @@ export class ScenarioRecorder {
   }
 }
 
-/** As JSON has it: without what is undefined. */
+/** The value as JSON: without undefined fields. */
 function plain(value: unknown): unknown {
   return JSON.parse(JSON.stringify(value));
 }
 
-/** The body, of which the bytes are kept as they are read. */
+/** A body that keeps its bytes while they are read. */
 function capturing(body: ApiBody): { readonly body: ApiBody; bytes(): Uint8Array | undefined } {
   if (body.kind !== 'bytes') return { body, bytes: () => undefined };
   let kept: Uint8Array | undefined;
@@ -153,7 +153,7 @@ function decoded(bytes: Uint8Array, contentType: string): unknown {
   return contentType.includes('yaml') ? parseYaml(text).value : parseJson(text).value;
 }
 
-/** The object of an answer that is one. */
+/** The object of a response that contains one. */
 function answerOf(response: ApiResponse): unknown {
   if (response.kind === 'object') return response.object;
   if (response.kind !== 'bytes') return undefined;

@@ -1,4 +1,4 @@
-/** What happened in a cluster as lines that are equal from run to run: for snapshots of vitest and jest. */
+/** Events of a cluster as lines that are equal in every run, for snapshots of vitest and jest. */
 import { allResources } from '../../api/gen/resources.ts';
 import type { KubernetesObject } from '../../api/object.ts';
 import type { ResourceInfo } from '../../api/resource-info.ts';
@@ -7,8 +7,8 @@ import type { Cluster } from '../cluster.ts';
 import type { EventFilter } from '../find-events.ts';
 
 /**
- * The events in their order, with times from the first one on. Random ends of generated names are numbers in order of
- * appearance, and unique ids are left out: `+2s Normal Started Pod/web-7d9c5b8f6d-1: Container started`.
+ * The events in order, with times since the first. Random ends of generated names are replaced by numbers in order of appearance,
+ * and uids are omitted: `+2s Normal Started Pod/web-7d9c5b8f6d-1: Container started`.
  */
 export function eventStory(cluster: Cluster, filter: EventFilter = {}): string[] {
   const events = cluster.events(filter);
@@ -27,7 +27,7 @@ const UID = /[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}/g;
 /** The random end of a generated name. */
 const GENERATED = /\b([a-z][a-z\d.-]*-)([bcdfghjklmnpqrstvwxz2456789]{5})\b/g;
 
-/** Numbers the generated names of the objects there are or were. */
+/** Numbers the generated names of existing and deleted objects. */
 function plainNames(cluster: Cluster): (text: string) => string {
   const stems = new Set<string>();
   for (const info of allResources)

@@ -4,19 +4,19 @@ import type { ClusterOptions } from '../cluster-options.ts';
 
 type Hook = (work: () => Promise<void>) => unknown;
 
-/** `{ beforeEach, afterEach }` of the runner. */
+/** The runner's `{ beforeEach, afterEach }`. */
 export interface TestHooks {
   readonly beforeEach: Hook;
   readonly afterEach: Hook;
 }
 
-/** `{ beforeAll, afterAll }` of the runner. */
+/** The runner's `{ beforeAll, afterAll }`. */
 export interface FileHooks {
   readonly beforeAll: Hook;
   readonly afterAll: Hook;
 }
 
-/** A fresh cluster for each test. The result gives the running test's. */
+/** A new cluster for each test. The returned function returns the current test's. */
 export function clusterPerTest({ beforeEach, afterEach }: TestHooks, options: ClusterOptions = {}): () => Cluster {
   return clusterBetween(beforeEach, afterEach, options);
 }

@@ -1,7 +1,7 @@
-/** Whether an object is ready, by what its kind says of itself; and its conditions. */
+/** Whether an object is ready, by its kind's status fields and its conditions. */
 import type { KubernetesObject } from '../../api/object.ts';
 
-/** What kinds say about themselves, as far as readiness goes. */
+/** The status fields that readiness depends on. */
 interface Readable extends KubernetesObject {
   readonly spec?: { readonly replicas?: number };
   readonly status?: {
@@ -16,7 +16,7 @@ interface Readable extends KubernetesObject {
   };
 }
 
-/** The status of a condition; undefined where it is not there, or says nothing of the last change. */
+/** The status of a condition; undefined when it is absent, or does not describe the last change. */
 export function conditionOf(object: KubernetesObject, type: string): string | undefined {
   const { status } = object as Readable;
   if (status?.observedGeneration !== undefined && status.observedGeneration < (object.metadata.generation ?? 0))
@@ -24,7 +24,7 @@ export function conditionOf(object: KubernetesObject, type: string): string | un
   return status?.conditions?.find((condition) => condition.type === type)?.status;
 }
 
-/** Replicas there are to be, of which none is old or not ready; a claim that is bound; a job that is done; else by conditions. */
+/** Ready: all desired replicas are current and ready; a claim is bound; a job is complete; for other kinds by conditions. */
 export function isReady(object: KubernetesObject): boolean {
   const { kind, spec, status, metadata } = object as Readable;
   if ((status?.observedGeneration ?? Infinity) < (metadata.generation ?? 0)) return false;

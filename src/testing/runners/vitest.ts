@@ -6,7 +6,7 @@ export { eventStory } from './event-story.ts';
 export { clusterPerFile, clusterPerTest, type FileHooks, type TestHooks } from './hooks.ts';
 export { matchers, type ClusterMatchers, type ExpectedEvent } from './matchers.ts';
 
-/** How vitest is told of a fixture. */
+/** The form of a fixture in vitest. */
 export interface ClusterFixture {
   readonly cluster: [
     (context: object, use: (cluster: Cluster) => Promise<void>) => Promise<void>,
@@ -14,9 +14,9 @@ export interface ClusterFixture {
   ];
 }
 
-/** For `test.extend`: tests that name `cluster` get a fresh one, or with the scope `file` one for all of a file. */
+/** For `test.extend`: tests that name `cluster` get a new one or, with the scope `file`, one for the whole file. */
 export function clusterFixture(options: ClusterOptions = {}, scope: 'test' | 'file' = 'test'): ClusterFixture {
-  // vitest reads the parameters of the function: they must be written so.
+  // vitest parses the parameters of the function, which require this form.
   // eslint-disable-next-line no-empty-pattern
   const start = async ({}: object, use: (cluster: Cluster) => Promise<void>): Promise<void> => {
     const cluster = await Cluster.start(options);

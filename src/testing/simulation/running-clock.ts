@@ -1,14 +1,14 @@
 /**
- * Lets a virtual clock run by itself beside real clients: at a speed, paused, or by steps. Time moves on as fast as what happens in it
- * can be done, so that a speed is the most that is reached; nothing that was due is left out.
+ * Runs a virtual clock by itself beside real clients: at a speed, paused, or by steps. Time advances as fast as its events can be
+ * processed, so a speed is a maximum; no due timer is skipped.
  */
 import { errorMessage } from '../../base/errors.ts';
 import type { Clock } from '../../platform/clock.ts';
 import type { Log } from '../../platform/log.ts';
 
-/** A virtual clock, as a cluster moves it. */
+/** A virtual clock that a cluster advances. */
 export interface MovedClock {
-  /** By 0: lets be done what can be at this instant. */
+  /** Advances the clock; 0 runs everything that is due at this instant. */
   advance(ms: number): Promise<void>;
 }
 
@@ -21,17 +21,17 @@ export interface RunningClockDeps {
 export interface ClockState {
   readonly paused: boolean;
   readonly speed: number;
-  /** The speed of the last seconds, as far as the machine could do it. */
+  /** The speed of the last seconds, which is lower than requested on a slow machine. */
   readonly reached: number;
 }
 
 const BEAT_MS = 10;
-/** A move takes about so long at most: then a pause is heard, and clients have their turn. */
+/** The maximum real time of one advance; after it a pause takes effect and clients are served. */
 const MOVE_REAL_MS = 50;
 const LEAST_MOVE_MS = 10;
-/** A pause waits for so much simulated time at most, which no request has its timeout in. */
+/** The maximum simulated time for which a pause waits; timeouts of requests are longer. */
 const SLICE_MS = 10_000;
-/** Over so long the reached speed is taken. */
+/** The period over which the reached speed is measured. */
 const MEASURED_MS = 2000;
 
 export class RunningClock {
@@ -39,16 +39,16 @@ export class RunningClock {
   readonly #life = new AbortController();
   #speed: number;
   #isPaused = false;
-  /** How much of the steps has yet to pass. */
+  /** The rest of the current step. */
   #stepMs = 0;
-  /** How far the clock is moved at once. */
+  /** The maximum advance at once. */
   #mostMs = 1000;
   #measured: { sinceMs: number; movedMs: number } = { sinceMs: 0, movedMs: 0 };
   #reached = 0;
-  /** How often a pause has ended what was under way. */
+  /** The number of pauses and other commands, which end an advance in progress. */
   #changes = 0;
   #moving: Promise<void> = Promise.resolve();
-  /** Why time could not move on last; '' when it could. */
+  /** The last error of an advance; '' after a successful one. */
   #failure = '';
 
   constructor(deps: RunningClockDeps, speed: number) {
@@ -60,7 +60,7 @@ export class RunningClock {
     return { paused: this.#isPaused, speed: this.#speed, reached: this.#isPaused ? 0 : this.#reached };
   }
 
-  /** What is left of a step does not pass. Resolves when time stands: a slice of a move that has begun goes to its end. */
+  /** Pauses the clock and drops the rest of a step. Resolves when time stands: the current slice of an advance is completed. */
   async pause(): Promise<void> {
     this.#isPaused = true;
     this.#stepMs = 0;
@@ -77,13 +77,13 @@ export class RunningClock {
     this.#speed = speed;
   }
 
-  /** Lets so much time pass while it is paused. */
+  /** Lets `ms` pass while the clock is paused. */
   step(ms: number): void {
     this.#isPaused = true;
     this.#stepMs += ms;
   }
 
-  /** Resolves when it was stopped. */
+  /** Resolves when the clock was stopped. */
   async start(): Promise<void> {
     const { real } = this.#deps;
     const { signal } = this.#life;
@@ -95,7 +95,7 @@ export class RunningClock {
       const nowMs = real.monotonicMs();
       const dueMs = this.#isPaused ? this.#stepMs : (nowMs - lastMs) * this.#speed;
       lastMs = nowMs;
-      // Also by nothing: else all that requests do while time stands would count as one endless piece of work.
+      // Also advances by 0: otherwise all work of requests while time stands would count as one endless task.
       this.#moving = this.#move(Math.min(dueMs, this.#mostMs));
       await this.#moving;
       this.#measure();
@@ -122,7 +122,7 @@ export class RunningClock {
       this.#failure = '';
     } catch (error) {
       const failure = errorMessage(error);
-      // It is tried at each beat: the same failure is logged once.
+      // The advance is repeated at each beat, and the same error is logged once.
       if (!this.#life.signal.aborted && failure !== this.#failure)
         log.error('simulated time could not move on', { err: failure });
       this.#failure = failure;

@@ -1,2 +1,2 @@
-/** How fast simulated time may be asked to run. */
+/** The range of speeds of simulated time. */
 export const MOST_SPEED = 1_000_000;

@@ -1,7 +1,7 @@
-/** The author of a change, by the name that readers of Kubernetes know. */
+/** The author of a change by the name that users of Kubernetes know. */
 import type { HistoryAuthor } from '../../storage/history-log.ts';
 
-/** The client of the library itself: what steps of a scenario call. */
+/** The field manager of the library, which steps of a scenario use. */
 const TEST_MANAGER = 'keelson-testing';
 const NODE = 'system:node:';
 const ACCOUNT = /^system:serviceaccount:kube-system:(.+)$/;
@@ -11,7 +11,7 @@ const COMPONENTS: Readonly<Record<string, string>> = {
   'system:apiserver': 'apiserver',
 };
 
-/** `kubelet/node-1`, `deployment-controller`, `scheduler`, `scenario`; users and accounts of other namespaces as they are. */
+/** `kubelet/node-1`, `deployment-controller`, `scheduler`, `scenario`; other users and accounts unchanged. */
 export function authorText(author: HistoryAuthor | undefined): string {
   if (author === undefined) return 'unknown';
   const { user, manager } = author;

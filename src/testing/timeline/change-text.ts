@@ -1,4 +1,4 @@
-/** One change of an object, in a line: what it is now that it was not before, and the reason its conditions give. */
+/** One change of an object in a line: the new values, and the reasons of its conditions. */
 import type { Event } from '../../api/gen/core-v1.ts';
 import type { ObjectMeta } from '../../api/gen/meta-v1.ts';
 import type { KubernetesObject } from '../../api/object.ts';
@@ -8,7 +8,7 @@ import { fieldChanges, fieldChangeText, type FieldChange } from '../../apiserver
 
 const SHOWN_FIELDS = 3;
 const MAX_MESSAGE_LENGTH = 160;
-/** Times and identities that change with something that is shown, and what a line about conditions has. */
+/** Times and identities that change together with a value that is shown, and fields that the text about conditions includes. */
 const UNSHOWN =
   /\.(last\w*Time|startTime|startedAt|finishedAt|observedGeneration|containerID|sandboxID|imageID|resourceVersion|conditions(\[.*)?)$|^metadata\.(creationTimestamp|uid|annotations\.?\["?(deployment\.kubernetes\.io\/revision|kubectl\.kubernetes\.io\/last-applied-configuration)"?\])$/;
 const CONDITION = /^status\.conditions\b/;
@@ -25,7 +25,7 @@ interface States {
   readonly after: KubernetesObject | undefined;
 }
 
-/** Undefined for a change that says nothing: a heartbeat, book-keeping. */
+/** Undefined for a change that is not worth a line: a heartbeat, book-keeping. */
 export function changeText(key: string, { before, after }: States): string | undefined {
   const name = nameOf(after ?? before, key);
   if (after === undefined) return `deleted ${name}`;
@@ -34,7 +34,7 @@ export function changeText(key: string, { before, after }: States): string | und
   return parts.length === 0 ? undefined : `${name}: ${parts.join('; ')}`;
 }
 
-/** As `changeText`, of a change that is named whatever it changed. */
+/** `changeText` that always returns a text. */
 export function storeChangeText({ key, revision, before, after }: StoreChange): string {
   const [old, now] = [before, after].map((value) =>
     value === undefined ? undefined : new RevisionCell(key, revision, value).object(),
@@ -42,7 +42,7 @@ export function storeChangeText({ key, revision, before, after }: StoreChange): 
   return changeText(key, { before: old, after: now }) ?? `${nameOf(now, key)}: times and book-keeping alone`;
 }
 
-/** What an event tells, and of whom it comes. */
+/** The text of an event, and the component that recorded it. */
 export function eventText({ involvedObject, reason, message, count = 1, source, reportingComponent }: Event): {
   readonly who: string;
   readonly text: string;
@@ -57,7 +57,7 @@ export function eventText({ involvedObject, reason, message, count = 1, source, 
   };
 }
 
-/** `pod/web-1`, `deployment/shop/web`; of a state that is not known what its key says. */
+/** `pod/web-1`, `deployment/shop/web`; for an unknown state, the name from its key. */
 function nameOf(object: KubernetesObject | undefined, key: string): string {
   if (object?.kind === undefined) return key.replace(/^\/registry\//, '');
   return referenceOf(object.kind, object.metadata.namespace, object.metadata.name ?? '');

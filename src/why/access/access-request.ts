@@ -1,4 +1,4 @@
-/** An access request (user, verb, resource), from a command's words or from a refusal. */
+/** An access request (user, verb, resource), from the arguments of a command or from a refused request. */
 import type { KubernetesObject } from '../../api/object.ts';
 import type { ResourceInfo } from '../../api/resource-info.ts';
 import type { Principal } from '../../api/transport.ts';
@@ -7,17 +7,17 @@ import { impliedGroups, serviceAccountOf } from '../../component-helpers/user-na
 import type { ObjectName } from '../explanation.ts';
 import { findResource } from '../find-resource.ts';
 
-/** A question to the authorizers. */
+/** A request whose authorization is explained. */
 export interface AccessRequest extends AccessQuestion {
   readonly user: Principal;
   readonly apiVersion: string;
   /** '' for cluster-scoped resources, for all namespaces and for paths. */
   readonly namespace: string;
-  /** What the asker may have meant otherwise. */
+  /** Other interpretations of the arguments that the user may have meant. */
   readonly notes: readonly string[];
 }
 
-/** What `keelson why can` is given. */
+/** The arguments of `keelson why can`. */
 export interface AccessWords {
   readonly user: string;
   readonly verb: string;
@@ -25,12 +25,12 @@ export interface AccessWords {
   readonly resource: string;
   /** Absent or '' for all namespaces. */
   readonly namespace?: string;
-  /** Groups beyond those that authentication gives every user of the name. */
+  /** Groups in addition to those that every authenticated user has. */
   readonly groups?: readonly string[];
   readonly subresource?: string;
 }
 
-/** Resources that the server does not serve are taken as written, `RESOURCE.GROUP`: rules may name what nobody serves. */
+/** Resources that the server does not serve are accepted in the form `RESOURCE.GROUP`, because rules may name them. */
 export function accessRequestOf(words: AccessWords, served: readonly ResourceInfo<KubernetesObject>[]): AccessRequest {
   const { user, verb, resource: target, namespace = '', groups = [], subresource = '' } = words;
   const principal = { name: user, groups: [...new Set([...impliedGroups(user), ...groups])] };
@@ -54,7 +54,7 @@ export function accessRequestOf(words: AccessWords, served: readonly ResourceInf
   return { ...named, apiGroup: group, apiVersion: version, resource, namespace: place, notes };
 }
 
-/** `get pods/log web-1 in namespace default`. */
+/** The request in words: `get pods/log web-1 in namespace default`. */
 export function actionText(request: AccessRequest): string {
   const { verb, isResourceRequest, path, name, namespace } = request;
   if (!isResourceRequest) return `${verb} ${path}`;
@@ -62,13 +62,13 @@ export function actionText(request: AccessRequest): string {
   return `${verb} ${resourceText(request)}${name === '' ? '' : ` ${name}`}${where}`;
 }
 
-/** `deployments.apps/scale`, as kubectl takes resources of roles. */
+/** The resource in the form of kubectl's role commands: `deployments.apps/scale`. */
 export function resourceText({ apiGroup, resource, subresource }: AccessQuestion): string {
   const group = apiGroup === '' ? '' : `.${apiGroup}`;
   return `${resource}${group}${subresource === '' ? '' : `/${subresource}`}`;
 }
 
-/** A user as the object of an answer. */
+/** A user as the object of an explanation. */
 export function nameOfUser(userName: string): ObjectName {
   const account = serviceAccountOf(userName);
   return account === undefined ? { kind: 'user', name: userName } : { kind: 'serviceaccount', ...account };

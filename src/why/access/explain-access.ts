@@ -1,6 +1,6 @@
 /**
- * Why a user may do something, or may not. The API server gives the verdict (SubjectAccessReview), RBAC's objects the reason; where
- * they do not agree, nothing is claimed. Upstream: `kubectl auth can-i`, which gives the verdict alone.
+ * Explains why a user may do something, or may not. The API server decides (SubjectAccessReview), and RBAC's objects give the
+ * reason; when the two disagree, no reason is given. Upstream: `kubectl auth can-i`, which prints only the decision.
  */
 import type { SubjectAccessReview, SubjectAccessReviewStatus } from '../../api/gen/authorization-v1.ts';
 import { SubjectAccessReviews } from '../../api/gen/resources.ts';

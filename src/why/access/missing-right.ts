@@ -1,4 +1,4 @@
-/** What keeps RBAC from allowing something: bound roles that almost do, bindings elsewhere, roles and accounts that are not there. */
+/** The reasons why RBAC does not allow a request: bound roles that nearly allow it, bindings in other namespaces, missing roles and accounts. */
 import type { PolicyRule } from '../../api/gen/rbac-v1.ts';
 import { ClusterRoles, RoleBindings, Roles, ServiceAccounts } from '../../api/gen/resources.ts';
 import { ruleAllows } from '../../component-helpers/rbac/rule-matching.ts';
@@ -41,12 +41,12 @@ export async function missingRightCause(asked: {
   return isNode ? missing : withCure(missing, cureOf(request, policy.roles));
 }
 
-/** The cure stands at the cause, and at those behind it that have none of their own. */
+/** Adds the cure to the cause and to the causes behind it that have none. */
 function withCure(missing: Cause, cure: Cure): Cause {
   return { ...missing, cure, because: missing.because.map((one) => ({ cure, ...one })) };
 }
 
-/** A service account that is not there, so that nobody can be it. */
+/** Reports a service account that does not exist: no client can authenticate as it. */
 async function accountCauses({ user }: AccessRequest, evidence: Evidence): Promise<readonly Cause[]> {
   const account = serviceAccountOf(user.name);
   if (account === undefined) return [];
@@ -66,7 +66,7 @@ async function accountCauses({ user }: AccessRequest, evidence: Evidence): Promi
   ];
 }
 
-/** A binding whose role is not there grants nothing. */
+/** Reports a binding whose role does not exist: it grants nothing. */
 function missingRoleCauses({ binding, role }: Grant): readonly Cause[] {
   if (role !== undefined) return [];
   const object = nameOfBoundRole(binding);
@@ -84,7 +84,7 @@ function missingRoleCauses({ binding, role }: Grant): readonly Cause[] {
   ];
 }
 
-/** The ways in which a rule almost allows something: its code, and what it says of them. */
+/** The ways in which a rule almost allows a request, with their codes and texts. */
 const nearMisses: readonly {
   readonly code: string;
   readonly almost: (rule: PolicyRule, request: AccessRequest) => boolean;
@@ -129,7 +129,7 @@ function nearMissCauses(request: AccessRequest, grant: Grant): readonly Cause[] 
   return [];
 }
 
-/** Bindings of other namespaces that allow it there. */
+/** Reports bindings in other namespaces that allow the request there. */
 async function elsewhereCauses(request: AccessRequest, evidence: Evidence): Promise<readonly Cause[]> {
   if (request.namespace === '') return [];
   const [bindings, clusterRoles] = await Promise.all([evidence.listAll(RoleBindings), evidence.listAll(ClusterRoles)]);

@@ -1,4 +1,4 @@
-/** Which roles would allow something, and the command that grants it. Pure. */
+/** Finds the roles that would allow a request, and the command that grants it. Pure. */
 import type { PolicyRule } from '../../api/gen/rbac-v1.ts';
 import { ruleAllows } from '../../component-helpers/rbac/rule-matching.ts';
 import { serviceAccountOf } from '../../component-helpers/user-names.ts';
@@ -9,7 +9,10 @@ import { nameOfRole, type AnyRole } from './policy.ts';
 
 const MAX_NAMED = 3;
 
-/** Existing roles that allow it, the narrowest first. Left out: roles of components, whose names have a colon, and those that allow everything. */
+/**
+ * Existing roles that allow the request, the narrowest first. Roles of components, whose names contain a colon, and roles that
+ * allow everything are left out.
+ */
 function nearestRoles(request: AccessRequest, roles: readonly AnyRole[]): readonly AnyRole[] {
   return roles
     .filter(({ metadata, rules = [] }) => {
@@ -31,10 +34,10 @@ function breadthOf({ rules = [] }: AnyRole): number {
   }, 0);
 }
 
-/** Verbs that come together wherever somebody may read. */
+/** Verbs that readers of a resource usually have together. */
 const READING = ['get', 'list', 'watch'];
 
-/** Whether the role grants next to nothing else: this object, resource or path alone, and this verb, or the verbs of reading. */
+/** Whether the role grants little more: only this object, resource or path, with this verb or all verbs of reading. */
 function isForThisAlone({ rules = [] }: AnyRole, request: AccessRequest): boolean {
   const { verb, isResourceRequest, path, apiGroup, resource, subresource, name } = request;
   const verbsAlike = READING.includes(verb) ? READING : [verb];
@@ -50,7 +53,9 @@ function isForThisAlone({ rules = [] }: AnyRole, request: AccessRequest): boolea
   });
 }
 
-/** What would grant it and little else: to bind a role for it that is there, else to make one. Wider roles are named. */
+/**
+ * A cure that grants the request and little else: binding an existing narrow role, or creating one. Wider roles are mentioned.
+ */
 export function cureOf(request: AccessRequest, roles: readonly AnyRole[]): Cure {
   const nearest = nearestRoles(request, roles);
   const narrow = nearest.find((role) => isForThisAlone(role, request));
@@ -91,7 +96,7 @@ function ownRole(request: AccessRequest, roles: readonly AnyRole[]): string {
   return `kubectl create ${kind} ${role} --verb=${shellWord(verb)} ${what}${where} && ${bindCommand(request, { kind, name: role })}`;
 }
 
-/** The name, or with a number where a role that grants something else has it. */
+/** The name, with a number appended when a role that grants something else has it. */
 function freeName(name: string, kind: string, roles: readonly AnyRole[]): string {
   const taken = new Set(roles.map(nameOfRole).map((role) => `${role.kind}/${role.name}`));
   let free = name;
@@ -103,7 +108,7 @@ function isInNamespace({ namespace }: AccessRequest): boolean {
   return namespace !== '';
 }
 
-/** A text as a part of an object's name. */
+/** A text made valid as a part of an object's name. */
 function wordOf(text: string): string {
   const word = text.toLowerCase().replaceAll(/[^a-z0-9]+/g, '-');
   return word

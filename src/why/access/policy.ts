@@ -1,4 +1,4 @@
-/** What RBAC grants a user in a namespace, read from its objects. Pure but for the reading. */
+/** The rights that RBAC grants a user in a namespace, from its roles and bindings. Pure, except for `readPolicy`. */
 import type { ClusterRole, ClusterRoleBinding, PolicyRule, Role, RoleBinding } from '../../api/gen/rbac-v1.ts';
 import { ClusterRoleBindings, ClusterRoles, RoleBindings, Roles } from '../../api/gen/resources.ts';
 import type { KubernetesObject, Stored } from '../../api/object.ts';
@@ -12,25 +12,25 @@ import { nameOf, nameOfObject } from '../object-name.ts';
 export type AnyRole = Stored<ClusterRole> | Stored<Role>;
 export type AnyBinding = Stored<ClusterRoleBinding> | Stored<RoleBinding>;
 
-/** A binding of a role to the user, or to a group of theirs. */
+/** A binding of a role to the user, or to one of the user's groups. */
 export interface Grant {
   readonly binding: AnyBinding;
-  /** `user ann`, `group dev`. */
+  /** The matching subject: `user ann`, `group dev`. */
   readonly subject: string;
   /** Undefined when the role does not exist. */
   readonly role: AnyRole | undefined;
 }
 
-/** Roles and bindings that count in a namespace. */
+/** The roles and bindings that apply in a namespace. */
 export interface Policy {
   readonly grants: readonly Grant[];
-  /** Roles that could be bound. */
+  /** All roles that bindings of the namespace can refer to. */
   readonly roles: readonly AnyRole[];
-  /** All of it could be read; otherwise there may be more grants. */
+  /** Whether all roles and bindings could be read; otherwise there may be more grants. */
   readonly isComplete: boolean;
 }
 
-/** Reads roles and bindings. Namespace '' : those of the whole cluster alone. */
+/** Reads roles and bindings. For the namespace '' only cluster roles and their bindings. */
 export async function readPolicy(user: Principal, namespace: string, evidence: Evidence): Promise<Policy> {
   const inNamespace = <T extends KubernetesObject>(info: ResourceInfo<T>): Promise<readonly Stored<T>[] | undefined> =>
     namespace === '' ? Promise.resolve([]) : evidence.listAll(info, { namespace });
@@ -48,7 +48,7 @@ export async function readPolicy(user: Principal, namespace: string, evidence: E
   };
 }
 
-/** The bindings that mean the user, with their roles. */
+/** The bindings whose subjects include the user, with their roles. */
 export function grantsOf(
   user: Principal,
   bindings: readonly AnyBinding[],
@@ -71,7 +71,7 @@ function roleKey(namespace: string, name: string): string {
   return `${namespace}/${name}`;
 }
 
-/** Rules of a grant; none where its role does not exist. */
+/** The rules of a grant; empty when its role does not exist. */
 export function rulesOf({ role }: Grant): readonly PolicyRule[] {
   return role?.rules ?? [];
 }
@@ -84,7 +84,7 @@ export function nameOfBinding(binding: AnyBinding): ObjectName {
   return nameOfObject(namespaceOf(binding) === '' ? ClusterRoleBindings : RoleBindings, binding);
 }
 
-/** The name of the role a binding means, whether it is there or not. */
+/** The name of the role that a binding refers to, which need not exist. */
 export function nameOfBoundRole({ roleRef, metadata }: AnyBinding): ObjectName {
   const { name } = roleRef;
   return roleRef.kind === 'Role' ? nameOf(Roles, { ...metadata, name }) : nameOf(ClusterRoles, { name });

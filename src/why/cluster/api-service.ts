@@ -1,4 +1,4 @@
-/** Why an aggregated API does not answer. */
+/** Explains why an aggregated API does not respond. */
 import { APIServices } from '../../api/gen/resources.ts';
 import type { APIService } from '../../api/gen/apiregistration-v1.ts';
 import { conditionCause, conditionOf } from '../conditions.ts';

@@ -1,4 +1,4 @@
-/** Why a custom resource definition is not served. */
+/** Explains why a custom resource definition is not served. */
 import { CustomResourceDefinitions } from '../../api/gen/resources.ts';
 import type { CustomResourceDefinition } from '../../api/gen/apiextensions-v1.ts';
 import { conditionCause, conditionOf } from '../conditions.ts';
@@ -8,7 +8,7 @@ import { nameOfObject } from '../object-name.ts';
 import { backendCauses } from '../requests/webhook-backend.ts';
 import { appendAll } from '../../base/lists.ts';
 
-/** By condition, and the status that means trouble. */
+/** Conditions, with the status that means trouble. */
 const TROUBLES = [
   { type: 'NamesAccepted', status: 'False', cure: 'choose other names: another definition has them already' },
   { type: 'NonStructuralSchema', status: 'True', cure: 'make the schema structural, as the message says' },
@@ -22,7 +22,7 @@ export async function explainDefinition(definition: CustomResourceDefinition, ev
   for (const { type, status, cure } of TROUBLES) {
     const condition = conditionOf(definition, type);
     if (condition?.status !== status) continue;
-    // That it is not established follows from what the other conditions say.
+    // A false `Established` is a consequence of the other conditions.
     if (type === 'Established' && causes.length > 0) continue;
     const because = type === 'NamesAccepted' ? await rivalCauses(definition, evidence) : [];
     causes.push({ ...conditionCause(CustomResourceDefinitions, definition, condition), cure: { text: cure }, because });
@@ -35,7 +35,7 @@ export async function explainDefinition(definition: CustomResourceDefinition, ev
   return { state, summary, causes };
 }
 
-/** Definitions of the same group that have a name it asks for. */
+/** Definitions of the same group that already have one of its names. */
 async function rivalCauses(definition: CustomResourceDefinition, evidence: Evidence): Promise<readonly Cause[]> {
   const wanted = new Set(namesOf(definition.spec?.names));
   const rivals = (await evidence.list(CustomResourceDefinitions)).filter(
@@ -55,7 +55,7 @@ async function rivalCauses(definition: CustomResourceDefinition, evidence: Evide
   });
 }
 
-/** Plural, singular and short names share one space, kinds another. */
+/** Plural, singular and short names must be unique together; kinds are unique among themselves. */
 function namesOf(names: Partial<NonNullable<CustomResourceDefinition['spec']>['names']> | undefined): string[] {
   const {
     plural = '',
@@ -67,7 +67,7 @@ function namesOf(names: Partial<NonNullable<CustomResourceDefinition['spec']>['n
   return [plural, singular, ...shortNames, kind, listKind].filter((name) => name !== '');
 }
 
-/** Objects are stored in one version: all others are read and written by the webhook alone. */
+/** Objects are stored in one version, so reads and writes of all other versions need the conversion webhook. */
 async function conversionCauses(definition: CustomResourceDefinition, evidence: Evidence): Promise<readonly Cause[]> {
   const { strategy, webhook } = definition.spec?.conversion ?? {};
   if (strategy !== 'Webhook') return [];

@@ -1,4 +1,4 @@
-/** Why a namespace that is being deleted is still there. */
+/** Explains why a namespace that is being deleted still exists. */
 import { APIServices, Namespaces } from '../../api/gen/resources.ts';
 import type { Namespace } from '../../api/gen/core-v1.ts';
 import type { KubernetesObject } from '../../api/object.ts';
@@ -11,9 +11,9 @@ import { nameOfObject } from '../object-name.ts';
 import { remainingObjects } from '../remaining-objects.ts';
 import { appendAll } from '../../base/lists.ts';
 
-/** Objects that are named; the others mostly wait for the same. */
+/** The number of objects that are listed; the others usually have the same cause. */
 const MAX_OBJECTS = 10;
-/** Conditions that say that a deletion cannot go on. Upstream: namespace/deletion status_condition_utils.go. */
+/** Conditions that report a deletion that cannot continue. Upstream: namespace/deletion status_condition_utils.go. */
 const FAILURES = [
   'NamespaceDeletionDiscoveryFailure',
   'NamespaceDeletionGroupVersionParsingFailure',
@@ -44,7 +44,7 @@ async function failureCauses(namespace: Namespace, evidence: Evidence): Promise<
   return found.map((condition) => ({ ...conditionCause(Namespaces, namespace, condition), because }));
 }
 
-/** What is still in it. Nothing but metadata is read: of secrets not their content. */
+/** The remaining objects. Only metadata is read, so that the content of secrets is not. */
 async function remainingCauses(namespace: Namespace, evidence: Evidence): Promise<readonly Cause[]> {
   if (conditionOf(namespace, 'NamespaceContentRemaining')?.status !== 'True') return [];
   const causes: Cause[] = [];
@@ -61,7 +61,7 @@ async function deletable(evidence: Evidence): Promise<readonly ResourceInfo<Kube
   return resources.filter(({ namespaced, verbs }) => namespaced && verbs.includes('list') && verbs.includes('delete'));
 }
 
-/** Finalizers of its specification other than the namespace controller's own. */
+/** Finalizers of the namespace's spec other than the namespace controller's own. */
 function specFinalizerCauses(namespace: Namespace): readonly Cause[] {
   return (namespace.spec?.finalizers ?? [])
     .filter((finalizer) => finalizer !== 'kubernetes')

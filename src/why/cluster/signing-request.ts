@@ -1,4 +1,4 @@
-/** Why a certificate signing request has no certificate, or one that is of no use. */
+/** Explains why a certificate signing request has no certificate, or one that cannot be used. */
 import { CertificateSigningRequests } from '../../api/gen/resources.ts';
 import type { CertificateSigningRequest } from '../../api/gen/certificates-v1.ts';
 import { conditionCause, conditionOf } from '../conditions.ts';
@@ -8,7 +8,7 @@ import type { Evidence } from '../evidence.ts';
 import { cause, type Cause, type Diagnosis } from '../explanation.ts';
 import { nameOfObject } from '../object-name.ts';
 
-/** Who approves requests for the signers of the controller manager. Upstream: csrapproving, docs of certificate signing requests. */
+/** The approvers of the controller manager's signers. Upstream: csrapproving, docs of certificate signing requests. */
 const APPROVERS: Readonly<Record<string, string>> = {
   'kubernetes.io/kube-apiserver-client': 'no controller approves for this signer: an administrator does',
   'kubernetes.io/kube-apiserver-client-kubelet':
@@ -18,7 +18,7 @@ const APPROVERS: Readonly<Record<string, string>> = {
   'kubernetes.io/legacy-unknown': 'no controller approves for this signer: an administrator does',
 };
 
-/** Conditions that end a request, and what helps. */
+/** Conditions that are final for a request, with their cures. */
 const ENDS = [
   ['Denied', 'make another request that meets what the message asks for: a denied one stays denied'],
   ['Failed', 'make another request that meets what the message asks for: the signer does not try again'],
@@ -50,7 +50,7 @@ function issued(request: CertificateSigningRequest, certificate: string, nowMs: 
   return { state: 'Trouble', summary: 'has a certificate that has expired', causes: [expired] };
 }
 
-/** Undefined: it is no certificate in PEM. */
+/** The expiry time in milliseconds; undefined when the text is no certificate in PEM. */
 function endOf(certificate: string): number | undefined {
   try {
     return readIssuer(Buffer.from(certificate, 'base64').toString('latin1')).notAfterMs;
@@ -59,7 +59,7 @@ function endOf(certificate: string): number | undefined {
   }
 }
 
-/** Where the API server does not accept it of a client. */
+/** Reports a certificate that the API server does not accept from clients. */
 function useNotes(request: CertificateSigningRequest): readonly Cause[] {
   const { signerName } = request.spec;
   if (signerName.startsWith('kubernetes.io/kube-apiserver-client')) return [];

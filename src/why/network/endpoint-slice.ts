@@ -1,4 +1,4 @@
-/** Why an endpoint slice has no ready endpoint: the service it is of says. */
+/** Explains why an endpoint slice has no ready endpoint, by the causes of its service. */
 import { EndpointSlices, Services } from '../../api/gen/resources.ts';
 import type { EndpointSlice } from '../../api/gen/discovery-v1.ts';
 import type { Evidence } from '../evidence.ts';

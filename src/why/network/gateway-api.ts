@@ -1,4 +1,7 @@
-/** Why a gateway or a route of the Gateway API leads nowhere. Its kinds are custom resources of gateway.networking.k8s.io. */
+/**
+ * Explains why a gateway or a route of the Gateway API has no effect. The kinds are custom resources of
+ * gateway.networking.k8s.io.
+ */
 import { Services } from '../../api/gen/resources.ts';
 import type { KubernetesObject } from '../../api/object.ts';
 import type { ResourceInfo } from '../../api/resource-info.ts';
@@ -31,7 +34,7 @@ export const TlsRoutes = infoOf('TLSRoute', 'tlsroutes', true);
 export const BackendTlsPolicies = infoOf('BackendTLSPolicy', 'backendtlspolicies', true);
 const GatewayClasses = infoOf('GatewayClass', 'gatewayclasses', false);
 
-/** The kind in the version in which the object was read: the kinds of the group are served in the same ones. */
+/** The kind in the version of the object: all kinds of the group are served in the same versions. */
 function inVersionOf(
   { apiVersion = '' }: KubernetesObject,
   info: ResourceInfo<KubernetesObject>,
@@ -86,7 +89,7 @@ export async function explainGateway(object: KubernetesObject, evidence: Evidenc
   return { state: causes.length === 0 ? 'Fine' : 'Trouble', summary, causes };
 }
 
-/** Explains routes of a kind. */
+/** An explainer of one kind of routes. */
 export function explainRoute(info: ResourceInfo<KubernetesObject>) {
   return (object: KubernetesObject, evidence: Evidence): Promise<Diagnosis> => explain(info, object, evidence);
 }
@@ -152,7 +155,7 @@ interface BackendTlsPolicy extends KubernetesObject {
   };
 }
 
-/** A policy without ancestors is in no Gateway's way: no route leads to what it names. */
+/** A policy without ancestors is in use by no Gateway: no route refers to its targets. */
 export async function explainBackendTlsPolicy(object: KubernetesObject, evidence: Evidence): Promise<Diagnosis> {
   const policy = object as BackendTlsPolicy;
   const namespace = namespaceOf(policy);
@@ -164,7 +167,7 @@ export async function explainBackendTlsPolicy(object: KubernetesObject, evidence
     const message = `service ${name}, for which it is, does not exist`;
     causes.push(cause({ code: 'BackendMissing', object: nameOf(Services, { namespace, name }), message, cure }));
   }
-  // Each Gateway has the same to say of it.
+  // All Gateways report the same condition, which is shown once.
   const shown = new Set<string>();
   for (const found of ancestors.flatMap(({ conditions }) =>
     conditionCauses(BackendTlsPolicies, withConditions(policy, conditions)),
@@ -178,7 +181,7 @@ export async function explainBackendTlsPolicy(object: KubernetesObject, evidence
   return { state: causes.length === 0 ? 'Fine' : 'Trouble', summary, causes };
 }
 
-/** The conditions of a part, read as those of the whole. */
+/** An object with the conditions of one of its parts as its own. */
 function withConditions(object: KubernetesObject, conditions: readonly Condition[] = []): KubernetesObject {
   return { ...object, status: { conditions } } as KubernetesObject;
 }

@@ -1,4 +1,4 @@
-/** Persistent volume claims of a pod: those that are missing or not bound. */
+/** Explains persistent volume claims of a pod that are missing or not bound. */
 import { PersistentVolumeClaims } from '../../api/gen/resources.ts';
 import type { PersistentVolumeClaim, Pod, Volume } from '../../api/gen/core-v1.ts';
 import { appendAll } from '../../base/lists.ts';
@@ -7,7 +7,7 @@ import type { Evidence } from '../evidence.ts';
 import { cause, type Cause } from '../explanation.ts';
 import { inNamespace, nameOf, nameOfObject } from '../object-name.ts';
 
-/** A claim by its name; that of an ephemeral volume is made for the pod and belongs to it. */
+/** A claim by its name. The claim of an ephemeral volume is created for the pod, which owns it. */
 export interface PodClaim {
   readonly name: string;
   readonly isEphemeral: boolean;
@@ -20,7 +20,7 @@ export function claimsOfVolumes(pod: Pod, volumes: readonly Volume[]): readonly 
   });
 }
 
-/** What is wrong with a claim itself; the claim where nothing is. Neither: the caller may not read it. */
+/** The causes of the claim itself, or the claim when it has none. Neither when the caller may not read it. */
 export async function lookUpClaim(
   pod: Pod,
   { name, isEphemeral }: PodClaim,
@@ -59,7 +59,7 @@ function foreignCause(claim: PersistentVolumeClaim): Cause {
   });
 }
 
-/** Claims that are missing, or that wait for something else than this pod. */
+/** Claims that are missing, or that wait for something other than the scheduling of this pod. */
 export async function unboundClaimCauses(pod: Pod, evidence: Evidence): Promise<readonly Cause[]> {
   const causes: Cause[] = [];
   for (const one of claimsOfVolumes(pod, pod.spec?.volumes ?? [])) {
@@ -67,7 +67,7 @@ export async function unboundClaimCauses(pod: Pod, evidence: Evidence): Promise<
     appendAll(causes, found);
     if (claim === undefined || claim.status?.phase === 'Bound') continue;
     const ofClaim = await evidence.causesOf(PersistentVolumeClaims, claim);
-    // A claim that waits for the pod is not what keeps the pod.
+    // A claim that waits for the pod's scheduling is not a cause.
     appendAll(
       causes,
       ofClaim.filter(({ code }) => code !== 'WaitsForConsumer'),

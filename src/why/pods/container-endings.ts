@@ -1,4 +1,4 @@
-/** Containers that the kubelet ended because a probe or the hook after their start failed. */
+/** Explains containers that the kubelet ended because a probe or the postStart hook failed. */
 import { Pods } from '../../api/gen/resources.ts';
 import type { Container, ContainerStateTerminated, Event, Pod } from '../../api/gen/core-v1.ts';
 import { parseTime } from '../../api/time.ts';
@@ -9,7 +9,7 @@ import { nameOfObject } from '../object-name.ts';
 import { nodeStateOf } from './node-state.ts';
 import { probeText } from './probe-text.ts';
 
-/** Events have whole seconds. */
+/** Times of events are whole seconds. */
 const EVENT_SLACK_MS = 1000;
 
 type Reason = ContainerEnding['reason'];
@@ -17,7 +17,7 @@ type Reason = ContainerEnding['reason'];
 const PROBE_CURE =
   'see whether the program listens where the probe asks, and in time: timeoutSeconds, failureThreshold and initialDelaySeconds give it more';
 
-/** By reason: the code, what failed, and what helps. */
+/** By reason: the code, the failed check, and the cure. */
 const KINDS: Readonly<
   Record<Reason, { readonly code: string; readonly text: (container: Container) => string; readonly cure: string }>
 > = {
@@ -40,7 +40,7 @@ const KINDS: Readonly<
   },
 };
 
-/** Why the kubelet ended a container; nothing where the container ended by itself, or nobody says. */
+/** The reason why the kubelet ended a container; no causes when it exited by itself, or when no source states the reason. */
 export async function endingCauses(
   pod: Pod,
   { name, terminated }: { readonly name: string; readonly terminated: ContainerStateTerminated },
@@ -77,7 +77,7 @@ function endingCause(
   });
 }
 
-/** What events of the container's run tell. They do not say which of several probes has failed. */
+/** Causes from the events of the container's run. They do not state which of several probes failed. */
 function eventCauses(
   pod: Pod,
   container: Container,

@@ -1,4 +1,4 @@
-/** Why containers of a pod wait or have ended: in the order in which they start. */
+/** Explains why containers of a pod wait or have ended, in the order in which they start. */
 import { Pods } from '../../api/gen/resources.ts';
 import type { Container, ContainerStatus, Pod } from '../../api/gen/core-v1.ts';
 import type { Evidence } from '../evidence.ts';
@@ -10,7 +10,7 @@ import { environmentMentions, mentionCauses } from './references.ts';
 import { terminationCause } from './termination.ts';
 import { appendAll } from '../../base/lists.ts';
 
-/** The most causes that are listed: further containers mostly have the same ones. */
+/** The limit of causes; further containers usually have the same ones. */
 const MAX_CAUSES = 20;
 
 export async function containerCauses(pod: Pod, evidence: Evidence): Promise<readonly Cause[]> {
@@ -62,7 +62,7 @@ async function causesOf(
   return [];
 }
 
-/** An init container that runs again after it has failed: until it ends well the pod does not start, so that it is no recovery yet. */
+/** Whether an init container runs again after a failure. It has not recovered: the pod starts only when it succeeds. */
 function isInitRetry({ spec }: Pod, { name, state, lastState }: ContainerStatus): boolean {
   const isInit = spec?.initContainers?.some((one) => one.name === name && one.restartPolicy !== 'Always') === true;
   return isInit && state?.running !== undefined && (lastState?.terminated?.exitCode ?? 0) !== 0;
@@ -84,7 +84,7 @@ async function crashCause(pod: Pod, status: ContainerStatus, evidence: Evidence)
   });
 }
 
-/** By the waiting reason, as the kubelet writes it. */
+/** Cures by the kubelet's waiting reason. */
 const CURES: Readonly<Record<string, string>> = {
   CreateContainerConfigError: 'mend what the message names in the specification of the container',
   CreateContainerError: 'mend what the runtime says of the container',

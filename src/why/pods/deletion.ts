@@ -1,4 +1,4 @@
-/** Why a pod that is being deleted is still there: its finalizers, its grace period, its node. */
+/** Explains why a pod that is being deleted still exists: finalizers, grace period, node. */
 import { Nodes, Pods } from '../../api/gen/resources.ts';
 import type { Pod } from '../../api/gen/core-v1.ts';
 import { parseTime } from '../../api/time.ts';
@@ -11,7 +11,7 @@ import { inNamespace, nameOf, nameOfObject } from '../object-name.ts';
 import { disruptionCauses } from './disruption.ts';
 import { nodeStateOf } from './node-state.ts';
 
-/** How long a node that answers may take for what follows the grace period. */
+/** The time that a healthy node may need after the grace period. */
 const SLACK_MS = 30_000;
 
 export async function explainDeletion(pod: Pod, evidence: Evidence): Promise<Diagnosis> {
@@ -29,7 +29,7 @@ export async function explainDeletion(pod: Pod, evidence: Evidence): Promise<Dia
   return { state: isLate ? 'Unknown' : 'Progressing', summary, causes };
 }
 
-/** A node that is gone or does not answer ends no containers. */
+/** A node that does not exist or does not respond ends no containers. */
 async function nodeCauses(pod: Pod, evidence: Evidence): Promise<readonly Cause[]> {
   const nodeName = pod.spec?.nodeName ?? '';
   if (nodeName === '' || isPodTerminal(pod)) return [];

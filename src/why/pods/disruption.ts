@@ -1,4 +1,4 @@
-/** The component that ended a pod, by its condition DisruptionTarget. */
+/** Names the component that ended a pod, by the condition DisruptionTarget. */
 import { Pods } from '../../api/gen/resources.ts';
 import type { Pod } from '../../api/gen/core-v1.ts';
 import { podCondition } from '../../component-helpers/pods.ts';
@@ -6,7 +6,7 @@ import type { Evidence } from '../evidence.ts';
 import { cause, type Cause } from '../explanation.ts';
 import { nameOf, nameOfObject } from '../object-name.ts';
 
-/** What would help, by the reason of the condition. */
+/** Cures by the reason of the condition. */
 const CURES: Readonly<Record<string, string>> = {
   PreemptionByScheduler: 'raise the priority of this pod, or add nodes, so that both have room',
   DeletionByTaintManager: 'remove the taint of the node, or tolerate it in the pod',
@@ -33,7 +33,7 @@ export async function disruptionCauses(pod: Pod, evidence: Evidence): Promise<re
   ];
 }
 
-/** The pod for which room was made: the scheduler's event names it as its related object. */
+/** The preempting pod, which the scheduler's event names as its related object. */
 async function preemptorCauses(pod: Pod, evidence: Evidence): Promise<readonly Cause[]> {
   const event = (await evidence.events(pod)).find(({ reason, related }) => reason === 'Preempted' && related?.name);
   const { namespace, name } = event?.related ?? {};

@@ -1,4 +1,4 @@
-/** Why a pod has failed: who ended it, or which container did. */
+/** Explains why a pod has failed: the component that ended it, or the container that failed. */
 import { podContainers } from '../../api/pod-containers.ts';
 import { Pods } from '../../api/gen/resources.ts';
 import type { Container, Pod } from '../../api/gen/core-v1.ts';
@@ -9,7 +9,7 @@ import { nameOfObject } from '../object-name.ts';
 import { disruptionCauses } from './disruption.ts';
 import { terminationCause } from './termination.ts';
 
-/** By `status.reason`, as the kubelet and controllers write it. Upstream: kubelet/lifecycle, kubelet/eviction. */
+/** Cures by `status.reason`, as the kubelet and controllers write it. Upstream: kubelet/lifecycle, kubelet/eviction. */
 const CURES: Readonly<Record<string, string>> = {
   Evicted: 'free what the node ran short of, or give the pod requests (and limits) as large as what it really uses',
   DeadlineExceeded: 'raise activeDeadlineSeconds, or make the work shorter',
@@ -67,7 +67,7 @@ function cureOf(pod: Pod, reason: string): Cure | undefined {
   };
 }
 
-/** Limits beyond which the kubelet evicts the pod whatever the node has: `ephemeral-storage of container web (1Gi)`. */
+/** Limits at which the kubelet evicts the pod even when the node has space: `ephemeral-storage of container web (1Gi)`. */
 function diskLimits({ spec }: Pod): readonly string[] {
   const ofContainers = podContainers(spec).flatMap(limitOf);
   const ofVolumes = (spec?.volumes ?? []).flatMap(({ name, emptyDir }) =>

@@ -1,4 +1,4 @@
-/** Why the image of a container is not there. */
+/** Explains why the image of a container is missing. */
 import { Pods, Secrets } from '../../api/gen/resources.ts';
 import type { Container, ContainerStatus, Pod } from '../../api/gen/core-v1.ts';
 import type { PullErrorClass } from '../../api/pod-node-state.ts';
@@ -7,7 +7,7 @@ import { cause, type Cause, type Cure } from '../explanation.ts';
 import { inNamespace, nameOf, nameOfObject } from '../object-name.ts';
 import { nodeStateOf } from './node-state.ts';
 
-/** By the waiting reason. Upstream: kubelet/images ErrImage*, sets of errors of kuberuntime. */
+/** Cures by the waiting reason. Upstream: kubelet/images ErrImage*, sets of errors of kuberuntime. */
 const cures: Readonly<Record<string, (image: string) => Cure>> = {
   ErrImagePull: pullCure,
   ImagePullBackOff: pullCure,
@@ -24,7 +24,7 @@ function pullCure(image: string): Cure {
   };
 }
 
-/** What a registry answered, as the kubelet has it. */
+/** Causes by the kubelet's class of the registry's error. */
 const classes: Readonly<
   Partial<Record<PullErrorClass, { readonly message: string; readonly cure: (image: string, pod: Pod) => Cure }>>
 > = {
@@ -76,7 +76,7 @@ export async function imageCauses(
   ];
 }
 
-/** What the runtime said: a container that backs off has it in its events only. */
+/** The runtime's messages. In back-off, only the container's events have them. */
 async function pullMessages(
   pod: Pod,
   container: Container,
@@ -90,7 +90,7 @@ async function pullMessages(
   return [...new Set([message ?? '', failed?.message ?? ''])].filter((text) => text !== '');
 }
 
-/** Pull secrets that the pod names and that do not exist are passed over by the kubelet. */
+/** The kubelet ignores pull secrets that do not exist. */
 async function pullSecretCauses(pod: Pod, evidence: Evidence): Promise<readonly Cause[]> {
   const { namespace = '' } = pod.metadata;
   const causes: Cause[] = [];

@@ -1,4 +1,4 @@
-/** What is wrong with the node of a pod. */
+/** Explains the state of a pod's node. */
 import { Nodes } from '../../api/gen/resources.ts';
 import type { Pod } from '../../api/gen/core-v1.ts';
 import { isNodeReady } from '../../component-helpers/nodes.ts';

@@ -1,4 +1,4 @@
-/** Causes of which only an event of the pod knows. */
+/** Causes that only events of the pod report. */
 import { Pods } from '../../api/gen/resources.ts';
 import type { Pod } from '../../api/gen/core-v1.ts';
 import { formatTime } from '../../api/time.ts';
@@ -11,13 +11,13 @@ export interface EventCause {
   readonly code: string;
   readonly message: string;
   readonly cure: Cure;
-  /** Text that the path of the involved field ends with: `{web}` for a container. */
+  /** The end of the involved object's field path: `{web}` for a container. */
   readonly field?: string;
-  /** How many different messages are shown, the newest first. Default 1. */
+  /** The number of different messages that are shown, the newest first. Default 1. */
   readonly messages?: number;
 }
 
-/** A cause from the events with one of the reasons; none where there is no such event. */
+/** A cause from the events with one of the reasons; undefined when there is no such event. */
 export async function latestEventCause(pod: Pod, evidence: Evidence, wanted: EventCause): Promise<readonly Cause[]> {
   const { reasons, code, message, cure, field = '', messages = 1 } = wanted;
   const events = (await evidence.events(pod)).filter(

@@ -1,4 +1,4 @@
-/** Probes for people. */
+/** Formats probes for people. */
 import type { Probe } from '../../api/gen/core-v1.ts';
 
 /** `GET http://:8080/ready`, `tcp :80`, `grpc :9000`, `exec cat /tmp/ready`. */

@@ -1,4 +1,4 @@
-/** Why a change of a running pod's resources has not been made. */
+/** Explains why a resize of a running pod has not been completed. */
 import { Pods } from '../../api/gen/resources.ts';
 import type { Pod } from '../../api/gen/core-v1.ts';
 import { podCondition } from '../../component-helpers/pods.ts';
@@ -16,7 +16,7 @@ export async function resizeCauses(pod: Pod, _evidence: Evidence): Promise<reado
   return ['PodResizePending', 'PodResizeInProgress'].flatMap((type) => {
     const condition = podCondition(pod, type);
     const { reason = '', message = '', lastTransitionTime } = condition ?? {};
-    // In progress without a reason is on its way.
+    // A resize in progress without a reason has no obstacle.
     if (condition?.status !== 'True' || reason === '') return [];
     const cure = CURES[reason];
     return [

@@ -1,4 +1,4 @@
-/** Resource claims of a pod that get no devices: the claim, its template, its device class or the devices are missing. */
+/** Explains resource claims of a pod without devices: the claim, its template, its device class or the devices are missing. */
 import { DeviceClasses, ResourceClaims, ResourceClaimTemplates, ResourceSlices } from '../../api/gen/resources.ts';
 import type { Pod, PodResourceClaim } from '../../api/gen/core-v1.ts';
 import type { ResourceClaim } from '../../api/gen/resource-v1.ts';
@@ -44,7 +44,7 @@ async function templateCauses(namespace: string, name: string, evidence: Evidenc
   ];
 }
 
-/** Classes that are missing; else whether there are any devices at all. */
+/** Missing device classes; when all exist, whether there are any devices. */
 async function deviceCauses(claim: ResourceClaim, evidence: Evidence): Promise<readonly Cause[]> {
   const requests = claim.spec?.devices?.requests ?? [];
   const classes = requests.flatMap(({ exactly, firstAvailable = [] }) =>

@@ -1,4 +1,4 @@
-/** Containers of a pod that is well and that have been restarted: how their last runs ended. */
+/** Reports how the last runs of restarted containers ended, for a pod that is healthy. */
 import { Pods } from '../../api/gen/resources.ts';
 import type { ContainerStatus, Pod } from '../../api/gen/core-v1.ts';
 import type { Evidence } from '../evidence.ts';
@@ -6,7 +6,7 @@ import { cause, type Cause } from '../explanation.ts';
 import { inNamespace, nameOfObject } from '../object-name.ts';
 import { containerEndCauses, endText } from './termination.ts';
 
-/** The most containers that are listed. */
+/** The limit of containers that are listed. */
 const MAX_LISTED = 3;
 
 export async function restartNotes(pod: Pod, evidence: Evidence): Promise<readonly Cause[]> {

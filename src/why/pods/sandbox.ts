@@ -1,4 +1,4 @@
-/** Why the sandbox of a pod, with its network, is not there. */
+/** Explains why a pod has no sandbox (the pod's namespaces and network). */
 import type { Pod } from '../../api/gen/core-v1.ts';
 import { podCondition } from '../../component-helpers/pods.ts';
 import type { Evidence } from '../evidence.ts';

@@ -1,11 +1,11 @@
-/** What would help against the refusals of the nearest nodes. Pure. */
+/** Computes the cure for the nearest nodes' rejections. Pure. */
 import { refusals, type NodeVerdict } from '../../component-helpers/pod-why.ts';
 import type { Cure } from '../explanation.ts';
 import { PLUGIN_CURES } from './plugin-cures.ts';
 
 /**
- * Every node is a way of its own: all that refuses it has to go. Nodes that the pod excludes are none while it has a choice among others. `first` is the plugin that refused the nearest node, or the pod
- * before any node was looked at.
+ * Each node is an alternative, which needs all its rejections removed. Nodes that the pod's own constraints exclude are skipped
+ * while there are others. `first` is the plugin that rejected the nearest node, or the pod before any node was filtered.
  */
 export function refusalCure(nodes: readonly NodeVerdict[], first: string | undefined, namespace: string): Cure {
   const [nearest] = nodes;
@@ -24,12 +24,12 @@ export function refusalCure(nodes: readonly NodeVerdict[], first: string | undef
   return { text, command };
 }
 
-/** Whether the pod's own choice of nodes leaves it out. */
+/** Whether the pod's own constraints exclude the node. */
 function isExcludedByPod(node: NodeVerdict): boolean {
   return refusals(node).some(({ name }) => name === 'NodeAffinity' || name === 'NodeName');
 }
 
-/** Whether the other is refused by some of the same plugins alone: this one is no way of its own. */
+/** Whether the other node's rejecting plugins are a proper subset of this one's, so that this node is no alternative. */
 function isHarder(node: NodeVerdict, other: NodeVerdict): boolean {
   const names = new Set(refusals(node).map(({ name }) => name));
   const others = new Set(refusals(other).map(({ name }) => name));
@@ -42,7 +42,7 @@ function wayOf(node: NodeVerdict): { readonly name: string; readonly text: strin
 
 function textOf(node: NodeVerdict): string {
   const names = refusals(node).map(({ name }) => name);
-  // A cordoned node has a taint that says the same.
+  // A cordoned node also has a taint for it, which is reported once.
   const relevant = names.includes('NodeUnschedulable') ? names.filter((name) => name !== 'TaintToleration') : names;
   return [...new Set(relevant.map((name) => PLUGIN_CURES[name]?.text ?? `see what ${name} asks for`))].join(', and ');
 }

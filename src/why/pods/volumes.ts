@@ -1,4 +1,4 @@
-/** Why the volumes of a pod are not there: what they are made of, claims, attachment, mounting. */
+/** Explains why the volumes of a pod are not ready: their sources, claims, attachment, mounting. */
 import { PersistentVolumeClaims, Pods, VolumeAttachments } from '../../api/gen/resources.ts';
 import type { PersistentVolumeClaim, Pod } from '../../api/gen/core-v1.ts';
 import type { VolumeAttachment } from '../../api/gen/storage-v1.ts';
@@ -14,7 +14,7 @@ import { hasStarted } from './progress.ts';
 import { mentionCauses, usedVolumes, volumeMentions } from './references.ts';
 import { appendAll } from '../../base/lists.ts';
 
-/** A volume that takes longer keeps the pod. */
+/** A volume that takes longer is reported as a cause. */
 const MAX_USUAL_MS = 30_000;
 
 export async function volumeCauses(pod: Pod, evidence: Evidence): Promise<readonly Cause[]> {
@@ -32,13 +32,13 @@ export async function volumeCauses(pod: Pod, evidence: Evidence): Promise<readon
     reasons: ['FailedMount', 'FailedAttachVolume', 'FailedMapVolume'],
     code: 'VolumeNotMounted',
     message: 'a volume could not be attached or mounted',
-    // One says that it takes too long, another why.
+    // Separate events report that a mount takes too long, and why.
     messages: 3,
     cure: { text: 'mend what the message names; the kubelet tries again by itself' },
   });
 }
 
-/** A volume that the kubelet waits for. */
+/** A volume that the kubelet has not made ready. */
 function awaitedCause(pod: Pod, { name, waitsFor, since, error }: AwaitedVolume): Cause {
   const missing = {
     attach: 'is not attached to the node',

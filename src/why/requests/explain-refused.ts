@@ -1,4 +1,4 @@
-/** Why a request was refused, by what the API server remembers of it. */
+/** Explains why a request was refused, from the API server's record of it. */
 import { allResources } from '../../api/gen/resources.ts';
 import type { PassedPart, RefusedRequest, RefusingPart } from '../../component-helpers/refused-request.ts';
 import { actionText, nameOfUser, type AccessRequest } from '../access/access-request.ts';
@@ -9,7 +9,7 @@ import { cause, objectText, type Cause, type Cure, type Diagnosis, type ObjectNa
 import { nameOf } from '../object-name.ts';
 import { refuserCauses } from './refuser-causes.ts';
 
-/** What a part of the API server means by a refusal. */
+/** The explanation of a refusal by one part of the API server. */
 interface Meaning {
   readonly code: string;
   readonly message: string;
@@ -82,7 +82,7 @@ function factsOf({ message, refusedBy }: RefusedRequest): readonly string[] {
   );
 }
 
-/** `passed authentication, flowControl (12 ms), authorization; 14 ms in all`. */
+/** The filters that the request passed: `passed authentication, flowControl (12 ms), authorization; 14 ms in all`. */
 function passedText({ passed, milliseconds }: RefusedRequest): string {
   const text = ({ name, milliseconds: waited }: PassedPart): string => (waited < 1 ? name : `${name} (${waited} ms)`);
   const before = passed.length === 0 ? 'passed nothing' : `passed ${passed.map(text).join(', ')}`;
@@ -90,7 +90,7 @@ function passedText({ passed, milliseconds }: RefusedRequest): string {
 }
 
 function targetOf({ resource: target, path }: RefusedRequest): ObjectName {
-  // Lists, and objects whose names are in their bodies, are told by their path.
+  // Lists, and objects whose names are only in their bodies, are identified by their path.
   if (target === undefined || target.name === '') return { kind: 'path', name: path };
   const { group, resource, namespace, name } = target;
   const info = allResources.find((one) => one.group === group && one.resource === resource);
@@ -114,7 +114,7 @@ function accessRequestOf({ user, groups, verb, path, resource: target }: Refused
   };
 }
 
-/** What right is missing, as far as the asker may read roles and bindings; else what would grant it. */
+/** The missing right, when the caller may read roles and bindings; else a cure that would grant it. */
 async function rightCauses(refused: RefusedRequest, evidence: Evidence): Promise<readonly Cause[]> {
   const request = accessRequestOf(refused);
   const { state, summary, causes } = await explainAccess(request, evidence);

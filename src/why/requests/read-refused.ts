@@ -1,4 +1,4 @@
-/** Reads what the API server remembers of refused requests: one's own, and everybody's where the reader may. */
+/** Reads the API server's records of refused requests: the caller's own, and those of all users when the caller may read them. */
 import { isReason } from '../../api/status-error.ts';
 import type { Client } from '../../client/client.ts';
 import type { RefusedRequest, RefusedRequestList } from '../../component-helpers/refused-request.ts';
@@ -6,13 +6,15 @@ import type { RefusedRequest, RefusedRequestList } from '../../component-helpers
 const MINE = '/keelson/v1/requests';
 const EVERYBODYS = '/keelson/v1/all-requests';
 
-/** The newest first. Rejects with a `StatusError` where the server remembers none, or does not tell. */
+/** The newest first. Rejects with a `StatusError` when the server keeps no records, or the caller may not read them. */
 export async function listRefused(client: Client, everybodys: boolean): Promise<readonly RefusedRequest[]> {
   const { items } = await read<RefusedRequestList>(client, everybodys ? EVERYBODYS : MINE);
   return items;
 }
 
-/** One, by the Audit-Id of its answer; undefined when it is not known, or not told to the reader. */
+/**
+ * The record with the Audit-Id of the refused request's response; undefined when it is unknown, or the caller may not read it.
+ */
 export async function findRefused(client: Client, id: string): Promise<RefusedRequest | undefined> {
   for (const path of [MINE, EVERYBODYS]) {
     try {

@@ -1,4 +1,4 @@
-/** Causes of a refused request, by what the API server recorded: the plugin, webhook, quota or policy, with a cure. */
+/** Causes of a refused request from the API server's record of the plugin, webhook, quota or policy, with their cures. */
 import {
   allResources,
   MutatingWebhookConfigurations,
@@ -18,7 +18,7 @@ interface KnownFault {
   readonly cure: (fault: ObjectName) => Cure;
 }
 
-/** By the resource of the object on account of which a request is refused. */
+/** Causes by the resource of the object that made the server refuse the request. */
 const faults: Readonly<Record<string, KnownFault>> = {
   resourcequotas: {
     code: 'QuotaUsedUp',
@@ -67,7 +67,7 @@ function policyFault(kind: string): KnownFault {
   };
 }
 
-/** By what is wrong with the object, where that is noted. */
+/** Causes by the recorded fault of the object. */
 const details: Readonly<Record<FaultDetail, KnownFault>> = {
   unsaid: {
     code: 'QuotaNeedsValues',
@@ -92,7 +92,7 @@ const details: Readonly<Record<FaultDetail, KnownFault>> = {
   },
 };
 
-/** What plugins say that refuse on account of the namespace. */
+/** Refusals that plugins base on the namespace. */
 const namespaceFaults: Readonly<Record<string, KnownFault>> = {
   PodSecurity: {
     code: 'PodSecurityForbids',
@@ -112,7 +112,7 @@ const namespaceFaults: Readonly<Record<string, KnownFault>> = {
   },
 };
 
-/** Causes; none where only the message tells more. */
+/** No causes when only the message is known. */
 export async function refuserCauses(
   { plugin = '', webhook, fault }: Refuser,
   evidence: Evidence,
@@ -145,7 +145,7 @@ async function faultCause(plugin: string, fault: NonNullable<Refuser['fault']>, 
   return cause({ code, object, message: message(object), cure: cure(object), because });
 }
 
-/** Why a disruption budget allows no eviction. */
+/** The causes why a disruption budget allows no eviction. */
 async function budgetCauses(key: ObjectKey, evidence: Evidence): Promise<readonly Cause[]> {
   const { object } = await evidence.get(PodDisruptionBudgets, key);
   return object === undefined ? [] : evidence.causesOf(PodDisruptionBudgets, object);

@@ -1,4 +1,4 @@
-/** What is wrong with the service behind which a webhook or an aggregated API is. */
+/** Explains the state of the service behind a webhook or an aggregated API. */
 import { Services } from '../../api/gen/resources.ts';
 import type { Evidence } from '../evidence.ts';
 import { cause, type Cause } from '../explanation.ts';
@@ -9,7 +9,7 @@ export interface ServiceName {
   readonly name?: string;
 }
 
-/** Empty where the backend is no service, or is healthy. */
+/** Empty when the backend is no service, or is healthy. */
 export async function backendCauses(service: ServiceName | undefined, evidence: Evidence): Promise<readonly Cause[]> {
   const { namespace, name } = service ?? {};
   if (namespace === undefined || name === undefined) return [];

@@ -1,4 +1,4 @@
-/** Why a horizontal pod autoscaler does not scale. */
+/** Explains why a horizontal pod autoscaler does not scale. */
 import { HorizontalPodAutoscalers } from '../../api/gen/resources.ts';
 import type { HorizontalPodAutoscaler } from '../../api/gen/autoscaling-v2.ts';
 import { appendAll } from '../../base/lists.ts';
@@ -9,7 +9,7 @@ import { nameOfObject } from '../object-name.ts';
 import { diagnoseUnobserved } from './observed.ts';
 import { causesBehind } from './scale-target.ts';
 
-/** By the reason of the condition that is False. Upstream: podautoscaler's setCondition calls. */
+/** Cures by the reason of a False condition. Upstream: podautoscaler's setCondition calls. */
 const CURES: Readonly<Record<string, Cure>> = {
   FailedGetScale: { text: 'name an object that exists and can be scaled in spec.scaleTargetRef' },
   FailedUpdateScale: { text: 'mend what the message says of the target' },
@@ -30,7 +30,7 @@ const CURES: Readonly<Record<string, Cure>> = {
   ScalingDisabled: { text: 'the target has 0 replicas, which turns the autoscaler off: scale it to 1 by hand' },
 };
 
-/** Conditions that are True and say why it goes no further now. */
+/** Conditions that are True and limit the scaling, by reason. */
 const NOTES: Readonly<Record<string, Cure>> = {
   TooManyReplicas: { text: 'raise maxReplicas if it is to go further' },
   TooFewReplicas: { text: 'lower minReplicas if it is to go further' },
@@ -67,13 +67,13 @@ function noteCauses(autoscaler: HorizontalPodAutoscaler): readonly Cause[] {
   });
 }
 
-/** No waiting helps where its specification lets it go no step. */
+/** Whether the autoscaler's own behavior forbids the direction, so that waiting does not help. */
 function isOfDisabled({ spec }: HorizontalPodAutoscaler, reason: string): boolean {
   const direction = reason === 'ScaleUpLimit' ? 'scaleUp' : reason === 'ScaleDownLimit' ? 'scaleDown' : undefined;
   return direction !== undefined && spec?.behavior?.[direction]?.selectPolicy === 'Disabled';
 }
 
-/** Directions in which its specification lets it go no step. */
+/** Directions in which the autoscaler's behavior forbids scaling. */
 function disabledCauses(autoscaler: HorizontalPodAutoscaler): readonly Cause[] {
   const { behavior } = autoscaler.spec ?? {};
   return (['scaleUp', 'scaleDown'] as const)

@@ -1,4 +1,4 @@
-/** Why a daemon set does not run on every node it is meant for. */
+/** Explains why a daemon set does not run on all eligible nodes. */
 import { DaemonSets, Nodes } from '../../api/gen/resources.ts';
 import type { DaemonSet, DaemonSetSpec } from '../../api/gen/apps-v1.ts';
 import type { Node, PodSpec } from '../../api/gen/core-v1.ts';
@@ -31,7 +31,7 @@ export async function explainDaemonSet(set: DaemonSet, evidence: Evidence): Prom
   return { state: causes.length === 0 ? 'Progressing' : 'Trouble', summary, causes };
 }
 
-/** The most nodes that are listed with what keeps the pods away. */
+/** The limit of nodes that are listed with their reasons. */
 const MAX_NODES = 3;
 const LABEL: Cure = { text: 'label a node as its template asks', command: 'kubectl get nodes --show-labels' };
 const TOLERATE: Cure = {
@@ -47,7 +47,7 @@ async function noNodeCauses(set: DaemonSet, evidence: Evidence): Promise<readonl
   const { template }: Partial<DaemonSetSpec> = set.spec ?? {};
   const spec = template?.spec ?? { containers: [] };
   const refusals = nodes?.map((node) => refusalOf(spec, node)) ?? [];
-  // Its controller has not seen yet that a node suits it.
+  // The node is eligible, and the controller has not observed it yet.
   if (refusals.some((refusal) => refusal === undefined)) return [];
   const known = refusals
     .filter((refusal) => refusal !== undefined)
@@ -64,7 +64,7 @@ async function noNodeCauses(set: DaemonSet, evidence: Evidence): Promise<readonl
   ];
 }
 
-/** @param tainted how many of the nodes match but for their taints; undefined: nodes may not be read */
+/** @param tainted the number of nodes that match except for their taints; undefined when nodes may not be read */
 function reasonOf(tainted: number | undefined): { readonly message: string; readonly cure: Cure } {
   const noMatch = 'no node matches its node selector and affinity';
   if (tainted === undefined)
@@ -77,7 +77,7 @@ function reasonOf(tainted: number | undefined): { readonly message: string; read
   };
 }
 
-/** Why pods of the specification do not run on the node; undefined: they may. */
+/** The reason why pods of the template do not run on the node; undefined when they may. */
 function refusalOf(
   spec: PodSpec,
   node: Stored<Node>,

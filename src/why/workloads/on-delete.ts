@@ -1,4 +1,4 @@
-/** Rollouts that replace a pod only when somebody deletes it. */
+/** Explains rollouts that replace a pod only when a user deletes it (strategy OnDelete). */
 import { cause, type Cause, type ObjectName } from '../explanation.ts';
 import { inNamespace } from '../object-name.ts';
 

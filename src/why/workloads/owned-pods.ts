@@ -1,4 +1,4 @@
-/** The pods of a workload, and what is wrong with those that are not ready. */
+/** The pods of a workload, and the causes of those that are not ready. */
 import { isControlledBy } from '../../component-helpers/owner-references.ts';
 import { Pods } from '../../api/gen/resources.ts';
 import type { Pod } from '../../api/gen/core-v1.ts';
@@ -10,7 +10,7 @@ import type { Evidence } from '../evidence.ts';
 import { cause, firstCauses, type Cause } from '../explanation.ts';
 import { nameOfObject } from '../object-name.ts';
 
-/** Pods that are explained; the others mostly have the same cause. */
+/** The limit of pods that are explained; the others usually have the same cause. */
 const MAX_EXPLAINED = 3;
 
 /** Pods whose controller is the object. */
@@ -25,7 +25,7 @@ export async function ownedPods(
   return pods.filter((pod) => isControlledBy(pod, owner));
 }
 
-/** A cause for each of the first pods that are to run and are not ready. Pods with the same first cause are listed once. */
+/** A cause for each of the first pods that should run and are not ready. Pods with the same first cause are listed once. */
 export async function unreadyPodCauses(pods: readonly Pod[], evidence: Evidence): Promise<readonly Cause[]> {
   const unready = pods.filter((pod) => isPodActive(pod) && !isPodReady(pod));
   const causes: Cause[] = [];
@@ -52,7 +52,7 @@ function withoutRepetition(causes: readonly Cause[]): readonly Cause[] {
   });
 }
 
-/** A cause for the first of the pods that have failed. */
+/** A cause for the first of the failed pods. */
 export async function failedPodCauses(pods: readonly Pod[], evidence: Evidence): Promise<readonly Cause[]> {
   const failed = pods.filter(({ status }) => status?.phase === 'Failed');
   const causes: Cause[] = [];

@@ -1,4 +1,4 @@
-/** Why a controller may not create pods: what the API server refused, and which object makes it refuse. */
+/** Explains why a controller cannot create pods: the API server's refusal, and the object that causes it. */
 import { Namespaces, ServiceAccounts } from '../../api/gen/resources.ts';
 import type { PodTemplateSpec } from '../../api/gen/core-v1.ts';
 import type { KubernetesObject } from '../../api/object.ts';
@@ -12,10 +12,10 @@ import { inNamespace, nameOf, nameOfObject } from '../object-name.ts';
 import { quotaCauses } from './quotas.ts';
 import { refuserCauses } from '../requests/refuser-causes.ts';
 
-/** A refusal that is older than this may have been mended. */
+/** The cause of an older refusal may have been removed. */
 const RECENT_MS = 15 * 60_000;
 
-/** The refusal that the controller met last, and what is behind it; none where its pods are all created. */
+/** The last refusal that the controller received, with its causes; empty when all pods have been created. */
 export async function refusedPodCauses(
   info: ResourceInfo,
   owner: KubernetesObject,
@@ -40,7 +40,7 @@ export async function refusedPodCauses(
   ];
 }
 
-/** By what the API server remembers of the last refusal; undefined where it remembers none. */
+/** Causes from the API server's record of the last refusal; undefined when it has none. */
 async function rememberedCauses(
   info: ResourceInfo,
   { metadata }: KubernetesObject,
@@ -52,7 +52,7 @@ async function rememberedCauses(
   return last === undefined ? undefined : refuserCauses(last.refusedBy, evidence);
 }
 
-/** On servers that remember nothing: what would make any server refuse. */
+/** On servers without records: objects that would make any server refuse the pod. */
 async function reasonsToRefuse(owner: KubernetesObject, evidence: Evidence): Promise<readonly Cause[]> {
   const { namespace = '' } = owner.metadata;
   const template = (owner as { spec?: { template?: PodTemplateSpec } }).spec?.template;

@@ -1,4 +1,7 @@
-/** What keeps a horizontal pod autoscaler from its target or its metrics: the target itself, and the APIs that serve metrics. */
+/**
+ * Explains why a horizontal pod autoscaler cannot read its target or its metrics: the target itself, and the APIs that serve
+ * metrics.
+ */
 import { allResources, APIServices, HorizontalPodAutoscalers } from '../../api/gen/resources.ts';
 import type { HorizontalPodAutoscaler } from '../../api/gen/autoscaling-v2.ts';
 import type { PodTemplateSpec } from '../../api/gen/core-v1.ts';
@@ -9,7 +12,7 @@ import type { Evidence, Lookup } from '../evidence.ts';
 import { cause, type Cause } from '../explanation.ts';
 import { inNamespace, nameOf, nameOfObject } from '../object-name.ts';
 
-/** Groups of metrics by the reason of the condition, with the versions that the controller can use. */
+/** API groups of metrics by the condition's reason, with the versions that the controller supports. */
 const METRIC_APIS: Readonly<Record<string, readonly string[]>> = {
   FailedGetResourceMetric: ['v1beta1.metrics.k8s.io'],
   FailedGetContainerResourceMetric: ['v1beta1.metrics.k8s.io'],
@@ -18,7 +21,7 @@ const METRIC_APIS: Readonly<Record<string, readonly string[]>> = {
   FailedGetExternalMetric: ['v1beta1.external.metrics.k8s.io'],
 };
 
-/** What is behind a condition with this reason. */
+/** The causes behind a condition with this reason. */
 export async function causesBehind(
   reason: string,
   autoscaler: HorizontalPodAutoscaler,
@@ -62,7 +65,7 @@ interface Target extends Lookup<KubernetesObject> {
   readonly name: string;
 }
 
-/** Undefined where it is of a custom kind. */
+/** Undefined when the target is of a custom kind. */
 async function targetOf({ metadata, spec }: HorizontalPodAutoscaler, evidence: Evidence): Promise<Target | undefined> {
   const { apiVersion = '', kind = '', name = '' } = spec?.scaleTargetRef ?? {};
   const info = allResources.find((one) => one.kind === kind && apiVersionOf(one) === apiVersion);
@@ -96,7 +99,7 @@ async function apiCauses(names: readonly string[], evidence: Evidence): Promise<
   return [cause({ code: 'MetricsApiMissing', object: nameOf(APIServices, { name }), message, cure })];
 }
 
-/** A share of what is requested is nothing where nothing is requested. */
+/** A utilization target needs requests in all containers. */
 async function requestCauses(autoscaler: HorizontalPodAutoscaler, evidence: Evidence): Promise<readonly Cause[]> {
   const target = await targetOf(autoscaler, evidence);
   const template = (target?.object as { spec?: { template?: PodTemplateSpec } } | undefined)?.spec?.template;

@@ -32,7 +32,7 @@ const hostileSegments = [
   ...hostileStrings,
 ];
 
-/** Now and then something else in a path's place. */
+/** A path segment, sometimes replaced by a hostile one. */
 export function segment(random: Random, usual: string, probability = 0.02): string {
   if (!chance(random, probability)) return usual;
   try {
@@ -49,7 +49,7 @@ export function collectionPath(random: Random, info: ResourceInfo): string {
   return `${root}${namespace}/${segment(random, info.resource)}`;
 }
 
-/** An exchange of it, with the rest drawn: query, headers, protocol. */
+/** An exchange for the request, with random query, headers and protocol. */
 export function exchangeOf(random: Random, request: Request): HttpExchange {
   const body = request.body && encoded(random, request.body);
   const headers = [...headersOf(random, request.body?.contentType), ...(body?.headers ?? [])];
@@ -81,7 +81,7 @@ function deleteBody(random: Random): Body | undefined {
 
 const can = (info: ResourceInfo, verb: string): boolean => info.verbs.includes(verb);
 
-/** Without hostile segments: an empty name is a collection, and what the cluster runs on must stay. */
+/** Without hostile segments: an empty name is a collection, and the cluster's own objects must stay. */
 function deleteRequest(random: Random, info: ResourceInfo): Request {
   const root = info.group === '' ? `/api/${info.version}` : `/apis/${info.group}/${info.version}`;
   const collection = `${root}${info.namespaced ? '/namespaces/fuzz' : ''}/${info.resource}`;
@@ -128,7 +128,7 @@ function subresourceRequest(random: Random, info: ResourceInfo, one: string): Re
   ])();
 }
 
-/** One request for some built-in resource. */
+/** A request for a random built-in resource. */
 export function apiRequest(random: Random): HttpExchange {
   return exchangeOf(random, requestFor(random, pick(random, resources)));
 }
@@ -175,7 +175,7 @@ const otherPaths = [
   '/\u0080',
 ];
 
-/** Discovery, health, documents, and paths that nothing serves. */
+/** Discovery, health, documents, and paths that are not served. */
 export function otherRequest(random: Random): HttpExchange {
   const method = chance(random, 0.85)
     ? 'GET'

@@ -13,7 +13,7 @@ import { treeOf, writeTree } from '../values/tree.ts';
 
 export interface Body {
   readonly contentType: string;
-  /** latin1 text of the bytes. */
+  /** The bytes as latin1 text. */
   readonly text: string;
 }
 
@@ -33,7 +33,7 @@ export function mutatedJson(random: Random, value: unknown): string {
   return chance(random, 0.04) ? mutateBytes(random, text, 1 + random.int(3)) : text;
 }
 
-/** Documents as YAML alone writes them. */
+/** Documents that only YAML can express. */
 const yamlTexts: readonly string[] = [
   'a: &a [x]\nb: *a\n',
   'metadata: &m {name: fuzz-a}\ndata: *absent\n',
@@ -69,7 +69,7 @@ function protobufBody(random: Random, object: JsonObject): string | undefined {
   try {
     bytes = Buffer.from(encodeProtobuf(schema, decodeTyped(schema, JSON.parse(writeTree(treeOf(object)))).object));
   } catch {
-    return undefined; // A sample that the codec refuses; its JSON is sent instead.
+    return undefined; // a sample that the codec refuses; its JSON is sent instead
   }
   if (chance(random, 0.25)) return textOf(bytes);
   const message = bytes.subarray(4);
@@ -77,7 +77,7 @@ function protobufBody(random: Random, object: JsonObject): string | undefined {
   return chance(random, 0.1) ? mutateBytes(random, textOf(mutated), 1) : textOf(mutated);
 }
 
-/** The object in some form. */
+/** The object in a random encoding. */
 export function objectBody(random: Random, object: JsonObject): Body {
   const form = weighted(random, [
     [6, 'json'],
@@ -92,7 +92,7 @@ export function objectBody(random: Random, object: JsonObject): Body {
   return { contentType: 'application/json', text: mutatedJson(random, object) };
 }
 
-/** Compresses now and then, not always soundly; returns the headers it needs. */
+/** Sometimes compresses the body, not always validly; returns the required headers. */
 export function encoded(random: Random, body: Body): { text: string; headers: (readonly [string, string])[] } {
   if (!chance(random, 0.03)) return { text: body.text, headers: [] };
   const bytes = textOf(gzipSync(Buffer.from(body.text, 'latin1'), { level: 1 }));

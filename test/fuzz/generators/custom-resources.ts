@@ -1,4 +1,4 @@
-// Definitions with hostile schemas, and custom resources of them.
+// Definitions with hostile schemas, and their custom resources.
 import type { JsonObject } from '../../../src/api/codec/own-property.ts';
 import { chance, pick, type Random, weighted } from '../draw.ts';
 import type { HttpExchange } from '../exchange.ts';
@@ -11,7 +11,7 @@ const plurals = ['as', 'bs', 'cs', 'ds'] as const;
 const text = { type: 'string' };
 const anything = { type: 'object', 'x-kubernetes-preserve-unknown-fields': true };
 
-/** A property's schema, each with something that is easy to get wrong. */
+/** Schemas of properties, each with an error-prone feature. */
 const properties: readonly JsonObject[] = [
   { ...text, pattern: '^(a+)+$', maxLength: 5000 },
   { ...text, pattern: '(', format: 'x' },
@@ -184,7 +184,7 @@ function request(random: Random): Request {
   ])();
 }
 
-/** A definition, or something of one. */
+/** A definition, or a request for one's resources. */
 export function customRequest(random: Random): HttpExchange {
   return exchangeOf(random, request(random));
 }

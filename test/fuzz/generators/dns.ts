@@ -1,4 +1,4 @@
-// DNS messages: questions as clients write them, then headers, names, pointers and records that lie.
+// DNS messages: valid queries, then invalid headers, names, pointers and records.
 import { chance, pick, type Random } from '../draw.ts';
 import { type DnsExchange, textOf } from '../exchange.ts';
 import { mutateBytes } from '../values/mutate-bytes.ts';
@@ -27,7 +27,7 @@ const types = [1, 28, 33, 12, 16, 6, 2, 5, 255, 252, 251, 41, 65, 0, 65_535];
 const uint16 = (...values: readonly number[]): string =>
   values.map((value) => String.fromCharCode((value >> 8) & 255, value & 255)).join('');
 
-/** A name in labels; `ends`: what stands after them, a zero byte or a pointer. */
+/** A name in labels; `ends` follows them, a zero byte or a pointer. */
 const labels = (name: string, ends: string): string =>
   name
     .split('.')

@@ -1,4 +1,4 @@
-// What a cluster asks others: webhooks, policies with expressions, reviews, aggregated APIs.
+// Extensions that a cluster calls or evaluates: webhooks, policies with expressions, reviews, aggregated APIs.
 import type { JsonObject } from '../../../src/api/codec/own-property.ts';
 import { chance, pick, type Random, weighted } from '../draw.ts';
 import type { HttpExchange } from '../exchange.ts';

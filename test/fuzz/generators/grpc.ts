@@ -1,4 +1,4 @@
-// gRPC: calls of a kubelet's sockets, plugins that register, and answers of the peers it calls.
+// gRPC: calls of a kubelet's sockets, plugins that register, and responses of the peers that it calls.
 import { criTable } from '../../../src/cri/gen/cri-table.ts';
 import { frame } from '../../../src/grpc/grpc-frames.ts';
 import type { ProtobufTable } from '../../../src/grpc/protobuf-table.ts';
@@ -42,7 +42,7 @@ const methodsOf = (table: ProtobufTable): Method[] =>
     }),
   );
 
-/** A message's bytes: by its type, changed as protobuf, or any. */
+/** A message's bytes: by its type, mutated as protobuf, or random. */
 function message(random: Random, table: ProtobufTable, type: string): Buffer {
   const own = tableMessage(random, table, type);
   return weighted<() => Buffer>(random, [
@@ -53,7 +53,7 @@ function message(random: Random, table: ProtobufTable, type: string): Buffer {
   ])();
 }
 
-/** A message in its frame; the frame's flag or length is wrong now and then. */
+/** A message in its frame; sometimes the frame's flag or length is wrong. */
 function framed(random: Random, bytes: Buffer): Buffer {
   const whole = Buffer.from(frame(bytes));
   if (chance(random, 0.05)) whole[0] = pick(random, [1, 2, 255]);
@@ -80,7 +80,7 @@ const grpcHeaders: readonly (readonly [string, string])[] = [
   ['x-a', 'é'],
 ];
 
-/** Of gRPC's 4 MiB. */
+/** Larger than gRPC's limit of 4 MiB. */
 const TOO_LARGE: Bytes = [['\0', 5_000_000]];
 
 /** A call of one of the kubelet's own sockets. */
@@ -109,7 +109,7 @@ export function socketCall(random: Random): GrpcExchange | RawExchange {
 
 const statuses = ['0', '0', '0', '2', '5', '12', '13', '14', '16', '99', '-1', 'x', ''];
 
-/** What a peer answers to a call whose answer is of this type. */
+/** A peer's response to a call with this result type. */
 function peerAnswer(random: Random, { table, output, path }: Method): PeerAnswer {
   const isStream = path.endsWith('ListAndWatch') || path.endsWith('GetContainerEvents');
   const count = isStream ? pick(random, [1, 3, 200]) : pick(random, [1, 1, 1, 1, 0, 2]);
@@ -120,7 +120,7 @@ function peerAnswer(random: Random, { table, output, path }: Method): PeerAnswer
     [1, 'reset'],
     [1, 'close'],
     [1, 'page'],
-    // A call that is not answered holds its caller to the deadline: few of them.
+    // A call without a response blocks its caller until the deadline, so there are few.
     [0.1, 'hang'],
   ] as const);
   const status = chance(random, 0.85) ? '0' : pick(random, statuses);
@@ -154,7 +154,7 @@ const typesWithVersion = [
 ] as const;
 const versions = ['1.0.0', '0.3.0', 'v1beta1', 'v1', 'v1.DRAPlugin', 'v1beta1.DRAPlugin', 'x', ''];
 
-/** What most plugins answer that want to be taken: a type and a version that fit each other, a name, their own socket. */
+/** The usual response of a plugin that can be accepted: matching type and version, a name, its own socket. */
 function pluginInfo(random: Random): Buffer {
   const [known, usual] = pick(random, typesWithVersion);
   const type = chance(random, 0.95) ? known : pick(random, hostileStrings);
@@ -168,7 +168,7 @@ function pluginInfo(random: Random): Buffer {
   return Buffer.concat([text(1, type), text(2, name), text(3, endpoint), text(4, version)]);
 }
 
-/** A plugin that is found, or that registers with the device plugins' own service. */
+/** A plugin whose socket is found, or that registers with the device plugins' service. */
 export function pluginExchange(random: Random): PluginExchange {
   const isOwn = chance(random, 0.4);
   const answers: Record<string, PeerAnswer> = {};
@@ -197,7 +197,7 @@ const criMethods = methodsOf(criTable);
 const peerMethods = [...criMethods, ...criMethods, ...methodsOf(devicePluginTable), ...methodsOf(CSI_TABLE)];
 const provoking = ['/runningpods/', '/stats/summary', '/metrics/resource', '/metrics/cadvisor', '/metrics'];
 
-/** A pod of the node comes or goes, which makes the kubelet call everybody. */
+/** Creates or deletes a pod of the node, which makes the kubelet call all peers. */
 function podRequest(random: Random): HttpExchange {
   const name = `fuzz-${1 + random.int(6)}`;
   const collection = '/api/v1/namespaces/fuzz/pods';
@@ -208,7 +208,7 @@ function podRequest(random: Random): HttpExchange {
   return { ...base, method: 'POST', path: collection, headers: [['Content-Type', 'application/json']], body };
 }
 
-/** Peers that answer the next calls as they like, and what makes the kubelet call them. */
+/** Random responses of peers to their next calls, and a request that causes calls. */
 export function peersExchange(random: Random): PeersExchange {
   const chosen = Array.from({ length: 1 + random.int(4) }, () => pick(random, peerMethods));
   const request = weighted<() => HttpExchange>(random, [

@@ -1,4 +1,4 @@
-// HTTP/2 frames as no library writes them: floods, frames out of order, headers that decompress badly.
+// HTTP/2 frames that no library writes: floods, frames out of order, headers that decompress badly.
 import { chance, pick, type Random, weighted } from '../draw.ts';
 import { type RawExchange, textOf } from '../exchange.ts';
 import { mutateBytes } from '../values/mutate-bytes.ts';
@@ -26,7 +26,7 @@ function frame(type: number, flags: number, stream: number, payload: Buffer, cla
   return Buffer.concat([head, payload]);
 }
 
-/** A literal header without indexing; `name` and `value` under 127 bytes. */
+/** A literal header without indexing; `name` and `value` have fewer than 127 bytes. */
 function literal(name: string, value: string): Buffer {
   const text = (one: string): Buffer =>
     Buffer.concat([Buffer.from([Math.min(one.length, 126)]), Buffer.from(one.slice(0, 126), 'latin1')]);
@@ -57,10 +57,10 @@ function headerBlock(random: Random, [get, post]: readonly [string, string]): Bu
     literal('te', 'trailers, x'),
     literal('cookie', 'a=b'),
     literal(':protocol', 'websocket'),
-    Buffer.from([0xff, 0xff, 0xff, 0xff, 0xff, 0x0f]), // An index beyond every table.
-    Buffer.from([0x80]), // Index 0.
-    Buffer.from([0x3f, 0xe1, 0xff, 0xff, 0xff, 0x07]), // A table size beyond what was agreed.
-    Buffer.from([0x00, 0x85, 0xff, 0xff, 0xff, 0xff, 0xff, 0x01, 0x61]), // Huffman padding of too many bits.
+    Buffer.from([0xff, 0xff, 0xff, 0xff, 0xff, 0x0f]), // an index beyond every table
+    Buffer.from([0x80]), // index 0
+    Buffer.from([0x3f, 0xe1, 0xff, 0xff, 0xff, 0x07]), // a table size beyond the negotiated one
+    Buffer.from([0x00, 0x85, 0xff, 0xff, 0xff, 0xff, 0xff, 0x01, 0x61]), // too many bits of Huffman padding
     Buffer.concat(Array.from({ length: 400 }, (_, at) => literal(`x-${at}`, 'a'.repeat(100)))),
   ]);
   return chance(random, 0.5) ? Buffer.concat([block, extra]) : Buffer.concat([extra, block]);

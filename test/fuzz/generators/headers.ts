@@ -1,4 +1,4 @@
-// Headers of requests whose framing is sound: negotiation, impersonation, tracing, and names nobody knows.
+// Headers of requests with valid framing: negotiation, impersonation, tracing, and unknown names.
 import { chance, pick, type Random } from '../draw.ts';
 import { hostileStrings } from '../values/hostile.ts';
 
@@ -49,7 +49,7 @@ export const contentTypes: readonly string[] = [
   '',
 ];
 
-/** Header values of these are whatever a program may send. */
+/** Headers with any values that a program may send. */
 const others: readonly Header[] = [
   ['Content-Encoding', 'gzip'],
   ['Content-Encoding', 'br'],
@@ -87,7 +87,7 @@ const others: readonly Header[] = [
   ['Accept-Language', 'x'],
 ];
 
-/** Characters that a header can carry: others end the request in the parser of HTTP, which raw exchanges are for. */
+/** Characters that are valid in a header; the HTTP parser refuses others, which raw exchanges test. */
 const visible = hostileStrings.filter((text) => /^[\t\x20-\x7e\x80-\xff]*$/.test(text) && text.trim() === text);
 
 export function headersOf(random: Random, contentType?: string): Header[] {

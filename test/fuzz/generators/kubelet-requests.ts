@@ -1,4 +1,4 @@
-// Requests of everything that a kubelet's server has, by those who may, those who may not, and nobody.
+// Requests of everything that a kubelet's server has, by users with and without rights, and anonymous.
 import { chance, pick, type Random, weighted } from '../draw.ts';
 import type { HttpExchange, RawExchange } from '../exchange.ts';
 import { hostileStrings } from '../values/hostile.ts';
@@ -35,7 +35,7 @@ const parameters: ParameterTable = {
   exclude: ['ping'],
 };
 
-/** Of the pods that run, and of none. */
+/** Running pods, and missing ones. */
 const pods = ['fuzz/steady', 'fuzz/steady', 'fuzz/steady', 'fuzz/fuzz-1', 'fuzz/absent', 'default/steady', 'fuzz'];
 const containers = ['c', 'c', 'c', 'absent', 'u/c', ''];
 
@@ -146,19 +146,19 @@ const rawHeads = [
   `GET /pods HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${'a.'.repeat(3)}\r\n\r\n`,
 ];
 
-/** Connections of their own: upgrades with frames, HTTP/1.1 and HTTP/2 that no library writes. */
+/** Raw connections: upgrades with frames, HTTP/1.1 and HTTP/2 that no library writes. */
 export function kubeletConnection(random: Random): RawExchange {
   const exchange = weighted(random, [
     [5, () => upgradeExchange(random, upgradePaths)],
     [2, () => rawRequest(random, rawHeads)],
     [2, () => h2Exchange(random, ['/healthz', '/run/fuzz/steady/c?cmd=a'])],
   ])();
-  // Upgrades and HTTP/2 of the read-only server are those of plain HTTP: it has neither.
+  // The read-only server is plain HTTP and has neither upgrades nor HTTP/2.
   const door = exchange.protocol === 'h2' ? pick(random, ['', '', '', 'nobody']) : weighted(random, doors);
   return { ...exchange, ...through(door) };
 }
 
-/** A token that is none, for the door that brings none of its own. */
+/** An invalid token, for the address without credentials. */
 export function tokenRequest(random: Random): HttpExchange {
   const { to: _, ...request } = kubeletRequest(random);
   const token = pick(

@@ -1,4 +1,4 @@
-// Every family of exchanges, with how often it is drawn.
+// Every family of exchanges with its weight.
 import { createSeededRandom } from '../../../src/platform/sim/random.ts';
 import { type Random, weighted } from '../draw.ts';
 import type { Exchange } from '../exchange.ts';
@@ -16,7 +16,7 @@ interface Family {
   readonly generate: (random: Random) => Exchange;
 }
 
-/** Of the API server. */
+/** Families of the API server. */
 const serverFamilies: readonly Family[] = [
   { name: 'api', weight: 60, generate: apiRequest },
   { name: 'custom', weight: 15, generate: customRequest },
@@ -27,7 +27,7 @@ const serverFamilies: readonly Family[] = [
   { name: 'h2', weight: 3, generate: (random) => h2Exchange(random) },
 ];
 
-/** Of a kubelet with peers. */
+/** Families of a kubelet with peers. */
 const kubeletFamilies: readonly Family[] = [
   { name: 'kubelet', weight: 40, generate: kubeletRequest },
   { name: 'kubelet-tokens', weight: 2, generate: tokenRequest },
@@ -43,7 +43,7 @@ const namesOf = (list: readonly Family[]): readonly string[] => list.map(({ name
 export const serverFamilyNames = namesOf(serverFamilies);
 export const kubeletFamilyNames = namesOf(kubeletFamilies);
 
-/** The exchange with this number under this seed; the same whatever came before. */
+/** The exchange with this number for this seed, independent of earlier exchanges. */
 export function exchangeAt(seed: string, number: number, only = serverFamilyNames): Exchange {
   const random = createSeededRandom(seed).fork(String(number));
   const chosen = families.filter(({ name }) => only.includes(name));

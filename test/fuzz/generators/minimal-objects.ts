@@ -1,4 +1,5 @@
-// The least that validation asks of each kind, beside its name: from here most changes reach the code behind validation.
+// The fields that validation requires of each kind besides its name: most changes of such an object reach the code behind
+// validation.
 import type { JsonObject } from '../../../src/api/codec/own-property.ts';
 
 const labels = { app: 'a' };
@@ -30,7 +31,7 @@ const lease = {
   strategy: 'OldestEmulationVersion',
 };
 
-/** By kind; kinds that need nothing but a name are missing. */
+/** By kind; kinds that require only a name are missing. */
 export const minimalObjects: Readonly<Record<string, JsonObject>> = {
   Binding: { target: { kind: 'Node', name: 'node-1' } },
   ConfigMap: { data: { a: 'b' }, binaryData: { c: 'AA==' } },

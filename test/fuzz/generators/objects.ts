@@ -1,4 +1,4 @@
-// Valid objects of every built-in kind: the least of the kind, and what the schema tables know beside it.
+// Valid objects of every built-in kind: the minimal object, with random fields of the schema.
 import type { JsonObject } from '../../../src/api/codec/own-property.ts';
 import { allResources } from '../../../src/api/gen/resources.ts';
 import { apiVersionOf } from '../../../src/api/resource-info.ts';
@@ -7,10 +7,10 @@ import { schemaOf } from '../../../src/api/schema/schema.ts';
 import { chance, pick, type Random } from '../draw.ts';
 import { minimalObjects } from './minimal-objects.ts';
 
-/** Every built-in resource in every version that is served. */
+/** Every built-in resource in every served version. */
 export const resources = allResources.filter(({ kind }) => kind !== 'PodCertificateRequest');
 
-/** Objects have one of few names, so that later exchanges meet what earlier ones made. */
+/** Objects have one of a few names, so that later exchanges refer to earlier objects. */
 export const names = ['fuzz-a', 'fuzz-b', 'fuzz-c'] as const;
 
 export const namespaces = ['fuzz', 'fuzz', 'fuzz', 'fuzz', 'fuzz', 'fuzz', 'fuzz', 'fuzz-b', 'absent'] as const;
@@ -39,7 +39,7 @@ const metadataExtras: readonly JsonObject[] = [
   { selfLink: '/a', generation: 7, creationTimestamp: '2000-01-01T00:00:00Z' },
 ];
 
-/** Kinds whose names say what they are of. */
+/** Kinds whose names are derived from other values. */
 const ownNames: Readonly<Record<string, string>> = {
   APIService: 'v1.peer.fuzz.io',
   CustomResourceDefinition: 'as.fuzz.io',
@@ -54,7 +54,7 @@ interface Kind {
   readonly kind: string;
 }
 
-/** An object of the kind; `extra`: how often fields that it does not need are there too. */
+/** An object of the kind; `extra` is the probability of optional fields. */
 export function objectOf(random: Random, kind: Kind, extra: number): JsonObject {
   const minimal = minimalObjects[kind.kind] ?? {};
   const object: JsonObject = { apiVersion: apiVersionOf(kind), kind: kind.kind, ...structuredClone(minimal) };
@@ -74,7 +74,7 @@ export function objectOf(random: Random, kind: Kind, extra: number): JsonObject 
   return object;
 }
 
-/** A few of the sample's fields below the minimal ones: all at once would nearly always be invalid. */
+/** A few of the sample's fields, because an object with all of them would nearly always be invalid. */
 function merged(random: Random, own: unknown, sample: unknown): unknown {
   if (own === undefined) return chance(random, 0.3) ? sample : undefined;
   if (typeof own !== 'object' || own === null || Array.isArray(own)) return own;

@@ -1,11 +1,11 @@
-// Patches of all four types, of an object as it may be stored.
+// Patches of all four types for an object as it may be stored.
 import type { JsonObject } from '../../../src/api/codec/own-property.ts';
 import { chance, pick, type Random } from '../draw.ts';
 import { hostileStrings, wrongTypes } from '../values/hostile.ts';
 import { Members, placesOf, treeOf } from '../values/tree.ts';
 import { type Body, mutatedJson } from './bodies.ts';
 
-/** JSON pointers of the object, some of nothing. */
+/** JSON pointers of the object, and some to nothing. */
 function pointers(random: Random, object: JsonObject): string[] {
   const found: string[] = [
     '',

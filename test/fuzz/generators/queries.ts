@@ -1,4 +1,4 @@
-// Query parameters, known and unknown, with values that fit and values that do not.
+// Query parameters, known and unknown, with valid and invalid values.
 import { chance, pick, type Random, several } from '../draw.ts';
 import { hostileStrings } from '../values/hostile.ts';
 
@@ -86,7 +86,7 @@ const percentEncoded = (text: string): string => {
   try {
     return encodeURIComponent(text);
   } catch {
-    return '%ED%A0%80'; // A lone surrogate.
+    return '%ED%A0%80'; // a lone surrogate
   }
 };
 
@@ -97,7 +97,7 @@ function parameter(random: Random, table: ParameterTable): string {
   return chance(random, 0.04) ? percentEncoded(name) : `${percentEncoded(name)}=${percentEncoded(value)}`;
 }
 
-/** A query with its question mark, or nothing; `own`: parameters this request is about. */
+/** A query with its question mark, or an empty text; `own` are parameters of this request. */
 export function queryOf(random: Random, own: readonly string[] = [], table = common): string {
   const rest = chance(random, 0.5) ? [] : Array.from({ length: 1 + random.int(3) }, () => parameter(random, table));
   const raw = chance(random, 0.02)

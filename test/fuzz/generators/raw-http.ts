@@ -1,4 +1,4 @@
-// Bytes that are hardly HTTP/1.1: framing that contradicts itself, pipelines, upgrades with hostile frames behind them.
+// Malformed HTTP/1.1: contradictory framing, pipelines, upgrades followed by hostile frames.
 import { chance, pick, type Random, several } from '../draw.ts';
 import type { RawExchange } from '../exchange.ts';
 import { hostileStrings } from '../values/hostile.ts';
@@ -63,7 +63,7 @@ const webSocketProtocols = [
 ];
 const spdyProtocols = ['v4.channel.k8s.io', 'v5.channel.k8s.io', 'portforward.k8s.io', 'x'];
 
-/** `prefix`: what stands before every path; `extra`: header lines of the target's credentials. */
+/** `prefix` precedes every path; `extra` are header lines with the target's credentials. */
 export function upgradeHead(random: Random, paths: readonly string[] = upgradePaths): [head: string, isSpdy: boolean] {
   const isSpdy = chance(random, 0.35);
   const path = chance(random, 0.05) ? `${pick(random, paths)}&${encodeURIComponent('\0')}=%zz` : pick(random, paths);
@@ -88,7 +88,7 @@ export function upgradeHead(random: Random, paths: readonly string[] = upgradePa
 export function upgradeExchange(random: Random, paths?: readonly string[]): RawExchange {
   const [head, isSpdy] = upgradeHead(random, paths);
   const frames = isSpdy ? spdyFrames(random) : webSocketFrames(random);
-  // Frames right behind the head arrive with the upgrade itself, or even before its answer.
+  // Frames right after the head arrive together with the upgrade, or even before its response.
   const parts = chance(random, 0.3) ? [head + frames.join('')] : [head, ...frames];
   return { kind: 'raw', protocol: 'http/1.1', parts };
 }

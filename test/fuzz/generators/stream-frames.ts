@@ -1,4 +1,4 @@
-// Frames behind an upgrade: WebSocket channels and SPDY/3.1 streams, in and out of order.
+// Frames after an upgrade: WebSocket channels and SPDY/3.1 streams, in and out of order.
 import { deflateSync } from 'node:zlib';
 import { chance, pick, type Random, weighted } from '../draw.ts';
 import { textOf } from '../exchange.ts';
@@ -64,7 +64,7 @@ function uint32(...values: readonly number[]): Buffer {
   return bytes;
 }
 
-/** Without SPDY's dictionary a reader must fail or do without; with `raw` bytes it meets no zlib at all. */
+/** Without SPDY's dictionary a reader must fail or ignore it; with `raw` bytes there is no zlib data at all. */
 function spdyHeaders(random: Random): Buffer {
   const pairs = [
     ['streamtype', pick(random, ['error', 'data', 'stdin', 'stdout', 'resize', '__proto__', '\0'])],

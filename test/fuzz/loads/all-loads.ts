@@ -10,7 +10,7 @@ const pairLoads = [...workloadLoads, ...schedulingLoads, ...serviceLoads, ...kub
 
 export const allLoads: readonly Load[] = [...pairLoads, ...fieldLoads];
 
-/** Those that take about a second or less each. */
+/** Loads that take about a second or less each. */
 const quick: ReadonlySet<string> = new Set([
   'claim templates × replicas',
   'requirements of one selector × pods',

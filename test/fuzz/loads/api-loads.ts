@@ -1,4 +1,4 @@
-// Admission, access, quotas and the garbage collector. Each list is as long as the API server takes.
+// Admission, authorization, quotas and the garbage collector. Each list is as long as the API server accepts.
 import { times, type Load } from './load.ts';
 import { meta, pod, requirement, expressionOf, matchConstraints, configMap } from './parts.ts';
 

@@ -1,4 +1,5 @@
-// Every kind by its schema: numbers at their limits, and each list, alone and with each other, as long as the API server takes.
+// Every kind by its schema: numbers at their limits, and each list, alone and together with another, as long as the API server
+// accepts.
 import type { JsonObject } from '../../../src/api/codec/own-property.ts';
 import { schemaOf } from '../../../src/api/schema/schema.ts';
 import type { TypeSchema } from '../../../src/api/schema/type-schema.ts';
@@ -19,7 +20,7 @@ interface Place {
   readonly value: unknown;
 }
 
-/** Places of an object, those that the schema has and the object has not among them. */
+/** Places of an object, including those of the schema that the object lacks. */
 function* placesOf(type: TypeSchema, value: unknown, path: Path): Generator<Place> {
   yield { path, type, value };
   if (type.kind === 'list' && Array.isArray(value) && value.length > 0)
@@ -37,14 +38,14 @@ interface Kind {
   readonly schema: TypeSchema;
 }
 
-/** Webhooks that nobody answers refuse nothing: all that follows is to be worked on. */
+/** Unreachable webhooks refuse nothing, so that the following objects are processed. */
 function failingOpen(object: JsonObject): JsonObject {
   const { webhooks } = object;
   if (!Array.isArray(webhooks)) return object;
   return { ...object, webhooks: webhooks.map((hook: JsonObject) => ({ ...hook, failurePolicy: 'Ignore' })) };
 }
 
-/** Of each kind that can be created: the fullest sound object there is. */
+/** The fullest valid object of each kind that can be created. */
 function kinds(): Kind[] {
   const found = new Map<string, JsonObject>();
   for (const info of resources) {
@@ -91,7 +92,7 @@ function limitsOf({ name, object, schema }: Kind): Load {
   };
 }
 
-/** Items from most to fewest: what is accepted first is as much as is. */
+/** Numbers of items in descending order: the first that is accepted is nearly the maximum. */
 const COUNTS = [16_000, 6000, 2000, 600, 100, 16];
 
 interface Filled {
@@ -134,7 +135,7 @@ function listsOf(kind: Kind): Load {
   };
 }
 
-/** Each pair of lists, one inside the other among them. */
+/** Each pair of lists, also one inside the other. */
 function pairsOf(kind: Kind): Load {
   return {
     name: `pairs of lists of ${kind.name}`,

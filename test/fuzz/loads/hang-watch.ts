@@ -1,9 +1,9 @@
-// Says where the main thread is when a load does not end. A worker of its own: the main thread answers nobody meanwhile.
+// Prints where the main thread is when a load does not end. It runs in a worker, because the main thread is blocked.
 import { writeSync } from 'node:fs';
 import { Session } from 'node:inspector';
 import { Worker, isMainThread, workerData } from 'node:worker_threads';
 
-/** Ends the process after so much processor time with the stack of the main thread on standard error. */
+/** Ends the process after this much processor time, with the main thread's stack on standard error. */
 export function endAfter(limitMs: number): void {
   new Worker(import.meta.filename, { workerData: { limitMs }, execArgv: ['--conditions=keelson-source'] }).unref();
 }

@@ -1,8 +1,8 @@
-// Many different items after the pattern of one.
+// Creates many different items from one pattern.
 import type { JsonObject } from '../../../src/api/codec/own-property.ts';
 import { address, times } from './load.ts';
 
-/** How an item differs from the one before: which of its texts and numbers change. */
+/** How an item differs from the previous one: which of its texts and numbers change. */
 export interface Variation {
   readonly text: (value: string, at: number) => string;
   readonly changes: (name: string) => boolean;
@@ -28,7 +28,7 @@ const identifying = new Set([
   'containerPort',
 ]);
 
-/** Ways to make items differ, the one that changes least first. */
+/** Ways to make items differ, the smallest change first. */
 export function* variationsOf(value: unknown): Generator<Variation> {
   const sample = Array.isArray(value) ? (value as unknown[])[0] : value;
   const names = typeof sample === 'object' && sample !== null && Array.isArray(value) ? Object.keys(sample) : [''];
@@ -54,7 +54,7 @@ function varied(
   );
 }
 
-/** A list or map with so many items. */
+/** A list or map with this number of items. */
 export function itemsOf(value: unknown, variation: Variation, count: number): unknown {
   if (Array.isArray(value)) return times(count, (at) => varied((value as unknown[])[0], variation, { name: '', at }));
   const [[key, inner] = ['a', 'b']] = Object.entries(value as JsonObject);

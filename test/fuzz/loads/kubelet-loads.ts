@@ -1,4 +1,4 @@
-// What one pod asks of its kubelet. Each list is as long as the API server takes.
+// The work of a kubelet for one pod. Each list is as long as the API server accepts.
 import type { JsonObject } from '../../../src/api/codec/own-property.ts';
 import { address, times, type Load } from './load.ts';
 import { container, meta, pod, claimTemplate, configMap } from './parts.ts';

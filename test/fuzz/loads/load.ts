@@ -1,15 +1,15 @@
-// A load: valid objects whose lists or numbers are as large as the API server takes.
+// A load: valid objects whose lists or numbers are as large as the API server accepts.
 import type { JsonObject } from '../../../src/api/codec/own-property.ts';
 import type { Cluster } from '../../../src/testing/cluster.ts';
 
 export interface Load {
   readonly name: string;
   readonly nodes?: number;
-  /** Hears of each whether it was created. */
+  /** The iterator's `next` receives whether the previous object was created. */
   objects(): Iterator<JsonObject, unknown, boolean>;
-  /** Some are tried only. */
+  /** Some objects may be refused. */
   readonly mayBeRefused?: boolean;
-  /** What happens after the cluster has worked on the objects. */
+  /** Runs after the cluster has processed the objects. */
   afterwards?(cluster: Cluster): Promise<void>;
 }
 

@@ -1,5 +1,5 @@
-// Ends turns where the product leaves its loop: at answers of the store, of files and of the container runtime, which are
-// microtasks in a simulation, and where work pauses by the clock, which virtual time lets go on at once.
+// Ends turns where the product returns to its event loop: at results of the store, of files and of the container runtime, which
+// are microtasks in a simulation, and at pauses by the clock, which virtual time ends at once.
 import { wrapMethods } from '../../../src/base/wrap-methods.ts';
 import { SimContainer } from '../../../src/cri/sim/sim-container.ts';
 import type { Clock } from '../../../src/platform/clock.ts';
@@ -10,20 +10,20 @@ import type { Store } from '../../../src/storage/store.ts';
 import { SchedulingCycles } from '../../../src/scheduler/scheduling-cycles.ts';
 import { SimNode } from '../../../src/testing/sim-node.ts';
 
-/** Old revisions that the store keeps. */
+/** The number of old revisions that the store keeps. */
 const KEPT_CHANGES = 5000;
 
 type Method = (...values: unknown[]) => unknown;
 
-/** A service whose answers end turns. */
+/** A service whose results end turns. */
 function withPasses<T extends object>(service: T, onPass: () => void): T {
   return wrapMethods(service, (_name, method) => passing(method.bind(service) as Method, onPass));
 }
 
-/** Work that asks the clock shares turns as it does in the product: so many milliseconds of waiting work in each. */
+/** Tasks that pause by the clock share turns as in the product: each turn has a few milliseconds of them. */
 function shareTurns(clock: VirtualClock): void {
   const turns = new LoopTurns();
-  // One token for all that wait, taken anew by each that goes on: none is held for so long that the clock takes it for lost.
+  // One token for all waiting tasks, acquired again by each that continues, so that none is held long enough to count as lost.
   let waiting = 0;
   let release: (() => void) | undefined;
   const hold = (): (() => void) => clock.holdBusy('a turn of the loop');
@@ -45,7 +45,7 @@ function shareTurns(clock: VirtualClock): void {
   });
 }
 
-/** The store of a cluster, on whose clock work shares turns from now on. */
+/** The store of a cluster on whose clock tasks share turns. */
 export function storeWithPasses(clock: Clock, onPass: () => void): Store {
   if (!(clock instanceof VirtualClock)) throw new Error('loads run on virtual time');
   shareTurns(clock);
@@ -67,7 +67,7 @@ SimNode.prototype.start = function () {
 
 const { exit } = SimContainer.prototype;
 
-/** A process ends outside of the loop: its end is no turn of the product. */
+/** The end of a process is no turn of the product. */
 SimContainer.prototype.exit = function (code, reason) {
   onMachinePass();
   return exit.call(this, code, reason).finally(() => onMachinePass());
@@ -75,13 +75,13 @@ SimContainer.prototype.exit = function (code, reason) {
 
 const { scheduleOne } = SchedulingCycles.prototype;
 
-/** The scheduler yields by the clock, which stands: at most a cycle more than its slice is a turn. */
+/** The scheduler yields by the clock, which stands: a turn is at most one cycle longer than its slice. */
 SchedulingCycles.prototype.scheduleOne = function (queued, signal) {
   onMachinePass();
   return scheduleOne.call(this, queued, signal);
 };
 
-/** Machines tell of their answers from now on. */
+/** Makes results of machines end turns. */
 export function passesOfMachines(onPass: () => void): void {
   onMachinePass = onPass;
 }

@@ -1,6 +1,5 @@
 // node --conditions=keelson-source test/fuzz/loads/main.ts [--only PATTERN] [--profile] [--limit MS]
-//
-// Runs each load in a process of its own and prints what came of it, a line each. `--quick`: the short ones, all in this process.
+// Runs each load in a separate process and prints the result in a line. `--quick`: the short ones, all in this process.
 import { spawnSync } from 'node:child_process';
 import { parseArgs } from 'node:util';
 import { allLoads, quickLoads } from './all-loads.ts';

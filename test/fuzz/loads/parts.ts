@@ -61,7 +61,7 @@ export const configMap = (name: string, more: JsonObject = {}): JsonObject => ({
   metadata: meta(name, more),
 });
 
-/** Bounds what workloads make: each by itself may go on for ever. */
+/** Limits the objects that workloads create, which could be endless. */
 export const quota = (hard: JsonObject): JsonObject => ({
   apiVersion: 'v1',
   kind: 'ResourceQuota',

@@ -1,4 +1,4 @@
-// Sound objects with an item in each list, of kinds whose samples have few.
+// Valid objects with an item in each list, of kinds whose samples have few.
 import type { JsonObject } from '../../../src/api/codec/own-property.ts';
 
 const labels = { app: 'a' };

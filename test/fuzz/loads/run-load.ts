@@ -1,4 +1,4 @@
-// One load on a cluster of its own: what it costs, and whether others are served beside it.
+// Runs one load on a new cluster: its cost, and whether other clients are served meanwhile.
 import type { JsonObject } from '../../../src/api/codec/own-property.ts';
 import { apiVersionOf } from '../../../src/api/resource-info.ts';
 import { StatusError } from '../../../src/api/status-error.ts';
@@ -8,12 +8,11 @@ import type { Load } from './load.ts';
 import { passesOfMachines, storeWithPasses } from './loop-passes.ts';
 import { meterTurns, Sampler } from './turns.ts';
 
-/** What came of a load. */
 export interface LoadResult {
   readonly name: string;
   readonly created: number;
   readonly refused: readonly string[];
-  /** The longest turns while objects are sent, and while the cluster works on them. */
+  /** The longest turns while objects are sent, and while the cluster processes them. */
   readonly sendMs: number;
   readonly workMs: number;
   readonly totalMs: number;
@@ -42,7 +41,7 @@ function heapMiB(): number {
   return process.memoryUsage().heapUsed / 2 ** 20;
 }
 
-/** The collection an object belongs to. */
+/** The path of an object's collection. */
 export function collectionOf(object: JsonObject): string {
   const info = resources.find(
     (one) => apiVersionOf(one) === object['apiVersion'] && one.kind === object['kind'] && one.verbs.includes('create'),

@@ -1,4 +1,4 @@
-// Pods against nodes, volumes, devices and one another. Each list is as long as the API server takes.
+// Pods with nodes, volumes, devices and other pods. Each list is as long as the API server accepts.
 import { times, type Load } from './load.ts';
 import { container, meta, pod, workload, term, requirement } from './parts.ts';
 

@@ -1,4 +1,4 @@
-// Services, endpoints, policies and routes. Each list is as long as the API server takes.
+// Services, endpoints, policies and routes. Each list is as long as the API server accepts.
 import type { JsonObject } from '../../../src/api/codec/own-property.ts';
 import { address, times, type Load } from './load.ts';
 import { labels, meta, pod, workload, service, slice, requirement } from './parts.ts';
@@ -89,7 +89,7 @@ export const serviceLoads: readonly Load[] = [
   {
     name: 'services × services in the environment',
     *objects() {
-      // As many variables as a program can be started with.
+      // The limit of variables with which a program can be started.
       for (const at of times(1200, (n) => n))
         yield service(`s${at}`, { ports: times(20, (n) => ({ name: `p${n}`, port: n + 1 })) });
       yield pod('p', { containers: times(100, (at) => ({ name: `c${at}`, image: 'i' })) });

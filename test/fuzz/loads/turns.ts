@@ -1,13 +1,13 @@
-// The longest turn of the loop, in processor time of its thread: what other programs of the machine do does not count.
+// Measures the longest turn of the event loop in processor time of its thread, so that other programs do not count.
 import { Session } from 'node:inspector';
 
 /** A meter that runs until `stop`. */
 export interface TurnMeter {
-  /** Begins anew. */
+  /** Starts a new measurement. */
   reset(): void;
-  /** A turn of the product ends here. */
+  /** Marks the end of a turn of the product. */
   pass(): void;
-  /** What happened since the last turn was not the product. */
+  /** Discards the time since the last turn, which was not the product's. */
   skip(): void;
   readonly longestMs: number;
   readonly totalMs: number;
@@ -19,7 +19,7 @@ const cpuMs = (): number => {
   return (user + system) / 1000;
 };
 
-/** Starts to measure. */
+/** Starts the meter. */
 export function meterTurns(onLongest: (fromUs: number, toUs: number) => void = () => {}): TurnMeter {
   let [startMs, lastMs, longestMs] = [cpuMs(), cpuMs(), 0];
   let lastUs = monotonicUs();
@@ -67,7 +67,7 @@ interface ProfileNode {
   readonly children?: readonly number[];
 }
 
-/** Functions of the product that were under way most between two instants, with their shares. */
+/** The functions of the product that ran most between two instants, with their shares. */
 export class Sampler {
   readonly #session = new Session();
 
@@ -78,7 +78,7 @@ export class Sampler {
     this.#session.post('Profiler.start');
   }
 
-  /** Ends it. */
+  /** Stops the sampler. */
   stop(fromUs: number, toUs: number): string[] {
     let found: string[] = [];
     this.#session.post('Profiler.stop', (_error, { profile }) => {
@@ -91,7 +91,7 @@ export class Sampler {
         atUs += profile.timeDeltas?.[index] ?? 0;
         if (atUs < fromUs || atUs > toUs) continue;
         all++;
-        // What runs in no function of the product: collections of garbage, natives called by the load itself.
+        // Samples outside of the product's functions: garbage collection, native calls of the load itself.
         const leaf = nodes.get(id)!.callFrame;
         const seen = new Set<string>(
           leaf.url.includes('/src/') ? [] : [`(${leaf.functionName} ${leaf.url.slice(-30)})`],

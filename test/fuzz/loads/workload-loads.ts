@@ -1,8 +1,8 @@
-// Workloads, their claims and budgets. Each list is as long as the API server takes.
+// Workloads, their claims and budgets. Each list is as long as the API server accepts.
 import { times, type Load } from './load.ts';
 import { labels, container, meta, pod, workload, claimTemplate, requirement, quota } from './parts.ts';
 
-/** As many budgets as pods, each with a selector of fifty requirements that all pods meet. */
+/** As many budgets as pods, each with a selector of fifty requirements that match all pods. */
 const budgetsOfPods = (name: string, count: number): Load => ({
   name,
   *objects() {

@@ -1,4 +1,4 @@
-// What is wrong with one answer, if anything.
+// Finds what is wrong with one response.
 import { gunzipSync } from 'node:zlib';
 import { decodeProtobuf, isProtobuf } from '../../../src/api/codec/protobuf.ts';
 import { parseYaml } from '../../../src/api/codec/yaml.ts';
@@ -7,7 +7,7 @@ import { isAllowed, isAllowedForHead } from './allowed-statuses.ts';
 import { judgeGrpc, judgeKubelet } from './kubelet-answers.ts';
 
 export interface Problem {
-  /** The same for the same kind of problem. */
+  /** Equal for problems of the same kind. */
   readonly signature: string;
   readonly detail: string;
 }
@@ -32,7 +32,7 @@ function readStatus({ headers, body }: Answer): StatusObject | undefined {
 
 const problem = (signature: string, detail: string): Problem => ({ signature, detail: detail.slice(0, 600) });
 
-/** Names, numbers and quoted values differ from one exchange to the next. */
+/** Names, numbers and quoted values differ between exchanges. */
 const general = (text: string): string => text.replaceAll(/"[^"]*"|\d+|fuzz\S*/g, '…').slice(0, 90);
 
 export function judgeAnswer(exchange: Exchange, answer: Answer, isKubelet = false): Problem | undefined {
@@ -59,7 +59,9 @@ export function judgeAnswer(exchange: Exchange, answer: Answer, isKubelet = fals
   return undefined;
 }
 
-/** Refusals of HTTP itself, before there is a request or where no API is: as net/http's, they have no body or a line of text. */
+/**
+ * Refusals of HTTP itself, before there is a request or outside of the API: as net/http's, they have no body or a line of text.
+ */
 function isHttpLayer(status: number, text: string): boolean {
   if (status === 404 && text === '404 page not found\n') return true;
   return [400, 408, 413, 417, 431].includes(status) && !text.startsWith('{') && text.length < 100;
@@ -71,7 +73,7 @@ function judgeRaw({ kind, parts }: RawExchange, { status = 0, body }: Answer): P
   const own = text.slice(at);
   const message = /"message": ?"([^"]*)/.exec(own)?.[1] ?? '';
   const reason = /"reason": ?"([^"]*)/.exec(own)?.[1] ?? '';
-  // Of a pipeline any request may be the one that this answers.
+  // In a pipeline this may be the response to any request.
   const sent = parts.map((part) => bytesOf(part).toString('latin1')).join('');
   const paths = [...sent.matchAll(/^[A-Z]+ (\S+) HTTP\/1/gm)].map(([, path]) => path!);
   if (paths.some((path) => isAllowed({ status, reason, message, path }))) return undefined;

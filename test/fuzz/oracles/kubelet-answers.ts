@@ -1,4 +1,4 @@
-// What is wrong with an answer of a kubelet: of its server, or of its sockets.
+// Finds what is wrong with a response of a kubelet's server or of its sockets.
 import { type Answer, bytesOf, type Exchange, type GrpcExchange } from '../exchange.ts';
 import type { Problem } from './answers.ts';
 
@@ -86,22 +86,22 @@ function pathsOf(exchange: Exchange): string[] {
   }
 }
 
-/** Texts of errors that are the program's own: no client is told of them. */
+/** Texts of internal errors, which must not reach clients. */
 const PROGRAM_ERROR =
   /is not a function|Cannot read|undefined|is not iterable|Invalid (array|string) length|Maximum call/;
 
-/** A body of another length than was announced ends its stream, by RFC 9113, whatever was sent before. */
+/** By RFC 9113 a body of another length than announced ends its stream, whatever was sent before. */
 function isCutByLength({ headers, parts }: GrpcExchange): boolean {
   const announced = headers.find(([name]) => name === 'content-length')?.[1];
   return announced !== undefined && Number(announced) !== parts.reduce((sum, part) => sum + bytesOf(part).length, 0);
 }
 
-/** Every call that HTTP/2 took is answered by a status, with words that are the service's. */
+/** Every accepted call must end with a status and a message of the service. */
 export function judgeGrpc(exchange: GrpcExchange, { outcome, headers = {} }: Answer): Problem | undefined {
   const { path, headers: sent } = exchange;
   if (outcome === 'closed') {
     const status = headers[':status'];
-    // What is no request is refused before there is a call, as by any server of HTTP/2.
+    // Malformed requests are refused before there is a call, as by any HTTP/2 server.
     const isRequest = sent.length === 1 && path.startsWith('/');
     if ((status === undefined && !isRequest) || Number(status) >= 400 || isCutByLength(exchange)) return undefined;
     return { signature: 'gRPC answer without a status', detail: `${path}: ${JSON.stringify(headers)}` };

@@ -1,11 +1,11 @@
-// The log holds no stack: what clients send is never an unexpected error.
+// The log must have no stack traces: input of clients is never an unexpected error.
 import type { Problem } from './answers.ts';
 
-/** Stacks in what the process wrote, one problem for each place. */
+/** Stack traces in the process's output, one problem for each place. */
 export function stacksIn(log: string): Problem[] {
   const found = new Map<string, Problem>();
   for (const line of log.split('\n')) {
-    // A frame ends with a place in a file; names of plugins may hold lines that begin like one.
+    // A frame ends with a place in a file; names of plugins may contain lines that begin like one.
     const at = /(?:\\n|^)\s+at [^\\]*?(?::\d+:\d+|<anonymous>)\)?(?:\\n|"|$)/.exec(line);
     if (at === null) continue;
     const signature = `stack in the log: ${at[0]

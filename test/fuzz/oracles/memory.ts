@@ -1,12 +1,12 @@
-// Resident memory comes back when the clients rest.
+// Resident memory must fall again when the clients rest.
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Problem } from './answers.ts';
 import { residentMib } from './process.ts';
 
-/** More than at the start, for good: code that was compiled, objects that were stored, pages that the allocator keeps. */
+/** The permitted growth since the start: compiled code, stored objects, pages that the allocator keeps. */
 const BOUND_MIB = 300;
 
-/** Collections of the old space come when there is no work; caches of answers end within half a minute. */
+/** Collections of the old generation run when there is no work; caches of responses expire within half a minute. */
 const REST_MS = 60_000;
 
 interface MemoryCheck {
@@ -14,7 +14,7 @@ interface MemoryCheck {
   readonly report: (line: string) => void;
 }
 
-/** Waits until the process is within bounds; a problem when it is not after the rest. */
+/** Waits until the process is within the bounds; a problem when it is not after the rest. */
 export async function memoryKept(pid: number, { startedMib, report }: MemoryCheck): Promise<Problem | undefined> {
   const endMs = performance.now() + REST_MS;
   const busyMib = residentMib(pid);

@@ -1,4 +1,4 @@
-// Whether the process is the one that was started, and how much memory it holds.
+// Checks that the process is the one that was started, and reads its memory.
 import { readFileSync } from 'node:fs';
 import type { Problem } from './answers.ts';
 import type { OwnClient } from '../targets/own-client.ts';
@@ -7,13 +7,13 @@ export function residentMib(pid: number): number {
   return Math.round(Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]) / 1024);
 }
 
-/** When the process behind the port began: a supervisor may have started another one. */
+/** The start time of the process behind the port; a supervisor may have started another one. */
 export async function startTime(client: OwnClient): Promise<string> {
   const { body } = await client.send('GET', '/metrics');
   return /^process_start_time_seconds (\S+)/m.exec(String(body['text']))?.[1] ?? '';
 }
 
-/** What the process counted as unexpected: what a client sends is never that. */
+/** The errors that the process counted as unexpected; input of clients must never be one. */
 export async function unexpectedErrors(client: OwnClient): Promise<Problem[]> {
   const { body } = await client.send('GET', '/metrics');
   return [...String(body['text']).matchAll(/^keelson_unexpected_errors_total(\{.*\}) ([1-9]\S*)/gm)].map(

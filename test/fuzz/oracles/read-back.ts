@@ -1,4 +1,4 @@
-// Everything stored can be read: each resource listed as JSON, protobuf and table.
+// Everything stored can be read: each resource is listed as JSON, protobuf and table.
 import { decodeProtobuf } from '../../../src/api/codec/protobuf.ts';
 import type { OwnClient } from '../targets/own-client.ts';
 import type { Problem } from './answers.ts';
@@ -11,7 +11,7 @@ interface ApiResource {
   readonly verbs: readonly string[];
 }
 
-/** The paths of all resources that can be listed, by discovery. */
+/** The paths of all resources that can be listed, from discovery. */
 async function listPaths(client: OwnClient): Promise<string[]> {
   const { body: apis } = await client.send('GET', '/apis');
   const groups = apis['groups'] as readonly { readonly versions: readonly { readonly groupVersion: string }[] }[];
@@ -37,7 +37,7 @@ function itemsOfProtobuf(bytes: Buffer): number {
   return list.items?.length ?? 0;
 }
 
-/** What cannot be read; `objects`: how many there are. */
+/** Resources that cannot be read; `objects` is the number of objects. */
 export async function readBack(client: OwnClient): Promise<{ problems: Problem[]; objects: number }> {
   const problems: Problem[] = [];
   let objects = 0;

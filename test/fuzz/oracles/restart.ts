@@ -1,9 +1,9 @@
-// What the next process reads is what the last one had.
+// The next process must read the objects that the last one had.
 import { isDeepStrictEqual } from 'node:util';
 import type { OwnClient } from '../targets/own-client.ts';
 import type { Problem } from './answers.ts';
 
-/** No controller deletes one of these that has no owner, and few change it. */
+/** No controller deletes one of these without an owner, and few change it. */
 const collections = [
   '/api/v1/configmaps',
   '/api/v1/limitranges',
@@ -41,7 +41,7 @@ export async function sampleOf(client: OwnClient): Promise<Sample> {
   const found = new Map<string, Item>();
   for (const path of collections) {
     const { status, body } = await client.send('GET', path);
-    if (status !== 200) continue; // Definitions come and go.
+    if (status !== 200) continue; // definitions are created and deleted
     for (const item of body['items'] as readonly Item[]) {
       const { uid, ownerReferences, deletionTimestamp } = item.metadata;
       if (ownerReferences === undefined && deletionTimestamp === undefined) found.set(`${path} ${uid}`, item);
@@ -50,7 +50,7 @@ export async function sampleOf(client: OwnClient): Promise<Sample> {
   return found;
 }
 
-/** What is lost, and what differs at the same resource version. */
+/** Lost objects, and objects that differ at the same resource version. */
 export function differences(before: Sample, after: Sample): Problem[] {
   const problems: Problem[] = [];
   for (const [key, old] of before) {

@@ -1,4 +1,4 @@
-// What well-behaved plugins answer.
+// Responses of well-behaved plugins.
 import { aborted } from '../../../src/base/abort.ts';
 import { devicePluginTable } from '../../../src/kubelet/device-manager/device-plugin-api.ts';
 import { registrationTable } from '../../../src/kubelet/plugin-manager/registration-client.ts';

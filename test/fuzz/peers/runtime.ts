@@ -1,4 +1,4 @@
-// A container runtime on this machine whose containers are simulated: the socket, the log files and the streams are real.
+// A container runtime on this machine whose containers are simulated; the socket, the log files and the streams are real.
 import { inflateRaw } from '../../../src/platform/node/compression.ts';
 import { criTable } from '../../../src/cri/gen/cri-table.ts';
 import { createSimRuntime } from '../../../src/cri/sim/sim-runtime.ts';
@@ -14,10 +14,10 @@ export interface Runtime {
   close(): void;
 }
 
-/** Pods get addresses of loopback: what the kubelet sends to them stays on this machine. */
+/** Pods have addresses of loopback, so that the kubelet's requests to them stay on this machine. */
 export async function createRuntime(podAddresses: string): Promise<Runtime> {
   const platform = createNodePlatform({ startSpawner: false });
-  const listenHttp = createListenHttp(createMemoryLog({ minLevel: 'error' })); // It says what its own clients did.
+  const listenHttp = createListenHttp(createMemoryLog({ minLevel: 'error' })); // it logs requests of its own clients
   const servers: Promise<HttpServer>[] = [];
   const simulated = createSimRuntime(
     {

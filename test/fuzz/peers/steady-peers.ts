@@ -1,5 +1,5 @@
-// The peers that a kubelet always has here: a container runtime, a device plugin and a CSI driver, which answer rightly
-// unless an exchange has said how they answer their next calls.
+// The peers that a kubelet always has here: a container runtime, a device plugin and a CSI driver. They respond correctly unless
+// an exchange has set their next responses.
 import { join } from 'node:path';
 import type { ServerHttp2Stream } from 'node:http2';
 import { frame } from '../../../src/grpc/grpc-frames.ts';
@@ -12,22 +12,22 @@ import { servePeer, type PeerServer, perform } from '../transports/peer-server.t
 import { csiMethods, csiTables, deviceMethods, deviceTables, registrarMethods } from './right-answers.ts';
 import { createRuntime } from './runtime.ts';
 
-/** A method by its right answer. */
+/** A method by its correct response. */
 export type Method = (request: never, signal: AbortSignal) => object | Promise<object> | AsyncIterable<object>;
 
 export interface Peers {
   /** The runtime's socket. */
   readonly runtimeSocket: string;
-  /** The next call of the method is answered like this. */
+  /** Sets the response to the method's next call. */
   hostile(method: string, answer: PeerAnswer): void;
-  /** All answers are right again. */
+  /** Restores correct responses of all methods. */
   behave(): void;
-  /** Makes the plugins' sockets anew: a kubelet that starts removes them. */
+  /** Creates the plugins' sockets again, because a starting kubelet removes them. */
   servePlugins(kubeletRoot: string): Promise<void>;
   close(): void;
 }
 
-/** Answers that are kept for a method; older ones are forgotten. */
+/** The number of responses kept for a method; older ones are dropped. */
 const MAX_WAITING = 4;
 
 export async function startPeers(folder: string, podAddresses: string): Promise<Peers> {
@@ -72,7 +72,7 @@ export async function startPeers(folder: string, podAddresses: string): Promise<
   };
 }
 
-/** Reads the request, calls the method and writes its answer. */
+/** Reads the request, calls the method and writes its response. */
 function answering(tables: readonly ProtobufTable[], methods: Readonly<Record<string, Method>>) {
   const codec = createMessageCodec(tables);
   const types = new Map<string, readonly [input: string, output: string]>(
@@ -119,7 +119,7 @@ function answering(tables: readonly ProtobufTable[], methods: Readonly<Record<st
   };
 }
 
-/** Messages without end: only the caller's end, or the peer's, ends them. */
+/** An endless stream of messages, which ends only with the caller or the peer. */
 async function writeAll(
   stream: ServerHttp2Stream,
   messages: AsyncIterable<object>,

@@ -1,6 +1,6 @@
-// Zeller's delta debugging: the fewest items with which a check still fails.
+// Zeller's delta debugging: a minimal list of items with which a check still fails.
 
-/** `fails` is asked about sublists in their order; the whole list is known to fail. */
+/** `fails` is called with sublists in order; the whole list is known to fail. */
 export async function deltaDebug<T>(
   items: readonly T[],
   fails: (items: readonly T[]) => Promise<boolean>,
@@ -27,7 +27,7 @@ async function firstFailing<T>(
   size: number,
   fails: (items: readonly T[]) => Promise<boolean>,
 ): Promise<readonly T[] | undefined> {
-  // The last exchanges are the likeliest cause, so what goes first is tried first.
+  // The last exchanges are the likeliest cause, so removing the first ones is tried first.
   for (let from = 0; from < items.length; from += size) {
     const rest = items.toSpliced(from, size);
     if (await fails(rest)) return rest;

@@ -1,4 +1,4 @@
-// Makes a finding small: the fewest exchanges with which a fresh server fails in the same way, then the least of each.
+// Shrinks a finding: first to the fewest exchanges with which a new server fails in the same way, then each exchange.
 import type { Exchange } from '../exchange.ts';
 import type { Finding } from '../campaign.ts';
 import { replay } from '../replay.ts';
@@ -6,16 +6,16 @@ import type { Target } from '../targets/target.ts';
 import { deltaDebug } from './delta-debug.ts';
 import { smallerExchange } from './smaller.ts';
 
-/** Most of a shrink is starting servers; what is not small by then is kept as it is. */
+/** Starting servers takes most of the time; the result at the deadline is kept. */
 const DEADLINE_MS = 120_000;
 
-/** Exchanges with which the finding comes again; undefined when it does not. */
+/** Exchanges that reproduce the finding; undefined when it cannot be reproduced. */
 export async function shrink(finding: Finding, start: () => Promise<Target>): Promise<readonly Exchange[] | undefined> {
   const deadlineMs = performance.now() + DEADLINE_MS;
   let target: Target | undefined;
   const fails = async (exchanges: readonly Exchange[]): Promise<boolean> => {
     if (performance.now() > deadlineMs) return false;
-    // A server that has ended, or met other exchanges in vain, is no longer a fresh one; one exchange changes little.
+    // A server that has ended, or that received other exchanges without failing, is replaced; one exchange changes little.
     if (target !== undefined && (target.ended() !== undefined || exchanges.length > 1)) {
       await target.stop();
       target = undefined;

@@ -7,7 +7,7 @@ type Fails = (exchange: Exchange) => Promise<boolean>;
 const textOf = (bytes: Bytes): string => bytesOf(bytes).toString('latin1');
 
 async function shorter(bytes: Bytes, fails: (text: string) => Promise<boolean>): Promise<Bytes> {
-  // Pieces first, as most of a document is there for its shape; single bytes of what is then left, when it is short.
+  // Pieces first, because most of a document only gives its shape; then single bytes of a short rest.
   const pieces = textOf(bytes).split(/(?<=[,{}[\]&\r\n])/);
   const fewer = (await deltaDebug(pieces, (some) => fails(some.join('')))).join('');
   if (fewer.length > 300) return fewer;
@@ -32,7 +32,7 @@ async function smallerHttp(exchange: HttpExchange, fails: Fails): Promise<HttpEx
   return best;
 }
 
-/** The exchange without what its failure does not need. */
+/** The exchange without parts that its failure does not need. */
 export async function smallerExchange(exchange: Exchange, fails: Fails): Promise<Exchange> {
   switch (exchange.kind) {
     case 'http': {

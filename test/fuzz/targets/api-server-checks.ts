@@ -1,4 +1,4 @@
-// What must hold of an API server: it is ready, a client beside the hostile ones reads what it wrote, all can be read.
+// The checks of an API server: it is ready, a well-behaved client reads what it wrote, and everything can be read.
 import { differences, sampleOf, type Sample } from '../oracles/restart.ts';
 import { readBack } from '../oracles/read-back.ts';
 import { startTime, unexpectedErrors } from '../oracles/process.ts';
@@ -8,7 +8,7 @@ import { prepare, STEADY, untilReady } from './prepare.ts';
 import type { Checks } from './target.ts';
 import { tidy } from './tidy.ts';
 
-/** How often the client wrote; outlives the process that it wrote to. */
+/** The number of the client's writes; it outlives the process. */
 export interface Written {
   count: number;
 }
@@ -32,7 +32,7 @@ export function apiServerChecks(access: Access, written: Written): Checks {
   };
 }
 
-/** @throws Error when the server is not ready or an object of a well-behaved client is not what it wrote */
+/** @throws Error when the server is not ready, or an object of a well-behaved client differs from what it wrote */
 async function checkServes(client: OwnClient, count: number): Promise<void> {
   const ready = await client.send('GET', '/readyz');
   if (ready.status !== 200) throw new Error(`/readyz answers ${ready.status}: ${JSON.stringify(ready.body)}`);
@@ -42,7 +42,7 @@ async function checkServes(client: OwnClient, count: number): Promise<void> {
     throw new Error(`the well-behaved client reads ${status} ${JSON.stringify(data)} instead of ${count}`);
 }
 
-/** A write and what comes of it. @throws Error when it is refused */
+/** Writes and waits for the consequences. @throws Error when the write is refused */
 async function checkWrites(client: OwnClient, count: number): Promise<void> {
   const value = { metadata: { name: 'steady' }, data: { count: String(count) } };
   const { status, body } = await client.send('PUT', STEADY, value);

@@ -1,4 +1,4 @@
-// `keelson dns-server` as a process of its own, which forwards to nobody.
+// `keelson dns-server` as a separate process without upstream servers.
 import { spawn } from 'node:child_process';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -12,10 +12,10 @@ export interface DnsTarget {
   stop(): Promise<void>;
 }
 
-/** A mount of its own gives it a resolv.conf whose server is a closed port of loopback. */
+/** A private mount gives it a resolv.conf whose server is a closed port of loopback. */
 const SCRIPT = 'mount --bind "$0" /etc/resolv.conf && exec "$@"';
 
-/** Starts it at an address of loopback that no other test has; `folder` is that of a running server. */
+/** Starts it on an address of loopback that no other test uses; `folder` is that of a running server. */
 export async function startDnsServer(folder: string): Promise<DnsTarget> {
   const address = `127.53.${(process.pid >> 8) & 255}.${process.pid & 255}`;
   const resolvConf = join(folder, 'resolv.conf');

@@ -1,4 +1,4 @@
-// `keelson up --simulate --nodes 1` as a process of its own, from the bundle, with the objects that exchanges meet.
+// `keelson up --simulate --nodes 1` as a separate process from the bundle, with the objects that exchanges refer to.
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -34,7 +34,7 @@ async function readAccess(file: string, port: number): Promise<TcpAccess> {
     host: '127.0.0.1',
     port,
     tls: {
-      // Given the authority, Node.js sends it along with the certificate, and OpenSSL 3.5 keeps a copy for each connection.
+      // With the authority set, Node.js sends it along with the certificate, and OpenSSL 3.5 keeps a copy for each connection.
       rejectUnauthorized: false,
       cert: decoded(user['client-certificate-data']),
       key: decoded(user['client-key-data']),
@@ -42,7 +42,7 @@ async function readAccess(file: string, port: number): Promise<TcpAccess> {
   };
 }
 
-/** Starts it in a new folder; resolves when its administrator's credentials are there. */
+/** Starts it in a new folder; resolves when its administrator's credentials exist. */
 export async function startKeelsonUp(): Promise<KeelsonUp> {
   const folder = await mkdtemp(join(tmpdir(), 'keelson-fuzz-'));
   await writeFile(join(folder, 'images.yaml'), IMAGES);

@@ -1,4 +1,4 @@
-// What must hold of a kubelet: it is healthy, its pod runs, its sockets answer, and a new pod starts and ends.
+// The checks of a kubelet: it is healthy, its pod runs, its sockets respond, and a new pod starts and ends.
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { createGrpcConnector } from '../../../src/grpc/grpc-connector.ts';
@@ -137,11 +137,11 @@ export function kubeletChecks({ server, kubelet, peers, root }: Places): Checks 
     },
     async works() {
       peers.behave();
-      await peers.servePlugins(root); // A device plugin whose connection broke registers again.
+      await peers.servePlugins(root); // a device plugin whose connection broke registers again
       await hasDevices();
       await api.send('DELETE', `${PODS}?labelSelector=fuzz&gracePeriodSeconds=0`);
       await has(STEADY, 'Running');
-      // Its first run may meet the plugin that goes, and fail for want of its device.
+      // The first attempt may meet a plugin that is ending, and fail because its device is missing.
       await until('a new pod runs', async () => {
         await remove('works');
         await api.send('POST', PODS, podOf('works'));

@@ -1,5 +1,5 @@
-// `keelson kubelet` as a process of its own, from the bundle: a node of `keelson up --simulate`, with a container runtime,
-// a device plugin and a CSI driver that the fuzz itself is. Everything it connects to is a unix socket or loopback.
+// `keelson kubelet` as a separate process from the bundle: a node of `keelson up --simulate`, whose container runtime, device
+// plugin and CSI driver belong to the fuzzer. It connects only to unix sockets and loopback.
 import { rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { freePort } from '../../../src/platform/node/free-port-fixture.ts';
@@ -10,15 +10,15 @@ import { accountToken, kubeletChecks, NODE } from './kubelet-checks.ts';
 import { startProgram } from './program.ts';
 import type { Target } from './target.ts';
 
-/** What outlives a kubelet. */
+/** The parts that outlive a kubelet. */
 interface Machine {
   readonly server: KeelsonUp;
   readonly peers: Peers;
-  /** A service account that may do nothing. */
+  /** The token of a service account without rights. */
   readonly token: string;
 }
 
-/** Of loopback, and no other fuzz's. */
+/** A range of loopback that no other fuzzer uses. */
 const podAddresses = `127.${64 + ((process.pid >> 8) & 63)}.${process.pid & 255}.0/24`;
 
 export async function startKubelet(): Promise<Target> {

@@ -1,4 +1,4 @@
-// The well-behaved client of the fuzz itself: JSON in, JSON out, one connection.
+// The fuzzer's well-behaved client: JSON requests and responses on one connection.
 import { H1Client } from '../transports/h1.ts';
 import type { Access } from '../transports/access.ts';
 import type { Answer } from '../exchange.ts';
@@ -16,7 +16,7 @@ export class OwnClient {
     this.#client = new H1Client(access);
   }
 
-  /** @throws Error when nothing came back within the deadline */
+  /** @throws Error when there is no response within the deadline */
   async send(
     method: string,
     path: string,

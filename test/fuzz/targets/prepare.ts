@@ -1,4 +1,4 @@
-// Puts in place what exchanges refer to: namespaces, a running pod, and an object of the well-behaved client.
+// Creates the objects that exchanges refer to: namespaces, a running pod, and an object of the well-behaved client.
 import { setTimeout as pause } from 'node:timers/promises';
 import type { OwnClient } from './own-client.ts';
 
@@ -32,7 +32,7 @@ export async function prepare(client: OwnClient): Promise<void> {
   await makeRunningPod(client);
 }
 
-/** The pod that streams are opened to; exchanges delete collections of pods. */
+/** The pod to which streams are opened; exchanges delete collections of pods. */
 export async function makeRunningPod(client: OwnClient): Promise<void> {
   const spec = { containers: [{ name: 'c', image: 'i:1' }], terminationGracePeriodSeconds: 0 };
   await client.send('POST', '/api/v1/namespaces/fuzz/pods', { metadata: { name: 'runs' }, spec });

@@ -1,4 +1,4 @@
-// The program under test as a process of its own, with what it writes.
+// The program under test as a separate process, with its output.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { keelsonProgram } from '../../integration/fixtures/programs.ts';
 
@@ -12,13 +12,13 @@ export interface Program {
 
 const STOP_MS = 30_000;
 
-/** Of what it wrote, in characters. */
+/** The limit of kept output, in characters. */
 const MAX_LOG = 4_000_000;
 
-/** In a mount namespace whose root can be read alone, but for a folder and what is mounted elsewhere. */
+/** Runs in a mount namespace with a read-only root, except for a folder and other mounts. */
 const READ_ONLY_ROOT = 'mount --make-rprivate / && mount --bind "$0" "$0" && mount -o remount,ro,bind / && exec "$@"';
 
-/** With `folder` the program changes files nowhere else: hostile peers name paths. */
+/** With `folder` the program can change files only there, because hostile peers name paths. */
 export function startProgram(args: readonly string[], folder?: string): Program {
   const own = [process.execPath, keelsonProgram, ...args];
   const [file = '', ...rest] =
@@ -35,7 +35,7 @@ export function startProgram(args: readonly string[], folder?: string): Program 
     async stop() {
       const gone = new Promise((resolve) => child.once('exit', resolve));
       if (hasEnded() || !child.kill('SIGTERM')) return;
-      // What the fuzz has frozen hears no signal that can be handled.
+      // A frozen process handles no signal.
       const timer = setTimeout(() => child.kill('SIGKILL'), STOP_MS);
       await gone;
       clearTimeout(timer);

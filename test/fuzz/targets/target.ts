@@ -1,40 +1,40 @@
-// What is fuzzed: a process, its doors, and what must hold for those who use it well.
+// A target: a process, its addresses, and the checks by a well-behaved client.
 import type { Problem } from '../oracles/answers.ts';
 import type { Access } from '../transports/access.ts';
 import type { Peers } from '../peers/steady-peers.ts';
 import type { PluginDirectories } from '../transports/plugin.ts';
 
-/** What must hold of one kind of target, seen by a well-behaved client. */
+/** The checks of one kind of target by a well-behaved client. */
 export interface Checks {
-  /** Puts in place what exchanges refer to. */
+  /** Creates the objects that exchanges refer to. */
   prepare(): Promise<void>;
-  /** Resolves when the process answers. */
+  /** Resolves when the process responds. */
   ready(): Promise<void>;
   /** @throws Error when the client is not served; runs beside the exchanges */
   serves(): Promise<void>;
-  /** Between blocks: takes away what stands in everybody's way, and works. @throws Error when that does not come about */
+  /** Between blocks: removes objects that block all clients, and works. @throws Error when that fails */
   works(): Promise<void>;
-  /** When the process that answers began: a supervisor may have started another one. */
+  /** The start time of the responding process; a supervisor may have started another one. */
   startTime(): Promise<string>;
-  /** What is wrong at the end of a run. */
+  /** The problems at the end of a run. */
   problems(): Promise<Problem[]>;
-  /** What the next process must have too. */
+  /** Objects that the next process must have too. */
   sample(): Promise<ReadonlyMap<string, object>>;
   differences(before: ReadonlyMap<string, object>, after: ReadonlyMap<string, object>): Problem[];
   close(): void;
 }
 
 export interface Target {
-  /** Where exchanges go that name no door. */
+  /** The address of exchanges that name none. */
   readonly access: Access;
   readonly doors?: Readonly<Record<string, Access>>;
-  /** Whom the process calls. */
+  /** The peers that the process calls. */
   readonly peers?: Peers;
   readonly plugins?: PluginDirectories;
   readonly pid: number;
   readonly folder: string;
   readonly checks: Checks;
-  /** What it wrote so far. */
+  /** Its output so far. */
   log(): string;
   /** How it ended; undefined while it runs. */
   ended(): string | undefined;

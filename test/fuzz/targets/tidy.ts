@@ -1,4 +1,4 @@
-// Takes away what would refuse the work of every client, as it should: webhooks, policies, levels of priority.
+// Removes objects that would correctly refuse the requests of every client: webhooks, policies, priority levels.
 import type { OwnClient } from './own-client.ts';
 import { makeRunningPod } from './prepare.ts';
 
@@ -10,7 +10,7 @@ const collections = [
   `${REGISTRATION}/mutatingadmissionpolicybindings`,
 ];
 
-/** Replica counts may be any number; what they make is not of interest here. */
+/** Replica counts may be any number; the resulting pods are not needed here. */
 const quota = { metadata: { name: 'bounds' }, spec: { hard: { pods: '20' } } };
 
 export async function tidy(client: OwnClient): Promise<void> {

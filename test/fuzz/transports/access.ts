@@ -1,4 +1,4 @@
-// Where a target listens, with whose credentials, and how long its answers may take.
+// The address of a target, the credentials, and the time limits of responses.
 import { connect as connectPlain, type Socket } from 'node:net';
 import { connect as connectTls } from 'node:tls';
 import { bytesOf, type HttpExchange } from '../exchange.ts';
@@ -6,13 +6,13 @@ import { bytesOf, type HttpExchange } from '../exchange.ts';
 export interface TcpAccess {
   readonly host: string;
   readonly port: number;
-  /** Absent: plain HTTP. */
+  /** Absent for plain HTTP. */
   readonly tls?: {
     readonly cert?: string;
     readonly key?: string;
     readonly rejectUnauthorized?: boolean;
   };
-  /** Headers that every request carries: a token. */
+  /** Headers of every request, such as a token. */
   readonly headers?: readonly (readonly [name: string, value: string])[];
 }
 
@@ -23,20 +23,20 @@ export interface SocketAccess {
 
 export type Access = TcpAccess | SocketAccess;
 
-/** Answers that come later have failed; the machine may be busy with other things. */
+/** Later responses count as failed; the machine may be busy. */
 export const LATE_MS = 30_000;
 
-/** How long an answer without an end is followed. */
+/** The time for which an endless response is read. */
 export const OPEN_MS = 40;
 
-/** Whether the answer may have no end: a watch, a stream, a proxied request. */
+/** Whether the response may be endless: a watch, a stream, a proxied request. */
 export function isOpenEnded(exchange: HttpExchange): boolean {
   return /watch|follow|exec|attach|portforward|portForward|proxy|ontainerLogs|\/run/.test(
     bytesOf(exchange.path).toString('latin1'),
   );
 }
 
-/** A connection to it; `opened` is the event after which bytes can be sent. */
+/** A connection; `opened` is the event after which bytes can be sent. */
 export function open(access: Access, protocol: string): { readonly socket: Socket; readonly opened: string } {
   if ('socketPath' in access) return { socket: connectPlain(access.socketPath), opened: 'connect' };
   const { host, port, tls } = access;

@@ -1,4 +1,4 @@
-// DNS messages over UDP and TCP, and a resolver that knows what is right.
+// DNS messages over UDP and TCP, and a resolver that checks correct responses.
 import { createSocket, type Socket } from 'node:dgram';
 import { Resolver } from 'node:dns/promises';
 import { connect } from 'node:net';
@@ -15,7 +15,7 @@ export class DnsClient {
   constructor(address: string) {
     this.#address = address;
     this.#resolver.setServers([address]);
-    this.#socket.on('error', () => undefined); // A closed port says so; the resolver fails then.
+    this.#socket.on('error', () => undefined); // a closed port causes an error; the resolver fails then
   }
 
   async send({ over, bytes }: DnsExchange): Promise<void> {
@@ -23,14 +23,14 @@ export class DnsClient {
     if (over === 'udp')
       return new Promise((resolve) => this.#socket.send(message, PORT, this.#address, () => resolve()));
     const socket = connect(PORT, this.#address);
-    socket.on('error', () => undefined); // `close` follows.
+    socket.on('error', () => undefined); // `close` follows
     const closed = new Promise((resolve) => socket.once('close', resolve));
     socket.end(message);
     await Promise.race([closed, pause(20)]);
     socket.destroy();
   }
 
-  /** The address of the service that every cluster has. @throws Error when there is no answer */
+  /** The address of the service that every cluster has. @throws Error when there is no response */
   async ask(): Promise<string> {
     const [address] = await this.#resolver.resolve4('kubernetes.default.svc.cluster.local');
     return address ?? '';

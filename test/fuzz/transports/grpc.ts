@@ -1,4 +1,4 @@
-// gRPC calls over Node's HTTP/2 client: what is in the DATA frames is the generator's.
+// gRPC calls over Node's HTTP/2 client, with any content of DATA frames.
 import { connect, constants, type ClientHttp2Session } from 'node:http2';
 import { setTimeout as pause } from 'node:timers/promises';
 import { type Answer, bytesOf, type GrpcExchange } from '../exchange.ts';
@@ -13,7 +13,7 @@ export class GrpcClient {
     this.#access = access;
   }
 
-  /** The trailers are the answer's headers; without trailers `closed`. */
+  /** The trailers are the response's headers; without trailers it is `closed`. */
   async send(exchange: GrpcExchange): Promise<Answer> {
     const startedMs = performance.now();
     const { promise, resolve } = Promise.withResolvers<Omit<Answer, 'durationMs'>>();
@@ -29,7 +29,7 @@ export class GrpcClient {
       .on('response', keep)
       .on('trailers', keep)
       .on('data', (chunk: Buffer) => body.push(chunk))
-      .on('error', () => undefined) // `close` follows.
+      .on('error', () => undefined) // `close` follows
       .on('close', () => {
         const isWhole = head?.['grpc-status'] !== undefined;
         resolve({
@@ -64,9 +64,9 @@ export class GrpcClient {
     session?.close();
     const next = connect('http://a', {
       createConnection: () => open(this.#access, 'h2').socket,
-      maxSessionMemory: 1000, // Its own large bodies count.
+      maxSessionMemory: 1000, // its own large bodies count
     });
-    next.on('error', () => undefined); // Its streams end with it.
+    next.on('error', () => undefined); // its streams end with it
     this.#session = next;
     this.#used = 0;
     return next;

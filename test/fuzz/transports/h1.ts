@@ -1,10 +1,10 @@
-// Requests over one HTTP/1.1 connection, written byte by byte by us: no library refuses what it holds for wrong.
+// Requests over one HTTP/1.1 connection, written without a library, which would refuse invalid ones.
 import type { Socket } from 'node:net';
 import { type Answer, bytesOf, type HttpExchange } from '../exchange.ts';
 import { type Access, isOpenEnded, LATE_MS, open, OPEN_MS } from './access.ts';
 import { type Response, ResponseReader } from './response-reader.ts';
 
-/** How a connection ended before the response was whole. */
+/** Thrown when a connection ended before the response was complete. */
 class Ended extends Error {}
 
 export class H1Client {

@@ -3,7 +3,7 @@ import { type ClientHttp2Session, connect, constants } from 'node:http2';
 import { type Answer, bytesOf, type HttpExchange } from '../exchange.ts';
 import { type Access, isOpenEnded, LATE_MS, open, OPEN_MS } from './access.ts';
 
-/** What HTTP/2 has no place for. */
+/** Headers that HTTP/2 forbids. */
 const connectionHeaders = new Set([
   'connection',
   'upgrade',
@@ -34,7 +34,7 @@ export class H2Client {
         endStream: exchange.body === undefined,
       });
     } catch {
-      end({ outcome: 'closed' }); // Node's client refuses to write this.
+      end({ outcome: 'closed' }); // Node's client refuses to send this
       return promise;
     }
     let head: { status: number; headers: Record<string, string> } | undefined;
@@ -52,8 +52,8 @@ export class H2Client {
       head = { status, headers: rest as unknown as Record<string, string> };
     });
     stream.on('data', (chunk: Buffer) => body.push(chunk));
-    stream.on('error', () => undefined); // `close` follows.
-    // Node's client never closes a stream that the server resets, without an error, while a body is being written.
+    stream.on('error', () => undefined); // `close` follows
+    // When the server resets a stream without an error while a body is being written, Node's client never closes it.
     stream.on('end', () => {
       if (stream.rstCode !== constants.NGHTTP2_NO_ERROR || head === undefined) return;
       clearTimeout(timer);
@@ -74,22 +74,22 @@ export class H2Client {
     this.#session = undefined;
   }
 
-  /** A new one now and then, so that one bad connection does not carry the rest. */
+  /** Replaced at intervals, so that a bad connection does not affect all other requests. */
   #connection(): ClientHttp2Session {
     const session = this.#session;
     if (session !== undefined && !session.closed && !session.destroyed && this.#used++ < 500) return session;
     session?.close();
-    // Node's client refuses every stream of a session that holds more than 10 MB, its own large bodies included.
+    // Node's client refuses every stream of a session that holds more than 10 MB, including its own large bodies.
     const maxSessionMemory = 1000;
     const isSecure = 'host' in this.#access && this.#access.tls !== undefined;
     const next = connect(isSecure ? 'https://a' : 'http://a', {
       createConnection: () => open(this.#access, 'h2').socket,
       maxSessionMemory,
-      // As Go's client: an answer does not wait for a turn of both sides per 64 KB.
+      // As Go's client, with a large window, so that a response does not wait for a round trip per 64 KB.
       settings: { initialWindowSize: 4 * 1024 * 1024 },
     });
     next.once('connect', () => next.destroyed || next.setLocalWindowSize(2 ** 30));
-    next.on('error', () => undefined); // Its streams end with it.
+    next.on('error', () => undefined); // its streams end with it
     this.#session = next;
     this.#used = 0;
     return next;

@@ -1,9 +1,9 @@
-// A gRPC server on a unix socket that does with each call what it is told, and knows when it was called.
+// A gRPC server on a unix socket that responds to each call as instructed, and records its calls.
 import { createServer, type Http2Server, type ServerHttp2Session, type ServerHttp2Stream } from 'node:http2';
 import { unlinkSync } from 'node:fs';
 import { bytesOf, type PeerAnswer } from '../exchange.ts';
 
-/** What to do with a call; undefined: the method is not implemented. May answer later, by itself. */
+/** The response to a call; undefined when the method is not implemented. `'taken'` responds later itself. */
 export type Behaviour = (path: string, stream: ServerHttp2Stream) => PeerAnswer | 'taken' | undefined;
 
 export interface PeerServer {
@@ -12,7 +12,7 @@ export interface PeerServer {
 
 const GRPC = { ':status': 200, 'content-type': 'application/grpc' };
 
-/** Whoever listened there before is gone. */
+/** Replaces an earlier listener on the path. */
 export async function servePeer(socketPath: string, behave: Behaviour): Promise<PeerServer> {
   const server: Http2Server = createServer();
   const sessions = new Set<ServerHttp2Session>();
@@ -21,7 +21,7 @@ export async function servePeer(socketPath: string, behave: Behaviour): Promise<
     session.on('error', () => undefined).on('close', () => sessions.delete(session));
   });
   server.on('stream', (stream, headers) => {
-    stream.on('error', () => undefined); // The target ended the call.
+    stream.on('error', () => undefined); // the target ended the call
     const answer = behave((headers[':path'] ?? '').slice(1), stream);
     if (answer === 'taken') return;
     if (answer === undefined) return void stream.respond({ ...GRPC, 'grpc-status': '12' }, { endStream: true });
@@ -35,13 +35,13 @@ export async function servePeer(socketPath: string, behave: Behaviour): Promise<
       try {
         unlinkSync(socketPath);
       } catch (error) {
-        if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error; // Node has removed it.
+        if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error; // Node has removed it
       }
     },
   };
 }
 
-/** Answers a call. */
+/** Responds to a call. */
 export function perform(stream: ServerHttp2Stream, { how, data, trailers }: PeerAnswer): void {
   if (stream.destroyed || how === 'hang') return;
   if (how === 'reset') return stream.close(2);

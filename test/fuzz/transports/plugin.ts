@@ -1,4 +1,4 @@
-// A plugin of one exchange: a socket that comes, is called, and goes.
+// A plugin of one exchange: a socket that is created, called, and removed.
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { type Answer, type Bytes, bytesOf, type PluginExchange, SOCKET_NAME, textOf } from '../exchange.ts';
@@ -6,13 +6,13 @@ import { GrpcClient } from './grpc.ts';
 import { servePeer } from './peer-server.ts';
 
 export interface PluginDirectories {
-  /** Of sockets that are found. */
+  /** The folder in which the kubelet finds sockets. */
   readonly registry: string;
-  /** Of `kubelet.sock` and of sockets that are named in a call to it. */
+  /** The folder of `kubelet.sock`, and of sockets that register by a call to it. */
   readonly devices: string;
 }
 
-/** How long the target may take to make its first call, and how long one more is waited for after each. */
+/** The time limit of the target's first call, and of each further call. */
 const FIRST_MS = 2000;
 const NEXT_MS = 15;
 

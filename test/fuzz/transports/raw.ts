@@ -1,9 +1,9 @@
-// Bytes on a connection of their own. What comes back is read for statuses alone.
+// Bytes on a separate connection. Only statuses are parsed from the response.
 import { setTimeout as pause } from 'node:timers/promises';
 import { type Answer, bytesOf, type RawExchange } from '../exchange.ts';
 import { type Access, open } from './access.ts';
 
-/** How long something to read is waited for between parts, and after the last one. */
+/** The time for which a response is awaited between parts, and after the last one. */
 const BETWEEN_MS = 15;
 
 export async function sendRaw(access: Access, exchange: RawExchange): Promise<Answer> {
@@ -16,7 +16,7 @@ export async function sendRaw(access: Access, exchange: RawExchange): Promise<An
     heard.resolve();
     heard = Promise.withResolvers();
   };
-  socket.on('error', () => undefined); // `close` follows.
+  socket.on('error', () => undefined); // `close` follows
   socket.on('close', () => {
     isClosed = true;
     hear();

@@ -1,4 +1,4 @@
-// Reads one HTTP/1.1 response from the bytes of a connection, strictly: what a proxy could read otherwise is an error.
+// Parses one HTTP/1.1 response strictly: anything that a proxy could read differently is an error.
 
 export interface Response {
   readonly status: number;
@@ -36,12 +36,12 @@ export class ResponseReader {
     this.#isHead = method === 'HEAD';
   }
 
-  /** What is known before the body has ended. */
+  /** The head, before the body has ended. */
   get head(): Head | undefined {
     return this.#head;
   }
 
-  /** The response once it is whole. @throws Error for what no server may write */
+  /** The response once it is complete. @throws Error for what no server may send */
   push(chunk: Buffer): Response | undefined {
     this.#buffer = this.#buffer.length === 0 ? chunk : Buffer.concat([this.#buffer, chunk]);
     while (this.#head === undefined) {

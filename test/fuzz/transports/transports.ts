@@ -1,4 +1,4 @@
-// One worker's connections, and which of them an exchange takes.
+// The connections of one worker, by kind of exchange.
 import type { Answer, Exchange, PeersExchange } from '../exchange.ts';
 import type { Target } from '../targets/target.ts';
 import type { Access } from './access.ts';
@@ -8,7 +8,7 @@ import { H2Client } from './h2.ts';
 import { sendPlugin } from './plugin.ts';
 import { sendRaw } from './raw.ts';
 
-/** The connections to one door. */
+/** The connections to one address. */
 class Door {
   readonly access: Access;
   readonly h1: H1Client;
@@ -51,7 +51,7 @@ export class Transports {
     }
   }
 
-  /** The last request's answer. */
+  /** The response to the last request. */
   async #sendPeers({ answers, requests }: PeersExchange): Promise<Answer> {
     for (const [method, answer] of answers) this.#target.peers?.hostile(method, answer);
     let last: Answer = { outcome: 'cut', durationMs: 0 };

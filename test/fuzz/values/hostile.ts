@@ -1,7 +1,7 @@
-// Values that parsers, validators and writers of many programs have stumbled over.
+// Values that have caused failures in parsers, validators and printers of many programs.
 import { Raw } from './tree.ts';
 
-/** Names of properties that JavaScript objects have before anybody sets them. */
+/** Names of properties that every JavaScript object inherits. */
 export const prototypeNames = [
   '__proto__',
   'constructor',
@@ -88,7 +88,7 @@ export const hostileStrings: readonly string[] = [
   ...prototypeNames,
 ];
 
-/** Numbers as JSON texts: some have no value of their own in JavaScript. */
+/** Numbers as JSON texts; JavaScript cannot represent some. */
 export const hostileNumbers: readonly string[] = [
   '-0',
   '0.0',
@@ -115,7 +115,7 @@ export const hostileNumbers: readonly string[] = [
   `1${'0'.repeat(400)}`,
 ];
 
-/** Texts that are not JSON at all. */
+/** Texts that are no JSON. */
 export const brokenJson: readonly string[] = [
   '',
   'undefined',
@@ -131,7 +131,7 @@ export const brokenJson: readonly string[] = [
   '"\\x"',
 ];
 
-/** A value of every type, so that each place meets the wrong ones. */
+/** A value of every type, for places with another type. */
 export const wrongTypes: readonly unknown[] = [
   null,
   true,

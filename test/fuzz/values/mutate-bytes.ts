@@ -1,8 +1,8 @@
-// Changes of bytes that know nothing of what they mean.
+// Changes of bytes without regard to their meaning.
 import { pick, type Random } from '../draw.ts';
 import { textOf } from '../exchange.ts';
 
-/** Sequences that are no UTF-8: overlong, surrogates, cut short, beyond U+10FFFF; and marks of other encodings. */
+/** Sequences that are not UTF-8: overlong, surrogates, truncated, beyond U+10FFFF; and byte order marks of other encodings. */
 const sequences = [
   '\xc0\x80',
   '\xed\xa0\x80',

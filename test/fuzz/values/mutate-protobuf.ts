@@ -4,11 +4,11 @@ import { chance, pick, type Random, weighted } from '../draw.ts';
 interface WireField {
   number: number;
   type: number;
-  /** What follows the tag; for length-delimited fields without the length. */
+  /** The bytes after the tag; for length-delimited fields without the length. */
   payload: Buffer;
 }
 
-/** A variable-length integer, with so many bytes more than it needs. */
+/** A varint with this many unnecessary bytes. */
 export function varint(value: number, extra = 0): Buffer {
   const bytes: number[] = [];
   let left = value;
@@ -30,7 +30,7 @@ function readVarint(bytes: Buffer, from: number): [value: number, next: number] 
   return [NaN, bytes.length];
 }
 
-/** The fields of a message; undefined when these bytes are none. */
+/** The fields of a message; undefined when the bytes are none. */
 function fieldsOf(bytes: Buffer): WireField[] | undefined {
   const fields: WireField[] = [];
   for (let at = 0; at < bytes.length;) {

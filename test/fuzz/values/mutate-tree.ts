@@ -1,4 +1,4 @@
-// Changes of a document, each small: most of what follows a refusal would otherwise never be reached.
+// Small changes of a document, because code behind a refusal would otherwise not be reached.
 import { chance, pick, type Random, weighted } from '../draw.ts';
 import { brokenJson, hostileNumbers, hostileStrings, prototypeNames, wrongTypes } from './hostile.ts';
 import { Members, type Place, placesOf, Raw, setAt, type Tree, treeOf, valueAt } from './tree.ts';
@@ -45,7 +45,7 @@ const remove: Change = (random, places) => {
 
 const swap: Change = (random, places) => {
   const [one, other] = [pick(random, places), pick(random, places)];
-  // A copy: two places with one tree, or a tree below itself, would let later changes run in circles.
+  // A copy, because a shared subtree, or a cycle, would make later changes endless.
   setAt(one, new Raw(JSON.stringify(plainOf(valueAt(other), 8))));
 };
 
@@ -80,7 +80,7 @@ const many: Change = (random, places) => {
     [3, 200],
     [1, 3000],
   ]);
-  // A document of more than that is refused for its size alone, and a string of Node.js ends at half a gigabyte.
+  // A larger document is refused for its size, and Node.js limits strings to half a gigabyte.
   const count = Math.min(drawn, Math.ceil(8_000_000 / value.text.length));
   const isKeyed = chance(random, 0.4);
   setAt(

@@ -1,10 +1,10 @@
-// Messages of a protobuf table with any values in every field: what a peer may send that knows the protocol.
+// Messages of a protobuf table with random values in every field, as a peer that knows the protocol may send them.
 import { parseFields, type ProtobufTable } from '../../../src/grpc/protobuf-table.ts';
 import { chance, pick, type Random } from '../draw.ts';
 import { hostileStrings } from './hostile.ts';
 import { varint } from './mutate-protobuf.ts';
 
-/** What the target itself uses, so that answers are about what it knows. */
+/** Names that the target itself uses, so that responses refer to known objects. */
 const names = [
   'steady',
   'fuzz',
@@ -29,7 +29,7 @@ const numbers = [0, 1, 2, 3, 127, 128, 65_535, 2 ** 31 - 1, 2 ** 31, 2 ** 32, 2 
 const lengthDelimited = (number: number, payload: Buffer): Buffer =>
   Buffer.concat([varint(number * 8 + 2), varint(payload.length), payload]);
 
-/** Negative and largest integers, as protobuf writes them. */
+/** Negative and maximum integers in protobuf's encoding. */
 function integer(random: Random): Buffer {
   if (chance(random, 0.8)) return varint(pick(random, numbers));
   return chance(random, 0.5) ? Buffer.from('ffffffffffffffffff01', 'hex') : Buffer.from('ffffffffffffffff7f', 'hex');
@@ -38,7 +38,7 @@ function integer(random: Random): Buffer {
 const text = (random: Random): Buffer =>
   Buffer.from(chance(random, 0.6) ? pick(random, names) : pick(random, hostileStrings));
 
-/** The bytes of a message; fields of messages are there to this depth. */
+/** The bytes of a message; nested messages are present to this depth. */
 export function tableMessage(random: Random, table: ProtobufTable, name: string, depth = 6): Buffer {
   const fields = parseFields(table.messages[name] ?? '');
   return Buffer.concat(fields.flatMap(({ number, type }) => fieldOf(random, { table, number, type, depth })));

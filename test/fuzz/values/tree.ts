@@ -1,6 +1,6 @@
-// JSON documents that plain objects cannot hold: repeated and reordered keys, `__proto__`, numbers beyond doubles.
+// JSON documents that plain objects cannot represent: repeated and reordered keys, `__proto__`, numbers beyond doubles.
 
-/** Text that stands in the document as it is. */
+/** Text that is inserted into the document unchanged. */
 export class Raw {
   readonly text: string;
   constructor(text: string) {
@@ -8,7 +8,7 @@ export class Raw {
   }
 }
 
-/** An object by its members, in order, repeated ones too. */
+/** An object by its members, in order, including repeated ones. */
 export class Members {
   readonly entries: [key: string, value: Tree][];
   constructor(entries: [key: string, value: Tree][]) {
@@ -18,7 +18,7 @@ export class Members {
 
 export type Tree = Raw | Members | Tree[] | string | number | boolean | null;
 
-/** A place of a document: a container, and where in it. */
+/** A place of a document: a container and a position in it. */
 export interface Place {
   readonly container: Members | Tree[];
   readonly at: number;
@@ -45,7 +45,7 @@ export function setAt({ container, at }: Place, value: Tree): void {
   else container[at] = value;
 }
 
-/** Every place below the document. */
+/** Every place of the document. */
 export function placesOf(tree: Tree): Place[] {
   const places: Place[] = [];
   const visit = (node: Tree): void => {
@@ -64,7 +64,7 @@ export function placesOf(tree: Tree): Place[] {
   return places;
 }
 
-/** The document as JSON text; lone surrogates become escapes, as no UTF-8 can carry them. */
+/** The document as JSON text; lone surrogates become escapes, because UTF-8 cannot represent them. */
 export function writeTree(tree: Tree): string {
   if (tree instanceof Raw) return tree.text;
   if (tree instanceof Members)

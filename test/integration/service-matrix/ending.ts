@@ -1,37 +1,37 @@
 /**
- * The story of endpoints that appear, terminate and vanish: two pods, `ending-server` and `ending-agent`, and what is heard
- * of their services at each stage.
+ * The stages of endpoints that appear, terminate and vanish: two pods, `ending-server` and `ending-agent`, and the expected
+ * answers of their services at each stage.
  */
 import { everyone, port, type Row } from './rows.ts';
 
-/** Selects the pods of the story. */
+/** Selects the two pods. */
 export const ENDING = { app: 'ending' };
-/** Its health check node port. */
+/** The health check node port of their service. */
 export const HEALTH_PORT = 30_025;
 
-/** What is heard: of all endpoints, of those on the server, and of those on the agent. */
+/** The expected answers: of all endpoints, of those on the server, and of those on the agent. */
 interface Hearing {
   readonly anywhere: string;
   readonly onServer: string;
   readonly onAgent: string;
-  /** By a client that asks from one port all the time: what still serves may keep the flows it has. */
+  /** The answer to a client with a constant source port: a terminating endpoint that still serves may keep its flows. */
   readonly flow: string;
 }
 
-/** One stage: what happens, then what is heard and what the health check node ports of server and agent answer. */
+/** One stage: the action, then the expected answers of the services and of the health check node ports of server and agent. */
 export interface Stage extends Hearing {
   readonly name: string;
   readonly happens: readonly (readonly [what: 'appears' | 'is deleted' | 'fails its probe' | 'ends', pod: Who])[];
   readonly health: readonly [server: string, agent: string];
 }
 
-/** A pod of the story, by its node. */
+/** One of the two pods, by its node. */
 export type Who = 'server' | 'agent';
 
 const BOTH = 'ending-agent ending-server';
 const NOBODY = 'refused at last';
 
-/** In order. */
+/** In this order. */
 export const stages: readonly Stage[] = [
   {
     name: 'there is nobody yet',
@@ -101,10 +101,10 @@ export const stages: readonly Stage[] = [
   },
 ];
 
-/** Who holds one socket all the time: the flow the kernel tracks must not lead to an endpoint that is gone. */
+/** The source port of the client with one socket: its tracked flow must not lead to a removed endpoint. */
 const SOURCE_PORT = 20_700;
 
-/** The services, and what is heard of them. */
+/** The services with their expected answers. */
 export function endingRows({ anywhere, onServer, onAgent, flow }: Hearing): readonly Row[] {
   const atHome = { server: onServer, agent: onAgent, pod: onServer };
   return [

@@ -1,4 +1,4 @@
-/** The table of the service matrix: who asks which service where, and hears what. */
+/** The table of the service matrix: the expected answer of each service by client. */
 
 /** Ports of the prober in pods. */
 export const [HTTP_PORT, UDP_PORT, SCTP_PORT] = [8080, 9000, 9100];
@@ -6,37 +6,37 @@ export const [HTTP_PORT, UDP_PORT, SCTP_PORT] = [8080, 9000, 9100];
 export const HOST_PORT = 8_090;
 const BOTH = 'on-agent on-server';
 
-/** The proxy's modes, in the order they are tried. */
+/** The proxy's modes, in the order of the test. */
 export const MODES = ['nftables', 'iptables', 'userspace'] as const;
 
-/** Words for several answers that are all right. */
+/** Names for sets of answers that are all correct. */
 export const ONE_OF: Readonly<Record<string, readonly string[]>> = {
   one: BOTH.split(' '),
   'one ending': ['ending-agent', 'ending-server'],
-  // The kernel sends few refusals (ICMP) in a row.
+  // The kernel limits the rate of refusals (ICMP).
   'refused at last': ['refused', 'refused silent'],
   unanswered: ['refused', 'silent', 'refused silent'],
 };
 
-/** Who asks. */
+/** The place of the client. */
 export type From = 'server' | 'agent' | 'pod' | 'outside';
-/** What each hears; those left out are not asked. */
+/** The expected answer by client; other clients send no request. */
 type Heard = Partial<Readonly<Record<From, string>>>;
 export type Mode = (typeof MODES)[number];
 type Protocol = 'tcp' | 'udp' | 'sctp';
 
-/** One service and the questions about it. */
+/** One service and its requests. */
 export interface Row {
   readonly name: string;
   readonly spec: object;
-  /** Which pods: both unless told. */
+  /** The selected pods: both by default. */
   readonly selector?: Readonly<Record<string, string>>;
   readonly protocol?: Protocol;
-  /** Ask from this port, every time. */
+  /** Source port of every request. */
   readonly sourcePort?: number;
-  /** Modes that answer all of its questions in a way of their own. */
+  /** Modes with another expected answer to all requests. */
   readonly modes?: Partial<Readonly<Record<Mode, string>>>;
-  /** Address and port asked, and what is heard there. */
+  /** Address and port of a request, and its expected answers. */
   readonly asks: readonly (readonly [where: Where, heard: Heard])[];
 }
 
@@ -46,17 +46,17 @@ export interface Where {
   readonly port: number;
 }
 
-/** All that are inside hear the same. */
+/** The same answer for every client inside the cluster. */
 export const everyone = (heard: string): Heard => ({ server: heard, agent: heard, pod: heard });
 const TARGETS = { tcp: HTTP_PORT, udp: UDP_PORT, sctp: SCTP_PORT };
-/** A Service's ports: one. */
+/** A list of Service ports with one entry. */
 export const port = (more: object = {}, protocol: Protocol = 'tcp'): object => ({
   ports: [{ port: 80, protocol: protocol.toUpperCase(), targetPort: TARGETS[protocol], ...more }],
 });
 const onServer = { on: 'server' };
 const nobody = { on: 'nobody' };
 
-/** The table. */
+/** The rows of TCP and UDP. */
 export const rows: readonly Row[] = [
   {
     name: 'tcp',
@@ -67,7 +67,7 @@ export const rows: readonly Row[] = [
     ],
   },
   {
-    // Unlike with upstream's iptables mode, what has no rule is refused.
+    // Unlike upstream's iptables mode, an unknown port is refused.
     name: 'wrong-port',
     spec: port(),
     modes: { iptables: 'refused at last' },
@@ -208,7 +208,7 @@ export const rows: readonly Row[] = [
     name: 'external-local',
     spec: { type: 'NodePort', externalTrafficPolicy: 'Local', ...port({ nodePort: 30_003 }) },
     asks: [
-      // Pods are inside wherever they ask; on the way to another node they bear their own node's address.
+      // Pods count as inside on every node; to another node their packets have the address of their own node.
       [
         { at: 'server', port: 30_003 },
         { outside: 'on-server', pod: BOTH },
@@ -271,7 +271,7 @@ export const rows: readonly Row[] = [
     asks: [[{ at: 'server', port: 8_002 }, { outside: 'silent' }]],
   },
   {
-    // Of a pod, not of a service.
+    // A host port of a pod, without a service.
     name: 'host-port',
     spec: port(),
     asks: [
@@ -288,7 +288,10 @@ export const rows: readonly Row[] = [
   },
 ];
 
-/** The same for SCTP, where the kernel has it. Refusals by ICMP do not reach its clients. The userspace mode has none. */
+/**
+ * The rows of SCTP, where the kernel supports it. ICMP refusals do not reach SCTP clients. The userspace mode does not support
+ * SCTP.
+ */
 export const sctpRows: readonly Row[] = [
   {
     name: 'sctp',

@@ -1,7 +1,7 @@
 /**
- * A service proxy as a program of its own, so that each mode works inside the network namespace it is started in: the
- * userspace mode opens ports there. Its API is one of the process, filled from the first argument. Each line of standard
- * input becomes the addresses of its node; after SIGTERM it removes its rules and ends.
+ * A service proxy as a separate program, so that each mode works inside the network namespace in which it starts: the userspace
+ * mode opens ports there. Its API is in this process, filled from the first argument. Each line of standard input replaces the
+ * addresses of its node; after SIGTERM it removes its rules and ends.
  */
 import { createInterface } from 'node:readline';
 import { EndpointSlices, Nodes, Pods, Services } from '../../../src/api/gen/resources.ts';
@@ -14,7 +14,7 @@ import { createNodePlatform } from '../../../src/platform/node/node-platform.ts'
 import type { ServiceProxyConfig } from '../../../src/proxy/proxy-config.ts';
 import { createServiceProxy } from '../../../src/proxy/service-proxy.ts';
 
-/** What it serves, and how. */
+/** The first argument: the objects to serve, and the mode. */
 export interface ProxyAlone {
   readonly config: ServiceProxyConfig;
   readonly nodeAddresses: readonly string[];

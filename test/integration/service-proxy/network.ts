@@ -1,6 +1,6 @@
 /**
- * Network namespaces for tests of the service proxy: a node with a pod bridge and the service device, pods on it, and a
- * machine outside. Everything is named after this process and goes away with `remove`.
+ * Network namespaces for tests of the service proxy: a node with a pod bridge and the service device, its pods, and a machine
+ * outside. Every name contains the pid of this process, and `remove` removes everything.
  */
 import { spawn, spawnSync, type ChildProcess } from 'node:child_process';
 
@@ -8,12 +8,15 @@ import { spawn, spawnSync, type ChildProcess } from 'node:child_process';
 export interface TestNetwork {
   /** Name of a namespace: `node`, `outside` or a pod. */
   ns(name: string): string;
-  /** Adds a pod with this IPv4 address and, of the same last number, an IPv6 address; its servers answer on TCP and UDP port 8080 with their name and the client's address. */
+  /**
+   * Adds a pod with this IPv4 address and an IPv6 address of the same last number; its servers on TCP and UDP port 8080 answer
+   * with their name and the client's address.
+   */
   addPod(name: string, address: string): Promise<void>;
   stopPod(name: string): void;
-  /** The TCP answer, or '' when refused or silent for so many seconds (20: answers may take a moment). */
+  /** The TCP answer, or '' when refused or without an answer for so many seconds (20: answers may take a moment). */
   tcp(from: string, address: string, port: number, seconds?: number): string;
-  /** The UDP answer of one socket, '' when there is none. */
+  /** The UDP answer of one socket, '' without an answer. */
   udp(from: string, address: string, port: number, sourcePort?: number): string;
   /** Milliseconds until a TCP connection was refused; undefined when it was not. */
   refusedMs(from: string, address: string, port: number): number | undefined;
@@ -43,7 +46,7 @@ function must(command: readonly string[]): string {
   return result.stdout;
 }
 
-/** Makes the network without pods. Needs root. */
+/** Creates the network without pods. Needs root. */
 export function createTestNetwork(): TestNetwork {
   const prefix = `ksp${process.pid}`;
   const ns = (name: string): string => `${prefix}-${name}`;

@@ -1,17 +1,17 @@
-/** What a round of churn makes: everything in it bears the round's name. */
+/** The objects of a round of churn, all of which contain the round's name. */
 import type { KubernetesObject } from '../../../src/api/object.ts';
 
-/** The name of a round's things. */
+/** The name of a round's objects. */
 export function churnedName(round: number): string {
   return `churned-${round}`;
 }
 
-/** Every text that came of such a name. */
+/** Matches every text derived from such a name. */
 export const CHURNED = /churned-\d/;
 
 type Body = Readonly<Record<string, unknown>>;
 
-/** A namespace, a definition with a rule, and in the namespace a resource of it, workloads, and what goes with them. */
+/** A namespace, a definition with a rule, and in the namespace a resource of it, workloads, and related objects. */
 export function churnedObjects(round: number): KubernetesObject[] {
   const name = churnedName(round);
   const group = `${name}.example`;

@@ -1,4 +1,4 @@
-/** Who holds what in this process's heap: texts that match a pattern, with the fields and variables on the way to them. */
+/** Finds who holds texts in this process's heap: texts that match a pattern, with the fields and variables on the way to them. */
 import { getHeapSnapshot } from 'node:v8';
 
 interface Snapshot {
@@ -21,7 +21,7 @@ async function takeSnapshot(): Promise<Snapshot> {
   return JSON.parse(Buffer.concat(chunks).toString('utf8')) as Snapshot;
 }
 
-/** A heap as a graph, each object with one of the shortest ways to it from the roots. Ways do not go through what is left out. */
+/** A heap as a graph, each object with one of the shortest paths from the roots. Paths avoid what is left out. */
 class Heap {
   readonly #snapshot: Snapshot;
   readonly #nodeSize: number;
@@ -84,7 +84,7 @@ class Heap {
     return this.#snapshot.snapshot.meta.edge_types[0][this.#snapshot.edges[edge * this.#edgeSize]!]!;
   }
 
-  /** The text of an object that is one; undefined for others and for what nothing holds. */
+  /** The text of a string; undefined for other objects and for unreachable ones. */
   text(node: number): string | undefined {
     const { nodes, strings, snapshot } = this.#snapshot;
     if (this.#parent[node] === -1 || snapshot.meta.node_types[0][nodes[node * this.#nodeSize]!] !== 'string')
@@ -107,18 +107,18 @@ class Heap {
     if (type === 'element') return '*';
     const name = this.#snapshot.strings[this.#snapshot.edges[edge * this.#edgeSize + 1]!]!;
     if (type === 'property' || type === 'context') return name;
-    // Of the table of a map or a set.
+    // An entry in the table of a map or a set.
     return type === 'internal' && /^\d+( |$)/.test(name) ? '*' : undefined;
   }
 }
 
-/** Texts that one way leads to: how many, and one of them. */
+/** The texts at one path: their number, and one of them. */
 export interface TextsOfWay {
   count: number;
   readonly text: string;
 }
 
-/** The ways to texts that match, but for those through what is left out: fields of classes, and `closure.NAME` for variables. */
+/** The paths to matching texts, except those through what is left out: fields of classes, and `closure.NAME` for variables. */
 export async function waysToTexts(pattern: RegExp, leftOut: ReadonlySet<string>): Promise<Map<string, TextsOfWay>> {
   const heap = new Heap(await takeSnapshot(), leftOut);
   const ways = new Map<string, TextsOfWay>();

@@ -1,6 +1,6 @@
 /**
- * Every controller is killed before and after each of its writes, and at every one in a row: the world comes to the same end as undisturbed, nothing is
- * made twice, nothing is lost, and who starts once all is at rest finds nothing to do.
+ * Every controller is killed before and after each of its writes, and at every one in a row: the world must reach the same end as
+ * undisturbed, nothing is created twice, nothing is lost, and a controller that starts once all is at rest has nothing to do.
  */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
@@ -11,10 +11,10 @@ import { serviceWorlds } from './services-fixture.ts';
 import { storageWorlds } from './storage-fixture.ts';
 import { workloadWorlds } from './workloads-fixture.ts';
 
-/** Runs per world beside the undisturbed one; of more points, so many are drawn. */
+/** The limit of runs per world beside the undisturbed one; more crash points are sampled. */
 const MOST_POINTS = 18;
 
-/** Controllers that write nothing but events: there is nothing between which they could die. */
+/** Controllers that write only events: there is nothing between which they could die. */
 const WRITES_NOTHING: readonly string[] = ['persistentvolume-expander-controller'];
 
 const worlds: Readonly<Record<ControllerName, CrashWorld>> = {
@@ -24,7 +24,7 @@ const worlds: Readonly<Record<ControllerName, CrashWorld>> = {
   ...storageWorlds,
 };
 
-/** Upstream's metrics of single controllers, beside those of all work queues, that the worlds must bring about. */
+/** Upstream's metrics of single controllers, beside those of all work queues, which the worlds must set. */
 const METRICS: Readonly<Partial<Record<ControllerName, readonly string[]>>> = {
   'replicaset-controller': ['replicaset_controller_sorting_deletion_age_ratio_count'],
   'job-controller': [

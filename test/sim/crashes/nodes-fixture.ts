@@ -23,7 +23,7 @@ import { addNodes, all, change, create, remove } from './workloads-fixture.ts';
 
 const CONTAINERS = [{ name: 'c', image: 'i' }];
 
-/** Lets a node say now that it is ready (`True`), or that it is not. */
+/** Sets a node's Ready condition. */
 export const ready =
   (name: string, status: string): Step =>
   async (h) => {
@@ -38,7 +38,7 @@ const podOn = (name: string, nodeName: string, tolerations: Toleration[] = []): 
 const taint = (name: string, ...taints: { key: string; effect: string }[]): Step =>
   change(Nodes, name, (draft) => void ((draft.spec ??= {}).taints = taints));
 
-/** The kubelet of a node lives on, for so long that those that are silent are noticed even by one that starts meanwhile. */
+/** Keeps the kubelet of a node alive long enough that silent nodes are noticed even by a controller that starts meanwhile. */
 async function live(h: ServerHarness, name: string): Promise<void> {
   for (let round = 0; round < 16; round++) {
     const renewTime = formatMicroTime(h.clock.nowMs());

@@ -1,19 +1,19 @@
 /**
- * What became of a world, so that two runs of it can be compared: the objects that are left and every creation there was.
- * What chance and time decide (uids, random ends of names, times, addresses) is replaced by what it stands for.
+ * The outcome of a world, for the comparison of two runs: the remaining objects and all creations. Values that depend on chance
+ * and time (uids, random ends of names, times, addresses) are replaced by what they stand for.
  */
 import type { KubernetesObject } from '../../../src/api/object.ts';
 import { prefixEnd, type Store, type StoreEvent } from '../../../src/storage/store.ts';
 
-/** Comparable: equal worlds give equal outcomes. */
+/** Equal worlds give equal outcomes. */
 export interface Outcome {
-  /** Every object that came into being, sorted: one that was made twice stands here twice. */
+  /** Every created object, sorted: one that was created twice occurs twice. */
   readonly made: readonly string[];
-  /** The objects that are left, sorted. */
+  /** The remaining objects, sorted. */
   readonly left: readonly string[];
 }
 
-/** What one outcome has and the other has not. Empty: they are the same. */
+/** The differences of two outcomes; empty when they are equal. */
 export function differences(expected: Outcome, actual: Outcome): string[] {
   const lines = ({ made, left }: Outcome): string[] => [
     ...made.map((text) => `made ${text}`),
@@ -28,9 +28,9 @@ export function differences(expected: Outcome, actual: Outcome): string[] {
   });
 }
 
-/** What is being recorded. */
+/** A recording. */
 export interface Recorded {
-  /** Everything since the recording began. */
+  /** The outcome since the recording began. */
   outcome(): Outcome;
 }
 
@@ -71,7 +71,7 @@ function objectOf(value: Uint8Array): KubernetesObject {
   return JSON.parse(new TextDecoder().decode(value)) as KubernetesObject;
 }
 
-/** How often a slice is changed depends on which pods are ready when. */
+/** How often a slice is changed depends on the order in which pods become ready. */
 function withoutCount(object: KubernetesObject): KubernetesObject {
   if (object.kind !== 'EndpointSlice') return object;
   const { generation: _, ...metadata } = object.metadata;
@@ -82,7 +82,7 @@ function titleOf({ kind = '', metadata: { namespace = '', name = '' } }: Kuberne
   return `${kind} ${namespace}/${name}`;
 }
 
-/** What says nothing about the world, is bytes that a random key made, or a time that nobody keeps. */
+/** Fields without meaning for the comparison: bytes that depend on a random key, and times. */
 const LEFT_OUT = new Set([
   'managedFields',
   'resourceVersion',
@@ -116,7 +116,7 @@ const CHANCE: readonly (readonly [RegExp, string])[] = [
   [/\b10\.42\.\d+\.0\/24\b/g, '<pod range>'],
 ];
 
-/** Replaces uids and generated names, longest first: one may be a part of another. */
+/** Replaces uids and generated names, the longest first, because one may be a part of another. */
 function plainWords(objects: readonly KubernetesObject[]): (text: string) => string {
   const words = new Map<string, string>();
   for (const { kind = '', metadata } of objects) {
@@ -132,7 +132,7 @@ function plainWords(objects: readonly KubernetesObject[]): (text: string) => str
     return result;
   };
   return (text) => {
-    // What stands for one may name another: a claim's name holds its pod's.
+    // The replacement may contain another name: a claim's name contains its pod's.
     let result = once(once(once(text)));
     for (const [pattern, plain] of CHANCE) result = result.replaceAll(pattern, plain);
     return result;

@@ -1,6 +1,6 @@
 /**
  * Small worlds in which a controller is killed at one of its writes: before the request reaches the server, or after it took
- * effect and before the answer comes. Another one starts a little later; nothing of the dead one is left but what it wrote.
+ * effect and before the response arrives. A new instance starts a little later; only the writes of the killed one remain.
  */
 import assert from 'node:assert/strict';
 import type { Pod } from '../../../src/api/gen/core-v1.ts';
@@ -12,62 +12,63 @@ import { startServerHarness, type ServerHarness } from '../../../src/controllers
 import { createSeededRandom } from '../../../src/platform/sim/random.ts';
 import { differences, recordOutcome, type Outcome } from './outcome-fixture.ts';
 
-/** What people do; the world rests after each. */
+/** A user's action, after which the world rests. */
 export type Step = (h: ServerHarness) => Promise<unknown>;
 
 /** A world that makes a controller write. */
 export interface CrashWorld {
-  /** Controllers that work undisturbed. */
+  /** Controllers that run undisturbed. */
   readonly with?: readonly ControllerName[];
   readonly config?: ControllersConfig;
   readonly kubelets?: Partial<KubeletConnector>;
-  /** Done before the controller starts. */
+  /** Runs before the controller starts. */
   readonly before?: Step;
   readonly steps: readonly Step[];
-  /** Why it gets nowhere when it is killed at every write: another takes back what is only half done. */
+  /** The reason why it makes no progress when it is killed at every write: another controller undoes half of its work. */
   readonly needsTwoWrites?: string;
-  /** What must be so at the end beside the outcome. */
+  /** Further conditions at the end. */
   readonly holds?: Step;
   /** How long the world rests after each step. Default 20 s. */
   readonly restMs?: number;
-  /** How often in that time pods are started and ended by their nodes. Default every 500 ms. */
+  /** The interval in that time at which nodes start and end pods. Default 500 ms. */
   readonly stepMs?: number;
   /** Pods that nodes run. Default all. */
   readonly runs?: (pod: Pod) => boolean;
 }
 
-/** What is killed. */
+/** The program to kill. */
 export interface Program {
   readonly factories: readonly ((deps: ControllerDeps) => Controller)[];
-  /** Whom its own client acts as. Default the controller manager. */
+  /** The user of its own client. Default the controller manager. */
   readonly user?: string;
 }
 
 /**
- * Where it is killed: at its `write`th write, from 1, or at every one; before it or after it took effect. `unheard`: it took
- * effect, the answer was lost, and the program lives on. `late`: nothing is killed, but its caches are behind all the time.
+ * Where it is killed: at its `write`th write, from 1, or at every one; before the write or after it took effect. `unheard`: the
+ * write took effect, the response was lost, and the program lives on. `late`: nothing is killed, but its caches are delayed all
+ * the time.
  */
 export interface CrashPoint {
   readonly write: number | 'every';
   readonly when: 'before' | 'after' | 'unheard' | 'late';
 }
 
-/** How a world ended, and how it came to that. */
+/** The result of a world. */
 export interface WorldRun {
   readonly outcome: Outcome;
-  /** Method and path of each write of the program, over all of its lives. */
+  /** Method and path of each write of the program, over all instances. */
   readonly writes: readonly string[];
-  /** Of those, how many a new life made after everything had come to rest. */
+  /** The number of these that a new instance made after everything had come to rest. */
   readonly writesAtResync: number;
   readonly crashes: number;
-  /** What the program tells of itself at the end, as text. */
+  /** The program's metrics at the end, as text. */
   readonly metrics: string;
 }
 
 const MAX_DOWN_MS = 3000;
-/** Of one that is killed at every write: the world must not rest meanwhile. */
+/** The downtime of a program that is killed at every write, during which the world must not come to rest. */
 const MAX_SHORT_DOWN_MS = 200;
-/** Longer than every back-off that a start brings with it. */
+/** Longer than every back-off at a start. */
 const RESYNC_MS = 10_000;
 
 /** Runs a world from its beginning to its end. Without a point nothing is killed. */
@@ -131,7 +132,7 @@ function startLives(h: ServerHarness, program: Program, point: CrashPoint | unde
           throw gone();
         }
         if (point?.when === 'late' && !calm) return late(await server(request), h.clock);
-        // A refusal is an answer too: neither is heard by the dead.
+        // A refusal is a response too: a killed program receives neither.
         const [answer] = await Promise.allSettled([server(request)]);
         if (doomed && !dead && !(point.write === 'every' && isRefusal(answer))) crash();
         if (dead) throw gone();
@@ -155,7 +156,9 @@ function startLives(h: ServerHarness, program: Program, point: CrashPoint | unde
   };
 }
 
-/** Events are told, not kept; reviews ask and change nothing; what goes to a node's agent does not stay with the server. */
+/**
+ * Whether a request changes stored state. Events and reviews do not count, and neither do requests that are forwarded to a node.
+ */
 function isWrite({ method, path }: { readonly method: string; readonly path: string }): boolean {
   return method !== 'GET' && !/\/events|\/proxy\/|\/(subjectaccess|token)reviews$/.test(path);
 }
@@ -168,13 +171,13 @@ function gone(): Error {
   return Object.assign(new Error('the process is gone'), { code: 'ECONNRESET' });
 }
 
-/** Of one whose caches are behind. */
+/** For a program whose caches are delayed. */
 const LATE: CrashPoint = { write: 'every', when: 'late' };
 
-/** Of one that is killed whenever a write of its has taken effect. */
+/** For a program that is killed whenever one of its writes has taken effect. */
 const AT_EVERY_WRITE: CrashPoint = { write: 'every', when: 'after' };
 
-/** The points to disturb at: all of each write, or, when these are too many, `most` of them by the seed. */
+/** The crash points: all of each write or, when these are too many, a sample of `most` by the seed. */
 function crashPoints(writes: number, most: number, seed: string): CrashPoint[] {
   const all = Array.from({ length: writes }, (_, at): CrashPoint[] => [
     { write: at + 1, when: 'before' },
@@ -186,14 +189,14 @@ function crashPoints(writes: number, most: number, seed: string): CrashPoint[] {
   return all;
 }
 
-/** Runs a world undisturbed, and again with a crash at every point; all must come to the same end. Resolves to the first. */
+/** Runs a world undisturbed, and again with a crash at every point; all must have the same outcome. Resolves to the first. */
 export async function survives(
   program: Program,
   world: CrashWorld,
   options: {
     readonly most: number;
     readonly seed: string;
-    /** Also with caches that are behind. */
+    /** Also with delayed caches. */
     readonly late?: boolean;
     readonly ignores?: (difference: string) => boolean;
   },
@@ -212,7 +215,7 @@ export async function survives(
     assert.deepEqual(found, [], at);
     if (point.when === 'late') continue;
     if (point.write !== 'every') assert.equal(run.crashes, 1, at);
-    // Each life must leave something that lasts behind.
+    // Each instance must make at least one lasting write.
     else assert.ok(run.crashes > 0 && run.writes.length <= 2 * count, `${at}:\n${run.writes.join('\n')}`);
   }
   return calm;
@@ -220,7 +223,7 @@ export async function survives(
 
 const LAG_MS = 1500;
 
-/** What the server tells of changes comes late: a cache that is behind. */
+/** Delays the server's watch events, so that caches are delayed. */
 function late(answer: ApiResponse, clock: ServerHarness['clock']): ApiResponse {
   if (answer.kind !== 'watch') return answer;
   const inner = answer.events[Symbol.asyncIterator]();

@@ -1,4 +1,4 @@
-/** Worlds of the controllers of services, quotas, namespaces and accounts, and of what guards a cluster's objects. */
+/** Worlds of the controllers of services, quotas, namespaces and accounts, and of those that protect objects. */
 import {
   ClusterRoles,
   ConfigMaps,
@@ -25,7 +25,7 @@ import { all, change, create, labelled, remove } from './workloads-fixture.ts';
 
 const port = { ports: [{ port: 80 }] };
 
-/** A service whose pods come, go and change in number. */
+/** A service whose pods are created, deleted and scaled. */
 const service: CrashWorld = {
   with: ['replicaset-controller'],
   steps: [

@@ -1,4 +1,4 @@
-/** Worlds of the controllers that make and end pods. */
+/** Worlds of the controllers that create and delete pods. */
 import {
   CronJobs,
   DaemonSets,
@@ -34,19 +34,16 @@ export const addNodes =
     for (const name of names) await h.addNode(name);
   };
 
-/** Creates an object. */
 export const create =
   <T extends KubernetesObject>(info: ResourceInfo<T>, name: string, rest: object = {}, metadata: object = {}): Step =>
   (h) =>
     h.create(info, { ...rest, metadata: { name, ...metadata } });
 
-/** Deletes an object. */
 export const remove =
   (info: ResourceInfo<never>, key: string, policy: 'Background' | 'Foreground' | 'Orphan' = 'Background'): Step =>
   (h) =>
     h.remove(info, key, policy);
 
-/** Changes an object. */
 export const change =
   <T extends KubernetesObject>(
     info: ResourceInfo<T>,
@@ -64,7 +61,7 @@ export const change =
     }
   };
 
-/** Steps as one. */
+/** Several steps as one. */
 export const all =
   (...steps: Step[]): Step =>
   async (h) => {
@@ -82,13 +79,13 @@ const newImage = (info: ResourceInfo<KubernetesObject>, key: string): Step =>
 
 const any = (info: unknown): ResourceInfo<KubernetesObject> => info as ResourceInfo<KubernetesObject>;
 
-/** Ends so many of the active pods whose name begins so. */
+/** Ends this many of the active pods whose name has the prefix, with these phases. */
 async function finish(h: ServerHarness, prefix: string, phases: readonly ('Succeeded' | 'Failed')[]): Promise<void> {
   const pods = (await h.pods()).filter(({ metadata }) => metadata.name?.startsWith(prefix));
   for (const [at, phase] of phases.entries()) if (pods[at] !== undefined) await h.finish(pods[at], phase);
 }
 
-/** A size, another, and none: for what keeps a number of pods. */
+/** A world with one size, another, and zero, for controllers that keep a number of pods. */
 const sizes = (info: ResourceInfo<KubernetesObject>, spec: object): CrashWorld => ({
   steps: [
     create(info, 'x', { spec: { replicas: 3, ...spec } }),
@@ -215,7 +212,7 @@ export const workloadWorlds = {
         draft.spec!.minReplicas = 1;
         draft.spec!.maxReplicas = 2;
       }),
-      // Switched off: without metrics nothing else is said of a size that an earlier life has reached.
+      // Disabled: without metrics nothing changes a size that an earlier instance has set.
       scale(any(Deployments), 'default/x', 0),
     ],
     restMs: 40_000,

@@ -1,4 +1,4 @@
-/** The page of codes names every code that the explainers give. */
+/** The page of codes lists every code of the explainers. */
 import assert from 'node:assert/strict';
 import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,6 +1,8 @@
-/** A chart as helm users write them: a definition in crds/, hooks around each change, a test, and objects that differ by values. */
+/**
+ * A chart like those of helm users: a definition in crds/, hooks around each change, a test, and objects that depend on values.
+ */
 
-/** Image that ends at once in the simulated cluster. */
+/** An image whose containers complete at once in the simulated cluster. */
 export const CHART_TASK_IMAGE = 'task:1';
 
 const task = (name: string, hook: string) => `

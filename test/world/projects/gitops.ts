@@ -1,4 +1,4 @@
-/** A GitOps controller: bindings whose subjects name no namespace, and a definition of more than 256 KiB. */
+/** A GitOps controller: bindings whose subjects have no namespace, and a definition of more than 256 KiB. */
 import { definitionOf, largeSpec, objectOf } from '../definition.ts';
 import { accountWithRole, manifest, namespaceOf, type Project, serviceOf, workload } from '../manifest.ts';
 

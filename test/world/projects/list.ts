@@ -9,7 +9,7 @@ import { policies } from './policies.ts';
 import { serviceMesh } from './service-mesh.ts';
 import { storage } from './storage.ts';
 
-/** All of them, in the order in which the tests install them. */
+/** All projects, in the order in which the tests install them. */
 export const projects: readonly Project[] = [
   gitops,
   serviceMesh,

@@ -1,4 +1,7 @@
-/** What calls cost at best and at worst. Upstream: functionCost of cel-go checker/cost.go, ext/{lists,sets}.go and apiserver/pkg/cel/library/cost.go (EstimateCallCost). */
+/**
+ * The minimum and maximum cost of calls. Upstream: functionCost of cel-go checker/cost.go, ext/{lists,sets}.go and
+ * apiserver/pkg/cel/library/cost.go (EstimateCallCost).
+ */
 import { type CallEstimate, type EstimatedCall, itemSize, type Operand, sizeOf } from './operand.ts';
 import { exactly, MOST, product, type Range, scaled, sum } from './range.ts';
 import { replaceEstimate, joinEstimate } from './text-estimates.ts';
@@ -15,7 +18,7 @@ const fixed =
 const traversal: Estimator = (_, first) => ({ cost: tenth(first) });
 const sizedTraversal: Estimator = (_, first) => ({ cost: tenth(first), size: first });
 
-/** Upstream guesses that each part of a pattern has four characters. */
+/** Upstream assumes that each instruction of a pattern takes four of its characters. */
 function searchCost(text: Range, pattern: Range): Range {
   return product(tenth(sum(text, ONE)), scaled(pattern, 0.25));
 }
@@ -39,7 +42,7 @@ const contained =
     return { cost: sum(compared, ...masked, ...(isText ? [tenth(sizeOf(args[0]))] : [])) };
   };
 
-/** One for each item, and what comparing texts takes; of a text a traversal. */
+/** One unit for each item of a list, and the cost of comparing its texts; for a text, one traversal. */
 const scan: Estimator = (call, first) => {
   const item = itemSize(call);
   if (item === undefined) return { cost: tenth(first) };
@@ -56,7 +59,7 @@ const split: Estimator = ({ args }, first) => {
   return { cost: scaled(first, 0.2), size: { min: 0, max: most ?? first.max } };
 };
 
-/** A negative limit is read as a huge one, as upstream. */
+/** As upstream, a negative limit is converted to a huge unsigned number. */
 function literalLimit({ expr }: Operand): number | undefined {
   if (expr.kind !== 'literal' || typeof expr.value !== 'bigint') return undefined;
   return Number(BigInt.asUintN(64, expr.value));
@@ -72,7 +75,7 @@ const validate: Estimator = (_, __, second) => ({ cost: scaled(tenth(second), FO
 
 const slice: Estimator = ({ args }, first) => {
   const size = (literalInt(args[1]) ?? first.max) - (literalInt(args[0]) ?? 0);
-  // Upstream's difference is unsigned.
+  // Upstream subtracts unsigned integers, so a negative difference wraps to a huge size.
   return madeList(exactly(size < 0 ? MOST : size));
 };
 const flatten: Estimator = ({ args }, first) => madeList(first, args.length === 0 ? 1 : (literalInt(args[0]) ?? MOST));
@@ -81,7 +84,7 @@ const selfCompare = (size: Range, signature: string): CallEstimate => {
   return madeList(product(size, size), isText ? 2.1 : 2);
 };
 
-/** By name, whatever the overload. */
+/** Estimators by function name, for all overloads. */
 const BY_NAME: ReadonlyMap<string, Estimator> = new Map([
   ...named('check', fixed(exactly(350_000))),
   ...named('fieldSelector labelSelector', selector),
@@ -98,7 +101,7 @@ const BY_NAME: ReadonlyMap<string, Estimator> = new Map([
   ...named('@sortByAssociatedKeys', ({ signature }, _, second) => selfCompare(second, signature)),
 ]);
 
-/** By overload. */
+/** Estimators by the signature of one overload. */
 const BY_SIGNATURE: ReadonlyMap<string, Estimator> = new Map([
   ...signed('list<T>.slice(int, int): list<T>', slice),
   ...signed('list<list<T>>.flatten(): list<T>', flatten),
@@ -159,7 +162,7 @@ function signed(signature: string, estimator: Estimator): [string, Estimator][] 
   return [[signature, estimator]];
 }
 
-/** The cost of one overload of a call; 1 where the overload has no price of its own. */
+/** The cost of one overload of a call; 1 for an overload without an estimator. */
 export function estimateCall(call: EstimatedCall): CallEstimate {
   const operands = call.target === undefined ? call.args : [call.target, ...call.args];
   const estimator = BY_SIGNATURE.get(call.signature) ?? BY_NAME.get(call.name);
@@ -171,7 +174,7 @@ function comparison(a: Range, b: Range): Range {
   return tenth({ min: max > 0 ? 1 : 0, max });
 }
 
-/** Types whose values are compared at once. */
+/** Types whose values are compared in constant time. */
 const AT_ONCE = /^(?:kubernetes\.(?:Quantity|Semver|authorization\.\w+)|net\.(?:IP|CIDR))$/;
 
 function equality({ args }: EstimatedCall, a: Range, b: Range): CallEstimate {

@@ -1,6 +1,6 @@
 /**
- * How much an expression costs at best and at worst, from its tree and the sizes of what it reads: a guard where expressions
- * are written. Upstream: cel-go checker/cost.go.
+ * The minimum and maximum cost of an expression, from its tree and the sizes of its variables. Definitions and policies whose
+ * estimate is too high are refused when they are written. Upstream: cel-go checker/cost.go.
  */
 import type { Call, Expr, Fold, ListExpr, MapExpr, Select } from '../language/expr.ts';
 import { estimateCall } from './call-estimate.ts';
@@ -8,7 +8,7 @@ import { type EntrySizes, ExprSizes, ONE } from './expr-sizes.ts';
 import type { CallEstimate, Operand, SizeEstimator } from './operand.ts';
 import { either, exactly, MOST, NOTHING, product, type Range, sum, total, UNKNOWN } from './range.ts';
 
-/** The cost of a checked tree; of one too deep to follow it may be any. */
+/** The cost of a checked tree. A tree too deep for recursion has the range from nothing to infinite. */
 export function estimateCost(tree: Expr, sizeAt: SizeEstimator): Range {
   try {
     return new Estimation(sizeAt).cost(tree);
@@ -103,7 +103,7 @@ class Estimation {
     return sum(target?.cost ?? NOTHING, cost);
   }
 
-  /** Follows a list or map into what is inside. */
+  /** The size of the elements that an index call selects from a list or map. */
   #indexed(call: Call, signature: string): Range | undefined {
     const step = signature.startsWith('_[_](list<')
       ? '@items'
@@ -248,7 +248,7 @@ class Estimation {
   }
 }
 
-/** A name for a value: a loop over nothing. */
+/** True for `cel.bind`, which is expanded to a loop over an empty list. */
 function isBind({ range, condition, accuVar }: Fold): boolean {
   if (range.kind !== 'list' || range.items.length > 0 || accuVar === '__result__') return false;
   return condition.kind === 'literal' && condition.value === false;

@@ -1,4 +1,4 @@
-/** What is known of the values of expressions: paths in the schema, sizes, sizes of what is inside, and the variables of loops. */
+/** Sizes of the values of expressions: paths in the schema, sizes of values and of their elements, and the variables of loops. */
 import type { Expr } from '../language/expr.ts';
 import { runeCount } from '../runtime/size-of.ts';
 import { isOptionalType, type Type } from '../types/type.ts';
@@ -68,7 +68,7 @@ export class ExprSizes {
     if (entries !== undefined) this.#entries.set(expr, entries);
   }
 
-  /** Upstream's order: a computed size, then the literal's, then the schema's, then the type's. */
+  /** As upstream: a computed size has precedence over the literal's, that over the schema's, that over the type's. */
   size(expr: Expr): Range | undefined {
     const known = this.#sizes.get(expr) ?? literalSize(expr);
     if (known !== undefined) return known;

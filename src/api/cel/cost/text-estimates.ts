@@ -1,20 +1,22 @@
-/** Sizes of texts that functions make. Upstream: replace and join in apiserver/pkg/cel/library/cost.go (EstimateCallCost). */
+/**
+ * Sizes of the texts that functions return. Upstream: replace and join in apiserver/pkg/cel/library/cost.go (EstimateCallCost).
+ */
 import { type CallEstimate, type EstimatedCall, itemSize, sizeOf } from './operand.ts';
 import { MOST, NOTHING, product, type Range, scaled, sum } from './range.ts';
 
-/** How often something is replaced, and what of the text stays. */
+/** The number of replacements, and the number of characters that are kept. */
 interface Replacement {
   readonly count: number;
   readonly kept: number;
 }
 
-/** The longest result, or with sizes exchanged the shortest. */
+/** The replacements of the longest result; with minimum and maximum sizes exchanged, of the shortest. */
 function replacement(text: number, old: number, keeps: boolean): Replacement {
   if (old === 0) return { count: text < MOST ? text + 1 : text, kept: text };
   return keeps ? { count: 0, kept: text } : { count: Math.ceil(text / old), kept: 0 };
 }
 
-/** Traversal and construction of the result. */
+/** `replace` traverses the text and constructs the result. */
 export function replaceEstimate({ args }: EstimatedCall, text: Range): CallEstimate {
   const [old, inserted] = [sizeOf(args[0]), sizeOf(args[1])];
   const most = replacement(text.max, old.min, inserted.max <= old.min);
@@ -26,7 +28,7 @@ export function replaceEstimate({ args }: EstimatedCall, text: Range): CallEstim
   };
 }
 
-/** Items with separators between. */
+/** The size of `join`: the items with a separator between each two. */
 export function joinEstimate(call: EstimatedCall, list: Range): CallEstimate {
   const item = itemSize(call);
   const items = item === undefined ? NOTHING : product(list, item.size);

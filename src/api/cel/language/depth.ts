@@ -1,8 +1,8 @@
-/** Refuses expressions that are nested too deep: the compiler and the evaluator walk them by recursion. */
+/** Refuses expressions that are nested too deep for the compiler and the evaluator, which are recursive. */
 import { childrenOf, type Expr } from './expr.ts';
 import type { Issue } from './source.ts';
 
-/** The most levels of nested expressions, and of chained operators and selections. */
+/** The maximum number of levels of nested expressions, and of chained operators and selections. */
 export const MAX_DEPTH = 250;
 
 const SHALLOW: ReadonlySet<string> = new Set(['_&&_', '_||_', '!_', '-_']);

@@ -3,7 +3,7 @@ import type { Overload } from '../types/declarations.ts';
 import type { Type } from '../types/type.ts';
 
 interface Base {
-  /** Offset in the source in code points, where issues point; -1: nowhere. */
+  /** The offset in the source in code points, for issues; -1 for a node without a position. */
   readonly at: number;
   /** Set by the type checker. */
   type?: Type;
@@ -17,9 +17,9 @@ interface Literal extends Base {
 
 export interface Ident extends Base {
   readonly kind: 'ident';
-  /** As it is written; the type checker takes a dot before it away. */
+  /** The name as written. The type checker removes its leading dot. */
   name: string;
-  /** The name is that of a type. */
+  /** The type that the name denotes, when it is the name of a type. */
   constant?: Type;
 }
 
@@ -29,18 +29,18 @@ export interface Select extends Base {
   readonly operand: Expr;
   readonly field: string;
   readonly testOnly: boolean;
-  /** The whole is the dotted name of a variable or type. */
+  /** Set when the whole expression is the dotted name of a variable or type. */
   qualified?: Ident;
 }
 
-/** A function, operators included. */
+/** A call of a function or operator. */
 export interface Call extends Base {
   readonly kind: 'call';
-  /** `a.b.f(x)` becomes `f` with a target, or `a.b.f` without one where such a function is declared. */
+  /** `a.b.f(x)` has the name `f` and a target, or the name `a.b.f` and no target where such a function is declared. */
   name: string;
   target: Expr | undefined;
   readonly args: readonly Expr[];
-  /** Set by the type checker: what the call may mean at run time. */
+  /** Set by the type checker: the overloads that may apply at run time. */
   overloads?: readonly Overload[];
 }
 
@@ -48,7 +48,7 @@ export interface Call extends Base {
 export interface ListExpr extends Base {
   readonly kind: 'list';
   readonly items: readonly Expr[];
-  /** Positions of items that may be absent. */
+  /** Indices of the optional items. */
   readonly optional: ReadonlySet<number>;
 }
 
@@ -79,12 +79,15 @@ export interface StructExpr extends Base {
   readonly fields: readonly FieldInit[];
 }
 
-/** What macros that loop become. */
+/**
+ * A loop over a range with an accumulator: the expansion of `all`, `exists`, `map`, `filter` and similar macros. cel-go:
+ * ComprehensionExpr.
+ */
 export interface Fold extends Base {
   readonly kind: 'fold';
   readonly range: Expr;
   readonly iterVar: string;
-  /** The second variable of a loop with two. */
+  /** The second iteration variable, in loops that have two. */
   readonly iterVar2: string | undefined;
   readonly accuVar: string;
   readonly init: Expr;
@@ -93,14 +96,14 @@ export interface Fold extends Base {
   readonly result: Expr;
 }
 
-/** A place where the source is malformed. */
+/** A node for a malformed part of the source. */
 export interface Unspecified extends Base {
   readonly kind: 'unspecified';
 }
 
 export type Expr = Literal | Ident | Select | Call | ListExpr | MapExpr | StructExpr | Fold | Unspecified;
 
-/** The nodes right below. */
+/** The direct child nodes. */
 export function childrenOf(expr: Expr): readonly Expr[] {
   switch (expr.kind) {
     case 'select':
@@ -120,7 +123,7 @@ export function childrenOf(expr: Expr): readonly Expr[] {
   }
 }
 
-/** Calls back for every node, parents first. */
+/** Calls `visit` for every node, parents first. */
 export function walk(root: Expr, visit: (expr: Expr) => void): void {
   const waiting = [root];
   for (let expr = waiting.pop(); expr !== undefined; expr = waiting.pop()) {
@@ -129,7 +132,7 @@ export function walk(root: Expr, visit: (expr: Expr) => void): void {
   }
 }
 
-/** The dotted name an expression spells, where it is one. */
+/** The dotted name that an expression spells; undefined for other expressions. */
 export function dottedName(expr: Expr): string | undefined {
   if (expr.kind === 'ident') return expr.name;
   if (expr.kind !== 'select' || expr.testOnly) return undefined;

@@ -3,7 +3,7 @@ import { Uint } from '../runtime/values.ts';
 
 const MAX_INT = 9223372036854775807n;
 
-/** A whole number: `-12`, `0x1F`; undefined when it does not fit. */
+/** An integer such as `-12` or `0x1F`; undefined when it does not fit into 64 bits. */
 export function intOf(text: string): bigint | undefined {
   const negative = text.startsWith('-');
   const size = BigInt(negative ? text.slice(1) : text);
@@ -11,19 +11,19 @@ export function intOf(text: string): bigint | undefined {
   return negative ? -size : size;
 }
 
-/** `12u`; undefined when it does not fit. */
+/** An unsigned integer such as `12u`; undefined when it does not fit into 64 bits. */
 export function uintOf(text: string): Uint | undefined {
   const value = BigInt(text.slice(0, -1));
   return value > 0xffffffffffffffffn ? undefined : new Uint(value);
 }
 
-/** `1.5e3`; undefined when it does not fit. */
+/** A double such as `1.5e3`; undefined when it is out of range. */
 export function doubleOf(text: string): number | undefined {
   const value = Number(text);
   return Number.isFinite(value) ? value : undefined;
 }
 
-/** The text between quotes, or why it is malformed. */
+/** The text between quotes, or the reason why it is malformed. */
 export function textOf(token: string): { readonly value: string } | { readonly problem: string } {
   const { body, isRaw } = unquote(token);
   if (isRaw || !body.includes('\\')) return { value: body };
@@ -39,7 +39,7 @@ export function textOf(token: string): { readonly value: string } | { readonly p
   return { value: parts.join('') };
 }
 
-/** The bytes between quotes: escapes of one byte stand for that byte; or why they are malformed. */
+/** The bytes between quotes, or the reason why they are malformed. An escape of one byte denotes that byte. */
 export function bytesOf(token: string): { readonly value: Uint8Array } | { readonly problem: string } {
   const { body, isRaw } = unquote(token);
   if (isRaw || !body.includes('\\')) return { value: new Uint8Array(Buffer.from(body)) };
@@ -52,7 +52,7 @@ export function bytesOf(token: string): { readonly value: Uint8Array } | { reado
   return { value: new Uint8Array(Buffer.concat(parts)) };
 }
 
-/** Each kind of escape has a fixed number of digits: what follows is text. */
+/** Each kind of escape has a fixed number of digits; a further digit is text. */
 const PIECES = /\\([xX][\da-fA-F]{2}|u[\da-fA-F]{4}|U[\da-fA-F]{8}|[0-3][0-7]{2}|[^])|[^\\]+/g;
 
 function unquote(token: string): { body: string; isRaw: boolean } {

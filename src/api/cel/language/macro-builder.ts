@@ -1,13 +1,13 @@
 /** Builds the expressions that macros expand to. */
 import type { Expr, Fold } from './expr.ts';
 
-/** A comprehension: how its accumulator begins, how long it goes on, what each step adds, and what is taken of it. */
+/** A comprehension: the accumulator's initial value, the loop condition, the step, and the result expression. */
 export type Parts = Pick<Fold, 'init' | 'condition' | 'step'> & { readonly result?: Expr };
 
-/** Names of what loops collect in; expressions cannot spell the first. */
+/** The name of the accumulator, which expressions cannot spell. */
 export const ACCUMULATOR = '@result';
 
-/** Makes nodes that all stand where the macro stands in the source, which errors point to. */
+/** Builds nodes that all have the position of the macro in the source, so that errors point to it. */
 export class Builder {
   readonly at: number;
 
@@ -56,7 +56,7 @@ export class Builder {
     };
   }
 
-  /** A name for a value, as a loop over nothing. */
+  /** Binds a name to a value by a loop over an empty list. */
   bind(name: string, value: Expr, result: Expr): Expr {
     const never = { range: this.list(), iterVar: '#unused', iterVar2: undefined };
     const parts = { init: value, condition: this.literal(false), step: this.ident(name), result };

@@ -1,4 +1,7 @@
-/** Calls that are expanded when they are parsed. Upstream: cel-go parser/macro.go, ext/comprehensions.go, ext/lists.go, ext/bindings.go and cel/library.go. */
+/**
+ * Macros, expanded during parsing. Upstream: cel-go parser/macro.go, ext/comprehensions.go, ext/lists.go, ext/bindings.go and
+ * cel/library.go.
+ */
 import { childrenOf, type Expr, walk } from './expr.ts';
 import { ACCUMULATOR, Builder, type Parts } from './macro-builder.ts';
 
@@ -7,15 +10,15 @@ interface MacroCall {
   readonly name: string;
   readonly target: Expr | undefined;
   readonly args: readonly Expr[];
-  /** Where what it becomes is said to stand: its opening parenthesis. */
+  /** The position of the expansion: the call's opening parenthesis. */
   readonly at: number;
 }
 
-/** What a macro becomes, or a complaint about it. */
+/** The expansion of a macro, or the issue about it. */
 type Expansion = Expr | { readonly at: number; readonly problem: string };
 const OLD_ACCUMULATOR = '__result__';
 
-/** Builds a loop's parts from what follows its variables. */
+/** Builds a loop's parts from the arguments behind its variables. */
 type LoopMacro = (build: Builder, args: readonly Expr[], names: readonly string[]) => Parts;
 
 const all: LoopMacro = (build, [predicate]) => ({
@@ -37,7 +40,7 @@ const existsOne: LoopMacro = (build, [predicate]) => ({
   result: build.call('_==_', build.accumulator(), build.literal(1n)),
 });
 
-/** A loop that collects, with an optional predicate before what it collects. */
+/** A loop that collects values, with an optional predicate. */
 function collecting(
   init: (build: Builder) => Expr,
   step: (build: Builder, made: Expr, names: readonly string[]) => Expr,
@@ -60,7 +63,7 @@ const transformMapEntry = collecting(emptyMap, (build, made) =>
   build.call('cel.@mapInsert', build.accumulator(), made),
 );
 
-/** By name and number of arguments: how many variables, what it becomes, what is said of bad variables. */
+/** By name and number of arguments: the number of variables, the loop, and the issue's text for an invalid variable. */
 const LOOPS: Readonly<Record<string, readonly [number, LoopMacro, string]>> = {
   'all/2': [1, all, 'argument must be a simple name'],
   'exists/2': [1, exists, 'argument must be a simple name'],
@@ -80,12 +83,12 @@ const LOOPS: Readonly<Record<string, readonly [number, LoopMacro, string]>> = {
   'transformMapEntry/4': [2, transformMapEntry, 'argument must be a simple name'],
 };
 
-/** More of an expression's nodes are not copied: a copy of a copy doubles with each level. */
+/** At most this many nodes are copied: with nested copies the number doubles at each level. */
 const MAX_COPIED = 10_000;
 
 /** Expands the macros of one expression. */
 export class Macros {
-  /** `cel.bind` is one. */
+  /** Whether `cel.bind` is a macro. */
   readonly #hasBindings: boolean;
   #copied = 0;
 
@@ -93,7 +96,7 @@ export class Macros {
     this.#hasBindings = hasBindings;
   }
 
-  /** What a call becomes; undefined for calls that are no macros. */
+  /** The expansion of a macro call; undefined for calls of functions. */
   expand(call: MacroCall): Expansion | undefined {
     const { name, target, args } = call;
     if (target === undefined || args.length !== 2 || (name !== 'optMap' && name !== 'optFlatMap'))
@@ -105,7 +108,7 @@ export class Macros {
   }
 }
 
-/** How many nodes there are, up to one more than a limit. */
+/** The number of nodes; counting stops at one more than the limit. */
 function countNodes(root: Expr, limit: number): number {
   const waiting = [root];
   let count = 0;
@@ -180,7 +183,7 @@ function sortBy(build: Builder, target: Expr, args: readonly Expr[]): Expansion 
   return build.bind(SORTED, target, build.method(build.ident(SORTED), '@sortByAssociatedKeys', keys));
 }
 
-/** A copy of nodes, for types are written into them. */
+/** A copy of the nodes, because the checker writes types into each. */
 function copy(expr: Expr): Expr {
   const made = structuredClone(expr);
   const originals: Expr[] = [];
@@ -188,7 +191,7 @@ function copy(expr: Expr): Expr {
     originals.push(node);
   });
   let index = 0;
-  // Cloning loses the classes of values.
+  // structuredClone loses the classes of literal values, so they are set again.
   walk(made, (node) => {
     const original = originals[index++]!;
     if (node.kind === 'literal' && original.kind === 'literal') Object.assign(node, { value: original.value });

@@ -1,7 +1,7 @@
-/** Operators between two operands, by their tokens. Upstream: the rules relation and calc of cel-go parser/gen/CEL.g4. */
+/** Binary operators by their tokens. Upstream: the rules relation and calc of cel-go parser/gen/CEL.g4. */
 import type { TokenType } from './tokens.ts';
 
-/** Functions by operator. */
+/** Names of functions by operator token. */
 export type Operators = Partial<Record<TokenType, string>>;
 
 export const RELATIONS: Operators = {
@@ -16,7 +16,7 @@ export const RELATIONS: Operators = {
 export const SUMS: Operators = { "'+'": '_+_', "'-'": '_-_' };
 export const PRODUCTS: Operators = { "'*'": '_*_', "'/'": '_/_', "'%'": '_%_' };
 
-/** What may stand behind an operand. */
+/** The tokens that may follow an operand. */
 export const AFTER_OPERAND: ReadonlySet<TokenType> = new Set([
   ...([RELATIONS, SUMS, PRODUCTS].flatMap(Object.keys) as TokenType[]),
   "'&&'",

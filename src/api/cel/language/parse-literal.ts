@@ -4,7 +4,7 @@ import { bytesOf, doubleOf, intOf, textOf, uintOf } from './literals.ts';
 import type { TokenReader } from './token-reader.ts';
 import { STARTS } from './token-reader.ts';
 
-/** A number, a text, bytes, null or a boolean. */
+/** A number, text, bytes, null or boolean. */
 export function parseLiteral(reader: TokenReader): Expr {
   const { at } = reader.token;
   const sign = reader.takeIf("'-'")?.text ?? '';

@@ -8,13 +8,13 @@ import type { Issue } from './source.ts';
 import { STARTS, SyntaxStop, TokenReader } from './token-reader.ts';
 import type { Token } from './tokens.ts';
 
-/** A tree, or why there is none. */
+/** The tree, or the issues when there is none. */
 export interface Parsed {
   readonly expr: Expr;
   readonly issues: readonly Issue[];
 }
 
-/** Parses. `hasBindings`: `cel.bind` is a macro. */
+/** `hasBindings`: whether `cel.bind` is a macro. */
 export function parse(text: string, hasBindings: boolean): Parsed {
   const parser = new Parser(text, hasBindings);
   try {
@@ -71,7 +71,7 @@ class Parser {
     });
   }
 
-  /** A chain of `||` or `&&`, balanced as upstream does. */
+  /** A chain of `||` or `&&` as a balanced tree, as upstream. */
   #logic(operator: "'||'" | "'&&'"): Expr {
     const term = (): Expr => (operator === "'||'" ? this.#logic("'&&'") : this.#binary('relation'));
     const terms = [term()];
@@ -119,7 +119,7 @@ class Parser {
     return this.#call(token, token.type === "'!'" ? '!_' : '-_', [operand]);
   }
 
-  /** A minus right before a number belongs to it. */
+  /** True when a minus is followed by a number, to which it then belongs. */
   #isNumberAhead(): boolean {
     const type = this.#reader.ahead(1);
     return type === 'NUM_INT' || type === 'NUM_FLOAT';
@@ -242,7 +242,7 @@ class Parser {
     return { kind: 'map', at, entries };
   }
 
-  /** A name: of a variable, a function, or the type of a message literal. */
+  /** The name of a variable, a function, or the type of a message literal. */
   #name(): Expr {
     const reader = this.#reader;
     const dot = reader.takeIf("'.'");
@@ -262,7 +262,7 @@ class Parser {
     return { kind: 'ident', at: token.at, name: `${lead}${token.text}` };
   }
 
-  /** The rest of a type's dotted name when a brace follows it. */
+  /** The rest of a type's dotted name, when a brace follows that name. */
   #structName(): string | undefined {
     let distance = 0;
     while (this.#reader.ahead(distance) === "'.'" && this.#reader.ahead(distance + 1) === 'IDENTIFIER') distance += 2;

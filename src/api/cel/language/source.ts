@@ -1,18 +1,18 @@
-/** Issues with their places in the source. Upstream: cel-go common/error.go, errors.go and source.go. */
+/** Issues with their positions in the source. Upstream: cel-go common/error.go, errors.go and source.go. */
 
-/** One complaint about the source. */
+/** One issue about the source. */
 export interface Issue {
-  /** Offset in code points; -1: of the whole. */
+  /** The offset in code points; -1 for an issue about the whole expression. */
   readonly at: number;
   readonly message: string;
 }
 
-/** More are counted, not printed. */
+/** Further issues are counted and not printed. */
 const MAX_ISSUES = 100;
-/** Longer lines are not shown. */
+/** Lines longer than this are not quoted. */
 const MAX_SNIPPET_BYTES = 16_384;
 
-/** Adds an issue; the texts of those that are only counted are not made. */
+/** Adds an issue. `message` is not called for issues that are only counted. */
 export function report(issues: Issue[], at: number, message: () => string): void {
   issues.push({ at, message: issues.length < MAX_ISSUES ? message() : '' });
 }
@@ -29,7 +29,7 @@ export class Source {
     this.#lineStarts = starts;
   }
 
-  /** All issues in the order of their places, as upstream prints them. */
+  /** The text of all issues, sorted by position, as upstream prints them. */
   issuesText(issues: readonly Issue[]): string {
     const shown = issues.slice(0, MAX_ISSUES).map((issue) => ({ issue, ...this.#place(issue.at) }));
     shown.sort((a, b) => a.line - b.line || a.column - b.column);
@@ -38,7 +38,7 @@ export class Source {
     return texts.join('\n');
   }
 
-  /** Line from 1, column from 0. */
+  /** Lines count from 1, columns from 0. */
   #place(at: number): { line: number; column: number } {
     if (at < 0) return { line: -1, column: -1 };
     const line = this.#lineStarts.findLastIndex((start) => start <= at);

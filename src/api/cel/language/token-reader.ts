@@ -1,16 +1,19 @@
-/** Reads tokens and says of those that do not fit what upstream's generated parser says. Upstream: cel-go parser and antlr's DefaultErrorStrategy. */
+/**
+ * Reads tokens; its errors about unexpected tokens are those of upstream's generated parser. Upstream: cel-go parser and antlr's
+ * DefaultErrorStrategy.
+ */
 import { chargeWork } from '../meter.ts';
 import { AFTER_OPERAND } from './operators.ts';
 import type { Issue } from './source.ts';
 import { type Token, tokensOf, type TokenType, typesText } from './tokens.ts';
 
-/** Reading cannot go on. */
+/** Thrown when parsing cannot continue after a syntax error. */
 export class SyntaxStop extends Error {}
 
-/** Reading, checking and planning what one token brings. */
+/** Units of work for parsing, checking and planning one token. */
 const TOKEN_WORK = 40;
 
-/** What an expression may begin with. */
+/** The tokens that an expression may begin with. */
 export const STARTS: ReadonlySet<TokenType> = new Set([
   "'['",
   "'{'",
@@ -33,7 +36,7 @@ export const STARTS: ReadonlySet<TokenType> = new Set([
 export class TokenReader {
   readonly issues: Issue[] = [];
   readonly #tokens: readonly Token[];
-  /** Per construct around, what may follow an expression in it. */
+  /** For each enclosing construct, the tokens that may follow an expression in it. */
   readonly #follow: (readonly TokenType[])[] = [['<EOF>']];
   #next = 0;
 
@@ -64,7 +67,7 @@ export class TokenReader {
     return (this.#tokens[this.#next + distance] ?? this.#tokens.at(-1)!).type;
   }
 
-  /** Reads a construct in which expressions may be followed by these. */
+  /** Parses a construct in which an expression may be followed by these tokens. */
   within<T>(follow: readonly TokenType[], read: () => T): T {
     this.#follow.push(follow);
     const made = read();
@@ -76,7 +79,7 @@ export class TokenReader {
     this.issues.push({ at, message });
   }
 
-  /** Takes a token of this type; one too many before it, or its absence, is reported and passed over. */
+  /** Consumes a token of this type. A superfluous token before it, or a missing token, is reported and skipped. */
   expect(type: TokenType): Token {
     const { token } = this;
     if (token.type === type) return this.take();
@@ -90,7 +93,7 @@ export class TokenReader {
     return { type, text: '', at: token.at };
   }
 
-  /** Passes over one token too many before one of these. Throws {@link SyntaxStop} where none follows. */
+  /** Skips one superfluous token before one of these. Throws {@link SyntaxStop} when none of them follows. */
   sync(types: Iterable<TokenType>): void {
     const expected = new Set(types);
     const { token } = this;
@@ -100,13 +103,13 @@ export class TokenReader {
     this.take();
   }
 
-  /** Throws {@link SyntaxStop}. */
+  /** Reports the token as unexpected and throws {@link SyntaxStop}. */
   mismatch(types: Iterable<TokenType>): never {
     this.#syntax(this.token, `mismatched input ${shown(this.token)} expecting ${typesText(types)}`);
     throw new SyntaxStop();
   }
 
-  /** Nothing can follow what was read, `.` or `-`: throws {@link SyntaxStop}. */
+  /** Reports that no alternative of the grammar continues behind `before` (`.` or `-`), and throws {@link SyntaxStop}. */
   noAlternative(before: string): never {
     const { token } = this;
     if (token.type === "'true'" || token.type === "'false'" || token.type === "'null'") this.mismatch(['IDENTIFIER']);
@@ -115,7 +118,7 @@ export class TokenReader {
     throw new SyntaxStop();
   }
 
-  /** Whether a token may stand behind one of the type that is missing. */
+  /** Whether a token may follow the missing token, so that parsing continues without it. */
   #mayFollow(missing: TokenType, type: TokenType): boolean {
     if (missing === "':'") return STARTS.has(type);
     return AFTER_OPERAND.has(type) || (this.#follow.at(-1) ?? []).includes(type);

@@ -1,7 +1,7 @@
 /** Tokens of an expression. Upstream: the lexer rules of cel-go parser/gen/CEL.g4. */
 import type { Issue } from './source.ts';
 
-/** Token types: what they are called in messages, in the order in which messages list them. */
+/** Token types by their names in messages, in the order of antlr's lists. */
 const TOKEN_TYPES = [
   '<EOF>',
   "'=='",
@@ -52,7 +52,7 @@ export interface Token {
   readonly at: number;
 }
 
-/** Token types as messages list them. */
+/** Token types formatted as messages list them. */
 export function typesText(types: Iterable<TokenType>): string {
   const sorted = [...types].toSorted((a, b) => ORDER.get(a)! - ORDER.get(b)!);
   return sorted.length === 1 ? sorted[0]! : `{${sorted.join(', ')}}`;
@@ -70,7 +70,7 @@ const ESCAPE = String.raw`\\(?:[abfnrtv"'\\?${'`'}]|[xX][\da-fA-F]{2}|u[\da-fA-F
 const TRIPLE = String.raw`"""(?:${ESCAPE}|[^\\])*?"""|'''(?:${ESCAPE}|[^\\])*?'''|[rR]"""[^]*?"""|[rR]'''[^]*?'''`;
 const SINGLE = String.raw`"(?:${ESCAPE}|[^\\"\n\r])*"|'(?:${ESCAPE}|[^\\'\n\r])*'|[rR]"[^"\n\r]*"|[rR]'[^'\n\r]*'`;
 const STRING = new RegExp(`([bB]?)(?:${TRIPLE}|${SINGLE})`, 'y');
-/** The longest beginning of a text that is not ended: the character after it is where reading fails. */
+/** The longest prefix of an unterminated string; lexing fails at the character behind it. */
 const OPEN_STRING = new RegExp(String.raw`"(?:${ESCAPE}|[^\\"\n\r])*|'(?:${ESCAPE}|[^\\'\n\r])*`, 'y');
 const OPEN_ESCAPE = /\\(?:[xX][\da-fA-F]?|u[\da-fA-F]{0,3}|U[\da-fA-F]{0,7}|[0-3][0-7]?)?/y;
 
@@ -84,7 +84,7 @@ const RULES: readonly (readonly [RegExp, TokenType | undefined])[] = [
   [OPERATOR, undefined],
 ];
 
-/** All tokens, the end included; adds what cannot be read to `issues`. */
+/** All tokens, including the end token. Adds an issue for each part that is no token. */
 export function tokensOf(text: string, issues: Issue[]): Token[] {
   const offsetOf = codePointOffsets(text);
   const tokens: Token[] = [];
@@ -127,7 +127,7 @@ function tokenAt(text: string, index: number): { type: TokenType; text: string }
   return undefined;
 }
 
-/** Where reading goes on: behind the character at which it failed. */
+/** The index at which lexing continues: behind the character at which it failed. */
 function failureEnd(text: string, index: number): number {
   const open = match(OPEN_STRING, text, index)?.[0].length ?? match(/[&|=]|`[\w.\-/ ]*/y, text, index)?.[0].length ?? 0;
   const escape = open === 0 ? 0 : (match(OPEN_ESCAPE, text, index + open)?.[0].length ?? 0);

@@ -74,7 +74,7 @@ function noOverload(): never {
   throw new FunctionError(NO_OVERLOAD);
 }
 
-/** Texts and times say less of what they do not support. */
+/** As upstream, errors for texts and times are shorter than those for other types. */
 function unsupported(name: string, left: unknown): never {
   const isReceiver = typeof left === 'string' || left instanceof Timestamp || left instanceof Duration;
   throw new FunctionError(isReceiver ? NO_OVERLOAD : `${NO_OVERLOAD}: ${name}`);
@@ -116,7 +116,7 @@ function plusDuration(a: unknown, b: Duration): unknown {
   return a instanceof Timestamp ? timestampFrom(a.nanos + b.nanos) : noOverload();
 }
 
-/** Texts that an expression doubles again and again end before memory does. */
+/** A repeatedly doubled text exceeds the cost limit before it exhausts memory. */
 function text(a: string, b: string): string {
   const length = a.length + b.length;
   if (length > 1_000_000) copyWork(length);
@@ -128,7 +128,7 @@ function bytes(a: Uint8Array, b: Uint8Array): Uint8Array {
   return new Uint8Array(Buffer.concat([a, b]));
 }
 
-/** Upstream joins lists in constant time; a copy is bounded by its size instead. */
+/** Upstream concatenates lists in constant time; here a copy is charged by its size. */
 function joined(a: unknown[], b: unknown[]): unknown[] {
   if (a instanceof GrowingList) {
     for (const item of b) a.push(item);
@@ -183,7 +183,7 @@ function integerDivision(
   if (typeof right !== 'bigint') return noOverload();
   if (right === 0n) throw new FunctionError(byZero);
   if (a instanceof Uint) return uint(compute(left, right));
-  // The one quotient that does not fit fails for remainders too.
+  // The smallest integer divided by -1 does not fit; as upstream, its remainder fails too.
   if (right === -1n) int(-left);
   return int(compute(left, right));
 }

@@ -1,6 +1,6 @@
 /**
- * Authorization checks inside expressions. Evaluation is synchronous while an authorizer may answer later: an unanswered
- * check throws {@link PendingDecision}, the caller waits and evaluates again with the answer at hand (`evaluateWithDecisions`).
+ * Authorization checks inside expressions. Evaluation is synchronous, but an authorizer may answer asynchronously: a check
+ * without an answer throws {@link PendingDecision}, and `evaluateWithDecisions` waits and evaluates again with the answer.
  * Upstream: apiserver/pkg/cel/library/authz.go.
  */
 import { isDns1123Label, isDns1123Subdomain } from '../../names.ts';
@@ -19,7 +19,7 @@ const DECISION = 'kubernetes.authorization.Decision';
 export const AUTHORIZER = structTypeOf(AUTHORIZER_TYPE, undefined);
 /** Type of the `authorizer.requestResource` variable. */
 export const RESOURCE_CHECK = structTypeOf(RESOURCE, undefined);
-/** What a check asks; fields as upstream's authorizer.Attributes. */
+/** The attributes of a check; fields as upstream's authorizer.Attributes. */
 export interface CheckAttributes {
   readonly user: { readonly name: string; readonly groups: readonly string[] };
   readonly verb: string;
@@ -42,10 +42,10 @@ interface CheckAnswer {
 
 export type Authorize = (attributes: CheckAttributes) => CheckAnswer | Promise<CheckAnswer>;
 
-/** A check has no answer yet. */
+/** Thrown when a check has no answer yet. */
 class PendingDecision extends Error {}
 
-/** Answers of one request's checks, each asked once. */
+/** The answers to the checks of one request. The authorizer is called once for each check. */
 export class Decisions {
   readonly #authorize: Authorize;
   readonly #answers = new Map<string, Decision>();
@@ -55,19 +55,19 @@ export class Decisions {
     this.#authorize = authorize;
   }
 
-  /** Whether an evaluation met a check without answer. */
+  /** Whether an evaluation contained a check without an answer. */
   get isPending(): boolean {
     return this.#pending.size > 0;
   }
 
-  /** Waits for all answers asked for. */
+  /** Waits for the answers to all pending checks. */
   async settle(): Promise<void> {
     const waiting = [...this.#pending.values()];
     this.#pending.clear();
     await Promise.all(waiting);
   }
 
-  /** The answer. Throws {@link PendingDecision} while there is none. */
+  /** Throws {@link PendingDecision} while there is no answer. */
   decide(attributes: CheckAttributes): Decision {
     const key = JSON.stringify(attributes);
     const known = this.#answers.get(key);
@@ -100,7 +100,7 @@ export class Decisions {
   }
 }
 
-/** The base of values that stand for themselves only. */
+/** The base of values without a JSON form, which equal only themselves. */
 abstract class Opaque implements CelObject {
   abstract readonly [TYPE_NAME]: string;
 

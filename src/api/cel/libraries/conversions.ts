@@ -85,10 +85,10 @@ function defineIntegers(declarations: Declarations): void {
   });
 }
 
-/** The cost of work per digit. */
+/** Units of work for converting one digit. */
 const DIGIT_WORK = 0.02;
 
-/** An integer literal that may fit in 64 bits by its length: converting longer texts to BigInt takes long. */
+/** The integer of a text that is short enough to fit into 64 bits; conversion of longer texts to BigInt is slow. */
 function wholeNumber(text: string): bigint | undefined {
   textWork(text, DIGIT_WORK);
   const [, sign = '', digits] = /^(-?)0*(\d{1,20})$/.exec(text) ?? [];
@@ -118,7 +118,7 @@ function doubleOf(text: string): number {
   return value;
 }
 
-/** The whole part of a double strictly above `least` and below the type's end. */
+/** The integer part of a double that is above `least` and below the end of the type's range. */
 function wholeOf(value: number, least: number, problem: string): bigint {
   const most = least < -1 ? 2 ** 63 : 2 ** 64;
   if (!Number.isFinite(value) || value <= least || value >= most) throw new FunctionError(problem);
@@ -126,7 +126,7 @@ function wholeOf(value: number, least: number, problem: string): bigint {
   return BigInt(Math.trunc(value));
 }
 
-/** For values of unknown type upstream charges one operation. */
+/** Upstream charges one operation when the type is unknown. */
 function bytesOf(text: string): Uint8Array {
   copyWork(text.length);
   return new Uint8Array(Buffer.from(text));

@@ -1,4 +1,7 @@
-/** Clauses of formats, as they are parsed when an expression is checked and when it runs. Upstream: parseFormatString of cel-go ext/formatting.go. */
+/**
+ * Clauses of formats, which are parsed when an expression is checked and when it runs. Upstream: parseFormatString of cel-go
+ * ext/formatting.go.
+ */
 import { FunctionError } from '../runtime/values.ts';
 
 /** `%.3f`: verb and precision. */
@@ -7,7 +10,7 @@ interface Clause {
   readonly precision: number | undefined;
 }
 
-/** What is said of arguments that do not fit a verb. */
+/** Error texts for arguments that do not fit a verb. */
 export const CLAUSE_PROBLEMS: Readonly<Record<string, string>> = {
   s: 'string clause can only be used on strings, bools, bytes, ints, doubles, maps, lists, types, durations, and timestamps',
   d: 'decimal clause can only be used on integers',
@@ -21,7 +24,7 @@ export const CLAUSE_PROBLEMS: Readonly<Record<string, string>> = {
 
 const CLAUSE = /%(?:%|(\.\d*)?([^]?))/gu;
 
-/** The format with each clause replaced. Throws {@link FunctionError} for invalid clauses, and for more clauses than arguments. */
+/** Replaces each clause of a format. Throws {@link FunctionError} for invalid clauses, and for more clauses than arguments. */
 export function parseFormat(format: string, fill: (clause: Clause) => string | undefined, count: number): string {
   let next = 0;
   return format.replaceAll(CLAUSE, (clause, digits: string | undefined, verb: string | undefined) => {

@@ -9,11 +9,11 @@ import { doubleText } from './numbers.ts';
 
 /** Units of work for a clause. */
 const CLAUSE_WORK = 25;
-/** Units of work for the digits of a double, and for each of them. */
+/** Units of work for formatting a double, and for each of its digits. */
 const DOUBLE_WORK = 40;
 const DIGIT_WORK = 0.4;
 
-/** Fills a format's clauses with the arguments in order. Throws {@link FunctionError} for what does not fit. */
+/** Replaces a format's clauses by the arguments in order. Throws {@link FunctionError} for arguments that do not fit. */
 export function formatText(format: string, args: readonly unknown[]): string {
   let next = 0;
   return parseFormat(
@@ -53,7 +53,7 @@ function clauseText(verb: string, precision: number | undefined, value: unknown)
   }
 }
 
-/** A value as `%s` shows it; undefined for types it does not take. */
+/** The text of a value for `%s`; undefined for types that `%s` does not accept. */
 function plainText(value: unknown): string | undefined {
   if (value === null) return 'null';
   if (typeof value === 'number') return doubleText(value);
@@ -67,7 +67,7 @@ function plainText(value: unknown): string | undefined {
   return isMapValue(value) ? mapText(value) : undefined;
 }
 
-/** What is inside several times is written as often, and is paid for before it is. */
+/** An element that occurs several times is written several times; each is charged before it is written. */
 function listed(texts: readonly string[]): string {
   walkWork(texts.length);
   copyWork(texts.reduce((sum, text) => sum + text.length, 0));
@@ -109,7 +109,7 @@ function numberText(value: unknown, format: (value: number) => string): string |
   return text;
 }
 
-/** With commas between thousands: upstream formats for English readers. */
+/** Inserts commas between thousands: upstream formats for the locale en. */
 function fixed(value: number, precision: number): string {
   const digits = Math.min(precision, 100);
   const whole = Math.abs(value) >= 1e21;
@@ -126,7 +126,7 @@ function withCommas(digits: string): string {
 
 const SUPERSCRIPTS = '⁰¹²³⁴⁵⁶⁷⁸⁹';
 
-/** Always six digits, as upstream. */
+/** As upstream, the fraction always has six digits. */
 function scientific(value: number): string {
   const [, digits = '', sign = '', power = ''] = /^(.+)e([+-])(\d+)$/.exec(value.toExponential(6)) ?? [];
   const raised = power.padStart(2, '0').replaceAll(/\d/g, (digit) => SUPERSCRIPTS[Number(digit)]!);

@@ -20,7 +20,7 @@ class NamedFormat implements CelObject {
   readonly format: string;
   readonly complaints: (text: string) => string[];
 
-  /** Length of the pattern behind it. */
+  /** The length of the regular expression that implements the format. */
   readonly patternSize: number;
 
   constructor(format: string, complaints: (text: string) => string[], patternSize: number) {
@@ -43,7 +43,7 @@ const BASE64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$
 const DATE = /^\d{4}-\d{2}-\d{2}$/;
 const DATE_TIME = /^\d{4}-\d{2}-\d{2}[Tt ]\d{2}:\d{2}:\d{2}(?:\.\d+)?(?:[Zz]|[+-]\d{2}:\d{2})$/;
 
-/** `2026-02-30` is no date: the day must survive a round trip. */
+/** Dates such as `2026-02-30` are refused: the parsed day must be printed as the same text. */
 function isDate(text: string): boolean {
   if (!DATE.test(text)) return false;
   const [year = 0, month = 0, day = 0] = text.split('-').map(Number);
@@ -73,7 +73,7 @@ const FORMATS: Readonly<Record<string, (text: string) => string[]>> = {
   datetime: (text) => must(DATE_TIME.test(text) && isDate(text.slice(0, 10)), 'invalid datetime'),
 };
 
-/** Sizes of the patterns behind formats, which prices are made of. */
+/** Lengths of the regular expressions that implement formats, from which costs are computed. */
 const PATTERN_SIZES: Readonly<Record<string, number>> = {
   dns1123Subdomain: 60,
   dns1123SubdomainPrefix: 60,

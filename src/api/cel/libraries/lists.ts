@@ -1,4 +1,4 @@
-/** Lists. Upstream: apiserver/pkg/cel/library/lists.go and cel-go ext.Lists, version 3. */
+/** Functions of lists. Upstream: apiserver/pkg/cel/library/lists.go and cel-go ext.Lists, version 3. */
 import { walkWork } from '../meter.ts';
 import { celCompare, celEquals, indexOfEqual, isComparable, orderOf } from '../runtime/equality.ts';
 import { durationFrom } from '../runtime/times.ts';
@@ -48,7 +48,9 @@ export function defineLists(declarations: Declarations): void {
   });
 }
 
-/** Level by level: a list that stands in many places makes a result far larger than what the price is of. */
+/**
+ * Flattens level by level, charging each: a list that occurs at many places makes the result far larger than its price covers.
+ */
 function flatten(list: readonly unknown[], depth: number): unknown[] {
   let flat = [...list];
   for (let level = 0; level < depth && flat.some(Array.isArray); level++) {
@@ -73,7 +75,7 @@ function comparable(item: unknown): unknown {
   return item;
 }
 
-/** Values looked at in the time of one comparison. */
+/** Values per unit of work when values are compared. */
 const COMPARISON_WORK = 3;
 
 function isSorted(list: unknown[]): boolean {
@@ -81,7 +83,7 @@ function isSorted(list: unknown[]): boolean {
   return list.every((item, index) => compareOrPass(index === 0 ? item : list[index - 1], comparable(item)) <= 0);
 }
 
-/** As upstream, values of types that have no common order pass for equal. */
+/** As upstream, values whose types have no common order count as equal. */
 function compareOrPass(a: unknown, b: unknown): number {
   return orderOf(a, b) ?? 0;
 }
@@ -122,7 +124,7 @@ function sortBy(list: unknown[], keys: unknown[]): unknown[] {
   if (!isComparable(keys[0])) throw new FunctionError('list elements must be comparable');
   const { name } = typeOf(keys[0]);
   if (keys.some((key) => typeOf(key).name !== name)) throw new FunctionError('list elements must have the same type');
-  // Upstream's price of lists of unknown types is that of one operation.
+  // Upstream charges one operation for lists of unknown type.
   walkWork(list.length * Math.ceil(Math.log2(list.length + 1)));
   const order = [...list.keys()].toSorted((a, b) => celCompare(keys[a], keys[b]));
   return order.map((index) => list[index]);

@@ -1,4 +1,4 @@
-/** What two-variable loops that make maps do. Upstream: cel-go ext/comprehensions.go. */
+/** Functions behind the two-variable macros that create maps. Upstream: cel-go ext/comprehensions.go. */
 import { walkWork } from '../meter.ts';
 import { GrowingMap } from '../runtime/growing.ts';
 import {
@@ -14,7 +14,7 @@ import {
 import { valueText } from '../runtime/value-text.ts';
 import type { Declarations } from '../types/declarations.ts';
 
-/** Declares the function, which expressions cannot spell. */
+/** Declares the function that the macros call; expressions cannot spell its name. */
 export function defineMaps(declarations: Declarations): void {
   declarations.defineNamespaced({
     'cel.@mapInsert(map<K, V>, K, V): map<K, V>': (map: MapValue, ...entry: [unknown, unknown]) =>

@@ -30,7 +30,7 @@ class Ip implements CelObject {
     return formatIp(this.address);
   }
 
-  /** Bytes. */
+  /** The length of the address in bytes. */
   get [SIZE](): number {
     return this.address.family === 4 ? 4 : 16;
   }
@@ -39,7 +39,7 @@ class Ip implements CelObject {
 class Range implements CelObject {
   readonly [TYPE_NAME] = CIDR;
   readonly range: Cidr;
-  /** The address as given, host bits and all. */
+  /** The address as written, including host bits. */
   readonly address: IpAddress;
 
   constructor(range: Cidr, address: IpAddress) {
@@ -57,7 +57,7 @@ class Range implements CelObject {
     return `${formatIp(this.address)}/${this.range.prefixLength}`;
   }
 
-  /** Bytes of the prefix. */
+  /** The length of the prefix in bytes. */
   get [SIZE](): number {
     return Math.ceil(this.range.prefixLength / 8);
   }
@@ -86,7 +86,7 @@ export function defineNetwork(declarations: Declarations): void {
     [`${CIDR}.containsIP(${IP}): bool`]: holds,
     [`${CIDR}.containsIP(string): bool`]: (cidr: Range, text: string) => {
       const ip = readIp(text);
-      // As upstream, which compares with the failure.
+      // As upstream, which compares the error value and finds no overload.
       if (typeof ip === 'string') throw new FunctionError(NO_OVERLOAD);
       return holds(cidr, ip);
     },
@@ -101,16 +101,16 @@ export function defineNetwork(declarations: Declarations): void {
 /** Units of work for a character of an address. */
 const ADDRESS_WORK = 3;
 
-/** Units of work for the text of an address, or for comparing it with ranges. */
+/** Units of work for formatting an address, or for comparing it with ranges. */
 const RANGE_WORK = 20;
 
-/** The address, or why the text is invalid. */
+/** The address, or the reason why the text is invalid. */
 function readIp(text: string): Ip | string {
   textWork(text, ADDRESS_WORK);
   const problem = addressProblem(text);
   if (problem !== undefined) return `IP Address ${quote(text)} parse error during conversion from string: ${problem}`;
   const address = parseIp(text);
-  // What Go parses and this does not has a zone.
+  // An address that Go parses and the parser here refuses has a zone.
   if (address === undefined) return `IP address ${quote(text)} with zone value is not allowed`;
   if (address.family === 6 && address.value >> 32n === 0xffffn)
     return `IPv4-mapped IPv6 address ${quote(text)} is not allowed`;
@@ -141,7 +141,7 @@ function cidrOf(text: string): Range {
   return range;
 }
 
-/** Ranges of one purpose in both families. */
+/** A test for the ranges of one purpose in both families. */
 function ranges(ipv4: string, ipv6: string): (ip: Ip) => boolean {
   const of4 = parseCidr(ipv4)!;
   const of6 = parseCidr(ipv6)!;
@@ -157,7 +157,7 @@ const isMulticast = ranges('224.0.0.0/4', 'ff00::/8');
 const isLinkLocalIpv4Multicast = ranges('224.0.0.0/24', '::/128');
 
 function isLinkLocalMulticast(ip: Ip): boolean {
-  // ff?2::/16: link-local scope whatever the flags.
+  // ff?2::/16 is the link-local scope, whatever the flags are.
   if (ip.address.family === 6) return ip.address.value >> 120n === 0xffn && ((ip.address.value >> 112n) & 0xfn) === 2n;
   return isLinkLocalIpv4Multicast(ip);
 }

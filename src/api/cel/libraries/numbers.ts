@@ -1,6 +1,6 @@
-/** Doubles as Go prints them. Upstream: strconv.FormatFloat, which cel-go common/types/double.go converts with. */
+/** Doubles as Go prints them. Upstream: strconv.FormatFloat, which cel-go common/types/double.go uses. */
 
-/** `%g`: the shortest digits, with an exponent from a million on and below a ten-thousandth. */
+/** As `%g`: the shortest digits, with an exponent from a million upwards and below a ten-thousandth. */
 export function doubleText(value: number): string {
   if (Number.isNaN(value)) return 'NaN';
   if (!Number.isFinite(value)) return value > 0 ? '+Inf' : '-Inf';
@@ -15,7 +15,7 @@ function fixed(sign: string, digits: string, exponent: number): string {
   return `${sign}0.${'0'.repeat(-exponent - 1)}${digits.replace('.', '')}`;
 }
 
-/** Two digits at least. */
+/** An exponent of at least two digits. */
 function exponentText(exponent: number): string {
   return `${exponent < 0 ? '-' : '+'}${String(Math.abs(exponent)).padStart(2, '0')}`;
 }

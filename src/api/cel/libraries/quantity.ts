@@ -71,7 +71,7 @@ export function defineQuantity(declarations: Declarations): void {
 /** Units of work for a character of a quantity. */
 const QUANTITY_WORK = 2;
 
-/** The value of a quantity's text. */
+/** Parses a quantity. Throws `FunctionError`. */
 export function quantityOf(text: string): Quantity {
   textWork(text, QUANTITY_WORK);
   try {

@@ -1,5 +1,5 @@
 /**
- * Regular expressions run in re2js: linear in the text whatever the pattern. Upstream: cel-go's matches and
+ * Regular expressions. They run in re2js, whose time is linear in the text for every pattern. Upstream: cel-go's matches and
  * apiserver/pkg/cel/library/regex.go.
  */
 import type { RE2JS } from 're2js';
@@ -18,18 +18,18 @@ interface Compiled {
 
 const compiled = new Lru<string, Compiled>(256);
 
-/** Compiling costs so much for each instruction of the program, where the pattern was not compiled lately. */
+/** Units of work for compiling one instruction of a pattern that is not in the cache. */
 const COMPILING_COST = 8;
 /**
- * Units of work, characters times instructions, for one of cost. Upstream prices characters and a quarter of the pattern's
- * length alone; a pattern that repeats what it repeats is short and takes long.
+ * Units of work (characters times instructions) per unit of cost. Upstream charges characters and a quarter of the pattern's
+ * length; a short pattern with nested repetitions takes far longer.
  */
 const WORK_OF_UNIT = 16;
-/** The work of finding one more match, however simple the pattern. */
+/** Units of work for finding one more match, even of a simple pattern. */
 const MATCH_WORK = 12;
-/** The work of a search for all matches. */
+/** Units of work for a search for all matches. */
 const SEARCH_WORK = 20;
-/** Ordinary names and labels cost what they do upstream. */
+/** Work below this is free, so that ordinary names and labels cost what they cost upstream. */
 const FREE_WORK = 1024;
 
 export function defineRegex(declarations: Declarations): void {
@@ -42,7 +42,7 @@ export function defineRegex(declarations: Declarations): void {
   });
 }
 
-/** Compiles a pattern of an expression that is compiled: the work is the same each time. Throws {@link FunctionError} with Go's text. */
+/** Compiles a constant pattern while its expression is compiled. Throws {@link FunctionError} with Go's text. */
 export function compilePattern(pattern: string): void {
   const known = compiled.get(pattern);
   if (known === undefined) compileNew(pattern);

@@ -1,4 +1,4 @@
-/** Versions as text, and what is wrong with invalid texts. Upstream: Parse of blang/semver v4, which semverlib.go calls. */
+/** Parses versions; the errors of invalid texts are upstream's. Upstream: Parse of blang/semver v4, which semverlib.go calls. */
 import { quote } from '../../../base/go-quote.ts';
 
 export interface VersionParts {
@@ -7,7 +7,7 @@ export interface VersionParts {
   readonly build: string;
 }
 
-/** The parts of a version, or why the text is invalid. */
+/** The parts of a version, or the reason why the text is invalid. */
 export function readVersion(text: string): VersionParts | string {
   if (text === '') return 'Version string empty';
   const parts = splitInThree(text);
@@ -28,7 +28,7 @@ export function readVersion(text: string): VersionParts | string {
   };
 }
 
-/** Drops a leading `v` and leading zeros, and fills in missing parts; or why that cannot be. */
+/** Removes a leading `v` and leading zeros and adds missing parts; returns the reason when the text is invalid. */
 export function normalizedVersion(text: string): { readonly text: string } | string {
   const parts = splitInThree(text.replace(/^v/, '')).map((part) =>
     part.length > 1 ? part.replace(/^0+/, '').replace(/^(?!\d)/, '0') : part,
@@ -38,7 +38,7 @@ export function normalizedVersion(text: string): { readonly text: string } | str
   return { text: parts.join('.') };
 }
 
-/** At the first two dots. */
+/** Splits at the first two dots. */
 function splitInThree(text: string): string[] {
   const [, major, minor, rest] = /^([^.]*)(?:\.([^.]*)(?:\.(.*))?)?$/s.exec(text) ?? [];
   return [major, minor, rest].filter((part) => part !== undefined);
@@ -61,7 +61,7 @@ function zerosProblem(name: string, digits: string): string | undefined {
   return /^0./s.test(digits) ? `${name} must not contain leading zeroes ${quote(digits)}` : undefined;
 }
 
-/** Numbers have 64 bits. */
+/** Numbers must fit into 64 bits. */
 function sizeProblem(digits: string): string | undefined {
   if (digits === '') return 'strconv.ParseUint: parsing "": invalid syntax';
   if (digits.length <= 20 && BigInt(digits) < 2n ** 64n) return undefined;

@@ -46,7 +46,7 @@ export function defineSemver(declarations: Declarations): void {
   });
 }
 
-/** The value of a version's text. */
+/** Parses a version. Throws `FunctionError`. */
 export function semverOf(text: string, normalize: boolean): Semver {
   const version = readSemver(text, normalize);
   if (typeof version === 'string') throw new FunctionError(version);
@@ -56,7 +56,7 @@ export function semverOf(text: string, normalize: boolean): Semver {
 /** Units of work for a character of a version. */
 const VERSION_WORK = 0.8;
 
-/** The version, or why the text is invalid. */
+/** The version, or the reason why the text is invalid. */
 function readSemver(text: string, normalize: boolean): Semver | string {
   textWork(text, VERSION_WORK);
   const plain = normalize ? normalizedVersion(text) : { text };
@@ -64,7 +64,7 @@ function readSemver(text: string, normalize: boolean): Semver | string {
   return typeof parts === 'string' ? parts : new Semver(parts);
 }
 
-/** Below zero: `a` comes first. */
+/** Negative when `a` precedes `b`. */
 export function compare(a: Semver, b: Semver): bigint {
   for (const [index, number] of a.numbers.entries()) {
     const other = b.numbers[index] ?? 0n;

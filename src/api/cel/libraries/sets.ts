@@ -1,4 +1,4 @@
-/** Sets: lists whose order and repetitions do not matter. Upstream: cel-go ext.Sets. */
+/** Functions that treat lists as sets, without order and repetitions. Upstream: cel-go ext.Sets. */
 import { indexOfEqual } from '../runtime/equality.ts';
 import type { Declarations } from '../types/declarations.ts';
 

@@ -1,4 +1,7 @@
-/** Parts of moments and durations. Upstream: cel-go common/stdlib with common/types/{timestamp,duration}.go. */
+/**
+ * Functions that return parts of timestamps and durations. Upstream: cel-go common/stdlib with
+ * common/types/{timestamp,duration}.go.
+ */
 import type { Declarations } from '../types/declarations.ts';
 import { Duration, FunctionError, NO_OVERLOAD, Timestamp } from '../runtime/values.ts';
 import { floorDivide } from '../runtime/times.ts';
@@ -17,7 +20,7 @@ const PARTS = {
   getMilliseconds: 'milliseconds',
 } as const;
 
-/** Nanoseconds of each. */
+/** The length of each unit in nanoseconds. */
 const UNITS: Readonly<Record<string, bigint>> = {
   getHours: 3_600_000_000_000n,
   getMinutes: 60_000_000_000n,

@@ -1,10 +1,13 @@
-/** The parts of a moment in a time zone given by name (`Europe/Berlin`) or offset (`-08:00`). Upstream: cel-go common/types/timestamp.go over Go's time. */
+/**
+ * The parts of a timestamp in a time zone by name (`Europe/Berlin`) or offset (`-08:00`). Upstream: cel-go
+ * common/types/timestamp.go over Go's time.
+ */
 import { Lru } from '../../../base/lru.ts';
 import { dateOf } from '../../time.ts';
 import { chargeWork, copyWork } from '../meter.ts';
 import { FunctionError } from '../runtime/values.ts';
 
-/** Calendar and clock; month, days of month and year count from zero as the language's functions do, `date` from one. */
+/** Month, day of month and day of year count from zero, as the language's functions do; `date` counts from one. */
 interface TimestampParts {
   readonly year: number;
   readonly month: number;
@@ -19,11 +22,11 @@ interface TimestampParts {
 }
 
 const OFFSET = /^([+-]?)(\d+):([+-]?\d+)$/;
-/** What zones cost beyond the price of a call: of a zone met first, and of each use of a named one. */
+/** Units of work for a zone in addition to the call's price: at the first use of an offset, at each use of a name. */
 const ZONE_COST = 1000;
 const NAMED_ZONE_COST = 100;
 const OFFSET_COST = 20;
-/** What taking a moment apart costs. */
+/** Units of work for computing the parts of a timestamp. */
 const PART_COST = 20;
 const DAY_MS = 86_400_000;
 
@@ -67,14 +70,14 @@ function fixedOffsetMs(zone: string): number {
   return size * 60_000;
 }
 
-/** The part of an offset that is no number. */
+/** The first part of an offset that is no number, for the error. */
 function badPart(zone: string): string {
   const at = zone.indexOf(':');
   const hours = zone.slice(0, at);
   return /^[+-]?\d+$/.test(hours) ? zone.slice(at + 1) : hours;
 }
 
-/** Making one takes a hundred times as long as using it. */
+/** Creating a formatter takes a hundred times as long as using it. */
 const formats = new Lru<string, Intl.DateTimeFormat>(100);
 
 function formatOf(zone: string): Intl.DateTimeFormat {

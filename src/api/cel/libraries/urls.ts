@@ -63,7 +63,7 @@ function readUrl(text: string): Url | string {
   textWork(text, URL_WORK);
   const request = parseGoRequestUri(text);
   if (typeof request === 'string') return request;
-  // Upstream parses twice, as a request's URL, which takes the fragment as part of the path.
+  // As upstream, the URL is parsed as that of a request, so a fragment is part of the path.
   const url = parseGoUrl(text);
   return typeof url === 'string' ? url : new Url(url, text);
 }

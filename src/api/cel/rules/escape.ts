@@ -20,7 +20,7 @@ export function escapeName(name: string): string | undefined {
   return name.replaceAll(/__|[./-]/g, (part) => PARTS[part] ?? part);
 }
 
-/** All spellings of a field: a keyword is also understood as it is. Upstream: SetRecognizeKeywordAsFieldName. */
+/** All spellings of a field: a keyword is accepted escaped and unescaped. Upstream: SetRecognizeKeywordAsFieldName. */
 export function fieldSpellings(name: string): readonly string[] {
   const escaped = escapeName(name);
   if (escaped === undefined) return [];

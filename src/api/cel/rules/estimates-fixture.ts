@@ -1,4 +1,4 @@
-/** Rules over one schema with the worst cost that upstream's estimator gives each (apiextensions-apiserver schema/cel, v0.36). */
+/** Rules over one schema, each with the maximum cost by upstream's estimator (apiextensions-apiserver schema/cel, v0.36). */
 import type { JSONSchemaProps } from '../../gen/apiextensions-v1.ts';
 
 /** The schema of `self`. */
@@ -76,7 +76,7 @@ export const ESTIMATE_SCHEMA: JSONSchemaProps = {
   },
 };
 
-/** Cost and rule, line by line. */
+/** A cost and a rule per line. */
 export const ESTIMATES: string = String.raw`
 0 true
 3 self.s == 'abc'

@@ -1,6 +1,6 @@
 /**
- * A structural schema with its `x-kubernetes-validations` compiled: a tree along the schema, pruned to what has rules at or
- * below it. Upstream: apiextensions-apiserver/pkg/apiserver/schema/cel/{compilation,validation}.go.
+ * A structural schema with compiled `x-kubernetes-validations`: a tree like the schema, pruned to the places with rules at or
+ * below them. Upstream: apiextensions-apiserver/pkg/apiserver/schema/cel/{compilation,validation}.go.
  */
 import type { JSONSchemaProps, ValidationRule } from '../../gen/apiextensions-v1.ts';
 import { allSteps, type Steps } from '../../../base/steps.ts';
@@ -15,39 +15,39 @@ import { escapeName } from './escape.ts';
 import { SchemaTypes, type SchemaValues } from './schema-values.ts';
 import { SCALAR_SIZE, type Size, UNKNOWN_SIZE } from './size.ts';
 
-/** A rule and what its compilation brought. */
+/** A rule with its program or its compile error. */
 export interface CompiledRule {
   readonly rule: ValidationRule;
   readonly program?: Program;
-  /** Why there is no program. */
+  /** The compile error, when there is no program. */
   readonly error?: string;
   readonly message?: Program;
   readonly messageError?: string;
-  /** It compares with the value before: evaluated on updates only, unless oldSelf is optional. */
+  /** The rule reads `oldSelf`: it is evaluated on updates only, unless `optionalOldSelf` is set. */
   readonly usesOldSelf: boolean;
 }
 
-/** One place of the schema. */
+/** One node of the schema with its rules. */
 export interface RuleSchema {
   readonly props: JSONSchemaProps;
   readonly type: ValueType | undefined;
   readonly size: Size;
-  /** How many values may stand here in one object, for estimates; infinite below lists and maps without a limit. */
+  /** The number of values that may stand here in one object, for estimates; infinite below lists and maps without a limit. */
   readonly cardinality: number;
   readonly rules: readonly CompiledRule[];
   readonly properties: ReadonlyMap<string, RuleSchema>;
   readonly items: RuleSchema | undefined;
   readonly additional: RuleSchema | undefined;
-  /** Somewhere at or below there is a rule. */
+  /** Whether this node or one below it has a rule. */
   readonly hasRules: boolean;
 }
 
-/** {@link compileRuleSteps} without a pause. */
+/** {@link compileRuleSteps}, run without a pause. */
 export function compileRuleSchema(props: JSONSchemaProps): RuleSchema {
   return allSteps(compileRuleSteps(props));
 }
 
-/** Compiles all rules of a schema, in steps. Never throws for what users wrote: errors stand in the rules. */
+/** Compiles all rules of a schema in steps. It does not throw for invalid rules: their errors stand in the result. */
 export function* compileRuleSteps(props: JSONSchemaProps): Steps<RuleSchema> {
   if (!mentionsRules(props)) return empty(props);
   const types = new SchemaTypes();
@@ -86,7 +86,7 @@ interface Place {
   readonly types: SchemaTypes;
   readonly environment: CelEnvironment;
   readonly cardinality: number;
-  /** Counts the cost of all rules together. */
+  /** Counts the cost of compiling all rules together. */
   readonly meter: Meter;
 }
 
@@ -97,7 +97,7 @@ function* build(props: JSONSchemaProps, place: Place): Steps<RuleSchema> {
   const properties = new Map<string, RuleSchema>();
   const fields = new Map(values?.type.fields?.map((field) => [field.json, field]));
   for (const [name, property] of Object.entries(props.properties ?? {})) {
-    // A name no rule can spell keeps its value from rules above, not from its own.
+    // Rules of outer schemas cannot name a field whose name cannot be escaped; rules of that field still run.
     const inner =
       escapeName(name) === undefined
         ? types.valuesOf(property, 'object')
@@ -120,7 +120,7 @@ function* build(props: JSONSchemaProps, place: Place): Steps<RuleSchema> {
   };
 }
 
-/** As upstream, a limit counts only where it is given: what a request can carry limits the rest together, not each by itself. */
+/** As upstream, only an explicit limit counts; the size of a request limits all other lists and maps together. */
 function limitOf({ type, maxItems, maxProperties }: JSONSchemaProps): number {
   return Math.max(1, Number((type === 'array' ? maxItems : maxProperties) ?? Number.POSITIVE_INFINITY));
 }
@@ -145,7 +145,7 @@ function* compileRules(props: JSONSchemaProps, place: Place): Steps<CompiledRule
   return compiled;
 }
 
-/** A step ends with the rule that takes it beyond so much: a millisecond. */
+/** A step compiles rules until their work exceeds this, about a millisecond. */
 const WORK_OF_STEP = 20_000;
 
 function stepOf({ spent }: Meter): number {

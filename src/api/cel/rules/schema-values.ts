@@ -1,6 +1,6 @@
 /**
- * The types of the language for values of a structural schema: what is specified is accessible, what is merely preserved is
- * not. Upstream: apiserver/pkg/cel/common/schemas.go (SchemaDeclType) with apiextensions' root and embedded metadata.
+ * CEL types of the values of a structural schema: specified fields are accessible, preserved unknown fields are not. Upstream:
+ * apiserver/pkg/cel/common/schemas.go (SchemaDeclType) with apiextensions' root and embedded metadata.
  */
 import { stringifyJson } from '../../codec/json.ts';
 import { type CelObject, TO_JSON } from '../runtime/values.ts';
@@ -45,11 +45,11 @@ const METADATA_SIZE: Size = {
   ]),
 };
 
-/** Makes types with names of their own, after the paths they stand at. */
+/** Creates types, each named after its path in the schema. */
 export class SchemaTypes {
   readonly #names = new Set<string>();
 
-  /** Type and size of a schema's values; undefined when they are not accessible. */
+  /** The type and size of a schema's values; undefined when they are not accessible. */
   valuesOf(props: JSONSchemaProps, path: string, root = false): SchemaValues | undefined {
     if (props['x-kubernetes-int-or-string'] === true) {
       const { maxLength } = props;
@@ -102,7 +102,7 @@ export class SchemaTypes {
     const sizes = new Map<string, Size>();
     const add = (json: string, { type, size }: SchemaValues): void => {
       for (const name of fieldSpellings(json)) fields.push({ name, json, type });
-      // A keyword as it is has no known size, as upstream's.
+      // As upstream, a field read by an unescaped keyword has no known size.
       const escaped = escapeName(json);
       if (escaped !== undefined) sizes.set(escaped, size);
     };
@@ -144,7 +144,7 @@ function scalarKey(item: unknown): string {
   return stringifyJson(jsonValue(item));
 }
 
-/** The key of an object of the schema. Undefined for objects that expressions make: keys do not tell those apart. */
+/** The key of an object in a list of type map. Undefined for objects that expressions construct: they have no keys. */
 function objectKey(item: unknown, keys: readonly string[]): string | undefined {
   if (typeof item !== 'object' || item === null || !(TO_JSON in item)) return undefined;
   const json = (item as CelObject)[TO_JSON]() as Readonly<Record<string, unknown>>;

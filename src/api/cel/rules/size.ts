@@ -1,31 +1,31 @@
 /**
- * How large values of a schema may be, for cost estimates: as the schema limits them, or as much as a request can carry.
- * Upstream: apiserver/pkg/cel/common/schemas.go and maps of MaxElements in cel.DeclType.
+ * Maximum sizes of a schema's values, for cost estimates: the schema's limits, or the size of a request. Upstream:
+ * apiserver/pkg/cel/common/schemas.go and maps of MaxElements in cel.DeclType.
  */
 import type { SizeEstimator } from '../cost/operand.ts';
 import type { JSONSchemaProps } from '../../gen/apiextensions-v1.ts';
 import { largest } from '../../../base/lists.ts';
 
-/** The largest request in bytes: upstream's estimate where a schema sets no limit. */
+/** The maximum size of a request in bytes: upstream's estimate where a schema sets no limit. */
 const MAX_REQUEST_BYTES = 3 * 1024 * 1024;
 
-/** The largest number of characters, items or entries, and the sizes of the elements. */
+/** The maximum number of characters, items or entries, and the sizes of the elements. */
 export interface Size {
   readonly max: number;
   readonly items?: Size;
   readonly fields?: ReadonlyMap<string, Size>;
-  /** The size of a map's keys. Absent: 0, as for texts without a limit. */
+  /** The size of a map's keys. When it is absent, keys have size 0, as upstream's texts without a limit. */
   readonly keys?: Size;
-  /** Any key may be selected like a field. Absent: a field that `fields` lacks has an unknown size. */
+  /** Any key may be selected like a field. When this is absent, a field that `fields` lacks has an unknown size. */
   readonly hasEveryField?: boolean;
 }
 
-/** The size of numbers and booleans: upstream's declared types have none. */
+/** The size of numbers and booleans; upstream's declared types have none. */
 export const SCALAR_SIZE: Size = { max: 0 };
 /** The size of a value without a schema. */
 export const UNKNOWN_SIZE: Size = { max: MAX_REQUEST_BYTES - 2 };
 
-/** Sizes by path below a value. As upstream, the path's first name, whatever it is, stands for that value. */
+/** Sizes by path below a value. As upstream, the first name of the path stands for that value, whatever the name is. */
 export function sizeBelow(root: Size): SizeEstimator {
   return (path) => {
     let size: Size | undefined = root;
@@ -68,25 +68,25 @@ function enumSize(values: readonly unknown[]): number {
   );
 }
 
-/** Largest number of items of a list. */
+/** The maximum number of items of a list. */
 export function maxItems(props: JSONSchemaProps, items: JSONSchemaProps | undefined): number {
   return Number(props.maxItems ?? Math.floor((MAX_REQUEST_BYTES - 2) / (minBytes(items) + 1)));
 }
 
-/** Largest number of entries of a map: each has a key of its own, quotes, colon and comma. */
+/** The maximum number of entries of a map: each entry has at least its key, quotes, colon and comma. */
 export function maxEntries(props: JSONSchemaProps, values: JSONSchemaProps | undefined): number {
   return Number(props.maxProperties ?? Math.floor((MAX_REQUEST_BYTES - 2) / (minBytes(values) + 6)));
 }
 
-/** The most values of this schema that fit into one request: the bound where no list or map above has a limit. */
+/** The maximum number of values of this schema that fit into one request, used when no enclosing list or map has a limit. */
 export function mostInRequest(props: JSONSchemaProps): number {
   return Math.floor(MAX_REQUEST_BYTES / (minBytes(props) + 1));
 }
 
-/** The shortest text of each format. Upstream: apiserver/pkg/cel/limits.go. */
+/** The minimum length of a text of each format. Upstream: apiserver/pkg/cel/limits.go. */
 const MIN_TEXT_BYTES: Readonly<Record<string, number>> = { duration: 3, date: 12, 'date-time': 21 };
 
-/** The fewest bytes that a value takes in JSON. */
+/** The minimum number of bytes of a value in JSON. */
 function minBytes(props: JSONSchemaProps | undefined): number {
   switch (props?.type) {
     case 'array':

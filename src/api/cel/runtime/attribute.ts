@@ -1,6 +1,6 @@
 /**
- * Variables and values with their selections, evaluated as one attribute, because upstream charges one for the whole and one for
- * each selection. Upstream: cel-go interpreter/attributes.go and its observers in interpretable.go.
+ * Variables and values with their selections, evaluated as one attribute, because upstream charges the attribute once and each
+ * selection. Upstream: cel-go interpreter/attributes.go and its observers in interpretable.go.
  */
 import { charge } from '../meter.ts';
 import { valueText } from './value-text.ts';
@@ -8,21 +8,21 @@ import type { Env, Step } from './env.ts';
 import { isMapValue, mapValue, Failure, Optional, Uint } from './values.ts';
 import { typeOf } from './type-of.ts';
 
-/** A selection from a value. */
+/** A field selection or an index. */
 export interface Qualifier {
-  /** The selected value, or a failure. */
+  /** The key, or a failure. */
   key(env: Env): unknown;
-  /** `.?` and `[?_]`: an absent value is no failure. */
+  /** `.?` and `[?_]`: an absent value is not a failure. */
   readonly optional: boolean;
-  /** `has()`: whether the selection is present. */
+  /** Set for `has()`: the result is whether the selection is present. */
   readonly testOnly: boolean;
 }
 
-/** A root and the selections behind it. */
+/** A root value and the selections that follow it. */
 export interface Attribute {
-  /** The value, without the cost of the whole. */
+  /** The value, without the price of the attribute itself. */
   resolve: Step;
-  /** The cost of the whole. */
+  /** The price of the attribute itself. */
   readonly price: 0 | 1;
   add(qualifier: Qualifier): void;
 }
@@ -59,7 +59,7 @@ export class RootAttribute implements Attribute {
   };
 }
 
-/** `condition ? a : b`: selections apply to both. */
+/** `condition ? a : b`: selections that follow apply to both branches. */
 export class ChoiceAttribute implements Attribute {
   readonly price = 0;
   readonly #condition: Step;
@@ -90,7 +90,7 @@ interface Selection {
   readonly isOptional: boolean;
 }
 
-/** The value selected; undefined: absent where that is no failure. */
+/** The selected value; undefined when it is absent and the selection is optional. */
 function qualify(env: Env, value: unknown, { qualifier, isOptional }: Selection): unknown {
   const key = qualifier.key(env);
   const found = key instanceof Failure ? key : select(value, key, isOptional || qualifier.testOnly);
@@ -102,7 +102,7 @@ function qualify(env: Env, value: unknown, { qualifier, isOptional }: Selection)
   return found;
 }
 
-/** The value of a key; `isTest`: undefined where it does not exist. */
+/** The value at a key. With `isTest` it is undefined when the key does not exist. */
 function select(value: unknown, key: unknown, isTest: boolean): unknown {
   if (Array.isArray(value)) return selectItem(value, key, isTest);
   const found = isMapValue(value) ? mapValue(value, key) : undefined;

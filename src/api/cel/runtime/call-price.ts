@@ -1,15 +1,18 @@
-/** What calls cost when they run. Upstream: cel-go interpreter/runtimecost.go, ext/{lists,sets}.go and apiserver/pkg/cel/library/cost.go (CallCost). */
+/**
+ * The cost of calls at run time. Upstream: cel-go interpreter/runtimecost.go, ext/{lists,sets}.go and
+ * apiserver/pkg/cel/library/cost.go (CallCost).
+ */
 import { walkWork } from '../meter.ts';
 import { sizeOf, smallerSizeOf, wideSizeOf } from './size-of.ts';
 import { isCelObject, isMapValue, mapEntries, TYPE_NAME } from './values.ts';
 
-/** A call by its function and, where there is but one, its overload. */
+/** A call by its function and, when only one applies, its overload. */
 export interface PricedCall {
   readonly name: string;
   readonly signature: string;
 }
 
-/** A price computed from the arguments, or from the result. */
+/** A price that is computed from the arguments, or from the result. */
 export interface Price {
   readonly before?: (args: readonly unknown[]) => number;
   readonly after?: (result: unknown) => number;
@@ -71,7 +74,7 @@ const BY_NAME: ReadonlyMap<string, Price> = new Map([
   ['join', { after: (result: unknown) => Math.ceil((sizeOf(result) * 2) / 10) }],
 ]);
 
-/** What a call costs, by the signature of its overload; where there is none, by the name of the function. */
+/** Prices by overload. An overload without a price has that of its function's name. */
 const BY_SIGNATURE: ReadonlyMap<string, Price> = new Map([
   ...signed(['ip(string): net.IP'], traversal()),
   ...signed(['net.CIDR.containsIP(net.IP): bool'], containsRange(0, false)),
@@ -114,7 +117,7 @@ function signed(signatures: readonly string[], before: Cost): [string, Price][] 
 
 const ONE: Price = { before: fixed(1) };
 
-/** The price of a call; most cost one. */
+/** The price of a call; most calls cost one. */
 export function callPrice({ name, signature }: PricedCall): Price {
   if (name === 'ip' && signature === '')
     return { before: ([first]) => (typeof first === 'string' ? tenth(sizeOf(first)) : 1) };
@@ -126,14 +129,14 @@ export function callPrice({ name, signature }: PricedCall): Price {
   return BY_SIGNATURE.get(signature) ?? BY_NAME.get(name) ?? ONE;
 }
 
-/** The length of a format's own pattern is estimated by its name. */
+/** As upstream, the length of a named format's regular expression is estimated by the name. */
 function validation([format, text]: readonly unknown[]): number {
   const size = (format as { readonly patternSize?: number }).patternSize;
   if (size === undefined) return 1;
   return tenth(1 + sizeOf(text)) * Math.ceil(size / 4);
 }
 
-/** Types of the Kubernetes libraries (URL, IP, CIDR, quantity ...): comparing two costs one unit whatever they hold. */
+/** Types of the Kubernetes libraries (URL, IP, CIDR, quantity ...): a comparison costs one unit for any value. */
 const AT_ONCE = /^(?:kubernetes\.|net\.)/;
 
 function equality(args: readonly unknown[]): number {
@@ -141,7 +144,7 @@ function equality(args: readonly unknown[]): number {
   return isCelObject(left) && AT_ONCE.test(left[TYPE_NAME]) ? 1 : smaller(args);
 }
 
-/** One unit for each scalar inside, and a tenth for each byte of texts. */
+/** One unit for each nested scalar, and a tenth for each byte of text. */
 function traversed(value: unknown): number {
   if (typeof value === 'string') return Math.trunc(Buffer.byteLength(value) / 10);
   if (value instanceof Uint8Array) return Math.trunc(value.length / 10);

@@ -1,4 +1,7 @@
-/** Calls: arguments, the overload that takes them, their price. Upstream: evalUnary and its kin in cel-go interpreter/interpretable.go, common/decls. */
+/**
+ * Calls: evaluation of arguments, choice of the overload, and price. Upstream: evalUnary and its kin in cel-go
+ * interpreter/interpretable.go, common/decls.
+ */
 import type { Call } from '../language/expr.ts';
 import { charge } from '../meter.ts';
 import type { FunctionDeclaration, Overload } from '../types/declarations.ts';
@@ -42,7 +45,7 @@ export function planCall(site: CallSite): Plan {
   }
 }
 
-/** Ends with the operand that decides; failures count only where none does. */
+/** Evaluation ends with the first operand that decides; a failure counts only when no operand decides. */
 function logic(steps: readonly Step[], decides: boolean): Step {
   return (env) => {
     let failure: Failure | undefined;
@@ -73,7 +76,7 @@ function orElse(left: Step, right: Step, name: 'or' | 'orValue'): Step {
   };
 }
 
-/** Upstream turns constant lists of simple values into sets, whose lookups cost nothing. */
+/** Upstream turns constant lists of simple values into sets, in which lookups are free. */
 function isConstantSet({ plans, call }: CallSite): boolean {
   const list = plans[1]!.constant?.value;
   if (!Array.isArray(list) || call.overloads?.length !== 1) return false;
@@ -87,7 +90,7 @@ function membership(step: Step, set: ConstantSet): Step {
   };
 }
 
-/** Converted once, when the program is made. */
+/** The conversion of a constant, computed once when the program is planned. */
 function converted(site: CallSite): Plan {
   const value = invoke(site, [site.plans[0]!.constant!.value]);
   if (value instanceof Failure) throw new FunctionError(value.message);
@@ -102,13 +105,13 @@ function plain(site: CallSite): Plan {
   const price = callPrice(priced);
   const run = invoker(site);
   const { plans } = site;
-  // As upstream's calls of three operands and more, and those whose pattern it compiles beforehand.
+  // As upstream's calls of three or more operands, and calls whose constant pattern it compiles beforehand.
   const endsEarly = plans.length > 2 || hasConstantPattern(site);
   return {
     step(env) {
       const args = argsOf(env, plans, endsEarly);
       if (args instanceof Failure) return args;
-      // What is dear is paid for before it is done, where its price does not depend on its result.
+      // A price that does not depend on the result is charged before the work is done.
       if (price.before !== undefined) charge(price.before(args));
       const failure = args.find((arg) => arg instanceof Failure);
       const value = failure ?? run(args);
@@ -118,7 +121,7 @@ function plain(site: CallSite): Plan {
   };
 }
 
-/** The values of the operands. `endsEarly`: the first failure ends all, and nothing is charged. */
+/** The values of the operands. With `endsEarly` the first failure ends the call without a charge. */
 function argsOf(env: Env, plans: readonly Plan[], endsEarly: boolean): unknown[] | Failure {
   const args: unknown[] = [];
   for (const { step } of plans) {
@@ -147,7 +150,7 @@ function invoker(site: CallSite): (args: unknown[]) => unknown {
   };
 }
 
-/** Functions that do not say which types they were called with. */
+/** Functions whose error for a missing overload omits the argument types. */
 const TERSE: ReadonlySet<string> = new Set(['contains', 'startsWith', 'endsWith', 'matches']);
 
 const PATTERNS: ReadonlySet<string> = new Set(['matches', 'find', 'findAll']);
@@ -156,7 +159,7 @@ function hasConstantPattern({ call, plans }: CallSite): boolean {
   return PATTERNS.has(call.name) && plans[1]?.constant !== undefined;
 }
 
-/** Checked at every call: `orValue` on a value of unknown type may return another type than the checker found. */
+/** Whether the arguments have the overload's types. This is checked at every call: values of type dyn can have any. */
 function takes({ args }: Overload, values: readonly unknown[]): boolean {
   return args.length === values.length && args.every((type, index) => fitsType(values[index], type));
 }

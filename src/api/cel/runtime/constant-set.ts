@@ -6,11 +6,11 @@ const END_OF_INTS = 2n ** 63n;
 const END_OF_UINTS = 2n ** 64n;
 
 /**
- * Texts, booleans and numbers of a list. A number of one type is also held as one of the others: as a double always, as a
- * whole number where it is exactly that, so beyond 2^53 an int finds itself alone.
+ * The texts, booleans and numbers of a constant list. A number is also stored in the other numeric types: always as a double, as
+ * an integer when it is exactly one. Beyond 2^53 an int is therefore found only as itself.
  */
 export class ConstantSet {
-  /** Texts, booleans and doubles. NaN, which equals nothing, is left out. */
+  /** Texts, booleans and doubles. NaN is left out because it equals nothing. */
   readonly #others = new Set<unknown>();
   readonly #ints = new Set<bigint>();
   readonly #uints = new Set<bigint>();

@@ -19,7 +19,7 @@ import {
   Uint,
 } from './values.ts';
 
-/** Equality of the language: numbers by value whatever their type, lists and maps deeply. */
+/** CEL equality: numbers by value across types, lists and maps deeply. */
 export function celEquals(a: unknown, b: unknown): boolean {
   if (typeof a !== 'object' || a === null) return equalScalars(a, b);
   if (a instanceof Uint) return equalNumbers(a.value, b);
@@ -38,7 +38,7 @@ function equalScalars(a: unknown, b: unknown): boolean {
   return a === b || (isNumber(a) && equalNumbers(a, b));
 }
 
-/** No list is equal for being the same one: NaN equals nothing. */
+/** Lists are always compared by item: a list with NaN does not equal itself. */
 function equalLists(a: readonly unknown[], b: readonly unknown[]): boolean {
   if (a instanceof KeyedList) return a.equals(b, celEquals);
   if (a.length !== b.length) return false;
@@ -49,7 +49,7 @@ function equalLists(a: readonly unknown[], b: readonly unknown[]): boolean {
   return true;
 }
 
-/** Where a list holds a value first; -1: nowhere. */
+/** The first index of a value in a list; -1 when the list lacks it. */
 export function indexOfEqual(list: readonly unknown[], wanted: unknown): number {
   for (let index = 0; index < list.length; index++) {
     walkWork(1);
@@ -58,7 +58,7 @@ export function indexOfEqual(list: readonly unknown[], wanted: unknown): number 
   return -1;
 }
 
-/** An int equals a double when the double nearest to it does, as upstream. */
+/** As upstream, an int equals a double when the nearest double of the int does. */
 function equalNumbers(a: number | bigint, b: unknown): boolean {
   const other = numberOf(b);
   if (other === undefined) return false;
@@ -94,14 +94,14 @@ function equalOptionals(a: Optional, b: Optional): boolean {
   return a.hasValue === b.hasValue && (!a.hasValue || celEquals(a.content, b.content));
 }
 
-/** Order of two values: negative, zero or positive. Throws {@link FunctionError} for values without one. */
+/** Negative, zero or positive. Throws {@link FunctionError} for values without an order. */
 export function celCompare(a: unknown, b: unknown): number {
   const found = orderOf(a, b);
   if (found !== undefined) return found;
   throw new FunctionError(Number.isNaN(a) || Number.isNaN(b) ? 'NaN values cannot be ordered' : NO_OVERLOAD);
 }
 
-/** The same; undefined for values without an order. */
+/** `celCompare`, but undefined for values without an order. */
 export function orderOf(a: unknown, b: unknown): number | undefined {
   const [left, right] = [numberOf(a), numberOf(b)];
   if (left !== undefined && right !== undefined) {
@@ -128,7 +128,7 @@ function order(a: number | bigint, b: number | bigint): number {
   return a < b ? -1 : Number(a > b);
 }
 
-/** Go compares bytes of UTF-8, in which order surrogates come after all of the basic plane. */
+/** Go compares bytes of UTF-8, in which characters of supplementary planes follow those of the basic plane. */
 function compareTexts(a: string, b: string): number {
   const end = Math.min(a.length, b.length);
   let at = 0;
@@ -139,14 +139,14 @@ function compareTexts(a: string, b: string): number {
   return order(isSurrogate(left) ? left + BEYOND : left, isSurrogate(right) ? right + BEYOND : right);
 }
 
-/** Takes surrogates behind all other units. */
+/** Added to surrogates so that they follow all other units. */
 const BEYOND = 0x10000;
 
 function isSurrogate(unit: number): boolean {
   return unit >= 0xd800 && unit < 0xe000;
 }
 
-/** Whether values of its type have an order. */
+/** Whether values of this type have an order. */
 export function isComparable(value: unknown): boolean {
   if (typeof value !== 'object') return value !== undefined;
   return [Uint, Uint8Array, Duration, Timestamp].some((kind) => value instanceof kind);

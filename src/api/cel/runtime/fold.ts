@@ -6,11 +6,11 @@ import { GrowingList, GrowingMap } from './growing.ts';
 import { goTypeName } from './go-type-name.ts';
 import { Failure, isMapValue, mapEntries, mapKeys } from './values.ts';
 
-/** A loop's parts; `slot`: of what it collects in, the variables' behind it. */
+/** The planned parts of a loop. `slot` is the accumulator's; the iteration variables follow it. */
 interface PlannedFold {
   readonly fold: Fold;
   readonly slot: number;
-  /** The most steps that one turn takes. */
+  /** The maximum number of steps of one iteration. */
   readonly steps: number;
   readonly range: Step;
   readonly init: Step;
@@ -27,7 +27,7 @@ export function foldLoop(planned: PlannedFold): Step {
     const value = range(env);
     if (value instanceof Failure) return value;
     const { slots } = env;
-    // The first reader makes it, as upstream: what never is read costs nothing.
+    // The accumulator is evaluated at its first read, as upstream: without a read it costs nothing.
     slots[slot] = () => (slots[slot] = startOf(init(env), collects));
     const failure = fold.iterVar2 === undefined ? loopOne(env, value, planned) : loopTwo(env, value, planned);
     if (failure !== undefined) return failure;
@@ -66,10 +66,10 @@ function loopTwo(env: Env, range: unknown, planned: PlannedFold): Failure | unde
   return undefined;
 }
 
-/** What a turn takes beside its steps, in steps. */
+/** The overhead of one iteration, in steps. */
 const TURN = 25;
 
-/** One turn; false: the loop is over. Constants, choices and what is decided early have no price, but are work. */
+/** Runs one iteration; false when the loop is over. Constants, choices and short-circuits have no price, but count as work. */
 function turn(env: Env, { condition, step, steps, slot }: PlannedFold): boolean {
   copyWork(TURN + steps);
   if (condition.step(env) === false) return false;

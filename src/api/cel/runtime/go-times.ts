@@ -1,9 +1,9 @@
-/** Durations and moments as Go prints them. Upstream: Go's time.Duration.String and time.Time.String. */
+/** Durations and timestamps as Go prints them. Upstream: Go's time.Duration.String and time.Time.String. */
 import { formatTimestamp } from './times.ts';
 import type { Duration, Timestamp } from './values.ts';
 
 const SECOND = 1_000_000_000n;
-/** Below a second there is one unit only, with a fraction. */
+/** A duration below one second has a single unit, with a fraction. */
 const SMALL_UNITS: readonly (readonly [bigint, string])[] = [
   [1_000_000n, 'ms'],
   [1000n, 'µs'],

@@ -1,7 +1,7 @@
-/** Go's names of the types of values, which some of upstream's texts hold. */
+/** Go's names of the types of values, which occur in some of upstream's texts. */
 import { Duration, Timestamp, Uint } from './values.ts';
 
-/** `types.Int`. */
+/** Go's name of a value's type: `types.Int`. */
 export function goTypeName(value: unknown): string {
   switch (typeof value) {
     case 'string':

@@ -1,10 +1,13 @@
-/** What loops collect in: it grows in place, for nothing else holds it until the loop is over. Upstream: cel-go's mutable lists and maps. */
+/**
+ * Lists and maps that loops build. They are changed in place: nothing else references them until the loop is over. Upstream:
+ * cel-go's mutable lists and maps.
+ */
 
 import { copyOfMap } from './values.ts';
 
 /** A list under construction. */
 export class GrowingList extends Array<unknown> {
-  // Methods that make lists make plain ones.
+  // Array methods such as map and slice return plain arrays.
   static override get [Symbol.species](): ArrayConstructor {
     return Array;
   }

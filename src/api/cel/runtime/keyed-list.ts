@@ -1,22 +1,22 @@
 /**
- * Lists in which order does not matter: sets, and lists of objects that keys tell apart. What stands left of `==` and `+`
- * decides. Upstream: apiserver/pkg/cel/common/values.go (unstructuredSetList, unstructuredMapList); there a sum of sets
- * changes what its left operand is compared with afterwards, which is not done here.
+ * Lists of type set, and lists of type map, in which order does not matter. The left operand of `==` and `+` decides the
+ * semantics. Upstream: apiserver/pkg/cel/common/values.go (unstructuredSetList, unstructuredMapList). Differs: upstream's sum of
+ * sets modifies the left operand for later comparisons.
  */
 import { walkWork } from '../meter.ts';
 
-/** What tells an item from others; undefined for what can be no item of the list. */
+/** The key of an item; undefined for a value that cannot be an item of the list. */
 export type KeyOf = (item: unknown) => string | undefined;
 
-/** A list with a key for each item. */
+/** A list whose items have keys. */
 export class KeyedList extends Array<unknown> {
-  // Methods that make lists make plain ones.
+  // Array methods such as map and slice return plain arrays.
   static override get [Symbol.species](): ArrayConstructor {
     return Array;
   }
 
   #keyOf: KeyOf = () => undefined;
-  /** Positions by key, once they are asked for. */
+  /** Positions by key, computed at the first lookup. */
   #positions: Map<string, number> | undefined;
 
   static withKeys(items: Iterable<unknown>, keyOf: KeyOf): KeyedList {
@@ -26,7 +26,7 @@ export class KeyedList extends Array<unknown> {
     return list;
   }
 
-  /** Whether another list has the same items, which `areEqual` compares, in any order. */
+  /** Whether another list has equal items by `areEqual`, in any order. */
   equals(other: readonly unknown[], areEqual: (a: unknown, b: unknown) => boolean): boolean {
     if (this.length !== other.length) return false;
     for (const item of other) {
@@ -37,7 +37,7 @@ export class KeyedList extends Array<unknown> {
     return true;
   }
 
-  /** Items of another list stand in the place of those with the same key, new ones behind. */
+  /** Items of the other list replace those with the same key; new items are appended. */
   plus(other: readonly unknown[]): KeyedList {
     walkWork(this.length + other.length);
     const sum = KeyedList.withKeys(this, this.#keyOf);

@@ -1,4 +1,7 @@
-/** Makes checked trees ready to run: closures that price themselves as upstream's do. Upstream: cel-go interpreter/planner.go and interpretable.go. */
+/**
+ * Plans checked trees: closures that evaluate nodes and charge upstream's prices. Upstream: cel-go interpreter/planner.go and
+ * interpretable.go.
+ */
 import type { Call, Expr, Fold, Ident, ListExpr, MapExpr, Select, StructExpr } from '../language/expr.ts';
 import { charge } from '../meter.ts';
 import { type Attribute, ChoiceAttribute, type Qualifier, RootAttribute } from './attribute.ts';
@@ -9,7 +12,7 @@ import { valueText } from './value-text.ts';
 import { deleteEntry, Failure, Optional, setEntry } from './values.ts';
 import type { CelEnvironment } from '../environment.ts';
 
-/** A program: its step and how many slots it needs. */
+/** A program: its step and the number of slots it needs. */
 export interface Planned {
   readonly step: Step;
   readonly slots: number;
@@ -24,20 +27,20 @@ export function planExpression(root: Expr, environment: CelEnvironment): Planned
 
 const constant = (value: unknown): Plan => ({ step: () => value, constant: { value } });
 
-/** What constructing costs. */
+/** The cost of constructing a list, map or object. */
 const LIST_PRICE = 10;
 const MAP_PRICE = 30;
 const STRUCT_PRICE = 40;
 
-/** Steps that starting a loop takes. */
+/** The steps that count for starting a loop. */
 const LOOP_STEPS = 10;
 
 class Planner {
   slots = 0;
-  /** Steps of what is planned so far. */
+  /** The number of steps planned so far. */
   #steps = 0;
   readonly #environment: CelEnvironment;
-  /** Slots of loop variables by name, inner ones first. */
+  /** Slots of loop variables by name, those of inner loops first. */
   #names: readonly { readonly name: string; readonly slot: number }[] = [];
 
   constructor(environment: CelEnvironment) {
@@ -80,7 +83,7 @@ class Planner {
     };
   }
 
-  /** An expression as a root with selections; undefined for other expressions. */
+  /** An expression as an attribute; undefined for expressions that are none. */
   #attributeOf(expr: Expr): Attribute | undefined {
     this.#steps++;
     switch (expr.kind) {
@@ -96,7 +99,7 @@ class Planner {
     }
   }
 
-  /** The value of an expression that is no attribute becomes the root. */
+  /** An expression that is no attribute becomes the root value of one. */
   #rootOf(expr: Expr): Attribute {
     return this.#attributeOf(expr) ?? new RootAttribute(this.plan(expr).step);
   }
@@ -105,7 +108,7 @@ class Planner {
     const attribute = this.#rootOf(operand);
     attribute.add({ key: () => field, optional: false, testOnly });
     if (!testOnly) return attribute;
-    // A presence test has a price for its selections only.
+    // In a presence test only the selections have a price.
     return { resolve: presence(attribute.resolve), price: 0, add: attribute.add.bind(attribute) };
   }
 
@@ -116,7 +119,7 @@ class Planner {
     return attribute;
   }
 
-  /** A variable that is a key has no price. */
+  /** A variable that is used as a key has no price. */
   #key(index: Expr): Qualifier['key'] {
     return this.#attributeOf(index)?.resolve ?? this.plan(index).step;
   }

@@ -1,10 +1,10 @@
 /** Sizes of values, for prices. Upstream: traits.Sizer and actualSize of cel-go interpreter/runtimecost.go. */
 import { isMapValue, mapSize, Optional } from './values.ts';
 
-/** Key of the size of values of libraries' types. */
+/** The property that holds the size of a library type's value. */
 export const SIZE: unique symbol = Symbol('size');
 
-/** Characters, bytes, items or entries; 1 for all else. */
+/** The number of characters, bytes, items or entries; 1 for all other values. */
 export function sizeOf(value: unknown): number {
   if (typeof value === 'string') return runeCount(value);
   if (typeof value !== 'object' || value === null) return 1;
@@ -13,22 +13,22 @@ export function sizeOf(value: unknown): number {
   return SIZE in value ? (value[SIZE] as number) : 1;
 }
 
-/** The same, of optionals that of what is inside. */
+/** `sizeOf`, which for an optional value is the size of its content. */
 export function wideSizeOf(value: unknown): number {
   return value instanceof Optional && value.hasValue ? wideSizeOf(value.content) : sizeOf(value);
 }
 
-/** The smaller size of two values: of two texts only as much is counted as the shorter one has. */
+/** The smaller of two sizes. The longer of two texts is counted only to the length of the shorter. */
 export function smallerSizeOf(a: unknown, b: unknown): number {
   if (typeof a === 'string' && typeof b === 'string') {
-    // A character has one unit or two.
+    // A character has one or two UTF-16 units.
     if (a.length * 2 <= b.length) return runeCount(a);
     if (b.length * 2 <= a.length) return runeCount(b);
   }
   return Math.min(wideSizeOf(a), wideSizeOf(b));
 }
 
-/** Characters of a text, as Go's runes. */
+/** The number of characters (Go's runes) of a text. */
 export function runeCount(text: string): number {
   let count = text.length;
   for (let index = 0; index < text.length - 1; index++) {

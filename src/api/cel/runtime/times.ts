@@ -1,4 +1,7 @@
-/** Durations and moments as texts, and their limits. Upstream: cel-go common/types/{duration,timestamp,overflow}.go and Go's time. */
+/**
+ * Durations and timestamps as texts, and their limits. Upstream: cel-go common/types/{duration,timestamp,overflow}.go and Go's
+ * time.
+ */
 import { dateOf, parseTime } from '../../time.ts';
 import { chargeWork, copyWork, textWork } from '../meter.ts';
 import { Duration, FunctionError, Timestamp } from './values.ts';
@@ -7,13 +10,13 @@ const SECOND = 1_000_000_000n;
 const MIN_SECONDS = -62135596800n;
 const MAX_SECONDS = 253402300799n;
 
-/** A duration. Throws {@link FunctionError} when it is beyond 64 bits of nanoseconds. */
+/** Throws {@link FunctionError} when the duration exceeds 64 bits of nanoseconds. */
 export function durationFrom(nanos: bigint): Duration {
   if (BigInt.asIntN(64, nanos) !== nanos) throw new FunctionError('duration overflow');
   return new Duration(nanos);
 }
 
-/** A moment. Throws {@link FunctionError} outside the years 1 to 9999. */
+/** Throws {@link FunctionError} outside the years 1 to 9999. */
 export function timestampFrom(nanos: bigint): Timestamp {
   const seconds = floorDivide(nanos, SECOND);
   if (seconds < MIN_SECONDS || seconds > MAX_SECONDS) throw new FunctionError('timestamp overflow');
@@ -26,19 +29,19 @@ export function floorDivide(value: bigint, by: bigint): bigint {
   return value % by < 0n ? quotient - 1n : quotient;
 }
 
-/** Units of work for reading or writing a moment. */
+/** Units of work for parsing or formatting a timestamp. */
 const MOMENT_WORK = 40;
 
 const RFC3339 = /^(\d{4}-\d{2}-\d{2})T(\d{1,2}:\d{2}:\d{2})(?:[.,](\d+))?(Z|[+-]\d{2}:\d{2})$/;
 
-/** A moment from RFC 3339 text. Throws {@link FunctionError}. */
+/** Parses RFC 3339. Throws {@link FunctionError}. */
 export function timestampOf(text: string): Timestamp {
   chargeWork(MOMENT_WORK);
   copyWork(text.length);
   const [, date = '', time = '', fraction = '', zone = ''] = RFC3339.exec(text) ?? [];
   const wall = `${date}T${time.padStart(8, '0')}`;
   const ms = parseTime(`${wall}Z`);
-  // A day that a month does not have would be one of the next month.
+  // Date would read a day that its month lacks as one of the next month.
   if (Number.isNaN(ms) || !dateOf(ms).toISOString().startsWith(wall) || !isZone(zone))
     throw new FunctionError("type conversion error from 'string' to 'google.protobuf.Timestamp'");
   const nanos = BigInt(fraction.slice(0, 9).padEnd(9, '0') || '0');
@@ -55,12 +58,12 @@ function zoneMs(zone: string): number {
   return (zone.startsWith('-') ? -minutes : minutes) * 60_000;
 }
 
-/** A date without a time. Throws {@link FunctionError}. */
+/** Parses a date without a time. Throws {@link FunctionError}. */
 export function dateTimestampOf(text: string): Timestamp {
   return timestampOf(`${text}T00:00:00Z`);
 }
 
-/** RFC 3339 in UTC, with a fraction only where there is one. */
+/** RFC 3339 in UTC; the fraction is omitted when it is zero. */
 export function formatTimestamp({ nanos }: Timestamp): string {
   chargeWork(MOMENT_WORK);
   const seconds = floorDivide(nanos, SECOND);
@@ -90,7 +93,7 @@ const DURATION = /^([+-])?((?:(?:\d+(?:\.\d*)?|\.\d+)(?:h|ms|us|µs|μs|ns|m|s))
 /** Units of work for a character of a duration. */
 const DURATION_WORK = 2;
 
-/** A duration from Go's text: `1h30m`, `-1.5s`. Throws {@link FunctionError}. */
+/** Parses Go's format of durations: `1h30m`, `-1.5s`. Throws {@link FunctionError}. */
 export function durationOf(text: string): Duration {
   textWork(text, DURATION_WORK);
   const [, sign, parts] = DURATION.exec(text) ?? [];
@@ -106,9 +109,9 @@ export function durationOf(text: string): Duration {
   return new Duration(nanos);
 }
 
-/** Digits that count in a fraction, as in Go's. */
+/** As in Go, further digits of a fraction are ignored. */
 const FRACTION_DIGITS = 18;
-/** A number with more digits is no duration in any unit. */
+/** A number with more digits exceeds the range in every unit. */
 const WHOLE_DIGITS = 20;
 
 function nanosOf(whole: string, fraction: string, unit: bigint): bigint {
@@ -117,14 +120,14 @@ function nanosOf(whole: string, fraction: string, unit: bigint): bigint {
   return BigInt(digits || '0') * unit + (BigInt(part || '0') * unit) / 10n ** BigInt(part.length);
 }
 
-/** Seconds, as Go's float of them is written: `90s`, `1.5s`. */
+/** The duration in seconds, formatted as Go formats the float: `90s`, `1.5s`. */
 export function formatDuration({ nanos }: Duration): string {
   const absolute = nanos < 0n ? -nanos : nanos;
   const seconds = Number(absolute / SECOND) + Number(absolute % SECOND) / 1e9;
   return `${nanos < 0n ? '-' : ''}${plainNumber(seconds)}s`;
 }
 
-/** Without an exponent. */
+/** A number formatted without an exponent. */
 function plainNumber(value: number): string {
   const text = String(value);
   if (!text.includes('e')) return text;

@@ -17,7 +17,7 @@ import {
 } from '../types/type.ts';
 import { type CelObject, Duration, isMapValue, Optional, Timestamp, TYPE_NAME, Uint } from './values.ts';
 
-/** The type of a value, without those of what is inside. */
+/** The type of a value; lists and maps without the types of their elements. */
 export function typeOf(value: unknown): Type {
   switch (typeof value) {
     case 'string':
@@ -46,7 +46,7 @@ function typeOfObject(value: object | null): Type {
   return new Type('struct', (value as CelObject)[TYPE_NAME]);
 }
 
-/** Whether a value fits a declared type: of lists and maps only the first item or entry is looked at. */
+/** Whether a value fits a declared type. Only the first item or entry of lists and maps is checked. */
 export function fitsType(value: unknown, type: Type): boolean {
   if (type.kind === 'dyn' || type.kind === 'param') return true;
   if (typeOf(value).name !== type.name) return false;

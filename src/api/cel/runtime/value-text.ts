@@ -1,4 +1,4 @@
-/** Values as failures show them. Upstream: Go's %v of cel-go's values, and of what they hold. */
+/** Values as errors show them. Upstream: Go's %v of cel-go's values and of their contents. */
 import { copyWork, walkWork } from '../meter.ts';
 import { Type } from '../types/type.ts';
 import { dateText, durationText } from './go-times.ts';
@@ -14,7 +14,7 @@ import {
   Uint,
 } from './values.ts';
 
-/** `foo`, `5`, `[1, 2]`. */
+/** The text of a value: `foo`, `5`, `[1, 2]`. */
 export function valueText(value: unknown): string {
   if (typeof value === 'number') return Number.isFinite(value) ? String(value) : notFiniteText(value);
   if (value === null) return '0';
@@ -41,7 +41,7 @@ function entryText([key, value]: readonly [unknown, unknown]): string {
   return `${valueText(key)}: ${valueText(value)}`;
 }
 
-/** What is inside several times is written as often, and is paid for before it is. */
+/** An element that occurs several times is written several times; each is charged before it is written. */
 function listed<T>(items: readonly T[], textOf: (item: T) => string, separator = ', '): string {
   walkWork(items.length);
   const texts = items.map((item) => textOf(item));

@@ -1,11 +1,11 @@
 /**
- * Values at run time. Texts, booleans, null and doubles are JavaScript's, ints are bigints, bytes Uint8Arrays, lists arrays;
- * maps are Maps or {@link StructLike}s; all else has a class. Upstream: cel-go common/types.
+ * Values at run time. Texts, booleans, null and doubles are JavaScript's, ints are bigints, bytes Uint8Arrays, lists arrays; maps
+ * are Maps or {@link StructLike}s; all other types have a class. Upstream: cel-go common/types.
  */
 import { StacklessError } from '../../../base/errors.ts';
 import { comparisonWork } from '../meter.ts';
 
-/** Key of {@link CelObject}'s equality: a symbol, for fields of schemas may have any name. */
+/** Key of {@link CelObject}'s equality. It is a symbol because a schema's field may have any name. */
 export const EQUALS: unique symbol = Symbol('equals');
 /** Key of {@link CelObject}'s JSON. */
 export const TO_JSON: unique symbol = Symbol('toJson');
@@ -14,16 +14,16 @@ export const TYPE_NAME: unique symbol = Symbol('typeName');
 /** Key of {@link StructLike}'s fields. */
 export const FIELDS: unique symbol = Symbol('fields');
 
-/** An object of a type of a library: quantity, IP, URL … */
+/** A value of a library's type: quantity, IP, URL … */
 export interface CelObject {
   readonly [TYPE_NAME]: string;
-  /** Whether both are the same value; `other` is of the same class. */
+  /** Whether both are equal; `other` has the same class. */
   [EQUALS](other: CelObject): boolean;
-  /** What stands for it in JSON. */
+  /** The value in JSON. Values of library types are texts there. */
   [TO_JSON](): unknown;
 }
 
-/** A map whose values are made when they are read. */
+/** A map whose values are converted when they are read. */
 export interface StructLike {
   readonly [FIELDS]: {
     get(name: string): unknown;
@@ -50,7 +50,7 @@ export class Duration {
   }
 }
 
-/** A moment: nanoseconds since 1970. */
+/** A moment in nanoseconds since 1970. */
 export class Timestamp {
   readonly nanos: bigint;
 
@@ -62,7 +62,7 @@ export class Timestamp {
 /** A value that may be absent. */
 export class Optional {
   static readonly none = new Optional(undefined);
-  /** Undefined when absent. */
+  /** Undefined for an absent value. */
   readonly content: unknown;
 
   private constructor(content: unknown) {
@@ -81,7 +81,7 @@ export class Optional {
 /** A failure inside a function, with upstream's text. */
 export class FunctionError extends StacklessError {}
 
-/** A failed evaluation as a value: operators such as `||` may go on without it. */
+/** A failed evaluation as a value: operators such as `||` may continue after it. */
 export class Failure {
   readonly message: string;
 
@@ -92,7 +92,7 @@ export class Failure {
 
 export const NO_OVERLOAD = 'no such overload';
 
-/** Whether a value is of a type of a library. */
+/** Whether a value has a library's type. */
 export function isCelObject(value: unknown): value is CelObject {
   return typeof value === 'object' && value !== null && EQUALS in value;
 }
@@ -103,7 +103,7 @@ function isStructLike(value: unknown): value is StructLike {
 
 export type MapValue = ReadonlyMap<unknown, unknown> | StructLike;
 
-/** Whether a value is a map of the language. */
+/** Whether a value is a map or struct. */
 export function isMapValue(value: unknown): value is MapValue {
   return value instanceof Map || isStructLike(value);
 }
@@ -127,10 +127,10 @@ function* structEntries({ [FIELDS]: fields }: StructLike): Generator<[unknown, u
   for (const key of fields.keys()) yield [key, fields.get(key)];
 }
 
-/** The objects that stand for the unsigned integer keys of a map: a Map tells objects apart, not their values. */
+/** Objects that represent the unsigned integer keys of a map: a Map compares objects by identity, not by value. */
 const UINT_KEYS = new WeakMap<ReadonlyMap<unknown, unknown>, Map<bigint, Uint>>();
 
-/** Puts an entry into a map in the making. */
+/** Adds an entry to a map under construction. */
 export function setEntry(map: Map<unknown, unknown>, key: unknown, value: unknown): void {
   if (!(key instanceof Uint)) {
     map.set(key, value);
@@ -143,12 +143,12 @@ export function setEntry(map: Map<unknown, unknown>, key: unknown, value: unknow
   map.set(same, value);
 }
 
-/** Takes an entry out of a map in the making. */
+/** Removes an entry from a map under construction. */
 export function deleteEntry(map: Map<unknown, unknown>, key: unknown): void {
   map.delete(key instanceof Uint ? UINT_KEYS.get(map)?.get(key.value) : key);
 }
 
-/** A copy, which may grow. */
+/** A copy that may be changed. */
 export function copyOfMap(map: MapValue): Map<unknown, unknown> {
   const copy = new Map(map instanceof Map ? map : mapEntries(map));
   const known = map instanceof Map ? UINT_KEYS.get(map) : undefined;
@@ -156,7 +156,7 @@ export function copyOfMap(map: MapValue): Map<unknown, unknown> {
   return copy;
 }
 
-/** The value of a key, or undefined. Numbers that are equal are the same key, whatever their types. */
+/** The value of a key, or undefined. Equal numbers of different types are the same key. */
 export function mapValue(map: MapValue, key: unknown): unknown {
   if (typeof key === 'string') comparisonWork(key);
   if (!(map instanceof Map)) return typeof key === 'string' ? (map as StructLike)[FIELDS].get(key) : undefined;

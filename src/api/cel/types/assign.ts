@@ -1,16 +1,16 @@
 /**
- * Which types stand for which, with type parameters bound on the way. Each step is metered: types that parameters stand for
- * may be inside one another at several places, and are walked through at each. Upstream: cel-go checker/types.go.
+ * Assignability of types; type parameters are bound during the check. Each step is metered: a bound type can occur in another at
+ * several places and is visited at each. Upstream: cel-go checker/types.go.
  */
 import { walkWork } from '../meter.ts';
 import { constructedType, DYN_TYPE, isDynOrError, type Type } from './type.ts';
 
 const NULLABLE: ReadonlySet<string> = new Set(['opaque', 'struct', 'duration', 'timestamp', 'null']);
 
-/** What type parameters stand for, by name. */
+/** The types of type parameters, by name. */
 export class Bindings {
   readonly #types: Map<string, Type>;
-  /** What the assignment under way has changed: names, and what they stood for. */
+  /** The changes of the current attempt: names and their former types. */
   #changes: [name: string, before: Type | undefined][] = [];
 
   constructor(types: Iterable<readonly [string, Type]> = []) {
@@ -26,7 +26,7 @@ export class Bindings {
     this.#types.set(name, type);
   }
 
-  /** Keeps what is bound on the way where the answer is true, and takes it back where it is false. */
+  /** Keeps the bindings of the attempt when it returns true, and restores the former ones when it returns false. */
   keepIf(attempt: () => boolean): boolean {
     this.#changes = [];
     const succeeds = attempt();
@@ -41,12 +41,12 @@ export class Bindings {
   }
 }
 
-/** Whether values of the second types fit the first; if so, what parameters stand for is bound. */
+/** Whether values of the types `from` fit the types `to`. When they do, type parameters are bound. */
 export function assignAll(bindings: Bindings, to: readonly Type[], from: readonly Type[]): boolean {
   return bindings.keepIf(() => fitsAll(bindings, to, from));
 }
 
-/** The same for one type. */
+/** `assignAll` for one type. */
 export function assign(bindings: Bindings, to: Type, from: Type): boolean {
   return bindings.keepIf(() => fits(bindings, to, from));
 }
@@ -71,7 +71,7 @@ function fits(bindings: Bindings, a: Type, b: Type): boolean {
   return a.kind === b.kind && a.name === b.name && fitsAll(bindings, a.params, b.params);
 }
 
-/** Whether a type may stand for a parameter, and whether the parameter stood for something before. */
+/** Whether a type may be bound to a parameter, and whether the parameter was bound before. */
 function bind(bindings: Bindings, type: Type, param: Type): { valid: boolean; bound: boolean } {
   if (type.kind === 'param' && type.name === param.name) return { valid: true, bound: true };
   const known = bindings.get(param.name);
@@ -87,7 +87,7 @@ function bind(bindings: Bindings, type: Type, param: Type): { valid: boolean; bo
   return { valid: true, bound: true };
 }
 
-/** The one of two assignable types that says less. */
+/** The more general of two assignable types. Upstream: mostGeneral. */
 export function moreGeneral(a: Type, b: Type): Type {
   return isEqualOrLessSpecific(a, b) ? a : b;
 }
@@ -114,7 +114,7 @@ function occursIn(bindings: Bindings, param: Type, within: Type): boolean {
   return within.params.some((inner) => occursIn(bindings, param, inner));
 }
 
-/** The type with parameters replaced by what they stand for; `unboundIsDyn`: the others become dyn. */
+/** A type with its parameters replaced by their bindings. With `unboundIsDyn` unbound parameters become dyn. */
 export function substitute(bindings: Bindings, type: Type, unboundIsDyn: boolean): Type {
   if (type.isClosed) return type;
   walkWork(1);

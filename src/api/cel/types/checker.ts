@@ -1,4 +1,7 @@
-/** Checks a tree: names, fields, signatures; writes types and overloads into the nodes. Upstream: cel-go checker/checker.go. */
+/**
+ * Checks names, fields and signatures of a tree, and writes types and overloads into its nodes. Upstream: cel-go
+ * checker/checker.go.
+ */
 import type { CelEnvironment } from '../environment.ts';
 import {
   type Call,
@@ -32,7 +35,7 @@ import {
   typeText,
 } from './type.ts';
 
-/** Checks a tree; what is wrong with it. */
+/** Checks a tree and returns the issues. */
 export function checkTypes(root: Expr, environment: CelEnvironment): Issue[] {
   const checker = new Checker(environment);
   checker.check(root);
@@ -40,7 +43,7 @@ export function checkTypes(root: Expr, environment: CelEnvironment): Issue[] {
   return checker.issues;
 }
 
-/** Names of variables, inner scopes first. */
+/** Variables by name, those of inner scopes first. */
 interface Scope {
   readonly names: ReadonlyMap<string, Type>;
   readonly outer: Scope | undefined;
@@ -59,7 +62,7 @@ class Checker {
     return this.#inference.issues;
   }
 
-  /** Replaces type parameters in all nodes by what was found out about them. */
+  /** Replaces type parameters in all nodes by their inferred types. */
   settle(root: Expr): void {
     walk(root, (expr) => {
       if (expr.type !== undefined) expr.type = substitute(this.#inference.bindings, expr.type, true);
@@ -93,7 +96,7 @@ class Checker {
     }
   }
 
-  /** A variable's type, or that of a type's name. */
+  /** The type of a variable, or the type that a type's name denotes. */
   #lookUp(spelled: string): { readonly type: Type; readonly constant?: Type } | undefined {
     const name = withoutDot(spelled);
     for (let scope = this.#scope; scope !== undefined; scope = scope.outer) {
@@ -198,7 +201,7 @@ class Checker {
       : this.#inference.resolve(call, declared);
   }
 
-  /** The type of an item, of which optional ones are unwrapped. */
+  /** The type of an item; of an optional item, the type of its content. */
   #unwrapped(expr: Expr, optional: boolean): Type {
     const type = this.check(expr);
     if (!optional) return type;
@@ -274,7 +277,7 @@ class Checker {
   }
 }
 
-/** `.self` names the same as `self`. */
+/** `.self` refers to the same variable as `self`. */
 function withoutDot(name: string): string {
   return name.replace(/^\./, '');
 }

@@ -4,7 +4,7 @@
  */
 import { DYN_TYPE, listOf, mapOf, optionalOf, paramType, SIMPLE_TYPES, type Type, typeOfType } from './type.ts';
 
-/** A function of the language; arguments come as values, the receiver first. Throws `FunctionError`. */
+/** A function of the language. Its arguments are values, the receiver first. Throws `FunctionError`. */
 // oxlint-disable-next-line typescript/no-explicit-any -- the checker or the dispatcher compares arguments with the signature
 export type Handler = (...args: any[]) => unknown;
 
@@ -12,7 +12,7 @@ export type Handler = (...args: any[]) => unknown;
 export interface Overload {
   readonly signature: string;
   readonly isMember: boolean;
-  /** The receiver first. */
+  /** Argument types, the receiver's first. */
   readonly args: readonly Type[];
   readonly result: Type;
   /** Names of the type parameters. */
@@ -23,22 +23,22 @@ export interface Overload {
 export interface FunctionDeclaration {
   readonly name: string;
   readonly overloads: readonly Overload[];
-  /** One handler for all overloads, which checks its arguments itself. */
+  /** A handler for all overloads, which checks its arguments itself. */
   readonly common?: Handler;
 }
 
-/** As signatures call them: `duration`, not `google.protobuf.Duration`. */
+/** Types by their names in signatures: `duration`, not `google.protobuf.Duration`. */
 const NAMED: ReadonlyMap<string, Type> = new Map([...SIMPLE_TYPES, DYN_TYPE].map((type) => [type.kind, type]));
 
 const SIGNATURE = /^(?:([\w.<>, ]+?)\.)?([@\w]+)\((.*)\): (.+)$/;
 const NAMESPACED = /^([\w.]+\.[@\w]+)\((.*)\): (.+)$/;
 
-/** Collects declarations, and the types they speak of. */
+/** Collects declarations and the types they use. */
 export class Declarations {
   readonly functions = new Map<string, FunctionDeclaration>();
   readonly #types = new Map<string, Type>();
 
-  /** Makes a type known by its name to signatures. */
+  /** Makes a type available to signatures by its name. */
   addType(type: Type): void {
     this.#types.set(type.name, type);
   }
@@ -52,7 +52,7 @@ export class Declarations {
     }
   }
 
-  /** Adds functions whose names have dots: `sets.contains(list<T>, list<T>): bool`. */
+  /** Adds functions with dotted names: `sets.contains(list<T>, list<T>): bool`. */
   defineNamespaced(functions: Readonly<Record<string, Handler>>): void {
     for (const [signature, handler] of Object.entries(functions)) {
       const [, name = '', params = '', result = ''] = NAMESPACED.exec(signature) ?? malformed(signature);
@@ -116,7 +116,7 @@ function malformed(signature: string): never {
   throw new Error(`malformed signature ${signature}`);
 }
 
-/** Splits at commas outside angle brackets. */
+/** Splits at commas that are outside angle brackets. */
 function splitTypes(text: string): string[] {
   const types: string[] = [];
   let [depth, start] = [0, 0];

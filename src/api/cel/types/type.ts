@@ -2,7 +2,7 @@
 
 import { walkWork } from '../meter.ts';
 
-/** What a type is, for the rules of assignment. */
+/** The kind of a type, on which the rules of assignment depend. */
 type TypeKind =
   | 'bool'
   | 'bytes'
@@ -22,20 +22,20 @@ type TypeKind =
   | 'type'
   | 'uint';
 
-/** The type of a field; undefined for fields there are not. */
+/** The type of a field; undefined for unknown fields. */
 type FieldTypes = (name: string) => Type | undefined;
 
 /** A static type; also the value of `type(x)`. */
 export class Type {
   readonly kind: TypeKind;
-  /** As the language spells it, without parameters. */
+  /** The name in the language, without parameters. */
   readonly name: string;
   readonly params: readonly Type[];
-  /** The types of a struct's fields; undefined where no field may be selected. */
+  /** The types of a struct's fields; undefined where no field can be selected. */
   readonly field: FieldTypes | undefined;
-  /** How many types it is written with, itself included. */
+  /** The number of types in the written form, including the type itself. */
   readonly nodes: number;
-  /** There is no type parameter in it. */
+  /** Whether the type contains no type parameter. */
   readonly isClosed: boolean;
 
   constructor(kind: TypeKind, name: string, more: { params?: readonly Type[]; field?: FieldTypes | undefined } = {}) {
@@ -47,7 +47,7 @@ export class Type {
     this.isClosed = kind !== 'param' && this.params.every((param) => param.isClosed);
   }
 
-  /** Whether both are the same type; parameters by name. */
+  /** Whether both are the same type; type parameters are compared by name. */
   equals(other: Type): boolean {
     if (this === other) return true;
     walkWork(1);
@@ -73,7 +73,7 @@ export const TIMESTAMP_TYPE = new Type('timestamp', 'google.protobuf.Timestamp')
 export const TYPE_TYPE = new Type('type', 'type');
 export const UINT_TYPE = new Type('uint', 'uint');
 
-/** Types without parameters, but for dyn. */
+/** Types without parameters, except dyn. */
 export const SIMPLE_TYPES: readonly Type[] = [
   BOOL_TYPE,
   BYTES_TYPE,
@@ -87,10 +87,10 @@ export const SIMPLE_TYPES: readonly Type[] = [
   UINT_TYPE,
 ];
 
-/** A larger type is left to run time: one that has another at two places doubles with each level. */
+/** Larger types are checked at run time: a type that contains another twice doubles at each level. */
 const MAX_NODES = 1000;
 
-/** A type made of others. */
+/** A type constructed from other types. */
 export function constructedType(kind: TypeKind, name: string, params: readonly Type[]): Type {
   const type = new Type(kind, name, { params });
   return type.nodes > MAX_NODES ? DYN_TYPE : type;
@@ -104,22 +104,21 @@ export function mapOf(key: Type, value: Type): Type {
   return constructedType('map', 'map', [key, value]);
 }
 
-/** Values that may be absent. */
 export function optionalOf(value: Type): Type {
   return constructedType('opaque', 'optional_type', [value]);
 }
 
-/** The types of lists, maps and optional values about whose insides nothing is said. */
+/** Types of lists, maps and optional values with elements of unknown type. */
 export const LIST_TYPE = listOf(DYN_TYPE);
 export const MAP_TYPE = mapOf(DYN_TYPE, DYN_TYPE);
 export const OPTIONAL_TYPE = optionalOf(DYN_TYPE);
 
-/** The type of a type's name. */
+/** The type of a type's name, such as `type(int)`. */
 export function typeOfType(type: Type): Type {
   return constructedType('type', 'type', [type]);
 }
 
-/** A type known by its name alone. */
+/** A type without fields, known only by its name. */
 export function opaqueType(name: string): Type {
   return new Type('opaque', name);
 }
@@ -137,7 +136,7 @@ export function isOptionalType(type: Type): boolean {
   return type.kind === 'opaque' && type.name === 'optional_type';
 }
 
-/** Whether operations on values of a type are left to run time. */
+/** Whether operations on values of a type are checked at run time. */
 export function isDynOrError(type: Type): boolean {
   return type.kind === 'dyn' || type.kind === 'error';
 }
@@ -149,7 +148,7 @@ const SHORT: Partial<Record<TypeKind, string>> = {
   null: 'null',
 };
 
-/** As issues print a type: `map(string, list(int))`. */
+/** A type as issues print it: `map(string, list(int))`. */
 export function typeText(type: Type): string {
   const short = SHORT[type.kind];
   if (short !== undefined) return short;
@@ -157,7 +156,7 @@ export function typeText(type: Type): string {
   return `${type.name}(${type.params.map(typeText).join(', ')})`;
 }
 
-/** As a type prints itself, where a result's type is compared with what is asked for. */
+/** A type as it prints itself, for the error about a result of the wrong type. */
 export function declaredText(type: Type): string {
   if (type.kind === 'param') return `<${type.name}>`;
   return type.params.length === 0 ? type.name : `${type.name}(${type.params.map(declaredText).join(', ')})`;

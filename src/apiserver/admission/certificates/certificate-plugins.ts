@@ -1,6 +1,6 @@
 /**
- * CertificateApproval, CertificateSigning and ClusterTrustBundleAttest: who approves, signs or attests must be allowed to
- * for that signer. Upstream: plugin/pkg/admission/certificates/{approval,signing,ctbattest}.
+ * CertificateApproval, CertificateSigning and ClusterTrustBundleAttest: approving, signing and attesting need a
+ * permission for that signer. Upstream: plugin/pkg/admission/certificates/{approval,signing,ctbattest}.
  */
 import type { CertificateSigningRequest } from '../../../api/gen/certificates-v1.ts';
 import { equal } from '../../../api/patch/json-patch.ts';

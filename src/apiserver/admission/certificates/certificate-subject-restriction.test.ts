@@ -1,4 +1,4 @@
-/** Groups that no certificate of a client may claim, and requests that somebody else signed. */
+/** Groups that no client certificate may claim, and requests with the signature of another key. */
 import assert from 'node:assert/strict';
 import { webcrypto } from 'node:crypto';
 import { test } from 'node:test';

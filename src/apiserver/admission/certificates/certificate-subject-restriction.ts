@@ -1,6 +1,6 @@
 /**
- * CertificateSubjectRestriction: no client certificate makes anyone a system:masters, or the bearer of a server token.
- * Upstream: plugin/pkg/admission/certificates/subjectrestriction, which knows the first alone.
+ * CertificateSubjectRestriction: no client certificate makes anyone a member of system:masters or of the group of
+ * server tokens. Upstream: plugin/pkg/admission/certificates/subjectrestriction, which knows only the first.
  */
 import type { CertificateSigningRequest } from '../../../api/gen/certificates-v1.ts';
 import type { CryptoPort } from '../../../platform/crypto.ts';
@@ -11,7 +11,7 @@ import { isOn, refusal } from '../refusal.ts';
 const REFUSED_GROUPS = ['system:masters', SERVER_GROUP];
 const SIGNER = 'kubernetes.io/kube-apiserver-client';
 
-/** The certificate library reads the request; it is loaded for this signer only. */
+/** The certificate library parses the request; it is loaded for this signer only. */
 export function createCertificateSubjectRestriction(crypto: CryptoPort): AdmissionPlugin {
   return {
     name: 'CertificateSubjectRestriction',

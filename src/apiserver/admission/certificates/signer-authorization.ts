@@ -1,8 +1,11 @@
-/** Whether a user may act for a signer, by its name or by all of its domain. Upstream: plugin/pkg/admission/certificates. */
+/**
+ * Whether a user may act for a signer, by the signer's name or by its whole domain. Upstream:
+ * plugin/pkg/admission/certificates.
+ */
 import type { Principal } from '../../../api/transport.ts';
 import type { Authorizer } from '../../authz/contract.ts';
 
-/** Asks for the verb (approve, sign, attest) on the signer. */
+/** Authorizes the verb (approve, sign, attest) on the signer. */
 export async function mayUseSigner(
   authorizer: Authorizer,
   user: Principal,

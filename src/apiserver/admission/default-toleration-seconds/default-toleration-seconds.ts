@@ -2,7 +2,7 @@
 import type { Pod, Toleration } from '../../../api/gen/core-v1.ts';
 import type { AdmissionPlugin } from '../contract.ts';
 
-/** How long a pod that does not say stays on such a node. */
+/** How long a pod without such tolerations stays on such a node. */
 export interface TolerationSeconds {
   readonly notReady: number;
   readonly unreachable: number;
@@ -32,7 +32,7 @@ export function createDefaultTolerationSeconds(
   };
 }
 
-/** Frozen: all pods that do not say share it. */
+/** Frozen, since all pods without such tolerations share it. */
 function tolerationOf(key: string, tolerationSeconds: number): Toleration & { readonly key: string } {
   return Object.freeze({ key, operator: 'Exists', effect: 'NoExecute', tolerationSeconds });
 }

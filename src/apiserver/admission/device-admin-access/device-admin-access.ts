@@ -1,6 +1,6 @@
 /**
- * Access to devices as their administrator, past who uses them: only in namespaces labelled for it. What is stored already
- * stays. Upstream: dynamic-resource-allocation/resourceutils (AuthorizedForAdmin), asked by the strategies.
+ * Administrator access to devices that others use: allowed only in namespaces labelled for it. Stored requests stay
+ * valid. Upstream: dynamic-resource-allocation/resourceutils (AuthorizedForAdmin), called by the strategies.
  */
 import { Namespaces } from '../../../api/gen/resources.ts';
 import type { ResourceClaim, ResourceClaimTemplate } from '../../../api/gen/resource-v1.ts';

@@ -1,5 +1,5 @@
 /**
- * EventRateLimit: bounds how many events are taken per second, from all, per namespace, per user, or per source and object.
+ * EventRateLimit: limits the events accepted per second, in total, per namespace, per user, or per source and object.
  * Upstream: plugin/pkg/admission/eventratelimit.
  */
 import { Lru } from '../../../base/lru.ts';
@@ -9,7 +9,7 @@ import type { Clock } from '../../../platform/clock.ts';
 import type { AdmissionAttributes, AdmissionPlugin } from '../contract.ts';
 import { isOn } from '../refusal.ts';
 
-/** What events are counted by. */
+/** The groups in which events are counted. */
 export const LIMIT_TYPES = ['Server', 'Namespace', 'User', 'SourceAndObject'] as const;
 
 export interface EventLimit {
@@ -38,7 +38,7 @@ export function createEventRateLimit(clock: Clock, limits: readonly EventLimit[]
       if (attributes.dryRun) return;
       const nowMs = clock.monotonicMs();
       let refused: string | undefined;
-      // Every limit counts the event, whatever the others say.
+      // Every limit counts the event, whatever the other limits decide.
       for (const { limit, buckets } of enforcers) {
         const key = keyOf(limit.type, attributes);
         if (!take(buckets, { key, limit, nowMs })) refused ??= `limit reached on type ${limit.type} for key ${key}`;

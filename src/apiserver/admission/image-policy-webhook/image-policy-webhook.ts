@@ -1,5 +1,5 @@
 /**
- * ImagePolicyWebhook: a webhook says which images may run. Off unless chosen, and then it must be configured. Upstream:
+ * ImagePolicyWebhook: a webhook decides which images may run. Disabled by default; needs a configuration. Upstream:
  * plugin/pkg/admission/imagepolicy.
  */
 import type { ImageReview, ImageReviewStatus } from '../../../api/gen/imagepolicy-v1alpha1.ts';
@@ -14,13 +14,13 @@ import { refusal, podsOrEphemeralContainersWritten } from '../refusal.ts';
 
 export interface ImagePolicyConfig {
   readonly target: WebhookTarget;
-  /** How long consent is kept; 0: not at all. */
+  /** How long an allowing answer is cached; 0: not at all. */
   readonly allowTtlMs: number;
-  /** How long a refusal is kept; 0: not at all. */
+  /** How long a denying answer is cached; 0: not at all. */
   readonly denyTtlMs: number;
-  /** Before the second of up to five attempts; each later one waits half as long again. */
+  /** The pause before the second of up to five attempts; each further pause is half as long again. */
   readonly retryBackoffMs: number;
-  /** What holds while the webhook cannot be asked. */
+  /** The decision while the webhook cannot be reached. */
   readonly defaultAllow: boolean;
 }
 
@@ -99,7 +99,7 @@ function reviewOf({ object, subresource, namespace }: AdmissionAttributes): Imag
   };
 }
 
-/** Asks until there is an answer; only what may be better in a moment is asked again. */
+/** Calls the webhook, with retries after transient errors. */
 async function ask(
   { client, clock }: ImagePolicyDeps,
   { target, retryBackoffMs }: ImagePolicyConfig,
@@ -121,7 +121,7 @@ async function ask(
   }
 }
 
-/** Broken connections, and servers that say that they cannot now. */
+/** Whether the error is transient: broken connections, and servers that are temporarily unable to answer. */
 function isPassing(error: unknown): boolean {
   if (!(error instanceof WebhookCallError)) return false;
   const { status = 0, cause } = error;

@@ -1,5 +1,5 @@
 /**
- * LimitRanger: fills containers' requests and limits from the namespace's limit ranges and refuses what is outside of them.
+ * LimitRanger: sets containers' requests and limits from the namespace's limit ranges and refuses pods outside them.
  * Upstream: plugin/pkg/admission/limitranger.
  */
 import type { Container, LimitRange, LimitRangeItem, PersistentVolumeClaim, Pod } from '../../../api/gen/core-v1.ts';
@@ -98,7 +98,7 @@ interface Subject {
   readonly type: string;
   readonly requests: Quantities;
   readonly limits: Quantities;
-  /** Volumes have requests alone. */
+  /** Volumes have requests only. */
   readonly requestsOnly?: boolean;
 }
 

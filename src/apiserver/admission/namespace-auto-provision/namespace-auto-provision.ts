@@ -1,4 +1,7 @@
-/** NamespaceAutoProvision: what is created in a namespace that does not exist creates it too. Upstream: plugin/pkg/admission/namespace/autoprovision. */
+/**
+ * NamespaceAutoProvision: creating an object in a namespace that does not exist creates the namespace. Upstream:
+ * plugin/pkg/admission/namespace/autoprovision.
+ */
 import { Namespaces } from '../../../api/gen/resources.ts';
 import type { ObjectStore } from '../../registry/object-store.ts';
 import type { AdmissionPlugin } from '../contract.ts';

@@ -1,4 +1,7 @@
-/** NamespaceExists: nothing is created, changed or deleted in a namespace that is not there. Upstream: plugin/pkg/admission/namespace/exists. */
+/**
+ * NamespaceExists: refuses writes in a namespace that does not exist. Upstream:
+ * plugin/pkg/admission/namespace/exists.
+ */
 import { Namespaces } from '../../../api/gen/resources.ts';
 import { notFound } from '../../../api/status-error.ts';
 import type { ObjectStore } from '../../registry/object-store.ts';
@@ -10,7 +13,7 @@ export function createNamespaceExists(objects: () => ObjectStore): AdmissionPlug
     handles: (operation, resource) => operation !== 'CONNECT' && resource.namespaced,
     async validate({ namespace }) {
       if (objects().get(Namespaces, '', namespace) !== undefined) return;
-      // Another server may just have made it.
+      // Another server may have just created it.
       if ((await objects().getFresh(Namespaces, '', namespace)) !== undefined) return;
       throw notFound({ group: '', resource: 'namespaces' }, namespace);
     },

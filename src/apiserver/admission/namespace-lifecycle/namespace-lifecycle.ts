@@ -1,6 +1,6 @@
 /**
- * NamespaceLifecycle: nothing is created in a namespace that is absent or terminating, and the namespaces a cluster needs
- * cannot be deleted. Upstream: plugin/namespace/lifecycle.
+ * NamespaceLifecycle: refuses creating objects in a namespace that is absent or terminating, and deleting the
+ * namespaces that a cluster needs. Upstream: plugin/namespace/lifecycle.
  */
 import type { Namespace } from '../../../api/gen/core-v1.ts';
 import { Namespaces } from '../../../api/gen/resources.ts';
@@ -28,7 +28,7 @@ export function createNamespaceLifecycle(objects: () => ObjectStore): AdmissionP
       const store = objects();
       const cached = store.get(Namespaces, '', attributes.namespace);
       if (cached !== undefined) return admit(attributes, cached);
-      // Another server may just have made it.
+      // Another server may have just created it.
       return store.getFresh(Namespaces, '', attributes.namespace).then((fresh) => admit(attributes, fresh));
     },
   };

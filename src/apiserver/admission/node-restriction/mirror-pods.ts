@@ -1,4 +1,7 @@
-/** What a pod made by a kubelet must look like: a mirror of a static pod, owned by the node, that refers to no other API object. Upstream: noderestriction.admitPodCreate. */
+/**
+ * Restricts the pods that a kubelet creates: a mirror of a static pod, owned by the node, that refers to no other API
+ * object. Upstream: noderestriction.admitPodCreate.
+ */
 import type { Pod } from '../../../api/gen/core-v1.ts';
 import { Nodes } from '../../../api/gen/resources.ts';
 import { notFound } from '../../../api/status-error.ts';
@@ -7,7 +10,7 @@ import type { ObjectStore } from '../../registry/object-store.ts';
 
 const MIRROR = 'kubernetes.io/config.mirror';
 
-/** Why the node may not create the pod. Throws 404 when the node does not exist. */
+/** The reason why the node may not create the pod. Throws 404 when the node does not exist. */
 export function mirrorPodProblem(pod: Pod, node: string, objects: ObjectStore): string | undefined {
   if (pod.metadata.annotations?.[MIRROR] === undefined)
     return `pod does not have "${MIRROR}" annotation, node "${node}" can only create mirror pods`;

@@ -1,10 +1,10 @@
-/** A node requests kubelets' certificates for itself alone. Upstream: noderestriction.admitCSR. */
+/** A node may request kubelet certificates for itself only. Upstream: noderestriction.admitCSR. */
 import type { CertificateSigningRequest } from '../../../api/gen/certificates-v1.ts';
 import type { CryptoPort } from '../../../platform/crypto.ts';
 
 const KUBELET_SIGNERS = ['kubernetes.io/kubelet-serving', 'kubernetes.io/kube-apiserver-client-kubelet'];
 
-/** Why the node may not make the request. */
+/** The reason why the node may not make the request. */
 export async function certificateProblem(
   { spec }: CertificateSigningRequest,
   node: string,

@@ -1,4 +1,7 @@
-/** Which labels a kubelet may give its own node. Pure. Upstream: noderestriction.getForbiddenLabels and pkg/kubelet/apis.IsKubeletLabel. */
+/**
+ * The labels that a kubelet may set on its own node. Pure. Upstream: noderestriction.getForbiddenLabels and
+ * pkg/kubelet/apis.IsKubeletLabel.
+ */
 
 const OWN_LABELS: ReadonlySet<string> = new Set([
   'kubernetes.io/hostname',
@@ -17,7 +20,7 @@ const OWN_PREFIXES = ['kubelet.kubernetes.io', 'node.kubernetes.io'];
 const RESTRICTED = 'node-restriction.kubernetes.io';
 const RESERVED = ['kubernetes.io', 'k8s.io'];
 
-/** The labels that differ between the two and that a kubelet may not touch, sorted. */
+/** Changed labels that a kubelet may not change, sorted. */
 export function forbiddenLabels(
   wanted: Readonly<Record<string, string>>,
   old: Readonly<Record<string, string>>,

@@ -1,6 +1,6 @@
 /**
- * Which audiences a node may ask tokens for: those a pod's volumes name, those its CSI drivers want, and those it was
- * allowed. Upstream: noderestriction, validateNodeServiceAccountAudience.
+ * The audiences for which a node may request tokens: those that a pod's volumes name, those that its CSI drivers
+ * require, and those that RBAC allows. Upstream: noderestriction, validateNodeServiceAccountAudience.
  */
 import type { Pod, Volume } from '../../../api/gen/core-v1.ts';
 import { CSIDrivers, PersistentVolumeClaims, PersistentVolumes } from '../../../api/gen/resources.ts';
@@ -8,7 +8,7 @@ import type { Authorizer } from '../../authz/contract.ts';
 import type { ObjectStore } from '../../registry/object-store.ts';
 import type { AdmissionAttributes } from '../contract.ts';
 
-/** Whom a node asks a token for, and where to look. */
+/** The audience that a node requests, and the objects that may allow it. */
 export interface AudienceQuestion {
   readonly attributes: AdmissionAttributes;
   readonly audiences: readonly string[];
@@ -16,7 +16,7 @@ export interface AudienceQuestion {
   readonly objects: ObjectStore;
 }
 
-/** Why the node may not have a token for these audiences; undefined: it may. */
+/** The reason why the node may not have a token for these audiences; undefined: allowed. */
 export async function audienceProblem(question: AudienceQuestion, authorizer: Authorizer): Promise<string | undefined> {
   const { attributes, audiences, pod, objects } = question;
   if (audiences.length > 1) return 'node may only request 0 or 1 audiences';

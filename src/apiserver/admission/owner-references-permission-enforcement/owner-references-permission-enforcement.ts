@@ -1,7 +1,7 @@
 /**
- * OwnerReferencesPermissionEnforcement: owners are set only by those who may delete the object, since the garbage collector
- * would for them; owners are kept from going only by those who may set the owner's finalizers. Upstream:
- * plugin/pkg/admission/gc.
+ * OwnerReferencesPermissionEnforcement: setting owners needs the permission to delete the object, since the garbage
+ * collector would delete it on their behalf; blocking an owner's deletion needs the permission to set the owner's
+ * finalizers. Upstream: plugin/pkg/admission/gc.
  */
 import { deepEqual } from '../../../base/equal.ts';
 import type { OwnerReference } from '../../../api/gen/meta-v1.ts';
@@ -20,7 +20,7 @@ export interface OwnerReferencesDeps {
 export function createOwnerReferencesPermissionEnforcement(deps: OwnerReferencesDeps): AdmissionPlugin {
   return {
     name: 'OwnerReferencesPermissionEnforcement',
-    // The scheduler's bindings and a pod's status never bring owners.
+    // The scheduler's bindings and a pod's status never set owners.
     handles: (operation, resource, subresource) =>
       (operation === 'CREATE' || operation === 'UPDATE') && (resource.resource !== 'pods' || subresource !== 'status'),
     async validate(attributes) {
@@ -61,7 +61,7 @@ async function demandDelete({ authorizer }: OwnerReferencesDeps, attributes: Adm
     throw refusal(attributes, `cannot set an ownerRef on a resource you can't delete: ${reason}, <nil>`);
 }
 
-/** Those that keep their owner now and did not before. */
+/** The owner references that newly have `blockOwnerDeletion`. */
 function newlyBlocking(owners: readonly OwnerReference[], before: readonly OwnerReference[]): OwnerReference[] {
   const blocked = new Set(before.filter(({ blockOwnerDeletion }) => blockOwnerDeletion === true).map(({ uid }) => uid));
   return owners.filter(({ blockOwnerDeletion, uid }) => blockOwnerDeletion === true && !blocked.has(uid));

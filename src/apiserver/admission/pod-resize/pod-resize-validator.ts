@@ -1,4 +1,7 @@
-/** PodResizeValidator: a pod on a node is not resized to more than the node ever has, nor where kubelets cannot resize. Upstream: plugin/pkg/admission/podresize. */
+/**
+ * PodResizeValidator: refuses to resize a pod beyond its node's allocatable resources, or where the kubelet cannot
+ * resize. Upstream: plugin/pkg/admission/podresize.
+ */
 import type { Node, Pod } from '../../../api/gen/core-v1.ts';
 import { Nodes } from '../../../api/gen/resources.ts';
 import { quantityMilliValue, quantityValue } from '../../../api/quantity.ts';
@@ -38,7 +41,7 @@ export function createPodResizeValidator(objects: () => ObjectStore): AdmissionP
   };
 }
 
-/** What the pod asks for now, whatever it has been given. */
+/** The pod's requests now, not its allocated resources. */
 function lackingOn({ status }: Node, { spec }: Pod): string[] {
   const { milliCpu, memoryBytes } = podRequests({ metadata: {}, spec: spec! }).requests;
   const amounts = [
@@ -50,7 +53,7 @@ function lackingOn({ status }: Node, { spec }: Pod): string[] {
     .map(([name, requested, allocatable]) => `${name}, requested: ${requested}, allocatable: ${allocatable}`);
 }
 
-/** Clients decide by the cause. */
+/** The cause tells clients why the resize was refused. */
 function refused(attributes: AdmissionAttributes, reason: string, why: string): StatusError {
   const { status } = refusal(attributes, why);
   return new StatusError({ ...status, details: { ...status.details, causes: [{ reason }] } });

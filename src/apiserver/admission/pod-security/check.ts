@@ -1,4 +1,4 @@
-/** What a check is, and the words all checks share. Upstream: pod-security-admission/policy. */
+/** The form of a check, and texts that checks share. Upstream: pod-security-admission/policy. */
 import type { Container, EphemeralContainer, PodSpec } from '../../../api/gen/core-v1.ts';
 import type { ObjectMeta } from '../../../api/gen/meta-v1.ts';
 
@@ -10,7 +10,7 @@ export interface CheckedPod {
   readonly containers: readonly (Container | EphemeralContainer)[];
 }
 
-/** What is not allowed: the reason stands alone in lists, the detail in brackets behind it. */
+/** A violation: lists show the reason alone, or followed by the detail in brackets. */
 export interface Violation {
   readonly reason: string;
   readonly detail: string;
@@ -18,15 +18,15 @@ export interface Violation {
 
 export interface Check {
   readonly id: string;
-  /** Minor version it came with. */
+  /** The minor version in which the check was introduced. */
   readonly since: number;
-  /** Checks of the baseline it takes the place of. */
+  /** The baseline checks that this check replaces. */
   readonly overrides?: readonly string[];
-  /** `minor` is the version of the rules asked for. */
+  /** `minor` is the requested version of the rules. */
   run(pod: CheckedPod, minor: number): Violation | undefined;
 }
 
-/** Makes it of a pod or of a template. */
+/** Collects the parts of a pod or of a template that are checked. */
 export function checkedPod(metadata: ObjectMeta | undefined, spec: PodSpec): CheckedPod {
   const containers = [...(spec.initContainers ?? []), ...(spec.containers ?? []), ...(spec.ephemeralContainers ?? [])];
   return { metadata: metadata ?? {}, spec, containers };
@@ -42,7 +42,7 @@ export function distinct(values: readonly string[]): string[] {
   return [...new Set(values)].toSorted();
 }
 
-/** The form for this many. */
+/** The singular or plural for this count. */
 export function plural(count: number, one: string, many: string): string {
   return count === 1 ? one : many;
 }
@@ -52,7 +52,7 @@ export function containersText(names: readonly string[]): string {
   return `${plural(names.length, 'container', 'containers')} ${quoted(names)}`;
 }
 
-/** `pod and containers "a", "b"`: who set what they must not. */
+/** `pod and containers "a", "b"`: the parts of the pod that set forbidden fields. */
 export function settersText(pod: boolean, names: readonly string[]): string {
   return [...(pod ? ['pod'] : []), ...(names.length > 0 ? [containersText(names)] : [])].join(' and ');
 }
@@ -61,7 +61,7 @@ export function namesOf(pod: CheckedPod, holds: (container: Container | Ephemera
   return pod.containers.filter(holds).map(({ name }) => name);
 }
 
-/** Whether Linux' own means do not apply. */
+/** Whether Linux-only settings do not apply. */
 export function isWindows({ spec }: CheckedPod): boolean {
   return spec.os?.name === 'windows';
 }

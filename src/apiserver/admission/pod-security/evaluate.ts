@@ -18,7 +18,7 @@ function checksFor(level: LevelVersion['level'], minor: number): Check[] {
   return [...baseline.filter(({ id }) => !overridden.has(id)), ...restricted];
 }
 
-/** What of the pod the level forbids, in upstream's order; empty: nothing. */
+/** The violations of the level, in upstream's order; empty: none. */
 export function violationsOf(
   metadata: ObjectMeta | undefined,
   spec: PodSpec,

@@ -1,4 +1,4 @@
-/** What a stricter level would say of the pods that are there already. Upstream: EvaluatePodsInNamespace. */
+/** Warnings about existing pods that a stricter level would refuse. Upstream: EvaluatePodsInNamespace. */
 import type { Stored } from '../../../api/object.ts';
 import type { Pod } from '../../../api/gen/core-v1.ts';
 import { reasonsText, violationsOf } from './evaluate.ts';
@@ -6,7 +6,7 @@ import { type LevelVersion, levelText } from './policy.ts';
 
 const MAX_PODS = 3000;
 
-/** One pod per controller first: the others mostly repeat it. */
+/** The pods with one per controller first, since the others mostly repeat it. */
 function prioritized(pods: readonly Stored<Pod>[]): Pod[] {
   const seen = new Set<string>();
   const repeated: Pod[] = [];
@@ -22,7 +22,7 @@ function prioritized(pods: readonly Stored<Pod>[]): Pod[] {
   return [...first, ...repeated];
 }
 
-/** Warnings in upstream's words; one per combination of broken rules. */
+/** Warnings with upstream's texts; one per combination of violated rules. */
 export function existingPodsWarnings(namespace: string, pods: readonly Stored<Pod>[], enforce: LevelVersion): string[] {
   const broken = new Map<string, { name: string; count: number }>();
   const checked = prioritized(pods).slice(0, MAX_PODS);

@@ -1,6 +1,6 @@
 /**
- * PodSecurity: holds pods to the level their namespace's labels ask for, and warns about workloads whose pods would be
- * refused. Upstream: plugin/pkg/admission/security/podsecurity and pod-security-admission/admission.
+ * PodSecurity: enforces the pod security level that a namespace's labels ask for, and warns about workloads whose
+ * pods would be refused. Upstream: plugin/pkg/admission/security/podsecurity and pod-security-admission/admission.
  */
 import type { Namespace, Pod, PodSpec, PodTemplateSpec } from '../../../api/gen/core-v1.ts';
 import type { ObjectMeta } from '../../../api/gen/meta-v1.ts';
@@ -16,7 +16,7 @@ import { detailsText, violationsOf } from './evaluate.ts';
 import { existingPodsWarnings } from './namespace-warnings.ts';
 import { isRelaxed, levelText, type Policy, policyOf, PREFIX, PRIVILEGED_POLICY, sameLevel } from './policy.ts';
 
-/** What an administrator sets for the whole server. Upstream: PodSecurityConfiguration. */
+/** An administrator's settings for the whole server. Upstream: PodSecurityConfiguration. */
 export interface PodSecurityConfig {
   readonly defaults: Policy;
   readonly exemptions: {
@@ -39,7 +39,7 @@ interface Template {
 const ofSpec = (object: KubernetesObject): Template | undefined =>
   (object as { spec?: { template?: PodTemplateSpec } }).spec?.template;
 
-/** Resources that make pods, and where their template is. */
+/** Resources that create pods, with the path of their template. */
 const templates: Readonly<Record<string, (object: KubernetesObject) => Template | undefined>> = {
   podtemplates: (object) => (object as { template?: PodTemplateSpec }).template,
   replicationcontrollers: ofSpec,
@@ -85,7 +85,7 @@ function evaluatePod(
   return evaluate(attributes, { config, objects, pod, enforce: true });
 }
 
-/** Whether an update changes fields that the rules check: containers, and the annotations that once stood for fields. */
+/** Whether an update changes fields that the rules check: containers, and the annotations that fields have replaced. */
 function isSignificant(pod: Pod, old: Pod): boolean {
   const seen = ({ metadata, spec }: Pod): unknown => [
     spec?.containers.map(({ resources: _, ...container }) => container),

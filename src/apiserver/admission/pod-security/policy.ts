@@ -7,13 +7,13 @@ export const LEVELS = ['privileged', 'baseline', 'restricted'] as const;
 
 export type Level = (typeof LEVELS)[number];
 
-/** A level as of a minor version of Kubernetes; `latest`: the newest rules there are. */
+/** A level as of a minor version of Kubernetes; `latest`: the newest rules. */
 export interface LevelVersion {
   readonly level: Level;
   readonly version: 'latest' | number;
 }
 
-/** What is refused, noted in the audit log, and warned of. */
+/** The levels that are enforced, audited and warned of. */
 export interface Policy {
   readonly enforce: LevelVersion;
   readonly audit: LevelVersion;
@@ -29,7 +29,7 @@ export const PREFIX = 'pod-security.kubernetes.io/';
 
 const ANYTHING: LevelVersion = { level: 'privileged', version: 'latest' };
 
-/** Where nothing is asked for. */
+/** The policy without any labels. */
 export const PRIVILEGED_POLICY: Policy = { enforce: ANYTHING, audit: ANYTHING, warn: ANYTHING };
 
 /** `restricted:latest`, `baseline:v1.25`. */
@@ -47,14 +47,14 @@ export function isRelaxed(a: LevelVersion, b: LevelVersion): boolean {
   return a.version === b.version && LEVELS.indexOf(a.level) <= LEVELS.indexOf(b.level);
 }
 
-/** The version of its text; undefined when it is invalid. */
+/** Parses a version; undefined when it is invalid. */
 export function parseVersion(text: string): LevelVersion['version'] | undefined {
   if (text === 'latest') return text;
   const minor = /^v1\.(0|[1-9][0-9]*)$/.exec(text)?.[1];
   return minor === undefined ? undefined : Number(minor);
 }
 
-/** The policy of a namespace, and what is wrong with its labels. An unknown level counts as the strictest. */
+/** The policy of a namespace, and the errors in its labels. An unknown level counts as the strictest. */
 export function policyOf(labels: Labels, defaults: Policy): { readonly policy: Policy; readonly errors: FieldCause[] } {
   const errors: FieldCause[] = [];
   const complain = (key: string, value: string, text: string): void => {

@@ -1,4 +1,6 @@
-/** Masks of /proc: the baseline asks for them outside user namespaces, the restricted level everywhere. */
+/**
+ * Checks procMount: the baseline level requires the default outside user namespaces, the restricted level everywhere.
+ */
 import { type CheckedPod, containersText, distinct, namesOf, quoted, type Violation } from './check.ts';
 
 /** Containers with another procMount than the default. */

@@ -1,4 +1,4 @@
-/** What level restricted asks for beyond the baseline, sorted by upstream's names. Upstream: pod-security-admission/policy/check_*.go. */
+/** The checks of level restricted beyond the baseline, sorted by upstream's names. Upstream: pod-security-admission/policy/check_*.go. */
 import type { Volume } from '../../../api/gen/core-v1.ts';
 import {
   type Check,
@@ -105,12 +105,12 @@ function seccomp(pod: CheckedPod): Violation | undefined {
 
 type Run = Check['run'];
 
-/** Linux' own means are not asked of pods for Windows since 1.25. */
+/** Skips pods for Windows, since version 1.25. */
 function onLinux(run: Run): Run {
   return (pod, minor) => (minor >= 25 && isWindows(pod) ? undefined : run(pod, minor));
 }
 
-/** Since 1.35 root inside a user namespace is allowed: it is no root outside. */
+/** Skips pods in user namespaces, since version 1.35: their root has no privileges outside. */
 function outsideUserNamespaces(run: Run): Run {
   return (pod, minor) => (minor >= 35 && pod.spec.hostUsers === false ? undefined : run(pod, minor));
 }

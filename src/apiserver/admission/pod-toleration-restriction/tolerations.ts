@@ -1,10 +1,10 @@
-/** Which tolerations cover others: all that the one tolerates, the other does. Upstream: pkg/util/tolerations. */
+/** Which tolerations cover others, that is, tolerate every taint that the others do. Upstream: pkg/util/tolerations. */
 import type { Toleration } from '../../../api/gen/core-v1.ts';
 import type { Steps } from '../../../base/steps.ts';
 
 /**
- * Tolerations by what they may cover. Those with equal keys, effects and values differ in their seconds alone, so for each
- * such group the two longest are enough to answer, and a lookup takes as long however many tolerations there are.
+ * Tolerations grouped by key, effect and value. The tolerations of a group differ only in their seconds, so its two
+ * longest suffice, and a lookup takes constant time.
  */
 class CoveringTolerations {
   readonly #byKey = new Map<string, OfKey>();
@@ -52,7 +52,7 @@ interface Lasting {
   readonly seconds: number | bigint;
 }
 
-/** How long the tolerations last that one covers: only NoExecute has an end. */
+/** The duration that a toleration covers: only NoExecute tolerations end. */
 function secondsCovered({ effect, tolerationSeconds }: Toleration): number | bigint {
   return (effect === 'NoExecute' ? tolerationSeconds : undefined) ?? Infinity;
 }
@@ -73,18 +73,18 @@ function identity({ key, effect, operator, value, tolerationSeconds }: Toleratio
   return `${part(key)}${part(effect)}${part(operator)}${part(value)}${tolerationSeconds}`;
 }
 
-/** A text whose end shows wherever it stands. */
+/** A text in a form whose end is unambiguous when joined. */
 function part(text: string | undefined): string {
   return text === undefined ? '-' : `${text.length}:${text}`;
 }
 
-/** Undefined for operators that cover nothing but what is equal. */
+/** Undefined for operators that only cover equal tolerations. */
 function groupOf({ effect = '', operator = '', value = '' }: Toleration): string | undefined {
   if (operator === 'Exists') return groupName(effect);
   return isEquality(operator) ? groupName(effect, value) : undefined;
 }
 
-/** Without a value: of all values. */
+/** Without a value: the group for all values. */
 function groupName(effect: string, value?: string): string {
   return part(effect) + part(value);
 }
@@ -96,7 +96,7 @@ function isEquality(operator: string): boolean {
 /** Tolerations looked up in one step. */
 const STEP = 1000;
 
-/** Both lists without what others of them cover; of equal ones the first stays. */
+/** Both lists without tolerations that others cover; of equal ones the first is kept. */
 export function* mergeTolerations(first: readonly Toleration[], second: readonly Toleration[]): Steps<Toleration[]> {
   const all = [...first, ...second];
   const behind = new CoveringTolerations();
@@ -117,7 +117,7 @@ export function* mergeTolerations(first: readonly Toleration[], second: readonly
   return merged;
 }
 
-/** Whether each of some is covered. */
+/** Whether each of some tolerations is covered. */
 export function* areCovered(tolerations: readonly Toleration[], covering: readonly Toleration[]): Steps<boolean> {
   const index = new CoveringTolerations();
   for (const [at, toleration] of covering.entries()) {

@@ -29,7 +29,7 @@ function targetOf({ target }: Binding): string | undefined {
   return (target?.kind ?? '') === '' || target.kind === 'Node' ? target?.name : undefined;
 }
 
-/** The node's word counts, as upstream. */
+/** The node's labels override the pod's, as upstream. */
 function addLabels(object: KubernetesObject, labels: Record<string, string>): void {
   object.metadata ??= {};
   object.metadata.labels = { ...object.metadata.labels, ...labels };

@@ -1,4 +1,4 @@
-/** Applies what a mutation's expression made to an object. Upstream: mutating/patch/{smd,json_patch}.go. */
+/** Applies the result of a mutation's expression to an object. Upstream: mutating/patch/{smd,json_patch}.go. */
 import type { JsonObject } from '../../../api/codec/own-property.ts';
 import { ObjectLiteral } from '../../../api/cel/mutation-types.ts';
 import { TO_JSON } from '../../../api/cel/runtime/values.ts';
@@ -10,7 +10,7 @@ import type { StructSchema, TypeSchema } from '../../../api/schema/type-schema.t
 /** A mutation cannot be applied; the message is the reason. */
 export class MutationError extends Error {}
 
-/** Merges an apply configuration as server-side apply would, ownership aside. Throws {@link MutationError}. */
+/** Merges an apply configuration like server-side apply, without ownership. Throws {@link MutationError}. */
 export function applyConfiguration(object: JsonObject, made: unknown, schema: StructSchema): JsonObject {
   if (!(made instanceof ObjectLiteral))
     throw new MutationError('unsupported return type from ApplyConfiguration expression');
@@ -66,7 +66,10 @@ function unknownFields(type: TypeSchema, value: unknown, path: string): string[]
   return [...own, ...below(type, value, [path, unknownFields])];
 }
 
-/** Setting an atomic value would drop what is not named in it, which the author may not know. */
+/**
+ * Atomic values are refused: setting one drops what the configuration does not contain, which its author may not
+ * expect.
+ */
 function atomicPaths(type: TypeSchema, value: unknown, path: string): string[] {
   const isAtomic =
     (type.kind === 'list' && type.listType === 'atomic' && Array.isArray(value)) ||

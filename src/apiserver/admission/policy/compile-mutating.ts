@@ -8,20 +8,20 @@ import { type CompiledVariables, compileVariables } from '../../../api/cel/varia
 import { type CompiledCondition, compileConditions } from '../../admission-matching/match-conditions.ts';
 import type { Compiled } from './compile-validating.ts';
 
-/** One mutation, ready to be evaluated. */
 export interface CompiledMutation {
   readonly kind: 'ApplyConfiguration' | 'JSONPatch';
   readonly program: Compiled;
 }
 
-/** A policy, ready to be evaluated. */
 export interface CompiledMutatingPolicy {
   readonly conditions: readonly CompiledCondition[];
   readonly variables: CompiledVariables;
   readonly mutations: readonly CompiledMutation[];
 }
 
-/** Compiles. What cannot be compiled stands as text and fails at every evaluation. */
+/**
+ * Compiles the policy. An expression that cannot be compiled is kept as an error text and fails at every evaluation.
+ */
 export function compileMutatingPolicy({ spec = {} }: MutatingAdmissionPolicy): CompiledMutatingPolicy {
   const base = mutationEnvironment(spec.paramKind !== undefined);
   const variables = compileVariables(spec.variables ?? [], base);

@@ -11,10 +11,9 @@ import { CompileError } from '../../../api/cel/texts.ts';
 import { type CompiledVariables, compileVariables } from '../../../api/cel/variables.ts';
 import { type CompiledCondition, compileConditions } from '../../admission-matching/match-conditions.ts';
 
-/** A program, or why there is none. */
+/** A program, or the error why there is none. */
 export type Compiled = Program | string;
 
-/** A policy, ready to be evaluated. */
 export interface CompiledPolicy {
   readonly conditions: readonly CompiledCondition[];
   readonly variables: CompiledVariables;
@@ -26,7 +25,10 @@ export interface CompiledPolicy {
   readonly auditAnnotations: readonly { readonly annotation: AuditAnnotation; readonly program: Compiled }[];
 }
 
-/** Compiles. What cannot be compiled (stored by another version) stands as text and fails at every evaluation. */
+/**
+ * Compiles the policy. An expression that cannot be compiled (stored by another version) is kept as an error text and
+ * fails at every evaluation.
+ */
 export function compileValidatingPolicy({ spec = {} }: ValidatingAdmissionPolicy): CompiledPolicy {
   const hasParams = spec.paramKind !== undefined;
   const full = admissionEnvironment({ hasParams, hasAuthorizer: true });

@@ -1,5 +1,5 @@
 /**
- * Policies with their bindings as they stand, compiled when first needed. Rebuilt at the first request after a change.
+ * The current policies with their bindings, compiled when first needed. Rebuilt at the first request after a change.
  * Upstream: generic/policy_source.go.
  */
 import type { KubernetesObject, Stored } from '../../../api/object.ts';
@@ -19,14 +19,14 @@ export interface PolicyHook<P, B, C> {
   compiled(): C;
 }
 
-/** Follows policies and bindings. Returns what gives the hooks as they stand, policies by name. */
+/** Follows policies and bindings. Returns a function that gives the current hooks, sorted by policy name. */
 export function followPolicies<P extends KubernetesObject, B extends AnyBinding, C>(
   objects: ObjectStore,
   kinds: { readonly policies: ResourceInfo<P>; readonly bindings: ResourceInfo<B> },
   compile: (policy: P) => C,
 ): () => readonly PolicyHook<P, B, C>[] {
   let current: readonly PolicyHook<P, B, C>[] | undefined;
-  // Kept over changes of other policies: compiling costs more than all the rest.
+  // Kept when other policies change: compiling costs more than everything else.
   const compiled = new WeakMap<P, { readonly result: C }>();
   const forget = (): void => {
     current = undefined;

@@ -1,5 +1,5 @@
 /**
- * Priority: resolves a pod's priority class to its number and preemption policy, and keeps one class the default.
+ * Priority: sets a pod's priority and preemption policy from its priority class, and allows only one default class.
  * Upstream: plugin/pkg/admission/priority.
  */
 import type { Stored } from '../../../api/object.ts';
@@ -53,7 +53,7 @@ function resolve(attributes: AdmissionAttributes, objects: ObjectStore): void {
   spec.preemptionPolicy = policy;
 }
 
-/** An update that leaves the number out keeps the resolved one. */
+/** An update without the priority keeps the former one. */
 function keep(pod: Pod, old: Pod): void {
   if (pod.spec === undefined || old.spec === undefined) return;
   if (pod.spec.priority === undefined && old.spec.priority !== undefined) pod.spec.priority = old.spec.priority;
@@ -61,7 +61,7 @@ function keep(pod: Pod, old: Pod): void {
     pod.spec.preemptionPolicy = old.spec.preemptionPolicy;
 }
 
-/** The default class; the one with the smallest value where there are several. */
+/** The default class; the lowest-valued one if there are several. */
 function defaultClass(objects: ObjectStore): Stored<PriorityClass> | undefined {
   const defaults = objects.list(PriorityClasses).filter((c) => c.globalDefault === true);
   return defaults.length === 0

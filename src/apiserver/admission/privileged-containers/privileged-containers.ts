@@ -1,6 +1,6 @@
 /**
- * No privileged containers, where `--allow-privileged` does not let them be: in pods and in whatever makes pods. What is
- * stored already may be changed otherwise. Upstream: validation of security contexts by pkg/capabilities.
+ * Refuses privileged containers without `--allow-privileged`, in pods and in everything that creates pods. Stored
+ * objects that have them may be changed otherwise. Upstream: validation of security contexts by pkg/capabilities.
  */
 import type { Container } from '../../../api/gen/core-v1.ts';
 import { isObject } from '../../../api/codec/own-property.ts';
@@ -8,7 +8,7 @@ import type { ResourceInfo } from '../../../api/resource-info.ts';
 import { invalid } from '../../../api/status-error.ts';
 import type { AdmissionPlugin } from '../contract.ts';
 
-/** Where the kinds that hold pods have their specs. */
+/** The paths of pod specs by kind. */
 const SPEC_PATHS: Readonly<Record<string, readonly string[]>> = {
   '/pods': ['spec'],
   '/podtemplates': ['template', 'spec'],
@@ -24,7 +24,7 @@ const SPEC_PATHS: Readonly<Record<string, readonly string[]>> = {
 const pathOf = ({ group, resource }: Pick<ResourceInfo, 'group' | 'resource'>): readonly string[] | undefined =>
   SPEC_PATHS[`${group}/${resource}`];
 
-/** Paths of fields that ask for it. */
+/** The paths of the fields that make a container privileged. */
 function privilegedIn(object: unknown, path: readonly string[]): string[] {
   let spec = object;
   for (const name of path) spec = isObject(spec) ? spec[name] : undefined;

@@ -1,6 +1,6 @@
 /**
- * Refuses roles and bindings that grant more than their writer holds. Upstream does this in the storage of these
- * resources (policybased); here it checks after all admission, which sees the same object.
+ * Refuses roles and bindings that grant more than their writer holds. Upstream checks this in the storage of these
+ * resources (policybased); here it is the last admission check, which sees the same object.
  */
 import { forbidden } from '../../../api/status-error.ts';
 import { escalationProblem, type EscalationDeps, type GrantAttempt } from '../../authz/escalation.ts';

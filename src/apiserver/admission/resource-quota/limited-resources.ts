@@ -1,5 +1,5 @@
 /**
- * What may not be used without a quota that covers it: the configuration of the ResourceQuota plugin. Upstream:
+ * Resources that may be used only with a covering quota: the configuration of the ResourceQuota plugin. Upstream:
  * resourcequota/apis and limitedByDefault in its controller.
  */
 import { shown } from '../../../base/shown.ts';
@@ -14,7 +14,7 @@ import type { Quantities } from '../../../component-helpers/quota/resource-lists
 export interface LimitedResource {
   readonly apiGroup: string;
   readonly resource: string;
-  /** What is measured is limited when its name contains one of these. */
+  /** A measured resource is limited when its name contains one of these. */
   readonly matchContains: readonly string[];
   /** Objects in one of these scopes are limited. */
   readonly matchScopes: readonly ScopedResourceSelectorRequirement[];
@@ -27,7 +27,10 @@ export interface Demand {
   readonly usage: Quantities;
 }
 
-/** Why the demand is refused, as upstream's text; undefined when quotas cover it. `covering`: those that concern the object. */
+/**
+ * The reason why the demand is refused, in upstream's text; undefined when quotas cover it. `covering`: the quotas
+ * that apply to the object.
+ */
 export function uncovered(
   limited: readonly LimitedResource[],
   demand: Demand,

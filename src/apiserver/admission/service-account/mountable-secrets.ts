@@ -1,6 +1,7 @@
 /**
- * What pods of a service account may name, where its annotation `kubernetes.io/enforce-mountable-secrets` limits them to
- * its own secrets. Upstream: limitSecretReferences of plugin/pkg/admission/serviceaccount.
+ * Restricts the secrets that a service account's pods may refer to, when its annotation
+ * `kubernetes.io/enforce-mountable-secrets` limits them to its own secrets. Upstream: limitSecretReferences of
+ * plugin/pkg/admission/serviceaccount.
  *
  * Differs: secrets in projected volumes are limited as well.
  */

@@ -1,6 +1,7 @@
 /**
- * ServiceAccount: gives each pod its account, the account's pull secrets and the volume with its token. Mirror pods are
- * left alone but may not name accounts or secrets (NodeRestriction forbids more). Upstream: plugin/pkg/admission/serviceaccount.
+ * ServiceAccount: sets each pod's account, the account's pull secrets and the volume with its token. Mirror pods are
+ * not changed, but may not refer to accounts or secrets (NodeRestriction forbids more). Upstream:
+ * plugin/pkg/admission/serviceaccount.
  */
 import { podContainers } from '../../../api/pod-containers.ts';
 import type { Container, Pod, PodSpec, ServiceAccount, Volume, VolumeProjection } from '../../../api/gen/core-v1.ts';
@@ -16,7 +17,7 @@ import { isLimited, secretProblem } from './mountable-secrets.ts';
 const MIRROR = 'kubernetes.io/config.mirror';
 const VOLUME_PREFIX = 'kube-api-access-';
 const MOUNT_PATH = '/var/run/secrets/kubernetes.io/serviceaccount';
-/** The lifetime of tokens, upstream's. The kubelet renews them well before. */
+/** Upstream's lifetime of tokens. The kubelet renews them earlier. */
 const TOKEN_SECONDS = 3607;
 
 export function createServiceAccount(objects: () => ObjectStore, random: Random): AdmissionPlugin {
@@ -31,7 +32,7 @@ export function createServiceAccount(objects: () => ObjectStore, random: Random)
       if (spec === undefined || metadata.annotations?.[MIRROR] !== undefined) return;
       const account = objects().get(ServiceAccounts, attributes.namespace, spec.serviceAccountName ?? '');
       if (account !== undefined) return checkSecrets(attributes, account, spec);
-      // Another server may have created it just now.
+      // Another server may have just created it.
       return objects()
         .getFresh(ServiceAccounts, attributes.namespace, spec.serviceAccountName ?? '')
         .then((fresh) => {
@@ -49,7 +50,7 @@ export function createServiceAccount(objects: () => ObjectStore, random: Random)
       const name = spec.serviceAccountName ?? 'default';
       const cached = objects().get(ServiceAccounts, attributes.namespace, name);
       if (cached !== undefined) return give(spec, cached, random);
-      // Another server may have created it just now.
+      // Another server may have just created it.
       return objects()
         .getFresh(ServiceAccounts, attributes.namespace, name)
         .then((fresh) => {
@@ -90,7 +91,7 @@ function mountToken(spec: PodSpec, random: Random): void {
   const mounts = (c: Container): boolean => (c.volumeMounts ?? []).some((m) => m.mountPath === MOUNT_PATH);
   const needing = podContainers(spec).filter((c) => !mounts(c));
   if (needing.length === 0) return;
-  // In a second pass (reinvocation) the volume of the first is there.
+  // In a second pass (reinvocation) the first pass's volume exists.
   const existing = (spec.volumes ?? []).find((volume) => volume.name.startsWith(VOLUME_PREFIX))?.name;
   const name = existing ?? `${VOLUME_PREFIX}${random.nameSuffix(5)}`;
   for (const container of needing) {

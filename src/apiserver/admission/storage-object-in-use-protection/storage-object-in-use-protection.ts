@@ -1,4 +1,7 @@
-/** StorageObjectInUseProtection: new claims, volumes and volume attributes classes carry the finalizer that keeps them while they are used. Upstream: plugin/pkg/admission/storage/storageobjectinuseprotection. */
+/**
+ * StorageObjectInUseProtection: adds the finalizer that protects claims, volumes and volume attributes classes while
+ * they are in use. Upstream: plugin/pkg/admission/storage/storageobjectinuseprotection.
+ */
 import type { AdmissionPlugin } from '../contract.ts';
 
 const FINALIZERS: Readonly<Record<string, string>> = {

@@ -1,4 +1,7 @@
-/** AdmissionReview v1: what is asked, and whether the answer is one. Upstream: admission/plugin/webhook/request. */
+/**
+ * Builds the AdmissionReview v1 of a request and verifies the webhook's response. Upstream:
+ * admission/plugin/webhook/request.
+ */
 import { shown } from '../../../base/shown.ts';
 import type { AdmissionRequest, AdmissionResponse } from '../../../api/gen/admission-v1.ts';
 import { isObject, type JsonObject } from '../../../api/codec/own-property.ts';
@@ -35,7 +38,7 @@ export function createReview(
   return { kind: REVIEW, apiVersion: API_VERSION, request };
 }
 
-/** The response of an answered review. Throws an Error with upstream's text for one that is not sound. */
+/** The response in an answered review. Throws an Error with upstream's text for an invalid one. */
 export function verifyReview(
   review: JsonObject,
   { uid, mutating }: { uid: string; mutating: boolean },

@@ -1,5 +1,5 @@
 /**
- * Asks one webhook about one request: the part that mutating and validating webhooks share. Upstream: the callHook
+ * Calls one webhook for one request: the part that mutating and validating webhooks share. Upstream: the callHook
  * functions of both dispatchers.
  */
 import type { AdmissionResponse } from '../../../api/gen/admission-v1.ts';
@@ -39,7 +39,10 @@ export interface WebhookQuestion {
   readonly mutating: boolean;
 }
 
-/** The answer of a webhook that allows. Rejects with {@link CallingWebhookError} or the refusal's `StatusError`. */
+/**
+ * The response of a webhook that allows the request. Rejects with {@link CallingWebhookError} or the refusal's
+ * `StatusError`.
+ */
 export function askWebhook(deps: WebhookAdmissionDeps, question: WebhookQuestion): Promise<AdmissionResponse> {
   const { hook } = question.invocation.webhook;
   const { operation } = question.attributes;

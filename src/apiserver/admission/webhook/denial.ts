@@ -1,4 +1,7 @@
-/** What the user gets when a webhook refuses, or cannot be asked. Upstream: webhook/errors and util/webhook/error.go. */
+/**
+ * The client's error when a webhook denies the request or cannot be called. Upstream: webhook/errors and
+ * util/webhook/error.go.
+ */
 import type { Status } from '../../../api/gen/meta-v1.ts';
 import { badRequest, internalError, StatusError } from '../../../api/status-error.ts';
 import { noteRefusal } from '../../refused-requests/refusal-source.ts';
@@ -28,12 +31,12 @@ export function denial(webhook: string, result: Status | undefined): StatusError
   });
 }
 
-/** A dry run met a webhook with side effects. */
+/** The error for a dry run that matches a webhook with side effects. */
 export function dryRunUnsupported(webhook: string): StatusError {
   return badRequest(`admission webhook ${JSON.stringify(webhook)} does not support dry run`);
 }
 
-/** What the user gets, of a denial or of a failed call that counts. */
+/** The client's error for a denial, or for a failed call whose failurePolicy is Fail. */
 export function webhookRefusal(
   error: unknown,
   { configuration, hook }: { readonly configuration: string; readonly hook: { readonly name: string } },

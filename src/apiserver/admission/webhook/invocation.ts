@@ -15,7 +15,7 @@ export interface InvocationDeps {
   readonly objects: () => ObjectStore;
 }
 
-/** A call that is due: the webhook, and the version of the resource it is sent. */
+/** A due call: the webhook, and the version of the resource to send. */
 export interface Invocation {
   readonly webhook: ConfiguredWebhook;
   /** The request's resource. */
@@ -24,7 +24,10 @@ export interface Invocation {
   readonly as: GenericStore;
 }
 
-/** Whether to call, match conditions left aside. Rejects with 404 when the namespace a selector asks about is gone. */
+/**
+ * The call to make, if the rules and selectors match; match conditions are evaluated later. Rejects with 404 when the
+ * namespace that a selector needs does not exist.
+ */
 export async function invocationOf(
   webhook: ConfiguredWebhook,
   attributes: AdmissionAttributes,

@@ -6,10 +6,13 @@ import { matchConditionSteps, type MatchConditions as Conditions } from '../../a
 import type { MatchConditions } from './call-webhook.ts';
 import type { AnyWebhook } from './webhook-configurations.ts';
 
-/** Webhooks whose conditions are evaluated in one turn of the loop, of whatever requests: each may have 64. */
+/**
+ * How many webhooks' conditions are evaluated in one turn of the event loop, for all requests together: each may have
+ * 64.
+ */
 const WEBHOOKS_PER_TURN = 8;
 
-/** An error refuses the request or skips the webhook, by its failurePolicy. */
+/** The webhook's failurePolicy decides whether an error refuses the request or skips the webhook. */
 export function createWebhookMatchConditions(authorizer: Authorizer): MatchConditions {
   const compiled = new WeakMap<AnyWebhook, Promise<Conditions>>();
   let evaluated = 0;

@@ -1,6 +1,6 @@
 /**
- * MutatingAdmissionWebhook: asks the mutating webhooks one after the other, applies their JSON patches to the draft, and
- * asks those that want it again when somebody changed the object after them. Upstream:
+ * MutatingAdmissionWebhook: calls the mutating webhooks one after the other, applies their JSON patches to the draft,
+ * and calls those with reinvocationPolicy IfNeeded again when the object changed after them. Upstream:
  * admission/plugin/webhook/mutating.
  */
 import { equal, jsonPatch } from '../../../api/patch/json-patch.ts';
@@ -25,14 +25,14 @@ import { type ConfiguredWebhook, followWebhooks, WEBHOOKS_PER_TURN } from './web
 
 const NAME = 'MutatingAdmissionWebhook';
 
-/** The limit of a client's patch. */
+/** The size limit of a client's patch. */
 const MAX_PATCH_CHARS = 3 * 1024 * 1024;
 
-/** State that the first pass hands to the second, in which webhooks are reinvoked. */
+/** What the first pass remembers for the second, in which webhooks are reinvoked. */
 interface Memory {
   /** Webhooks with reinvocationPolicy IfNeeded that have been called. */
   readonly asked: Set<string>;
-  /** Those of them to call again, because the object has changed since. */
+  /** Webhooks to call again, because the object has changed since. */
   readonly again: Set<string>;
   /** The draft after the last call. */
   after: unknown;
@@ -94,7 +94,7 @@ interface Asking {
   readonly view: ReviewObjects;
 }
 
-/** The present objects: each webhook sees the changes of those before it. */
+/** The current objects: each webhook sees the changes of earlier ones. */
 async function shown({ attributes, view }: Asking): Promise<ReviewedObjects> {
   const { object, oldObject } = attributes;
   return {

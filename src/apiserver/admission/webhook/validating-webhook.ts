@@ -1,6 +1,6 @@
 /**
- * ValidatingAdmissionWebhook: asks all validating webhooks that a request concerns at once; the first refusal, in their
- * order, is the answer. Upstream: admission/plugin/webhook/validating.
+ * ValidatingAdmissionWebhook: calls all matching validating webhooks concurrently; the first refusal, in their order,
+ * is returned. Upstream: admission/plugin/webhook/validating.
  */
 import { ValidatingWebhookConfigurations } from '../../../api/gen/resources.ts';
 import { asWritten } from '../../../api/codec/written-form.ts';
@@ -57,7 +57,7 @@ async function validate(
   for (const result of results) if (result.status === 'rejected') throw result.reason;
 }
 
-/** The objects for a webhook; made once per version. */
+/** The objects for a webhook, built once per version. */
 async function viewOf(
   invocation: Invocation,
   attributes: AdmissionAttributes,

@@ -1,5 +1,5 @@
 /**
- * The webhooks of one kind of configuration as they stand, in the order they are called: configurations by name, then as
+ * The current webhooks of one kind of configuration in the order they are called: configurations by name, then as
  * listed. Rebuilt at the first request after a change. Upstream: admission/configuration and webhook accessors.
  */
 import type { Stored } from '../../../api/object.ts';
@@ -15,7 +15,7 @@ import type { ObjectStore } from '../../registry/object-store.ts';
 import type { ResolveService } from '../../webhook/service-resolver.ts';
 import { targetOfClientConfig, type WebhookTarget } from '../../webhook/webhook-target.ts';
 
-/** Webhooks that a request is held against in one turn of the loop. */
+/** How many webhooks are matched against a request in one turn of the event loop. */
 export const WEBHOOKS_PER_TURN = 16;
 
 /** A webhook of either kind; `reinvocationPolicy` only in mutating ones. */
@@ -24,9 +24,9 @@ export type AnyWebhook = MutatingWebhook;
 /** A configuration of either kind. */
 export type AnyConfiguration = MutatingWebhookConfiguration | ValidatingWebhookConfiguration;
 
-/** One webhook, ready to be asked. */
+/** One webhook with what is needed to call it. */
 export interface ConfiguredWebhook {
-  /** Its unique identity: configuration, name, and how many hooks of that name precede it. */
+  /** Identifies the webhook: configuration, name, and the number of preceding hooks with that name. */
   readonly uid: string;
   readonly configuration: string;
   readonly hook: AnyWebhook;
@@ -38,7 +38,7 @@ export interface ConfiguredWebhook {
 
 const NO_SELECTOR: LabelSelector = {};
 
-/** Follows the configurations. Returns what gives the webhooks as they stand. */
+/** Follows the configurations. Returns a function that gives the current webhooks. */
 export function followWebhooks(
   objects: ObjectStore,
   info: ResourceInfo<AnyConfiguration>,

@@ -20,7 +20,7 @@ import { createWebhookMetrics } from './webhook-metrics.ts';
 /** Answers a review: the `response` without its uid, or a whole body. Undefined: never. */
 export type TestWebhook = (request: AdmissionRequest) => object | undefined;
 
-/** What a test configures. */
+/** The configuration of a test webhook. */
 export interface HookSpec {
   readonly kind?: 'Mutating' | 'Validating';
   /** Name of the configuration and of its only webhook (`<name>.example.com`). */

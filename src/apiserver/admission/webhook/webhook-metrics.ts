@@ -1,4 +1,4 @@
-/** What webhooks answered and how long it took, under upstream's names. Upstream: apiserver/pkg/admission/metrics. */
+/** Metrics of webhooks' answers and durations, under upstream's names. Upstream: apiserver/pkg/admission/metrics. */
 import { StatusError } from '../../../api/status-error.ts';
 import type { Clock } from '../../../platform/clock.ts';
 import type { Metrics } from '../../../platform/metrics.ts';
@@ -12,12 +12,12 @@ export interface AskedWebhook {
   readonly failsOpen: boolean;
 }
 
-/** Measures what it is given: a question and its answer. Rejects as that does. */
+/** Measures a webhook call. Settles like the call. */
 export type MeasureWebhook = <T>(asked: AskedWebhook, ask: () => Promise<T>) => Promise<T>;
 
 const PREFIX = 'apiserver_admission_webhook_';
 const BUCKETS = [0.005, 0.025, 0.1, 0.5, 1, 2.5, 10, 25];
-/** Codes above are one. As upstream. */
+/** Higher status codes share one label value, as upstream. */
 const HIGHEST_CODE = 600;
 
 export function createWebhookMetrics({ metrics, clock }: { metrics: Metrics; clock: Clock }): MeasureWebhook {

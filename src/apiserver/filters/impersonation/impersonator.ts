@@ -1,14 +1,14 @@
 /**
- * Acting as somebody else, where the authorizers allow it: in the first way that is allowed, the strictest tried first. For
- * each user the way that was allowed last is tried before all, so that who uses the old one pays for no more checks than
- * before. Upstream: endpoints/filters/impersonation.WithConstrainedImpersonation.
+ * Impersonation in the first mode that the authorizers allow, beginning with the strictest. The mode that a user's last request
+ * used is tried first, so that users of the legacy mode cause no more checks than before. Upstream:
+ * endpoints/filters/impersonation.WithConstrainedImpersonation.
  */
 import { isReason } from '../../../api/status-error.ts';
 import type { Principal } from '../../../api/transport.ts';
 import { Lru } from '../../../base/lru.ts';
 import { type Attempt, MODES, tryMode } from './modes.ts';
 
-/** Whom a request is served for. */
+/** The user a request is served for, after impersonation. */
 export interface Impersonated {
   readonly user: Principal;
   /** The verb that allowed it; absent for the way of old, which allows everything. */

@@ -1,4 +1,4 @@
-/** Whom a request's headers want to act as. Upstream: processImpersonationHeaders. */
+/** The user that a request's headers impersonate. Upstream: processImpersonationHeaders. */
 import { badRequest } from '../../../api/status-error.ts';
 import type { ApiRequest } from '../../../api/transport.ts';
 import { addExtra, type HeaderExtra, nameInHeader, namesInHeader } from '../../authn/header-names.ts';
@@ -7,7 +7,7 @@ const PREFIX = 'impersonate-';
 const EXTRA = 'impersonate-extra-';
 const TRAITS = new Set(['impersonate-user', 'impersonate-group', 'impersonate-uid']);
 
-/** As the headers say it, nothing added. */
+/** The values of the headers, without additions. */
 export interface WantedUser {
   readonly name: string;
   /** '': none. */

@@ -1,4 +1,4 @@
-/** What `kubectl get` shows of apps. Upstream: printers/internalversion. */
+/** Columns of apps resources in `kubectl get`. Upstream: printers/internalversion. */
 import type { ControllerRevision, DaemonSet, Deployment, ReplicaSet, StatefulSet } from '../../../api/gen/apps-v1.ts';
 import {
   ageCell,

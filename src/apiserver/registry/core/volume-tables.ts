@@ -22,7 +22,7 @@ function unset(text: string | undefined): string {
   return text === undefined ? '<unset>' : text;
 }
 
-/** The storage class: by the older annotation where there is one. */
+/** The storage class; the older annotation takes precedence. */
 function classOf({ metadata, spec }: PersistentVolume | PersistentVolumeClaim): string {
   return metadata.annotations?.['volume.beta.kubernetes.io/storage-class'] ?? spec?.storageClassName ?? '';
 }

@@ -1,7 +1,7 @@
 /**
- * When taints of devices were added: the server says it where nobody did, in whole seconds, so that the time a pod may
- * bear them outlives who counts it. Upstream: SetDefaults_DeviceTaint of apis/resource, and PrepareForUpdate of
- * registry/resource/devicetaintrule. Unlike there, what the store holds without a time is not given one at each reading.
+ * Sets the time at which device taints were added, unless the client did, in whole seconds, so that toleration
+ * seconds are counted from a stored time. Upstream: SetDefaults_DeviceTaint of apis/resource, and PrepareForUpdate of
+ * registry/resource/devicetaintrule. Differs: stored taints without a time do not get one at each read.
  */
 import { formatTime } from '../../../api/time.ts';
 import type { KubernetesObject } from '../../../api/object.ts';
@@ -23,7 +23,7 @@ type Slice = KubernetesObject & { spec?: { readonly devices?: readonly Device[] 
 type TaintRule = KubernetesObject & { spec?: { readonly taint?: Taint } };
 type Prepares<T extends KubernetesObject> = Pick<KindRules<T>, 'prepareForCreate' | 'prepareForUpdate'>;
 
-/** Rules of slices, in every version. */
+/** The rules of slices, in every version. */
 export function sliceTaintRules(clock: Clock): Prepares<KubernetesObject> {
   const stamp = (draft: Slice): void => {
     const now = formatTime(clock.nowMs());
@@ -33,7 +33,7 @@ export function sliceTaintRules(clock: Clock): Prepares<KubernetesObject> {
   return { prepareForCreate: stamp, prepareForUpdate: stamp };
 }
 
-/** Rules of taint rules, in every version: a change of the effect sets the time again. */
+/** The rules of taint rules, in every version: a change of the effect sets the time again. */
 export function taintRuleRules(clock: Clock): Prepares<KubernetesObject> {
   const stamp = (draft: TaintRule, old?: TaintRule): void => {
     const taint = draft.spec?.taint;

@@ -2,10 +2,10 @@
 import type { SubjectRulesReviewStatus } from '../../../api/gen/authorization-v1.ts';
 import type { PolicyRule } from '../../../api/gen/rbac-v1.ts';
 
-/** An answer with more rules would be as long as all roles together. */
+/** The limit of rules in an answer, which would otherwise be as long as all roles together. */
 const MOST_RULES = 10_000;
 
-/** The rules as the review has them; of very many the first, and that it is incomplete. */
+/** The rules in the review's form; beyond the limit the first ones, marked as incomplete. */
 export function rulesReviewStatus(all: readonly PolicyRule[]): SubjectRulesReviewStatus {
   const rules = all.slice(0, MOST_RULES);
   const incomplete = all.length > rules.length;

@@ -1,11 +1,11 @@
-/** Certificates of the cluster: those that are over, and those that soon will be. */
+/** Certificates of the cluster that have expired or soon will. */
 import { formatTime } from '../../../api/time.ts';
 import { smallest } from '../../../base/lists.ts';
 import { failure, warning, worstOf, type Check, type Finding } from '../finding.ts';
 import type { CertificateFile, Machine } from '../machine.ts';
 
 const DAY_MS = 86_400_000;
-/** A certificate, and an authority, that end within so long are worth a warning. */
+/** How long before its expiry a certificate, or an authority, causes a warning. */
 export const [SOON_MS, AUTHORITY_SOON_MS] = [30 * DAY_MS, 365 * DAY_MS];
 
 export const certificates: Check = {
@@ -23,7 +23,7 @@ export const certificates: Check = {
   },
 };
 
-/** An agent's own, without which it asks for another with a token alone. */
+/** An agent's own certificate. Without it the agent needs a token to get another. */
 const MEMBERSHIP = '/kubelet-client-current.pem';
 const JOIN_AGAIN = 'keelson token create on a server, then start with --token';
 
@@ -34,7 +34,8 @@ function problemsOf(file: CertificateFile, nowMs: number, { pid, settled }: Mach
     return [failure(`${path} cannot be read: ${error}`, needsToken ? JOIN_AGAIN : 'restore it from a backup')];
   const { notBeforeMs, notAfterMs } = times;
   if (needsToken && nowMs >= notAfterMs) return [failure(`${path} ended on ${dateText(notAfterMs)}`, JOIN_AGAIN)];
-  // A start makes those anew that have less than a third of their life left; an authority is what all others trust.
+  // A start renews certificates with less than a third of their life left, but not the authority, which everything
+  // trusts.
   const cure = isAuthority
     ? 'no start renews an authority: make a new cluster and move the objects'
     : pid === undefined

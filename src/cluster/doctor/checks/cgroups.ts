@@ -1,7 +1,7 @@
 /** Control groups: the version, and the controllers that pods' limits need. */
 import { failure, warning, worstOf, type Check, type Finding } from '../finding.ts';
 
-/** As upstream's kubelet requires. */
+/** The controllers that upstream's kubelet requires. */
 const REQUIRED: readonly string[] = ['cpu', 'cpuset', 'memory', 'pids'];
 
 export const cgroups: Check = {

@@ -1,4 +1,4 @@
-/** The data directory: whether what was settled at the first start can be read. */
+/** Whether the settings of the first start in the data directory can be read. */
 import { failure, type Check } from '../finding.ts';
 
 export const directory: Check = {

@@ -1,4 +1,4 @@
-/** Space and inodes of the data directory's file system, beside the kubelet's thresholds. */
+/** Free space and inodes of the data directory's file system, compared with the kubelet's thresholds. */
 import { failure, warning, worstOf, type Check, type Finding } from '../finding.ts';
 
 /** Upstream's defaults: `nodefs.available<10%`, `nodefs.inodesFree<5%`, `imageGCHighThresholdPercent: 85`. */

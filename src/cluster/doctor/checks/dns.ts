@@ -1,10 +1,10 @@
-/** The machine's resolv.conf, which cluster DNS forwards to and pods of policy Default are given. */
+/** The machine's resolv.conf: cluster DNS forwards to its servers, and pods with policy Default use it. */
 import { parseResolvConf } from '../../../kubelet/network/dns.ts';
 import { failure, warning, worstOf, type Check, type Finding } from '../finding.ts';
 
-/** Limits of the C library, which upstream's kubelet keeps to. */
+/** Limits of the C library, which upstream's kubelet applies. */
 const [MAX_SERVERS, MAX_DOMAINS] = [3, 32];
-/** The servers that systemd-resolved asks itself. */
+/** The upstream servers of systemd-resolved. */
 export const SYSTEMD_RESOLV_CONF = '/run/systemd/resolve/resolv.conf';
 
 export const dns: Check = {

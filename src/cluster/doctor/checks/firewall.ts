@@ -1,10 +1,10 @@
-/** Rules of the machine's own firewall that drop what pods send to one another and to this machine. */
+/** Firewall rules of the machine that drop traffic between pods, or from pods to this machine. */
 import { rangeFamily, rangesOf } from '../../../base/cidr.ts';
 import { dropsForwarded } from '../../network/forward-accepts.ts';
 import { warning, worstOf, type Check, type Finding } from '../finding.ts';
 import type { DroppingChain, Machine } from '../machine.ts';
 
-/** The first ranges that a start tries. */
+/** The ranges that a start tries first. */
 const [PODS, SERVICES] = ['10.42.0.0/16', '10.43.0.0/16'];
 
 export const firewall: Check = {
@@ -32,7 +32,7 @@ function podRanges({ settled }: Machine): readonly string[] {
   return rangesOf(settled?.clusterCidr ?? PODS);
 }
 
-/** What connects the further nodes of this machine, where it has any. */
+/** The range of the bridge to further nodes of this machine, if there are any. */
 function nodesRange({ nodes: { entries, network } }: Machine): readonly string[] {
   return entries.length === 0 || network === undefined ? [] : [network];
 }
@@ -55,18 +55,20 @@ function chainProblem(machine: Machine, { chain, rules }: DroppingChain): Findin
   ];
 }
 
-/** A rule that accepts the range is somebody's answer; one that accepts the bridge is where pods are behind one. */
+/** Whether these rules accept the range, or the bridge if pods are behind one. */
 function letsPass({ settled, kernel }: Machine, rules: string, range: string): boolean {
   const bridges = kernel.hasBridgeNetfilter ? ['"kl*"', ...(settled === undefined ? [] : [`"${settled.bridge}"`])] : [];
   const accepting = rules.split('\n').filter((rule) => /\baccept\b/.test(rule));
   return accepting.some((rule) => rule.split(/[\s,]+/).some((word) => word === range || bridges.includes(word)));
 }
 
-/** As ufw sets it up: what comes in is dropped, so pods do not reach the API server on their own node. */
+/**
+ * The problem of ufw's default: incoming packets are dropped, so pods do not reach the API server on their own node.
+ */
 function inputProblem({ firewall: { iptables, ip6tables } }: Machine, who: string, range: string): Finding[] {
   const [program, listing = ''] = rangeFamily(range) === 6 ? ['ip6tables', ip6tables] : ['iptables', iptables];
   const lines = listing.split('\n');
-  // Keelson's own accepts name the range at FORWARD.
+  // Keelson's own accepts at FORWARD contain the range.
   const answer = (line: string): boolean =>
     /^-A (INPUT|ufw6?-user-input) .*-j ACCEPT$/.test(line) &&
     line.includes(` -s ${range} `) &&

@@ -1,10 +1,10 @@
-/** The kernel: its version and what containers need of it. */
+/** The kernel: its version and the features that containers need. */
 import { failure, warning, worstOf, type Check, type Finding } from '../finding.ts';
 import { isAtLeast } from '../versions.ts';
 
-/** Upstream's kubeadm refuses older ones. */
+/** The oldest version that upstream's kubeadm accepts. */
 const MINIMUM = '4.19';
-/** Upstream's nftables proxy asks for it. */
+/** The oldest version for upstream's nftables proxy. */
 const FOR_NFTABLES = '5.13';
 const NAMESPACES: readonly string[] = ['ipc', 'mnt', 'net', 'pid', 'uts'];
 

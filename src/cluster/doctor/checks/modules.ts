@@ -1,4 +1,4 @@
-/** Parts of the kernel that may be modules: overlay, nf_tables, br_netfilter, and forwarding. */
+/** Kernel features that may be modules: overlay, nf_tables, br_netfilter, and forwarding. */
 import { failure, warning, worstOf, type Check, type Finding } from '../finding.ts';
 import type { KernelFacts } from '../machine.ts';
 
@@ -7,7 +7,7 @@ export const modules: Check = {
   check({ kernel, isRoot }) {
     const { fileSystems, nftError, hasBridgeNetfilter, ipForward } = kernel;
     const problems: Finding[] = [];
-    // Mounting loads the module by itself.
+    // A mount loads the module automatically.
     if (!fileSystems.includes('overlay') && !kernel.modules.includes('overlay'))
       problems.push(
         failure('no overlay file system: images cannot be unpacked', loading(kernel, 'overlay', 'OVERLAY_FS')),

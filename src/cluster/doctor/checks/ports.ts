@@ -1,4 +1,4 @@
-/** Ports that a server or node needs, and who has them. */
+/** Ports that a server or node needs, and the processes that use them. */
 import { failure, warning, worstOf, type Check, type Finding } from '../finding.ts';
 import type { PortFacts } from '../machine.ts';
 

@@ -1,4 +1,4 @@
-/** Address ranges of pods and services beside the machine's routes. */
+/** Conflicts between the address ranges of pods and services and the machine's routes. */
 import { cidrsOverlap, parseCidr, rangesOf } from '../../../base/cidr.ts';
 import type { MachineRoute } from '../../instance/preflight.ts';
 import { ROUTE_PROTOCOL } from '../../network/node-links.ts';
@@ -10,7 +10,7 @@ export const ranges: Check = {
   check({ settled, routes }) {
     if (routes === undefined) return warning('the routes of this machine cannot be read', 'install iproute2');
     if (settled === undefined) return { level: 'ok', message: 'a first start takes ranges that nothing routes' };
-    // A warning only: a server without a node routes nothing, and a start keeps to what was settled.
+    // Only a warning: a server without a node needs no routes, and a start keeps its settled ranges.
     const own = [...rangesOf(settled.clusterCidr), ...rangesOf(settled.serviceCidr)];
     const foreign = routes.filter((route) => !isOwn(route, settled));
     const problems = own.flatMap((range) =>
@@ -24,7 +24,10 @@ export const ranges: Check = {
   },
 };
 
-/** Inside the pods' ranges: to other nodes' pods, to pods with point-to-point links, and all of a CNI plugin of the user's. */
+/**
+ * Routes inside the pods' ranges are the cluster's: to other nodes' pods, to pods with point-to-point links, and
+ * those of a user's CNI plugin.
+ */
 function isOwn({ cidr, device, protocol }: MachineRoute, { clusterCidr, ownCni }: SettledFacts): boolean {
   if (!rangesOf(clusterCidr).some((range) => holds(range, cidr))) return false;
   return protocol === ROUTE_PROTOCOL || !ownCni || (device.startsWith('veth') && /\/(32|128)$/.test(cidr));

@@ -1,8 +1,8 @@
-/** The clock, which certificates and tokens are checked by. */
+/** The clock, on which the validity of certificates and tokens depends. */
 import { formatTime } from '../../../api/time.ts';
 import { failure, warning, worstOf, type Check, type Finding } from '../finding.ts';
 
-/** Writes of other machines' clocks, on shared disks. */
+/** Files on shared disks may have times of other machines' clocks. */
 const TOLERANCE_MS = 60_000;
 
 export const time: Check = {

@@ -3,10 +3,10 @@ import type { S3Config } from './s3-options.ts';
 
 type Place = Pick<S3Config, 'endpoint' | 'bucket' | 'bucketLookup' | 'insecure'>;
 
-/** Endpoints that want the bucket in the host's name. */
+/** Endpoints that expect the bucket in the host name. */
 const VIRTUAL_HOSTS = /(^|\.)(amazonaws\.com(\.cn)?|storage\.googleapis\.com|aliyuncs\.com)(:\d+)?$/;
 
-/** The URL of a key; of the bucket itself for ''. */
+/** The URL of a key; '' gives the bucket's URL. */
 export function s3Url(place: Place, key: string, query: Readonly<Record<string, string>> = {}): string {
   const { endpoint, bucket, insecure } = place;
   const scheme = insecure ? 'http' : 'https';
@@ -18,7 +18,7 @@ export function s3Url(place: Place, key: string, query: Readonly<Record<string, 
   return parameters.length === 0 ? base : `${base}?${parameters.join('&')}`;
 }
 
-/** The key of a snapshot. */
+/** The key of a snapshot in the bucket. */
 export function keyOf({ folder }: Pick<S3Config, 'folder'>, name: string): string {
   return folder === '' ? name : `${folder}/${name}`;
 }
@@ -28,13 +28,13 @@ export function locationOf(config: Pick<S3Config, 'bucket' | 'folder'>, name: st
   return `s3://${config.bucket}/${keyOf(config, name)}`;
 }
 
-/** A name with dots has no certificate below a wildcard: such buckets go into the path. */
+/** Buckets with dots in their names go into the path: they match no wildcard certificate. */
 function isVirtualHost({ endpoint, bucket, bucketLookup, insecure }: Place): boolean {
   if (bucketLookup !== 'auto') return bucketLookup === 'dns';
   return VIRTUAL_HOSTS.test(endpoint) && (insecure || !bucket.includes('.'));
 }
 
-/** As SigV4 wants it: more than encodeURIComponent. */
+/** Percent-encodes as SigV4 requires, which is more than encodeURIComponent does. */
 function encodePart(text: string): string {
   return encodeURIComponent(text).replace(/[!'()*]/g, (each) => `%${each.charCodeAt(0).toString(16).toUpperCase()}`);
 }

@@ -1,6 +1,9 @@
-/** The few XML answers of S3 that are read here, each flat. Pure. A parser of any XML would be a hundred times as much. */
+/**
+ * Parses and writes the few flat XML documents of S3 that are needed here. Pure. A general XML parser would be a
+ * hundred times as large.
+ */
 
-/** One object of a bucket. */
+/** An object in a bucket. */
 export interface S3Object {
   readonly key: string;
   readonly sizeBytes: number;
@@ -10,14 +13,17 @@ export interface S3Object {
 
 export interface S3Listing {
   readonly objects: readonly S3Object[];
-  /** Where the next page begins; undefined on the last one. */
+  /** The token of the next page; undefined on the last page. */
   readonly continuationToken: string | undefined;
 }
 
-/** What S3 puts into one page at most. */
+/** The most objects in a page of S3. */
 const PAGE_OBJECTS = 1000;
 
-/** The answer of ListObjectsV2 with `encoding-type=url`; undefined when it has more objects than a page. */
+/**
+ * Parses the response of ListObjectsV2 with `encoding-type=url`; undefined when it has more objects than a page may
+ * have.
+ */
 export function readListing(xml: string): S3Listing | undefined {
   const objects: S3Object[] = [];
   for (const text of elements(xml, 'Contents')) {
@@ -32,12 +38,12 @@ export function readListing(xml: string): S3Listing | undefined {
   return { objects, continuationToken: isTruncated ? element(xml, 'NextContinuationToken') : undefined };
 }
 
-/** The answer of CreateMultipartUpload. */
+/** Parses the response of CreateMultipartUpload. */
 export function readUploadId(xml: string): string | undefined {
   return element(xml, 'UploadId');
 }
 
-/** Code and message of an error; undefined when the text is none. */
+/** Code and message of an error document; undefined for any other text. */
 export function readError(xml: string): { readonly code: string; readonly message: string } | undefined {
   const start = /<Error[ >]/.exec(xml)?.index;
   const end = xml.lastIndexOf('</Error>');
@@ -55,7 +61,7 @@ export function completeBody(etags: readonly string[]): string {
   return `<CompleteMultipartUpload xmlns="http://s3.amazonaws.com/doc/2006-03-01/">${parts.join('')}</CompleteMultipartUpload>`;
 }
 
-/** What stands in each element of a name, up to the first that does not end. In time linear in the text. */
+/** The content of each element of a name, up to the first that is not closed. Linear in the length of the text. */
 function* elements(xml: string, name: string): Generator<string> {
   const [open, close] = [`<${name}>`, `</${name}>`];
   let at = 0;

@@ -1,6 +1,7 @@
 /**
- * Settles where and as whom: flags first, then the Secret, then a file of credentials. What is read is read at each use,
- * so that a changed Secret or file counts at the next snapshot. Upstream: k3s's `--etcd-s3-config-secret`.
+ * Settles the bucket and the credentials: flags first, then the Secret, then a credentials file. They are read at
+ * each use, so that a changed Secret or file takes effect at the next snapshot. Upstream: k3s's
+ * `--etcd-s3-config-secret`.
  */
 import { isReason } from '../../../api/status-error.ts';
 import { Secrets } from '../../../api/gen/resources.ts';
@@ -22,13 +23,13 @@ import {
 
 interface Deps {
   readonly files: Files;
-  /** Reads the Secret; absent where no cluster answers. */
+  /** Reads the Secret; absent where no cluster is reachable. */
   readonly client: Client | undefined;
 }
 
 type SecretValues = Partial<Readonly<Record<string, string>>>;
 
-/** Rejects with `PreflightError` that names what is missing or wrong. */
+/** Rejects with `PreflightError` that names the missing or invalid setting. */
 export async function settleS3(deps: Deps, options: S3Options): Promise<S3Config> {
   const secret = options.configSecret === undefined ? {} : await readSecret(deps.client, options.configSecret);
   const bucket = options.bucket ?? secret['bucket'];
@@ -51,7 +52,7 @@ export async function settleS3(deps: Deps, options: S3Options): Promise<S3Config
   };
 }
 
-/** The Secret's values by k3s's keys without their head: `etcd-s3-bucket` and `s3-bucket` are `bucket`. */
+/** The Secret's values by k3s's keys without their prefix: `etcd-s3-bucket` and `s3-bucket` become `bucket`. */
 async function readSecret(client: Client | undefined, name: string): Promise<SecretValues> {
   if (client === undefined) throw new PreflightError(`S3: the Secret ${name} can be read only while the cluster runs`);
   try {
@@ -91,7 +92,7 @@ async function credentialsOf({ files }: Deps, options: S3Options, secret: Secret
   return readCredentials(await readNamed(files, credentialsFile, '--s3-credentials-file'), credentialsFile);
 }
 
-/** The first profile of a file in AWS's form. Throws `PreflightError`. */
+/** The first profile of an AWS credentials file. Throws `PreflightError`. */
 export function readCredentials(text: string, path: string): S3Credentials {
   const values: Record<string, string> = {};
   let profiles = 0;

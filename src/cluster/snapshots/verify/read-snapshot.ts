@@ -1,4 +1,4 @@
-/** Reads a whole snapshot of SQLite from a copy of its own, so that the file stays as it is. */
+/** Reads a SQLite snapshot from a temporary copy, so that the file stays unchanged. */
 import { copyFile, mkdtemp, open, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -9,7 +9,6 @@ import { scanStore } from '../../../storage/scan-store.ts';
 import { prefixEnd, type StoredEntry } from '../../../storage/store.ts';
 import { PreflightError } from '../../preflight-error.ts';
 
-/** What a snapshot holds. */
 export interface SnapshotContent {
   readonly revision: number;
   /** In the order in which they were written. */
@@ -18,7 +17,10 @@ export interface SnapshotContent {
 
 const HEAD_BYTES = 64;
 
-/** Checks the file whole and reads it. Rejects with `StoreError` when it is damaged, with `PreflightError` for etcd's. */
+/**
+ * Checks and reads the whole file. Rejects with `StoreError` for a damaged file, with `PreflightError` for a snapshot
+ * of etcd.
+ */
 export async function readSnapshot(deps: { readonly clock: Clock }, file: string): Promise<SnapshotContent> {
   await refuseEtcd(file);
   const folder = await mkdtemp(join(tmpdir(), 'keelson-verify-'));

@@ -1,6 +1,6 @@
 /**
- * Starts a snapshot: a control plane without nodes, controllers and ports, on a copy in memory, and compares what it serves
- * with what the file holds. Nothing of a cluster is touched, and the file stays as it is.
+ * Verifies a snapshot by starting it: runs a control plane without nodes, controllers and ports on a copy in memory,
+ * and compares what it serves with the content of the file. Changes neither a cluster nor the file.
  */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -20,13 +20,13 @@ import { readSnapshot } from './read-snapshot.ts';
 
 export interface VerifyOptions {
   readonly file: string;
-  /** The EncryptionConfiguration by which values were encrypted. */
+  /** The EncryptionConfiguration with which values were encrypted. */
   readonly encryptionConfigFile?: string | undefined;
-  /** As `--runtime-config` of the cluster. */
+  /** The cluster's `--runtime-config`. */
   readonly runtimeConfig: string;
 }
 
-/** What a snapshot holds and how it is served. */
+/** The content of a snapshot, and how well it matches what is served from it. */
 export interface Verification extends Comparison {
   readonly revision: number;
   readonly keyCount: number;
@@ -35,7 +35,7 @@ export interface Verification extends Comparison {
 const DEFAULT_SERVICE_CIDR = '10.43.0.0/16';
 const ENCRYPTED = Buffer.from('k8s:enc:');
 
-/** Rejects with `PreflightError` when it cannot be started. */
+/** Rejects with `PreflightError` when the snapshot cannot be started. */
 export async function verifySnapshot(platform: Platform, options: VerifyOptions): Promise<Verification> {
   const content = await inUsersWords(options.file, () => readSnapshot(platform, options.file));
   if (content.entries.length === 0) throw new PreflightError(`${options.file} holds no objects`);
@@ -51,7 +51,7 @@ export async function verifySnapshot(platform: Platform, options: VerifyOptions)
   return { revision: content.revision, keyCount: entries.length, ...comparison };
 }
 
-/** The entries in a store in memory, and as they are without encryption. */
+/** Loads the entries into a store in memory; also returns them decrypted. */
 async function loadStore(
   platform: Platform,
   stored: readonly StoredEntry[],
@@ -111,7 +111,7 @@ async function withControlPlane<T>(
   }
 }
 
-/** The cluster's own service ranges, without which its services would be out of range. */
+/** The cluster's service ranges: with others its services would be out of range. */
 function rangesOf(entries: readonly StoredEntry[]): { readonly clusterCidr: string; readonly serviceCidr: string } {
   const found = entries.find(({ key }) => key === '/registry/servicecidrs/kubernetes');
   const object = found && (parseJson(Buffer.from(found.value).toString()).value as { spec?: { cidrs?: string[] } });

@@ -1,5 +1,5 @@
 /**
- * Rotates the key of encryption at rest while the cluster runs: the new key first, everything written anew, the old keys
+ * Rotates the key of encryption at rest while the cluster runs: the new key first, everything written again, the old keys
  * dropped. Upstream: k3s secrets-encrypt rotate-keys. A run that is cut short is taken up by the next one.
  *
  * Invariants: an old key is dropped only when a copy of the store shows that no value needs it, and that the server writes
@@ -19,9 +19,9 @@ import { storedKeys, type StoredKeys } from './stored-keys.ts';
 export interface RotationDeps {
   readonly platform: Pick<Platform, 'files' | 'clock' | 'random' | 'crypto'>;
   readonly client: Client;
-  /** What is on disk now. */
+  /** The entries on disk. */
   read(): Promise<readonly StoredEntry[]>;
-  /** Tells the user of a step. */
+  /** Reports a step to the user. */
   report(line: string): void;
 }
 
@@ -31,7 +31,7 @@ export interface RotationPlace {
   readonly dataDir: string;
 }
 
-/** What is remembered of a rotation. */
+/** The record of a rotation. */
 export interface RotationState {
   readonly key: string;
   readonly stage: 'rewriting' | 'finished';
@@ -68,7 +68,7 @@ export async function readKeys(
   }
 }
 
-/** Resolves to the name of the new key. Rejects with `PreflightError`; the next call goes on where it ended. */
+/** Resolves to the name of the new key. Rejects with `PreflightError`; the next call continues where this one ended. */
 export async function rotateKeys(deps: RotationDeps, place: RotationPlace): Promise<string> {
   const key = await begin(deps, place);
   deps.report(`the key ${key} is the first of ${place.file}; the server takes it within a minute`);
@@ -79,7 +79,7 @@ export async function rotateKeys(deps: RotationDeps, place: RotationPlace): Prom
   return key;
 }
 
-/** The key of a rotation that was cut short, or a new one; it stands first in the file afterwards. */
+/** The key of an interrupted rotation, or a new one; it is the first in the file afterwards. */
 async function begin(deps: RotationDeps, place: RotationPlace): Promise<string> {
   const { files, clock, random } = deps.platform;
   const before = await readRotation(files, place.dataDir);

@@ -9,7 +9,7 @@ import { PreflightError } from '../../preflight-error.ts';
 export interface StoredKeys {
   /** How many values there are by `k8s:enc:aescbc:v1:key1:`, of resources that are encrypted; '' is not encrypted. */
   readonly counts: ReadonlyMap<string, number>;
-  /** Those that are not as writes make them now, decrypted. */
+  /** The keys whose values are not as writes make them now, with the values decrypted. */
   readonly stale: readonly { readonly key: string; readonly value: Uint8Array }[];
   /** How many are as writes make them now. */
   readonly fresh: number;

@@ -1,4 +1,4 @@
-/** A flow drawn: boxes are links, lines between them follow what is pointed at. */
+/** Draws a diagram: boxes are links, and the connections of the box under the pointer are highlighted. */
 import { useSignal } from '@preact/signals';
 import { useLayoutEffect, useMemo, useRef } from 'preact/hooks';
 import { texts } from '../../app/texts.ts';
@@ -6,11 +6,11 @@ import { SHAPES_BY_TONE } from '../badge.tsx';
 import type { Flow, FlowBox } from './flow.ts';
 import { BOX_HEIGHT, boxWidthIn, columnLeft, type FlowLayout, layoutFlow } from './layout.ts';
 
-/** Names differ at their ends: so many characters of it are always shown. */
+/** The number of characters at the end of a name that are always shown, because names differ there. */
 const TAIL = 6;
-/** Room for the columns' titles. */
+/** The height of the columns' titles. */
 const HEAD = 26;
-/** At both sides of it together. */
+/** The sum of both sides. */
 const PADDING = 8;
 
 export function FlowGraph({ flow, label }: { readonly flow: Flow; readonly label: string }) {
@@ -101,7 +101,7 @@ function Box({ box: { title, detail, tone, href, current = false } }: { readonly
   );
 }
 
-/** The box and all that leads to it or from it; undefined when nothing is pointed at. */
+/** The box and all boxes connected with it; undefined when the pointer is on no box. */
 function connected({ edges }: Flow, id: string): ReadonlySet<string> | undefined {
   if (id === '') return undefined;
   const found = new Set([id]);

@@ -1,15 +1,15 @@
-/** Boxes in columns and what leads from one to another. */
+/** A diagram of boxes in columns with connections between them. */
 import type { Tone } from '../tone.ts';
 
 export interface FlowBox {
   readonly id: string;
   readonly title: string;
-  /** A second line. */
+  /** The text of a second line. */
   readonly detail: string;
   readonly tone: Tone;
-  /** Where it leads to; absent: nowhere. */
+  /** The target of the box as a link; absent for none. */
   readonly href?: string | undefined;
-  /** The one that all others are about. */
+  /** Set for the object that the diagram is about. */
   readonly current?: boolean;
 }
 
@@ -18,7 +18,7 @@ export interface FlowColumn {
   readonly boxes: readonly FlowBox[];
 }
 
-/** From a box to one of a later column. Other tones than `good` and `plain` are dashed. */
+/** A connection from a box to one in a later column. Tones other than `good` and `plain` are drawn dashed. */
 export interface FlowEdge {
   readonly from: string;
   readonly to: string;

@@ -1,4 +1,4 @@
-/** Where the boxes of a flow stand: columns from left to right, each box near those it is connected with. Pure. */
+/** Computes the positions of a diagram's boxes: columns from left to right, each box near its connections. Pure. */
 import type { Flow, FlowBox, FlowEdge } from './flow.ts';
 
 export interface PlacedBox {
@@ -9,7 +9,7 @@ export interface PlacedBox {
 
 export interface PlacedEdge {
   readonly edge: FlowEdge;
-  /** As of SVG. */
+  /** A path in SVG's syntax. */
   readonly path: string;
 }
 
@@ -20,14 +20,14 @@ export interface FlowLayout {
   readonly height: number;
 }
 
-/** Boxes are no narrower, and no wider than this where there is room. */
+/** The minimum width of a box. */
 export const LEAST_BOX_WIDTH = 210;
 const MOST_BOX_WIDTH = 300;
 export const BOX_HEIGHT = 44;
 const GAP = 8;
 const COLUMN_GAP = 58;
 
-/** How wide boxes are so that all columns fill the room. */
+/** The width with which the boxes of all columns fill the room. */
 export function boxWidthIn(room: number, columns: number): number {
   const each = Math.floor((room - (columns - 1) * COLUMN_GAP) / Math.max(1, columns));
   return Math.max(LEAST_BOX_WIDTH, Math.min(MOST_BOX_WIDTH, each));
@@ -80,13 +80,13 @@ export function layoutFlow({ columns, edges }: Flow, boxWidth: number): FlowLayo
   };
 }
 
-/** What is connected with nothing stands last. */
+/** Boxes without connections are placed last. */
 function meanOf(values: readonly (number | undefined)[]): number {
   const known = values.filter((value) => value !== undefined);
   return known.length === 0 ? Infinity : known.reduce((sum, value) => sum + value, 0) / known.length;
 }
 
-/** Tops near the wanted ones that do not overlap, within the height. */
+/** Vertical positions near the desired ones that do not overlap and fit into the height. */
 function spread(wanted: readonly number[], height: number): readonly number[] {
   const step = BOX_HEIGHT + GAP;
   const tops: number[] = [];

@@ -1,4 +1,4 @@
-/** The numbers of a chart in words, and where the marks of its axis stand. */
+/** Formats the numbers of a chart, and chooses the ticks of its axis. */
 import type { Chart } from '../../../api/charts.ts';
 import { bytesText, coresText } from '../../parts/amounts.ts';
 
@@ -23,7 +23,7 @@ export function amountText(unit: Chart['unit'], value: number): string {
   }
 }
 
-/** Seconds since 1970, in the browser's time zone. */
+/** `seconds` since 1970, in the browser's time zone. */
 export function timeText(seconds: number): string {
   return times.format(seconds * 1000);
 }
@@ -32,7 +32,7 @@ export function exactTimeText(seconds: number): string {
   return exactTimes.format(seconds * 1000);
 }
 
-/** Distances between marks: bytes are counted in powers of two, restarts and requests at work in whole numbers. */
+/** The distances between ticks: powers of two for bytes, whole numbers for restarts and requests. */
 export function marksOf(unit: Chart['unit']): number[] | undefined {
   if (unit === 'count')
     return [1, 2, 5]

@@ -1,4 +1,4 @@
-/** What the lines of a chart are called, and what they say at a moment. */
+/** The names of a chart's lines, and their values at a moment. */
 import type { Chart, ChartSeries } from '../../../api/charts.ts';
 import { texts } from '../../app/texts.ts';
 import { amountText } from './amount-text.ts';
@@ -8,13 +8,13 @@ export function seriesText({ name, object }: ChartSeries, withNamespace: boolean
   return withNamespace && object!.namespace !== '' ? `${object!.namespace}/${object!.name}` : object!.name;
 }
 
-/** The value of a sample, or the newest that is known. */
+/** The value of a sample, or the newest known value. */
 export function valueText(unit: Chart['unit'], { values }: ChartSeries, index: number | undefined): string {
   const value = index === undefined ? values.findLast((one) => one !== null) : values[index];
   return value === undefined || value === null ? texts.charts.unknown : amountText(unit, value);
 }
 
-/** The number of a line's colour: what is all together has that of the text. */
+/** The number of a line's colour; the total has the colour of text. */
 export function colourOf(series: readonly ChartSeries[], index: number): number {
   return series[0]?.name === 'total' ? index : index + 1;
 }

@@ -1,4 +1,4 @@
-/** One chart: its lines, what they say at the cursor or now, and all of it in a table. */
+/** One chart: its lines, their values at the cursor or now, and a table of all values. */
 import { useEffect, useRef, useState } from 'preact/hooks';
 import type { Chart, ChartSeries } from '../../../api/charts.ts';
 import { texts } from '../../app/texts.ts';
@@ -12,9 +12,9 @@ import { useSystemDark } from './use-system-dark.ts';
 interface ChartPanelProps {
   readonly chart: Chart;
   readonly times: readonly number[];
-  /** Whether objects are of several namespaces. */
+  /** Whether the objects have different namespaces. */
   readonly showsNamespaces: boolean;
-  /** Where an object's own charts are. */
+  /** The address of an object's own charts. */
   readonly hrefOf?: (object: NonNullable<ChartSeries['object']>) => string;
 }
 
@@ -120,7 +120,7 @@ function Lines({ chart, times, index, onPoint, showsNamespaces }: LinesProps) {
   );
 }
 
-/** Where a key leads; -1: away from all samples. Undefined: the key does nothing. */
+/** The sample to which a key moves the cursor, -1 for none. Undefined when the key does nothing. */
 function indexAfter(key: string, index: number, count: number): number | undefined {
   const clamp = (value: number): number => Math.max(0, Math.min(value, count - 1));
   switch (key) {

@@ -1,4 +1,4 @@
-/** The charts of one answer, asked for again and again while they are shown. */
+/** The charts of one response, polled while they are shown. */
 import type { ComponentChildren } from 'preact';
 import type { ChartSeries, ChartSet } from '../../../api/charts.ts';
 import { texts } from '../../app/texts.ts';
@@ -7,12 +7,12 @@ import { exactTimeText } from './amount-text.ts';
 import { ChartPanel } from './chart-panel.tsx';
 
 interface ChartSetProps {
-  /** Another key begins anew. */
+  /** The key of the polling; another key restarts it. */
   readonly of: string;
   readonly ask: (signal: AbortSignal) => Promise<ChartSet>;
   readonly showsNamespaces?: boolean;
   readonly hrefOf?: (object: NonNullable<ChartSeries['object']>) => string;
-  /** What the charts are of. */
+  /** The description of the charts' object. */
   readonly children?: ComponentChildren;
 }
 

@@ -14,7 +14,7 @@ import { ChartSetView } from './chart-set.tsx';
 
 const API = 'api';
 const LISTS = ['nodes', 'pods', 'deployments.apps', 'statefulsets.apps', 'daemonsets.apps', 'jobs.batch'];
-/** How many of a list have lines of their own. */
+/** The number of objects of a list with lines of their own. */
 const LARGEST = 3;
 
 export function View({ route }: ViewProps) {

@@ -1,4 +1,4 @@
-/** A chart as a table: for screen readers, and for whoever wants the numbers. */
+/** A chart as a table: for screen readers and for exact numbers. */
 import { useState } from 'preact/hooks';
 import type { Chart } from '../../../api/charts.ts';
 import { texts } from '../../app/texts.ts';

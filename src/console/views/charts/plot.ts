@@ -1,4 +1,4 @@
-/** uPlot in an element of the page: an hour of lines, the theme's colours, as large as the element. */
+/** uPlot in an element of the page: an hour of lines in the theme's colours, in the size of the element. */
 import uPlot from 'uplot';
 import rules from 'uplot/dist/uPlot.min.css';
 import type { Chart } from '../../../api/charts.ts';
@@ -6,34 +6,34 @@ import { adoptStyles } from '../../parts/adopt-styles.ts';
 import { amountText, marksOf, timeText } from './amount-text.ts';
 
 export interface Plot {
-  /** Draws other values of the same lines. */
+  /** Draws new values of the same lines. */
   update(data: PlotData): void;
-  /** Moves the cursor to a sample; undefined: away. */
+  /** Moves the cursor to a sample; undefined hides it. */
   point(index: number | undefined): void;
   dispose(): void;
 }
 
 export interface PlotData {
-  /** Seconds since 1970. */
+  /** In seconds since 1970. */
   readonly times: readonly number[];
   readonly lines: readonly (readonly (number | null)[])[];
-  /** A line across; undefined: there is none, or it is far above all values. */
+  /** The value of a horizontal line; undefined when there is none, or when it is far above all values. */
   readonly limit: number | undefined;
 }
 
 export interface PlotStyle {
   readonly unit: Chart['unit'];
-  /** Numbers of the lines' colours; 0: that of the text. */
+  /** The numbers of the lines' colours; 0 is the colour of text. */
   readonly colours: readonly number[];
   readonly bars: boolean;
-  /** The cursor stands at a sample, or at none. */
+  /** Called when the cursor moves to a sample, or leaves the chart. */
   onPoint(index: number | undefined): void;
 }
 
 const LEAST_RANGE_S = 600;
-/** Lines differ in their dashes as well as in colour. */
+/** Lines differ by dashes in addition to colours. */
 export const DASHES: readonly (readonly number[])[] = [[], [7, 3], [2, 3], [9, 3, 2, 3]];
-/** A limit is drawn when something comes as near as this. */
+/** A limit is drawn when the largest value is at least this fraction of it. */
 const LIMIT_SHOWN_FROM = 0.3;
 
 export function openPlot(host: HTMLElement, data: PlotData, style: PlotStyle): Plot {
@@ -63,7 +63,7 @@ export function openPlot(host: HTMLElement, data: PlotData, style: PlotStyle): P
   };
 }
 
-/** Whether the limit is drawn beside these values. */
+/** The limit when it is drawn together with these values. */
 export function shownLimit(limit: number | undefined, lines: PlotData['lines']): number | undefined {
   if (limit === undefined) return undefined;
   return lines.some((line) => line.some((value) => value !== null && value >= limit * LIMIT_SHOWN_FROM))
@@ -126,13 +126,13 @@ function optionsOf(host: HTMLElement, style: PlotStyle, limit: () => number | un
   };
 }
 
-/** All that is known, or ten minutes where that is less. */
+/** All recorded times, but at least ten minutes. */
 function rangeOf(times: ArrayLike<number>): [number, number] {
   const newest = times.length === 0 ? LEAST_RANGE_S : times[times.length - 1]!;
   return [Math.min(times[0] ?? newest, newest - LEAST_RANGE_S), newest];
 }
 
-/** The least height of a scale: a line of zeros lies at its bottom. */
+/** The minimum height of a scale, so that a line of zeros lies at the bottom. */
 function leastTop(unit: Chart['unit']): number {
   return { cores: 0.01, bytes: 1024, bytesPerSecond: 64, perSecond: 0.1, seconds: 0.005, count: 2 }[unit];
 }

@@ -1,4 +1,4 @@
-/** Whether the system wants a dark page: what is drawn on a canvas must be drawn anew when that changes. */
+/** Whether the system prefers dark colours. A canvas must be drawn again when that changes. */
 import { useEffect, useState } from 'preact/hooks';
 
 export function useSystemDark(): boolean {

@@ -1,21 +1,21 @@
-/** Files of a container, by the programs that its image has: `ls`, `cat`, `tar`. So does `kubectl cp`. */
+/** Files of a container, read with programs of its image: `ls`, `cat`, `tar`, as `kubectl cp` does. */
 import { type CommandResult, isMissingProgram, runCommand } from '../../api/exec.ts';
 import type { ObjectRef } from '../../api/kinds.ts';
 import { texts } from '../../app/texts.ts';
 import { entriesOf, type FileEntry } from './listing.ts';
 
-/** Where files are. */
+/** A container whose files are read. */
 export interface FilePlace {
   readonly pod: ObjectRef;
   readonly container: string;
 }
 
-/** The most bytes that a list of names may have. */
+/** The limit in bytes of a folder's listing. */
 const MOST_NAMES = 4 * 1024 * 1024;
-/** The most bytes of a download: the browser holds them in memory. */
+/** The limit in bytes of a download, which the browser holds in memory. */
 export const MOST_BYTES = 500 * 1024 * 1024;
 
-/** What went wrong, to be shown. */
+/** An error that is shown to the user. */
 export class FilesError extends Error {
   override readonly name = 'FilesError';
 }
@@ -26,7 +26,7 @@ export async function listFolder(place: FilePlace, folder: string, signal: Abort
   const run = (flags: string): Promise<CommandResult> =>
     runCommand({ ...place, command: ['ls', flags, '--', path] }, { limit: MOST_NAMES, signal });
   let result = await run('-lAnq');
-  // Old versions of busybox know no -q.
+  // Old versions of busybox do not support -q.
   if (/(invalid|unrecognized|illegal) option/.test(result.errors)) result = await run('-lAn');
   const entries = entriesOf(await new Blob([...result.output]).text());
   if (entries.length === 0) requireSuccess(result, 'ls');

@@ -1,4 +1,4 @@
-/** The files of a container: folders to look into, files and folders to save. */
+/** The files of a container: folders can be opened, files and folders saved. */
 import type { Pod } from '../../../api/gen/core-v1.ts';
 import { type ObjectRef, objectPath } from '../../api/kinds.ts';
 import { kindNamed, kinds } from '../../app/cluster-state.ts';

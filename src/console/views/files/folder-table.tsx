@@ -1,4 +1,4 @@
-/** One folder of a container. */
+/** The table of one folder of a container. */
 import { useSignal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
 import { objectHref } from '../../app/places.ts';
@@ -13,7 +13,7 @@ interface FolderProps {
   readonly folder: string;
 }
 
-/** Rows that are drawn. */
+/** The limit of rows. */
 const MOST_ROWS = 2000;
 
 export function FolderTable({ place, folder }: FolderProps) {

@@ -1,26 +1,26 @@
-/** Entries of a folder, read from what `ls -l` prints in any image. */
+/** Parses the output of `ls -l` of any image. */
 
 export interface FileEntry {
   readonly name: string;
   readonly type: 'folder' | 'file' | 'link' | 'other';
-  /** Where a link leads. */
+  /** The target of a symbolic link. */
   readonly target: string;
-  /** Bytes; undefined: a device. */
+  /** The size in bytes; undefined for a device. */
   readonly size: number | undefined;
-  /** `rwxr-xr-x`. */
+  /** The mode in the form `rwxr-xr-x`. */
   readonly mode: string;
   readonly owner: string;
-  /** As the container writes it. */
+  /** The time as the container's `ls` prints it. */
   readonly modified: string;
 }
 
-/** Mode, links, owner, group, size or device numbers, a date as GNU or busybox write it, name. */
+/** Mode, links, owner, group, size or device numbers, a date in the format of GNU or busybox, name. */
 const LINE =
   /^([-dlbcpsD?])(\S{9})\S*\s+\d+\s+(\S+)\s+(\S+)\s+(?:\d+,\s*\d+|(\d+))\s+(\d{4}-\d\d-\d\d[ T][\d:.]+(?: [+-]\d{4})?|[A-Za-z]{3}\s+\d+\s+[\d:]+|\d+\s+[A-Za-z]{3}\s+[\d:]+)\s(.+)$/;
 
 const TYPES: Readonly<Record<string, FileEntry['type']>> = { d: 'folder', '-': 'file', l: 'link' };
 
-/** Folders first, then by name. Lines that are no entries (`total 8`) are left out. */
+/** Folders first, then by name. Lines that are no entries (`total 8`) are skipped. */
 export function entriesOf(text: string): readonly FileEntry[] {
   const entries = text.split('\n').flatMap((line) => entryOf(line) ?? []);
   return entries.sort((a, b) => rank(a) - rank(b) || (a.name < b.name ? -1 : 1));
@@ -49,7 +49,7 @@ function entryOf(line: string): FileEntry | undefined {
   };
 }
 
-/** The path of an entry, or of the folder above for `..`. */
+/** The path of an entry, or of the parent folder for `..`. */
 export function below(folder: string, name: string): string {
   const parts = folder.split('/').filter((part) => part !== '' && part !== '.');
   if (name === '..') parts.pop();

@@ -1,17 +1,17 @@
 /**
- * Colours of a log line: the escape sequences of terminals that style text become spans, all others vanish. Text stays
- * text. Colours beyond the sixteen become the nearest of them, so that everything can be read in both themes.
+ * Colours of a log line: escape sequences that style text become spans, all others are removed. Text stays text. Colours beyond
+ * the sixteen are replaced by the nearest of them, so that text is readable in both themes.
  */
 import { visible } from './visible.ts';
 
-/** A stretch of a line and the classes it is drawn with. */
+/** A part of a line with its classes. */
 export interface Span {
   readonly start: number;
   readonly end: number;
   readonly classes: string;
 }
 
-/** What a sequence leaves switched on. Colours are 0 to 15; -1: the theme's own. */
+/** The attributes that are switched on after a sequence. Colours are 0 to 15; -1 is the theme's own. */
 export interface Pen {
   readonly foreground: number;
   readonly background: number;
@@ -25,11 +25,11 @@ export const PLAIN_PEN: Pen = { foreground: -1, background: -1, attributes: [] }
 export interface StyledText {
   readonly text: string;
   readonly spans: readonly Span[];
-  /** How the next line of the same log begins. */
+  /** The attributes with which the next line of the same log starts. */
   readonly pen: Pen;
 }
 
-/** Control sequences, strings for the terminal (titles, links) where they end in the line, and short sequences. */
+/** Control sequences, strings for the terminal (titles, links) that end in the line, and short sequences. */
 const SEQUENCE =
   /\u001b(?:\[([0-?]*)[ -/]*([@-~])|[\]PX^_][^\u0007\u001b]*(?:\u0007|\u001b\\)|[ -/]+[0-~]|[0-OQ-WYZ`-~])/g;
 
@@ -42,7 +42,7 @@ const ATTRIBUTES: Readonly<Record<number, Attribute>> = {
   9: 'struck',
 };
 
-/** What switches attributes off. */
+/** Codes that switch attributes off. */
 const ENDS: Readonly<Record<number, readonly Attribute[]>> = {
   21: ['bold'],
   22: ['bold', 'faint'],
@@ -52,7 +52,7 @@ const ENDS: Readonly<Record<number, readonly Attribute[]>> = {
   29: ['struck'],
 };
 
-/** Reads a line that begins with a pen. */
+/** Parses a line that starts with these attributes. */
 export function styledText(raw: string, begin: Pen = PLAIN_PEN): StyledText {
   if (begin === PLAIN_PEN && !raw.includes('\u001b')) return { text: visible(raw, 0), spans: [], pen: begin };
   let pen = begin;
@@ -77,13 +77,13 @@ export function styledText(raw: string, begin: Pen = PLAIN_PEN): StyledText {
 function classesOf({ foreground, background, attributes }: Pen): string {
   const inverse = attributes.includes('inverse');
   const [front, back] = inverse ? [background, foreground] : [foreground, background];
-  // Text on a colour has the one colour that can be read there.
+  // Text on a coloured background has the one colour that is readable there.
   const colour = back >= 0 ? `logs-on-${back}` : inverse ? 'logs-on-7' : front >= 0 ? `logs-ink-${front}` : '';
   const others = attributes.filter((attribute) => attribute !== 'inverse').map((attribute) => `logs-${attribute}`);
   return [...(colour === '' ? [] : [colour]), ...others].join(' ');
 }
 
-/** Select Graphic Rendition; numbers that nobody knows change nothing. */
+/** Select Graphic Rendition; unknown numbers are ignored. */
 function afterGraphics(before: Pen, parameters: string): Pen {
   const numbers = parameters.split(/[;:]/).map(Number);
   let pen = before;
@@ -113,7 +113,7 @@ function afterCode(pen: Pen, code: number): Pen {
   return code === 49 ? { ...pen, background: -1 } : pen;
 }
 
-/** Behind 38 and 48: `5;N` of 256 colours, or `2;R;G;B`. `used`: how many numbers belong to it. */
+/** The numbers after 38 and 48: `5;N` of 256 colours, or `2;R;G;B`. `used` is how many numbers belong to it. */
 function extendedColour([mode, a = 0, b = 0, c = 0]: readonly number[]): {
   readonly colour: number;
   readonly used: number;
@@ -126,7 +126,7 @@ function extendedColour([mode, a = 0, b = 0, c = 0]: readonly number[]): {
   return { colour: nearest(step(36), step(6), step(1)), used: 2 };
 }
 
-/** By which parts of red, green and blue are strong; grey where none stands out. */
+/** The nearest colour by the strong components of red, green and blue; grey when none dominates. */
 function nearest(red: number, green: number, blue: number): number {
   const most = Math.max(red, green, blue);
   if (most - Math.min(red, green, blue) < 40) return most < 64 ? 0 : most < 128 ? 8 : most < 220 ? 7 : 15;

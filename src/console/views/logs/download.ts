@@ -1,11 +1,11 @@
-/** Saves logs as a file: as they are, not as they are shown. */
+/** Saves logs as a file, as the server sends them. */
 import type { Kind } from '../../api/kinds.ts';
 import { textOf } from '../../api/lines.ts';
 import { requestLog } from '../../api/streams.ts';
 import { saveFile } from '../../parts/save-file.ts';
 import type { LogSource } from './pod-logs.ts';
 
-/** Longer logs are cut at the end. */
+/** The limit of a file; longer logs are truncated at the end. */
 const MOST_BYTES = 200 * 1024 * 1024;
 
 interface Download {
@@ -16,7 +16,7 @@ interface Download {
   readonly previous: boolean;
 }
 
-/** One log, byte by byte; several one after the other, with whose they are before each line. */
+/** One log is saved unchanged; several one after the other, with the pod and container before each line. */
 export async function downloadLogs(download: Download, signal: AbortSignal): Promise<void> {
   const { name, sources } = download;
   const [first] = sources;
@@ -37,7 +37,7 @@ function logOf(
   return requestLog({ kind: pods, namespace, name: pod }, params, signal);
 }
 
-/** As `kubectl logs --prefix` writes it. */
+/** Prefixes lines as `kubectl logs --prefix` does. */
 async function prefixed(response: Response, { pod, container }: LogSource): Promise<Blob> {
   const prefix = `[pod/${pod}/${container}] `;
   const parts: string[] = [];

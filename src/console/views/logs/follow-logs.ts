@@ -12,7 +12,7 @@ interface Wanted {
   readonly previous: boolean;
 }
 
-/** Begins anew; the returned function ends it. */
+/** Starts to follow; the returned function ends it. */
 export function followLogs(
   store: LogStore,
   ref: ObjectRef,

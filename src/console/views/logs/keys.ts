@@ -1,4 +1,4 @@
-/** The keys of the page of logs. */
+/** Keyboard shortcuts of the logs page. */
 import type { Signal } from '@preact/signals';
 import type { RefObject } from 'preact';
 import { useEffect } from 'preact/hooks';
@@ -34,7 +34,7 @@ export function useLogKeys({ settings: { wrap, times, query }, reading, search, 
   );
 }
 
-/** Whoever stops to follow stays where they are: at the newest line, as long as no other comes. */
+/** A reader who stops following stays at the newest line until another one arrives. */
 export function toggleFollow(reading: Signal<Reading>): void {
   const { follow } = reading.peek();
   reading.value = follow

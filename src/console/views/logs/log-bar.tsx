@@ -1,4 +1,4 @@
-/** What can be chosen about logs. All of it stands in the address, so that a view of logs can be sent as a link. */
+/** The options of the logs page. All of them are in the address, so that a link shows the same logs. */
 import { type Signal, useSignal } from '@preact/signals';
 import type { RefObject } from 'preact';
 import { ApiError } from '../../api/http.ts';
@@ -59,7 +59,7 @@ interface ToggleProps {
   readonly label: string;
   readonly on: boolean;
   readonly param: string;
-  /** What the parameter says when it is off; absent: it is off when it is not there. */
+  /** The parameter's value when the option is off; absent when a missing parameter means off. */
   readonly off?: string;
 }
 

@@ -1,24 +1,24 @@
-/** The newest lines of several logs, in the order of their times: bounded, whatever is written. */
+/** The newest lines of several logs in the order of their times, limited in number and size. */
 import type { Span } from './ansi.ts';
 
-/** One line. It does not change. */
+/** One line, which is immutable. */
 export interface LogLine {
   /** The index of the log among those that are followed. */
   readonly source: number;
-  /** Milliseconds since 1970, with their fraction; 0: not known. */
+  /** Milliseconds since 1970 with a fraction; 0 when unknown. */
   readonly timeMs: number;
   readonly text: string;
   readonly spans: readonly Span[];
-  /** Each character of the text is one column wide. */
+  /** Whether each character of the text is one column wide. */
   readonly plain: boolean;
 }
 
 export const MOST_LINES = 100_000;
-/** All lines together have at most so many: some 64 MB. */
+/** The limit of characters of all lines, some 64 MB. */
 const MOST_CHARACTERS = 32_000_000;
-/** What a line costs beside its text, in characters. */
+/** The overhead of a line, in characters. */
 const LINE_COST = 40;
-/** The most forgotten lines before the first one. */
+/** The number of dropped lines that may stay in the array before it is compacted. */
 const SLACK = 10_000;
 
 export interface BufferLimits {
@@ -43,7 +43,7 @@ export class LogBuffer {
     return this.#lines.length - this.#first;
   }
 
-  /** How many older lines were given up. The number of a line is this plus its index: it stays while others are dropped. */
+  /** The number of dropped older lines. A line's number is this plus its index, so it stays the same when others are dropped. */
   get dropped(): number {
     return this.#dropped;
   }
@@ -52,7 +52,7 @@ export class LogBuffer {
     return this.#lines[this.#first + index]!;
   }
 
-  /** Adds lines, each to its time. Those of one log stay in their order. */
+  /** Inserts lines by time. Lines of one log keep their order. */
   add(batch: readonly LogLine[]): void {
     if (batch.length === 0) return;
     const sorted = batch.toSorted((a, b) => a.timeMs - b.timeMs);
@@ -64,7 +64,7 @@ export class LogBuffer {
     this.#drop();
   }
 
-  /** The number of the first line that was added since the last call, for what is derived from lines. */
+  /** The number of the first line that was added since the last call, for values derived from lines. */
   takeChanged(): number {
     const from = Math.max(this.#changedFrom, this.#dropped);
     this.#changedFrom = this.#dropped + this.length;
@@ -76,7 +76,7 @@ export class LogBuffer {
     this.#first = this.#characters = this.#dropped = this.#changedFrom = 0;
   }
 
-  /** Behind all lines of this time and before. */
+  /** The index after all lines of this time or earlier. */
   #placeOf(timeMs: number): number {
     let low = 0;
     let high = this.length;

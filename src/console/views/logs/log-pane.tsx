@@ -1,4 +1,4 @@
-/** The lines on the screen: only those are drawn. It stays at the newest line until one scrolls up, and then where it is. */
+/** The visible lines of the logs. The pane follows the newest line until the user scrolls up, and then keeps its position. */
 import { type Signal, useSignal } from '@preact/signals';
 import { type RefObject } from 'preact';
 import { useEffect, useLayoutEffect, useMemo, useRef } from 'preact/hooks';
@@ -12,11 +12,11 @@ import { type RowTable, type ShownLines, singleRows, wrappedRows } from './rows.
 import { firstAtLeast } from './search.ts';
 import { rowStarts } from './wrapping.ts';
 
-/** Where the reader is. */
+/** The reader's position. */
 export interface Reading {
-  /** At the newest line, whatever comes. */
+  /** Whether the pane follows the newest line. */
   readonly follow: boolean;
-  /** The number of the line at the top, and how many pixels of it are above the edge. */
+  /** The number of the top line, and how many of its pixels are above the edge. */
   readonly number: number;
   readonly offset: number;
 }
@@ -25,7 +25,7 @@ interface LogPaneProps {
   readonly store: LogStore;
   readonly settings: LogSettings;
   readonly reading: Signal<Reading>;
-  /** The number of the match one has gone to; -1: none. */
+  /** The number of the line with the selected match; -1 for none. */
   readonly current: number;
 }
 
@@ -35,9 +35,9 @@ interface PaneSize {
   readonly character: number;
 }
 
-/** Never less columns than these, so that a log of bounded length has a bounded number of rows. */
+/** The minimum number of columns, which limits the number of rows of a log. */
 const LEAST_COLUMNS = 20;
-/** Of pane and rows, in pixels. */
+/** The padding of pane and rows, in pixels. */
 const PADDING = 32;
 
 export function LogPane({ store, settings, reading, current }: LogPaneProps) {
@@ -116,7 +116,7 @@ interface Lined {
   readonly table: RowTable;
 }
 
-/** The scroll position. */
+/** The scroll position in pixels. */
 function topOf(
   { follow, number, offset }: Reading,
   { lines, table, height }: Lined & { readonly height: number },
@@ -133,7 +133,7 @@ interface ShownRow {
   readonly to: number;
 }
 
-/** The rows to be drawn, each with its part of a line. */
+/** The rows to draw, each with its part of a line. */
 function rowsIn(
   { first, end }: { readonly first: number; readonly end: number },
   {
@@ -156,7 +156,7 @@ function rowsIn(
   return rows;
 }
 
-/** Characters of the longest line on the screen. */
+/** The length of the longest visible line in characters. */
 function widest(lines: ShownLines, { first, end }: { readonly first: number; readonly end: number }): number {
   let most = 0;
   for (let index = first; index < end; index++) most = Math.max(most, lines.at(index).text.length);
@@ -180,7 +180,7 @@ function usePaneSize(pane: RefObject<HTMLDivElement | null>): PaneSize {
   return size.value;
 }
 
-/** Of the pane's font, which has one width. */
+/** The width of a character in the pane's monospaced font. */
 function characterWidth(element: HTMLElement): number {
   const sample = document.createElement('span');
   sample.className = 'logs-sample';

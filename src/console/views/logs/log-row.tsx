@@ -1,22 +1,22 @@
-/** One row: a part of a line, with its colours and what was searched for. Everything is text. */
+/** One row: a part of a line, with its colours and search matches. All content is text, not markup. */
 import { Component } from 'preact';
 import type { LogLine } from './log-buffer.ts';
 import { piecesOf } from './pieces.ts';
 
-/** Height of a row, as in the style sheet. */
+/** In pixels, as in the style sheet. */
 export const ROW_HEIGHT = 18;
 
-/** How lines are drawn, the same object as long as nothing of it changes. */
+/** How lines are drawn; the object stays the same while nothing changes. */
 export interface RowStyle {
   readonly query: string;
-  /** What stands before the text. */
+  /** The text before the line. */
   readonly prefix: (line: LogLine) => string;
 }
 
 interface LogRowProps {
   readonly row: number;
   readonly line: LogLine;
-  /** The part of the text. */
+  /** The index at which the row's part of the text begins. */
   readonly from: number;
   readonly to: number;
   readonly rowStyle: RowStyle;

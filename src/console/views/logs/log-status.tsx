@@ -1,4 +1,4 @@
-/** The line below the logs: how many lines there are, how many were given up, and what is the matter with each log. */
+/** The line below the logs: the number of lines, the number of dropped lines, and the state of each log. */
 import { numberText, texts } from '../../app/texts.ts';
 import type { LogState } from './container-log.ts';
 import { MOST_LINES } from './log-buffer.ts';
@@ -11,7 +11,7 @@ export function LogStatus({ store }: { readonly store: LogStore }) {
   const { length, dropped } = store.buffer;
   const sources = store.sources.value;
   const pods = store.podCount.value;
-  // Logs of several pods often say the same.
+  // Logs of several pods often have the same text.
   const texted = new Map(
     store.states.value.map((state, index) => [
       stateText(state, sources.length < 2 ? '' : `${sources[index]?.container ?? ''}: `),
@@ -41,7 +41,7 @@ export function LogStatus({ store }: { readonly store: LogStore }) {
   );
 }
 
-/** Logs that are followed say so only when they are alone. */
+/** The text of a followed log is shown only when it is the only one. */
 function stateText(state: LogState | undefined, name: string): string {
   const { states } = texts.logs;
   if (state === undefined) return '';
@@ -49,7 +49,7 @@ function stateText(state: LogState | undefined, name: string): string {
   return state.kind === 'waiting' ? `${name}${states.waiting(state.message)} ` : `${name}${state.message} `;
 }
 
-/** For the search: how many lines match, and at which one the reader is. */
+/** The number of matching lines, and the index of the selected match. */
 export function matchText(found: number, position: number): string {
   return position < 0 ? texts.logs.matches(found) : `${numberText(position + 1)}/${numberText(found)}`;
 }

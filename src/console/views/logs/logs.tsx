@@ -1,4 +1,4 @@
-/** The logs of a pod, or of the pods of a workload: followed, searched, downloaded. */
+/** The logs of a pod, or of the pods of a workload, with search and download. */
 import { useSignal } from '@preact/signals';
 import { useEffect, useLayoutEffect, useMemo, useRef } from 'preact/hooks';
 import { type ObjectRef, objectPath } from '../../api/kinds.ts';
@@ -36,7 +36,7 @@ function Logs({ of: ref, settings }: { readonly of: ObjectRef; readonly settings
     reading.value = { follow: true, number: 0, offset: 0 };
     return followLogs(store, ref, { pods, container, previous });
   }, [container, previous]);
-  // Before the next key: Enter goes to a match of what was typed just now.
+  // Runs before the next key event, so that Enter goes to a match of the text just typed.
   useLayoutEffect(() => {
     current.value = -1;
     store.setSearch(query);

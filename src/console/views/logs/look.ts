@@ -1,15 +1,15 @@
-/** How logs are shown: what the parameters of the address say, and what stands before each line. */
+/** How logs are shown, by the parameters of the address, and the text before each line. */
 import type { LogLine } from './log-buffer.ts';
 import type { LogSource } from './pod-logs.ts';
 
 export interface LogSettings {
-  /** '' for all. */
+  /** '' for all containers. */
   readonly container: string;
   readonly previous: boolean;
   readonly wrap: boolean;
   readonly times: boolean;
   readonly query: string;
-  /** Only lines with matches. */
+  /** Only lines with matches are shown. */
   readonly only: boolean;
 }
 
@@ -26,16 +26,16 @@ export function settingsOf(params: URLSearchParams): LogSettings {
 }
 
 const LONGEST_NAME = 24;
-/** Pages with less columns have shorter times and names. */
+/** Narrower panes have shorter times and names. */
 const NARROW = 80;
 
 export interface Prefix {
-  /** Columns it takes, the space behind it included. */
+  /** The width in columns, including the space after it. */
   readonly width: number;
   of(line: LogLine): string;
 }
 
-/** Where several logs are shown, lines begin with whose they are. */
+/** The text before a line; with several logs it names the log. */
 export function prefixOf(
   sources: readonly LogSource[],
   { times, columns }: { readonly times: boolean; readonly columns: number },
@@ -67,7 +67,7 @@ export function prefixOf(
   };
 }
 
-/** What differs between pods of a workload stands at the end of their names. */
+/** The end of a pod's name, in which the pods of a workload differ. */
 function tail(pod: string): string {
   return pod.split('-').slice(-2).join('-');
 }

@@ -1,11 +1,11 @@
-/** Goes from match to match. */
+/** Scrolls from one search match to the next. */
 import type { Signal } from '@preact/signals';
 import type { Reading } from './log-pane.tsx';
 import { ROW_HEIGHT } from './log-row.tsx';
 import type { LogStore } from './log-store.ts';
 import { firstAtLeast } from './search.ts';
 
-/** Rows above a match that one goes to. */
+/** The number of rows shown above the match. */
 const ABOVE = 5;
 
 interface Step {
@@ -14,7 +14,7 @@ interface Step {
   readonly by: 1 | -1;
 }
 
-/** The next match, or the one before; from the end one begins at the newest. */
+/** Scrolls to the next or previous match; at first to the newest. */
 export function stepToMatch({ search: { matches } }: LogStore, { current, reading, by }: Step): void {
   if (matches.length === 0) return;
   const here = current.peek();

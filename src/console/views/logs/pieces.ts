@@ -1,8 +1,8 @@
-/** A line of a log in pieces: where colours and matches begin and end. */
+/** Cuts a log line where colours and matches begin and end. */
 import type { LogLine } from './log-buffer.ts';
 import { marksIn } from './search.ts';
 
-/** Text that is drawn in one way. */
+/** Text with one style. */
 export interface Piece {
   readonly text: string;
   readonly classes: string;
@@ -15,7 +15,7 @@ interface Part {
   readonly query: string;
 }
 
-/** The part of a line, cut wherever a colour or a match begins or ends. */
+/** A part of a line, cut wherever a colour or a match begins or ends. */
 export function piecesOf(
   { text, spans }: Pick<LogLine, 'text' | 'spans'>,
   { from, to, query }: Part,

@@ -1,8 +1,8 @@
-/** The rows of a log: long lines are wrapped, so a row shows a line or a part of one. */
+/** Maps lines of a log to rows: long lines are wrapped, so a row shows a line or a part of one. */
 import type { LogLine } from './log-buffer.ts';
 import { rowCount } from './wrapping.ts';
 
-/** Lines that are shown, in order, with the numbers they keep while older ones are dropped. */
+/** The visible lines in order, with numbers that stay the same when older lines are dropped. */
 export interface ShownLines {
   readonly length: number;
   at(index: number): LogLine;
@@ -13,24 +13,24 @@ export interface ShownLines {
 
 export interface RowTable {
   readonly rows: number;
-  /** The first row of a line; of the index behind the last line, the number of rows. */
+  /** The first row of a line; for the index after the last line, the number of rows. */
   rowOf(index: number): number;
   /** The line that a row shows a part of. */
   lineAt(row: number): number;
 }
 
-/** Every line is one row. */
+/** A table in which every line is one row. */
 export function singleRows({ length }: ShownLines): RowTable {
   return { rows: length, rowOf: (index) => Math.min(index, length), lineAt: (row) => row };
 }
 
 export interface Wrapping {
   readonly columns: number;
-  /** Columns that stand before the text of a line in its first row. */
+  /** The number of columns before the text in a line's first row. */
   readonly indent: number;
 }
 
-/** Rows of lines seen before with the same measures: only new lines are cut. */
+/** Row counts of lines with the same measures are cached, so that only new lines are wrapped. */
 const counted = new WeakMap<LogLine, { readonly key: number; readonly rows: number }>();
 
 export function wrappedRows(lines: ShownLines, { columns, indent }: Wrapping): RowTable {

@@ -1,19 +1,19 @@
-/** Which lines contain a text. Long logs are searched a slice at a time, so that the page stays usable. */
+/** Finds the lines that contain a text. Long logs are searched in slices, so that the page stays responsive. */
 import type { LogBuffer } from './log-buffer.ts';
 
-/** Lines searched in one slice. */
+/** The number of lines searched in one slice. */
 const SLICE = 20_000;
-/** Matches marked in one line. */
+/** The limit of matches marked in one line. */
 const MOST_MARKS = 1000;
 
 export class LogSearch {
   #pattern: RegExp | undefined;
-  /** Numbers of lines, ascending. */
+  /** Numbers of matching lines, ascending. */
   #matches: number[] = [];
   /** The number of the first line that is not searched yet. */
   #next = 0;
 
-  /** Begins anew; '' finds nothing. */
+  /** Starts a new search; '' finds nothing. */
   set(text: string): void {
     this.#pattern = text === '' ? undefined : patternOf(text);
     this.reset();
@@ -28,12 +28,12 @@ export class LogSearch {
     return this.#pattern !== undefined;
   }
 
-  /** Numbers of the lines found so far, those of dropped lines left out. */
+  /** Numbers of the matching lines found so far, without dropped lines. */
   get matches(): readonly number[] {
     return this.#matches;
   }
 
-  /** Takes in lines from number `changedFrom` on; false: there is more to be searched. */
+  /** Searches lines from the number `changedFrom` on. Returns false when more lines are left. */
   advance(buffer: LogBuffer, changedFrom: number): boolean {
     if (this.#pattern === undefined) return true;
     if (changedFrom < this.#next) {
@@ -63,12 +63,12 @@ export function firstAtLeast(numbers: readonly number[], least: number): number 
   return low;
 }
 
-/** Capital or not is the same. */
+/** A pattern of the literal text that ignores case. */
 function patternOf(text: string, flags = 'iu'): RegExp {
   return new RegExp(text.replaceAll(/[\\^$.*+?()[\]{}|/]/g, '\\$&'), flags);
 }
 
-/** Where a text stands in a line, as far as matches are marked. */
+/** The places of a text in a line, up to the limit of marks. */
 export function marksIn(line: string, text: string): readonly { readonly start: number; readonly end: number }[] {
   if (text === '') return [];
   const marks: { readonly start: number; readonly end: number }[] = [];

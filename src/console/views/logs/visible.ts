@@ -1,12 +1,12 @@
-/** Makes characters seen that a page would hide, or that would change how their surroundings read. */
+/** Replaces characters that a page would hide, or that would change how the surrounding text is displayed. */
 
-/** Controls, marks of direction and characters without width; not the joiner that emojis need. */
+/** Control characters, direction marks and zero-width characters, except the joiner that emojis need. */
 const HIDDEN =
   /[\u0000-\u001f\u007f-\u009f\u00ad\u061c\u115f\u180e\u200b\u200c\u200e\u200f\u2028-\u202e\u2060-\u206f\u3164\ufeff\ufff9-\ufffb]/g;
 
 const TAB_STOP = 8;
 
-/** The text as it is shown behind `column` characters of its line. */
+/** The text as it is shown after `column` characters of its line. */
 export function visible(text: string, column: number): string {
   if (text.search(HIDDEN) < 0) return text;
   let longer = 0;

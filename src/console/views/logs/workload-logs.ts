@@ -1,4 +1,4 @@
-/** Logs of all pods of a workload, those that come later included. */
+/** Follows the logs of all pods of a workload, also of pods created later. */
 import type { KubernetesObject } from '../../../api/object.ts';
 import { sendJson } from '../../api/http.ts';
 import { type Kind, type ObjectRef, objectPath } from '../../api/kinds.ts';
@@ -7,17 +7,17 @@ import { followTable, type RowChange } from '../../api/table-list.ts';
 import { belongingsOf } from '../../parts/belongings.ts';
 import { followPodLogs, type PodLogsOrder, type PodLogsSink } from './pod-logs.ts';
 
-/** More pods are not followed at once. */
+/** The limit of pods that are followed at once. */
 export const MOST_PODS = 20;
 
 export interface WorkloadSink extends PodLogsSink {
-  /** How many pods there are, followed or not. */
+  /** Called with the number of pods, followed or not. */
   pods(count: number): void;
 }
 
 type Order = Omit<PodLogsOrder, 'pod'>;
 
-/** Goes on until the signal. Rejects with `ApiError` when the workload cannot be read. */
+/** Continues until the signal aborts. Rejects with `ApiError` when the workload cannot be read. */
 export async function followWorkloadLogs(
   workload: ObjectRef,
   {
@@ -56,7 +56,7 @@ export async function followWorkloadLogs(
       if (type === 'put') rows.set(row.uid, row);
       else rows.delete(row.uid);
   };
-  // The first pages come in pieces: which pods are the newest is known when all are read.
+  // The list is read in pages; the newest pods are known when all pages are read.
   let complete = false;
   await followTable(
     { ...selection, kind: pods },

@@ -1,4 +1,4 @@
-/** Buttons for what the user may do; each shows its command, and acts when that is confirmed. */
+/** Buttons of the actions that the user may perform. Each shows its command, and runs after a confirmation. */
 import { useSignal } from '@preact/signals';
 import { useState } from 'preact/hooks';
 import type { KubernetesObject } from '../../../api/object.ts';

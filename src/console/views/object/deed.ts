@@ -1,10 +1,10 @@
-/** One thing that can be done to an object, with the kubectl command it equals. */
+/** An action on an object, with the equivalent kubectl command. */
 import type { ComponentType } from 'preact';
 import type { KubernetesObject } from '../../../api/object.ts';
 import type { ObjectRef } from '../../api/kinds.ts';
 import type { Need } from '../../parts/access.ts';
 
-/** What stands in a deed's dialog. */
+/** The properties of an action's dialog. */
 export interface DeedProps {
   readonly of: ObjectRef;
   readonly object: KubernetesObject;
@@ -13,11 +13,11 @@ export interface DeedProps {
 
 interface AnyDeed {
   readonly label: string;
-  /** All of them are needed. */
+  /** The user must have all of these rights. */
   readonly needs: readonly Need[];
 }
 
-/** A deed that is confirmed. `input` is what it takes: replicas, a name. */
+/** An action that the user confirms. `input` is its parameter: replicas, a name. */
 export interface PlainDeed extends AnyDeed {
   readonly destroys?: boolean;
   readonly input?: { readonly label: string; readonly type: 'number' | 'text'; readonly value: string };
@@ -25,14 +25,14 @@ export interface PlainDeed extends AnyDeed {
   run(input: string): Promise<unknown>;
 }
 
-/** A deed with a dialog of its own. */
+/** An action with a dialog of its own. */
 export interface DialogDeed extends AnyDeed {
   readonly Dialog: ComponentType<DeedProps>;
 }
 
 export type Deed = PlainDeed | DialogDeed;
 
-/** `deployment/web -n shop`; a node of its own command by name alone. */
+/** The arguments of a command: `deployment/web -n shop`; commands about nodes have only the name. */
 export function target({ kind: { singular, resource, group }, namespace, name }: ObjectRef): string {
   const ofKubernetes = group === '' || !group.includes('.') || group.endsWith('.k8s.io');
   const word = singular || resource;

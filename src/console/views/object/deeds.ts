@@ -1,4 +1,4 @@
-/** What can be done to an object of each kind. */
+/** The actions on objects of each kind. */
 import type { CronJob } from '../../../api/gen/batch-v1.ts';
 import type { KubernetesObject } from '../../../api/object.ts';
 import { type Kind, kindId, listPath, type ObjectRef } from '../../api/kinds.ts';
@@ -21,7 +21,7 @@ interface Fields {
 const PATCH: readonly Need[] = [{ verb: 'patch' }];
 const RESTARTABLE = ['deployments.apps', 'statefulsets.apps', 'daemonsets.apps'];
 
-/** Those that the kind has, as the object stands. */
+/** The actions of the object's kind, in the object's current state. */
 export function deedsOf(ref: ObjectRef, object: KubernetesObject): readonly Deed[] {
   const { spec = {} } = object as { readonly spec?: Fields };
   const id = kindId(ref.kind);
@@ -76,7 +76,7 @@ function restart(ref: ObjectRef): Deed {
   };
 }
 
-/** What a roll-back reads, and what it writes. */
+/** A rollback: the revision that it reads, and the write. */
 function rollback(id: string): Deed {
   const resource = id === 'deployments.apps' ? 'replicasets' : 'controllerrevisions';
   return {
@@ -95,7 +95,7 @@ const DRAIN: readonly Need[] = [
 /** Job names are at most 63 characters long. */
 const LONGEST_PREFIX = 49;
 
-/** As kubectl does it: without `blockOwnerDeletion`, which would take a right to the CronJob's finalizers. */
+/** As kubectl does: without `blockOwnerDeletion`, which would require a right on the CronJob's finalizers. */
 function trigger(ref: ObjectRef, { metadata, spec }: CronJob): Deed {
   const { label, name } = texts.object.deeds.trigger;
   const jobs: Kind = { ...ref.kind, resource: 'jobs', kind: 'Job', singular: 'job' };
@@ -123,7 +123,7 @@ function randomSuffix(): string {
   return [...crypto.getRandomValues(new Uint8Array(5))].map((byte) => SUFFIX[byte % SUFFIX.length]).join('');
 }
 
-/** Without letters that make words, as the server's own. */
+/** Without vowels, so that no words arise, as in the server's generated names. */
 const SUFFIX = 'bcdfghjklmnpqrstvwxz2456789';
 
 function suspend(ref: ObjectRef, on: boolean): Deed {

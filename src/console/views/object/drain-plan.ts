@@ -1,16 +1,16 @@
-/** What draining a node does to each of its pods, as kubectl with `--ignore-daemonsets` does it. Pure. */
+/** What draining a node does with each pod, as kubectl with `--ignore-daemonsets` does it. Pure. */
 import type { Pod } from '../../../api/gen/core-v1.ts';
 import type { Stored } from '../../../api/object.ts';
 
-/** Losses that must be agreed to. */
+/** Losses that the user must accept. */
 export interface DrainOptions {
   /** `--delete-emptydir-data` */
   readonly deleteEmptyDir: boolean;
-  /** `--force`: pods that no controller brings back. */
+  /** `--force`: pods that no controller recreates. */
   readonly force: boolean;
 }
 
-/** `emptyDir` and `unmanaged` are in the way until they are agreed to. */
+/** `emptyDir` and `unmanaged` block the drain until the user accepts the loss. */
 export type DrainAction = 'evict' | 'daemonSet' | 'mirror' | 'emptyDir' | 'unmanaged';
 
 const MIRROR = 'kubernetes.io/config.mirror';
@@ -20,7 +20,7 @@ export function drainAction(pod: Stored<Pod>, { deleteEmptyDir, force }: DrainOp
   if (MIRROR in annotations) return 'mirror';
   const controller = ownerReferences.find((owner) => owner.controller === true);
   const phase = pod.status?.phase;
-  // What has ended has nothing to lose.
+  // A pod that has ended loses nothing.
   if (phase === 'Succeeded' || phase === 'Failed') return 'evict';
   if (controller?.kind === 'DaemonSet') return 'daemonSet';
   if (controller === undefined && !force) return 'unmanaged';
@@ -28,7 +28,7 @@ export function drainAction(pod: Stored<Pod>, { deleteEmptyDir, force }: DrainOp
   return 'evict';
 }
 
-/** How many pods each option is about. */
+/** The number of pods that each option concerns. */
 export function drainLosses(pods: readonly Stored<Pod>[]): { readonly emptyDir: number; readonly unmanaged: number } {
   const careful = pods.map((pod) => drainAction(pod, { deleteEmptyDir: false, force: false }));
   const forced = pods.map((pod) => drainAction(pod, { deleteEmptyDir: false, force: true }));

@@ -1,4 +1,4 @@
-/** Drains a node: cordons it, then asks for evictions until each is granted. What is refused by a disruption budget is asked again. */
+/** Drains a node: cordons it, then evicts its pods. Evictions that a disruption budget refuses are repeated. */
 import { signal } from '@preact/signals';
 import { ApiError } from '../../api/http.ts';
 import { type Kind, type ObjectRef, objectPath } from '../../api/kinds.ts';
@@ -7,22 +7,22 @@ import { pause } from '../../api/pause.ts';
 
 export interface Eviction {
   readonly state: 'asking' | 'refused' | 'leaving' | 'failed';
-  /** The server's words. */
+  /** The server's message. */
   readonly message: string;
 }
 
-/** A pod that is to go. */
+/** A pod to evict. */
 export interface Leaving {
   readonly uid: string;
   readonly namespace: string;
   readonly name: string;
 }
 
-/** As kubectl waits. */
+/** The pause between attempts, as in kubectl. */
 const AGAIN_MS = 5000;
 
 export class DrainRun {
-  /** What became of the evictions, by the pods' uids. */
+  /** The state of the evictions by the pods' uids. */
   readonly evictions = signal<ReadonlyMap<string, Eviction>>(new Map());
   readonly #life = new AbortController();
   readonly #pods: Kind;
@@ -49,7 +49,7 @@ export class DrainRun {
       apiVersion: 'policy/v1',
       kind: 'Eviction',
       metadata: { namespace, name },
-      // Another pod of this name is none of the node's.
+      // A later pod of this name may be on another node.
       deleteOptions: { preconditions: { uid } },
     };
     this.#set(uid, 'asking');
@@ -72,7 +72,7 @@ export class DrainRun {
   }
 }
 
-/** The budget that refuses stands in the causes. */
+/** The causes name the budget that refuses the eviction. */
 function reasonOf({ message, status }: ApiError): string {
   const causes = (status.details?.causes ?? []).flatMap(({ message: text = '' }) => (text === '' ? [] : [text]));
   return [message, ...causes].join(' ');

@@ -1,4 +1,4 @@
-/** Draining a node: what would happen to each of its pods, then what happens. */
+/** The dialog for draining a node: the plan for each pod, then the progress. */
 import { useSignal } from '@preact/signals';
 import { useEffect, useMemo } from 'preact/hooks';
 import type { Pod } from '../../../api/gen/core-v1.ts';
@@ -29,7 +29,7 @@ function DrainOf({ of: ref, pods }: DeedProps & { readonly pods: Kind }) {
   const options = useSignal<DrainOptions>({ deleteEmptyDir: false, force: false });
   const phase = useSignal<Phase>('planned');
   const problem = useSignal('');
-  /** Those that were on the node when it began: they stay in the list when they are gone. */
+  /** The pods at the start of the drain, which stay in the list after their deletion. */
   const begun = useSignal<readonly Stored<Pod>[]>([]);
   const present = table.rows.shown.map(({ object }) => object as Stored<Pod>);
   const shown = phase.value === 'planned' ? present : begun.value;
@@ -118,7 +118,7 @@ function Losses({ losses: { emptyDir, unmanaged }, options }: LossesProps) {
 interface DrainListProps {
   readonly plan: readonly { readonly pod: Stored<Pod>; readonly action: DrainAction }[];
   readonly run: DrainRun;
-  /** Uids of the pods that are still there. */
+  /** Uids of the pods that still exist. */
   readonly here: ReadonlySet<string>;
 }
 

@@ -1,4 +1,4 @@
-/** An edit: tried on the server first, with what would change and whose fields are in the way, then applied. */
+/** Edits an object: a dry run on the server shows the changes and the conflicting field managers, then the edit is applied. */
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { ApiError } from '../../api/http.ts';
 import type { ObjectRef } from '../../api/kinds.ts';
@@ -11,7 +11,7 @@ import { withoutBookKeeping } from './yaml-text.ts';
 
 interface EditProps {
   readonly of: ObjectRef;
-  /** As it is now on the server; the edit begins with the first. */
+  /** The current text on the server; the edit starts with its first value. */
   readonly text: string;
   readonly onEnd: () => void;
 }
@@ -53,7 +53,7 @@ export function Edit({ of: ref, text, onEnd }: EditProps) {
           type="button"
           class="primary"
           disabled={tried === undefined}
-          // What was changed since is tried anew.
+          // A text that changed since its dry run gets another dry run.
           onClick={() => void attempt(!isTried())}
         >
           {texts.edit.apply}

@@ -1,4 +1,4 @@
-/** CodeMirror for YAML. It is loaded when an object is edited. */
+/** CodeMirror for YAML, loaded when an object is edited. */
 import { defaultKeymap, history, historyKeymap } from '@codemirror/commands';
 import { yaml } from '@codemirror/lang-yaml';
 import { bracketMatching, foldGutter, HighlightStyle, indentOnInput, syntaxHighlighting } from '@codemirror/language';
@@ -41,7 +41,7 @@ export interface EditorOptions {
   readonly onField: (path: readonly string[]) => void;
 }
 
-/** Within a shadow root, for there the page's policy lets CodeMirror adopt its style sheet. */
+/** Opens the editor in a shadow root, because the page's policy lets CodeMirror adopt its style sheet there. */
 export function openEditor(host: HTMLElement, options: EditorOptions): Editor {
   const root = host.shadowRoot ?? host.attachShadow({ mode: 'open' });
   const view = new EditorView({
@@ -69,7 +69,7 @@ export function openEditor(host: HTMLElement, options: EditorOptions): Editor {
       ],
     }),
   });
-  view.scrollDOM.tabIndex = 0; // whoever reads a long object scrolls it by keys
+  view.scrollDOM.tabIndex = 0; // makes a long object scrollable by keys
   view.focus();
   options.onField(fieldAt(view.state));
   return { text: () => view.state.doc.toString(), destroy: () => view.destroy() };

@@ -1,4 +1,4 @@
-/** What every object has: age, namespace, owners, labels, annotations, and its conditions. */
+/** The fields that every object has: age, namespace, owners, labels, annotations, and its conditions. */
 import type { Condition } from '../../../api/gen/meta-v1.ts';
 import type { KubernetesObject } from '../../../api/object.ts';
 import type { ObjectRef } from '../../api/kinds.ts';
@@ -87,7 +87,7 @@ export function Conditions({ object }: { readonly object: KubernetesObject }) {
   );
 }
 
-/** Conditions whose `True` tells of trouble. */
+/** Conditions whose `True` is a bad state. */
 const NEGATIVE = /Pressure$|Fail|Unavailable$|Stalled|Degraded|Dangling|DisruptionTarget|Deletion.*Fail/;
 
 function toneOfCondition(type: string, status: string): Tone {

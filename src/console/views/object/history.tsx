@@ -1,4 +1,4 @@
-/** What the object was: its changes, the newest first, with the fields that changed. */
+/** The history of an object: its changes, the newest first, with the fields that changed. */
 import { useEffect, useState } from 'preact/hooks';
 import { readHistory, type Revision } from '../../api/explain.ts';
 import { ApiError } from '../../api/http.ts';
@@ -14,7 +14,7 @@ interface Pages {
 
 interface HistoryProps {
   readonly of: ObjectRef;
-  /** Of the object; another one means that there is another change. */
+  /** The object's version; another one means that there is a new change. */
   readonly version: string;
   /** Changes after that version are left out. */
   readonly isPast: boolean;

@@ -1,16 +1,16 @@
-/** Links to other objects, where the server has their kind. */
+/** Links to other objects, when the server has their kind. */
 import type { OwnerReference } from '../../../api/gen/meta-v1.ts';
 import type { NamedObject } from '../../api/explain.ts';
 import { apiVersionOf, type Kind, type ObjectRef } from '../../api/kinds.ts';
 import { kindNamed, kinds } from '../../app/cluster-state.ts';
 import { objectHref } from '../../app/places.ts';
 
-/** `Pod web-1`, as a link. */
+/** A link with the text `Pod web-1`. */
 export function ObjectLink({ to, short = false }: { readonly to: ObjectRef; readonly short?: boolean }) {
   return <a href={objectHref('object', to)}>{short ? to.name : `${to.kind.kind} ${to.name}`}</a>;
 }
 
-/** An object as `why` names it: `pod/web-1`. */
+/** A link to an object in the form of explanations: `pod/web-1`. */
 export function NamedLink({ object: { kind: word, namespace = '', name } }: { readonly object: NamedObject }) {
   const kind = kindNamed(word);
   const text = `${word}/${name}`;

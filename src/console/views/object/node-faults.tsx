@@ -1,4 +1,4 @@
-/** What can be broken of a simulated machine, and mended again. */
+/** The faults of a simulated machine, to be switched on and off. */
 import { useSignal } from '@preact/signals';
 import { ApiError } from '../../api/http.ts';
 import { mayDriveSimulation, orderSimulation, simulation } from '../../app/simulation.ts';

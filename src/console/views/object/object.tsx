@@ -1,4 +1,4 @@
-/** One object of any kind: why it is as it is, what it is made of, its past, and what can be done. */
+/** The page of one object of any kind: explanation, fields, history, and actions. */
 import type { KubernetesObject } from '../../../api/object.ts';
 import { kindId, type ObjectRef, objectPath } from '../../api/kinds.ts';
 import { kindNamed, kinds } from '../../app/cluster-state.ts';

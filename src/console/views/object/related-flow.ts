@@ -1,4 +1,4 @@
-/** What is connected with an object, as a flow from routes and owners on the left to volumes and roles on the right. Pure. */
+/** The objects related to an object as a diagram, from routes and owners on the left to volumes and roles on the right. Pure. */
 import type { ClusterRoleBinding, RoleBinding } from '../../../api/gen/rbac-v1.ts';
 import type { IngressSpec } from '../../../api/gen/networking-v1.ts';
 import type { PersistentVolumeClaim } from '../../../api/gen/core-v1.ts';
@@ -9,7 +9,7 @@ import { texts } from '../../app/texts.ts';
 import type { Flow, FlowBox, FlowEdge } from '../../parts/flow/flow.ts';
 import type { Tone } from '../../parts/tone.ts';
 
-/** Rows of one kind, and how well each stands. */
+/** Rows of one kind, with the tone of each. */
 export interface RelatedRows {
   readonly kind: Kind;
   readonly rows: readonly Row[];
@@ -19,13 +19,13 @@ export interface RelatedRows {
 export interface RelatedInput {
   readonly of: ObjectRef;
   readonly tone: Tone;
-  /** The nearest first. */
+  /** The nearest owner first. */
   readonly owners: readonly ObjectRef[];
-  /** Rows that belong to it: of two kinds the second belongs to the first where its owners say so. */
+  /** Rows that the object owns. Of two kinds the second belongs to the first when its owner references name it. */
   readonly owned: readonly RelatedRows[];
-  /** What its fields name. */
+  /** The objects that its fields refer to. */
   readonly mentions: readonly ObjectRef[];
-  /** Services that select it or its pods, and routes of the namespace. */
+  /** Services that select the object or its pods, and routes of the namespace. */
   readonly services: RelatedRows | undefined;
   readonly routes: readonly RelatedRows[];
   readonly claims: readonly Row[];
@@ -34,7 +34,7 @@ export interface RelatedInput {
   readonly roles: { readonly Role: Kind | undefined; readonly ClusterRole: Kind | undefined };
 }
 
-/** Rows of one kind that are drawn; their number stands for the rest. */
+/** The limit of rows of one kind that are drawn; one box has the number of the rest. */
 const MOST = 10;
 const COLUMNS = ['routes', 'owners', 'this', 'uses', 'behind'] as const;
 type Column = (typeof COLUMNS)[number];
@@ -51,12 +51,12 @@ export function relatedFlow(input: RelatedInput): Flow {
   return sketch.flow();
 }
 
-/** Boxes and edges as they are found. */
+/** The boxes and edges so far. */
 class Sketch {
   readonly #columns = new Map<Column, Map<string, FlowBox>>(COLUMNS.map((name) => [name, new Map()]));
   readonly #edges = new Map<string, FlowEdge>();
 
-  /** The id of the box; one that is there already stays where it is. */
+  /** Adds a box unless its id exists already. Returns the id. */
   add(column: Column, box: FlowBox): string {
     if (![...this.#columns.values()].some((boxes) => boxes.has(box.id))) this.#columns.get(column)!.set(box.id, box);
     return box.id;
@@ -105,7 +105,7 @@ function addOwners({ owners }: RelatedInput, sketch: Sketch, self: string): void
   }
 }
 
-/** The ReplicaSets of a Deployment, and behind each its pods. */
+/** Adds the ReplicaSets of a Deployment and their pods. */
 function addOwned({ owned }: RelatedInput, sketch: Sketch, self: string): void {
   const parents = new Map<string, string>();
   for (const [at, { kind, rows, toneOf }] of owned.entries()) {
@@ -115,7 +115,7 @@ function addOwned({ owned }: RelatedInput, sketch: Sketch, self: string): void {
       const parent = row.object?.metadata.ownerReferences
         ?.map(({ uid }) => parents.get(uid))
         .find((one) => one !== undefined);
-      // What is not shown of the first kind has no line to the second.
+      // Pods of an owner that is not drawn are connected with the object itself.
       sketch.join(parent ?? self, id, toneOf(row));
     }
     for (const row of rows.slice(0, MOST)) parents.set(row.uid, objectPath(refOf(kind, row)));
@@ -153,7 +153,7 @@ interface RouteSpec {
   }[];
 }
 
-/** Names of the services that a route of the same namespace leads to: an Ingress, or one of the Gateway API. */
+/** Names of the services to which a route of the same namespace refers: an Ingress, or a route of the Gateway API. */
 function backendsOf({ object, namespace }: Row): readonly string[] {
   const { defaultBackend, rules = [] } = (object as { readonly spec?: RouteSpec } | undefined)?.spec ?? {};
   const names = rules.flatMap(({ http, backendRefs = [] }) => [
@@ -165,7 +165,7 @@ function backendsOf({ object, namespace }: Row): readonly string[] {
   return [...new Set([defaultBackend?.service?.name, ...names])].filter((name) => name !== undefined);
 }
 
-/** Behind claims the volumes they are bound to. */
+/** Adds the claims, and the volumes to which they are bound. */
 function addVolumes({ claims, mentions, volumes }: RelatedInput, sketch: Sketch): void {
   if (volumes === undefined) return;
   for (const mention of mentions) {
@@ -178,7 +178,7 @@ function addVolumes({ claims, mentions, volumes }: RelatedInput, sketch: Sketch)
   }
 }
 
-/** Behind a service account the roles that bindings give it. */
+/** Adds the service account, and the roles that bindings grant it. */
 function addRoles({ of, mentions, bindings, roles }: RelatedInput, sketch: Sketch, self: string): void {
   const isAccount = (ref: ObjectRef): boolean => kindId(ref.kind) === 'serviceaccounts';
   const accounts = [of, ...mentions].filter(isAccount);

@@ -1,4 +1,4 @@
-/** The objects around one as a graph that follows their changes. */
+/** The objects related to one as a diagram that is updated live. */
 import type { KubernetesObject } from '../../../api/object.ts';
 import type { ObjectRef } from '../../api/kinds.ts';
 import { texts } from '../../app/texts.ts';

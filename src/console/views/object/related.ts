@@ -1,19 +1,19 @@
-/** What an object refers to, by the fields of the kinds that Kubernetes has. */
+/** The objects to which an object refers, by the fields of Kubernetes' kinds. */
 import type { ObjectReference, PodSpec } from '../../../api/gen/core-v1.ts';
 import type { IngressSpec } from '../../../api/gen/networking-v1.ts';
 import type { RoleRef, Subject } from '../../../api/gen/rbac-v1.ts';
 import type { KubernetesObject } from '../../../api/object.ts';
 import { kindId, type ObjectRef } from '../../api/kinds.ts';
 
-/** An object that another one names in its fields. */
+/** An object that another one refers to. */
 export interface Mention {
-  /** As `findKind` reads it. */
+  /** The kind as `findKind` accepts it. */
   readonly kind: string;
   readonly namespace: string;
   readonly name: string;
 }
 
-/** The fields of many kinds' specifications that are read here. */
+/** The fields of several kinds' specs that are read here. */
 interface Fields {
   readonly template?: { readonly spec?: PodSpec };
   readonly volumeName?: string;
@@ -23,7 +23,7 @@ interface Fields {
   readonly rules?: IngressSpec['rules'];
 }
 
-/** Objects that the fields of this one name: its node, volumes, claims, targets, roles. */
+/** Objects to which the fields of this one refer: node, volumes, claims, targets, roles. */
 export function mentionsOf({ kind, namespace }: ObjectRef, object: KubernetesObject): readonly Mention[] {
   const {
     spec = {},

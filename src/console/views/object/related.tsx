@@ -1,4 +1,4 @@
-/** Objects around this one, and the events about it. */
+/** The objects related to this one, and the events about it. */
 import type { KubernetesObject } from '../../../api/object.ts';
 import type { Kind, ObjectRef } from '../../api/kinds.ts';
 import { pluralOf } from '../../app/menu-bar.tsx';
@@ -61,7 +61,7 @@ function BelongingList({ belonging, kind }: { readonly belonging: Belonging; rea
   );
 }
 
-/** Events about an object without a namespace are in this one. */
+/** The namespace of events about cluster-scoped objects. */
 const NAMESPACE_OF_CLUSTER = 'default';
 
 export function Events({ of: { kind, namespace, name } }: { readonly of: ObjectRef }) {

@@ -1,4 +1,4 @@
-/** Earlier states of a workload's pod template: of a Deployment its ReplicaSets, of others their ControllerRevisions. */
+/** Earlier states of a workload's pod template: ReplicaSets of a Deployment, ControllerRevisions of others. */
 import type { ControllerRevision, ReplicaSet } from '../../../api/gen/apps-v1.ts';
 import type { PodTemplateSpec } from '../../../api/gen/core-v1.ts';
 import type { LabelSelector } from '../../../api/gen/meta-v1.ts';
@@ -14,11 +14,11 @@ export interface Revision {
   /** The annotation `kubernetes.io/change-cause`. */
   readonly cause: string;
   readonly template: PodTemplateSpec;
-  /** Makes it the present one, as kubectl does. Rejects with `ApiError`. */
+  /** Makes the revision the current one, as kubectl does. Rejects with `ApiError`. */
   restore(): Promise<unknown>;
 }
 
-/** What rolls back. */
+/** Workloads that can be rolled back. */
 export interface Workload extends KubernetesObject {
   readonly spec?: {
     readonly paused?: boolean;
@@ -30,7 +30,7 @@ export interface Workload extends KubernetesObject {
 const REVISION = 'deployment.kubernetes.io/revision';
 const CAUSE = 'kubernetes.io/change-cause';
 const HASH = 'pod-template-hash';
-/** A Deployment keeps its own of these; all others are those of the revision. */
+/** Annotations that a Deployment keeps in a rollback; all others are taken from the revision. */
 const OF_DEPLOYMENT: readonly string[] = [
   'kubectl.kubernetes.io/last-applied-configuration',
   REVISION,
@@ -84,7 +84,7 @@ function ofReplicaSet(ref: ObjectRef, workload: Stored<Workload>, { metadata, sp
   };
 }
 
-/** Its data is the patch that restores it. */
+/** The data of a ControllerRevision is the patch that restores it. */
 function ofControllerRevision(
   ref: ObjectRef,
   { metadata, revision, data }: Stored<ControllerRevision>,

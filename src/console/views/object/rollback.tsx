@@ -1,4 +1,4 @@
-/** Rolling a workload back: its revisions, what one of them would change, and the way there. */
+/** The dialog for rolling back a workload: its revisions, and the changes of the selected one. */
 import { useEffect, useState } from 'preact/hooks';
 import type { PodTemplateSpec } from '../../../api/gen/core-v1.ts';
 import type { Stored } from '../../../api/object.ts';
@@ -95,7 +95,7 @@ function imagesOf({ spec }: PodTemplateSpec): string {
   return (spec?.containers ?? []).map(({ image = '' }) => image).join(', ');
 }
 
-/** Keys in order, so that the same template is the same text. */
+/** Keys are sorted, so that equal templates have equal texts. */
 function templateText(template: PodTemplateSpec | undefined): string {
   return JSON.stringify(template ?? {}, (_key, value: unknown) => (isRecord(value) ? sorted(value) : value), 2);
 }

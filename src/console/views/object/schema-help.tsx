@@ -1,4 +1,4 @@
-/** What the field at the cursor means, beside the editor. */
+/** The description of the field at the cursor, beside the editor. */
 import { useEffect, useState } from 'preact/hooks';
 import { type FieldDoc, type FieldDocs, readFieldDocs } from '../../api/field-docs.ts';
 import { ApiError } from '../../api/http.ts';

@@ -1,4 +1,4 @@
-/** A live list within an object's page: the columns that the server shows first. */
+/** A live list within an object's page, with the columns that the server shows by default. */
 import type { Kind } from '../../api/kinds.ts';
 import type { Cell, Row } from '../../api/table.ts';
 import { texts } from '../../app/texts.ts';
@@ -11,7 +11,7 @@ interface SmallTableProps {
   readonly live: ShownRows;
   readonly kind: Kind;
   readonly label: string;
-  /** Names of columns that say nothing here. */
+  /** Names of columns that are hidden here. */
   readonly without?: readonly string[];
 }
 

@@ -1,4 +1,4 @@
-/** What the server says to an edit. */
+/** The server's response to the dry run of an edit. */
 import type { ApiError } from '../../api/http.ts';
 import { texts } from '../../app/texts.ts';
 import { type DiffLine, diffLines } from '../../parts/line-diff.ts';
@@ -51,17 +51,17 @@ interface Conflict {
   readonly fields: readonly string[];
 }
 
-/** By manager, whose name stands quoted in the message of a cause. */
+/** Conflicts by manager; a cause's message has the manager's name in quotes. */
 function conflictsOf({ status: { details } }: ApiError): readonly Conflict[] {
   const causes = (details?.causes ?? []).filter(({ reason }) => reason === 'FieldManagerConflict');
   const byManager = Map.groupBy(causes, ({ message = '' }) => /"([^"]*)"/.exec(message)?.[1] ?? message);
   return [...byManager].map(([manager, found]) => ({ manager, fields: found.map(({ field = '' }) => field) }));
 }
 
-/** Lines around a change that are shown as well. */
+/** The number of unchanged lines shown around a change. */
 const CONTEXT = 3;
 
-/** What differs, with some lines around it. */
+/** The differences, with some lines around them. */
 export function Changes({ before, after }: { readonly before: string; readonly after: string }) {
   if (before === after) return <p role="status">{texts.edit.same}</p>;
   return (
@@ -86,7 +86,7 @@ export function Changes({ before, after }: { readonly before: string; readonly a
   );
 }
 
-/** Numbers stand for so many lines that are left out. */
+/** A number stands for that many omitted lines. */
 function hunks(lines: readonly DiffLine[]): readonly (DiffLine | number)[] {
   const near = lines.map((_, at) =>
     lines.slice(Math.max(0, at - CONTEXT), at + CONTEXT + 1).some(({ mark }) => mark !== ' '),

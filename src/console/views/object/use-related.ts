@@ -1,4 +1,4 @@
-/** The objects around one, live, as far as the user may list them. */
+/** The objects related to one, live, as far as the user may list them. */
 import type { OwnerReference } from '../../../api/gen/meta-v1.ts';
 import type { PodTemplateSpec, Service } from '../../../api/gen/core-v1.ts';
 import type { KubernetesObject, Stored } from '../../../api/object.ts';
@@ -110,7 +110,7 @@ function isOwnedBy({ object }: Row, { metadata: { uid } }: KubernetesObject): bo
   return object?.metadata.ownerReferences?.some((owner) => owner.uid === uid) === true;
 }
 
-/** The labels that services select the object's pods by. */
+/** The labels by which services select the object's pods. */
 function labelsOf({ kind }: ObjectRef, object: KubernetesObject): Readonly<Record<string, string>> {
   if (kindId(kind) === 'pods') return object.metadata.labels ?? {};
   const { spec } = object as { readonly spec?: { readonly template?: PodTemplateSpec } };
@@ -122,7 +122,7 @@ function selects({ object }: Row, labels: Readonly<Record<string, string>>): boo
   return selector.length > 0 && selector.every(([key, value]) => labels[key] === value);
 }
 
-/** Its controller, and that one's: a Deployment behind a ReplicaSet. */
+/** Its controller, and the controller of that: a Deployment of a ReplicaSet. */
 function useOwners(ref: ObjectRef, object: KubernetesObject): readonly ObjectRef[] {
   const nearest = ownerOf(object.metadata.ownerReferences, ref.namespace);
   const atMs = momentMs.value;
@@ -139,7 +139,7 @@ function useOwners(ref: ObjectRef, object: KubernetesObject): readonly ObjectRef
         return ownerOf(owner.metadata.ownerReferences, nearest.namespace);
       } catch (error) {
         if (!(error instanceof ApiError)) throw error;
-        return undefined; // gone, or not for this user to read
+        return undefined; // deleted, or the user may not read it
       }
     },
     final: () => true,

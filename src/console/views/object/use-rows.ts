@@ -1,4 +1,4 @@
-/** A few rows of a list for a component, as long as it is shown. */
+/** The first rows of a list for a component while it is shown. */
 import { useMemo } from 'preact/hooks';
 import type { Kind } from '../../api/kinds.ts';
 import type { Column, Row } from '../../api/table.ts';
@@ -7,18 +7,18 @@ import { useLiveTable, type Wanted } from '../../parts/use-live-table.ts';
 
 export interface ShownRows {
   readonly columns: readonly Column[];
-  /** In the order of their names, or the newest first. */
+  /** By name, or the newest first. */
   readonly rows: readonly Row[];
-  /** How many there are, shown or not. */
+  /** The number of all rows, shown or not. */
   readonly count: number;
-  /** Whether all of them are there. */
+  /** Whether all rows have been read. */
   readonly isRead: boolean;
 }
 
-/** The number of rows that are drawn; a list has the rest. */
+/** The limit of rows that are shown; a link leads to the whole list. */
 const SHOWN = 100;
 
-/** Without a kind, none. */
+/** Without a kind the list is empty. */
 export function useRows(kind: Kind | undefined, wanted: Wanted, newestFirst = false): ShownRows {
   const table = useLiveTable(kind, wanted);
   useMemo(() => {

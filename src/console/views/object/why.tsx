@@ -1,4 +1,4 @@
-/** Why the object is as it is: the verdict, and its causes down to the first. */
+/** The explanation of an object: the verdict, and its causes down to the first. */
 import { useEffect, useState } from 'preact/hooks';
 import { type Cause, explain, type Explanation } from '../../api/explain.ts';
 import { ApiError } from '../../api/http.ts';
@@ -17,7 +17,7 @@ const TONES: Readonly<Record<Explanation['state'], Tone>> = {
   Unknown: 'done',
 };
 
-/** Time passes without a change of the object: a back-off ends, a node is lost. */
+/** The explanation changes without a change of the object, as when a back-off ends or a node is lost. */
 const AGAIN_MS = 5000;
 
 type Answer = { readonly explanation: Explanation } | { readonly error: string } | undefined;
@@ -103,7 +103,7 @@ async function keepAsking(ref: ObjectRef, show: (answer: Answer) => void, signal
     } catch (error) {
       if (signal.aborted) return;
       if (!(error instanceof ApiError)) throw error;
-      // 429: other pages of the user are asking; what is shown stays until the next turn.
+      // 429: other pages of the user are requesting explanations; the current one stays until the next attempt.
       if (error.code !== 429) show({ error: error.message });
       if (error.code === 401 || error.code === 403) return;
     }

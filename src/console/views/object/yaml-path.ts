@@ -1,14 +1,14 @@
-/** Which field of a YAML document a line is about: keys from the top down, `[]` for an item of a list. Pure. */
+/** The field of a line in a YAML document: keys from the top down, `[]` for an item of a list. Pure. */
 
-/** Items' dashes, then a key, quoted or not. */
+/** Dashes of items, then a key, quoted or not. */
 const LINE = /^((?: *- )*) *(?:- )?/;
 const KEY = /^(?:"((?:[^"\\]|\\.)*)"|'((?:[^']|'')*)'|([^\s#"'\-:][^:]*|-[^\s:][^:]*)):(?:\s|$)/;
 
 interface Parsed {
-  /** Columns of the dashes before it. */
+  /** The columns of the dashes before the key. */
   readonly dashes: readonly number[];
   readonly indent: number;
-  /** '' where the line has no key. */
+  /** '' when the line has no key. */
   readonly key: string;
   readonly blank: boolean;
 }
@@ -16,9 +16,9 @@ interface Parsed {
 export function pathOfLine(lines: readonly string[], at: number, column = Infinity): readonly string[] {
   const own = parse(lines[at] ?? '');
   const path: string[] = [];
-  // What stands further left than this is around what was found. On an empty line the next key would stand at the cursor.
+  // Lines with less indentation than this enclose the field. On an empty line the next key would begin at the cursor.
   let limit = own.blank ? Math.min(column, (lines[at] ?? '').length) : Infinity;
-  // The key of a list may stand as far left as the list's dashes.
+  // The key of a list may have the same indentation as the list's dashes.
   let keyLimit = limit;
   for (let line = own.blank ? at - 1 : at; line >= 0 && keyLimit > 0; line--) {
     const { dashes, indent, key, blank } = parse(lines[line] ?? '');

@@ -1,4 +1,4 @@
-/** A part of the overview. */
+/** A card of the overview. */
 import type { ComponentChildren } from 'preact';
 
 interface CardProps {

@@ -1,4 +1,4 @@
-/** The control plane's parts, as they tell of themselves. */
+/** The control plane's components with the results of their health checks. */
 import { useEffect, useState } from 'preact/hooks';
 import type { ComponentStatus } from '../../../api/gen/core-v1.ts';
 import { ApiError, sendJson } from '../../api/http.ts';
@@ -16,7 +16,7 @@ export function ComponentsCard() {
       sendJson<{ items: readonly ComponentStatus[] }>('/api/v1/componentstatuses').then(
         ({ items }) => setComponents(items),
         (error: unknown) => {
-          if (!(error instanceof ApiError)) throw error; // the next time
+          if (!(error instanceof ApiError)) throw error; // the next poll tries again
         },
       );
     };

@@ -1,4 +1,4 @@
-/** What is failing, the gravest first. */
+/** Failing objects, the most severe first. */
 import { cellReader } from '../../api/cells.ts';
 import { kindNamed } from '../../app/cluster-state.ts';
 import { listHref, shownAt } from '../../app/places.ts';
@@ -11,7 +11,7 @@ import { type Failing, failingOf } from './failing.ts';
 
 const MOST = 10;
 
-/** Tables by their kinds' ids. */
+/** `tables`: the lists by their kinds' ids. */
 export function FailingCard({ tables }: { readonly tables: Readonly<Record<string, LiveTable>> }) {
   const watched = Object.entries(tables).map(([kind, { rows, columns, version }]) => {
     void version.value; // rows change in place

@@ -1,27 +1,29 @@
-/** What is failing, the gravest first: nodes, then pods in trouble, then workloads that lack pods, then pods that wait long. */
+/**
+ * Failing objects, the most severe first: nodes, then pods in trouble, then workloads that lack pods, then pods that wait long.
+ */
 import type { Row } from '../../api/table.ts';
 import { toneOf } from '../../parts/tone.ts';
 
-/** Something that fails, by the kind's id. */
+/** A failing object; its kind is given by id. */
 export interface Failing {
   readonly kind: string;
   readonly row: Row;
-  /** The server's word for it. */
+  /** The server's status word. */
   readonly word: string;
   readonly grade: number;
 }
 
-/** The rows of a kind, with what tells their state. */
+/** The rows of a kind, with the function that reads their status. */
 export interface Watched {
   readonly kind: string;
   readonly rows: Iterable<Row>;
   readonly status: (row: Row) => string;
 }
 
-/** Shorter waits are the ordinary way of things. */
+/** Shorter waits are normal. */
 const PATIENCE_MS = 60_000;
 
-/** `most`: no more than so many are told. */
+/** `most`: the limit of rows. */
 export function failingOf(watched: readonly Watched[], nowMs: number, most: number): readonly Failing[] {
   const found: Failing[] = [];
   for (const { kind, rows, status } of watched)
@@ -33,7 +35,7 @@ export function failingOf(watched: readonly Watched[], nowMs: number, most: numb
   return found.sort((a, b) => a.grade - b.grade || b.row.createdMs - a.row.createdMs).slice(0, most);
 }
 
-/** 0: all is well, or not long enough otherwise. 1 is the gravest. */
+/** The severity of a status: 1 is the most severe; 0 is healthy, or failing too briefly. */
 function gradeOf(kind: string, word: string, ageMs: number): number {
   const share = /^(\d+)\/(\d+)$/.exec(word);
   if (share !== null) return Number(share[1]) < Number(share[2]) && ageMs > PATIENCE_MS ? 3 : 0;
@@ -43,7 +45,7 @@ function gradeOf(kind: string, word: string, ageMs: number): number {
   return tone === 'busy' && ageMs > PATIENCE_MS && word !== 'Terminating' ? 4 : 0;
 }
 
-/** How many rows speak each word, the most frequent first. */
+/** The number of rows with each status, the most frequent first. */
 export function countWords(rows: Iterable<Row>, status: (row: Row) => string): readonly (readonly [string, number])[] {
   const counts = new Map<string, number>();
   for (const row of rows) {

@@ -1,4 +1,4 @@
-/** Nodes by the state that kubectl tells. */
+/** The number of nodes in each state that kubectl prints. */
 import { cellReader } from '../../api/cells.ts';
 import { listableKind } from '../../app/cluster-state.ts';
 import { texts } from '../../app/texts.ts';

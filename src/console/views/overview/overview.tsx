@@ -1,4 +1,4 @@
-/** Where one begins: is all well, and if not, what is it. Every number is a link to what it counts. */
+/** The start page: whether the cluster is healthy, and what is failing. Every number is a link to the objects that it counts. */
 import { momentMs } from '../../app/moment.ts';
 import { namespace } from '../../app/router.ts';
 import { listableKind } from '../../app/cluster-state.ts';
@@ -52,7 +52,7 @@ export function View(_props: ViewProps) {
   );
 }
 
-/** Stands for a card that cannot be moved back. */
+/** Replaces a card that cannot show the past. */
 function PresentCard({ title }: { readonly title: string }) {
   return (
     <Card title={title}>

@@ -1,10 +1,10 @@
-/** Asks for charts while the overview is open, so that the server collects what they show before somebody opens them. */
+/** Requests charts while the overview is open, so that the server already collects their samples when a user opens them. */
 import { useEffect } from 'preact/hooks';
 import { readCharts } from '../../api/charts.ts';
 import { ApiError } from '../../api/http.ts';
 import { type Kind, listPath } from '../../api/kinds.ts';
 
-/** The server collects for an hour after a question. */
+/** The server collects for an hour after a request. */
 const PERIOD_MS = 20 * 60_000;
 
 export function useChartsKept(kind: Kind | undefined, namespace: string): void {
@@ -13,7 +13,7 @@ export function useChartsKept(kind: Kind | undefined, namespace: string): void {
     if (path === '') return undefined;
     const ask = (): void => {
       readCharts(path).catch((error: unknown) => {
-        if (!(error instanceof ApiError)) throw error; // the charts say what is wrong when they are opened
+        if (!(error instanceof ApiError)) throw error; // the charts show the error when they are opened
       });
     };
     const timer = setInterval(ask, PERIOD_MS);

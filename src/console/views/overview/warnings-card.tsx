@@ -1,4 +1,4 @@
-/** The newest warnings among the events. */
+/** The newest events of type Warning. */
 import { cellReader } from '../../api/cells.ts';
 import { sortValue } from '../../api/cell-value.ts';
 import type { Row } from '../../api/table.ts';
@@ -13,13 +13,13 @@ import { Card } from './card.tsx';
 const MOST = 10;
 const WARNINGS = 'type=Warning';
 
-/** When each event was last seen, taken from its age when the row came. */
+/** The time of each event's last occurrence, computed from its age when the row arrived. */
 const seenMs = new WeakMap<Row, number>();
 
 function noteSeen(row: Row, age: string): void {
   if (seenMs.has(row)) return;
   const seconds = sortValue(age);
-  // An event may say nothing of when it was seen: `<unknown>`.
+  // The age of an event without a time is `<unknown>`.
   seenMs.set(row, typeof seconds === 'number' ? nowMs.peek() - seconds * 1000 : row.createdMs);
 }
 

@@ -1,4 +1,4 @@
-/** How many of a kind are in which state: a bar, and beside it each state with its number, a link to those objects. */
+/** The number of objects in each state: a bar, and beside it each state with its number as a link. */
 import type { Kind } from '../../api/kinds.ts';
 import { listHref } from '../../app/places.ts';
 import { namespace } from '../../app/router.ts';

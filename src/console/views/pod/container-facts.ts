@@ -1,4 +1,4 @@
-/** What a pod says of each of its containers, in words. */
+/** Formats the spec and status of each container of a pod. */
 import type { Container, ContainerState, ContainerStatus, Pod, Probe } from '../../../api/gen/core-v1.ts';
 import { texts } from '../../app/texts.ts';
 
@@ -7,11 +7,11 @@ export type ContainerRole = 'init' | 'sidecar' | 'main' | 'ephemeral';
 export interface ShownContainer {
   readonly role: ContainerRole;
   readonly spec: Container;
-  /** Absent: the kubelet has not told of it. */
+  /** Absent until the kubelet reports it. */
   readonly status?: ContainerStatus | undefined;
 }
 
-/** In the order in which they start. */
+/** Containers in the order in which they start. */
 export function containersOf({ spec, status }: Pod): readonly ShownContainer[] {
   const { initContainers = [], containers = [], ephemeralContainers = [] } = spec ?? {};
   const { initContainerStatuses = [], containerStatuses = [], ephemeralContainerStatuses = [] } = status ?? {};
@@ -27,7 +27,7 @@ export function containersOf({ spec, status }: Pod): readonly ShownContainer[] {
   ];
 }
 
-/** A state's word, since when it holds, and what else is said of it. */
+/** The name of a state, its start, and its details. */
 export interface StateWords {
   readonly word: string;
   readonly sinceMs: number;
@@ -47,7 +47,7 @@ export function stateWords(state: ContainerState | undefined): StateWords {
   return { word: waiting?.reason ?? 'Waiting', sinceMs: 0, detail: waiting?.message ?? '' };
 }
 
-/** `GET :8080/healthz every 10 s, 3 failures in a row`. */
+/** A probe: `GET :8080/healthz every 10 s, 3 failures in a row`. */
 export function probeWords(probe: Probe): string {
   const { periodSeconds = 10, timeoutSeconds = 1, failureThreshold = 3, initialDelaySeconds = 0 } = probe;
   return [
@@ -65,7 +65,7 @@ function probeTarget({ httpGet, tcpSocket, grpc, exec }: Probe): string {
   return (exec?.command ?? []).join(' ');
 }
 
-/** `cpu 100m of at most 1`, for each resource. */
+/** A text for each resource: `cpu 100m of at most 1`. */
 export function resourceWords({ resources }: Container): readonly string[] {
   const { requests = {}, limits = {} } = resources ?? {};
   return [...new Set([...Object.keys(requests), ...Object.keys(limits)])]

@@ -1,10 +1,10 @@
-/** What containers use: the metrics API is asked while the page is shown. */
+/** The resource use of containers. The metrics API is polled while the page is shown. */
 import type { Container } from '../../../api/gen/core-v1.ts';
 import { quantityAsFloat } from '../../../api/quantity.ts';
 import { sendJson } from '../../api/http.ts';
 import type { ObjectRef } from '../../api/kinds.ts';
 
-/** Cores and bytes. */
+/** In cores and bytes. */
 export interface Use {
   readonly cpu: number;
   readonly memory: number;
@@ -18,10 +18,10 @@ interface PodMetrics {
   }[];
 }
 
-/** Samples of some minutes. */
+/** The number of samples, some minutes. */
 const SAMPLES = 60;
 
-/** What each container used, the newest last. */
+/** The samples of each container, the newest last. */
 export type UseHistory = ReadonlyMap<string, readonly Use[]>;
 
 export async function readUse({ namespace, name }: ObjectRef, signal: AbortSignal): Promise<PodMetrics> {
@@ -38,7 +38,7 @@ export function withSample(before: UseHistory, { containers }: PodMetrics): UseH
   );
 }
 
-/** What the use is measured by: the limit, else the request; 0 where there is neither. */
+/** The amount of a full bar: the limit, else the request; 0 when there is neither. */
 export function limitOf({ resources }: Container): Use {
   const amount = (resource: string): number => {
     const text = resources?.limits?.[resource] ?? resources?.requests?.[resource];

@@ -1,4 +1,4 @@
-/** The containers of a pod: image, state, restarts, the last end, resources, probes, and what they use. */
+/** The containers of a pod: image, state, restarts, last termination, resources, probes, and resource use. */
 import { useMemo, useRef } from 'preact/hooks';
 import type { Pod } from '../../../api/gen/core-v1.ts';
 import type { ObjectRef } from '../../api/kinds.ts';
@@ -114,7 +114,7 @@ function State({ container: { status, role } }: Pick<CardProps, 'container'>) {
   );
 }
 
-/** How the instance before this one ended. */
+/** The last termination of the container. */
 function LastEnd({ container: { status } }: Pick<CardProps, 'container'>) {
   if (status?.lastState?.terminated === undefined) return null;
   const { word, sinceMs, detail } = stateWords(status.lastState);

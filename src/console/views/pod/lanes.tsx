@@ -1,10 +1,10 @@
-/** What the kubelet does for the pod, in lanes: what wakes its sync loop, and the steps of the pod's worker. */
+/** The kubelet's activity for the pod in lanes: events that reach its sync loop, and the steps of the pod's worker. */
 import type { ActivityEvent, ActivityPart, PodActivity } from '../../../api/pod-activity.ts';
 import { texts } from '../../app/texts.ts';
 
-/** The time that the lanes show. */
+/** The span of time that the lanes show. */
 const SHOWN_MS = 60_000;
-/** A part of it lies ahead: the worker's next look. */
+/** The fraction of the span that lies in the future, for the worker's next sync. */
 const AHEAD = 0.15;
 const NEWEST = 30;
 
@@ -74,7 +74,7 @@ function Mark({ event, nowMs }: { readonly event: ActivityEvent; readonly nowMs:
   );
 }
 
-/** The place of a time, as so many milliseconds from now. */
+/** The horizontal position of a time in milliseconds from now. */
 function percent(fromNow: number): string {
   return `${((1 - AHEAD + fromNow / SHOWN_MS) * 100).toFixed(3)}%`;
 }

@@ -1,4 +1,4 @@
-/** The pod's state machine: where it stands, what its kubelet waits for, and what the kubelet does for it, as it happens. */
+/** The pod's progress, what its kubelet waits for, and the kubelet's activity for the pod, live. */
 import type { Pod } from '../../../api/gen/core-v1.ts';
 import type { PodNodeState } from '../../../api/pod-node-state.ts';
 import type { ObjectRef } from '../../api/kinds.ts';
@@ -65,7 +65,7 @@ function Kubelet({ of: ref, nodeName }: { readonly of: ObjectRef; readonly nodeN
   );
 }
 
-/** Timers and answers that decide what comes next. */
+/** Timers and results that the kubelet waits for. */
 function Waiting({ state: { heldBack, failedPulls, probes, volumes } }: { readonly state: PodNodeState }) {
   const { life } = texts.pod;
   return (

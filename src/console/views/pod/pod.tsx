@@ -1,4 +1,7 @@
-/** A pod from within: where it stands, what its kubelet does for it, its containers with what they use, and where the time of its start went. */
+/**
+ * The details of a pod: its progress, the kubelet's activity, its containers with their resource use, and the timeline of its
+ * start.
+ */
 import type { Pod } from '../../../api/gen/core-v1.ts';
 import { type ObjectRef, objectPath } from '../../api/kinds.ts';
 import { kindNamed, kinds } from '../../app/cluster-state.ts';

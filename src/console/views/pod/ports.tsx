@@ -1,4 +1,4 @@
-/** Ports of a container: what answers there by HTTP, asked through the API server, and the command that forwards the port. */
+/** Ports of a container: the HTTP response through the API server's proxy, and the command that forwards the port. */
 import { useSignal } from '@preact/signals';
 import type { ContainerPort } from '../../../api/gen/core-v1.ts';
 import { ApiError, send } from '../../api/http.ts';
@@ -9,7 +9,7 @@ import { texts } from '../../app/texts.ts';
 interface PortsProps {
   readonly of: ObjectRef;
   readonly ports: readonly ContainerPort[];
-  /** The user may ask through the proxy, and may forward. */
+  /** Whether the user may send requests through the proxy, and may forward. */
   readonly mayAsk: boolean;
   readonly mayForward: boolean;
 }
@@ -30,7 +30,7 @@ export function Ports({ of: ref, ports, mayAsk, mayForward }: PortsProps) {
   );
 }
 
-/** The most characters of an answer that are shown. */
+/** The limit of characters of a response that are shown. */
 const MOST_SHOWN = 20_000;
 
 function Ask({ of: ref, port }: { readonly of: ObjectRef; readonly port: number }) {
@@ -67,7 +67,7 @@ function Ask({ of: ref, port }: { readonly of: ObjectRef; readonly port: number 
   );
 }
 
-/** Status, type and the begin of the text: markup of a pod is shown, never drawn. */
+/** Status, type and the start of the text. Markup of a pod is shown as text and never rendered. */
 async function answerOf(path: string): Promise<string> {
   try {
     const response = await send(path, { foreign: true });

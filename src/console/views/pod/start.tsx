@@ -1,4 +1,4 @@
-/** The waterfall of a pod's start: every step of every component, from the request that created it until it was ready. */
+/** The timeline of a pod's start: every step of every component, from the request that created it until it was ready. */
 import type { ObjectRef } from '../../api/kinds.ts';
 import { type PodStart, readPodStart, type StartStep } from '../../api/pod-start.ts';
 import { texts } from '../../app/texts.ts';
@@ -9,7 +9,7 @@ interface StartProps {
   readonly uid: string;
 }
 
-/** As long as the pod is not ready. */
+/** The interval of polling until the pod is ready. */
 const PERIOD_MS = 2000;
 
 export function Start({ of: ref, uid }: StartProps) {

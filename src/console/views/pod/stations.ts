@@ -1,4 +1,4 @@
-/** Where a pod stands between its creation and its end, by its status. */
+/** The progress of a pod from its creation to its end, by its status. */
 import type { Pod } from '../../../api/gen/core-v1.ts';
 import { texts } from '../../app/texts.ts';
 import type { Tone } from '../../parts/tone.ts';
@@ -6,17 +6,17 @@ import type { Tone } from '../../parts/tone.ts';
 /** One station of a pod's life. */
 export interface Station {
   readonly name: string;
-  /** What is to be known about it: `1/2`, a reason. */
+  /** The detail that is shown with it: `1/2`, a reason. */
   readonly detail: string;
   readonly state: 'done' | 'now' | 'ahead' | 'skipped';
   readonly tone: Tone;
-  /** 0: not reached, or not known. */
+  /** 0 when the station is not reached, or the time is unknown. */
   readonly sinceMs: number;
 }
 
 type Passed = Omit<Station, 'state' | 'tone'> & { readonly over: boolean; readonly trouble?: boolean };
 
-/** In order. The first that is not over is where the pod is. */
+/** The stations in order. The first that is not over is the current one. */
 export function stationsOf(pod: Pod): readonly Station[] {
   const { deletionTimestamp } = pod.metadata;
   const phase = pod.status?.phase ?? 'Pending';
@@ -50,7 +50,7 @@ function ending(
     detail: terminating ? life.grace(metadata.deletionGracePeriodSeconds ?? 0) : '',
     state: terminating ? 'now' : 'ahead',
     tone: terminating ? 'busy' : 'plain',
-    // The timestamp is when the grace period is over.
+    // The deletion timestamp is the end of the grace period.
     sinceMs: terminating
       ? Date.parse(metadata.deletionTimestamp!) - Number(metadata.deletionGracePeriodSeconds ?? 0) * 1000
       : 0,
@@ -90,7 +90,7 @@ function beforeRunning(pod: Pod): readonly Passed[] {
       sinceMs: scheduled.sinceMs,
       trouble: scheduled.reason === 'Unschedulable',
     },
-    // A pod that runs has a sandbox, whatever an older kubelet says of it.
+    // A running pod has a sandbox, even when an older kubelet does not report the condition.
     { name: life.sandbox, detail: sandbox.reason, over: sandbox.over || initialized.over, sinceMs: sandbox.sinceMs },
     {
       name: life.init,

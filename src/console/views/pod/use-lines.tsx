@@ -1,4 +1,4 @@
-/** What a container used over the last minutes, against its limit where it has one. */
+/** The resource use of a container over the last minutes, relative to its limit if it has one. */
 import type { Container } from '../../../api/gen/core-v1.ts';
 import { texts } from '../../app/texts.ts';
 import { bytesText, coresText } from '../../parts/amounts.ts';
@@ -36,7 +36,7 @@ interface UseLineProps {
   readonly title: string;
   readonly series: number;
   readonly values: readonly number[];
-  /** 0: there is none. */
+  /** 0 when there is none. */
   readonly limit: number;
   text(value: number): string;
 }

@@ -1,16 +1,16 @@
-/** Which columns of a kind the user has chosen, remembered by the browser. */
+/** The columns of a kind that the user has chosen, stored by the browser. */
 import { computed, type ReadonlySignal, signal } from '@preact/signals';
 import { readSetting, writeSetting } from '../../app/settings.ts';
 import type { ShownColumn } from './columns.ts';
 
-/** Ids of columns that differ from what is shown by default, by kind. */
+/** Ids of columns whose visibility differs from the default, by kind. */
 const changed = signal<Readonly<Record<string, readonly string[]>>>(readAll());
 
 function readAll(): Record<string, readonly string[]> {
   try {
     return JSON.parse(readSetting('columns') ?? '{}') as Record<string, readonly string[]>;
   } catch {
-    return {}; // written by something else
+    return {}; // another program wrote the entry
   }
 }
 
@@ -23,7 +23,7 @@ export function hiddenColumns(kind: string, columns: readonly ShownColumn[]): Re
   });
 }
 
-/** Shows a column that is hidden, or hides it. */
+/** Shows a hidden column, or hides a visible one. */
 export function toggleColumn(kind: string, id: string): void {
   const own = new Set(changed.value[kind] ?? []);
   if (!own.delete(id)) own.add(id);

@@ -1,4 +1,4 @@
-/** The choice of columns. */
+/** The menu that shows and hides columns. */
 import { Icon } from '../../parts/icon.tsx';
 import { texts } from '../../app/texts.ts';
 import { toggleColumn } from './column-choice.ts';

@@ -1,4 +1,4 @@
-/** The heads of the columns: a click sorts by one, another the other way round, a third as it was. */
+/** The heads of the columns: a click sorts by the column, a second one in reverse, a third restores the default order. */
 import { setParams } from '../../app/router.ts';
 import { texts } from '../../app/texts.ts';
 import type { ShownColumn } from './columns.ts';

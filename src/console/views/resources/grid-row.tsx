@@ -1,4 +1,4 @@
-/** One row on the screen. It is drawn anew when its object, its place or its selection changed. */
+/** One row. It is drawn again when its object, its position or its selection changes. */
 import { Component } from 'preact';
 import type { Cell, Row } from '../../api/table.ts';
 import { texts } from '../../app/texts.ts';
@@ -69,7 +69,7 @@ function CellContent({ column, row, href }: CellProps) {
   return <span title={text}>{text}</span>;
 }
 
-/** What has ended needs no containers that are ready. */
+/** A pod that has ended needs no ready containers. */
 function isDone({ cells }: Row): boolean {
   return cells.some((cell) => typeof cell === 'string' && toneOf(cell) === 'done');
 }

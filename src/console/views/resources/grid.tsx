@@ -1,4 +1,4 @@
-/** The rows on the screen, whichever of 50,000 they are; moved through by the keys of k9s and of a grid. */
+/** The visible rows of up to 50,000, with the keys of k9s and of an ARIA grid. */
 import { useSignal } from '@preact/signals';
 import { useEffect, useMemo, useRef } from 'preact/hooks';
 import type { Kind } from '../../api/kinds.ts';
@@ -18,9 +18,9 @@ import { Refusal } from './refusal.tsx';
 import { ROW_HEIGHT, type RowLayout } from './row-layout.ts';
 import type { Sort } from './sorting.ts';
 
-/** The cells' padding, in characters. */
+/** The padding of a cell, in characters. */
 const CELL_PADDING_CH = 3;
-/** Widths are of so many rows: more would make a long list wait. */
+/** Widths are computed from this many rows; more would delay a long list. */
 const MEASURED_ROWS = 200;
 
 interface GridProps {
@@ -124,7 +124,7 @@ export function Grid({ table, kind, columns, sort, filtered, focusFilter }: Grid
   );
 }
 
-/** Follows the size of the scrolled part. */
+/** Calls `changed` when the scroll position or the size changes. */
 function measured(element: HTMLElement, changed: (now: { scrollTop: number; height: number }) => void): () => void {
   const update = (): void => changed({ scrollTop: element.scrollTop, height: element.clientHeight - ROW_HEIGHT });
   const observer = new ResizeObserver(update);
@@ -133,7 +133,7 @@ function measured(element: HTMLElement, changed: (now: { scrollTop: number; heig
   return () => observer.disconnect();
 }
 
-/** Widths by what the first rows hold; `basis` changes when they are to be taken anew. The same for all rows. */
+/** Column widths by the content of the first rows, the same for all rows. A new `basis` computes them again. */
 function useLayout(columns: readonly ShownColumn[], rows: readonly Row[], basis: number): RowLayout {
   return useMemo(() => {
     const sample = rows.slice(0, MEASURED_ROWS);

@@ -1,4 +1,4 @@
-/** How many rows there are, and whether the list is live. */
+/** The number of rows, and whether the list is live. */
 import { isRead } from '../../api/table-list.ts';
 import { texts } from '../../app/texts.ts';
 import type { LiveTable } from '../../parts/live-table.ts';

@@ -1,4 +1,4 @@
-/** Why there is no list, in the server's words. */
+/** The server's reason why there is no list. */
 import type { ApiError } from '../../api/http.ts';
 import { namespace } from '../../app/router.ts';
 import { texts } from '../../app/texts.ts';

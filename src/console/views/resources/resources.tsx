@@ -1,4 +1,4 @@
-/** The list of any kind: what the address names, live. */
+/** The live list of the kind in the address. */
 import { useSignal } from '@preact/signals';
 import { useEffect, useMemo } from 'preact/hooks';
 import { chooseNamespace, kindNamed, kinds } from '../../app/cluster-state.ts';
@@ -83,7 +83,7 @@ function List({ kind, params }: { readonly kind: Kind; readonly params: URLSearc
   );
 }
 
-/** Escape empties the field, Enter and a second Escape leave it. */
+/** Escape clears the field; Enter and a second Escape leave it. */
 function leaveField(event: KeyboardEvent): void {
   const { key, currentTarget } = event;
   const field = currentTarget as HTMLInputElement;

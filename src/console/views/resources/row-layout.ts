@@ -1,9 +1,9 @@
-/** How the head and all rows of a list are laid out. */
+/** The layout of the head and of all rows of a list. */
 
-/** Pixels, as in `list.css`. */
+/** In pixels, as in `list.css`. */
 export const ROW_HEIGHT = 28;
 
-/** Styles; the same object as long as nothing changes. */
+/** Styles; the object stays the same while nothing changes. */
 export interface RowLayout {
   readonly gridTemplateColumns: string;
   readonly width: string;

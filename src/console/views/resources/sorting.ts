@@ -1,4 +1,4 @@
-/** The order of rows by a column: numbers, durations and quantities by what they mean, texts by their letters. */
+/** Orders rows by a column: numbers, durations and quantities by value, texts alphabetically. */
 import { sortValue } from '../../api/cell-value.ts';
 import type { Row } from '../../api/table.ts';
 import type { ShownColumn } from './columns.ts';
@@ -8,7 +8,7 @@ export interface Sort {
   readonly descending: boolean;
 }
 
-/** `name`, or `-age` for the other way round. */
+/** `name`, or `-age` for descending order. */
 export function parseSort(text: string): Sort {
   return text.startsWith('-') ? { column: text.slice(1), descending: true } : { column: text, descending: false };
 }
@@ -17,7 +17,7 @@ export function sortText({ column, descending }: Sort): string {
   return `${descending ? '-' : ''}${column}`;
 }
 
-/** Compares rows by a column; each row's value is read once. */
+/** A comparison of rows by a column, which computes each row's value once. */
 export function comparing({ role, cell }: ShownColumn, descending: boolean): (a: Row, b: Row) => number {
   const known = new WeakMap<Row, number | string>();
   const valueOf = (row: Row): number | string => {

@@ -1,6 +1,6 @@
 /**
- * What is opened in which container. The container may stand in the address; a command, or whether to attach, is chosen on the page
- * alone: a link must not run anything.
+ * The choice of container and command. The container may be part of the address; a command, or attach, is chosen only on the
+ * page, because a link must not run anything.
  */
 import type { Pod } from '../../../api/gen/core-v1.ts';
 import { choiceOf } from '../../parts/container-choice.ts';
@@ -10,14 +10,14 @@ export interface ShellChoice {
   readonly container: string;
   readonly mode: 'exec' | 'attach';
   readonly mayAttach: boolean;
-  /** As it was typed; '' is a shell. */
+  /** The command as typed; '' for a shell. */
   readonly command: string;
-  /** Attach: whether the container's process has a terminal, and reads. */
+  /** For attach: whether the container's process has a terminal, and reads its input. */
   readonly tty: boolean;
   readonly stdin: boolean;
 }
 
-/** What is chosen on the page. */
+/** The choices on the page. */
 export type Chosen = Pick<ShellChoice, 'mode' | 'command'>;
 
 export const NOTHING_CHOSEN: Chosen = { mode: 'exec', command: '' };
@@ -39,7 +39,7 @@ export function shellChoiceOf(
   };
 }
 
-/** Words of a command line; quotes keep spaces. */
+/** The words of a command line; quotes keep spaces. */
 export function wordsOf(command: string): readonly string[] {
   return [...command.matchAll(/"([^"]*)"|'([^']*)'|(\S+)/g)].map(
     ([, double, single, bare]) => double ?? single ?? bare ?? '',

@@ -1,9 +1,9 @@
-/** A command in a container, or its own process, joined to a terminal: what it says, and how it ended. */
+/** Connects a command in a container, or its own process, with a terminal: its output, and how it ended. */
 import { type ExecEnd, type ExecOrder, isMissingProgram, openExec } from '../../api/exec.ts';
 import { type ChannelStream, CHANNELS } from '../../api/streams.ts';
 
 export interface SessionOrder extends Omit<ExecOrder, 'command'> {
-  /** Each is tried when the image does not have the one before. Empty: attach to the container's own process. */
+  /** Commands in order; the next one is used when the image lacks the one before. Empty to attach to the container's process. */
   readonly commands: readonly (readonly string[])[];
 }
 
@@ -12,7 +12,7 @@ export type SessionEnd = ExecEnd | { readonly kind: 'noCommand' };
 export interface SessionHandler {
   output(bytes: Uint8Array): void;
   opened(): void;
-  /** Once. */
+  /** Called once. */
   ended(end: SessionEnd): void;
 }
 
@@ -22,7 +22,7 @@ export interface Session {
   close(): void;
 }
 
-/** Bash where the image has it. */
+/** Bash when the image has it, else sh. */
 export const SHELLS: readonly (readonly string[])[] = [
   [
     '/bin/sh',

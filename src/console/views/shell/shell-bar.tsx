@@ -1,4 +1,4 @@
-/** What can be chosen about a session; a choice opens another one. */
+/** The options of a shell session; a changed option starts another session. */
 import type { Signal } from '@preact/signals';
 import type { ComponentChildren, RefObject } from 'preact';
 import { setParams } from '../../app/router.ts';

@@ -1,13 +1,13 @@
 /**
- * Lets xterm work without inline styles, which the page's policy forbids. While a terminal is shown, the document makes
- * elements for which that is true: the text of a style element becomes an adopted style sheet, and a style attribute is set
- * through the style object. xterm has no setting for either.
+ * Lets xterm work without inline styles, which the page's policy forbids. While a terminal is shown, the document creates
+ * elements that avoid them: the text of a style element becomes an adopted style sheet, and a style attribute is set through the
+ * style object. xterm has no option for either.
  */
 import { releaseStyles } from '../../parts/adopt-styles.ts';
 
 let users = 0;
 
-/** Until the returned function is called. */
+/** In effect until the returned function is called. */
 export function useStrictElements(): () => void {
   if (users++ === 0) replaceCreateElement();
   return () => {
@@ -22,7 +22,7 @@ function replaceCreateElement(): void {
   Object.defineProperty(document, 'createElement', { value: strict, configurable: true });
 }
 
-/** Stands for a style element: its text is an adopted style sheet, until it is removed. */
+/** Replaces a style element: its text is an adopted style sheet until the element is removed. */
 function adoptedStyle(element: HTMLElement): HTMLElement {
   const sheet = new CSSStyleSheet();
   document.adoptedStyleSheets.push(sheet);

@@ -1,4 +1,4 @@
-/** xterm in an element of the page: colours of the theme, as many rows and columns as there is room for. */
+/** xterm in an element of the page, in the theme's colours, with as many rows and columns as fit. */
 import { FitAddon } from '@xterm/addon-fit';
 import { Terminal } from '@xterm/xterm';
 import rules from '@xterm/xterm/css/xterm.css';
@@ -6,12 +6,12 @@ import { adoptStyles } from '../../parts/adopt-styles.ts';
 import { useStrictElements } from './strict-elements.ts';
 
 export interface TerminalHandler {
-  /** Keys and pasted text, as bytes. */
+  /** Called with keys and pasted text, as bytes. */
   input(bytes: Uint8Array): void;
   resized(columns: number, rows: number): void;
-  /** The user wants the keys to mean the page again. */
+  /** Called when the user presses the key that returns the keyboard to the page. */
   left(): void;
-  /** Output that came faster than it can be drawn was left out. */
+  /** Called when output that arrived faster than it can be drawn was dropped. */
   skipped(bytes: number): void;
 }
 
@@ -19,7 +19,7 @@ export interface TerminalView {
   readonly columns: number;
   readonly rows: number;
   write(bytes: Uint8Array): void;
-  /** A process without a terminal ends lines with a line feed alone. */
+  /** For a process without a terminal, whose lines end with a line feed alone. */
   setPlainOutput(plain: boolean): void;
   setScreenReader(on: boolean): void;
   clear(): void;
@@ -28,7 +28,7 @@ export interface TerminalView {
 }
 
 const SCROLLBACK = 10_000;
-/** Output that may wait to be drawn, in bytes. */
+/** The limit of output that waits to be drawn, in bytes. */
 const MOST_WAITING = 8 * 1024 * 1024;
 
 export function openTerminal(host: HTMLElement, label: string, handler: TerminalHandler): TerminalView {
@@ -39,7 +39,7 @@ export function openTerminal(host: HTMLElement, label: string, handler: Terminal
     scrollback: SCROLLBACK,
     theme: themeOf(host),
     minimumContrastRatio: 4.5,
-    // What runs in a container opens nothing in the browser.
+    // Links in a container's output open nothing in the browser.
     linkHandler: { activate: () => undefined },
   });
   const fit = new FitAddon();
@@ -83,7 +83,7 @@ export function openTerminal(host: HTMLElement, label: string, handler: Terminal
   };
 }
 
-/** Colours that programs choose are xterm's own, made readable by the least contrast. */
+/** xterm's colours, made readable by its minimum contrast ratio. */
 function themeOf(host: HTMLElement): Readonly<Record<string, string>> {
   const style = getComputedStyle(host);
   const colour = (name: string): string => style.getPropertyValue(name).trim();

@@ -1,4 +1,4 @@
-/** The filter above a flow, and whether its list is live. */
+/** The filter above a diagram, and whether its list is live. */
 import type { ComponentChildren } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
 import { bindKeys } from '../../app/keyboard.ts';

@@ -1,4 +1,4 @@
-/** Where nodes and tiles stand: a grid of boxes as wide as the page, each with a grid of tiles. Pure. */
+/** Positions of nodes and tiles: a grid of boxes as wide as the page, each with a grid of tiles. Pure. */
 import type { SceneGroup, SceneNode } from './scene.ts';
 
 /** A node's box. Lengths are in pixels of the page. */
@@ -8,7 +8,7 @@ export interface Box {
   readonly top: number;
   readonly width: number;
   readonly height: number;
-  /** Tiles side by side. */
+  /** The number of tiles side by side. */
   readonly columns: number;
 }
 
@@ -26,30 +26,30 @@ export interface Layout {
   readonly measures: Measures;
 }
 
-/** The measures of a size of tiles. */
+/** The measures for one size of tiles. */
 export interface Measures {
   readonly tile: number;
-  /** From one tile to the next. */
+  /** The distance from one tile to the next. */
   readonly step: number;
   readonly padding: number;
   readonly boxGap: number;
-  /** Room for the node's name; 0: it is not drawn. */
+  /** The height for the node's name; 0 when it is not drawn. */
   readonly head: number;
   readonly leastWidth: number;
 }
 
-/** An item that can be pointed at: a tile of a node, or at -1 the node itself. */
+/** An item under the pointer: a tile of a node, or the node itself with index -1. */
 export interface Item {
   readonly node: string;
   readonly index: number;
 }
 
-/** The sizes of tiles that can be chosen. */
+/** The sizes of tiles that the user can choose. */
 export const TILE_SIZES: readonly number[] = [4, 7, 11, 16, 24];
-/** Room around all of it, for the frame of what is chosen. */
+/** The margin of the page, for the frame of a selected item. */
 export const INSET = 4;
 const HEADING = 34;
-/** Below this size names of nodes have no room. */
+/** Below this size nodes have no room for their names. */
 const NAMED_FROM = 11;
 
 export function measuresOf(tile: number): Measures {
@@ -75,7 +75,7 @@ export function layoutOf(groups: readonly SceneGroup[], width: number, measures:
       top += HEADING;
     }
     for (let at = 0; at < nodes.length;) {
-      // Pods without a node take a whole line.
+      // Pods without a node fill a whole line.
       const whole = nodes[at]!.name === '';
       const members = nodes.slice(at, at + (whole ? 1 : shape.perLine));
       const line = lineOf(members, { top, width: whole ? width : shape.width, measures });
@@ -87,13 +87,13 @@ export function layoutOf(groups: readonly SceneGroup[], width: number, measures:
   return { lines, height: top, measures };
 }
 
-/** The largest size of tiles at which all is on the screen, or nearly. */
+/** The largest size of tiles at which all or nearly all is on the screen. */
 export function fittingSize(groups: readonly SceneGroup[], width: number, height: number): number {
   const fits = TILE_SIZES.toReversed().find((size) => layoutOf(groups, width, measuresOf(size)).height <= height * 1.1);
   return fits ?? TILE_SIZES[0]!;
 }
 
-/** How wide boxes are: most nodes' tiles make a box a little wider than high. */
+/** The width of boxes: those of most nodes become a little wider than high. */
 function shapeOf(counts: readonly number[], width: number, measures: Measures): { perLine: number; width: number } {
   const { padding, step, boxGap, leastWidth } = measures;
   const usual = counts.toSorted((a, b) => a - b)[Math.floor(counts.length * 0.9)] ?? 1;
@@ -119,7 +119,7 @@ function lineOf(nodes: readonly SceneNode[], { top, width, measures }: LinePlace
   return { top, height, title: '', boxes };
 }
 
-/** The first line that is not wholly above. */
+/** The index of the first line that is not entirely above `top`. */
 export function firstLine({ lines }: Layout, top: number): number {
   let low = 0;
   let high = lines.length;
@@ -143,7 +143,7 @@ export interface Place {
   readonly height: number;
 }
 
-/** Where an item is drawn. */
+/** The rectangle of an item. */
 export function placeOf(layout: Layout, { node, index }: Item): Place | undefined {
   const box = boxOf(layout, node);
   if (box === undefined) return undefined;
@@ -160,7 +160,7 @@ export function tilePlace({ tile, step, padding, head }: Measures, box: Box, ind
   };
 }
 
-/** What is drawn at a point. */
+/** The item at a point. */
 export function itemAt(layout: Layout, x: number, y: number): Item | undefined {
   const line = layout.lines[firstLine(layout, y)];
   const box = line?.boxes.find(

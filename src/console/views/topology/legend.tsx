@@ -1,13 +1,13 @@
-/** What colours and shapes mean, and how many there are of each. */
+/** The meaning of colours and shapes, with the number of tiles of each. */
 import { numberText, texts } from '../../app/texts.ts';
 import type { Tone } from '../../parts/tone.ts';
 import { SHAPES, TONES } from './shapes.ts';
 
 interface LegendProps {
   readonly counts: Readonly<Record<Tone, number>>;
-  /** What a filled tile means; '' where the fill means nothing. */
+  /** The meaning of a filled tile; '' when the fill has none. */
   readonly fill: string;
-  /** Whether bars of nodes say what they use. */
+  /** Whether nodes have bars of their resource use. */
   readonly nodeUse: boolean;
 }
 

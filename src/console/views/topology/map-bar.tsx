@@ -1,4 +1,4 @@
-/** What of the map is shown, and how. */
+/** The options of the map: filter, grouping, size and measure. */
 import { useEffect, useRef } from 'preact/hooks';
 import { bindKeys } from '../../app/keyboard.ts';
 import { setParams } from '../../app/router.ts';
@@ -14,7 +14,7 @@ interface MapBarProps {
   readonly list: LiveList<PodTiles>;
   readonly filterText: string;
   readonly grouping: Grouping;
-  /** Undefined: there are no metrics. */
+  /** Undefined when there are no metrics. */
   readonly measure: string | undefined;
   readonly size: number;
 }

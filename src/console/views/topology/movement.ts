@@ -1,7 +1,7 @@
-/** Where the arrow keys lead among tiles and nodes. Pure. */
+/** Movement by arrow keys among tiles and nodes. Pure. */
 import { type Box, boxOf, type Item, type Layout, tilePlace } from './layout.ts';
 
-/** The item that a key leads to; undefined when the key moves nothing. */
+/** The item that a key moves to; undefined when the key moves nothing. */
 export function moved(layout: Layout, { node, index }: Item, key: string): Item | undefined {
   const boxes = layout.lines.flatMap((line) => line.boxes);
   const first = boxes[0];
@@ -41,7 +41,7 @@ export function moved(layout: Layout, { node, index }: Item, key: string): Item 
   }
 }
 
-/** The node below or above: the one at the same place across the page. */
+/** The node below or above, at the same horizontal position. */
 function across(
   layout: Layout,
   { box, index }: { readonly box: Box; readonly index: number },

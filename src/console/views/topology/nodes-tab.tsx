@@ -1,4 +1,4 @@
-/** Nodes with their pods: one watch of each, as tables. */
+/** Nodes with their pods, from one watch of each as tables. */
 import { useSignal } from '@preact/signals';
 import { useEffect, useMemo } from 'preact/hooks';
 import type { Kind } from '../../api/kinds.ts';
@@ -22,7 +22,7 @@ import type { Shown } from './tile-card.tsx';
 import { type Size, TileMap } from './tile-map.tsx';
 import { usePodUse } from './use-pod-use.ts';
 
-/** Of more pods the use is not asked: the answer would cost the server something. */
+/** With more pods the metrics are not requested, because the response would be expensive for the server. */
 const MOST_MEASURED = 5000;
 
 export function NodesTab({ params, pods: kind }: { readonly params: URLSearchParams; readonly pods: Kind }) {
@@ -122,7 +122,7 @@ function measureOf(text: string | null): 'cpu' | 'memory' | undefined {
   return text === 'cpu' || text === 'memory' ? text : undefined;
 }
 
-/** The pods as tiles; labels and fields are filtered by the server, words here. */
+/** The pods as tiles. The server filters by labels and fields, the page by words. */
 function useTiles(kind: Kind, filter: Filter): LiveList<PodTiles> {
   const list = useMemo(() => new LiveList(new PodTiles()), []);
   const where = namespace.value;
@@ -156,10 +156,10 @@ interface Chosen {
   readonly loaded: number;
 }
 
-/** As the address says, else as large as all of it can be seen. */
+/** The size of tiles from the address, else the largest at which everything is visible. */
 function useTileSize(groups: readonly SceneGroup[], { width, height }: Size, { params, loaded }: Chosen): number {
   const chosen = TILE_SIZES.find((size) => String(size) === params.get('size'));
-  // Sizes are tried anew when there are some more pods, not for each.
+  // The size is computed again after some more pods, not after each.
   const fitting = useMemo(
     () => fittingSize(groups, width, height),
     [width, height, Math.round(Math.log2(loaded + 1) * 3), groups.length],

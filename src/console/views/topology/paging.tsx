@@ -1,4 +1,4 @@
-/** The first of many rows that are drawn, and a button for more. */
+/** A button that shows more of many rows. */
 import { useSignal } from '@preact/signals';
 import type { Row } from '../../api/table.ts';
 import { texts } from '../../app/texts.ts';

@@ -1,4 +1,4 @@
-/** Draws what of the layout is on the screen. */
+/** Draws the visible part of the layout. */
 import type { Box, Item, Layout, Line } from './layout.ts';
 import { firstLine, INSET, placeOf, tilePlace } from './layout.ts';
 import type { Palette } from './palette.ts';
@@ -10,7 +10,7 @@ export interface Painting {
   readonly layout: Layout;
   readonly palette: Palette;
   readonly sprites: Sprites;
-  /** What of the layout is at the top of the screen, and how much of it can be seen. */
+  /** The top of the visible part of the layout, and its height. */
   readonly scrollTop: number;
   readonly width: number;
   readonly height: number;
@@ -20,7 +20,7 @@ export interface Painting {
   readonly noNode: string;
 }
 
-/** A part of the screen, from its top. */
+/** A part of the screen, measured from its top. */
 export interface Band {
   readonly top: number;
   readonly height: number;
@@ -66,7 +66,7 @@ function drawHeading(
   context.fillText(shortened(context, title, width), 0, top + height - 10);
 }
 
-/** What of the layout is painted. */
+/** The painted part of the layout. */
 interface Visible {
   readonly top: number;
   readonly bottom: number;
@@ -78,7 +78,7 @@ function drawBox(context: CanvasRenderingContext2D, box: Box, painting: Painting
   drawGround(context, box, painting);
   if (measures.head > 0) drawHead(context, box, painting);
   const { tiles } = box.node;
-  // Of a box that is higher than the screen, the tiles in sight alone.
+  // In a box that is higher than the screen only the visible tiles are drawn.
   const above = Math.floor((visible.top - box.top - measures.head - measures.padding) / measures.step);
   const below = Math.ceil((visible.bottom - box.top - measures.head) / measures.step);
   const end = Math.min(tiles.length, below * box.columns);
@@ -91,7 +91,7 @@ function drawBox(context: CanvasRenderingContext2D, box: Box, painting: Painting
   context.globalAlpha = 1;
 }
 
-/** Small boxes are plain rectangles: there are thousands of them on the screen. */
+/** Small boxes are plain rectangles, because thousands of them are on the screen. */
 function drawGround(context: CanvasRenderingContext2D, box: Box, { layout, palette }: Painting): void {
   const { left, top, width, height, node } = box;
   const marked = node.tone === 'bad' || node.tone === 'busy';
@@ -122,7 +122,7 @@ function drawHead(context: CanvasRenderingContext2D, box: Box, { palette, noNode
   drawUse(context, box, node, palette);
 }
 
-/** Two bars: processor above memory. */
+/** Draws two bars: processor above memory. */
 function drawUse(
   context: CanvasRenderingContext2D,
   { left, top, width }: Box,
@@ -143,7 +143,7 @@ function drawUse(
   }
 }
 
-/** The text, or its beginning and end where there is no room for all: names differ at their ends. */
+/** The text, or its beginning and end when it does not fit: names differ at their ends. */
 function shortened(context: CanvasRenderingContext2D, text: string, width: number): string {
   if (context.measureText(text).width <= width) return text;
   let kept = text.length - 1;

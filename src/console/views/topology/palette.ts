@@ -1,4 +1,4 @@
-/** The page's colours, for what is drawn on a canvas. */
+/** The page's colours for drawing on a canvas. */
 import type { Tone } from '../../parts/tone.ts';
 
 export interface Palette {

@@ -1,6 +1,6 @@
 /**
- * The pods of a list by node, each as a tile. A change moves its own tile alone, so that hundreds of changes a second cost a
- * cluster of 50,000 pods little.
+ * The pods of a list by node, each as a tile. A change moves only its own tile, so that hundreds of changes a second are cheap
+ * for 50,000 pods.
  */
 import { cellReader } from '../../api/cells.ts';
 import type { Column, Row } from '../../api/table.ts';
@@ -8,10 +8,10 @@ import type { RowChange } from '../../api/table-list.ts';
 import type { RowKeeper } from '../../parts/live-table.ts';
 import { type Tone, toneOf, toneOfShare } from '../../parts/tone.ts';
 
-/** One pod. A change makes another tile. */
+/** One pod. A change creates a new tile. */
 export interface Tile {
   readonly row: Row;
-  /** '': no node has it yet. */
+  /** '' for a pod without a node. */
   readonly node: string;
   readonly status: string;
   readonly ready: string;
@@ -75,22 +75,22 @@ export class PodTiles implements RowKeeper {
   #read: Readonly<Record<keyof typeof COLUMNS, Reader>> = readersOf([]);
   #shows: ((tile: Tile) => boolean) | undefined;
 
-  /** All tiles, shown or not. */
+  /** The number of all tiles, visible or not. */
   get size(): number {
     return this.#tiles.size;
   }
 
-  /** How many are in which state, shown or not. */
+  /** The number of tiles in each state, visible or not. */
   get counts(): Readonly<Record<Tone, number>> {
     return this.#counts;
   }
 
-  /** Names of nodes that have pods; '' for those without a node. */
+  /** Names of nodes that have pods; '' for pods without a node. */
   nodeNames(): Iterable<string> {
     return this.#nodes.keys();
   }
 
-  /** The tiles of a node that are shown. */
+  /** The visible tiles of a node. */
   of(node: string): readonly Tile[] {
     return this.#nodes.get(node)?.shown(this.#shows) ?? [];
   }
@@ -99,7 +99,7 @@ export class PodTiles implements RowKeeper {
     return this.#tiles.get(uid);
   }
 
-  /** Undefined shows all. */
+  /** Undefined shows all tiles. */
   setFilter(shows: ((row: Row) => boolean) | undefined): void {
     this.#shows = shows && (({ row }) => shows(row));
     for (const node of this.#nodes.values()) node.filterChanged();

@@ -1,8 +1,8 @@
-/** What pods use, from the metrics API, asked while it is shown. */
+/** The resource use of pods from the metrics API, polled while it is shown. */
 import { quantityAsFloat } from '../../../api/quantity.ts';
 import { sendJson } from '../../api/http.ts';
 
-/** Cores, and bytes. */
+/** In cores and bytes. */
 export interface PodUse {
   readonly cpu: number;
   readonly memory: number;

@@ -1,4 +1,7 @@
-/** Network policies: who may reach whom, and which policy decides for a pair of pods. The server answers, by the rules it programs. */
+/**
+ * Network policies: which workloads can reach which, and the policy that decides for a pair of pods. The server computes it by
+ * the rules that it programs.
+ */
 import { useMemo } from 'preact/hooks';
 import type { Kind } from '../../api/kinds.ts';
 import type { ReachTable } from '../../../api/reach.ts';

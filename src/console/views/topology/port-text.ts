@@ -1,4 +1,4 @@
-/** Ports in words. */
+/** Formats ports. */
 import type { PortRange } from '../../../api/reach.ts';
 import { texts } from '../../app/texts.ts';
 

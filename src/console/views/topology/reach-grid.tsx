@@ -1,4 +1,4 @@
-/** Workloads against workloads: what each row may send to each column. Arrow keys move, Enter asks about a pair. */
+/** A table of workloads: the traffic allowed from each row to each column. Arrow keys move, Enter shows a pair. */
 import { useSignal } from '@preact/signals';
 import { useMemo, useRef } from 'preact/hooks';
 import type { ReachCell, ReachGroup, ReachTable } from '../../../api/reach.ts';

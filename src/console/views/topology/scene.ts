@@ -1,4 +1,4 @@
-/** Which nodes are drawn, in which groups, with which tiles. */
+/** The nodes to draw, their groups and their tiles. */
 import { cellReader } from '../../api/cells.ts';
 import type { RowStore } from '../../api/row-store.ts';
 import type { Column, Row } from '../../api/table.ts';
@@ -10,9 +10,9 @@ const ZONE = 'topology.kubernetes.io/zone';
 
 /** A node with its tiles. */
 export interface SceneNode {
-  /** '': pods without a node. */
+  /** '' for pods without a node. */
   readonly name: string;
-  /** Undefined for a node that is not there, or not for this user to see. */
+  /** Undefined for a node that does not exist, or that the user may not read. */
   readonly row: Row | undefined;
   readonly status: string;
   readonly tone: Tone;
@@ -20,7 +20,7 @@ export interface SceneNode {
   readonly use: NodeUse | undefined;
 }
 
-/** Nodes below one heading; '' for none. */
+/** Nodes below one heading; the heading is '' for none. */
 export interface SceneGroup {
   readonly title: string;
   readonly nodes: readonly SceneNode[];
@@ -33,7 +33,7 @@ interface SceneInput {
   readonly nodes: { readonly rows: RowStore; readonly columns: readonly Column[] };
   readonly use: readonly NodeUse[] | undefined;
   readonly grouping: Grouping;
-  /** Nodes without tiles are left out unless it shows them. */
+  /** Nodes without tiles are left out unless this returns true. */
   readonly showsEmpty: (row: Row) => boolean;
   readonly noZone: string;
 }

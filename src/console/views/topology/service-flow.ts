@@ -1,4 +1,4 @@
-/** Services, their endpoint slices and what stands behind them, as a flow. Pure. */
+/** Services, their endpoint slices and the endpoints' pods as a diagram. Pure. */
 import type { Endpoint, EndpointSlice } from '../../../api/gen/discovery-v1.ts';
 import type { Kind } from '../../api/kinds.ts';
 import type { Row } from '../../api/table.ts';
@@ -7,7 +7,7 @@ import { texts } from '../../app/texts.ts';
 import type { Flow, FlowBox, FlowEdge } from '../../parts/flow/flow.ts';
 import type { Tone } from '../../parts/tone.ts';
 
-/** Endpoints of one slice that are drawn; their number stands for the rest. */
+/** The limit of endpoints of one slice that are drawn; one box has the number of the rest. */
 const MOST_ENDPOINTS = 10;
 const SERVICE_NAME = 'kubernetes.io/service-name';
 
@@ -120,7 +120,7 @@ function endpointBox(endpoint: Endpoint, namespace: string, { pods }: ServiceKin
   };
 }
 
-/** Absent means ready, as in the API. */
+/** An absent condition means ready, as in the API. */
 function toneOfEndpoint({ conditions }: Endpoint): Tone {
   return conditions?.ready === false ? 'busy' : 'good';
 }

@@ -1,4 +1,4 @@
-/** Services to pods as flows: one watch of services, and one of the slices of those that are shown. */
+/** Services and their pods as diagrams, from one watch of services and one of the visible services' endpoint slices. */
 import { useMemo } from 'preact/hooks';
 import { cellReader } from '../../api/cells.ts';
 import type { Kind } from '../../api/kinds.ts';
@@ -14,7 +14,7 @@ import { MoreButton, usePage } from './paging.tsx';
 import { serviceFlow } from './service-flow.ts';
 
 const COLUMNS = ['Type', 'Cluster-IP', 'External-IP', 'Port(s)', 'Selector'];
-/** What cells say of what is not there. */
+/** Cells that stand for an absent value. */
 const NOTHING = new Set(['', '<none>', '<pending>']);
 
 export function ServicesTab({ params, pods }: { readonly params: URLSearchParams; readonly pods: Kind }) {

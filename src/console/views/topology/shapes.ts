@@ -1,7 +1,7 @@
-/** The shapes of states, so that they can be told apart without colours: paths within a square of the length 1. */
+/** The shapes of states, which are readable without colours: paths on a grid of 16. */
 import type { Tone } from '../../parts/tone.ts';
 
-/** Paths as of SVG, on a grid of 16. */
+/** Paths in SVG's syntax. */
 export const SHAPES: Readonly<Record<Tone, string>> = {
   good: 'M3 0H13A3 3 0 0 1 16 3V13A3 3 0 0 1 13 16H3A3 3 0 0 1 0 13V3A3 3 0 0 1 3 0Z',
   busy: 'M8 0A8 8 0 0 1 8 16A8 8 0 0 1 8 0Z',

@@ -1,13 +1,13 @@
-/** Tiles drawn once for each state and level of use, and copied from there: tens of thousands of them take a few milliseconds. */
+/** Draws a tile once for each state and level of use and copies it: tens of thousands of tiles take a few milliseconds. */
 import type { Tone } from '../../parts/tone.ts';
 import type { Palette } from './palette.ts';
 import { SHAPES, TONES } from './shapes.ts';
 
-/** Levels of use between nothing and all of it. */
+/** The number of levels of use between nothing and all of it. */
 export const LEVELS = 10;
 
 export interface Sprites {
-  /** `level` from 0 to `LEVELS`. Left and top are in pixels of the page. */
+  /** `level` is 0 to `LEVELS`. Left and top are in pixels of the page. */
   draw(
     context: CanvasRenderingContext2D,
     tile: { readonly tone: Tone; readonly level: number },
@@ -16,7 +16,7 @@ export interface Sprites {
   ): void;
 }
 
-/** Smaller tiles are squares: no shape could be told apart. */
+/** Smaller tiles are squares, because shapes would not be recognizable. */
 const SHAPED_FROM = 7;
 
 function makeSquares(size: number, { soft, strong }: Palette): Sprites {
@@ -61,7 +61,7 @@ interface TileState {
   readonly level: number;
 }
 
-/** On a grid of 16: the shape, filled from below up to its level. */
+/** Draws, on a grid of 16, the shape filled from below up to its level. */
 function drawShape(
   context: CanvasRenderingContext2D,
   { tone, level }: TileState,
@@ -76,7 +76,7 @@ function drawShape(
   const height = (16 * level) / LEVELS;
   context.fillRect(0, 16 - height, 16, height);
   if (level === LEVELS) return;
-  // Clipped to its inner half: one pixel is seen.
+  // Clipped to its inner half, so that one pixel is visible.
   context.strokeStyle = strong[tone];
   context.lineWidth = (2 * 16) / size;
   context.stroke(shape);

@@ -1,4 +1,4 @@
-/** The canvas that the map is drawn on: at most once a frame, sharp on every screen, in the colours of the theme. */
+/** The canvas of the map: drawn at most once a frame, sharp on every screen, in the theme's colours. */
 import { effect } from '@preact/signals';
 import { theme } from '../../app/theme.ts';
 import { type Band, type Painting, paint } from './painter.ts';
@@ -15,7 +15,7 @@ export class Stage {
   #palette: Palette | undefined;
   #sprites: { readonly key: string; readonly sprites: Sprites } | undefined;
   #frame = 0;
-  /** What the canvas shows. */
+  /** The painting that is on the canvas. */
   #painted: Painting | undefined;
 
   constructor(canvas: HTMLCanvasElement) {
@@ -26,7 +26,7 @@ export class Stage {
     matchMedia('(prefers-color-scheme: dark)').addEventListener('change', recolour, { signal });
     const stop = effect(() => {
       void theme.value;
-      // The page takes the theme up after the choice is made.
+      // The page applies the theme after the user's choice.
       queueMicrotask(recolour);
     });
     signal.addEventListener('abort', stop);
@@ -74,7 +74,7 @@ export class Stage {
     this.#painted = painting;
   }
 
-  /** Moves what is painted where it has only been scrolled; the part that is to be painted yet. */
+  /** Moves the pixels when the map was only scrolled. Returns the band that must still be painted. */
   #shifted(painting: Painting, ratio: number): Band {
     const { scrollTop, height, ...rest } = painting;
     const whole = { top: 0, height };

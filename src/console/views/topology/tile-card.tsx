@@ -1,4 +1,4 @@
-/** What is pointed at, in words: beside it, and for screen readers. */
+/** The description of the item under the pointer, shown beside it and read by screen readers. */
 import { texts } from '../../app/texts.ts';
 import { Age } from '../../parts/age.tsx';
 import { Badge } from '../../parts/badge.tsx';
@@ -7,7 +7,7 @@ import type { Place } from './layout.ts';
 import type { Tile } from './pod-tiles.ts';
 import type { SceneNode } from './scene.ts';
 
-/** A pod on its node, or a node alone; neither: nothing is there. */
+/** A pod on its node, or a node alone; neither for an empty place. */
 export interface Shown {
   readonly node: SceneNode | undefined;
   readonly tile: Tile | undefined;
@@ -15,7 +15,7 @@ export interface Shown {
 
 type UseOf = (tile: Tile) => string;
 
-/** One sentence of it. */
+/** The item in one sentence. */
 export function wordsOf({ node, tile }: Shown, useOf: UseOf): string {
   const { topology: words } = texts;
   if (node === undefined) return words.nothing;
@@ -37,21 +37,21 @@ export function wordsOf({ node, tile }: Shown, useOf: UseOf): string {
 interface TileCardProps {
   readonly shown: Shown;
   readonly useOf: UseOf;
-  /** Of the item, from the map's own corner. */
+  /** The position of the item relative to the map. */
   readonly place: Place;
   readonly within: { readonly width: number; readonly height: number };
 }
 
 const WIDTH = 290;
-/** About its height: where there is less room below, it stands above. */
+/** The approximate height of the card; with less room below, the card is placed above. */
 const HEIGHT = 190;
 const APART = 8;
 
-/** The same is said to screen readers as the active option: they need not hear it twice. */
+/** Hidden from screen readers, which read the same text as the active option. */
 export function TileCard({ shown, useOf, place, within }: TileCardProps) {
   const { node, tile } = shown;
   if (node === undefined) return null;
-  // Beside a node, so that its pods can be seen; below a pod.
+  // The card is placed beside a node, so that its pods stay visible, and below a pod.
   const beside = tile === undefined && place.left + place.width + APART + WIDTH <= within.width;
   const left = beside ? place.left + place.width + APART : Math.max(0, Math.min(place.left, within.width - WIDTH));
   const below = beside ? place.top : place.top + place.height + APART;

@@ -1,4 +1,4 @@
-/** The map of nodes and pods: what is on the screen is drawn, whichever part of it that is; pointed at or moved through by keys. */
+/** The map of nodes and pods: the visible part is drawn; items are selected by pointer or keys. */
 import { useSignal } from '@preact/signals';
 import { useEffect, useMemo, useRef } from 'preact/hooks';
 import { texts } from '../../app/texts.ts';
@@ -20,9 +20,9 @@ interface TileMapProps {
   readonly levelOf: (tile: Tile) => number;
   readonly useOf: (tile: Tile) => string;
   readonly onSize: (size: Size) => void;
-  /** The place of what was chosen; undefined where it has none. */
+  /** The address of the selected item; undefined when it has none. */
   readonly hrefOf: (shown: Shown) => string | undefined;
-  /** Other keys on what is chosen; true when the key meant something. */
+  /** Called with other keys and the selected item; returns true when it handled the key. */
   readonly onKey: (key: string, shown: Shown) => boolean;
 }
 
@@ -120,7 +120,7 @@ export function TileMap({ groups, tileSize, levelOf, useOf, onSize, hrefOf, onKe
   );
 }
 
-/** Draws the picture, and draws it anew when it changes. */
+/** Draws the picture, and draws it again when it changes. */
 function useStage(host: { readonly current: HTMLElement | null }, picture: Picture): void {
   const stage = useRef<Stage>(undefined);
   useEffect(() => {
@@ -147,7 +147,7 @@ function firstItem({ lines }: Layout): Item {
   return { node: box?.node.name ?? '', index: -1 };
 }
 
-/** The tile of an item, else its node; of one that is gone nothing. */
+/** The tile of an item, or else its node; empty for an item that no longer exists. */
 function shownOf(layout: Layout, { node, index }: Item): Shown {
   const box = boxOf(layout, node);
   const found: SceneNode | undefined = box?.node;

@@ -1,4 +1,4 @@
-/** How the cluster hangs together: pods on nodes, services before pods, who may reach whom, and where volumes are. */
+/** The topology: pods on nodes, services and their pods, reachability under network policies, and volumes. */
 import type { ComponentType } from 'preact';
 import { useEffect } from 'preact/hooks';
 import type { Kind } from '../../api/kinds.ts';
@@ -16,7 +16,7 @@ interface TabProps {
   readonly pods: Kind;
 }
 
-/** Every tab, and the kind that must be listed for it. */
+/** Every tab, with the kind that the user must be able to list. */
 const TABS: readonly {
   readonly name: keyof typeof texts.topology.tabs;
   readonly kind: string;

@@ -1,4 +1,4 @@
-/** The use of the pods that are shown, and how full each tile is of it. */
+/** The resource use of the visible pods, and the fill of each tile. */
 import { useMemo } from 'preact/hooks';
 import { bytesText, coresText } from '../../parts/amounts.ts';
 import { usePolled } from '../../parts/use-polled.ts';
@@ -8,14 +8,14 @@ import { LEVELS } from './sprites.ts';
 
 export interface Fill {
   levelOf(tile: Tile): number;
-  /** '' where it is not known. */
+  /** '' when the use is unknown. */
   useOf(tile: Tile): string;
-  /** What a tile that is full uses; '' where fills mean nothing. */
+  /** The use that a full tile stands for; '' when the fill has no meaning. */
   readonly full: string;
 }
 
 interface Asked {
-  /** Undefined: tiles are full. */
+  /** Undefined when tiles are always full. */
   readonly measure: Measure | undefined;
   readonly namespace: string;
   readonly labelSelector: string;

@@ -1,4 +1,4 @@
-/** Claims, the volumes they are bound to, and the nodes on which these are. Pure. */
+/** Claims, their volumes, and the volumes' nodes as a diagram. Pure. */
 import type { PersistentVolume, PersistentVolumeClaim, Pod } from '../../../api/gen/core-v1.ts';
 import type { Kind } from '../../api/kinds.ts';
 import type { Row } from '../../api/table.ts';
@@ -10,7 +10,7 @@ import { toneOf } from '../../parts/tone.ts';
 export interface VolumeKinds {
   readonly pods: Kind;
   readonly claims: Kind;
-  /** Undefined: not to be listed. */
+  /** Undefined when the user may not list volumes. */
   readonly volumes: Kind | undefined;
   readonly nodes: Kind | undefined;
 }
@@ -18,14 +18,14 @@ export interface VolumeKinds {
 export interface VolumeRows {
   readonly claims: readonly Row[];
   readonly volumes: readonly Row[];
-  /** Undefined: pods are not shown. */
+  /** Undefined when pods are not shown. */
   readonly pods: readonly Row[] | undefined;
-  /** Nodes to which volumes are attached, by the volume's name. */
+  /** The nodes to which volumes are attached, by the volume's name. */
   readonly attached: ReadonlyMap<string, readonly string[]>;
 }
 
 const HOSTNAME = 'kubernetes.io/hostname';
-/** Pods of a claim that are drawn. */
+/** The limit of pods of a claim that are drawn. */
 const MOST_PODS = 6;
 
 export function volumeFlow({ claims, volumes, pods, attached }: VolumeRows, kinds: VolumeKinds): Flow {
@@ -76,7 +76,7 @@ export function volumeFlow({ claims, volumes, pods, attached }: VolumeRows, kind
   };
 }
 
-/** Pods by the claims they mount, generic ephemeral volumes' included. */
+/** Pods by the claims that they mount, including those of generic ephemeral volumes. */
 function usersOf(pods: readonly Row[]): ReadonlyMap<string, readonly Row[]> {
   const users = new Map<string, Row[]>();
   for (const row of pods)
@@ -89,7 +89,7 @@ function usersOf(pods: readonly Row[]): ReadonlyMap<string, readonly Row[]> {
   return users;
 }
 
-/** Nodes that the volume's own affinity names. */
+/** The nodes that the volume's node affinity names. */
 function nodesOf(volume: Row | undefined): readonly string[] {
   const terms = (volume?.object as PersistentVolume | undefined)?.spec?.nodeAffinity?.required?.nodeSelectorTerms ?? [];
   return terms.flatMap(({ matchExpressions = [], matchFields = [] }) =>

@@ -1,4 +1,4 @@
-/** Where the data is: pods, their claims, the volumes, and the nodes these are on. */
+/** Pods, their claims, the volumes, and the volumes' nodes. */
 import { useMemo } from 'preact/hooks';
 import { cellReader } from '../../api/cells.ts';
 import { sendJson } from '../../api/http.ts';
@@ -16,7 +16,7 @@ import { FlowBar } from './flow-bar.tsx';
 import { MoreButton, usePage } from './paging.tsx';
 import { volumeFlow } from './volume-flow.ts';
 
-/** The pods of a namespace are read whole up to so many: tables do not say which claims a pod mounts. */
+/** The limit of pods of a namespace that are read with their objects, because tables lack the claims that a pod mounts. */
 const MOST_PODS = 500;
 const COUNT_MS = 60_000;
 
@@ -77,7 +77,7 @@ function attachedTo(table: LiveTable): ReadonlyMap<string, readonly string[]> {
   return nodes;
 }
 
-/** How many there are, asked for now and then; without a kind, and until it is known, endlessly many. */
+/** The number of pods, polled; infinite without a kind, and until it is known. */
 function usePodCount(kind: Kind | undefined, where: string): number {
   const { answer = Infinity } = usePolled({
     key: `${kind === undefined} ${where}`,

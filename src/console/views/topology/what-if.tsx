@@ -1,4 +1,4 @@
-/** One pair of pods: what passes, and what each policy in the way says to it. */
+/** One pair of pods: the allowed traffic, and the effect of each policy on it. */
 import { useSignal } from '@preact/signals';
 import type { Kind } from '../../api/kinds.ts';
 import type { DecidingPolicy, Reach } from '../../../api/reach.ts';
@@ -15,7 +15,7 @@ import { portsText } from './port-text.ts';
 interface WhatIfProps {
   readonly params: URLSearchParams;
   readonly pods: Kind;
-  /** Pods that are offered; others can be typed. */
+  /** Pods that the field offers; others can be typed. */
   readonly suggestions: readonly string[];
 }
 

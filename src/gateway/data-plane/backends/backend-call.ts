@@ -1,4 +1,4 @@
-/** A request to one endpoint of a backend. */
+/** The contract of a request to one endpoint of a backend. */
 import type { Readable } from 'node:stream';
 import type { Backend, Endpoint } from '../../snapshot/snapshot.ts';
 import type { HeaderLines } from '../header-lines.ts';
@@ -8,15 +8,15 @@ export interface BackendRequest {
   /** Path and query. */
   readonly target: string;
   readonly authority: string;
-  /** Without host. */
+  /** Headers without `host`. */
   readonly headers: HeaderLines;
   readonly hasBody: boolean;
   readonly takesTrailers: boolean;
-  /** Carries the body over, once there is a connection to send it on. Not called for a request without one. */
+  /** Sends the body once there is a connection. Not called for a request without a body. */
   sendBody(target: BodyTarget): void;
 }
 
-/** Where a request's body goes. */
+/** The receiver of a request's body. */
 export interface BodyTarget {
   write(chunk: Buffer): boolean;
   onDrain(callback: () => void): void;
@@ -28,26 +28,26 @@ export interface BackendAnswer {
   readonly headers: HeaderLines;
   readonly hasBody: boolean;
   readonly body: Readable;
-  /** Once the body has ended. */
+  /** The trailers, once the body has ended. */
   trailers(): HeaderLines;
   /** HTTP/2's error code, once the body has failed. */
   errorCode(): number | undefined;
 }
 
-/** A request under way. */
+/** A request in progress. */
 export interface BackendCall {
   readonly answer: Promise<BackendAnswer>;
   cancel(): void;
 }
 
-/** How to reach endpoints of one protocol. */
+/** Sends requests to endpoints by one protocol. */
 export interface Connector {
   call(endpoint: Endpoint, request: BackendRequest, backend: Backend): BackendCall;
-  /** Ends all connections, and the requests on them. */
+  /** Ends all connections and the requests on them. */
   close(): void;
 }
 
-/** Nothing of the request has reached the endpoint: another one may be asked, whatever the request is. */
+/** The error when nothing of the request has reached the endpoint: any request may be sent to another endpoint. */
 export class NotSentError extends Error {
   constructor(cause: unknown) {
     super('the endpoint cannot be reached', { cause });
@@ -55,7 +55,7 @@ export class NotSentError extends Error {
   }
 }
 
-/** A connection that had been idle ended before any of the answer came: what has no effect twice may be sent again. */
+/** The error when an idle connection ended before the response began: idempotent requests may be sent again. */
 export class StaleConnectionError extends Error {
   constructor(cause: unknown) {
     super('the connection had ended', { cause });
@@ -63,5 +63,4 @@ export class StaleConnectionError extends Error {
   }
 }
 
-/** How long a connection may take. */
 export const CONNECT_TIMEOUT_MS = 5_000;

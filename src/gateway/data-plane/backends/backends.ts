@@ -1,4 +1,4 @@
-/** Calls endpoints by the protocol of their backend. Connections outlive changes of routes. */
+/** Sends requests to endpoints by the protocol of their backend. Connections outlive changes of routes. */
 import type { Clock } from '../../../platform/clock.ts';
 import type { Backend, Endpoint } from '../../snapshot/snapshot.ts';
 import type { BackendCall, BackendRequest, Connector } from './backend-call.ts';
@@ -20,12 +20,12 @@ export class Backends {
     this.#chooser = new EndpointChooser(clock);
   }
 
-  /** The endpoints to try, the first one first. */
+  /** The endpoints in the order in which they are tried. */
   order(backend: Backend, clientAddress: string): readonly Endpoint[] {
     return this.#chooser.order(backend, clientAddress);
   }
 
-  /** Nobody answers there. */
+  /** Records that the endpoint could not be reached. */
   failed(endpoint: Endpoint): void {
     this.#chooser.failed(endpoint);
   }

@@ -1,14 +1,14 @@
 /**
- * In which order the endpoints of a backend are asked: in turns, those last that could not be reached a moment ago. A client
- * of a sticky backend meets the same endpoint as long as that is there, whatever becomes of others (rendezvous hashing).
+ * The order in which the endpoints of a backend are tried: round robin, recently unreachable ones last. A client of a sticky
+ * backend gets the same endpoint as long as that exists, whatever happens to others (rendezvous hashing).
  */
 import { fnv32a } from '../../../base/fnv.ts';
 import type { Clock } from '../../../platform/clock.ts';
 import type { Backend, Endpoint } from '../../snapshot/snapshot.ts';
 
-/** An endpoint that could not be reached is passed over for so long, unless no other is there. */
+/** The time for which an unreachable endpoint is tried last. */
 const AVOIDED_MS = 5_000;
-/** The most endpoints that are tried for one request. */
+/** The limit of endpoints tried for one request. */
 const MAX_TRIES = 3;
 
 export class EndpointChooser {
@@ -20,7 +20,7 @@ export class EndpointChooser {
     this.#clock = clock;
   }
 
-  /** The endpoints to try, the first one first. */
+  /** The endpoints in the order in which they are tried. */
   order({ endpoints, isSticky }: Backend, clientAddress: string): readonly Endpoint[] {
     if (endpoints.length <= 1) return endpoints;
     const ordered = isSticky === true ? byRank(endpoints, clientAddress) : this.#inTurn(endpoints);

@@ -1,6 +1,6 @@
 /**
- * HTTP/1.1 to endpoints, with kept connections. Node's own client: undici is faster by itself, but gives answers' headers and
- * upgrades through objects of its own, and would be a dependency for what this client does, too.
+ * HTTP/1.1 to endpoints with persistent connections, by Node's own client. undici is faster, but has its own objects for response
+ * headers and upgrades, and would be another dependency.
  */
 import { Agent, request as httpRequest, type ClientRequest, type IncomingMessage } from 'node:http';
 import { Agent as TlsAgent, request as httpsRequest } from 'node:https';
@@ -19,7 +19,7 @@ import {
   type Connector,
 } from './backend-call.ts';
 
-/** Servers of Node and Go keep idle connections for longer; where one says how long it does, the agent heeds it. */
+/** Servers in Node and Go keep idle connections longer; the agent respects a server's shorter `keep-alive` timeout. */
 const IDLE_MS = 4_000;
 const KEPT_PER_ENDPOINT = 256;
 const KEPT = { keepAlive: true, maxFreeSockets: KEPT_PER_ENDPOINT, timeout: IDLE_MS, scheduling: 'lifo' } as const;
@@ -80,7 +80,7 @@ export class Http1Connector implements Connector {
 
 export function headLines({ authority, headers, hasBody, takesTrailers }: BackendRequest): string[] {
   const lines = ['host', authority, ...headers];
-  // A body without a length would be the next request on the connection: Node.js frames none of a GET by itself.
+  // Node.js does not frame the body of a GET without a length: the backend would read it as the next request.
   if (hasBody && headerCount(headers, 'content-length') === 0) lines.push('transfer-encoding', 'chunked');
   if (takesTrailers) lines.push('te', 'trailers');
   return lines;

@@ -1,4 +1,4 @@
-/** HTTP/2 to endpoints, with TLS or without, as gRPC servers speak it: a few connections to each, shared by all requests. */
+/** HTTP/2 to endpoints, with or without TLS, for gRPC servers: requests share a few connections to each endpoint. */
 import { connect, constants, type ClientHttp2Session, type ClientHttp2Stream } from 'node:http2';
 import type { Clock } from '../../../platform/clock.ts';
 import { headerObject, type HeaderLines } from '../header-lines.ts';
@@ -14,7 +14,7 @@ import {
 } from './backend-call.ts';
 
 const IDLE_MS = 60_000;
-/** A connection to which a server allows fewer streams gets a neighbour. */
+/** With a lower limit of the server, another connection is opened. */
 const STREAMS_PER_CONNECTION = 100;
 
 interface Connection {
@@ -49,7 +49,7 @@ export class Http2Connector implements Connector {
         stream = connection.session.request(headOf(request, this.#isTls), { endStream: !request.hasBody });
       } catch (error) {
         connection.streams--;
-        // A head that cannot be sent is the client's fault, not the endpoint's.
+        // Headers that cannot be sent are the client's fault, not the endpoint's.
         throw isUsable(connection.session) ? error : new NotSentError(error);
       }
       stream.once('close', () => connection.streams--);
@@ -68,7 +68,7 @@ export class Http2Connector implements Connector {
 
   #connectionTo(endpoint: Endpoint, backend: Backend, authority: string): Connection {
     const { verification } = backend;
-    // Connections that are verified differently are not shared.
+    // Connections with different verification are not shared.
     const verified = verification === undefined ? '' : verificationId(verification);
     const key = `${endpoint.address} ${endpoint.port} ${verified}`;
     const list = this.#connections.get(key) ?? [];
@@ -91,7 +91,7 @@ export class Http2Connector implements Connector {
   #open({ address, port }: Endpoint, options: object): Connection {
     const host = address.includes(':') ? `[${address}]` : address;
     const session = connect(`${this.#isTls ? 'https' : 'http'}://${host}:${port}`, options);
-    session.on('error', () => undefined); // Its streams and who waits for it hear of it.
+    session.on('error', () => undefined); // the session's streams and waiting requests receive the error
     session.setTimeout(IDLE_MS, () => session.close());
     const cancel = this.#clock.setTimer(CONNECT_TIMEOUT_MS, () => session.destroy(new Error('connect timed out')));
     const ready = new Promise<void>((resolve, reject) => {

@@ -1,4 +1,4 @@
-/** How the TLS of a backend is verified, as options of Node's clients. */
+/** The verification of a backend's TLS as options of Node's clients. */
 import { createHash } from 'node:crypto';
 import { checkServerIdentity, createSecureContext, type PeerCertificate, type SecureContext } from 'node:tls';
 import type { Backend } from '../../snapshot/snapshot.ts';
@@ -6,11 +6,11 @@ import type { Backend } from '../../snapshot/snapshot.ts';
 type Verification = NonNullable<Backend['verification']>;
 type AltNames = NonNullable<Verification['altNames']>;
 
-/** One entry of Node's text of alternative names; values with special characters are JSON strings. */
+/** An entry of Node's text of alternative names; values with special characters are JSON strings. */
 const ALT_NAME = /([^:,"]+):("(?:[^"\\]|\\.)*"|[^,"]*)(?:, |$)/y;
 const MAX_CONTEXTS = 256;
 
-/** Without `verification` the certificate may be any. `authority`: host and port that the client asked for. */
+/** Without `verification` any certificate is accepted. `authority`: host and port that the client requested. */
 export function tlsOptions({ verification }: Pick<Backend, 'verification'>, authority: string): object {
   if (verification === undefined) {
     const servername = authority.replace(/:\d*$/, '');
@@ -20,7 +20,7 @@ export function tlsOptions({ verification }: Pick<Backend, 'verification'>, auth
   const options = {
     servername,
     secureContext: contextOf(verification),
-    // Node.js shares connections by this option, but neither by the context nor by the function below.
+    // Node.js separates shared connections by this option, but neither by the context nor by the function below.
     sessionIdContext: verificationId(verification),
   };
   if (altNames === undefined) return options;
@@ -31,10 +31,12 @@ export function tlsOptions({ verification }: Pick<Backend, 'verification'>, auth
 }
 
 const ids = new WeakMap<Verification, string>();
-/** By the id of what is verified, the one used last at the end: parsing authorities takes longer than a handshake. */
+/**
+ * Contexts by verification, the last used at the end. They are cached because parsing authorities takes longer than a handshake.
+ */
 const contexts = new Map<string, SecureContext>();
 
-/** The same for all that verify alike. */
+/** An ID that is equal for equal verifications. */
 export function verificationId(verification: Verification): string {
   const { serverName, caPem, altNames } = verification;
   const known =
@@ -58,7 +60,7 @@ function contextOf(verification: Verification): SecureContext {
   return context;
 }
 
-/** An error where none of the names is among the certificate's. */
+/** The error when the certificate has none of the names; undefined when it has one. */
 export function checkAltNames(
   wanted: AltNames,
   { subjectaltname = '' }: Pick<PeerCertificate, 'subjectaltname'>,
@@ -70,7 +72,7 @@ export function checkAltNames(
     type === 'URI'
       ? uris.has(value)
       : hosts.has(value) ||
-        // A wildcard of the certificate's.
+        // a wildcard of the certificate
         isCovered(value, hosts),
   );
   if (isThere) return undefined;
@@ -78,8 +80,8 @@ export function checkAltNames(
 }
 
 /**
- * All entries are read in order, so that none is looked for within another, whether or not Node.js escapes commas in them
- * (CVE-2021-44532). Undefined: the text is malformed.
+ * All entries are parsed in order, so that no name is found inside another entry, even if Node.js does not escape commas
+ * (CVE-2021-44532). Undefined for a malformed text.
  */
 function altNamesIn(text: string): { readonly uris: Set<string>; readonly hosts: Set<string> } | undefined {
   const [uris, hosts] = [new Set<string>(), new Set<string>()];
@@ -91,7 +93,7 @@ function altNamesIn(text: string): { readonly uris: Set<string>; readonly hosts:
     const value = unquoted(raw);
     if (value === undefined) return undefined;
     if (type === 'URI') uris.add(value);
-    // Others are no names of hosts, and could be taken for several.
+    // Other values are no host names, and could be read as several.
     else if (/^[\w*.-]+$/.test(value)) hosts.add(value.toLowerCase());
   }
   return { uris, hosts };
@@ -107,7 +109,7 @@ function unquoted(raw: string): string | undefined {
   }
 }
 
-/** Names of the certificate alone count, neither its subject nor its addresses. */
+/** Only DNS names of the certificate count, not its subject or its addresses. */
 function isCovered(name: string, hosts: ReadonlySet<string>): boolean {
   const subjectaltname = [...hosts].map((host) => `DNS:${host}`).join(', ');
   return (

@@ -1,4 +1,4 @@
-/** What ends pods for the sake of the node: eviction, node shutdown and preemption. */
+/** Parts that end pods to protect the node: eviction, node shutdown and preemption. */
 import type { Pod } from '../../../api/gen/core-v1.ts';
 import { quantityValue } from '../../../api/quantity.ts';
 import { createEvictionManager, type EvictionManager } from '../../eviction/eviction-manager.ts';
@@ -14,7 +14,7 @@ export function createNodeProtection(needs: KubeletNodeDeps): NodeProtection {
   const { platform, recorder } = needs.context.deps;
   const { podWorkers, admitting } = needs.pods;
   const killPod = killPodNow(podWorkers);
-  /** Pods that may be ended: they run, and nothing ends them yet. */
+  /** Running pods that nothing ends yet. */
   const activePods = (): Pod[] =>
     needs.status.getActivePods().filter((pod) => !podWorkers.isPodTerminationRequested(podUid(pod)));
   return {
@@ -23,7 +23,7 @@ export function createNodeProtection(needs: KubeletNodeDeps): NodeProtection {
     preemption: createPreemption({
       platform,
       recorder,
-      // Pods under admission hold nothing yet that could be freed.
+      // Pods under admission hold no resources yet.
       activePods: () => activePods().filter((pod) => !admitting.has(podUid(pod))),
       killPod,
     }),

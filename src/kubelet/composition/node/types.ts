@@ -1,6 +1,6 @@
 /**
- * Node: what is reported of the node, and what protects it by ending pods.
- * Needs the context, the pods, the resources, the volumes, the runtime and the status. Binds the late `nodeStatus`.
+ * Node: reports the node's status, and protects the node by ending pods. Needs the context, the pods, the resources,
+ * the volumes, the runtime and the status. Binds the late `nodeStatus`.
  */
 import type { EvictionManager } from '../../eviction/eviction-manager.ts';
 import type { NodeShutdownManager } from '../../node-shutdown/node-shutdown-manager.ts';
@@ -25,7 +25,7 @@ export interface KubeletNodeDeps {
 export interface KubeletNode {
   /** Registers the node and keeps its status in the API. */
   readonly nodeStatus: NodeStatusManager;
-  /** Ends pods when the node runs low on something; undefined without statistics. */
+  /** Evicts pods when the node runs low on a resource; undefined without statistics. */
   readonly evictionManager: EvictionManager | undefined;
   /** Ends pods before the machine shuts down; undefined without a source of shutdown notices. */
   readonly shutdownManager: NodeShutdownManager | undefined;

@@ -1,6 +1,6 @@
 /**
- * Pods: which should run here, where they come from, what is known of them, and the workers that drive them.
- * Needs only the context. The workers sync pods through the late `podSyncer`.
+ * Pods: the desired pods, their sources, their observed state, and the pod workers. Needs only the context. The
+ * workers sync pods through the late `podSyncer`.
  */
 import type { Pod } from '../../../api/gen/core-v1.ts';
 import type { Informer } from '../../../client/informer.ts';
@@ -26,14 +26,14 @@ export interface KubeletPods {
   /** The pods that the API server has bound to this node. */
   readonly nodePods: Informer<Pod>;
   readonly channels: SyncLoopChannels;
-  /** What the runtime showed of each pod last; the PLEG writes it. */
+  /** The runtime's last observation of each pod; the PLEG writes it. */
   readonly podCache: PodCache;
   readonly workQueue: WorkQueue;
   readonly podWorkers: PodWorkers;
   readonly podDirectories: PodDirectories;
   readonly podStarts: PodStarts;
   readonly startSteps: PodStartSteps;
-  /** What is done for pods that somebody looks at. */
+  /** Records the kubelet's work for pods that are being observed. */
   readonly activity: ActivityRecorder;
   readonly probeResults: ResultsManager;
   /** Uids of pods under admission. The sync handlers write it. */

@@ -1,6 +1,6 @@
 /**
- * Resources: what pods and containers get of the machine, and the plugins that provide some of it.
- * Needs the context and the pods.
+ * Resources: what pods and containers get allocated, and the plugins that provide some of it. Needs the context and
+ * the pods.
  */
 import type { GrpcConnector } from '../../../grpc/grpc-connector.ts';
 import type { AllocationManager } from '../../allocation/allocation-manager.ts';
@@ -17,9 +17,9 @@ export interface KubeletResourcesDeps {
 }
 
 export interface KubeletResources {
-  /** Devices, exclusive processors, NUMA memory and claims of containers. */
+  /** Allocates devices, exclusive CPUs, NUMA memory and claims to containers. */
   readonly containerManager: ContainerManager;
-  /** Requests and limits that pods have been allocated, also by in-place resizes. */
+  /** Allocated requests and limits of pods, including in-place resizes. */
   readonly allocationManager: AllocationManager;
   /** The pods' cgroups. */
   readonly podContainerManager: PodContainerManager;

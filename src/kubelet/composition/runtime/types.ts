@@ -1,6 +1,6 @@
 /**
- * Runtime: the container runtime, whether it is up, and what is observed of it.
- * Needs the context, the pods, the core's view and the volumes.
+ * Runtime: the container runtime, its health, and its observed state. Needs the context, the pods, the core's view
+ * and the volumes.
  */
 import type { ContainerRuntime } from '../../container/runtime.ts';
 import type { KubeletCore } from '../../kubelet-contract.ts';

@@ -1,6 +1,6 @@
 /**
- * Server: the kubelet as its HTTP server and systemd's watchdog see it. Needs the context, the pods, the volumes, the status, the runtime and the
- * sync loop.
+ * Server: the parts that the kubelet's HTTP server and systemd's watchdog use. Needs the context, the pods, the
+ * volumes, the status, the runtime and the sync loop.
  */
 import type { KubeletHost } from '../../server/host.ts';
 import type { KubeletContext } from '../context.ts';

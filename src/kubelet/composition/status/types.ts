@@ -1,6 +1,6 @@
 /**
- * Status: what is reported of pods, and the probes it depends on.
- * Needs the context, the pods, the resources and the runtime.
+ * Status: the pods' reported status, and the probes it depends on. Needs the context, the pods, the resources and the
+ * runtime.
  */
 import type { Pod } from '../../../api/gen/core-v1.ts';
 import type { PodWorkCounts } from '../../metrics/pod-counts.ts';
@@ -24,7 +24,7 @@ export interface KubeletStatus {
   readonly statusManager: StatusManager;
   /** Runs the probes; their results come on `channels.probeCh`. */
   readonly probeManager: ProbeManager;
-  /** A pod's status from its spec and what the runtime shows. */
+  /** A pod's status from its spec and the runtime's observation. */
   readonly generateStatus: GenerateStatus;
   /** Pods that hold resources. Upstream: GetActivePods. */
   readonly getActivePods: () => Pod[];

@@ -1,4 +1,4 @@
-/** What the pod workers call: the sync of a running, a terminating and a terminated pod. */
+/** The syncer of the pod workers: the sync of a running, a terminating and a terminated pod. */
 import type { MirrorClient } from '../../pod/mirror-client.ts';
 import { createMirrorReconciler } from '../../pod/mirror-reconciler.ts';
 import type { PodSyncer } from '../../pod-workers/pod-syncer.ts';

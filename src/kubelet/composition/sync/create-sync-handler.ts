@@ -1,4 +1,4 @@
-/** What the sync loop calls: the handlers of pod changes, with admission and housekeeping. */
+/** The handlers of the sync loop: pod changes, with admission and housekeeping. */
 import { podQosClass } from '../../../api/pod-qos.ts';
 import { createPodAdmission } from '../../admission/pod-admission.ts';
 import type { MirrorClient } from '../../pod/mirror-client.ts';

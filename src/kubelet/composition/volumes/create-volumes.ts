@@ -1,6 +1,6 @@
 import type { KubeletVolumes, KubeletVolumesDeps } from './types.ts';
 
-/** Which volume manager it is, the caller of `createKubelet` decides. */
+/** The caller of `createKubelet` decides which volume manager is used. */
 export function createKubeletVolumes({ context, core }: KubeletVolumesDeps): KubeletVolumes {
   return { volumeManager: context.deps.volumes(core) };
 }

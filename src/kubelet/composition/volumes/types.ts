@@ -1,4 +1,4 @@
-/** Volumes: what is mounted for pods. Needs the core's view, which finds pods, plugins and the node. */
+/** Volumes: the volume manager. Needs the core's view, which finds pods, plugins and the node. */
 import type { KubeletCore } from '../../kubelet-contract.ts';
 import type { VolumeManager } from '../../volumes/volume-manager-contract.ts';
 import type { KubeletContext } from '../context.ts';

@@ -1,4 +1,4 @@
-/** Puts the CSI plugin together: registration of drivers, their objects in the API, and the volumes. */
+/** Composes the CSI plugin: registration of drivers, their API objects, and the volumes. */
 import type { Node } from '../../../api/gen/core-v1.ts';
 import type { Client } from '../../../client/client.ts';
 import type { KubeletEventRecorder } from '../../event-reasons.ts';
@@ -23,7 +23,7 @@ export interface CsiPluginDeps {
   readonly plugins: Pick<PluginManager, 'addHandler'>;
   readonly connectGrpc: GrpcConnector;
   readonly ownNode: () => Node | undefined;
-  /** `inUse` has changed. */
+  /** Called when `inUse` has changed. */
   readonly nodeStatusChanged: () => void;
 }
 

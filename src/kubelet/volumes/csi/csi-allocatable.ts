@@ -1,6 +1,6 @@
 /**
- * Asks drivers anew how many volumes the node may have, where their object wants that from time to time. Upstream:
- * updateCSIDriver in pkg/volume/csi/csi_plugin.go.
+ * Periodically asks drivers for their volume limit, if their CSIDriver object requires it. Upstream: updateCSIDriver
+ * in pkg/volume/csi/csi_plugin.go.
  */
 import type { CancelTimer, Clock } from '../../../platform/clock.ts';
 import type { Log } from '../../../platform/log.ts';

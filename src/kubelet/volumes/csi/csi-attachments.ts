@@ -1,10 +1,10 @@
 /**
- * Waits until a volume is attached to this node, or asks for it where no controller does. Upstream:
+ * Waits until a volume is attached to this node, or requests its attachment where no controller does. Upstream:
  * pkg/volume/csi/csi_attacher.go, verifyControllerAttachedVolume.
  *
- * Invariant: nothing is mounted before the node's status says both that we use the volume (so the controller does not
- * take it away under us) and that it is attached. Differs: one look every half second at what is here already, and no
- * deadline of its own: the pod's wait says what is missing, and ends with the pod.
+ * Invariant: nothing is mounted before the node's status lists the volume both as in use (so that the controller does
+ * not detach it) and as attached. Differs: informers are checked every half second, and there is no deadline; the
+ * pod's own wait reports what is missing, and ends with the pod.
  */
 import { VolumeAttachments } from '../../../api/gen/resources.ts';
 import type { VolumeAttachment, VolumeAttachmentSource } from '../../../api/gen/storage-v1.ts';
@@ -26,7 +26,10 @@ export function uniqueCsiName(driver: string, handle: string): string {
   return `kubernetes.io/csi/${driver}^${handle}`;
 }
 
-/** Resolves to the attachment's metadata (the driver's publish context). Rejects on abort, and when asking is refused. */
+/**
+ * Resolves to the attachment's metadata (the driver's publish context). Rejects on abort, and when the request is
+ * refused.
+ */
 export async function waitUntilAttached(
   context: CsiContext,
   request: AttachRequest,

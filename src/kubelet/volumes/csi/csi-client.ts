@@ -1,8 +1,8 @@
 /**
- * Calls to one CSI driver's node service. Upstream: pkg/volume/csi/csi_client.go.
+ * Calls one CSI driver's node service. Upstream: pkg/volume/csi/csi_client.go.
  *
- * Every call ends after two minutes, as upstream's, so that a driver that hangs holds up only who asked. Rejections are
- * GrpcErrors.
+ * Every call times out after two minutes, as upstream, so that a hanging driver delays only its own callers.
+ * Rejections are GrpcErrors.
  */
 import { GrpcError } from '../../../grpc/grpc-error.ts';
 import type { GrpcCaller } from '../../../grpc/grpc-caller.ts';
@@ -53,7 +53,7 @@ export interface NodeInfo {
   readonly accessibleTopology?: { readonly segments: StringMap };
 }
 
-/** Usage of a volume by its driver. */
+/** The usage of a volume as its driver reports it. */
 export interface DriverUsage {
   readonly usage: readonly {
     readonly available: number;
@@ -63,7 +63,7 @@ export interface DriverUsage {
   }[];
 }
 
-/** Abilities a node service may have. */
+/** Capabilities of a node service. */
 export type NodeCapability =
   | 'STAGE_UNSTAGE_VOLUME'
   | 'GET_VOLUME_STATS'
@@ -73,7 +73,7 @@ export type NodeCapability =
 
 export interface CsiNodeClient {
   nodeGetInfo(): Promise<NodeInfo>;
-  /** Read once: a driver that changes registers again. */
+  /** Read once: a driver whose capabilities change registers again. */
   hasCapability(capability: NodeCapability): Promise<boolean>;
   nodeStageVolume(request: StageRequest): Promise<void>;
   nodeUnstageVolume(request: { readonly volumeId: string; readonly stagingTargetPath: string }): Promise<void>;
@@ -85,7 +85,7 @@ export interface CsiNodeClient {
     readonly volumePath: string;
     readonly stagingTargetPath: string;
   }): Promise<DriverUsage>;
-  /** Ends the connection. */
+  /** Closes the connection. */
   close(): void;
 }
 
@@ -101,7 +101,7 @@ export interface CsiNodeClientDeps {
   readonly observe: ObserveCall;
 }
 
-/** Makes the client of the driver behind a socket. Nothing is opened before the first call. */
+/** Nothing is opened before the first call. */
 export function createCsiNodeClient({ connect, clock, observe }: CsiNodeClientDeps, socketPath: string): CsiNodeClient {
   const caller: GrpcCaller = connect(socketPath, [CSI_TABLE]);
   const call = async (method: keyof typeof CSI_TABLE.services.Node, request: object): Promise<object> => {

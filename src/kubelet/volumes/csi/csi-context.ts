@@ -1,4 +1,4 @@
-/** What the parts of the CSI plugin work with. */
+/** The dependencies and settings that the parts of the CSI plugin share. */
 import type { Node } from '../../../api/gen/core-v1.ts';
 import { errorMessage } from '../../../base/errors.ts';
 import type { Client } from '../../../client/client.ts';
@@ -8,7 +8,7 @@ import type { ServiceAccountTokens } from '../service-account-tokens.ts';
 import type { CsiDrivers } from './csi-drivers.ts';
 import type { CsiRecords } from './csi-records.ts';
 
-/** Dependencies and settings. */
+/** Shared by all volumes and drivers. */
 export interface CsiContext {
   readonly platform: Pick<Platform, 'clock' | 'random' | 'crypto' | 'files' | 'mounter' | 'exec' | 'log'>;
   readonly client: Client;
@@ -17,13 +17,13 @@ export interface CsiContext {
   readonly drivers: CsiDrivers;
   readonly records: CsiRecords;
   readonly nodeName: string;
-  /** The node's object as known now. */
+  /** The newest Node object. */
   readonly ownNode: () => Node | undefined;
-  /** No controller attaches volumes to this node: the kubelet asks for it itself. */
+  /** The kubelet creates VolumeAttachments itself, as no controller attaches this node's volumes. */
   readonly attachesItself: boolean;
 }
 
-/** A driver could not make the volume ready for the node, before any pod. Upstream: MountVolume.MountDevice failures. */
+/** A driver could not stage the volume on the node. Upstream: MountVolume.MountDevice failures. */
 export class MountDeviceError extends Error {
   constructor(cause: unknown) {
     super(errorMessage(cause), { cause });

@@ -1,9 +1,9 @@
 /**
- * Persistent volumes on this node, each shared by the pods that use it: staged before the first of them, unstaged after
+ * Persistent volumes on this node, each shared by the pods that use it: staged before the first use, unstaged after
  * the last. Upstream: MountDevice and UnmountDevice of the CSI attacher, with the actual state of world.
  *
- * Invariants: a record lies on disk before a driver is asked for anything and as long as something may be staged; a volume
- * is unstaged only while no pod's record names it. What an earlier process left is found and ended in the same way.
+ * Invariants: a record is on disk before a driver is called and as long as something may be staged; a volume is
+ * unstaged only while no pod's record names it. Volumes of an earlier process are found and unstaged in the same way.
  */
 import { onAbort } from '../../../base/abort.ts';
 import { createBackoff, type Backoff } from '../../../base/backoff.ts';
@@ -13,17 +13,17 @@ import type { StageRequest } from './csi-client.ts';
 import type { CsiContext } from './csi-context.ts';
 import type { DeviceRecord } from './csi-records.ts';
 
-/** Volumes of this node. */
+/** The staged volumes of this node. */
 export interface CsiDevices {
-  /** Takes note of a volume that is about to be used, and runs `write` where nothing is unstaged meanwhile. */
+  /** Registers a volume that is about to be used, and runs `write` while nothing is unstaged. */
   hold(record: Omit<DeviceRecord, 'staging'>, write: () => Promise<void>): Promise<void>;
-  /** Stages it unless this process has done so already. */
+  /** Stages the volume unless this process has already done so. */
   stage(driver: string, request: StageRequest): Promise<void>;
-  /** A pod has let go of it: it is unstaged if it was the last, in a while and until it works. */
+  /** A pod stopped using the volume: if it was the last, the volume is unstaged after a delay, with retries. */
   release(driver: string, handle: string): void;
-  /** Unique names of attached volumes that are used or may be staged. */
+  /** Unique names of attached volumes that are in use or may be staged. */
   inUse(): readonly string[];
-  /** Looks through the disk for what an earlier process left. */
+  /** Finds the volumes of an earlier process on disk. */
   start(signal: AbortSignal): Promise<void>;
 }
 
@@ -75,7 +75,7 @@ export function createCsiDevices(context: CsiContext, onInUseChange: () => void)
   async function unstage(device: Device): Promise<void> {
     const { driver, handle } = device;
     const record = await records.readDevice(driver, handle);
-    // Whatever comes of the call: the next pod has it staged again.
+    // Whatever the result of the call, the next pod stages the volume again.
     device.staged = false;
     if (record !== undefined && record.staging) {
       const client = drivers.client(driver);

@@ -2,7 +2,7 @@
 import type { FakeMethod, FakeSockets } from '../../../grpc/grpc-connector-fixture.ts';
 import type { SimPlatform } from '../../../platform/sim/sim-platform.ts';
 
-/** What the driver can do, and what it says of its node. */
+/** The capabilities of the driver, and its node information. */
 export interface FakeDriverOptions {
   readonly capabilities?: readonly string[];
   readonly info?: object;
@@ -11,7 +11,7 @@ export interface FakeDriverOptions {
 export interface FakeDriver {
   /** Requests of the methods that do something, oldest first. */
   readonly requests: { readonly method: string; readonly request: Readonly<Record<string, unknown>> }[];
-  /** Methods in order, with the last part of what they are about: `NodeStageVolume handle-1`. */
+  /** Methods in order, with the last part of the volume's id or path: `NodeStageVolume handle-1`. */
   readonly calls: string[];
   /** Methods that hang or fail while set. */
   readonly faults: Map<string, () => Promise<object>>;

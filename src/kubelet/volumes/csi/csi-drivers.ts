@@ -1,6 +1,6 @@
 /**
- * The CSI drivers of this node: they come by plugin registration, and the node's CSINode object tells of them. Upstream:
- * pkg/volume/csi/csi_plugin.go (RegistrationHandler) and csi_drivers_store.go.
+ * The CSI drivers of this node: they register through the plugin manager, and are listed in the CSINode object.
+ * Upstream: pkg/volume/csi/csi_plugin.go (RegistrationHandler) and csi_drivers_store.go.
  */
 import { onAbort } from '../../../base/abort.ts';
 import type { GrpcConnector } from '../../../grpc/grpc-connector.ts';
@@ -73,7 +73,7 @@ export function createCsiDrivers(deps: CsiDriversDeps): CsiDrivers {
       },
       async deregisterPlugin({ name, endpoint }: Plugin) {
         const found = drivers.get(name);
-        // A newer instance behind another socket has taken over.
+        // A newer instance of the driver, at another socket, serves it already.
         if (found !== undefined && found.endpoint !== endpoint) return;
         drivers.delete(name);
         deps.allocatable.unfollow(name);

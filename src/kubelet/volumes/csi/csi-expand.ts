@@ -1,5 +1,5 @@
 /**
- * Grows the file system of a volume that has grown, and says so in its claim. Upstream: NodeExpandVolume in
+ * Expands the file system of a volume that has grown, and updates its claim's status. Upstream: NodeExpandVolume in
  * pkg/volume/util/operationexecutor/node_expander.go.
  */
 import type { PersistentVolumeClaim, Pod } from '../../../api/gen/core-v1.ts';

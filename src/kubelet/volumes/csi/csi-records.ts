@@ -1,9 +1,9 @@
 /**
- * What lies on disk of CSI volumes, enough to take them down after a restart that forgot all: a record beside each volume
- * of a pod and beside each staged volume, in upstream's files (`vol_data.json`). Upstream: pkg/volume/csi/csi_util.go.
+ * Records of CSI volumes on disk, sufficient to tear them down after a restart: one beside each volume of a pod and
+ * one beside each staged volume, in upstream's files (`vol_data.json`). Upstream: pkg/volume/csi/csi_util.go.
  *
- * Differs: a record also says whether the driver was asked to do anything yet, so that what never began needs no driver
- * to end; block volumes lie in the same places as file systems.
+ * Differs: a record also says whether the driver was called yet, so that tearing down a volume that never was needs
+ * no driver; block volumes use the same paths as file systems.
  */
 import { hasErrorCode } from '../../../base/errors.ts';
 import type { Platform } from '../../../platform/platform.ts';
@@ -25,21 +25,21 @@ export interface PodVolumeRecord {
   readonly publishing: boolean;
 }
 
-/** A persistent volume on this node, for all pods that use it. */
+/** A persistent volume on this node, shared by the pods that use it. */
 export interface DeviceRecord {
   readonly driverName: string;
   readonly volumeHandle: string;
-  /** Empty: it is not attached. */
+  /** Empty: it was not attached. */
   readonly attachmentID: string;
   /** NodeStageVolume was called. */
   readonly staging: boolean;
 }
 
-/** Paths and records below one kubelet root. */
+/** Paths and records below a kubelet root. */
 export interface CsiRecords {
-  /** Where the driver publishes a pod's volume; `dir` is the volume's directory. */
+  /** The path at which the driver publishes a pod's volume; `dir` is the volume's directory. */
   targetPath(dir: string): string;
-  /** Where the driver stages it. */
+  /** The path at which the driver stages the volume. */
   stagingPath(driver: string, handle: string): string;
   readPodVolume(dir: string): Promise<PodVolumeRecord | undefined>;
   writePodVolume(dir: string, record: PodVolumeRecord): Promise<void>;
@@ -52,7 +52,7 @@ export interface CsiRecords {
   devices(): Promise<readonly DeviceRecord[]>;
 }
 
-/** Makes the access. Records that cannot be read reject: nothing may be taken to be unused by mistake. */
+/** Records that cannot be read reject: no volume may be mistaken for unused. */
 export function createCsiRecords(platform: Pick<Platform, 'files' | 'crypto'>, kubeletRoot: string): CsiRecords {
   const { files, crypto } = platform;
   const devicesRoot = `${kubeletRoot}/plugins/${CSI_PLUGIN}`;

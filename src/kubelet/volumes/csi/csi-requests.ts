@@ -1,4 +1,7 @@
-/** Secrets, tokens and the driver's own object: what of the API goes into a driver's requests. Upstream: pkg/volume/csi/csi_mounter.go. */
+/**
+ * API objects that are part of a driver's requests: secrets, tokens and the CSIDriver. Upstream:
+ * pkg/volume/csi/csi_mounter.go.
+ */
 import type { TokenRequest } from '../../../api/gen/authentication-v1.ts';
 import type { Pod } from '../../../api/gen/core-v1.ts';
 import { CSIDrivers } from '../../../api/gen/resources.ts';
@@ -12,7 +15,7 @@ import { podInfoContext, type CsiVolume } from './csi-volume.ts';
 const TOKENS = 'csi.storage.k8s.io/serviceAccount.tokens';
 const DEFAULT_TOKEN_SECONDS = 3600;
 
-/** The driver's object; undefined when its author made none. */
+/** The CSIDriver object; undefined when the driver has none. */
 export async function csiDriverObject(
   { client }: Pick<CsiContext, 'client'>,
   name: string,
@@ -25,15 +28,17 @@ export async function csiDriverObject(
   }
 }
 
-/** What a pod adds to a driver's request. */
+/** The pod's part of a driver's request. */
 export interface PodPart {
   readonly volumeContext: Readonly<Record<string, string>>;
   readonly secrets: Readonly<Record<string, string>>;
-  /** Delay after which the volume is published again, if the driver requires it. */
+  /** The delay after which the volume is published again, if the driver requires it. */
   readonly refreshAfterMs: number | undefined;
 }
 
-/** How often a driver that asks for it publishes again; upstream's kubelet does so at a pod's next sync. */
+/**
+ * The period in which a volume is published again for drivers that require it; upstream does so at a pod's next sync.
+ */
 const REPUBLISH_MS = 60_000;
 
 /** Context, secrets and tokens for NodePublishVolume. */

@@ -1,8 +1,9 @@
 /**
- * Use of CSI volumes as their drivers tell it. Upstream: pkg/volume/csi/csi_metrics.go.
+ * Usage of CSI volumes, from NodeGetVolumeStats. Upstream: pkg/volume/csi/csi_metrics.go.
  *
- * Never waits for a driver: the last answer is given, and a new one asked for when it is old. So a driver that hangs holds
- * up no statistics; a volume has none before the first answer, and none at all from a driver that cannot tell.
+ * Callers never wait for a driver: the last response is returned, and a new one requested when it is old. So a
+ * hanging driver delays no statistics; a volume has none before the first response, and none at all if its driver
+ * does not support them.
  */
 import type { Platform } from '../../../platform/platform.ts';
 import type { SetUpRequest } from '../volume-plugin.ts';

@@ -1,7 +1,7 @@
-/** The node side of csi.v1 in the notation of `ProtobufTable`: facts of the container storage interface's csi.proto. */
+/** The node service of csi.v1 in the notation of `ProtobufTable`, from the container storage interface's csi.proto. */
 import type { ProtobufTable } from '../../../grpc/protobuf-table.ts';
 
-/** Messages, enums and methods a kubelet uses. */
+/** The messages, enums and methods that a kubelet uses. */
 export const CSI_TABLE = {
   package: 'csi.v1',
   enums: {

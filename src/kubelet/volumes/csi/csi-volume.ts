@@ -1,4 +1,7 @@
-/** What a CSI volume is asked for with, computed from pod, volume and driver object. Pure. Upstream: pkg/volume/csi/csi_mounter.go, csi_client.go. */
+/**
+ * The parameters of a CSI volume's requests, computed from pod, volume and CSIDriver. Pure. Upstream:
+ * pkg/volume/csi/csi_mounter.go, csi_client.go.
+ */
 import type { CSIPersistentVolumeSource, CSIVolumeSource, PersistentVolume, Pod } from '../../../api/gen/core-v1.ts';
 import type { CSIDriver } from '../../../api/gen/storage-v1.ts';
 import { secretKeyOf, type SecretKey } from '../secret-values.ts';
@@ -21,7 +24,6 @@ export interface CsiVolume {
   readonly expandSecret: SecretKey | undefined;
 }
 
-/** The volume a spec means. */
 export function csiVolumeOf(pod: Pod, spec: VolumeSpec, sha256Hex: (text: string) => string): CsiVolume {
   const { csi, persistentCsi } = spec.source;
   if (persistentCsi !== undefined) return persistent(spec, persistentCsi);
@@ -85,7 +87,7 @@ const SINGLE_NODE_MODES: Readonly<Record<string, readonly [plain: string, multiW
   ReadWriteOncePod: ['SINGLE_NODE_WRITER', 'SINGLE_NODE_SINGLE_WRITER'],
 };
 
-/** The volume as the driver is to provide it; `group` only for drivers that apply it themselves. */
+/** The volume capability; `group` only for drivers that apply it themselves. */
 export function volumeCapability(
   volume: CsiVolume,
   options: { readonly multiWriter: boolean; readonly group: number | undefined; readonly seLinuxContext: string },
@@ -102,7 +104,7 @@ export function volumeCapability(
   return { mount, accessMode };
 }
 
-/** Facts of the pod for drivers that ask for them. */
+/** Attributes of the pod, for drivers with podInfoOnMount. */
 export function podInfoContext(pod: Pod, volume: CsiVolume): Record<string, string> {
   const { name = '', namespace = '', uid = '' } = pod.metadata;
   return {
@@ -125,7 +127,7 @@ export function appliesFsGroup(volume: CsiVolume, object: CSIDriver | undefined)
 }
 
 /**
- * SELinux label the driver shall mount with: only for volumes of one pod whose driver knows how. Empty: none. Upstream:
+ * The SELinux mount option: only for ReadWriteOncePod volumes of drivers that support it. Empty: none. Upstream:
  * pkg/volume/util/selinux.go.
  */
 export function seLinuxContextOf(pod: Pod, volume: CsiVolume, object: CSIDriver | undefined): string {
@@ -141,7 +143,7 @@ export function attachmentNameOf(volume: CsiVolume, nodeName: string, sha256Hex:
   return `csi-${sha256Hex(`${volume.handle}${volume.driver}${nodeName}`)}`;
 }
 
-/** Bytes a volume should have by its object. */
+/** The capacity in the volume's object. */
 export function capacityOf(volume: PersistentVolume | undefined): string | undefined {
   return volume?.spec?.capacity?.['storage'];
 }

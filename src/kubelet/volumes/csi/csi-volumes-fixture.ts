@@ -1,4 +1,4 @@
-/** A kubelet's volume manager and a driver on its node: a claim is bound, pods come and go. */
+/** A kubelet's volume manager and a driver on its node, with a bound claim, for pods that start and end. */
 import type { TestContext } from 'node:test';
 import type { PersistentVolumeClaim, Pod, Volume } from '../../../api/gen/core-v1.ts';
 import { CSIDrivers, Nodes, PersistentVolumeClaims, PersistentVolumes } from '../../../api/gen/resources.ts';
@@ -7,7 +7,7 @@ import { createVolumeFixture, podWith, type VolumeFixture } from '../volume-fixt
 import { fakeDriverPlugin, serveFakeDriver, type FakeDriver, type FakeDriverOptions } from './csi-driver-fixture.ts';
 
 export const DRIVER_NAME = 'disks.example.com';
-/** What the node calls the volume. */
+/** The volume's name in the status of the node. */
 export const UNIQUE = `kubernetes.io/csi/${DRIVER_NAME}^handle-1`;
 export const never = new AbortController().signal;
 
@@ -22,7 +22,7 @@ export async function register(f: VolumeFixture): Promise<void> {
   await f.platform.clock.drive(f.csiHandler.registerPlugin(fakeDriverPlugin, never));
 }
 
-/** A kubelet on whose node the driver runs; without a spec, there is no CSIDriver of it. */
+/** A kubelet on whose node the driver runs; without a spec, there is no CSIDriver object. */
 export async function start(
   t: TestContext,
   spec: CSIDriverSpec | undefined = { attachRequired: false },
@@ -72,7 +72,7 @@ export async function mount({ f }: Csi, pod: Pod): Promise<string> {
   return f.manager.mountedVolumes(pod.metadata.uid ?? '').get('data')!.hostPath;
 }
 
-/** The pod goes. */
+/** Deletes the pod and waits for the unmount. */
 export async function unmount({ f }: Csi, pod: Pod): Promise<void> {
   f.pods = f.pods.filter(({ metadata }) => metadata.uid !== pod.metadata.uid);
   await f.platform.clock.drive(f.manager.waitForUnmount(pod, never));

@@ -1,4 +1,4 @@
-/** What every kind of volume must do: come about, come about again without harm, and leave nothing but what was not ours. */
+/** The requirements for every kind of volume: set up, set up again without harm, and teardown that leaves only foreign files. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Volume } from '../../../api/gen/core-v1.ts';
@@ -18,7 +18,7 @@ export interface PluginCase {
   readonly prepare?: (fixture: VolumeFixture) => Promise<void> | void;
   readonly readOnly: boolean;
   readonly options?: VolumeFixtureOptions;
-  /** Paths (of the whole host) that must be there when the volume is ready, and what they hold; '' for directories. */
+  /** Paths (on the host) that must exist when the volume is ready, and their content; '' for directories. */
   readonly content?: Readonly<Record<string, string>>;
   /** Mounts beside the node's tmpfs. */
   readonly mounts?: readonly { readonly source: string; readonly type: string; readonly options: readonly string[] }[];
@@ -54,7 +54,7 @@ export function testPlugin(name: string, of: PluginCase): void {
       }
     };
     await check();
-    // A restarted kubelet knows nothing of it and does it all again.
+    // A restarted kubelet has no record of the volume and sets it up again.
     const again = createVolumeFixture(fixture.platform, of.options);
     t.after(() => again.stop());
     await of.prepare?.(again);

@@ -1,6 +1,6 @@
 /**
- * NodeResourcesBalancedAllocation: prefers nodes whose resources would be used more alike with the pod than without it.
- * Upstream: noderesources/balanced_allocation.go.
+ * NodeResourcesBalancedAllocation: prefers nodes where the pod makes the use of resources more even. Upstream:
+ * noderesources/balanced_allocation.go.
  */
 import type { Pod } from '../../../api/gen/core-v1.ts';
 import type { Stored } from '../../../api/object.ts';
@@ -14,7 +14,7 @@ import { askedOf, isScalar, roomOf, type Counting } from '../../framework/resour
 const NAME = 'NodeResourcesBalancedAllocation';
 const EXACTLY: Counting = { assuming: false };
 
-/** Creates the plugin. Without `lookups` no device class stands for any resource. */
+/** Without `lookups` no resource has a device class. */
 export function createBalancedAllocation(
   { resources }: BalancedAllocationArgs = defaultArgs.balancedAllocation,
   lookups?: DeviceLookups,
@@ -39,12 +39,12 @@ export function createBalancedAllocation(
   };
 }
 
-/** 50 to 100; 75 where the pod changes nothing. */
+/** From 50 to 100; 75 where the pod does not change the balance. */
 function change(balanceWith: number, balanceWithout: number): number {
   return 50 + Math.floor((50 + balanceWith - balanceWithout) / 2);
 }
 
-/** The usual two, without a list. */
+/** The score for cpu and memory, without building a list. */
 function cpuAndMemory(pod: Stored<Pod>, { requested, allocatable }: NodeInfo): number {
   if (allocatable.milliCpu === 0 || allocatable.memoryBytes === 0) return change(100, 100);
   const { requests } = podRequests(pod);
@@ -66,7 +66,10 @@ function balance(fractions: readonly number[]): number {
   return Math.floor((1 - Math.sqrt(variance)) * 100);
 }
 
-/** How much of each resource is used with the pod and without it. What the node has not, or the pod asks no scalar of, does not count. */
+/**
+ * The used fraction of each resource, with the pod and without it. Resources that the node does not have, and scalar
+ * resources that the pod does not request, are left out.
+ */
 function fractionsOf(
   names: readonly string[],
   candidate: { readonly pod: Stored<Pod>; readonly info: NodeInfo; readonly devices: DeviceCounts | undefined },

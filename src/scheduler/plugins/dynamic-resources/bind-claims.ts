@@ -1,4 +1,7 @@
-/** Writes allocations and consumers into claims before the pod is bound, and waits for their devices. Upstream: PreBind, bindClaim. */
+/**
+ * Writes allocations and reservedFor into claims before the pod is bound, and waits for their devices. Upstream:
+ * PreBind, bindClaim.
+ */
 import type { Pod } from '../../../api/gen/core-v1.ts';
 import type { AllocationResult, ResourceClaim } from '../../../api/gen/resource-v1.ts';
 import { ResourceClaims } from '../../../api/gen/resources.ts';
@@ -25,7 +28,7 @@ interface Binding {
   readonly inFlight: InFlight;
 }
 
-/** Writes what the cycle has allocated, and waits until the devices are ready. */
+/** Writes the cycle's allocations, and waits until the devices are ready. */
 export async function bindClaims(
   deps: DynamicResourcesDeps & Pick<DynamicResourcesArgs, 'bindingTimeoutMs'>,
   binding: Binding,
@@ -49,7 +52,10 @@ export async function bindClaims(
   return waitForDevices(deps, { awaited, pod, taken, inFlight }, signal);
 }
 
-/** Writes the claim of the pod's extended resources, if the node has devices for them; what was decided on goes over to it. */
+/**
+ * Creates the claim for the pod's extended resources, if the node provides them by devices, and moves the allocation
+ * from the in-memory claim to it.
+ */
 async function makeExtendedClaim(
   deps: DynamicResourcesDeps,
   binding: Binding,
@@ -69,7 +75,10 @@ async function makeExtendedClaim(
   return claim;
 }
 
-/** Until the drivers say that the devices are ready. Those that fail are given back, and the pod is tried again. */
+/**
+ * Waits until the drivers report the devices as ready. When one fails, the claims are deallocated and the pod is
+ * scheduled again.
+ */
 async function waitForDevices(
   deps: DynamicResourcesDeps & Pick<DynamicResourcesArgs, 'bindingTimeoutMs'>,
   binding: {
@@ -97,8 +106,8 @@ async function waitForDevices(
 }
 
 /**
- * Writes allocation and consumer; a claim that has changed meanwhile is a conflict, and the pod is tried again. Resolves to
- * the claim's versions before it was allocated.
+ * Writes allocation and reservedFor. A claim that has changed meanwhile is a conflict, and the pod is scheduled
+ * again. Resolves to the resource versions of the claim before its allocation.
  */
 async function reserveFor(
   { client, clock }: DynamicResourcesDeps,

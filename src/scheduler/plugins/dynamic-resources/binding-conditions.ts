@@ -1,7 +1,7 @@
 /**
- * Devices that are made ready for a node after they were allocated (a fabric attaches them): the pod is bound only once
- * their drivers say so in the claim's status. Upstream: isPodReadyForBinding and the wait in PreBind (gate
- * DRADeviceBindingConditions).
+ * Devices that are prepared for a node after their allocation, such as those that a fabric attaches: the pod is bound
+ * only after their drivers have set the binding conditions in the claim's status. Upstream: isPodReadyForBinding and
+ * the wait in PreBind (gate DRADeviceBindingConditions).
  */
 import type { Pod } from '../../../api/gen/core-v1.ts';
 import type {
@@ -17,10 +17,10 @@ import type { Stored } from '../../../api/object.ts';
 import type { Client } from '../../../client/client.ts';
 import type { Clock } from '../../../platform/clock.ts';
 
-/** Looking is free: the claims are in memory. */
+/** A check costs little: the claims are in memory. */
 const CHECK_PERIOD_MS = 250;
 
-/** Where claims and pods are looked at. */
+/** The listers of claims and pods. */
 export interface BindingDeps {
   readonly clock: Clock;
   readonly client: Client;
@@ -30,34 +30,34 @@ export interface BindingDeps {
 
 /** A claim of the pod. */
 export interface AwaitedClaim {
-  /** As the cycle saw it. */
+  /** The claim as the cycle read it. */
   readonly claim: ResourceClaim;
-  /** Its versions before our allocation was written: what memory shows of them is no news. */
+  /** Its resource versions before our allocation was written; the lister may still return them. */
   readonly before: ReadonlySet<string>;
   /** Drivers whose devices must become ready. */
   readonly drivers: readonly string[];
 }
 
-/** A claim whose devices will not be ready, and why. */
+/** A claim with a device that will not become ready, and why. */
 export interface BindingProblem {
   readonly claim: ResourceClaim;
   readonly why: string;
   readonly status: 'failure' | 'timeout';
 }
 
-/** Whether any device of the allocation has to be made ready. */
+/** Whether any device of the allocation has binding conditions. */
 export function hasBindingConditions(allocation: AllocationResult | undefined): boolean {
   return driversToWaitFor(allocation).length > 0;
 }
 
-/** Drivers that have to make devices of the allocation ready. */
+/** Drivers that have to prepare devices of the allocation. */
 export function driversToWaitFor(allocation: AllocationResult | undefined): string[] {
   return (allocation?.devices?.results ?? [])
     .filter(({ bindingConditions = [] }) => bindingConditions.length > 0)
     .map(({ driver }) => driver);
 }
 
-/** Why a device will not become ready; `ready` when all are. */
+/** `ready` when all devices are; otherwise whether to wait, or why one will not become ready. */
 function bindingState({ status }: ResourceClaim): 'ready' | 'waiting' | { readonly failure: string } {
   const results = status?.allocation?.devices?.results;
   if (results === undefined) return { failure: 'its devices were given back' };
@@ -88,8 +88,8 @@ function isOf(status: AllocatedDeviceStatus, result: DeviceRequestAllocationResu
 }
 
 /**
- * Waits until the devices of all claims are ready; resolves to the first that will not be, or undefined. Rejects with the
- * signal's reason, and with NotFound when the pod goes.
+ * Waits until the devices of all claims are ready; resolves to the first that fails, or undefined. Rejects with the
+ * signal's reason, and with NotFound when the pod is deleted.
  */
 export async function untilDevicesReady(
   deps: BindingDeps & { readonly bindingTimeoutMs: number },
@@ -122,7 +122,7 @@ function begunMs({ status }: ResourceClaim, clock: Clock): number {
   return Number.isNaN(allocatedMs) ? clock.nowMs() : allocatedMs;
 }
 
-/** A pod that is being deleted is not bound any more. */
+/** Whether the pod is being deleted; it is then not bound any more. */
 function isGone({ pod: find }: BindingDeps, { metadata }: Stored<Pod>): boolean {
   const now = find(metadata.namespace, metadata.name)?.metadata;
   return now?.uid !== metadata.uid || now?.deletionTimestamp !== undefined;
@@ -132,12 +132,12 @@ function stateNow({ resourceClaim }: BindingDeps, { claim, before }: AwaitedClai
   const { namespace = '', name = '', uid } = claim.metadata;
   const now = resourceClaim(namespace, name);
   if (now === undefined || now.metadata.uid !== uid) return { failure: 'not found' };
-  if (before.has(now.metadata.resourceVersion ?? '')) return 'waiting'; // What we have written is not to be seen yet.
+  if (before.has(now.metadata.resourceVersion ?? '')) return 'waiting'; // our own write is not visible yet
   const state = bindingState(now);
   return typeof state === 'object' ? { failure: `cannot be bound: ${state.failure}` } : state;
 }
 
-/** Gives the devices back, so that others are tried; not while other pods use them. */
+/** Clears the claim's allocation, so that other devices are tried; not while other pods use it. */
 export async function deallocate(
   { client, resourceClaim }: BindingDeps,
   { metadata }: ResourceClaim,

@@ -1,4 +1,7 @@
-/** What a claim asks for, with its classes looked up and its selectors compiled. Upstream: the preparation in structured.Allocator. */
+/**
+ * The requests of a claim with their device classes and compiled selectors. Upstream: the preparation in
+ * structured.Allocator.
+ */
 import type {
   Device,
   DeviceAllocationConfiguration,
@@ -10,31 +13,31 @@ import type {
 import { stableStringify } from '../../../base/stable-json.ts';
 import { deviceTest, type DeviceTest } from '../../devices/device-selectors.ts';
 
-/** One way to meet a request. */
+/** One way to satisfy a request. */
 export interface RequestAlternative {
   /** The request's name, or `request/subrequest`. */
   readonly name: string;
   readonly subRequest: DeviceSubRequest & { readonly adminAccess?: boolean };
   readonly deviceClass: DeviceClass;
   readonly selects: DeviceTest;
-  /** Devices that were looked at, and whether they are wanted. Requests that want the same share it. */
+  /** Examined devices, and whether they are selected. Requests with the same selectors share it. */
   readonly verdicts: WeakMap<Device, boolean>;
-  /** Constraints that name the request, by their place in the claim. */
+  /** Constraints that apply to the request, by their index in the claim. */
   readonly constraints: readonly number[];
 }
 
-/** A claim that devices are to be found for. */
+/** A claim that needs an allocation. */
 export interface WantedClaim {
   readonly claim: ResourceClaim;
-  /** By request: ways in order of preference. */
+  /** For each request its alternatives in order of preference. */
   readonly requests: readonly (readonly RequestAlternative[])[];
   readonly constraints: readonly DeviceConstraint[];
 }
 
-/** By claim as it was read: what is known of devices is worth keeping until the next attempt. */
+/** By the claim object: selector results are kept until the next attempt. */
 const prepared = new WeakMap<ResourceClaim, WantedClaim>();
 
-/** Prepares a claim. Throws with a message for people when a class is missing or a selector does not compile. */
+/** Prepares a claim. Throws with a readable message when a class is missing or a selector does not compile. */
 export function wantedClaim(claim: ResourceClaim, deviceClass: (name: string) => DeviceClass | undefined): WantedClaim {
   const known = prepared.get(claim);
   const isCurrent = (one: RequestAlternative): boolean =>
@@ -71,12 +74,12 @@ function prepareClaim(claim: ResourceClaim, deviceClass: (name: string) => Devic
   };
 }
 
-/** Whether a list of request names, as constraints and configurations have it, means this request. Empty: all. */
+/** Whether the `requests` of a constraint or configuration include this request. Empty: all requests. */
 function namesRequest(names: readonly string[] | undefined, request: string): boolean {
   return names === undefined || names.length === 0 || names.includes(request) || names.includes(request.split('/')[0]!);
 }
 
-/** Configuration for the drivers of the allocated requests: that of the classes first, then that of the claim. */
+/** Configuration for the drivers of the allocated requests: the classes' first, then the claim's. */
 export function configurationOf(
   claim: ResourceClaim,
   met: readonly RequestAlternative[],

@@ -1,6 +1,6 @@
 /**
- * What the devices taken so far mean for the constraints of one claim: the values of each constraint's attribute, counted. So a
- * device is compared with the values, not with each device before it. Upstream: structured's constraints.
+ * The constraints of one claim against the devices allocated so far: the values of each constraint's attribute are
+ * counted, so that a device is compared with the values and not with each device. Upstream: structured's constraints.
  */
 import type { Device, DeviceConstraint } from '../../../api/gen/resource-v1.ts';
 import { stableStringify } from '../../../base/stable-json.ts';
@@ -12,9 +12,9 @@ export class ConstraintTallies {
   readonly #counts: readonly Map<string, number>[];
   /** By attribute. */
   readonly #values = new Map<string, Map<Device, string | undefined>>();
-  /** A kind of constraint that is not known cannot be kept. */
+  /** False for an unknown kind of constraint, which nothing satisfies. */
   readonly #isKnown: boolean;
-  /** Devices taken for the claim. */
+  /** The number of devices allocated for the claim. */
   devices = 0;
 
   constructor(constraints: readonly DeviceConstraint[]) {
@@ -23,7 +23,7 @@ export class ConstraintTallies {
     this.#isKnown = constraints.every((constraint) => attributeName(constraint) !== undefined);
   }
 
-  /** Whether the device may be taken for a request that these constraints name. */
+  /** Whether the device may be allocated for a request with these constraints. */
   agree(naming: readonly number[], found: PoolDevice): boolean {
     if (!this.#isKnown) return false;
     return naming.every((at) => {

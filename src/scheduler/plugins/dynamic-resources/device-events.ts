@@ -1,4 +1,4 @@
-/** What may make a pod schedulable that waits for devices. Pure. Upstream: DynamicResources.EventsToRegister. */
+/** Events that may make a pod schedulable that waits for devices. Pure. Upstream: DynamicResources.EventsToRegister. */
 import type { Pod } from '../../../api/gen/core-v1.ts';
 import type { ResourceClaim } from '../../../api/gen/resource-v1.ts';
 import type { Stored } from '../../../api/object.ts';
@@ -10,7 +10,7 @@ import { isExtendedClaimOf } from './extended-claim.ts';
 const mayHelp = (pod: Stored<Pod>, old: unknown, now: unknown): boolean =>
   claimMayHelp(pod, old as ResourceClaim | undefined, now as ResourceClaim | undefined);
 
-/** The events with their hints. Beside upstream's: a claim that is gone gives its devices back. */
+/** The events with their hints. Beyond upstream's: the deletion of a claim frees its devices. */
 export const deviceEvents: NonNullable<SchedulerPlugin['events']> = [
   { event: 'node/add' },
   { event: 'node/update-label' },
@@ -30,8 +30,8 @@ export const deviceEvents: NonNullable<SchedulerPlugin['events']> = [
 ];
 
 /**
- * Those of the pod itself do, if their status is another, and those that give devices back. A claim that was deleted and made
- * anew while nobody watched is told of as one that changed: it is another, whatever its status.
+ * Whether a claim's change may help: a status change of a claim of the pod, or devices that become free. An informer
+ * reports a claim that was deleted and created again during a gap as changed; the uid tells them apart.
  */
 function claimMayHelp(pod: Stored<Pod>, before: ResourceClaim | undefined, after: ResourceClaim | undefined): boolean {
   if (before?.status?.allocation !== undefined && after?.status?.allocation === undefined) return true;

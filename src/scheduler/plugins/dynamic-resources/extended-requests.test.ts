@@ -1,4 +1,4 @@
-/** What containers ask for of extended resources, as requests for devices. */
+/** Containers' requests for extended resources, as requests for devices. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { Container, Pod } from '../../../api/gen/core-v1.ts';

@@ -1,7 +1,7 @@
 /**
- * Turns what containers ask for of extended resources into requests for devices. Containers that run at the same time get
- * devices of their own; init containers, which run one after another before, use those of the containers to come, and
- * share what they need beyond that. Pure. Upstream: createRequestsAndMappings in extendeddynamicresources.go.
+ * Turns containers' requests for extended resources into device requests. Containers that run at the same time get
+ * separate devices. Init containers run before them, one after another: they use the same devices, and share further
+ * ones if they need more. Pure. Upstream: createRequestsAndMappings in extendeddynamicresources.go.
  */
 import type { Container, ContainerExtendedResourceRequest, Pod } from '../../../api/gen/core-v1.ts';
 import type { DeviceRequest } from '../../../api/gen/resource-v1.ts';
@@ -9,7 +9,7 @@ import { quantityValue } from '../../../api/quantity.ts';
 import type { Stored } from '../../../api/object.ts';
 import { appendAll } from '../../../base/lists.ts';
 
-/** Requests of one claim, and which of them are whose. */
+/** The requests of one claim, and the containers that they are for. */
 export interface ExtendedRequests {
   /** By name. */
   readonly requests: readonly DeviceRequest[];
@@ -23,11 +23,11 @@ interface Part {
 
 interface Place {
   readonly container: Container;
-  /** Among init containers and containers, in this order. */
+  /** Index among init containers and containers, in this order. */
   readonly at: number;
 }
 
-/** `classes`: the device class of each resource that is to be met by devices. */
+/** `classes`: the device class of each resource that devices must provide. */
 export function extendedRequests(pod: Stored<Pod>, classes: ReadonlyMap<string, string>): ExtendedRequests {
   const requests: DeviceRequest[] = [];
   const mappings: ContainerExtendedResourceRequest[] = [];
@@ -68,7 +68,7 @@ function partsOf(
     appendAll(usesOfInit, useOf(container, own));
   }
   const parts = [shared, ...lasting].filter((part) => part !== undefined);
-  // The largest of what init containers need beyond serves them all.
+  // Init containers share one further request, of the size that the largest of them needs.
   const nameOf = (name: string): string => (shared !== undefined && sharing.has(name) ? shared.name : name);
   return { parts, uses: [...uses, ...usesOfInit.map((use) => ({ ...use, requestName: nameOf(use.requestName) }))] };
 }
@@ -81,7 +81,10 @@ function amountOf({ resources }: Container, resource: string): number {
   return quantityValue(resources?.requests?.[resource] ?? '0');
 }
 
-/** What the container wants beyond what it has. The request is named by places, not by names, which may be too long. */
+/**
+ * The container's request beyond the devices it can already use. Its name is made of indexes, since container and
+ * resource names may be too long.
+ */
 function partOf({ container, at }: Place, resource: string, has: number): Part | undefined {
   const count = amountOf(container, resource) - has;
   if (count <= 0) return undefined;

@@ -1,4 +1,4 @@
-/** Nodes where requests get what they would rather have score higher. */
+/** Nodes where requests get preferred alternatives score higher. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { DeviceClass, ResourceClaim, ResourceSlice } from '../../../api/gen/resource-v1.ts';

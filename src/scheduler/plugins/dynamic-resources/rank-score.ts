@@ -1,11 +1,14 @@
-/** Nodes where requests get what they would rather have score higher. Pure. Upstream: computeScore in dynamicresources.go. */
+/**
+ * Scores nodes higher where requests get an alternative that they prefer. Pure. Upstream: computeScore in
+ * dynamicresources.go.
+ */
 import type { AllocationResult } from '../../../api/gen/resource-v1.ts';
 import type { WantedClaim } from './claim-requests.ts';
 
-/** As many alternatives a request may name. */
+/** The most alternatives that a request may have. */
 const MOST_ALTERNATIVES = 8;
 
-/** Whether nodes can differ in it. */
+/** Whether any request has alternatives, so that nodes can differ. */
 export function hasRanks(wanted: readonly WantedClaim[]): boolean {
   return wanted.some(({ requests }) => requests.some((alternatives) => alternatives.length > 1));
 }

@@ -1,4 +1,7 @@
-/** ImageLocality: prefers nodes that hold the pod's images, weighed down where few nodes do so that one node is not swamped. Upstream: plugins/imagelocality. */
+/**
+ * ImageLocality: prefers nodes that have the pod's images. The score is reduced where few nodes have an image, so
+ * that one node does not get all pods. Upstream: plugins/imagelocality.
+ */
 import { podContainers } from '../../../api/pod-containers.ts';
 import type { Pod } from '../../../api/gen/core-v1.ts';
 import type { Stored } from '../../../api/object.ts';
@@ -34,7 +37,7 @@ function shareOf(snapshot: Snapshot, image: string): number {
   return snapshot.nodes.length === 0 ? 0 : snapshot.imageNodes(image) / snapshot.nodes.length;
 }
 
-/** Image names, those of image volumes too, as nodes report them: always with a tag or digest. */
+/** Image names, including image volumes, as nodes report them: always with a tag or digest. */
 function imagesOf({ spec }: Stored<Pod>): string[] {
   const ofContainers = podContainers(spec).map(({ image = '' }) => image);
   const ofVolumes = (spec?.volumes ?? []).flatMap(({ image }) => (image === undefined ? [] : (image.reference ?? '')));

@@ -1,4 +1,7 @@
-/** Affinity terms made ready for matching. Pure but for the look at namespaces. Upstream: framework.AffinityTerm, GetNamespaceLabelsSnapshot. */
+/**
+ * Affinity terms prepared for matching. Pure apart from the lookup of namespaces. Upstream: framework.AffinityTerm,
+ * GetNamespaceLabelsSnapshot.
+ */
 import {
   compileLabelSelector,
   compileRequirements,
@@ -16,9 +19,12 @@ export type NamespaceLabels = (namespace: string) => Labels;
 /** A term of one pod. */
 export interface AffinityTerm {
   readonly topologyKey: string;
-  /** Equal for terms that match alike. Undefined: the answer depends on namespaces and may not be remembered. */
+  /**
+   * Equal for terms that match the same pods. Undefined: the result depends on namespaces' labels and may not be
+   * kept.
+   */
   readonly key: string | undefined;
-  /** Pods that match the term match it. */
+  /** Matches the labels of pods that match the term. */
   readonly selector: LabelMatcher;
   matches(other: Stored<Pod>): boolean;
 }
@@ -41,7 +47,7 @@ const NONE: PodTerms = { affinity: [], antiAffinity: [], preferred: [] };
 /** Reads the terms of a pod. */
 export type TermReader = (pod: Stored<Pod>) => PodTerms;
 
-/** Makes a reader of pods' terms; what it reads is remembered per pod object. */
+/** Creates a reader of pods' terms, which keeps the result for each pod object. */
 export function createTermReader(namespaceLabels: NamespaceLabels): TermReader {
   const remembered = new WeakMap<Stored<Pod>, PodTerms>();
   return (pod) => {
@@ -92,7 +98,7 @@ function readTerm(pod: Stored<Pod>, term: PodAffinityTerm, namespaceLabels: Name
   };
 }
 
-/** The pod's own values of `matchLabelKeys` and `mismatchLabelKeys` narrow the selector. */
+/** The selector with the requirements that `matchLabelKeys` and `mismatchLabelKeys` add from the pod's own labels. */
 function withLabelKeys(selector: LabelMatcher, pod: Stored<Pod>, term: PodAffinityTerm): LabelMatcher {
   const labels = pod.metadata.labels ?? {};
   const more = (keys: readonly string[] | undefined, operator: 'in' | 'notin'): LabelRequirement[] =>
@@ -101,7 +107,7 @@ function withLabelKeys(selector: LabelMatcher, pod: Stored<Pod>, term: PodAffini
   return added.length === 0 ? selector : compileRequirements([...selector.requirements, ...added]);
 }
 
-/** The term as text for people. */
+/** The term as readable text. */
 export function termText({ selector, topologyKey }: AffinityTerm): string {
   return `${selector.toString()} by ${topologyKey}`;
 }

@@ -1,4 +1,4 @@
-/** Which term of affinity a node does not meet, and which running pods it is about. On request only. */
+/** Explains which affinity term a node does not satisfy, and which running pods cause it. Runs on request only. */
 import type { Pod } from '../../../api/gen/core-v1.ts';
 import type { Stored } from '../../../api/object.ts';
 import type { NodeInfo } from '../../cache/node-info.ts';
@@ -7,16 +7,19 @@ import type { ExplainTurns, Lack } from '../../framework/plugin.ts';
 import { termText, type AffinityTerm, type PodTerms, type TermReader } from './affinity-terms.ts';
 import { RepellingTerms } from './repelling-pods.ts';
 
-/** Pods that meet a term, by topology value. */
+/** Pods that match an anti-affinity term, by topology value. */
 interface UnwantedPods {
   readonly term: AffinityTerm;
   readonly byValue: Map<string, CountedPods>;
 }
 
-/** What keeps one pod from nodes. One walk over all pods, in turns; a node is looked up by its topology values. */
+/**
+ * The terms that exclude nodes for one pod. One walk over all pods, with yields; a node is then looked up by its
+ * topology values.
+ */
 export class AffinityLacks {
   readonly #terms: PodTerms;
-  /** Nodes with a pod that meets all affinity terms have these values of the terms' topology keys. */
+  /** The values of the affinity terms' topology keys on nodes with a pod that matches all affinity terms. */
   readonly #wanted: ReadonlyMap<string, Set<string>>;
   readonly #meetsItself: boolean;
   #hasWanted = false;
@@ -32,7 +35,7 @@ export class AffinityLacks {
     this.#repelling = new RepellingTerms(termsOf, pod);
   }
 
-  /** Takes in the pods of one node. */
+  /** Adds the pods of one node. */
   async add(node: NodeInfo, turns: ExplainTurns): Promise<void> {
     if (await this.#hasPod(node, turns)) this.#addWanted(node);
     for (const unwanted of this.#unwanted) {
@@ -63,7 +66,7 @@ export class AffinityLacks {
     }
   }
 
-  /** No more than are shown. */
+  /** At most as many as are shown. */
   of({ node }: NodeInfo): readonly Lack[] {
     return this.#texts(node.metadata.labels ?? {})
       .take(MAX_LISTED)

@@ -1,8 +1,8 @@
 /**
- * InterPodAffinity: required terms of the pod, and required anti-affinity of pods that run already, filter; preferred
- * terms of both sides score. Matching pods are counted by topology value; the sums are kept up to date from the nodes that
- * changed since the last cycle. Upstream: plugins/interpodaffinity. Differs: `matchLabelKeys` are honoured here, too, not only by the
- * API server.
+ * InterPodAffinity: required terms of the pod, and required anti-affinity terms of running pods, filter; preferred
+ * terms of both score. Matching pods are counted by topology value; the sums are updated from the nodes that changed
+ * since the last cycle. Upstream: plugins/interpodaffinity. Differs: the plugin itself applies `matchLabelKeys` too,
+ * not only the API server.
  */
 import type { Node, Pod } from '../../../api/gen/core-v1.ts';
 import type { Stored } from '../../../api/object.ts';
@@ -42,7 +42,7 @@ import { createHints } from './queueing-hints.ts';
 
 const NAME = 'InterPodAffinity';
 const SCORES = `${NAME}/scores`;
-/** Where an explanation keeps what it found out for all nodes. */
+/** The key in the state under which an explanation keeps what it computed for all nodes. */
 const LACKS = `${NAME}/lacks`;
 const AFFINITY = unresolvable(NAME, "node(s) didn't match pod affinity rules");
 const ANTI_AFFINITY = unschedulable(NAME, "node(s) didn't match pod anti-affinity rules");
@@ -51,11 +51,11 @@ const SKIP = { code: 'skip', reasons: [], plugin: NAME } as const;
 
 interface Kept {
   readonly terms: PodTerms;
-  /** Running pods whose anti-affinity the pod meets. */
+  /** Running pods whose anti-affinity terms match the pod. */
   readonly existingAnti: TopologyCounts;
-  /** Running pods that meet all affinity terms of the pod, one list per term. */
+  /** Running pods that match all affinity terms of the pod, one list per term. */
   readonly affinity: TopologyCounts;
-  /** Running pods that meet an anti-affinity term of the pod, one list per term. */
+  /** Running pods that match an anti-affinity term of the pod, one list per term. */
   readonly antiAffinity: TopologyCounts;
 }
 
@@ -168,7 +168,7 @@ export function createInterPodAffinity(
   };
 }
 
-/** Anti-affinity terms of running pods. */
+/** The index of running pods' anti-affinity terms. */
 function createProhibitionIndex(termsOf: TermReader): TermIndex<AffinityTerm> {
   return new TermIndex({
     podsOn: (node) => node.podsWithRequiredAntiAffinity,
@@ -189,12 +189,12 @@ function meetsAffinity(
   if (terms.affinity.length === 0) return true;
   if (terms.affinity.some((term) => node.node.metadata.labels?.[term.topologyKey] === undefined)) return false;
   if (affinity.every((list) => countAt(list, node) > 0)) return true;
-  // The first of a group that wants to be together may go anywhere.
+  // The first pod of a group with affinity to itself may run on any node.
   const anyMatch = affinity.some(({ values }) => values.values().some((count) => count > 0));
   return !anyMatch && terms.affinity.every((term) => term.matches(pod));
 }
 
-/** Spreads the scores over 0 to 100. */
+/** Scales the scores to 0..100 by their minimum and maximum. */
 function normalizeToSpan(scores: Float64Array): void {
   let least = Infinity;
   let greatest = -Infinity;

@@ -1,19 +1,25 @@
-/** Which changes of pods and nodes may make a rejected pod schedulable. Upstream: isSchedulableAfterPodChange, isSchedulableAfterNodeChange. */
+/**
+ * Which changes of pods and nodes may make a rejected pod schedulable. Upstream: isSchedulableAfterPodChange,
+ * isSchedulableAfterNodeChange.
+ */
 import type { Node, Pod } from '../../../api/gen/core-v1.ts';
 import type { Stored } from '../../../api/object.ts';
 import type { TermReader } from './affinity-terms.ts';
 
-/** What a change of another pod may mean to a waiting one. */
+/** What another pod's or a node's change means for a pending pod. */
 interface Hints {
-  /** The other meets all affinity terms: only such pods count. */
+  /** The other pod matches all affinity terms. */
   attracts(pod: Stored<Pod>, other: Stored<Pod>): boolean;
-  /** A term of anti-affinity between the two holds no longer, be it because the other is gone (no `now`). */
+  /** An anti-affinity term between the two pods does not apply any more. Without `now` the other pod was deleted. */
   frees(pod: Stored<Pod>, old: Stored<Pod>, now?: Stored<Pod>): boolean;
-  /** With the last of its group the pod, which belongs to it, becomes the first: it may go anywhere. */
+  /**
+   * The other pod was the last match of a group that the pending pod belongs to: as the first of the group it may run
+   * anywhere.
+   */
   leaves(pod: Stored<Pod>, gone: Stored<Pod>): boolean;
-  /** The node is of all the topologies in which the pod wants company. */
+  /** The node has the topology labels of all the pod's affinity terms. */
   canMeet(pod: Stored<Pod>, node: Stored<Node>): boolean;
-  /** The node, with the pods on it, left a topology that the pod's terms speak of: others of it may be free, or a group without its first. */
+  /** The node's topology labels changed: its old topology values have fewer matching pods now. */
   moves(pod: Stored<Pod>, old: Stored<Node>, now: Stored<Node>): boolean;
 }
 

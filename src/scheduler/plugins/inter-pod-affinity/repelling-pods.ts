@@ -1,4 +1,4 @@
-/** Running pods whose anti-affinity keeps a pod away, found in one walk over them. */
+/** Running pods whose anti-affinity terms exclude nodes for a pod, found in one walk over them. */
 import type { Labels } from '../../../api/label-selector.ts';
 import type { Pod } from '../../../api/gen/core-v1.ts';
 import type { Stored } from '../../../api/object.ts';
@@ -6,15 +6,15 @@ import type { NodeInfo } from '../../cache/node-info.ts';
 import { CountedPods, MAX_LISTED } from '../../framework/lack-texts.ts';
 import { termText, type TermReader } from './affinity-terms.ts';
 
-/** Pods with one term. */
+/** Running pods with one term. */
 interface RepellingPods {
   readonly term: string;
   readonly pods: CountedPods;
-  /** Where the first of them stands among all terms. */
+  /** The index of the first of them in the order of the walk. */
   readonly place: number;
 }
 
-/** By topology key and value, the first terms; more are never shown. */
+/** The first terms by topology key and value; later ones are not shown. */
 export class RepellingTerms {
   readonly #byKey = new Map<string, Map<string, Map<string, RepellingPods>>>();
 
@@ -27,7 +27,7 @@ export class RepellingTerms {
     this.#pod = pod;
   }
 
-  /** Adds what the running pod, on the node, has against the other. */
+  /** Adds the anti-affinity terms of the running pod that match the other pod. */
   add(running: Stored<Pod>, { name, node }: NodeInfo): void {
     for (const term of this.#termsOf(running).antiAffinity) {
       const value = node.metadata.labels?.[term.topologyKey];
@@ -44,7 +44,7 @@ export class RepellingTerms {
     }
   }
 
-  /** Those that keep the pod away from a node with these labels, in the order they were found. */
+  /** The pods whose terms exclude a node with these labels, in the order in which they were found. */
   of(labels: Labels): readonly RepellingPods[] {
     return Object.entries(labels ?? {})
       .flatMap(([topologyKey, value]) => [...(this.#byKey.get(topologyKey)?.get(value)?.values() ?? [])])

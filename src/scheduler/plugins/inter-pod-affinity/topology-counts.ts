@@ -7,24 +7,24 @@ import type { TopologyTallies } from '../../framework/topology-tallies.ts';
 import type { AffinityTerm } from './affinity-terms.ts';
 import { sumOfValues } from './affinity-scores.ts';
 
-/** Matching pods by topology value, shared with the memory: changed only in copies. */
+/** Matching pods by topology value. The memory shares it: only copies are changed. */
 interface ValueCounts {
   readonly topologyKey: string;
   readonly values: ReadonlyMap<string, number>;
 }
 
-/** Matching pods by topology value; several lists may speak of one topology key. */
+/** Matching pods by topology value; several lists may have the same topology key. */
 export type TopologyCounts = ValueCounts[];
 
 export function raise(counts: TopologyCounts, index: number, { node, by }: { node: NodeInfo; by: number }): void {
   const list = counts[index] as ValueCounts;
   const value = node.node.metadata.labels?.[list.topologyKey];
   if (value === undefined) return;
-  // Only copies get here, made by `cloneState`.
+  // Only copies made by `cloneState` come here.
   (list.values as Map<string, number>).set(value, (list.values.get(value) ?? 0) + by);
 }
 
-/** The list to change for a term of another pod. */
+/** The index of the list that a term of another pod changes. */
 export function indexFor(counts: TopologyCounts, { topologyKey }: AffinityTerm): number {
   const known = counts.findIndex((list) => list.topologyKey === topologyKey);
   return known === -1 ? counts.push({ topologyKey, values: new Map() }) - 1 : known;
@@ -35,7 +35,7 @@ export function countAt({ topologyKey, values }: ValueCounts, { node }: NodeInfo
   return value === undefined ? 0 : (values.get(value) ?? 0);
 }
 
-/** Running pods that match all terms together, by the value of one topology key. */
+/** Running pods that match all terms, by the value of one topology key. */
 export function countMatching(
   terms: readonly AffinityTerm[],
   topologyKey: string,
@@ -56,7 +56,7 @@ export function countMatching(
   return { topologyKey, values };
 }
 
-/** A remembering counter, unless the answer depends on namespaces. */
+/** A counter that keeps its results, unless they depend on namespaces' labels. */
 function counterOf(
   counts: NodeCounts,
   keys: readonly (string | undefined)[],
@@ -74,7 +74,7 @@ export function copyCounts(counts: TopologyCounts): TopologyCounts {
   return counts.map(({ topologyKey, values }) => ({ topologyKey, values: new Map(values) }));
 }
 
-/** A copy with one list per topology key: what one term raises another may lower. */
+/** A copy with one list per topology key, so that positive and negative terms are summed. */
 export function mergeCounts(counts: TopologyCounts): TopologyCounts {
   return sumOfValues(counts.map(({ topologyKey, values }) => ({ topologyKey, weight: 1, values })));
 }

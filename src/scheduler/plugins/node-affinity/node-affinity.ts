@@ -31,7 +31,7 @@ export function createNodeAffinity({ addedAffinity }: NodeAffinityArgs = default
       const required = pod.spec?.affinity?.nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution;
       if (required === undefined && enforced === undefined && Object.keys(pod.spec?.nodeSelector ?? {}).length === 0)
         return SKIP;
-      // Every term names nodes by field (DaemonSet pods): only those are worth a look.
+      // When every term names nodes by field (DaemonSet pods), only those nodes can be feasible.
       const names = required?.nodeSelectorTerms.map(
         (t) => t.matchFields?.find((f) => f.key === 'metadata.name' && f.operator === 'In')?.values,
       );
@@ -52,7 +52,7 @@ export function createNodeAffinity({ addedAffinity }: NodeAffinityArgs = default
       preferredNodeAffinityWeight(pod, info.node) +
       (added === undefined ? 0 : preferredNodeAffinityWeight(added, info.node)),
     normalize: (_state, _pod, scores) => normalizeToHundred(scores, false),
-    // What a pod without a gate asks of nodes never changes.
+    // A pod without scheduling gates cannot change its node affinity.
     events: [
       { event: 'node/add', hint: (pod, _old, node) => suits(pod, node as Stored<Node>) },
       {

@@ -1,4 +1,7 @@
-/** NodeDeclaredFeatures: a pod that needs a feature of the kubelet goes where the node declares it. Upstream: plugins/nodedeclaredfeatures. */
+/**
+ * NodeDeclaredFeatures: a pod that needs a kubelet feature runs only on nodes that declare it. Upstream:
+ * plugins/nodedeclaredfeatures.
+ */
 import type { Node, Pod } from '../../../api/gen/core-v1.ts';
 import type { Stored } from '../../../api/object.ts';
 import { deepEqual } from '../../../base/equal.ts';

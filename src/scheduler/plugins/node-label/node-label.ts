@@ -1,4 +1,8 @@
-/** NodeLabel: nodes must, or should, have some labels and lack others, whatever their values (CheckNodeLabelPresence, CalculateNodeLabelPriority). Scores 0 to 10. Upstream: plugins/nodelabel, gone since v1.23. */
+/**
+ * NodeLabel: nodes must, or should, have some label keys and lack others, whatever their values
+ * (CheckNodeLabelPresence, CalculateNodeLabelPriority). Scores 0 to 10. Upstream: plugins/nodelabel, removed in
+ * v1.23.
+ */
 import type { SchedulerPlugin } from '../../framework/plugin.ts';
 import { unresolvable } from '../../framework/status.ts';
 

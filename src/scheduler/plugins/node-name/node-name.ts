@@ -1,4 +1,4 @@
-/** NodeName: a pod that names its node runs there or nowhere. Upstream: plugins/nodename. */
+/** NodeName: a pod with spec.nodeName fits only on that node. Upstream: plugins/nodename. */
 import type { SchedulerPlugin } from '../../framework/plugin.ts';
 import { unresolvable } from '../../framework/status.ts';
 

@@ -1,4 +1,4 @@
-/** NodePorts: the host ports a pod wants are free. Upstream: plugins/nodeports. */
+/** NodePorts: the host ports of the pod must be free on the node. Upstream: plugins/nodeports. */
 import type { Pod } from '../../../api/gen/core-v1.ts';
 import type { Stored } from '../../../api/object.ts';
 import { anyHostPortsCollide, hostPortsCollide, hostPortsOf } from '../../../component-helpers/host-ports.ts';
@@ -40,7 +40,7 @@ export function createNodePorts(): SchedulerPlugin {
   };
 }
 
-/** Whether the pods cannot share a node. */
+/** Whether the pods use a common host port. */
 function collide(pod: Stored<Pod>, other: Stored<Pod>): boolean {
   return anyHostPortsCollide(hostPortsOf(pod), hostPortsOf(other));
 }

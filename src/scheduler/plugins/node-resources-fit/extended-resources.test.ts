@@ -1,4 +1,4 @@
-/** What device classes stand for is left to devices on nodes where no device plugin has it. */
+/** Resources of device classes are left to DynamicResources on nodes without a device plugin for them. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { Node } from '../../../api/gen/core-v1.ts';

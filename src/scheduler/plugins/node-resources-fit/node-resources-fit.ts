@@ -1,4 +1,7 @@
-/** NodeResourcesFit: enough cpu, memory, storage, extended resources and pod slots; scores the least allocated node best. Upstream: noderesources/fit.go, least_allocated.go. */
+/**
+ * NodeResourcesFit: the node must have enough cpu, memory, storage, extended resources and pod slots; by default the
+ * least allocated node scores best. Upstream: noderesources/fit.go, least_allocated.go.
+ */
 import type { Node, Pod } from '../../../api/gen/core-v1.ts';
 import { quantityValue } from '../../../api/quantity.ts';
 import type { Stored } from '../../../api/object.ts';
@@ -18,10 +21,10 @@ const NO_DEVICES: DeviceLookups = {
   resourceClaims: () => [],
   resourceSlices: () => [],
 };
-/** Names of resources are users' to choose. */
+/** The most verdicts kept: users choose the names of extended resources. */
 const MAX_VERDICTS = 1000;
 
-/** Creates the plugin. What a device class stands for and a node has none of, DynamicResources has to find there. */
+/** Resources that have a device class and that the node lacks are left to DynamicResources. */
 export function createNodeResourcesFit(
   args: FitArgs = defaultArgs.fit,
   lookups: DeviceLookups = NO_DEVICES,
@@ -76,11 +79,11 @@ export function createNodeResourcesFit(
 
 interface Wants {
   readonly wanted: Readonly<ResourceAmounts>;
-  /** Resources that device classes stand for; absent: none. */
+  /** Resources that have a device class; absent: none. */
   readonly classes?: ReadonlyMap<string, string>;
 }
 
-/** Without what the node has in devices and not in a device plugin's numbers. */
+/** The requests without the resources that devices provide on the node. */
 function withoutDevices(
   wanted: Readonly<ResourceAmounts>,
   classes: ReadonlyMap<string, string>,
@@ -92,7 +95,7 @@ function withoutDevices(
   return { ...wanted, scalars: Object.fromEntries(kept) };
 }
 
-/** Without the extended resources that are others' business. */
+/** The requests without the extended resources that the configuration ignores. */
 function withoutIgnored(requests: Readonly<ResourceAmounts>, args: FitArgs): Readonly<ResourceAmounts> {
   const { ignoredResources, ignoredResourceGroups } = args;
   if (requests.scalars === undefined || ignoredResources.length + ignoredResourceGroups.length === 0) return requests;
@@ -102,7 +105,7 @@ function withoutIgnored(requests: Readonly<ResourceAmounts>, args: FitArgs): Rea
   return { ...requests, scalars: Object.fromEntries(kept) };
 }
 
-/** One object for each verdict: they are counted and kept by the thousand. */
+/** Returns one object for equal verdicts, as thousands of them are counted and kept. */
 function createVerdicts(): { of(lacks: readonly { reason: string; never: boolean }[]): Status } {
   const known = new Map<string, Status>();
   return {
@@ -123,14 +126,17 @@ function createVerdicts(): { of(lacks: readonly { reason: string; never: boolean
 const NOTHING = {};
 const sizes = new WeakMap<object, Readonly<ResourceAmounts>>();
 
-/** Read once: one event may be held against thousands of waiting pods. */
+/** Parsed once for each node object: one event may be compared with thousands of pending pods. */
 function sizeOf(allocatable: Readonly<Record<string, string>> = NOTHING): Readonly<ResourceAmounts> {
   let size = sizes.get(allocatable);
   if (size === undefined) sizes.set(allocatable, (size = amountsOf(allocatable)));
   return size;
 }
 
-/** Whether the node is large enough for it at all, and has more than before of what it wants (or of pod slots, or leaves more to devices). */
+/**
+ * Whether the node's capacity covers the requests at all, and has grown in a resource that the pod requests, in pod
+ * slots, or in what it leaves to devices.
+ */
 function hasMore({ wanted, classes }: Wants, old: Pick<Stored<Node>, 'status'>, { status }: Stored<Node>): boolean {
   const [before, now] = [sizeOf(old.status?.allocatable), sizeOf(status?.allocatable)];
   const slotsOf = (nodeStatus: Node['status']): number => quantityValue(nodeStatus?.allocatable?.['pods'] ?? '0');
@@ -148,7 +154,7 @@ function hasMore({ wanted, classes }: Wants, old: Pick<Stored<Node>, 'status'>, 
   return grows;
 }
 
-/** A pod resized down leaves room. */
+/** Whether a pod was resized down, which frees resources. */
 function asksLess(old: Stored<Pod>, now: Stored<Pod>): boolean {
   const [before, after] = [podRequests(old).requests, podRequests(now).requests];
   return (
@@ -158,7 +164,7 @@ function asksLess(old: Stored<Pod>, now: Stored<Pod>): boolean {
   );
 }
 
-/** The hot path: no allocation, no strings. */
+/** The hot path: no allocations, no strings. */
 function fits(wanted: ResourceAmounts, info: NodeInfo): boolean {
   const { allocatable, requested } = info;
   if (info.pods.size + 1 > info.allowedPods) return false;
@@ -174,7 +180,7 @@ function fits(wanted: ResourceAmounts, info: NodeInfo): boolean {
   return true;
 }
 
-/** What is lacking, in upstream's words; `never`: not even an empty node of this size would do. */
+/** The insufficient resources, in upstream's words. `never`: the node's whole capacity is too small. */
 function insufficient(wanted: ResourceAmounts, info: NodeInfo): { reason: string; never: boolean }[] {
   const { allocatable, requested } = info;
   const lacks: { reason: string; never: boolean }[] = [];
@@ -194,12 +200,12 @@ function insufficient(wanted: ResourceAmounts, info: NodeInfo): { reason: string
   return lacks;
 }
 
-/** `3`, `2500m`: as manifests have it. */
+/** Cpu as manifests write it: `3`, `2500m`. */
 function cores(milliCpu: number): string {
   return milliCpu % 1000 === 0 ? String(milliCpu / 1000) : `${milliCpu}m`;
 }
 
-/** Amounts asked for and free, for people. */
+/** Requested and free amounts, as readable text. */
 function lacking(wanted: ResourceAmounts, { allocatable, requested, pods, allowedPods }: NodeInfo): Lack[] {
   const lacks: Lack[] = [];
   if (pods.size + 1 > allowedPods) lacks.push({ what: `${pods.size} of ${allowedPods} pods run here`, distance: 0.1 });

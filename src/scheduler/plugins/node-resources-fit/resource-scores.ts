@@ -1,4 +1,7 @@
-/** How NodeResourcesFit scores: least allocated, most allocated, or a given shape of utilization. Pure. Upstream: noderesources/{least_allocated,most_allocated,requested_to_capacity_ratio}.go. */
+/**
+ * The scores of NodeResourcesFit: least allocated, most allocated, or a configured shape of utilization. Pure.
+ * Upstream: noderesources/{least_allocated,most_allocated,requested_to_capacity_ratio}.go.
+ */
 import type { Pod } from '../../../api/gen/core-v1.ts';
 import type { Stored } from '../../../api/object.ts';
 import { podRequests } from '../../../component-helpers/pod-resources.ts';
@@ -7,10 +10,10 @@ import type { FitArgs, ShapePoint } from '../../config/plugin-args.ts';
 import type { DeviceCounts } from '../../devices/device-counts.ts';
 import { askedOf, isScalar, roomOf } from '../../framework/resource-room.ts';
 
-/** The score of a node, 0 to 100. `devices`: what of the resources is there in devices. */
+/** The score of a node, 0 to 100. `devices`: the resources that devices provide. */
 export type ResourceScorer = (pod: Stored<Pod>, node: NodeInfo, devices?: DeviceCounts) => number;
 
-/** The scorer the arguments ask for. */
+/** The scorer of the configured strategy. */
 export function createResourceScorer(args: FitArgs): ResourceScorer {
   const [first, second] = args.resources;
   const plain =
@@ -33,7 +36,7 @@ export function createResourceScorer(args: FitArgs): ResourceScorer {
   );
 }
 
-/** The default, without a look at lists: it runs for every node. */
+/** The default strategy, without lists: it runs for every node. */
 function leastCpuAndMemory(pod: Stored<Pod>, { allocatable, nonZeroMilliCpu, nonZeroMemoryBytes }: NodeInfo): number {
   const { nonZero } = podRequests(pod);
   const cpu = free(nonZeroMilliCpu + nonZero.milliCpu, allocatable.milliCpu);
@@ -70,7 +73,7 @@ function weighted(
   };
 }
 
-/** The value of a piecewise linear function. */
+/** The value of a piecewise linear function at `utilization`. */
 function pieceOf(shape: readonly ShapePoint[], utilization: number): number {
   const after = shape.findIndex((point) => utilization <= point.utilization);
   if (after === -1) return shape.at(-1)?.score ?? 0;

@@ -1,6 +1,7 @@
 /**
- * NodeVolumeLimits: a node takes no more volumes of a CSI driver than the driver says it can. What two pods share counts
- * once; what is still attached counts though its pod is gone. Upstream: plugins/nodevolumelimits/csi.go.
+ * NodeVolumeLimits: a node gets no more volumes of a CSI driver than the driver reports as its limit. A volume that
+ * two pods share counts once; a volume that is still attached counts although its pod is gone. Upstream:
+ * plugins/nodevolumelimits/csi.go.
  */
 import type { PersistentVolumeClaim, Pod } from '../../../api/gen/core-v1.ts';
 import type { CSINode } from '../../../api/gen/storage-v1.ts';
@@ -14,7 +15,7 @@ import { unschedulable } from '../../framework/status.ts';
 const NAME = 'NodeVolumeLimits';
 const TOO_MANY = unschedulable(NAME, 'node(s) exceed max volume count');
 
-/** Driver by volume, the volume by a name of its own. */
+/** The driver by the volume's unique name. */
 type Volumes = ReadonlyMap<string, string>;
 
 export type VolumeLimitsDeps = Pick<ClusterObjects, 'claim' | 'volume' | 'storageClass' | 'csiNode' | 'attachmentsTo'>;
@@ -35,7 +36,7 @@ export function createNodeVolumeLimits(deps: VolumeLimitsDeps): SchedulerPlugin 
         what: `driver ${driver}: with its volumes there would be ${count}, and the node takes ${limit}`,
         distance: count - limit,
       })),
-    // Beside upstream's: a node without drivers has no limits yet.
+    // Beyond upstream's: a node whose drivers have not registered has no limits yet.
     events: [
       { event: 'node/add' },
       { event: 'csi-node/add' },
@@ -47,7 +48,7 @@ export function createNodeVolumeLimits(deps: VolumeLimitsDeps): SchedulerPlugin 
   };
 }
 
-/** Drivers of which the node would have more volumes than it takes. */
+/** Drivers whose limit the node would exceed. */
 function beyondLimits(
   deps: VolumeLimitsDeps,
   wanted: Volumes,
@@ -66,7 +67,7 @@ function beyondLimits(
   });
 }
 
-/** Whether a driver's limit rose or is no more. */
+/** Whether a driver's limit was raised or removed. */
 function allowsMore(old: CSINode, now: CSINode): boolean {
   const after = limitsOf(now);
   return limitsOf(old)
@@ -91,7 +92,7 @@ function volumesOf(deps: VolumeLimitsDeps, pod: Stored<Pod>): Volumes {
   return volumes;
 }
 
-/** Those of the node's pods, and of pods that are gone until the node has let go. */
+/** The volumes of the node's pods, and attached volumes of pods that are gone. */
 function volumesAt(deps: VolumeLimitsDeps, node: NodeInfo): Volumes {
   const volumes = new Map<string, string>();
   for (const pod of node.pods.values())
@@ -103,7 +104,7 @@ function volumesAt(deps: VolumeLimitsDeps, node: NodeInfo): Volumes {
   return volumes;
 }
 
-/** A claim that is not bound yet stands for a volume its class's provisioner will make. */
+/** The volume of a claim. An unbound claim counts as a volume of its class's provisioner. */
 function csiVolumeOf(
   deps: VolumeLimitsDeps,
   claim: PersistentVolumeClaim,

@@ -1,10 +1,10 @@
-/** Matching pods by domain, of the nodes that take part in a constraint. */
+/** Sums of matching pods by topology domain, over the nodes that a constraint includes. */
 import type { NodeInfo, Snapshot } from '../../cache/node-info.ts';
 import type { TopologyTallies } from '../../framework/topology-tallies.ts';
 import type { SpreadConstraint } from './spread-constraints.ts';
 import type { SpreadKeys } from './spread-keys.ts';
 
-/** Nodes that have the labels of all constraints of a pod: asked once of each node, not again by each constraint. */
+/** Nodes that have the topology keys of all constraints of a pod. Each node is checked once for all constraints. */
 export class NodesWithAllKeys {
   readonly #constraints: readonly SpreadConstraint[];
   readonly #answers = new Map<object, boolean>();
@@ -27,7 +27,7 @@ export class NodesWithAllKeys {
   }
 }
 
-/** The sums; other nodes than those of `together` take no part. */
+/** The sums by domain; only nodes in `together` count. */
 export function domainSums(
   constraint: SpreadConstraint,
   together: NodesWithAllKeys,

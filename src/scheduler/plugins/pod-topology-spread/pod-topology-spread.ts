@@ -1,6 +1,6 @@
 /**
- * PodTopologySpread: hard constraints filter, soft ones (and defaults for pods without any) score. Upstream:
- * plugins/podtopologyspread (filtering.go; scoring is spread-scores.ts).
+ * PodTopologySpread: hard constraints filter; soft ones, and defaults for pods without any, score. Upstream:
+ * plugins/podtopologyspread (filtering.go; scoring is in spread-scores.ts).
  */
 import type { Node, Pod } from '../../../api/gen/core-v1.ts';
 import type { Stored } from '../../../api/object.ts';
@@ -29,7 +29,7 @@ interface Kept {
   readonly together: NodesWithAllKeys;
   /** Per constraint: matching pods by topology value. */
   readonly counts: readonly ReadonlyMap<string, number>[];
-  /** Per constraint: what the fullest domain may exceed. Undefined: to be found again. */
+  /** Per constraint: the count of the emptiest domain. Undefined: to be computed again. */
   readonly least: (number | undefined)[];
 }
 
@@ -117,7 +117,10 @@ export function createPodTopologySpread(
   };
 }
 
-/** One that is on its way out no longer counts: that it is gone is news all the same. */
+/**
+ * The pod without its deletion timestamp: a terminating pod does not count, but its deletion must still be recognized
+ * as a change.
+ */
 function undeleted(pod: Stored<Pod>): Stored<Pod> {
   const { deletionTimestamp: _, ...metadata } = pod.metadata;
   return { ...pod, metadata };
@@ -148,7 +151,7 @@ function filterNode(kept: Kept, node: NodeInfo): ReturnType<typeof unschedulable
   return undefined;
 }
 
-/** The constraints that the node does not meet. */
+/** The constraints that the node violates. */
 function explainSkew(kept: Kept, { node }: NodeInfo): readonly Lack[] {
   return kept.constraints.flatMap(({ topologyKey, maxSkew, selfMatches }, i) => {
     const value = node.metadata.labels?.[topologyKey];
@@ -162,7 +165,7 @@ function explainSkew(kept: Kept, { node }: NodeInfo): readonly Lack[] {
   });
 }
 
-/** The count of the emptiest domain; none when there are fewer domains than wanted. */
+/** The count of the emptiest domain; 0 when there are fewer domains than minDomains. */
 function leastOf(kept: Kept, index: number): number {
   const known = kept.least[index];
   if (known !== undefined) return known;
@@ -179,7 +182,7 @@ function changeCounts(state: CycleState, { other, node }: PodChange, by: 1 | -1)
   kept.constraints.forEach((constraint, i) => {
     if (!constraint.matches(other) || !constraint.includes(node)) return;
     const value = node.node.metadata.labels?.[constraint.topologyKey] ?? '';
-    // Only copies get here, made by `cloneState`.
+    // Only copies made by `cloneState` come here.
     const values = kept.counts[i] as Map<string, number>;
     values.set(value, (values.get(value) ?? 0) + by);
     kept.least[i] = undefined;

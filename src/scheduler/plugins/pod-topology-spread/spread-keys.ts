@@ -1,11 +1,13 @@
-/** Short keys for long texts: each of a pod's constraints has its affinity, tolerations and topology keys in its own key. */
+/** Short keys for long texts: the key of each constraint contains the pod's affinity, tolerations and topology keys. */
 import { stringifyJson } from '../../../api/codec/json.ts';
 import type { Pod } from '../../../api/gen/core-v1.ts';
 import { Lru } from '../../../base/lru.ts';
 
 const KNOWN_TEXTS = 1000;
 
-/** Remembers texts. A text that was forgotten gets another key: whoever remembers by it asks anew. */
+/**
+ * Numbers for texts. A text that was forgotten gets a new number, so results kept by the old one are computed again.
+ */
 export class SpreadKeys {
   readonly #keys = new Lru<string, number>(KNOWN_TEXTS);
   readonly #byOwner = new WeakMap<object, number>();
@@ -18,12 +20,12 @@ export class SpreadKeys {
     return key;
   }
 
-  /** Equal for pods that want the same nodes. */
+  /** Equal for pods with equal node affinity and node selector. */
   affinity({ spec }: Pod): number | undefined {
     return this.#ofPart(spec, () => [spec?.nodeSelector, spec?.affinity?.nodeAffinity]);
   }
 
-  /** Equal for pods that tolerate the same. */
+  /** Equal for pods with equal tolerations. */
   tolerations({ spec }: Pod): number | undefined {
     return this.#ofPart(spec?.tolerations, () => spec?.tolerations);
   }

@@ -1,4 +1,7 @@
-/** Scores of soft spread constraints: fewer matching pods in the node's domains score higher. Upstream: podtopologyspread/scoring.go. */
+/**
+ * Scores of soft spread constraints: a node scores higher the fewer matching pods its domains have. Upstream:
+ * podtopologyspread/scoring.go.
+ */
 import type { NodeInfo } from '../../cache/node-info.ts';
 import type { ScoredNodes } from '../../framework/plugin.ts';
 import type { TopologyTallies } from '../../framework/topology-tallies.ts';
@@ -7,14 +10,14 @@ import type { SpreadConstraint } from './spread-constraints.ts';
 import type { SpreadKeys } from './spread-keys.ts';
 
 const HOSTNAME = 'kubernetes.io/hostname';
-/** Marks a node that is left out of the comparison. */
+/** The score of a node that is left out of normalization. */
 const LEFT_OUT = -1;
 
 export interface SpreadScores {
   readonly constraints: readonly SpreadConstraint[];
-  /** Per constraint: matching pods by topology value; absent for host names, which are counted per node. */
+  /** Per constraint: matching pods by topology value; undefined for the host name, where pods are counted per node. */
   readonly counts: readonly (ReadonlyMap<string, number> | undefined)[];
-  /** Per constraint: evens out topologies with many and with few domains. */
+  /** Per constraint: a weight that compensates for the number of domains. */
   readonly weights: readonly number[];
   readonly leftOut: ReadonlySet<NodeInfo>;
 }
@@ -27,7 +30,7 @@ export function prepareSpreadScores(
 ): SpreadScores {
   const together = new NodesWithAllKeys(requireAll ? constraints : [], keys);
   const leftOut = new Set(requireAll ? nodes.filter((node) => !together.has(node)) : []);
-  // Of no node is a score compared.
+  // No node has a score that counts.
   if (leftOut.size === nodes.length) return { constraints, counts: [], weights: [], leftOut };
   const counts = constraints.map((c) => {
     if (c.topologyKey === HOSTNAME) return undefined;
@@ -45,7 +48,7 @@ export function prepareSpreadScores(
   return { constraints, counts, weights, leftOut };
 }
 
-/** The raw score of a node: more is worse. */
+/** The raw score of a node: higher is worse. */
 export function spreadScore({ constraints, counts, weights, leftOut }: SpreadScores, node: NodeInfo): number {
   if (leftOut.has(node)) return LEFT_OUT;
   let score = 0;
@@ -60,7 +63,7 @@ export function spreadScore({ constraints, counts, weights, leftOut }: SpreadSco
   return Math.round(score);
 }
 
-/** Turns raw scores into 0 to 100, more is better. */
+/** Turns raw scores into 0..100, higher is better. */
 export function normalizeSpread(scores: Float64Array): void {
   let least = Infinity;
   let greatest = 0;

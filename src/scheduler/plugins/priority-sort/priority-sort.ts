@@ -1,4 +1,4 @@
-/** PrioritySort: higher priority first, then who waits longer. Upstream: plugins/queuesort. */
+/** PrioritySort: higher priority first, then the pod that entered the queue first. Upstream: plugins/queuesort. */
 import type { SchedulerPlugin } from '../../framework/plugin.ts';
 
 export function createPrioritySort(): SchedulerPlugin {

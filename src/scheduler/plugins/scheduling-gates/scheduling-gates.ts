@@ -1,4 +1,7 @@
-/** SchedulingGates: a pod with gates is not looked at until they are all gone. Upstream: plugins/schedulinggates. */
+/**
+ * SchedulingGates: a pod stays out of the active queue until all its gates are removed. Upstream:
+ * plugins/schedulinggates.
+ */
 import type { SchedulerPlugin } from '../../framework/plugin.ts';
 
 export function createSchedulingGates(): SchedulerPlugin {

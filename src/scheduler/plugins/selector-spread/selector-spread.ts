@@ -1,7 +1,7 @@
 /**
- * SelectorSpread: prefers nodes, and zones, with fewer pods of the same services and owners. Scores 0 to 10. With services
- * alone and without zones it is the early releases' ServiceSpreadingPriority. Upstream: plugins/selectorspread, gone since
- * v1.29.
+ * SelectorSpread: prefers nodes, and zones, with fewer pods of the same services and owners. Scores 0 to 10. With
+ * services alone and without zones it is the early releases' ServiceSpreadingPriority. Upstream:
+ * plugins/selectorspread, removed in v1.29.
  */
 import type { Pod } from '../../../api/gen/core-v1.ts';
 import type { Stored } from '../../../api/object.ts';
@@ -12,7 +12,7 @@ import type { CycleState, SchedulerPlugin } from '../../framework/plugin.ts';
 import { largest } from '../../../base/lists.ts';
 
 const ZONE = 'topology.kubernetes.io/zone';
-/** Zones count twice as much as nodes. */
+/** The zone's share of the score; the node's is the rest. */
 const ZONE_WEIGHT = 2 / 3;
 
 interface Kept {

@@ -1,6 +1,7 @@
 /**
- * ServiceAffinity: pods of one service stay on nodes with equal values of some labels (CheckServiceAffinity), or are spread
- * over the values of a label (service anti-affinity, 0 to 10). Upstream: plugins/serviceaffinity, gone since v1.23.
+ * ServiceAffinity: pods of one service run on nodes with equal values of some labels (CheckServiceAffinity), or are
+ * spread over the values of a label (service anti-affinity, 0 to 10). Upstream: plugins/serviceaffinity, removed in
+ * v1.23.
  */
 import type { Pod, Service } from '../../../api/gen/core-v1.ts';
 import type { Stored } from '../../../api/object.ts';
@@ -12,7 +13,7 @@ const NAME = 'ServiceAffinity';
 const SCORES = `${NAME}/scores`;
 const REFUSED = unschedulable(NAME, "node(s) didn't match service affinity");
 
-/** Label keys of nodes. */
+/** Node label keys. */
 export interface ServiceAffinityArgs {
   readonly affinityLabels: readonly string[];
   readonly antiAffinityLabelsPreference: readonly string[];
@@ -23,7 +24,7 @@ export type ServicesOf = (pod: Stored<Pod>) => readonly Service[];
 
 interface Spread {
   readonly total: number;
-  /** By label, then by value. */
+  /** Counts by label key, then by value. */
   readonly counts: readonly (readonly [string, ReadonlyMap<string, number>])[];
 }
 
@@ -75,7 +76,10 @@ export function createServiceAffinity(args: ServiceAffinityArgs, servicesOf: Ser
   };
 }
 
-/** From the pod's node selector; what it leaves open, from the node of any other pod of its first service. */
+/**
+ * The label values that the pod's node must have: from its node selector, and for other keys from the node of another
+ * pod of its first service.
+ */
 function wantedLabels(
   keys: readonly string[],
   pod: Stored<Pod>,

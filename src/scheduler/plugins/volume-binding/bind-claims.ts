@@ -1,4 +1,7 @@
-/** Carries out what was found for a pod's claims: names the claim on a volume made in advance, the node on a claim to be provisioned, and waits until all are bound. Upstream: volumebinding/binder.go (BindPodVolumes). */
+/**
+ * Binds the claims of a pod as decided: sets claimRef of a prebound volume, or the selected node on a claim to be
+ * provisioned, and waits until all claims are bound. Upstream: volumebinding/binder.go (BindPodVolumes).
+ */
 import type { Stored } from '../../../api/object.ts';
 import { PersistentVolumeClaims, PersistentVolumes } from '../../../api/gen/resources.ts';
 import type { PersistentVolumeClaim } from '../../../api/gen/core-v1.ts';
@@ -12,7 +15,7 @@ const NAME = 'VolumeBinding';
 const SELECTED_NODE = 'volume.kubernetes.io/selected-node';
 const POLL_MS = 500;
 
-/** Binds; undefined: all are bound. */
+/** Resolves to undefined when all claims are bound, otherwise to the failure. */
 export async function bindClaims(
   deps: VolumeBindingDeps,
   { volumes, timeoutMs }: { volumes: PodVolumes; timeoutMs: number },
@@ -36,7 +39,8 @@ async function bindVolume(
   const { name, namespace, uid, resourceVersion } = claim.metadata;
   const claimRef = { apiVersion: 'v1', kind: 'PersistentVolumeClaim', name, namespace, uid, resourceVersion };
   const { name: volumeName = '', uid: volumeUid, resourceVersion: seen } = volume.metadata;
-  // The volume as it was seen: whoever took it since wins, and the pod starts over.
+  // With the resourceVersion that was read: if the volume was taken since, the write fails and the pod is scheduled
+  // again.
   const metadata = {
     uid: volumeUid,
     resourceVersion: seen,
@@ -65,7 +69,7 @@ async function allBound(
   { target, timeoutMs }: { target: BindTarget; timeoutMs: number },
 ): Promise<Status | undefined> {
   const untilMs = deps.clock.monotonicMs() + timeoutMs;
-  /** Claims seen with our node on them: one that loses it was given back. */
+  /** Claims seen with our selected node: when the annotation disappears, the provisioner has rejected the node. */
   const selected = new Set<string | undefined>();
   for (;;) {
     const now = claims.map(({ metadata }) => deps.claim(metadata.namespace, metadata.name));
@@ -75,7 +79,7 @@ async function allBound(
         return unresolvable(NAME, 'a persistentvolumeclaim of the pod was deleted while binding');
       const on = claim.metadata.annotations?.[SELECTED_NODE];
       if (on === target.nodeName) selected.add(claim.metadata.uid);
-      // The provisioner takes the node back when it cannot provision there.
+      // The provisioner removes the selected node when it cannot provision there.
       else if (selected.has(claim.metadata.uid) && !isBound(claim))
         return failed(NAME, new Error(`provisioning failed for PVC "${claim.metadata.name}"`));
     }

@@ -1,4 +1,7 @@
-/** What may make a pod schedulable that waits for volumes. Pure. Upstream: VolumeBinding.EventsToRegister; not here: CSINode, which matters to migrated volumes alone. */
+/**
+ * Events that may make a pod schedulable that waits for volumes. Pure. Upstream: VolumeBinding.EventsToRegister;
+ * without CSINode, which matters only to migrated volumes.
+ */
 import type { Stored } from '../../../api/object.ts';
 import type { PersistentVolumeClaim } from '../../../api/gen/core-v1.ts';
 import type { CSIDriver, CSIStorageCapacity, StorageClass } from '../../../api/gen/storage-v1.ts';
@@ -10,8 +13,8 @@ import type { SchedulerPlugin } from '../../framework/plugin.ts';
 type Events = NonNullable<SchedulerPlugin['events']>;
 
 /**
- * The events with their hints. A new claim is of no use to a pod that lacks another one: claims of ephemeral volumes come one by
- * one, and each attempt writes the whole pod. Differs: upstream tries with each.
+ * The events with their hints. A new claim does not help a pod that lacks another one: claims of ephemeral volumes
+ * appear one by one, and each attempt writes the pod's status. Differs: upstream retries at each.
  */
 export function volumeEvents(find: FindClaim): Events {
   const isLast: Events[number]['hint'] = (pod, _old, now) =>

@@ -1,4 +1,7 @@
-/** Disks that two pods of one node may not share (NoDiskConflict): GCE disks and iSCSI and RBD images unless both only read, AWS disks never. Pure. Upstream: volumerestrictions.isVolumeConflict. */
+/**
+ * Disks that two pods on one node may not share (NoDiskConflict): GCE disks and iSCSI and RBD images unless both pods
+ * mount them read-only; AWS disks never. Pure. Upstream: volumerestrictions.isVolumeConflict.
+ */
 import type { Pod, Volume } from '../../../api/gen/core-v1.ts';
 import type { Stored } from '../../../api/object.ts';
 
@@ -23,13 +26,13 @@ export function disksConflict(pod: Stored<Pod>, other: Stored<Pod>): boolean {
   return false;
 }
 
-/** Disks by what identifies them, and whether all volumes of the pod only read them. */
+/** Disks by their identity, and whether all volumes of the pod mount them read-only. */
 type Disks = ReadonlyMap<string, boolean>;
 
 const none: Disks = new Map();
 const known = new WeakMap<readonly Volume[], Disks>();
 
-/** Volumes of one pod and of all others on its node multiply: each pod's are walked once. */
+/** The disks of a pod. Each pod's volumes are walked once, since pairs of volumes multiply. */
 function disksOf({ spec }: Stored<Pod>): Disks {
   const { volumes = [] } = spec ?? {};
   let disks = known.get(volumes);
@@ -47,7 +50,7 @@ interface Disk {
   readonly reads: boolean;
 }
 
-/** An RBD image is one disk for each of its monitors: two images are one where they share a monitor. */
+/** An RBD image is listed once for each of its monitors: two images are the same where they share a monitor. */
 function disksOfVolume({ gcePersistentDisk, awsElasticBlockStore, iscsi, rbd }: Volume): Disk[] {
   if (gcePersistentDisk !== undefined)
     return [{ disk: `gce ${gcePersistentDisk.pdName}`, reads: gcePersistentDisk.readOnly === true }];

@@ -1,4 +1,7 @@
-/** VolumeRestrictions: a ReadWriteOncePod claim serves one pod at a time, and disks are not shared by pods of one node where they must not be. Upstream: plugins/volumerestrictions (disks: disk-conflict.ts). */
+/**
+ * VolumeRestrictions: a ReadWriteOncePod claim serves one pod at a time, and some disks are not shared by pods of one
+ * node. Upstream: plugins/volumerestrictions (disks: disk-conflict.ts).
+ */
 import type { PersistentVolumeClaim, Pod } from '../../../api/gen/core-v1.ts';
 import type { Stored } from '../../../api/object.ts';
 import { CountedPods, podsText } from '../../framework/lack-texts.ts';
@@ -9,7 +12,7 @@ import { claimsOf, type FindClaim, type PodClaim } from '../../framework/pod-cla
 import { disksConflict, hasExclusiveDisk } from './disk-conflict.ts';
 
 const NAME = 'VolumeRestrictions';
-/** Where an explanation keeps who uses the pod's claims: the same for all nodes. */
+/** The key in the state under which an explanation keeps the users of the pod's claims, the same for all nodes. */
 const USERS = `${NAME}/users`;
 const DISK_CONFLICT = unschedulable(NAME, 'node(s) had no available disk');
 const CLAIM_CONFLICT = unschedulable(
@@ -86,7 +89,7 @@ export function createVolumeRestrictions(findClaim: FindClaim): SchedulerPlugin 
   };
 }
 
-/** Whether what the other used may be what the pod waits for. */
+/** Whether the other pod used a disk or claim that the pod waits for. */
 function mayConflict(pod: Stored<Pod>, other: Stored<Pod>): boolean {
   const names = new Set(namedClaimsOf(pod).map(({ name }) => name));
   return uses(other, pod.metadata.namespace, names) || disksConflict(pod, other);
@@ -96,7 +99,10 @@ function uses(other: Stored<Pod>, namespace: string | undefined, names: Readonly
   return other.metadata.namespace === namespace && namedClaimsOf(other).some((claim) => names.has(claim.name));
 }
 
-/** Claims that the pod names. Those of ephemeral volumes are its own, and VolumeBinding waits until they exist. */
+/**
+ * Claims that the pod names. Claims of ephemeral volumes are used by no other pod, and VolumeBinding waits until they
+ * exist.
+ */
 function namedClaimsOf(pod: Stored<Pod>): PodClaim[] {
   return claimsOf(pod).filter(({ isEphemeral }) => !isEphemeral);
 }

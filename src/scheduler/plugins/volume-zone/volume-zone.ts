@@ -35,7 +35,7 @@ export function createVolumeZone(
     },
     filter(state, _pod, { node }) {
       const labels = node.metadata.labels ?? {};
-      if (!KEYS.some((key) => Object.hasOwn(labels, key))) return undefined; // A cluster without zones.
+      if (!KEYS.some((key) => Object.hasOwn(labels, key))) return undefined; // The cluster has no zones.
       const conflict = (state.get(NAME) as readonly ZoneLabel[]).some(
         ({ key, values }) => !values.has(labels[key] ?? ''),
       );
@@ -68,7 +68,7 @@ function zonesOf({ metadata }: PersistentVolume): string {
   return JSON.stringify(KEYS.map((key) => metadata.labels?.[key]));
 }
 
-/** Several zones are written `a__b`. */
+/** The labels' values; a volume in several zones has `a__b`. */
 function zoneLabels(volume: PersistentVolume): ZoneLabel[] {
   const labels = volume.metadata.labels ?? {};
   const { name = '' } = volume.metadata;

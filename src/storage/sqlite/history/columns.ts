@@ -1,6 +1,6 @@
 /**
- * Records by columns: what threads say to each other and what segments hold. A change costs a microsecond or two in all
- * threads together, so nothing is made per record but its place in a few long buffers.
+ * Records by columns: the format of messages between threads and of segments. A change costs a microsecond or two in all threads
+ * together, so a record allocates nothing but its place in a few long buffers.
  */
 import type { HistoryAuthor, HistoryChange, HistoryRecord } from '../../history-log.ts';
 

@@ -1,4 +1,7 @@
-/** The tables of `history.db`. A segment's bytes and the hashes of its keys stand in tables of their own: few pages are read that are not needed. */
+/**
+ * The tables of `history.db`. A segment's bytes and the hashes of its keys are in separate tables, so that reads touch few
+ * unneeded pages.
+ */
 import type { DatabaseSync } from 'node:sqlite';
 
 /** Marks a file as Keelson's history ("Kehi"). */

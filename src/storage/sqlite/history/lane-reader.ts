@@ -1,6 +1,6 @@
 /**
- * Reads a lane back from its newest segment: which keys have changed after a revision, and what some keys were at one. A
- * question reads a bounded part and says where the next one goes on, so that no reader keeps the worker from what is appended.
+ * Reads a lane backwards from its newest segment: the keys that have changed after a revision, and the values of some keys at
+ * one. A request reads a bounded part and returns where the next one continues, so that no reader delays the worker's appends.
  */
 import { fnv32a } from '../../../base/fnv.ts';
 import type {

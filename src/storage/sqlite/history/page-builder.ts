@@ -34,7 +34,7 @@ export class PageBuilder {
     return true;
   }
 
-  /** One more than is asked for: whether it is there is what `more` says. */
+  /** One more than requested: its existence sets `more`. */
   #isFull(): boolean {
     const { limit, maxBytes } = this.#query;
     return this.#records.length > limit || (this.#records.length > 1 && this.#bytes > maxBytes);

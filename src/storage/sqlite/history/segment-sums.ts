@@ -11,7 +11,7 @@ export interface LaneSums {
   readonly records: number;
 }
 
-/** The sums of the segments in the file. Whoever changes a segment changes them too. */
+/** The sums of the segments in the file. Code that changes a segment updates them too. */
 export class SegmentSums {
   readonly #statements: PreparedStatements;
   #lanes: Record<HistoryLane, LaneSums>;

@@ -1,4 +1,7 @@
-/** The two faces of events: the core kind is stored, events.k8s.io shows it under other names. Upstream: apis/events/v1/conversion.go. */
+/**
+ * Converts events: the core kind is stored, events.k8s.io has other field names. Upstream:
+ * apis/events/v1/conversion.go.
+ */
 import { objectOf } from '../../../../api/object.ts';
 import type { Event } from '../../../../api/gen/core-v1.ts';
 import type { Event as EventV1 } from '../../../../api/gen/events-v1.ts';

@@ -1,4 +1,4 @@
-/** The pods resource, and bindings, the old way to assign them. */
+/** The pods resource, and the bindings resource, the older way to assign pods. */
 import type { Binding } from '../../../../api/gen/core-v1.ts';
 import { Bindings, Pods } from '../../../../api/gen/resources.ts';
 import { defineResource, defineVirtual } from '../../define-resource.ts';

@@ -1,4 +1,7 @@
-/** The `why` sub-resource of pods: where the pod stands with the scheduler. GET only, with `?nodes=N` of each decision; not in discovery, since upstream has no such thing. */
+/**
+ * The `why` sub-resource of pods: the scheduler's answer for the pod. GET only, with `?nodes=N` nodes per decision;
+ * not in discovery, since upstream has no such sub-resource.
+ */
 import { Pods } from '../../../../api/gen/resources.ts';
 import { badRequest, notFound, serviceUnavailable } from '../../../../api/status-error.ts';
 import { boundedPodWhy, type ExplainPod } from '../../../../component-helpers/pod-why.ts';
@@ -6,10 +9,10 @@ import type { ObjectStore } from '../../object-store.ts';
 import type { ConnectSubresource } from '../../resource-definition.ts';
 
 const USUAL_NODES = 100;
-/** The answer is one text: this many nodes are written in a few milliseconds. */
+/** The most nodes in an answer: it is one text, written in a few milliseconds. */
 const MAX_NODES = 1000;
 
-/** Makes the sub-resource. `explain` is asked for at each call: schedulers come and go. */
+/** `explain` is looked up at each call, since schedulers start and stop. */
 export function podWhySubresource(objects: ObjectStore, explain: () => ExplainPod | undefined): ConnectSubresource {
   return {
     methods: ['GET'],
@@ -30,7 +33,7 @@ export function podWhySubresource(objects: ObjectStore, explain: () => ExplainPo
   };
 }
 
-/** How many nodes of a decision the answer has. Throws 400. */
+/** The number of nodes per decision. Throws 400. */
 function nodesOf(params: URLSearchParams): number {
   const text = params.get('nodes');
   if (text === null) return USUAL_NODES;

@@ -1,4 +1,4 @@
-/** Requests for tokens: whose they are. */
+/** The owners of token requests. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { TokenRequest } from '../../../../api/gen/authentication-v1.ts';

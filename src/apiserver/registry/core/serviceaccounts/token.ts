@@ -16,7 +16,7 @@ const DEFAULT_EXPIRATION_SECONDS = 3600;
 
 const KIND = { group: 'authentication.k8s.io', kind: 'TokenRequest' };
 
-/** Throws unless the request's metadata are empty or the account's. */
+/** Throws unless the request's metadata are empty or match the account's. */
 function checkMetadata({ metadata }: TokenRequest, { name = '', namespace, uid }: ServiceAccount['metadata']): void {
   const field = Field.root().at('metadata');
   const input = metadata ?? {};
@@ -102,14 +102,14 @@ export function tokenSubresource(objects: ObjectStore, issue: IssueServiceAccoun
       };
       validate(request);
       const bound = boundObject(objects, account, request);
-      // A dry run signs nothing: it would be a working credential.
+      // A dry run signs nothing, since the token would work.
       if (dryRun) return request;
       const { token, expiresAtMs, expirationSeconds, audiences } = await issue({
         serviceAccount: account,
         request,
         ...bound,
       });
-      // Perhaps shorter than asked: whoever renews at a share of it must know.
+      // The lifetime may be shorter than requested: clients that renew after a part of it must know.
       if (expirationSeconds < spec.expirationSeconds)
         context.addWarning(
           `requested expiration of ${spec.expirationSeconds} seconds shortened to ${expirationSeconds} seconds`,

@@ -1,4 +1,4 @@
-/** What is allocated to one service, and why an address cannot be. */
+/** The allocations of one service, and the errors for addresses that cannot be allocated. */
 import { invalidValue } from '../../../../api/field-error.ts';
 import type { Service } from '../../../../api/gen/core-v1.ts';
 import { type FieldCause, internalError, invalid, type StatusError } from '../../../../api/status-error.ts';
@@ -10,24 +10,24 @@ import type { Claim } from './shared-claims.ts';
 /** IP families as services name them. */
 export type IpFamily = 'IPv4' | 'IPv6';
 
-/** Ranges of one cluster. */
+/** The ranges of a cluster. */
 export interface ServiceAllocatorConfig {
   /** One range, or one of each family; the first is the default family. */
   readonly serviceClusterIpRanges: readonly string[];
-  /** The address of cluster DNS where DNS is no Service: one that had it would get everybody's lookups. */
+  /** The address of the cluster DNS where DNS is no Service: a service with it would receive everybody's lookups. */
   readonly dnsAddress?: string;
   /** Default 30000-32767. */
   readonly nodePortRange?: PortRange;
 }
 
-/** Something taken here. */
+/** An address or port taken by this write. */
 export interface Taken extends Claim {
   release(): void;
-  /** The refusal, when the user chose it and another server's service has it. */
+  /** The error when the user chose it and a service of another server has it. */
   readonly chosen?: () => StatusError;
 }
 
-/** What a write took; exactly one of the two is called. */
+/** The allocations of a write; exactly one of the two functions is called. */
 export interface Allocation {
   commit(): void;
   rollback(): void;

@@ -1,17 +1,17 @@
 /**
- * Hands out addresses of one service range. A dynamic address comes from the upper band of the range at random, so that
- * the lower band stays free for addresses users choose; only a full upper band spills into it. Single-threaded calls
- * make every take atomic. Upstream: registry/core/service/ipallocator.
+ * Allocates addresses from one service range. Dynamic addresses are taken at random from the upper band of the range,
+ * so that the lower band stays free for chosen addresses; they use the lower band only when the upper is full. Calls
+ * are synchronous, so that each allocation is atomic. Upstream: registry/core/service/ipallocator.
  */
 import { cidrContains, cidrSize, formatCidr, formatIp, type Cidr, type IpAddress } from '../../../../base/cidr.ts';
 import type { Random } from '../../../../platform/random.ts';
 
-/** Why an address cannot be had; the message is upstream's. */
+/** The reason why an address cannot be allocated, in upstream's words. */
 export class AllocationError extends Error {
   override readonly name = 'AllocationError';
 }
 
-/** Largest part of an IPv6 range that dynamic addresses come from. */
+/** The largest part of an IPv6 range used for dynamic addresses. */
 const MAX_DYNAMIC_SIZE = 1 << 20;
 
 export class IpAllocator {
@@ -21,12 +21,12 @@ export class IpAllocator {
   readonly #reserved: ReadonlySet<bigint>;
   readonly #size: number;
 
-  /** `reserved`: addresses that no service gets, whether chosen or not. */
+  /** `reserved`: addresses that are never allocated. */
   constructor(range: Cidr, random: Random, reserved: readonly IpAddress[] = []) {
     this.range = range;
     this.#random = random;
     this.#reserved = new Set(reserved.map(({ value }) => value));
-    // The network address is never given out, nor is IPv4's broadcast address.
+    // Neither the network address nor IPv4's broadcast address is allocated.
     const usable = cidrSize(range) - (range.family === 4 ? 2n : 1n);
     this.#size = Number(usable > BigInt(MAX_DYNAMIC_SIZE) ? BigInt(MAX_DYNAMIC_SIZE) : usable < 0n ? 0n : usable);
   }
@@ -39,12 +39,12 @@ export class IpAllocator {
     return this.#taken.has(ip.value);
   }
 
-  /** Free addresses left for dynamic use. */
+  /** The number of free addresses. */
   get free(): number {
     return this.#size - this.#taken.size;
   }
 
-  /** Takes the address a user chose. Throws {@link AllocationError}. */
+  /** Allocates the address that a user chose. Throws {@link AllocationError}. */
   take(ip: IpAddress): void {
     const offset = ip.value - this.range.base;
     const last = cidrSize(this.range) - (this.range.family === 4 ? 1n : 0n);
@@ -58,7 +58,7 @@ export class IpAllocator {
     this.#taken.add(ip.value);
   }
 
-  /** Takes any free address. Throws {@link AllocationError} when there is none. */
+  /** Allocates any free address. Throws {@link AllocationError} when there is none. */
   takeNext(): IpAddress {
     const band = bandOffset(this.#size);
     const offset = this.#findFree(band, this.#size) ?? this.#findFree(0, band);
@@ -85,7 +85,7 @@ export class IpAllocator {
   }
 }
 
-/** Where the band for dynamic addresses begins: a sixteenth of the range, between 16 and 256; 0 for tiny ranges. */
+/** The start of the band for dynamic addresses: a sixteenth of the range, between 16 and 256; 0 for tiny ranges. */
 function bandOffset(size: number): number {
   if (size < 16) return 0;
   return Math.min(Math.max(16, Math.floor(size / 16)), 256);

@@ -1,4 +1,7 @@
-/** Hands out node ports. Ports are shared by protocol: TCP 30000 and UDP 30000 of one service are one allocation. Upstream: registry/core/service/portallocator. */
+/**
+ * Allocates node ports. Protocols share ports: TCP 30000 and UDP 30000 of one service are one allocation. Upstream:
+ * registry/core/service/portallocator.
+ */
 import type { Random } from '../../../../platform/random.ts';
 import { AllocationError } from './ip-allocator.ts';
 
@@ -8,7 +11,7 @@ export interface PortRange {
   readonly last: number;
 }
 
-/** Ports of one range. Single-threaded calls make every take atomic. */
+/** The ports of one range. Calls are synchronous, so that each allocation is atomic. */
 export class PortAllocator {
   readonly range: PortRange;
   readonly #random: Random;
@@ -23,7 +26,7 @@ export class PortAllocator {
     return port >= this.range.first && port <= this.range.last;
   }
 
-  /** Takes the port a user chose. Throws {@link AllocationError}. */
+  /** Allocates the port that a user chose. Throws {@link AllocationError}. */
   take(port: number): void {
     if (!this.contains(port)) {
       throw new AllocationError(
@@ -34,7 +37,7 @@ export class PortAllocator {
     this.#taken.add(port);
   }
 
-  /** Takes any free port, from the upper band first. Throws {@link AllocationError} when there is none. */
+  /** Allocates any free port, from the upper band first. Throws {@link AllocationError} when there is none. */
   takeNext(): number {
     const size = this.range.last - this.range.first + 1;
     const band = portBand(size);
@@ -62,7 +65,7 @@ export class PortAllocator {
   }
 }
 
-/** Ports kept for users to choose: a thirty-second of the range, between 16 and 128. */
+/** The number of ports reserved for users' choice: a thirty-second of the range, between 16 and 128. */
 function portBand(size: number): number {
   return size < 16 ? 0 : Math.min(Math.max(16, Math.floor(size / 32)), 128);
 }

@@ -1,6 +1,6 @@
 /**
- * IP families of a service: fills ipFamilyPolicy and ipFamilies from what the user gave and what the cluster has, before
- * addresses are taken. Upstream: alloc.go initIPFamilyFields.
+ * Sets a service's ipFamilyPolicy and ipFamilies from the user's choice and the cluster's families, before addresses
+ * are allocated. Upstream: alloc.go initIPFamilyFields.
  */
 import { Field } from '../../../../api/field-error.ts';
 import type { Service, ServiceSpec } from '../../../../api/gen/core-v1.ts';
@@ -15,7 +15,7 @@ function familyOf(ip: string): IpFamily | undefined {
   return parsed === undefined ? undefined : parsed.family === 4 ? 'IPv4' : 'IPv6';
 }
 
-/** Fills the family fields of a draft in place. Throws StatusError where the cluster cannot serve them. */
+/** Sets the family fields of a draft in place. Throws a StatusError when the cluster does not support them. */
 export function fillIpFamilies(draft: Service, old: Service | undefined, cluster: readonly IpFamily[]): void {
   if (serviceType(draft) === 'ExternalName') return;
   const spec = (draft.spec ??= {});
@@ -31,7 +31,7 @@ export function fillIpFamilies(draft: Service, old: Service | undefined, cluster
   }
 }
 
-/** Going back to SingleStack without naming what to drop drops the second address. */
+/** A change to SingleStack that does not say which family to drop drops the second. */
 function trimToSingleStack(spec: ServiceSpec, old: ServiceSpec | undefined): void {
   if (
     spec.ipFamilyPolicy !== 'SingleStack' ||
@@ -61,7 +61,7 @@ function inferPolicy(draft: Service, spec: ServiceSpec): string {
 }
 
 function checkCluster(draft: Service, cluster: readonly IpFamily[], floating: boolean): void {
-  // Headless services without selector carry addresses that are not the cluster's.
+  // Headless services without selector may have addresses of families that the cluster lacks.
   if (floating) return;
   const field = Field.root().at('spec');
   const spec = draft.spec!;
@@ -81,7 +81,7 @@ function wantsSecond(policy: string, cluster: readonly IpFamily[], floating: boo
   return policy === 'PreferDualStack' && (cluster.length === 2 || floating);
 }
 
-/** A service that prefers two stacks is not changed behind its owner's back because the cluster gained one. */
+/** Whether the update would only change a service because the cluster has gained a family, which must not happen. */
 function isUpgradeByCluster(draft: Service, old: Service | undefined): boolean {
   return (
     old?.spec?.ipFamilyPolicy === 'PreferDualStack' &&

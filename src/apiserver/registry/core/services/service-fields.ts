@@ -1,7 +1,10 @@
-/** Which outside resources a service holds by its spec. Upstream: apis/core/helper, registry/core/service/storage. */
+/**
+ * Which addresses and ports a service's spec requires or holds. Upstream: apis/core/helper,
+ * registry/core/service/storage.
+ */
 import type { Service } from '../../../../api/gen/core-v1.ts';
 
-/** Headless services say so in place of an address. */
+/** The clusterIP of headless services. */
 const CLUSTER_IP_NONE = 'None';
 
 /** Type, with upstream's default. */
@@ -9,12 +12,12 @@ export function serviceType(service: Service): string {
   return service.spec?.type ?? 'ClusterIP';
 }
 
-/** Whether the type has cluster IPs at all; headless services have the word None for one. */
+/** Whether the type has cluster IPs; headless services have `None` as theirs. */
 export function typeHasClusterIp(service: Service): boolean {
   return serviceType(service) !== 'ExternalName';
 }
 
-/** Whether addresses of the service range are wanted. */
+/** Whether addresses of the service range are needed. */
 export function needsClusterIp(service: Service): boolean {
   return typeHasClusterIp(service) && !isHeadless(service);
 }
@@ -23,20 +26,20 @@ export function isHeadless(service: Service): boolean {
   return typeHasClusterIp(service) && service.spec?.clusterIPs?.[0] === CLUSTER_IP_NONE;
 }
 
-/** Whether ports of the node are to be had. */
+/** Whether node ports are needed. */
 export function needsNodePort(service: Service): boolean {
   const type = serviceType(service);
   if (type === 'NodePort') return true;
   return type === 'LoadBalancer' && service.spec?.allocateLoadBalancerNodePorts !== false;
 }
 
-/** Whether node ports the user named are honoured. */
+/** Whether chosen node ports are accepted. */
 export function mayHaveNodePort(service: Service): boolean {
   const type = serviceType(service);
   return type === 'NodePort' || type === 'LoadBalancer';
 }
 
-/** Whether a health-check node port is wanted: a load balancer must learn which nodes have endpoints. */
+/** Whether a health-check node port is needed, by which a load balancer finds the nodes with endpoints. */
 export function needsHealthCheckNodePort(service: Service): boolean {
   return serviceType(service) === 'LoadBalancer' && service.spec?.externalTrafficPolicy === 'Local';
 }

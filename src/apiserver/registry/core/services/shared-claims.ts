@@ -1,10 +1,11 @@
 /**
- * Claims on cluster IPs and node ports that all servers of one store see: a key per address or port, made only when it is
- * not there. Addresses are claimed by IPAddress objects, as upstream; ports by a key each, where upstream has one bitmap.
+ * Claims on cluster IPs and node ports that all servers of one store see: a key per address or port, created only if
+ * it does not exist. Addresses are claimed by IPAddress objects, as upstream; ports by a key each, where upstream has
+ * one bitmap.
  *
- * Invariants: a claim names its service's uid, and only that service's end removes it; what a crash leaves behind goes
- * at the next repair, after a grace time that covers a write under way. Upstream: ipallocator and portallocator with
- * their repair loops.
+ * Invariants: a claim names its service's uid and is removed only with that service; a claim left by a crash is
+ * removed at the next repair, after a grace period that covers writes in progress. Upstream: ipallocator and
+ * portallocator with their repair loops.
  */
 import type { Service } from '../../../../api/gen/core-v1.ts';
 import type { KubernetesObject } from '../../../../api/object.ts';
@@ -14,7 +15,7 @@ import type { Random } from '../../../../platform/random.ts';
 import { prefixEnd, type Store } from '../../../../storage/store.ts';
 import { encodeStored } from '../../../watch-cache/stored-bytes.ts';
 
-/** What a service takes out of a range. */
+/** A service's claim in a range. */
 export type Claim = { readonly kind: 'ip' | 'port'; readonly value: string };
 
 const PREFIXES = { ip: '/registry/ipaddresses/', port: '/registry/ranges/servicenodeports/' } as const;
@@ -27,7 +28,7 @@ interface Kept {
   readonly object: KubernetesObject;
 }
 
-/** Makes, removes and repairs claims. */
+/** Creates, removes and repairs claims. */
 export class SharedClaims {
   readonly #store: Store;
   readonly #clock: Clock;
@@ -39,7 +40,7 @@ export class SharedClaims {
     this.#random = deps.random;
   }
 
-  /** False: another service has it. */
+  /** Returns false when another service has the claim. */
   async make(claim: Claim, service: Service): Promise<boolean> {
     const key = keyOf(claim);
     const value = encodeStored(this.#object(claim, service));
@@ -48,14 +49,14 @@ export class SharedClaims {
     return ownerOf(decode(written.current.value)) === service.metadata.uid;
   }
 
-  /** Gives a claim back if it is this service's. */
+  /** Releases a claim if it belongs to this service. */
   async remove(claim: Claim, uid: string | undefined): Promise<void> {
     const entry = await this.#store.get(keyOf(claim));
     if (entry === undefined || uid === undefined || ownerOf(decode(entry.value)) !== uid) return;
     await this.#store.delete({ key: entry.key, expectRevision: entry.modRevision });
   }
 
-  /** Removes claims nobody has any more and makes those that lack. `held` says what each service holds. */
+  /** Removes claims without a service and creates missing ones. `held` gives the claims of a service. */
   async repair(services: readonly Service[], held: (service: Service) => readonly Claim[]): Promise<void> {
     const wanted = new Map<string, { claim: Claim; service: Service }>();
     for (const service of services) for (const claim of held(service)) wanted.set(keyOf(claim), { claim, service });
@@ -77,7 +78,7 @@ export class SharedClaims {
     );
   }
 
-  /** Addresses users made by hand are theirs to remove. */
+  /** Whether the server created the address; addresses that users created are theirs to remove. */
   #isOurs({ metadata }: KubernetesObject): boolean {
     return metadata.annotations?.[OWNER] !== undefined;
   }

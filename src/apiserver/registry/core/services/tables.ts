@@ -48,7 +48,7 @@ export const servicePrinter: Printer<Service> = printerOf(
   ],
 );
 
-/** Addresses as endpoints show them: three at most. */
+/** Addresses as endpoints show them, at most three. */
 function formatEndpoints(endpoints: Endpoints): string {
   const all: string[] = [];
   for (const subset of endpoints.subsets ?? []) {

@@ -20,7 +20,7 @@ export const configMapPlugin: VolumePlugin = {
       if (!optional || !isReason(error, 'NotFound')) throw error;
       configMap = { metadata: {} };
     }
-    await deps.platform.clock.yield(); // A hundred volumes are set up at once, each of any number of keys.
+    await deps.platform.clock.yield(); // many volumes with many keys may be set up at once
     return writeContent(request, configMapPayload(configMap, { items, defaultMode, optional }), deps);
   },
 };

@@ -52,7 +52,7 @@ function tmpfsOptions(request: SetUpRequest, deps: VolumePluginDeps): string[] {
   return sizes.length === 0 ? [] : [`size=${smallest(sizes)}`];
 }
 
-/** Undefined as soon as one container has none. */
+/** Undefined when a container has no limit. */
 function podMemoryLimit(pod: Pod): number | undefined {
   const podLevel = pod.spec?.resources?.limits?.['memory'];
   if (podLevel !== undefined) return quantityValue(podLevel);
@@ -65,7 +65,7 @@ function podMemoryLimit(pod: Pod): number | undefined {
   return total;
 }
 
-/** The page size the medium names, or the only one the pod asks for, in the kernel's spelling. */
+/** The page size in the medium's name, or the only one that the pod requests, in the kernel's spelling. */
 function hugePageSize(pod: Pod, medium: string): string {
   const requested = new Set<string>();
   for (const container of [...(pod.spec?.containers ?? []), ...(pod.spec?.initContainers ?? [])]) {

@@ -1,6 +1,6 @@
 /**
- * A LUN on a Fibre Channel fabric, found by the links udev makes: by the targets' world wide names and the LUN, or by the
- * disk's own id. Upstream: pkg/volume/fc. Several paths are used as one where multipathd runs.
+ * A LUN on a Fibre Channel fabric, found by udev's links: by the targets' world wide names and the LUN, or by the
+ * disk's id. Upstream: pkg/volume/fc. Several paths are combined where multipathd runs.
  */
 import { setUpShared, tearDownShared, type DeviceData } from '../../shared-devices.ts';
 import { diskNameOf, multipathDevice, removeMultipath } from '../../multipath.ts';
@@ -36,7 +36,7 @@ export const fcPlugin: VolumePlugin = {
   tearDown: (request, deps) => tearDownShared(request, deps, { plugin: NAME, detach: (data) => detach(deps, data) }),
 };
 
-/** Links in /dev/disk that exist now for the disk's paths. */
+/** Existing links in /dev/disk for the disk's paths. */
 async function pathsOf({ platform }: VolumePluginDeps, data: DeviceData): Promise<string[]> {
   const { files } = platform;
   const { wwns = '', lun = '', wwids = '' } = data;
@@ -44,7 +44,7 @@ async function pathsOf({ platform }: VolumePluginDeps, data: DeviceData): Promis
   const ends = wwns.split(' ').flatMap((wwn) => (wwn === '' ? [] : `-fc-0x${wwn.toLowerCase()}-lun-${lun}`));
   const found = ends.length === 0 ? [] : await entries(BY_PATH);
   const byPath = found.filter((each) => ends.some((end) => `-${each}`.toLowerCase().endsWith(end)));
-  // udev writes spaces as underscores; a name that begins so is one as well.
+  // udev writes spaces as underscores; an id may already have the prefix.
   const ids = wwids.split('\n').flatMap((id) => (id === '' ? [] : `scsi-${id.replaceAll(' ', '_')}`));
   const byId = ids.length === 0 ? [] : (await entries(BY_ID)).filter((each) => ids.includes(each));
   return [...byPath.map((each) => `${BY_PATH}/${each}`), ...byId.map((each) => `${BY_ID}/${each}`)].sort();

@@ -1,7 +1,7 @@
 /**
  * A volume that a program of the node's plugin directory mounts. Upstream: pkg/volume/flexvolume.
  *
- * Differs: a driver that can attach is asked to by the kubelet, not by a controller on another machine.
+ * Differs: the kubelet calls a driver's attach, not a controller on another machine.
  */
 import { encodedSecretValues, secretKeyOf } from '../../secret-values.ts';
 import { setUpShared, tearDownShared, type SharedDevice } from '../../shared-devices.ts';
@@ -44,12 +44,12 @@ export const flexVolumePlugin: VolumePlugin = {
 
 type FlexDevice = Pick<SharedDevice, 'key' | 'data' | 'attach' | 'mountDevice' | 'publish'>;
 
-/** Whether the driver did it; false: it leaves it to the kubelet. */
+/** Whether the driver supports the command; otherwise the kubelet acts itself. */
 async function did({ flexDrivers }: VolumePluginDeps, { driver, command, args }: DriverCall): Promise<boolean> {
   return (await flexDrivers.call(driver, command, args)) !== undefined;
 }
 
-/** A driver that only mounts: each pod's volume is its own. */
+/** A driver without attach: each pod's volume is mounted separately. */
 function mountable({ spec, pod }: SetUpRequest, deps: VolumePluginDeps, options: string): FlexDevice {
   const { driver } = spec.source.flexVolume!;
   return {
@@ -64,7 +64,10 @@ function mountable({ spec, pod }: SetUpRequest, deps: VolumePluginDeps, options:
   };
 }
 
-/** A driver with a device that is attached to the node, mounted once and bound into pods unless it mounts itself. */
+/**
+ * A driver with attach: the device is attached to the node and mounted once, then bind-mounted into pods unless the
+ * driver does it.
+ */
 async function attachable({ spec }: SetUpRequest, deps: VolumePluginDeps, options: string): Promise<FlexDevice> {
   const { driver } = spec.source.flexVolume!;
   const named = await deps.flexDrivers.call(driver, 'getvolumename', [options]);
@@ -82,7 +85,7 @@ async function attachable({ spec }: SetUpRequest, deps: VolumePluginDeps, option
   };
 }
 
-/** Options for the driver, secrets in base64 as in the API. */
+/** Options for the driver, with secrets in base64 as in the API. */
 async function optionsOf({ pod, spec }: SetUpRequest, deps: VolumePluginDeps): Promise<Record<string, string>> {
   const { fsType = '', readOnly = false, options = {}, secretRef } = spec.source.flexVolume!;
   const { name: podName = '', namespace = '', uid = '' } = pod.metadata;

@@ -1,7 +1,7 @@
 /**
- * A repository cloned into an empty directory. Upstream: pkg/volume/git_repo, off unless its gate is switched on.
+ * A git repository cloned into an empty directory. Upstream: pkg/volume/git_repo, off unless its gate is enabled.
  *
- * Cloned once per pod: a mark in the pod's own plugin directory says that it is done.
+ * Cloned once per pod: a marker file in the pod's plugin directory records it.
  */
 import { hasErrorCode } from '../../../../base/errors.ts';
 import { fsGroupOf, setVolumeOwnership } from '../../volume-ownership.ts';
@@ -56,7 +56,7 @@ async function clone({ spec, dir }: SetUpRequest, deps: VolumePluginDeps): Promi
   await git(deps, ['reset', '--hard'], root);
 }
 
-/** What git could take for an option, or what leads out of the volume. Upstream: validateVolume. */
+/** Rejects arguments that git would parse as options, and paths that leave the volume. Upstream: validateVolume. */
 function check(repository: string, revision: string, directory: string): void {
   if (repository.startsWith('-'))
     throw new Error(`invalid repository: "${repository}" is not a valid value for repository`);

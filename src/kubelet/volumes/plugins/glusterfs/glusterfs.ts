@@ -1,7 +1,7 @@
 /**
- * A volume of a Gluster cluster, mounted by the node's mount.glusterfs. Upstream had pkg/volume/glusterfs until v1.25.
+ * A Gluster volume, mounted by the node's mount.glusterfs. Upstream had pkg/volume/glusterfs until v1.25.
  *
- * Nothing here looks into the mounted directory, which may hang for ever when the servers go.
+ * Nothing here reads the mounted directory, which may hang when the servers are gone.
  */
 import { Endpoints as EndpointsResource } from '../../../../api/gen/resources.ts';
 import { toolArgument } from '../../tool-arguments.ts';
@@ -16,7 +16,7 @@ export const glusterfsPlugin: VolumePlugin = {
   async setUp({ pod, spec, dir }, deps) {
     const { files, mounter } = deps.platform;
     const source = spec.source.glusterfs!;
-    // mount.glusterfs is a shell script that splits what it is given at spaces.
+    // mount.glusterfs is a shell script that splits its arguments at spaces.
     for (const part of source.path.replace(/^\//, '').split('/')) toolArgument('path', part, 'name');
     const readOnly = spec.readOnly || (source.readOnly ?? false);
     const result = { hostPath: dir, readOnly, selinuxRelabel: false };
@@ -48,7 +48,7 @@ async function serversOf({ client }: VolumePluginDeps, namespace: string, name: 
   return [...new Set(hosts)].sort();
 }
 
-/** `mount` without the helper program knows no such file system. */
+/** Without the helper program, `mount` reports an unknown file system. */
 function explained(error: unknown): unknown {
   if (!(error instanceof Error) || !error.message.includes('unknown filesystem type')) return error;
   return new Error(`the program mount.glusterfs is not installed on the node: ${error.message}`, { cause: error });

@@ -1,4 +1,4 @@
-/** A path of the node, as it is. Upstream: pkg/volume/hostpath. */
+/** A path of the node. Upstream: pkg/volume/hostpath. */
 import { kindOfHostPath } from '../../host-path-check.ts';
 import type { VolumePlugin, VolumePluginDeps } from '../../volume-plugin.ts';
 
@@ -19,7 +19,7 @@ export const hostPathPlugin: VolumePlugin = {
   },
 };
 
-/** What must be at the path, by type, in upstream's words. */
+/** The kind of file that must be at the path, by type, in upstream's words. */
 const EXPECTATIONS: Readonly<Record<string, { readonly kind: string; readonly text: string }>> = {
   DirectoryOrCreate: { kind: 'directory', text: 'a directory' },
   Directory: { kind: 'directory', text: 'a directory' },

@@ -1,6 +1,6 @@
 /**
- * A LUN of an iSCSI target, by the node's iscsiadm. Upstream: pkg/volume/iscsi.
- * Every portal is logged in to; the paths are used as one where multipathd runs, else the first that is there.
+ * A LUN of an iSCSI target, by the node's iscsiadm. Upstream: pkg/volume/iscsi. It logs in to every portal; the paths
+ * are combined where multipathd runs, otherwise the first is used.
  */
 import type { ISCSIPersistentVolumeSource, ISCSIVolumeSource } from '../../../../api/gen/core-v1.ts';
 import { errorMessage } from '../../../../base/errors.ts';
@@ -14,7 +14,7 @@ import type { VolumePlugin, VolumePluginDeps } from '../../volume-plugin.ts';
 const NAME = 'kubernetes.io/iscsi';
 const DEVICE_WAIT_MS = 10_000;
 const DEVICE_POLL_MS = 500;
-/** The settings a secret may have. Others of the node's record would change more than who logs in. */
+/** The allowed settings of a secret. Other settings of the node's record would change more than the login. */
 const CREDENTIALS = ['username', 'password', 'username_in', 'password_in'];
 
 /** Exit codes of iscsiadm: the session exists already; there is none. */
@@ -55,7 +55,7 @@ export const iscsiPlugin: VolumePlugin = {
     tearDownShared(request, deps, { plugin: NAME, detach: (data, others) => detach(deps, data, others) }),
 };
 
-/** iscsiadm makes files named after targets, portals and interfaces; the device's path has them too. */
+/** Targets, portals and interfaces become parts of iscsiadm's file names and of the device's path. */
 function checkSource(source: Target['source']): void {
   const { targetPortal, portals = [], iqn, iscsiInterface, initiatorName } = source;
   for (const portal of [targetPortal, ...portals]) toolArgument('portal', portal, 'host');

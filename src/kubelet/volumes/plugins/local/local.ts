@@ -1,9 +1,9 @@
 /**
- * A directory or device of the node that a persistent volume names. Upstream: pkg/volume/local. One that our own
- * provisioner (`local-path`) promised is made here, for any user of the pod to write.
+ * A directory or device of the node that a persistent volume names. Upstream: pkg/volume/local. A directory of the
+ * `local-path` provisioner is created here, writable for any user of the pod.
  *
- * Differs: the directory is used where it is; upstream binds it into the pod's directory first, one mount more for the
- * same view.
+ * Differs: the directory is mounted into containers directly; upstream first bind-mounts it into the pod's directory,
+ * which is one mount more.
  */
 import { LOCAL_PATH_PROVISIONER, PROVISIONED_BY } from '../../../../component-helpers/local-path.ts';
 import { kindOfHostPath } from '../../host-path-check.ts';
@@ -56,8 +56,8 @@ function isOurs({ persistentVolume }: VolumeSpec): boolean {
 }
 
 async function makeDirectory(path: string, { platform }: VolumePluginDeps): Promise<void> {
-  // Pods reach it by a bind mount; other users of the machine must not.
+  // Pods use a bind mount; other users of the machine must not reach the directory.
   await platform.files.makeDir(path.slice(0, path.lastIndexOf('/')), { mode: 0o700 });
   await platform.files.makeDir(path);
-  await platform.files.chmod(path, 0o777); // The mode of a new directory is cut by the umask.
+  await platform.files.chmod(path, 0o777); // the umask reduces the mode at creation
 }

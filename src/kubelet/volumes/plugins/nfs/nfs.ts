@@ -1,8 +1,8 @@
 /**
  * An NFS export. Upstream: pkg/volume/nfs.
  *
- * The mount program runs with a deadline in a process of its own; nothing here looks into the mounted directory, which may
- * hang for ever when the server goes.
+ * The mount program runs in its own process with a deadline; nothing here reads the mounted directory, which may hang
+ * when the server is gone.
  */
 import { toolArgument } from '../../tool-arguments.ts';
 import type { VolumePlugin } from '../../volume-plugin.ts';

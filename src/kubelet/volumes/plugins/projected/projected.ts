@@ -1,4 +1,4 @@
-/** Several sources in one directory, service-account tokens among them. Upstream: pkg/volume/projected. */
+/** Several sources in one directory, including service account tokens. Upstream: pkg/volume/projected. */
 import type {
   ClusterTrustBundleProjection,
   Pod,
@@ -17,7 +17,7 @@ import { writeContent } from '../../write-content.ts';
 const DEFAULT_TOKEN_SECONDS = 3600;
 const TOKEN_MODE = 0o600;
 const TRUST_REFRESH_MS = 60_000;
-/** Sources that name keys. */
+/** Sources with selected keys that are read in one turn. */
 const SOURCES_PER_TURN = 100;
 
 export const projectedPlugin: VolumePlugin = {
@@ -29,7 +29,7 @@ export const projectedPlugin: VolumePlugin = {
   setUp: setUpProjected,
 };
 
-/** All keys of an object, which may be thousands. */
+/** Whether the source has all keys of an object, which may be thousands. */
 function isWhole({ configMap, secret }: VolumeProjection): boolean {
   const source = configMap ?? secret;
   return source !== undefined && (source.items ?? []).length === 0;
@@ -130,7 +130,7 @@ async function collectToken(source: ServiceAccountTokenProjection, context: Cont
   return { files: new Map([[source.path, file]]), refreshAfterMs: token.refreshAfterMs };
 }
 
-/** The user all containers run as, when it is one and known. Upstream: util.FsUserFrom. */
+/** The user of all containers, if it is the same and known. Upstream: util.FsUserFrom. */
 function commonUser(pod: Pod): number | undefined {
   const spec = pod.spec;
   const containers = [

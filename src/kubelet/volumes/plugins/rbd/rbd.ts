@@ -46,14 +46,14 @@ export const rbdPlugin: VolumePlugin = {
     }),
 };
 
-/** The device an image is mapped to. Older programs print an object by number, newer ones a list. */
+/** The device of a mapped image. Older rbd programs print an object by number, newer ones a list. */
 async function mapped({ platform }: VolumePluginDeps, { pool, image }: Image): Promise<string | undefined> {
   const text = await runTool(platform.exec, 'rbd', ['showmapped', '--format', 'json']);
   const entries = Object.values(JSON.parse(text === '' ? '[]' : text) as Record<string, Record<string, string>>);
   return entries.find((entry) => entry['pool'] === pool && entry['name'] === image)?.['device'];
 }
 
-/** What rbd could take for an option, for several, or for a file of the node. */
+/** Rejects texts that rbd would parse as an option, as several values, or as a file of the node. */
 function checkSource({ pool, image, user, keyring, monitors }: RBDVolumeSource | RBDPersistentVolumeSource): void {
   toolArgument('image', image, 'text');
   if (pool !== undefined) toolArgument('pool', pool, 'text');
@@ -80,7 +80,7 @@ async function map(
     ...readOnly,
   ]);
   if (exitCode === 0) return stdout.trim();
-  // The pod names the file, and rbd quotes lines that are no keyring: they must not stand in an event.
+  // The pod names the keyring file, and rbd prints its invalid lines: they must not appear in an event.
   log.warn('rbd map failed', { image, pool, exitCode, stderr: stderr.trim() });
   throw new Error(`rbd failed: exit status ${exitCode}; its output is in the kubelet's log`);
 }
