@@ -13,7 +13,7 @@ interface Built {
   readonly hashed: boolean;
 }
 
-test('the console is built: an index of packed files, and a first load of at most 100 kB', async (t) => {
+test('the console is built: an index of compressed files, and a first load of at most 100 kB', async (t) => {
   const dist = mkdtempSync(join(tmpdir(), 'keelson-console-'));
   t.after(() => rmSync(dist, { recursive: true }));
   await buildConsole(repositoryRoot, dist);

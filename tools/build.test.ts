@@ -68,7 +68,7 @@ test('an installed package has no sources and runs its bundle', async () => {
   assert.match(stderr, /^keelson: neither .* is there\n$/);
 });
 
-test('an older Node.js becomes the fetched one, or waits for it where it cannot', () => {
+test('an older Node.js starts the fetched one as its replacement, or as a child when it cannot be replaced', () => {
   using tree = plantTree({
     'old.cjs': "Object.defineProperty(process.versions, 'node', { value: '22.15.0' });\n",
     'older.cjs': "Object.defineProperty(process.versions, 'node', { value: '20.0.0' });\ndelete process.execve;\n",
@@ -91,7 +91,7 @@ test('an older Node.js becomes the fetched one, or waits for it where it cannot'
   const waiting = startUnder('older.cjs');
   assert.deepEqual(waiting.told.slice(1), [waiting.pid, waiting.pid, 'version']);
 
-  // Where none was fetched, one line says where there is one: a checkout fetches it, an installed package has no such script.
+  // When none was fetched, the message names the command of a checkout that fetches it; an installed package has no such script.
   rmSync(join(tree.root, '.cache'), { recursive: true });
   const refusal = (): string => {
     const args = ['--require', join(tree.root, 'old.cjs'), join(tree.root, 'bin/keelson'), 'version'];
@@ -107,7 +107,7 @@ test('an older Node.js becomes the fetched one, or waits for it where it cannot'
   assert.match(refusal(), /^keelson: .* \("npm run up" fetches it\)\n$/);
 });
 
-test('a second build has nothing to do; touched but equal sources only renew the record', async () => {
+test('a second build has nothing to do; sources with a new time and equal content only renew the record', async () => {
   using tree = plant();
   await build(tree.root);
   assert.equal(await build(tree.root), '');
@@ -119,7 +119,7 @@ test('a second build has nothing to do; touched but equal sources only renew the
   assert.deepEqual(start(tree.root), ['main.js', 42, 'sqlite-worker.cjs']);
 });
 
-test('what cannot be built says why', async () => {
+test('a failed build reports the reason', async () => {
   using empty = plantTree({});
   await assert.rejects(build(empty.root), /^Error: nothing to build: src\/cli\/main\.ts is not there$/);
   using tree = plant();
@@ -133,7 +133,7 @@ test('what cannot be built says why', async () => {
   assert.deepEqual(existsSync(join(tree.root, 'dist/build.json')), false);
 });
 
-test('a bundle is ASCII and means the same: one wide character would double the text that V8 keeps', async () => {
+test('a bundle is ASCII and has the same meaning: one wide character would double the text that V8 keeps', async () => {
   using tree = plant();
   const wide = "const name = 'b';\nexport const answer = ['a’😀', `c’${name}`, /^’😀$/u.test('’😀'), { 'k’': 1 }];\n";
   tree.write('src/cli/lazy.ts', wide);
@@ -158,7 +158,7 @@ test('a bundle does not load undici for node:http', async () => {
 const versionOnly = (version: string): string =>
   `Object.defineProperty(process.versions, 'node', { value: '${version}' }); Object.defineProperty(process, 'version', { value: 'v${version}' });`;
 
-test('the entries of the test library load it, and say in one line that a Node.js is too old', () => {
+test('the entries of the test library load it, and report in one line a Node.js that is too old', () => {
   using tree = plantTree({
     'package.json': '{"type":"module"}',
     'dist/library.js': '(function () { return { answer: 42 }; })\n',

@@ -27,7 +27,7 @@ test('lists of any length in calls are found, whatever is called', () => {
   assert.equal(callSpreads(source)[0]?.line, 2);
 });
 
-test('rest parameters, lists that are written out, and spreads outside of calls are not', () => {
+test('rest parameters, literal lists, and spreads outside of calls are not reported', () => {
   const source = `
     const wrap = (method) => (...args) => method(...args);
     class Wrapped { call(...given) { return this.inner(first, ...given); } }
@@ -38,7 +38,7 @@ test('rest parameters, lists that are written out, and spreads outside of calls 
   assert.deepEqual(texts(source), []);
 });
 
-test('a call that is named with its reason passes, and a name that nothing needs fails', () => {
+test('a call that is listed with its reason passes, and an unneeded entry fails', () => {
   using tree = plantTree({ 'src/a.ts': 'list.push(...items);', 'src/a.test.ts': 'list.push(...others);' });
   assert.deepEqual(unboundedSpreads(tree.root), ['src/a.ts:1 spreads a list of any length into a call: items']);
   assert.deepEqual(unboundedSpreads(tree.root, new Map([['src/a.ts items', 'short']])), []);

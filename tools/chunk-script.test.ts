@@ -6,7 +6,7 @@ import { checkOrder, chunkScript } from './chunk-script.ts';
 
 type Modules = Readonly<Record<string, unknown>>;
 
-/** What the chunk of this text exports, among modules of these exports. */
+/** The exports of a chunk with this text, among modules with these exports. */
 function run(text: string, modules: Modules = {}): Record<string, unknown> {
   const require = (name: string): unknown => {
     assert.ok(name in modules, name);
@@ -19,7 +19,7 @@ function run(text: string, modules: Modules = {}): Record<string, unknown> {
 }
 
 describe('the script of a chunk', () => {
-  it('has the imports of a module in their order, before all else', () => {
+  it('has the imports of a module in their order, before everything else', () => {
     const text = `const first = order.length;
 import { o as order } from "./order.js";
 import "./effect.js";
@@ -38,7 +38,7 @@ export {};
     assert.deepEqual(chunkScript('chunk.js', text).requires, ['order.js', 'effect.js', 'order.js']);
   });
 
-  it('exports what its lines export, once all of it has run', async () => {
+  it("returns the module's exports once all of it has run", async () => {
     const text = `import { a as mine } from "./a.js";
 export { b, c as d } from "./a.js";
 export { mine as t, Kind as k };
@@ -60,7 +60,7 @@ export default [import.meta.url, import("./a.js"), "import(\\"./none.js\\")"];
     assert.match((exported['line'] as () => string)(), /evalmachine.*:2:\d+/);
   });
 
-  it('may assign an export where it is made, and variables of that name inside functions', () => {
+  it('may assign an export at its declaration, and variables of that name inside functions', () => {
     const text = `let counter = 0;
 counter = 1;
 var Level;
@@ -110,7 +110,7 @@ export { counter, Level, count };
       assert.throws(() => chunkScript('chunk.js', text), { message: /^chunk\.js: / });
     });
 
-  it('is there before those that need it: chunks that import each other are refused', () => {
+  it('is loaded before its importers: chunks that import each other are refused', () => {
     const script = (...requires: string[]) => ({ code: '', requires });
     const scripts = new Map([
       ['a', script('b', 'c')],

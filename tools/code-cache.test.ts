@@ -1,4 +1,4 @@
-/** What a process keeps of the code that V8 compiled for it (bin/code-cache.cjs), over processes that follow each other. */
+/** The cache of V8's compiled code (bin/code-cache.cjs) across successive processes. */
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import {
@@ -25,7 +25,7 @@ const { openCodeFile } = createRequire(import.meta.url)('../bin/code-file.cjs') 
   ): { readonly scripts: Readonly<Record<string, { readonly renewals: number }>>; close(): void } | undefined;
 };
 
-/** Loads the scripts of its arguments, and ends with CODE; where LASTS_MS is short, kills itself once there is a file. */
+/** Loads the scripts of its arguments, and exits with CODE; with a short LASTS_MS, it kills itself once there is a file. */
 const PROGRAM = `const { keepCodeOf, load } = require('./bin/load-bundle.cjs');
 const { existsSync, readdirSync } = require('fs');
 const { LASTS_MS, CODE, HOME } = process.env;
@@ -37,7 +37,7 @@ const isThere = () => existsSync(folder) && readdirSync(folder).some((name) => n
 if (LASTS_MS === '1') setInterval(() => isThere() && process.kill(process.pid, 'SIGKILL'), 5);
 `;
 
-/** Its text tells whether the function was compiled: V8 keeps no strings of functions that were not. */
+/** The cached data shows whether the function was compiled: V8 serializes no strings of uncompiled functions. */
 const script = (word: string): string => `(function () {
 return { run: () => (process.env.INNER ? inner() : '${word}') };
 function inner() { return 'inside ' + '${word}'.length; }
@@ -70,7 +70,7 @@ function files({ root }: PlantedTree): string[] {
   return globSync('.cache/keelson/compile/*', { cwd: root }).map((name) => join(root, name));
 }
 
-/** How often the code of each script was made. */
+/** The number of compilations of each script. */
 function renewals(tree: PlantedTree): Record<string, number> {
   const [path = ''] = files(tree);
   const file = openCodeFile(path)!;
@@ -78,8 +78,8 @@ function renewals(tree: PlantedTree): Record<string, number> {
   return Object.fromEntries(Object.entries(file.scripts).map(([name, entry]) => [name[0], entry.renewals]));
 }
 
-describe('compiled code that is kept', () => {
-  it('has the functions that were called, and is made anew by the first processes alone', () => {
+describe('the cache of compiled code', () => {
+  it('has the functions that were called, and is renewed only by the first processes', () => {
     using tree = plant();
     assert.equal(run(tree, ['a', 'b']), 'a\nb\n');
     const [path = ''] = files(tree);
@@ -96,7 +96,7 @@ describe('compiled code that is kept', () => {
     assert.deepEqual(files(tree), [path], 'nothing is left of the making');
   });
 
-  it('is taken for the same text alone, and forgets scripts that are gone', () => {
+  it('is used only for the same text, and entries of removed scripts are deleted', () => {
     using tree = plant();
     run(tree, ['a', 'b']);
     tree.write('dist/a.js', script('z'));
@@ -105,7 +105,7 @@ describe('compiled code that is kept', () => {
     assert.deepEqual(renewals(tree), { a: 1 });
   });
 
-  it('is not taken where others could have written it, nor where it is damaged or cut off', () => {
+  it('is not used when other users could have written it, nor when it is damaged or truncated', () => {
     using tree = plant();
     run(tree, ['a']);
     const [path = ''] = files(tree);
@@ -127,7 +127,7 @@ describe('compiled code that is kept', () => {
     }
   });
 
-  it('is written while a process lasts, not by one that crashed, and not where coverage is measured', () => {
+  it('is written while a process runs, not by one that crashed, and not during coverage', () => {
     using tree = plant();
     run(tree, ['a'], { CODE: '70' });
     run(tree, ['a'], { NODE_V8_COVERAGE: join(tree.root, 'coverage') });
@@ -136,7 +136,7 @@ describe('compiled code that is kept', () => {
     assert.deepEqual(renewals(tree), { a: 1 });
   });
 
-  it('goes when it was made a month ago, by whatever checkout or package', () => {
+  it('is deleted after a month, by any checkout or package', () => {
     using tree = plant();
     const folder = '.cache/keelson/compile';
     for (const name of ['up-old.code', 'up-old.code.17.0', 'up-new.code', 'old-file']) {
@@ -150,7 +150,7 @@ describe('compiled code that is kept', () => {
     assert.deepEqual(left.toSorted(), ['old-file', 'program', 'up-new.code']);
   });
 
-  it('has so many files and no more, the newest', () => {
+  it('has a limited number of files, the newest', () => {
     using tree = plant();
     const folder = '.cache/keelson/compile';
     for (let index = 0; index < 40; index++) {
@@ -164,7 +164,7 @@ describe('compiled code that is kept', () => {
     assert.ok(left.includes('f22.code') && !left.includes('f23.code'));
   });
 
-  it('leaves nothing where it cannot be put in its place, and is not waited for where a pipe stands', () => {
+  it('leaves no file when it cannot be renamed, and does not wait when its path is a pipe', () => {
     using tree = plant();
     run(tree, ['a']);
     const [path = ''] = files(tree);
@@ -177,13 +177,13 @@ describe('compiled code that is kept', () => {
     assert.equal(run(tree, ['a']), 'a\n');
   });
 
-  it('needs an own home: none is made in the folder one stands in', () => {
+  it('needs a home directory: none is created in the current folder', () => {
     using tree = plant();
     for (const HOME of ['', '.', 'home']) assert.equal(run(tree, ['a'], { HOME }), 'a\n');
     assert.deepEqual(globSync('**/.cache', { cwd: tree.root }), []);
   });
 
-  it('is not missed where no folder can be written', () => {
+  it('is optional when no folder can be written', () => {
     using tree = plant();
     assert.equal(run(tree, ['a'], { HOME: join(tree.root, 'package.json') }), 'a\n');
     assert.deepEqual(files(tree), []);
@@ -212,7 +212,7 @@ return { text: () => main.run() + ' ran ' + globalThis.runs };
   assert.equal(run(tree, ['main']), 'main\nmain ran 1\n');
 });
 
-test('a process whose Date is forbidden, as in a simulation, ends without a complaint', () => {
+test('a process whose Date is forbidden, as in a simulation, ends without an error', () => {
   using tree = plant();
   run(tree, ['a']);
   const forbids = `(function () {

@@ -45,22 +45,22 @@ const VARIABLES: readonly string[] = [
   'const a = [, 1, other];',
 ];
 
-test('a value that is written out is named in capitals', () => {
+test('a literal value has a name in capitals', () => {
   for (const source of SCALARS) assert.equal(misnamedConstants(source, false).length, 1, source);
 });
 
-test('a table of such values is named in capitals in the product', () => {
+test('a table of literal values has a name in capitals in the product', () => {
   for (const source of TABLES) {
     assert.equal(misnamedConstants(source, true).length, 1, source);
     assert.deepEqual(misnamedConstants(source, false), [], source);
   }
 });
 
-test('what a function makes, changes or refers to is named like a variable', () => {
+test('results of functions, changing values and references are named like variables', () => {
   for (const source of VARIABLES) assert.deepEqual(misnamedConstants(source, true), [], source);
 });
 
-test('a name stands in capitals and single underscores', () => {
+test('a name in capitals has single underscores', () => {
   const names = ['maxBytes', 'Max', 'MAX_', 'MAX__BYTES', '_MAX', 'MaxBYTES'];
   for (const name of names) {
     const found = misnamedConstants(`const ${name} = 1;`, false);
@@ -68,7 +68,7 @@ test('a name stands in capitals and single underscores', () => {
   }
 });
 
-test('tables are held to it in the product alone, and generated files not at all', () => {
+test('tables are checked only in the product, and generated files are skipped', () => {
   const source = "const limit = 1;\nconst words = ['x'];\n";
   using tree = plantTree({
     'src/api/gen/bad.ts': source,

@@ -27,7 +27,7 @@ test('headings get the anchors of GitHub', () => {
   assert.deepEqual([...anchorsOf(text)], ['one', 'a-b-c', 'link', 'one-1', 'über-x_y']);
 });
 
-test('links lead to files and headings', () => {
+test('links must lead to files and headings', () => {
   const documents = {
     'README.md': '# Top\n[a](docs/a.md) [b](docs/a.md#part) [c](#top) [d](https://example.com/x) `[e](e.md)`\n',
     'docs/a.md': '## Part\n[up](../README.md)\n```\n[f](f.md)\n```\n',
@@ -40,7 +40,7 @@ test('links lead to files and headings', () => {
   ]);
 });
 
-test('npm scripts and paths of sources exist, in every document', () => {
+test('npm scripts and source paths must exist, in every document', () => {
   const text = '`npm run bench -- x` `npm run none` `api/time.ts` `src/api/*.ts` `api/date.ts` `someName` `a/b`\n';
   assert.deepEqual(faultsOf({ 'docs/a.md': text }), [
     'docs/a.md:1 npm run none: there is no such script',
@@ -49,7 +49,7 @@ test('npm scripts and paths of sources exist, in every document', () => {
   assert.deepEqual(faultsOf({ 'CHANGELOG.md': '`api/date.ts`\n' }), [], 'history may tell of what is gone');
 });
 
-test('documents that explain the source name what is there', () => {
+test('documents that explain the source may only use existing code names', () => {
   const text =
     '`formatTime` `formatTime()` `Thing.of` `api/` `kubectl get pods` `word` `@scope/name` `pack/testing` `dist/` `kl<hash>`\n';
   assert.deepEqual(faultsOf({ 'docs/tour.md': text, 'src/api/README.md': text }), []);
@@ -60,7 +60,7 @@ test('documents that explain the source name what is there', () => {
   ]);
 });
 
-test('names in diagrams are names of the source', () => {
+test('names in diagrams must be names of the source', () => {
   const diagram = (names: string): string =>
     `# T\n\n\`\`\`mermaid\n%%{init: {"wrappingWidth": 1}}%%\nsequenceDiagram\n  a->>b: ${names}\n\`\`\`\n`;
   assert.deepEqual(faultsOf({ 'docs/tour.md': diagram('formatTime, FormatTime, HTTPS and API server') }), []);

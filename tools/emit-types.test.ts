@@ -16,7 +16,7 @@ const pods = await cluster.client.resource(Pods).list();
 export const name: string | undefined = pods.items[0]?.metadata.name;
 `;
 
-test('a package that imports keelson/testing gets its types, and only those', () => {
+test('a package that imports keelson/testing gets its types, and no others', () => {
   using tree = plantTree({
     'app/package.json': '{"type":"module"}',
     'app/tsconfig.json': JSON.stringify({

@@ -30,7 +30,7 @@ export function createThing(deps: object): object {
 
 const body = (lines: number): string => `export function f(): void {\n${'  f();\n'.repeat(lines - 2)}}\n`;
 
-test('functions of the product over the limit are found, those of tests and generated files not', () => {
+test('functions of the product over the limit are found; those of tests and generated files are not', () => {
   using tree = plantTree({
     'src/api/good.ts': body(MAX_OWN_LINES),
     'src/api/bad.ts': body(MAX_OWN_LINES + 1),
@@ -43,14 +43,14 @@ test('functions of the product over the limit are found, those of tests and gene
   });
 });
 
-/** A factory of few own lines whose inner functions make it `lines` long. */
+/** A factory with few own lines whose inner functions make it `lines` long. */
 const factory = (lines: number): string => {
   const inner = (count: number): string => `  const g = (): void => {\n${'    g();\n'.repeat(count - 2)}  };\n`;
   const full = Math.floor((lines - 2) / 40);
   return `export function create(): void {\n${inner(40).repeat(full)}${inner(lines - 2 - full * 40)}}\n`;
 };
 
-test('factories over the limit with their inner functions are found, but for those listed; needless entries of the list too', () => {
+test('factories over the limit with their inner functions are found, except the listed ones; unneeded entries of the list, too', () => {
   using tree = plantTree({
     'src/api/good.ts': factory(MAX_WHOLE_LINES),
     'src/api/bad.ts': factory(MAX_WHOLE_LINES + 1),

@@ -1,4 +1,4 @@
-// What is committed must be what the generator writes from the facts.
+// The committed files must equal the generator's output.
 
 import assert from 'node:assert/strict';
 import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
@@ -10,7 +10,7 @@ import { factsFolder, generate } from './generate.ts';
 import { loadFacts } from './generate-api/read-facts.ts';
 import { repositoryRoot } from './repository.ts';
 
-test('the generated files are up to date: npm run generate', () => {
+test('the generated files are current (npm run generate writes them)', () => {
   for (const [folder, files] of generate()) {
     const committed = join(repositoryRoot, folder);
     assert.deepEqual(readdirSync(committed).sort(), [...files.keys()].sort());
@@ -34,7 +34,7 @@ test('every type that a field names is described, and no file of facts is larger
     if (file.isFile()) assert.ok(statSync(join(file.parentPath, file.name)).size <= 100_000, file.name);
 });
 
-test('a field is read with everything that stands behind it', (t) => {
+test('a field is read with all its attributes', (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'keelson-facts-'));
   t.after(() => rmSync(folder, { recursive: true }));
   const read = (text: string) => {

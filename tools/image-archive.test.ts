@@ -21,7 +21,7 @@ function sha256(content: Buffer): string {
   return `sha256:${createHash('sha256').update(content).digest('hex')}`;
 }
 
-test('an image names its configuration and layer by their digests', () => {
+test('an image refers to its configuration and layer by their digests', () => {
   const { archive, id, name } = buildImage({
     name: 'localhost/x:1',
     files: [{ path: 'a/b', kind: 'file', content: 'c' }],
@@ -41,7 +41,7 @@ test('an image names its configuration and layer by their digests', () => {
   assert.deepEqual(layerPaths(archive), ['a/', 'a/b']);
 });
 
-test('the demo image is the same each time and holds what it starts', () => {
+test('the demo image is the same each time and contains the files that it starts', () => {
   const { archive, id } = demoImage();
   assert.equal(demoImage().id, id);
   const paths = layerPaths(archive);
@@ -49,7 +49,7 @@ test('the demo image is the same each time and holds what it starts', () => {
   assert.equal(new Set(paths).size, paths.length);
 });
 
-test('the test image holds programs with their libraries, and its versions differ', () => {
+test('the test image contains programs with their libraries, and its versions differ', () => {
   const first = testImage();
   const paths = layerPaths(first.archive);
   assert.equal(new Set(paths).size, paths.length);
@@ -62,7 +62,7 @@ test('the test image holds programs with their libraries, and its versions diffe
   assert.notEqual(testImage({ name: 'localhost/keelson/test:2', version: '2' }).id, first.id);
 });
 
-test('ldd output: libraries and the loader, not the kernel page', () => {
+test('ldd output is parsed: libraries and the loader, without the kernel page', () => {
   const output = [
     '\tlinux-vdso.so.1 (0x00007ffd)',
     '\tlibc.so.6 => /lib/x86_64-linux-gnu/libc.so.6 (0x00007f1)',

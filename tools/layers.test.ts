@@ -13,7 +13,7 @@ const plant = (files: Record<string, string>): PlantedTree =>
 
 const LEAF = 'export const x = 1;\nexport interface X { x: number }\n';
 
-test('what the layers allow passes, and every module is seen', async () => {
+test('the allowed imports pass, and every module is seen', async () => {
   using planted = plant({
     'src/base/heap.ts': LEAF,
     'src/platform/clock.ts': "export { x } from '../base/heap.ts';\n",
@@ -39,7 +39,7 @@ test('what the layers allow passes, and every module is seen', async () => {
   assert.deepEqual(await checkLayers(planted.root), { modules: 17, violations: [] });
 });
 
-/** Violations, each with the files that hold it; all stand in one tree, so that one run finds them all. */
+/** Violations with their files, in one tree so that one run finds them all. */
 const violations: Record<string, Record<string, string>> = {
   'layer-base: src/base/up.ts → src/api/leaf.ts': { 'src/base/up.ts': "import '../api/leaf.ts';\n" },
   'base-is-pure: src/base/npm.ts → ': { 'src/base/npm.ts': "import 'yaml';\n" },

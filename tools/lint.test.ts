@@ -51,7 +51,7 @@ const banned: Record<string, string> = {
   'export const a = 1;\nexport const b = (): number => [2].reduce((a) => a);': 'no-shadow',
 };
 
-test('each banned thing is found in the product, and time and timers also in its tests', () => {
+test('each banned statement is found in the product, and time and timers also in its tests', () => {
   const statements = Object.entries(banned);
   const files = Object.fromEntries(statements.map(([text], index) => [`src/kubelet/f${index}.ts`, `${text}\n`]));
   const { found, fileCount } = lint({
@@ -65,7 +65,7 @@ test('each banned thing is found in the product, and time and timers also in its
   assert.equal(fileCount, statements.length + 2);
 });
 
-test('the real adapters, the command line, the tools and integration tests may have time and environment', () => {
+test('the real adapters, the command line, the tools and integration tests may use time and environment', () => {
   const text = "export const a = [Date.now(), setTimeout(() => 1, 1), process.env['HOME'], Math.random()];\n";
   const paths = [
     'src/platform/node/clock.ts',
@@ -85,7 +85,7 @@ test('files over 310 lines are found, blank lines and comments not counted', () 
   assert.deepEqual(found, ['src/api/b.ts max-lines']);
 });
 
-test('a promise that nobody awaits is found in the product, also behind void and in callbacks; tests may discard one', () => {
+test('an unawaited promise is found in the product, also behind void and in callbacks; tests may discard one', () => {
   const config = readFileSync(join(repositoryRoot, '.oxlintrc.promises.json'), 'utf8');
   const work = 'async function work(): Promise<void> {\n  await work();\n}\n';
   using tree = plantTree({

@@ -32,7 +32,7 @@ const PLAIN: readonly string[] = [
   '// told\nconst metrics = 1;',
 ];
 
-test('names with private words are found wherever they are declared', () => {
+test('names with private words are found in all declarations', () => {
   for (const [source, name] of PRIVATE)
     assert.deepEqual(
       privateNames(source).map((found) => found.name),
@@ -41,11 +41,11 @@ test('names with private words are found wherever they are declared', () => {
     );
 });
 
-test('uses of names, other words and published fields are left alone', () => {
+test('uses of names, other words and published fields are not reported', () => {
   for (const source of PLAIN) assert.deepEqual(privateNames(source), [], source);
 });
 
-test('tests and generated files are exempt; places have their line', () => {
+test('tests and generated files are exempt, and positions have lines', () => {
   using tree = plantTree({
     'src/a.ts': 'export const a = 1;\nexport const told = 2;\n',
     'src/a.test.ts': 'const told = 1;\n',

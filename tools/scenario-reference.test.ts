@@ -1,4 +1,4 @@
-/** The page and the schemas of scenario files are current, and the schemas take and refuse what the reader takes and refuses. */
+/** The page and the schemas of scenario files are current, and the schemas accept and refuse the same files as the parser. */
 import assert from 'node:assert/strict';
 import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -30,7 +30,7 @@ const takes = (parse: (text: string) => unknown, value: unknown): boolean => {
   }
 };
 
-/** Copies of a value in each of which one key, at any depth, is misspelt, is gone, or has another value. */
+/** Copies of a value, in each of which one key at any depth is misspelt, missing, or has another value. */
 function* changed(value: unknown): Generator<{ readonly what: string; readonly value: unknown }> {
   if (typeof value !== 'object' || value === null) return;
   if (Array.isArray(value)) {
@@ -51,7 +51,10 @@ function* changed(value: unknown): Generator<{ readonly what: string; readonly v
 
 const files = globSync(['test/sim/**/*.yaml'], { cwd: repositoryRoot }).sort();
 
-/** All that scenarios of the tests have beside steps, and each form of a step alone; what the API server reads is left out. */
+/**
+ * All parts of the tests' scenarios except steps, and each form of a step by itself; parts that the API server validates are left
+ * out.
+ */
 function* small(): Generator<readonly [file: string, scenario: object]> {
   const seen = new Set<string>();
   for (const file of files) {
@@ -70,7 +73,7 @@ function* small(): Generator<readonly [file: string, scenario: object]> {
 }
 
 describe('the schema of scenarios', () => {
-  it('takes every scenario of the tests', () => {
+  it('accepts every scenario of the tests', () => {
     assert.ok(files.length > 50, `${files.length} files`);
     for (const file of files) {
       const { success, error } = scenarios.safeParse(parseYaml(published(file)).value);
@@ -78,7 +81,7 @@ describe('the schema of scenarios', () => {
     }
   });
 
-  it('refuses whatever is misspelt, and refuses nothing that the reader takes', () => {
+  it('refuses misspelt words, and accepts all that the parser accepts', () => {
     const misspelt = { refused: 0, taken: 0 };
     for (const [file, scenario] of small())
       for (const { what, value } of changed(scenario)) {
@@ -110,7 +113,7 @@ describe('the schema of scenarios', () => {
 });
 
 describe('the schema of images', () => {
-  it('takes the example of docs/testing.md, and refuses what is misspelt or drawn', () => {
+  it('accepts the example of docs/testing.md, and refuses misspelt words and ranges', () => {
     const [, example = ''] = /```yaml\n(web:1:\n[^]*?)```/.exec(published('docs/testing.md')) ?? [];
     const { value } = parseYaml(example);
     assert.ok(parseImages(example).length > 1);

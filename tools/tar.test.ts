@@ -6,7 +6,7 @@ import { withFolders, writeTar, type TarEntry } from './tar.ts';
 
 const long = `${'a'.repeat(90)}/${'b'.repeat(80)}`;
 
-test('tar(1) reads back what was written', () => {
+test('tar(1) reads back the written entries', () => {
   const entries: TarEntry[] = [
     { path: 'bin', kind: 'folder' },
     { path: 'bin/tool', kind: 'file', content: 'x'.repeat(513), mode: 0o755 },
@@ -40,7 +40,7 @@ test('paths and targets too long for the format are refused', () => {
   for (const entry of cases) assert.throws(() => writeTar([entry]), RangeError);
 });
 
-test('folders are added once, before what stands in them, and a given one keeps its mode', () => {
+test('parent folders are added once, before their entries, and a given folder keeps its mode', () => {
   const entries: TarEntry[] = [
     { path: 'a/b/c', kind: 'file', content: '' },
     { path: 'a/b', kind: 'folder', mode: 0o700 },

@@ -1,4 +1,4 @@
-/** docs/why.schema.json is what the code's types say, and what the server answers. */
+/** docs/why.schema.json equals the code's types, and the server's responses match it. */
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -15,7 +15,7 @@ test('docs/why.schema.json is current (node tools/why-schema.ts writes it, npm r
   assert.deepEqual(JSON.parse(published), JSON.parse(whySchema()));
 });
 
-test('answers of the API server are as the schema says', async () => {
+test('responses of the API server match the schema', async () => {
   await using cluster = await Cluster.start({
     nodes: 1,
     images: [image('crashes:1', { exits: { code: 3, after: '1s' } })],

@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { test } from 'node:test';
 import { readinessProbe } from './readiness-probe.ts';
 
-/** What the probe says of a server that answers like this, asked three times. */
+/** The results of three probes of a server with this handler. */
 async function asked(answer: RequestListener): Promise<readonly boolean[]> {
   const server = createServer(answer);
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
@@ -24,7 +24,7 @@ test('a server is ready from its first 200 on', async () => {
   assert.deepEqual(await asked(late), [false, false, true]);
 });
 
-test('a server that cuts answers off or refuses is not', async () => {
+test('a server that refuses, or cuts responses off, is not ready', async () => {
   assert.deepEqual(await asked((request) => request.socket.destroy()), [false, false, false]);
   const half: RequestListener = (_request, response) => {
     response.writeHead(200, { 'content-length': '10' });

@@ -2,12 +2,12 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { parseAccept } from './accept.ts';
 
-test('clauses come by their quality, and those of none are left out', () => {
+test('clauses are sorted by quality, and clauses of quality 0 are left out', () => {
   const types = parseAccept('text/plain;q=0.5, application/json, */*;q=0.1, a/b;q=0').map(({ type }) => type);
   assert.deepEqual(types, ['application/json', 'text/plain', '*/*']);
 });
 
-test('a header of thousands of clauses or parameters is looked at to a bound', () => {
+test('at most a hundred clauses of a header are parsed', () => {
   assert.equal(parseAccept(','.repeat(60_000)).length, 100);
   const params = Array.from({ length: 10_000 }, (_, index) => `p${index}=1`).join(';');
   assert.ok(Object.keys(parseAccept(`application/json;${params}`)[0]!.params).length < 20);

@@ -17,7 +17,7 @@ import {
 import { computePodQosClass } from './pod-qos.ts';
 import { findUntoleratedTaint } from './taints-tolerations.ts';
 
-test('ages for people', () => {
+test('ages are printed as kubectl prints them', () => {
   const cases: readonly (readonly [number, string])[] = [
     [-5, '<invalid>'],
     [-0.5, '0s'],
@@ -54,7 +54,7 @@ test('durations are read and written as Go does', () => {
     assert.equal(parseDurationMs(text), undefined, text);
 });
 
-test('percentages round as asked', () => {
+test('percentages are rounded up or down as the caller requests', () => {
   assert.equal(scaledValue('25%', 10, true), 3);
   assert.equal(scaledValue('25%', 10, false), 2);
   assert.equal(scaledValue(7, 10, false), 7);
@@ -63,7 +63,7 @@ test('percentages round as asked', () => {
   });
 });
 
-test('field error texts', () => {
+test("field errors have upstream's texts", () => {
   assert.equal(invalidValue('a', 'x"y', 'bad').text, 'Invalid value: "x\\"y": bad');
   assert.equal(invalidValue('a', 3, 'bad').text, 'Invalid value: 3: bad');
   assert.equal(invalidValue('a', { b: 1 }, 'bad').text, 'Invalid value: {"b":1}: bad');
@@ -94,7 +94,7 @@ test("names, labels and qualified names are checked with upstream's messages", (
   assert.equal(nameIsDnsSubdomain('web-', false).length, 1);
 });
 
-test('metadata of new objects', () => {
+test('metadata of new objects is validated', () => {
   const rules = { namespaced: true, validateName: nameIsDnsSubdomain };
   const root = Field.root();
   const errors = root.errors;
@@ -110,7 +110,7 @@ test('metadata of new objects', () => {
   assert.equal(errors[0]!.text, 'Required value: name or generateName is required');
 });
 
-test('metadata of updates', () => {
+test('metadata of updates is validated', () => {
   const old = {
     name: 'a',
     uid: 'u',
@@ -136,7 +136,7 @@ test('metadata of updates', () => {
   );
 });
 
-test('quality of service', () => {
+test('quality of service classes are those of upstream', () => {
   const full = { cpu: '1', memory: '1Gi' };
   const pod = (...resources: object[]) => ({
     spec: { containers: resources.map((r, i) => ({ name: `c${i}`, resources: r })) },
@@ -148,7 +148,7 @@ test('quality of service', () => {
   assert.equal(computePodQosClass(pod({ requests: { cpu: '0' } })), 'BestEffort');
 });
 
-test('taints and tolerations', () => {
+test("tolerations match taints as upstream's do", () => {
   const taint = { key: 'k', value: 'v', effect: 'NoSchedule' };
   assert.equal(findUntoleratedTaint([taint], []), taint);
   assert.equal(findUntoleratedTaint([taint], [{ key: 'k', operator: 'Exists' }]), undefined);

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { cronScheduleProblem } from './cron-schedule.ts';
 
-test('cron schedules that are accepted, and what is wrong with others', () => {
+test("valid cron schedules are accepted, and invalid ones have upstream's errors", () => {
   for (const text of [
     '* * * * *',
     '*/5 0-3,7 1 jan mon-fri',

@@ -40,7 +40,7 @@ const cases: [string, unknown[]][] = [
 for (const [path, expected] of cases)
   test(path, () => assert.deepEqual(findValues(parseJsonPath(path), object), expected));
 
-test('what is no path is refused', () => {
+test('invalid paths are refused', () => {
   for (const bad of ['.a[', '.a[x]', '.a[0,x]', '.a[?(@.b == c)]', '.a]'])
     assert.throws(() => parseJsonPath(bad), JsonPathError, bad);
 });
@@ -50,7 +50,7 @@ test('a path without indices is a list of fields', () => {
   assert.equal(plainFields(parseJsonPath('.spec[0]')), undefined);
 });
 
-test('texts of a megabyte are read in linear time, and nesting has an end', () => {
+test('texts of a megabyte are parsed in linear time, and nesting is limited', () => {
   const quotes = `.a['x',${"\\'".repeat(300_000)}]`;
   assert.throws(() => parseJsonPath(quotes), JsonPathError);
   const members = parseJsonPath(`.a[${Array.from({ length: 100_000 }, () => "'x,\\'y'").join()}]`);
@@ -60,7 +60,7 @@ test('texts of a megabyte are read in linear time, and nesting has an end', () =
   assert.throws(() => parseJsonPath(nested(100_000)), { name: 'JsonPathError', message: /nested more than 20 deep/ });
 });
 
-test('a path that multiplies what it finds finds nothing', () => {
+test('a path that multiplies the values it selects selects none', () => {
   let deep: unknown = 1;
   for (let depth = 0; depth < 60; depth++) deep = [deep];
   for (const step of ['[0,0]', '[*,*]', '[0:1,0]', '..*', '[?(@[0,0][0,0])][0,0]'])

@@ -32,7 +32,7 @@ test('quantities have one canonical text', () => {
     ['5.', '5'],
     ['1Ki', '1Ki'],
     ['0.5Ki', '512'],
-    // Only binary suffixes have a largest amount.
+    // Quantities with binary suffixes are limited to 2^63-1.
     ['8Ei', '9223372036854775807'],
     ['-10Ei', '-9223372036854775807'],
     ['10E', '10E'],
@@ -50,7 +50,7 @@ test('quantities have one canonical text', () => {
   for (const [text, want] of cases) assert.equal(canonicalQuantity(text), want, text);
 });
 
-test('texts that are no quantities are refused', () => {
+test('invalid quantities are refused', () => {
   for (const text of ['', 'a', '1x', '1 Gi', '1Gi1', '--1', '1.2.3', '.', 'Mi', '1e999999', '1KiB']) {
     assert.throws(() => parseQuantity(text), QuantityError, text);
   }

@@ -6,7 +6,7 @@ import { patternOf } from './json-schema/patterns.ts';
 const tooLarge = ['(a|'.repeat(300_000), 'a'.repeat(3_000_000), '(a|b)'.repeat(100_000), '['.repeat(1_000_000)];
 const tooDeep = ['('.repeat(2000) + ')'.repeat(2000), '(a|'.repeat(1001) + ')'.repeat(1001)];
 
-test('patterns that are too large or nest too deeply are refused before they are compiled, in schemas and in expressions', () => {
+test('patterns that are too large or nested too deep are refused before they are compiled, in schemas and in expressions', () => {
   for (const [patterns, why] of [
     [tooLarge, /expression too large/],
     [tooDeep, /nests too deeply/],
@@ -19,7 +19,7 @@ test('patterns that are too large or nest too deeply are refused before they are
   }
 });
 
-test('long alternatives and many groups side by side are patterns', () => {
+test('long alternatives and many adjacent groups are accepted', () => {
   for (const pattern of [
     `^(${Array.from({ length: 1000 }, (_, i) => `value-${i}`).join('|')})$`,
     '(a)'.repeat(1200),

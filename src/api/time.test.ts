@@ -14,7 +14,7 @@ const wallTimes: readonly (readonly [iso: string, micro: string])[] = [
   ['0001-01-01T00:00:00.000Z', '0001-01-01T00:00:00.000000Z'],
 ];
 
-test('a wall time is spelled as RFC 3339 does, whatever was spelled before it', () => {
+test('a wall time is formatted as RFC 3339, whatever was formatted before', () => {
   for (const [iso, micro] of wallTimes) {
     const wallMs = parseTime(iso);
     assert.equal(formatTime(wallMs), `${iso.slice(0, 19)}Z`);
@@ -22,10 +22,10 @@ test('a wall time is spelled as RFC 3339 does, whatever was spelled before it', 
   }
 });
 
-test('fractions of milliseconds are microseconds', () => {
+test('fractions of milliseconds become microseconds', () => {
   assert.equal(formatMicroTime(parseTime('2026-01-02T03:04:05Z') + 0.25), '2026-01-02T03:04:05.000250Z');
 });
 
-test('what is no time is refused', () => {
+test('invalid times are refused', () => {
   assert.throws(() => formatTime(Number.NaN), RangeError);
 });

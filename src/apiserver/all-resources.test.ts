@@ -93,7 +93,7 @@ test('one kind in two versions shares its storage', async () => {
   assert.deepEqual([older.body.apiVersion, older.body.spec.targetCPUUtilizationPercentage], ['autoscaling/v1', 60]);
 });
 
-test("a job's dependents are orphaned unless the DELETE says otherwise", async () => {
+test("a job's dependents are orphaned unless the DELETE requests otherwise", async () => {
   const { send } = await startWithAll();
   const path = '/apis/batch/v1/namespaces/default/jobs';
   const spec = { template: { spec: { restartPolicy: 'Never', containers: [{ name: 'c', image: 'i' }] } } };
@@ -102,7 +102,7 @@ test("a job's dependents are orphaned unless the DELETE says otherwise", async (
   assert.equal((await send('DELETE', `${path}/b`, { propagationPolicy: 'Background' })).body.status, 'Success');
 });
 
-test('what was stored under another version is read under the one asked for, with its defaults', async () => {
+test('an object stored under another version is returned in the requested one, with its defaults', async () => {
   const { send, storage } = await startWithAll();
   const stored = {
     kind: 'CronJob',

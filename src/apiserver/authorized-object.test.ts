@@ -1,4 +1,4 @@
-/** For every resource, sub-resource, scope, spelling of the path, verb and selector: what is done is what was authorized. */
+/** For every resource, sub-resource, scope, spelling of the path, verb and selector: the effect equals the authorized request. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { KubernetesObject } from '../api/object.ts';
@@ -101,7 +101,7 @@ const effects: Readonly<Record<string, readonly Touched['effect'][]>> = {
   deletecollection: ['delete', 'change'],
 };
 
-/** Why what was done is not what was authorized; undefined where it is. */
+/** The difference between the effect and the authorized request; undefined when they agree. */
 function divergence(asked: AuthorizationAttributes, { info }: GenericStore, touched: Touched): string | undefined {
   if (asked.apiGroup !== info.group || asked.apiVersion !== info.version || asked.resource !== info.resource)
     return 'another resource';
@@ -195,9 +195,9 @@ async function check(table: Table, store: GenericStore): Promise<number> {
     if (asked === undefined) faults.push(`${about}: nobody was asked`);
     else {
       for (const one of touched) {
-        // The scale of an object is written by the object's strategy.
+        // The strategy of the object itself writes its scale.
         const known = asked.subresource === 'scale' && one.subresource === '' ? { ...one, subresource: '*' } : one;
-        // What creates must have been authorized as create, whatever else the request is.
+        // Every creation must have been authorized as create, whatever the verb of the request.
         const asCreate = server.notes.asked.find(({ verb }) => verb === 'create');
         const why = divergence(one.effect === 'create' ? (asCreate ?? asked) : asked, store, known);
         if (why !== undefined) faults.push(`${about}: ${why}`);
@@ -208,7 +208,7 @@ async function check(table: Table, store: GenericStore): Promise<number> {
   return turn;
 }
 
-/** What a resource says it serves and no request came to. */
+/** Verbs that a resource claims to serve and no request reached. */
 function unreached({ info, definition }: GenericStore, served: ReadonlySet<string>): string[] {
   const wanted = info.verbs.map((verb) => `${verb} `);
   const { objectSubresources, createSubresources, connectSubresources, scale } = definition;
@@ -285,7 +285,7 @@ test('of custom resources of either scope the object that is touched is the one 
   );
 });
 
-test('without the right to create, nothing creates: neither apply nor PUT, and no dry run', async () => {
+test('without the right to create, no request creates: neither apply nor PUT, nor a dry run', async () => {
   const server = await startNotedServer();
   const { registry } = server.storage;
   const faults: string[] = [];

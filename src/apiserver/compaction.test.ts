@@ -39,7 +39,7 @@ test('after two periods the store and the lists kept for pages have nothing of a
   caches.stop();
 });
 
-test('a writer who never rests: the past in the store is bounded by bytes, and so is what the caches remember of all kinds', async () => {
+test('a permanent writer: old revisions in the store are bounded by bytes, and so are those in the caches of all kinds', async () => {
   const clock = new VirtualClock();
   const log = createMemoryLog();
   const store = createMemoryStore({ clock });

@@ -1,4 +1,4 @@
-/** What requests for objects are refused for: upstream's codes and texts. */
+/** Refused requests for objects: upstream's codes and texts. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { startTestServer } from './server-fixture.ts';
@@ -276,7 +276,7 @@ test("refusals carry upstream's codes and texts", async () => {
   assert.equal(dryRun.status, 201, dryRun.text);
 });
 
-test('media types that name what every object inherits are refused like any other', async () => {
+test('media types with names of Object.prototype are refused like any other', async () => {
   const { send } = await startTestServer();
   for (const type of ['constructor', '__proto__', 'tostring']) {
     const headers = { 'content-type': type };

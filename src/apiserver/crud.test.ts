@@ -1,4 +1,4 @@
-/** What objects of the API go through: created, read, listed, changed, deleted, and in which forms. */
+/** Objects of the API are created, read, listed, changed and deleted, in every format. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { decodeProtobuf } from '../api/codec/protobuf.ts';
@@ -170,7 +170,7 @@ test('lists come in pages of one revision, with selectors and counts', async () 
   assert.equal(exact.body.items.length, 7);
 });
 
-test('a page older than compaction is refused with a token that goes on', async () => {
+test('a page older than compaction is refused with a token to continue', async () => {
   const { send, storage } = await startTestServer();
   for (let i = 0; i < 4; i++) await send('POST', MAPS, configMap(`m${i}`));
   const first = await send('GET', `${MAPS}?limit=1`);
@@ -186,7 +186,7 @@ test('a page older than compaction is refused with a token that goes on', async 
   assert.equal(rest.body.items[0].metadata.name, 'm1');
 });
 
-test('graceful deletion: marked, shortened, then gone', async () => {
+test('graceful deletion: marked, shortened, then deleted', async () => {
   const { send } = await startTestServer();
   await send('POST', PODS_PATH, pod('p', { nodeName: 'n' }));
   const marked = await send('DELETE', `${PODS_PATH}/p`);
@@ -210,7 +210,7 @@ test('graceful deletion: marked, shortened, then gone', async () => {
   assert.equal((await send('GET', `${PODS_PATH}/p`)).status, 404);
 });
 
-test('finalizers keep an object until the last is gone', async () => {
+test('finalizers keep an object until the last one is removed', async () => {
   const { send } = await startTestServer();
   await send('POST', MAPS, configMap('f', {}, { finalizers: ['example.com/x'] }));
   const marked = await send('DELETE', `${MAPS}/f`, { propagationPolicy: 'Foreground' });

@@ -1,4 +1,4 @@
-/** What anybody may ask for without end: paths that are not there. */
+/** Unauthenticated requests of any number: unknown paths must be cheap. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createMemoryLog } from '../platform/sim/log.ts';
@@ -20,7 +20,7 @@ function scopeOf(path: string): RequestScope {
   return new RequestScope({ request: request as unknown as RequestScope['request'], info, params, user });
 }
 
-test('an unknown path below /apis is answered without a look at each served resource', () => {
+test('an unknown path below /apis is answered without a loop over the served resources', () => {
   const registry = new ResourceRegistry(createMemoryLog());
   registry.add([defineResource(Deployments), defineResource(ConfigMaps)], services, () => true);
   registry.add(

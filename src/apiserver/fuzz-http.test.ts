@@ -32,7 +32,7 @@ after(async () => {
   await server.server.stop();
 });
 
-/** What comes back for these bytes and no more; the statuses in it. */
+/** Sends these bytes and no more; resolves to the statuses of the responses. */
 function statusesOf(bytes: Buffer): Promise<number[]> {
   return new Promise((resolve) => {
     let said = '';
@@ -127,7 +127,7 @@ const credentials = fc.oneof(
   ),
 );
 
-test('credentials of nobody', async (t) => {
+test('invalid credentials', async (t) => {
   const counts = new Map<string, number>();
   const clock = new VirtualClock();
   const { publicKey, privateKey } = generateKeyPairSync('ec', {

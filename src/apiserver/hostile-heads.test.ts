@@ -1,4 +1,7 @@
-/** Names of clients that end in an answer's head, over real connections: each is answered, and the same server goes on. */
+/**
+ * Texts of clients that the server puts into response headers, over real connections: each request is answered, and the server
+ * continues.
+ */
 import assert from 'node:assert/strict';
 import { connect as connectHttp2, type ClientHttp2Session } from 'node:http2';
 import { after, before, test } from 'node:test';
@@ -108,7 +111,7 @@ function requestsWith(text: string): Asked[] {
 }
 
 for (const [protocol, ask] of Object.entries({ 'HTTP/1.1': overHttp1, 'HTTP/2': overHttp2 }))
-  test(`over ${protocol} no text of a client breaks an answer`, async () => {
+  test(`over ${protocol} no text of a client breaks a response`, async () => {
     for (const text of hostile)
       for (const asked of requestsWith(text)) {
         const status = await ask(asked);

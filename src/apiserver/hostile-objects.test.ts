@@ -1,4 +1,4 @@
-// What a client may cost the one loop by the shape of an object: counted where possible, never timed.
+// The cost of objects of hostile shapes for the event loop: counted where possible, never timed.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { parseIp } from '../base/cidr.ts';
@@ -96,7 +96,7 @@ test('too many parts and too much depth are seen before anything is parsed, stri
   assert.throws(() => parseClientJson('['.repeat(100_000)), { name: 'JsonSyntaxError', message: 'exceeded max depth' });
 });
 
-test('a place collects a bounded number of errors, and an answer shows no more', () => {
+test('a field collects a bounded number of errors, and a response contains no more', () => {
   const place = Field.root();
   for (let index = 0; index < 5000; index++) {
     const item = place.at('items').item(index);
@@ -139,7 +139,7 @@ test('numbers of millions of digits are refused or read by their first digits', 
   for (const [quantity, nanos] of cases) assert.equal(parseQuantity(quantity).nanos, nanos, quantity.slice(0, 20));
 });
 
-test('huge values and keys are shown cut short in errors, so that a thousand of them fit an answer', () => {
+test('huge values and keys are truncated in errors, so that a thousand of them fit a response', () => {
   const huge = 'x'.repeat(1_000_000);
   const place = Field.root();
   for (let index = 0; index < 2000; index++) place.at('data').key(huge).item(index).invalid(huge, 'wrong');

@@ -1,6 +1,6 @@
 /**
- * How answers end. Go's encoder ends each object's line; indented JSON has no such end, and goes to browsers, curl and Wget
- * unasked. Upstream: serializer/json doEncode, negotiation.isPrettyPrint, responsewriters.WriteRawJSON.
+ * The end of response bodies. Go's encoder ends each object with a newline; indented JSON has none, and browsers, curl and Wget
+ * get it by default. Upstream: serializer/json doEncode, negotiation.isPrettyPrint, responsewriters.WriteRawJSON.
  */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -31,7 +31,7 @@ const map = (name: string): object => ({
 const patch = { data: { more: 'yes' } };
 const MERGE_PATCH = 'application/merge-patch+json';
 
-/** Answers that are objects, in an order in which each finds what it needs. */
+/** Requests whose responses are objects; each needs the effects of those before it. */
 const OBJECTS: readonly Row[] = [
   { request: `POST ${MAPS}?dryRun=All`, body: map('a'), status: 201 },
   { request: `GET ${MAPS}` },
@@ -65,7 +65,7 @@ const OBJECTS: readonly Row[] = [
   { request: `DELETE ${MAPS}` },
 ];
 
-/** What a client sends, and whether it gets indented JSON. */
+/** Query and agent of a client, and whether it gets indented JSON. */
 const CLIENTS: readonly { query?: string; agent?: string; ending?: string; isPretty: boolean }[] = [
   { isPretty: false },
   { query: 'pretty=false', agent: 'curl/8.5', isPretty: false },
@@ -97,7 +97,7 @@ async function ask(server: TestServer, row: Row, client: (typeof CLIENTS)[number
   );
 }
 
-/** The text as the server's serializer writes the object it holds. */
+/** The body as the server's serializer writes its object. */
 function written({ body }: TestAnswer, isPretty: boolean): string {
   return isPretty ? JSON.stringify(body, undefined, 2) : `${JSON.stringify(body)}\n`;
 }
@@ -113,7 +113,7 @@ for (const client of CLIENTS) {
   });
 }
 
-test('what is no object of the API is indented, whatever the client asks for', async () => {
+test('JSON that is no object of the API is always indented', async () => {
   const server = await startWithAll();
   for (const client of CLIENTS)
     for (const request of ['GET /version', 'GET /']) {
@@ -131,7 +131,7 @@ test('OpenAPI documents are one line without an end', async () => {
     }
 });
 
-test('the events of a watch are lines, also for those who want indented JSON', async () => {
+test('the events of a watch are lines, also for clients of indented JSON', async () => {
   const { send, server, request } = await startWithAll();
   await send('POST', MAPS, map('a'));
   for (const accept of ['application/json', 'application/json;pretty=1', TABLE, METADATA]) {
@@ -153,7 +153,7 @@ test('the events of a watch are lines, also for those who want indented JSON', a
   }
 });
 
-test('a failure is written in protobuf where that is the first form that the client takes and the server has', async () => {
+test('a failure is written in protobuf where that is the first supported format of the client', async () => {
   const { send } = await startWithAll();
   const packed = await send('GET', `${MAPS}/none`, undefined, {
     accept: 'application/xml, application/vnd.kubernetes.protobuf',
@@ -162,7 +162,7 @@ test('a failure is written in protobuf where that is the first form that the cli
   assert.ok(packed.text.startsWith('k8s\0'));
 });
 
-test('a failure is told in indented JSON where the client takes no form of it; discovery is refused', async () => {
+test('a failure is written in indented JSON where the client accepts no supported format; discovery is refused', async () => {
   const { send } = await startWithAll();
   for (const accept of ['application/xml', 'application/json;as=Table;g=meta.k8s.io;v=v1']) {
     const failure = await send('GET', `${MAPS}/none`, undefined, { accept });

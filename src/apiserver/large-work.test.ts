@@ -16,10 +16,10 @@ import type { RevisionCell } from './watch-cache/revision-cell.ts';
 const MIB = 1024 * 1024;
 const tenant = { name: 'system:serviceaccount:tenant:a', groups: [] };
 
-/** What requests do that have no place. */
+/** Requests without a place in a queue just wait. */
 const waitFor = <T>(waiting: Promise<T>): Promise<T> => waiting;
 
-/** Work that is done a few turns later; what is under way at a time is counted. */
+/** Work that ends a few turns later; counts what runs at a time. */
 function createWork(bytes: number) {
   let [now, most, done] = [0, 0, 0];
   return {
@@ -42,7 +42,7 @@ const refusals = (results: readonly PromiseSettledResult<unknown>[]): number =>
   ).length;
 
 describe('hundreds of large pieces of work of one client', () => {
-  test('240 lists of 26 MiB: two are made at a time, some wait, the rest is told to come again', async () => {
+  test('240 lists of 26 MiB: two run at a time, some wait, the rest gets 429', async () => {
     const lists = new ByteBudget(new VirtualClock(), LIST_LIMITS);
     const call = { store: { services: { lists } }, scope: { user: tenant, request: {}, waitFor } } as unknown as Call;
     const cells = Array.from({ length: 26 }, () => ({ byteLength: MIB })) as unknown as RevisionCell[];
@@ -56,7 +56,7 @@ describe('hundreds of large pieces of work of one client', () => {
     assert.equal(lists.bytes, 0);
   });
 
-  test('a list that fails gives its place back; small ones and those of components are not counted', async () => {
+  test('a list that fails releases its place; small ones and those of components are not counted', async () => {
     const lists = new ByteBudget(new VirtualClock(), LIST_LIMITS);
     const callOf = (name: string): Call =>
       ({
@@ -136,7 +136,7 @@ describe('hundreds of large pieces of work of one client', () => {
     };
 
     for (const method of ['POST', 'DELETE'])
-      test(`240 small ones of ${method} count nothing, and large ones what the largest may have`, async () => {
+      test(`240 small ones of ${method} are not counted, and large ones count as the largest permitted body`, async () => {
         assert.deepEqual(await sendChunked(Array<number>(240).fill(2000), method), { refused: 0, most: 0 });
         const { refused, most } = await sendChunked(Array<number>(240).fill(100_000), method);
         assert.equal(most, 10 * 3 * MIB);

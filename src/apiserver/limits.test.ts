@@ -12,7 +12,7 @@ import { startTestServer, testDefinitions } from './server-fixture.ts';
 
 const PATH = '/api/v1/namespaces/default/configmaps';
 
-test('a request that takes too long is answered with 504, in the time it asked for or a minute', async (t) => {
+test('a request that takes too long gets 504, after its own timeout or a minute', async (t) => {
   const stuck = {
     info: ConfigMaps,
     enabledByDefault: true,
@@ -49,7 +49,7 @@ test('a request that takes too long is answered with 504, in the time it asked f
   );
 });
 
-test('what is too large is refused with 413', async () => {
+test('bodies beyond the limit are refused with 413', async () => {
   const { send, server, request } = await startTestServer({ definitions: testDefinitions() });
   const object = await send('POST', PATH, { metadata: { name: 'big' }, data: { a: 'x'.repeat(1.5 * 1024 * 1024) } });
   assert.deepEqual(
@@ -103,7 +103,7 @@ function get(accept: Record<string, string>, query: string): HttpRequest {
   };
 }
 
-test('large answers are compressed for those who take it', async (t) => {
+test('large responses are compressed for clients that accept it', async (t) => {
   const anyone = { authenticate: () => ({ name: 'a', groups: ['system:masters'] }) };
   const { server, send, platform } = await startTestServer({ authenticators: [anyone] });
   for (let index = 0; index < 20; index++)

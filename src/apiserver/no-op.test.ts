@@ -85,7 +85,7 @@ const kinds: readonly (readonly [string, object, object?])[] = [
   ['/apis/storage.k8s.io/v1/storageclasses', { provisioner: 'x.example.com', parameters: {} }],
 ];
 
-test('a write that changes nothing raises no resourceVersion and tells no watcher', async (t) => {
+test('a write without changes raises no resourceVersion and sends no event', async (t) => {
   const { send, storage } = await startWithAll();
   for (const [path, manifest, status] of kinds) {
     await t.test(path, async () => {
@@ -129,7 +129,7 @@ test('a write that changes nothing raises no resourceVersion and tells no watche
   }
 });
 
-test('managed fields can be cleared, and are not written anew for their times alone', async () => {
+test('managed fields can be cleared, and are not written again when only their times differ', async () => {
   const { send, platform } = await startWithAll();
   const path = '/api/v1/namespaces/default/configmaps';
   await send('POST', path, { metadata: { name: 'm' }, data: { a: '1' } });

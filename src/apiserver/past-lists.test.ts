@@ -14,7 +14,7 @@ const askerOf = (signal = new AbortController().signal): Asker => ({ signal, wai
 const MAPS = '/api/v1/namespaces/default/configmaps';
 const COUNT = 100;
 
-/** Counts what a past revision takes from the store. */
+/** Counts the reads of past revisions from the store. */
 class Reads {
   entries = 0;
   running = 0;
@@ -124,7 +124,7 @@ test('nothing more is read for a client that has left, and nothing for one that 
   assert.equal(entries.length, 1);
 });
 
-test('an answer that is made in steps ends at the next one when its client has left', async () => {
+test('a stepwise response ends at the next step when its client has disconnected', async () => {
   const gone = new AbortController();
   const clock = { monotonicMs: () => 0, yield: async () => undefined } as unknown as Clock;
   const pace = answerPaceOf({ signal: gone.signal, pause: async () => undefined, turn: async () => undefined }, clock);

@@ -44,7 +44,7 @@ async function exchange(
   return { answer, object: decodeProtobuf(bytesOf(answer.response)) };
 }
 
-test('every verb takes and gives protobuf', async () => {
+test('every verb accepts and returns protobuf', async () => {
   const created = await exchange('POST', MAPS, encoded('', 'ConfigMap', { metadata: { name: 'a' }, data: { x: '1' } }));
   assert.deepEqual(
     [created.answer.status, created.object['kind'], created.object['data']],
@@ -127,7 +127,7 @@ test('sub-resources and reviews', async () => {
   assert.equal((review.object['status'] as JsonObject)['allowed'], true);
 });
 
-test('evictions of a version without schemas of its own', async () => {
+test('evictions of a version without its own schemas', async () => {
   const pods = '/api/v1/namespaces/default/pods';
   const spec = { containers: [{ name: 'c', image: 'i' }] };
   await exchange('POST', pods, encoded('', 'Pod', { metadata: { name: 'evicted' }, spec }));

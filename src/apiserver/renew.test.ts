@@ -11,7 +11,7 @@ type Server = Awaited<ReturnType<typeof startWithAll>>;
 const PATH = '/apis/coordination.k8s.io/v1/namespaces/default/leases';
 const at = (second: number): string => `2026-01-02T03:04:${String(second).padStart(2, '0')}.000001Z`;
 
-/** What becomes of the lease, and who says so. */
+/** The changes of the lease, and the user agent of each. */
 const changes: readonly (readonly [string, (lease: Lease) => object, string?])[] = [
   ['a renewal', (lease) => ({ ...lease, spec: { ...lease.spec, renewTime: at(1) } })],
   ['another renewal', (lease) => ({ ...lease, spec: { ...lease.spec, renewTime: at(2) } })],
@@ -37,7 +37,7 @@ async function answerOf(response: ApiResponse | Promise<ApiResponse>): Promise<{
   return { status: answer.status, body: JSON.parse(JSON.stringify(answer.object)) };
 }
 
-/** A lease that goes through all changes; what was answered and what was stored after each. */
+/** Applies all changes to a lease; returns the response and the stored text of each. */
 async function lifeOf(send: (server: Server, lease: object, agent: string) => Promise<unknown>): Promise<unknown[]> {
   const server = await startWithAll();
   const made = { metadata: { name: 'l' }, spec: { holderIdentity: 'a', leaseDurationSeconds: 40, renewTime: at(0) } };
@@ -52,7 +52,7 @@ async function lifeOf(send: (server: Server, lease: object, agent: string) => Pr
   return life;
 }
 
-/** Not asked of the server, which would keep the text it answers with in place of the stored one. */
+/** Read from the store: the server would cache the text that it returns in place of the stored one. */
 async function storedIn({ storage }: Server): Promise<{ text: string; lease: Lease }> {
   const { value, modRevision } = (await storage.store.get('/registry/leases/default/l'))!;
   const text = Buffer.from(value).toString();
@@ -60,7 +60,7 @@ async function storedIn({ storage }: Server): Promise<{ text: string; lease: Lea
   return { text, lease: { ...rest, metadata: { ...metadata, resourceVersion: String(modRevision) } } };
 }
 
-test('a renewal from inside the process does what one over the network does, byte for byte', async () => {
+test('a renewal inside the process has the same effect as one over the network, byte for byte', async () => {
   const short = await lifeOf(({ server, request }, object, agent) => {
     const parts = { headers: { 'user-agent': agent }, wantsObjects: true, body: { kind: 'object', object } } as const;
     return answerOf(server.handler(request('PUT', `${PATH}/l`, parts)));

@@ -47,7 +47,7 @@ test('requests bear the verbs, scopes and times of upstream', async () => {
   await server.stop();
 });
 
-test('what clients invent makes no series of its own', async () => {
+test('values that clients invent create no series', async () => {
   const { send, server } = await startTestServer();
   await send('POST', '/api/v1/namespaces/d/configmaps', { metadata: { name: 'a' } });
   const seriesNow = async (): Promise<number> => {
@@ -90,7 +90,7 @@ test('watches have no service level', async () => {
   await server.stop();
 });
 
-test('who came, who was refused, and how long their certificates last', async () => {
+test('authentication successes and failures, and the remaining lifetime of certificates', async () => {
   const authenticators = [clientCertificateAuthenticator];
   const { send, server, request, platform } = await startTestServer({ authenticators });
   const nowMs = platform.clock.nowMs();
@@ -122,7 +122,7 @@ test('who came, who was refused, and how long their certificates last', async ()
   await server.stop();
 });
 
-test('aggregated APIs that cannot be reached are told, once per reason, until they can or are gone', () => {
+test('unavailable aggregated APIs are reported, once per reason, until they are available or deleted', () => {
   const metrics = createMemoryMetrics();
   const availability = createAvailabilityMetrics(metrics);
   const name = 'v1.example.com';
@@ -141,7 +141,7 @@ test('aggregated APIs that cannot be reached are told, once per reason, until th
   assert.equal(now(), undefined);
 });
 
-test('series of a resource that is taken off go, others stay', async () => {
+test('the series of a removed resource are deleted, others stay', async () => {
   const { send, server, storage } = await startTestServer();
   const seriesOf = async (resource: string): Promise<number> => {
     const { text } = await send('GET', '/metrics');

@@ -98,7 +98,7 @@ test('health, version, metrics, paths and OpenAPI', async () => {
 
 const viewer: Principal = { name: 'eve', groups: ['system:authenticated'] };
 
-test("who is nobody gets 401, who may not gets 403 in upstream's words", async () => {
+test("an unauthenticated request gets 401, an unauthorized one 403 with upstream's text", async () => {
   const { server, request } = await startTestServer({ authenticators: [{ authenticate: () => undefined }] });
   const answer = async (path: string, principal?: Principal): Promise<{ code: number; message: string }> => {
     const { principal: _, ...rest } = request('GET', path);
@@ -126,7 +126,7 @@ test("who is nobody gets 401, who may not gets 403 in upstream's words", async (
     assert.deepEqual(await answer(path, viewer).then(({ code, message: text }) => [code, text]), [403, message]);
 });
 
-test('/statusz tells what runs, for whoever monitors', async () => {
+test('/statusz describes the server, for users with the right of monitoring', async () => {
   const { send, platform } = await startTestServer();
   await platform.clock.advance(61_000);
   const accept = 'application/json;v=v1beta1;g=config.k8s.io;as=Statusz';
@@ -202,7 +202,7 @@ test('object store: listeners hear everything from the start, writes keep their 
   leave();
 });
 
-test('resources come and go at run time; betas are served when asked for', async () => {
+test('resources are added and removed at run time; beta versions are served when enabled', async () => {
   const { server, send } = await startTestServer({}, { runtimeConfig: 'apps/v1=false' });
   for (const method of ['GET', 'DELETE']) assert.equal((await send(method, '/apis/apps/v1/deployments')).status, 404);
   const { Secrets } = await import('../api/gen/resources.ts');

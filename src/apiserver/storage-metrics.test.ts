@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { startTestServer } from './server-fixture.ts';
 
-test('what the store did and holds, by group and resource', async () => {
+test('operations and objects of the store, by group and resource', async () => {
   const { send, server } = await startTestServer();
   const path = '/apis/apps/v1/namespaces/d/deployments';
   await send('POST', path, { metadata: { name: 'a' }, spec: {} });

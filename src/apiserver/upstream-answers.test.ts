@@ -1,4 +1,4 @@
-/** Answers of a server of v1.36, and ours: what clients see beside the validation of objects, which has a table of its own. */
+/** Responses of a server of v1.36, and ours, except for the validation of objects, which has its own table. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { startWithAll } from './all-resources-fixture.ts';
@@ -114,7 +114,7 @@ const accepted: readonly (readonly [body: unknown, headers: Record<string, strin
   [{ apiVersion: 'v9', kind: 'Foo' }, strategic, { a: '1' }],
 ];
 
-test('patches that upstream takes', async () => {
+test('patches that upstream accepts', async () => {
   const server = await startWithAll();
   await server.send('POST', MAPS, { ...map, data: { a: '1' } });
   for (const [body, headers, data] of accepted) {

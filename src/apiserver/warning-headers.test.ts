@@ -29,7 +29,7 @@ test('texts are cut to 256 characters once all exceed 4096, and none follows aft
   assert.deepEqual(texts([long('a', 5000), 'b']), [long('a', 256), 'b']);
 });
 
-test('whatever the texts are, the values are what headers may hold, and few', () => {
+test('for all texts the values are valid headers, and limited in number', () => {
   const unit = fc.integer({ min: 0, max: 0xffff }).map((code) => String.fromCharCode(code));
   fc.assert(
     fc.property(fc.array(fc.string({ unit, maxLength: 600 }), { maxLength: 40 }), (warnings) => {

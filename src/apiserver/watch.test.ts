@@ -47,7 +47,7 @@ async function watch(
 const shown = (lines: readonly Line[]): string[] =>
   lines.map(({ type, object }) => `${type} ${object.metadata.name ?? ''}`.trim());
 
-test('a watch without version starts with what is there', async () => {
+test('a watch without version starts with the existing objects', async () => {
   const server = await startTestServer();
   await server.send('POST', MAPS, named('a'));
   const { lines, done, stop } = await watch(server, '');
@@ -173,7 +173,7 @@ test('a watch inside the process gets objects in batches', async () => {
   assert.equal(direct.object, seen[0]!.object, 'one object for all readers');
 });
 
-test('lists and watches inside the process give bare metadata when that is asked for', async () => {
+test('lists and watches inside the process return only metadata on request', async () => {
   const server = await startTestServer();
   await server.send('POST', MAPS, { ...named('a', { x: 'y' }), data: { big: 'z' } });
   const ask = (path: string, as: string) => ({
@@ -222,7 +222,7 @@ test('stopping the server ends its watches', async () => {
   await done;
 });
 
-test('a large initial state is made in turns, and holds what changed meanwhile', async () => {
+test('a large initial state is sent in turns, and contains changes made meanwhile', async () => {
   const server = await startTestServer();
   const { clock } = server.platform;
   const text = 'x'.repeat(20_000);

@@ -1,6 +1,6 @@
 /**
- * Managed fields are taken before mutating admission and before the strategy. So a client that changes from client-side to
- * server-side apply meets no field it never sent.
+ * Managed fields are computed before mutating admission and the strategy. So a client that migrates from client-side to
+ * server-side apply meets no conflict about a field it never sent.
  */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -15,7 +15,7 @@ const neverTemplate = { ...template, spec: { ...podSpec, restartPolicy: 'Never' 
 const selector = { matchLabels: { app: 'a' } };
 const claim = { accessModes: ['ReadWriteOnce'], resources: { requests: { storage: '1Gi' } } };
 
-/** Path of the collection, kind, and what else the object holds. */
+/** Path of the collection, kind, and further fields of the object. */
 const samples: readonly [string, string, object][] = [
   ['api/v1/namespaces/default/services', 'Service', { spec: { ports: [{ port: 80 }] } }],
   ['api/v1/namespaces/default/services', 'Service', { spec: { clusterIP: 'None', ports: [{ port: 80 }] } }],
@@ -55,7 +55,7 @@ const samples: readonly [string, string, object][] = [
   ['apis/storage.k8s.io/v1/storageclasses', 'StorageClass', { provisioner: 'p' }],
 ];
 
-/** Adds what no client may change later: volumes, tolerations and a priority of pods; an annotation elsewhere. */
+/** Sets immutable fields: volumes, tolerations and a priority of pods; an annotation elsewhere. */
 const mutating: AdmissionPlugin = {
   name: 'Adds',
   handles: (operation, _, subresource) => operation === 'CREATE' && subresource === '',
@@ -85,7 +85,7 @@ for (const [path, kind, content] of samples)
       JSON.stringify(entry),
       /added|token|f:clusterIPs|f:nodePort|f:uid|controller-uid|f:selector":\{"f:matchLabels":\{"f:batch/,
     );
-    // As kubectl does: its own entry becomes an apply, then the configuration is applied without force.
+    // As kubectl migrates: its own entry becomes an apply, then the configuration is applied without force.
     const managedFields = [{ ...entry, manager: 'kubectl', operation: 'Apply' }];
     const moved = await send(
       'PATCH',
@@ -105,7 +105,7 @@ for (const [path, kind, content] of samples)
     assert.deepEqual(bare(applied.body as KubernetesObject), bare(made.body as KubernetesObject));
   });
 
-test('what admission adds on an update belongs to nobody', async () => {
+test('fields that admission adds on an update have no manager', async () => {
   const onUpdate: AdmissionPlugin = {
     name: 'Adds',
     handles: (operation) => operation === 'UPDATE',

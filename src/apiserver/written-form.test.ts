@@ -1,4 +1,4 @@
-/** What clients read has null where Go's JSON has it, in every way an object is read. */
+/** Responses contain null where Go's JSON does, for every read. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { startWithAll } from './all-resources-fixture.ts';
@@ -9,7 +9,7 @@ const PATH = '/apis/rbac.authorization.k8s.io/v1/clusterroles';
 const role = { apiVersion: 'rbac.authorization.k8s.io/v1', kind: 'ClusterRole', metadata: { name: 'none' } };
 const TABLE = 'application/json;as=Table;v=v1;g=meta.k8s.io';
 
-test('an empty list that Go always writes is null in answers, lists, tables, YAML and watches', async () => {
+test('an empty list that Go always writes is null in objects, lists, tables, YAML and watches', async () => {
   const { send } = await startWithAll();
   const read = async (query: string, accept = 'application/json'): Promise<unknown> =>
     (await send('GET', `${PATH}${query}`, undefined, { accept })).body;

@@ -15,7 +15,7 @@ test('callbacks are called once, in the order of registration, those that are le
   assert.deepEqual(called, ['first', 'third']);
 });
 
-test('a callback is registered once however often it is given', () => {
+test('a callback that is added twice runs once', () => {
   const controller = new AbortController();
   let calls = 0;
   const callback = (): void => void calls++;
@@ -25,7 +25,7 @@ test('a callback is registered once however often it is given', () => {
   assert.equal(calls, 1);
 });
 
-test('a callback that throws keeps nothing from the others, and its error is known where listeners of signals throw', async () => {
+test('a callback that throws does not stop the others, and its error is reported like that of a signal listener', async () => {
   const controller = new AbortController();
   const thrown = Promise.withResolvers<unknown>();
   const before = process.listeners('uncaughtException');

@@ -9,7 +9,7 @@ function fixture() {
   return { state, backlog, reader };
 }
 
-test('a reader that takes nothing for a minute is given up; one that takes a little is not', () => {
+test('a reader that reads nothing for a minute is given up; one that reads a little is not', () => {
   const { state, backlog, reader } = fixture();
   const [still, slow] = [reader('still'), reader('slow')];
   still.set(10);
@@ -43,7 +43,7 @@ test('more than the total ends those that stand still, the longest first, until 
   assert.deepEqual([state.ended, backlog.bytes], [['a', 'b'], 79]);
 });
 
-test('what the writer says of a reader that was given up counts no more', () => {
+test('reports about a reader that was given up are ignored', () => {
   const { state, backlog, reader } = fixture();
   const one = reader('one');
   one.set(200);
@@ -53,7 +53,7 @@ test('what the writer says of a reader that was given up counts no more', () => 
   assert.deepEqual([state.ended, backlog.bytes, backlog.isEmpty], [['one'], 0, true]);
 });
 
-test('more of it for a reader that stands still is no progress', () => {
+test('more data for a stalled reader is no progress', () => {
   const { state, backlog, reader } = fixture();
   const one = reader('one');
   for (state.nowMs = 0; state.nowMs < 61_000; state.nowMs += 10_000) {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { beginInTurns } from './begin-in-turns.ts';
 
-test('so many begin in a turn, nobody waits for their ends, and results keep their order', async () => {
+test('a fixed number starts per turn without waiting for their ends, and results keep their order', async () => {
   let inTurn = 0;
   let most = 0;
   let open = 0;

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Channel, ChannelClosedError } from './channel.ts';
 
-test('values come out in order, before and after close', async () => {
+test('values are received in order, before and after close', async () => {
   const channel = new Channel<number>();
   for (let value = 0; value < 200; value++) await channel.send(value);
   channel.close();
@@ -49,7 +49,7 @@ test('close refuses senders that wait', async () => {
   await assert.rejects(send, ChannelClosedError);
 });
 
-test('drain takes everything at once', () => {
+test('drain returns all values at once', () => {
   const channel = new Channel<number>();
   channel.trySend(1);
   channel.trySend(2);

@@ -42,7 +42,7 @@ for (const [text, want] of addresses) {
   });
 }
 
-test('an address range knows its size, addresses and subnets', () => {
+test('size, addresses and subnets of an address range', () => {
   const cidr = parseCidr('10.42.7.9/16')!;
   assert.equal(formatCidr(cidr), '10.42.0.0/16');
   assert.equal(cidrSize(cidr), 65_536n);

@@ -28,7 +28,7 @@ const cases: readonly (readonly [a: unknown, b: unknown, same: boolean])[] = [
   ['', 0, false],
 ];
 
-test('plain values are equal when they say the same, absent fields and undefined ones being one', () => {
+test('plain values are equal when their JSON is, so absent and undefined fields are equal', () => {
   for (const [a, b, same] of cases) {
     assert.equal(deepEqual(a, b), same, `${JSON.stringify(a)} and ${JSON.stringify(b)}`);
     assert.equal(deepEqual(b, a), same, `${JSON.stringify(b)} and ${JSON.stringify(a)}`);

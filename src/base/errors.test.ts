@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { aggregateText, errorMessage, hasErrorCode } from './errors.ts';
 
-describe('What was caught', () => {
+describe('Caught values', () => {
   const rows: readonly [unknown, string, boolean][] = [
     [new Error('broken'), 'broken', false],
     [Object.assign(new Error('gone'), { code: 'ENOENT' }), 'gone', true],

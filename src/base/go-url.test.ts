@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { escapedGoPath } from './go-escapes.ts';
 import { goQueryPairs, parseGoRequestUri, parseGoUrl, splitGoHost } from './go-url.ts';
 
-/** What Go 1.26 says of a request's URL after `parse "…": `; '' for what it takes. */
+/** The error of Go 1.26 for a request's URL after `parse "…": `; '' for accepted ones. */
 const REQUESTS: Readonly<Record<string, string>> = {
   '': 'empty url',
   '*': '',
@@ -31,7 +31,7 @@ const REQUESTS: Readonly<Record<string, string>> = {
   'http://%:b@a': 'invalid URL escape "%"',
 };
 
-test('URLs of requests are taken and refused as by Go', () => {
+test('URLs of requests are accepted and refused as by Go', () => {
   for (const [text, why] of Object.entries(REQUESTS)) {
     const url = parseGoRequestUri(text);
     assert.equal(typeof url === 'string' ? url : '', why === '' ? '' : `parse ${JSON.stringify(text)}: ${why}`, text);
@@ -54,7 +54,7 @@ test('parts of a reference', () => {
   assert.deepEqual(splitGoHost('a:x'), ['a:x', '']);
 });
 
-test('paths are escaped where they must be, and queries without what cannot be read', () => {
+test('paths are escaped where necessary, and invalid parts of queries are dropped', () => {
   assert.equal(escapedGoPath('/a b'), '/a%20b');
   assert.equal(escapedGoPath("/a%2fb!'()*[]"), "/a%2fb!'()*[]");
   assert.equal(escapedGoPath('/é%2f"'), '/%C3%A9/%22');

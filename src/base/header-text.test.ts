@@ -29,7 +29,7 @@ test('text travels as its UTF-8 bytes, and values that are not UTF-8 are no text
   assert.equal(headerTextOf('j\u00fcrgen'), undefined);
 });
 
-test('keys in header names are escaped byte by byte as upstream does, and come back', () => {
+test('keys in header names are escaped byte by byte as upstream does, and can be unescaped', () => {
   assert.equal(headerNamePart('acme.com/Project(1) 100%'), 'acme.com%2FProject%281%29%20100%25');
   assert.equal(headerNamePart('a\r\nb: ü'), 'a%0D%0Ab%3A%20%C3%BC');
   for (const key of ['acme.com/a', 'a\r\nb', 'ü', '%', "!#$&'*+-.^_`|~"]) {

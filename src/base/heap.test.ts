@@ -13,7 +13,7 @@ const newHeap = (): Heap<Item> =>
     (a, b) => a.order < b.order,
   );
 
-test('items leave in order, equals first come first served', () => {
+test('items are popped in order, equal ones in the order of insertion', () => {
   const heap = newHeap();
   for (const item of [
     { key: 'c', order: 2 },

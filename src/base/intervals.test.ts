@@ -17,7 +17,7 @@ function* someSets(): Generator<Interval[]> {
 const holds = (set: readonly Interval[], n: bigint): boolean => set.some(({ first, last }) => first <= n && n <= last);
 const numbers = Array.from({ length: TOP + 2 }, (_, n) => BigInt(n));
 
-test('joined intervals hold the same numbers, ascend, and neither overlap nor touch', () => {
+test('joined intervals contain the same numbers, ascend, and neither overlap nor touch', () => {
   for (const set of someSets()) {
     const joined = joinIntervals(set);
     for (const n of numbers) assert.equal(holds(joined, n), holds(set, n));
@@ -28,7 +28,7 @@ test('joined intervals hold the same numbers, ascend, and neither overlap nor to
   }
 });
 
-test('an interval without others holds what they leave of it', () => {
+test('an interval without others contains the numbers outside them', () => {
   const whole = { first: 2n, last: 9n };
   for (const set of someSets()) {
     const left = withoutIntervals(whole, set);
@@ -36,7 +36,7 @@ test('an interval without others holds what they leave of it', () => {
   }
 });
 
-test('what is common holds the numbers that both hold', () => {
+test('the intersection contains the numbers of both', () => {
   const sets = [...someSets()].filter((_, at) => at % 37 === 0).map(joinIntervals);
   for (const a of sets)
     for (const b of sets) {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { didYouMean, nearestName } from './nearest-name.ts';
 
-test('a misspelt name is taken for the nearest one, and for none where nothing is near', () => {
+test('a misspelt name yields the nearest one, or none where nothing is near', () => {
   const names = ['start', 'startError', 'exits', 'http', 'usage'];
   for (const [misspelt, meant] of [
     ['strat', 'start'],

@@ -5,7 +5,7 @@ import { pemBlocks } from './pem.ts';
 const block = (type: string, body: string): string => `-----BEGIN ${type}-----\n${body}\n-----END ${type}-----\n`;
 const typesOf = (text: string): string[] => pemBlocks(text).map(({ type }) => type);
 
-test('blocks are read in order, with what they hold', () => {
+test('blocks are read in order, with their content', () => {
   const [first, second, ...others] = pemBlocks(
     `note\n${block('A', 'YWJj\nZGVm')}note\n${block('B C', 'N: v\n\nYQ==')}`,
   );
@@ -16,7 +16,7 @@ test('blocks are read in order, with what they hold', () => {
   assert.deepEqual(typesOf(block('A', 'YWJj').replaceAll('\n', '\r\n')), ['A']);
 });
 
-test('what is no block is left out, and what follows it is read', () => {
+test('text outside blocks is skipped', () => {
   const malformed: Readonly<Record<string, string>> = {
     'no base64': block('A', 'rubbish!'),
     'base64 that is cut off': block('A', 'YWJ'),

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { getHeapSpaceStatistics } from 'node:v8';
 import { SlotSet } from './slot-set.ts';
 
-test('members come back in the order in which they came, whichever slots they have', () => {
+test('members are iterated in the order of insertion, whatever their slots', () => {
   const set = new SlotSet<{ name: string }>();
   const slots = ['a', 'b', 'c'].map((name) => set.add({ name }));
   set.remove(slots[0]!);
@@ -15,7 +15,7 @@ test('members come back in the order in which they came, whichever slots they ha
   );
 });
 
-/** Lets what is reachable now become part of V8's old generation. */
+/** Moves all reachable objects into V8's old generation. */
 function age(): object[] {
   const kept: object[] = [];
   for (let index = 0; index < 3_000_000; index++) kept[index % 100] = { index, next: [index] };
@@ -25,7 +25,7 @@ function age(): object[] {
 const oldBytes = (): number =>
   getHeapSpaceStatistics().find(({ space_name: name }) => name === 'old_space')!.space_used_size;
 
-test('an old set keeps nothing of the members that have gone', () => {
+test('an old set retains no removed members', () => {
   const set = new SlotSet();
   set.add({});
   age();

@@ -24,7 +24,7 @@ test('fnv: the published test vectors', () => {
   assert.equal(safeEncode(1234567890), '56789bcdf4');
 });
 
-test('booleans are the words that Go takes', () => {
+test('booleans are the words that Go accepts', () => {
   const parsed = ['1', 't', 'True', 'TRUE', '0', 'F', 'false', '', 'yes', 'tRUE'].map(parseGoBoolean);
   assert.deepEqual(parsed, [true, true, true, true, false, false, false, undefined, undefined, undefined]);
 });

@@ -1,4 +1,4 @@
-/** A sort in steps gives what a stable sort gives, and pauses. */
+/** A sort in steps yields the order of a stable sort, with pauses. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { sortSteps } from './sort-steps.ts';
@@ -13,7 +13,7 @@ test('equal elements keep their order, in lists of any length', () => {
   }
 });
 
-test('a long list takes many steps, a short one a few', () => {
+test('a long list needs many steps, a short one a few', () => {
   const stepsOf = (length: number): number => {
     const steps = sortSteps(
       Array.from({ length }, (_, at) => [at % 13, at]),

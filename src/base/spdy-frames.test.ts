@@ -31,7 +31,7 @@ async function framesOf(incoming: AsyncIterable<Uint8Array>, pace = new PaceCoun
 const sizeOf = ({ stream }: SpdyFrame): number => (stream === 1 ? 4 : 0);
 
 describe('SPDY frames', () => {
-  it('are read as they were written, however their bytes come', async () => {
+  it('are read as they were written, whatever the chunks', async () => {
     for (let size = 1; size <= bytes.length; size++)
       assert.deepEqual(await framesOf(inPieces(bytes, size)), [
         { type: SPDY_TYPES.ping, flags: 0, payload: Buffer.from([0, 0, 0, 7]) },
@@ -46,7 +46,7 @@ describe('SPDY frames', () => {
     await assert.rejects(framesOf(inPieces(head, 8)), /a SPDY control frame of 65537 bytes/);
   });
 
-  it('with data of any length are handed out as they come, the end with the last piece', async () => {
+  it('with data of any length are delivered in pieces, the end with the last piece', async () => {
     const pieces: [number, number][] = [];
     let sent = 0;
     async function* large(): AsyncGenerator<Uint8Array> {

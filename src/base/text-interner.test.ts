@@ -42,7 +42,7 @@ const TEXTS = [
   '\ud83d\ude00 '.repeat(20),
 ];
 
-test('a text stays what it is, whole or cut out, known or not', () => {
+test('the value of a text never changes, for whole texts and slices, known and unknown ones', () => {
   const texts = new TextInterner();
   for (const isWhole of [false, true, false]) for (const text of TEXTS) assert.equal(texts.intern(text, isWhole), text);
 });
@@ -59,7 +59,7 @@ test('half a surrogate pair stays half, whichever way the text came first', () =
   }
 });
 
-test('more texts than are remembered, and texts too long for it, come back as they are', () => {
+test('texts beyond the number and length that are remembered are returned unchanged', () => {
   const texts = new TextInterner();
   for (let round = 0; round < 2; round++)
     for (let number = 0; number < 5000; number++) {

@@ -1,4 +1,4 @@
-/** Messages of WebSockets, sent by whom the server has to fear. */
+/** WebSocket messages of hostile clients. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { inPieces, maskedFrame, PaceCount } from './frames-fixture.ts';
@@ -18,7 +18,7 @@ async function messagesOf(pieces: AsyncIterable<MessagePiece>): Promise<string[]
 const close = maskedFrame(8, Buffer.alloc(0));
 
 describe('messages of a WebSocket', () => {
-  it('are what was sent, however they are cut into frames and bytes', async () => {
+  it('are read as they were sent, whatever their frames and chunks', async () => {
     const long = 'x'.repeat(300);
     const bytes = Buffer.concat([
       maskedFrame(2, Buffer.from('he'), false),
@@ -39,7 +39,7 @@ describe('messages of a WebSocket', () => {
       );
   });
 
-  it('go to their channels, whose number may come alone', async () => {
+  it('go to their channels, whose number may be a chunk of its own', async () => {
     const bytes = Buffer.concat([
       maskedFrame(2, Buffer.alloc(0), false),
       maskedFrame(0, Buffer.from([7]), false),
@@ -61,7 +61,7 @@ describe('messages of a WebSocket', () => {
     }
   });
 
-  it('of any length are handed out as they come, and nothing is gathered', async () => {
+  it('of any length are delivered in pieces, without a buffer', async () => {
     const head = Buffer.from([0x82, 0xff, 0, 0, 0x10, 0, 0, 0, 0, 0, 0, 0, 0, 0]); // 16 TB are announced
     const chunk = Buffer.alloc(1000);
     let sent = 0;

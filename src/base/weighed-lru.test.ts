@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { WeighedLru } from './weighed-lru.ts';
 
-test('the oldest go when there is too much weight or there are too many; what is replaced or deleted weighs nothing', () => {
+test('the oldest are dropped at the limits of weight and number; replaced and deleted entries weigh nothing', () => {
   const cache = new WeighedLru<string, number>(4, 640);
   for (const [index, key] of ['a', 'b', 'c', 'd'].entries()) cache.set(key, index, 10);
   assert.deepEqual([cache.size, cache.weight, cache.get('a')], [4, 40, 0]);
@@ -15,7 +15,7 @@ test('the oldest go when there is too much weight or there are too many; what is
   assert.deepEqual([cache.get('a'), cache.weight, cache.size], [undefined, 21, 3]);
 });
 
-test('an entry too heavy for the cache is not kept, nor what it would replace', () => {
+test('an entry too heavy for the cache is not stored, and removes the entry of its key', () => {
   const cache = new WeighedLru<string, number>(1000, 640);
   cache.set('a', 1, 10);
   cache.set('a', 2, 11);

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { wrapMethods } from './wrap-methods.ts';
 
-test('methods are wrapped once, when they are asked for; values are left alone', () => {
+test('methods are wrapped once, at their first use; other values are unchanged', () => {
   const asked: string[] = [];
   const service = wrapMethods({ size: 3, double: (value: number) => 2 * value, never: () => 0 }, (name, method) => {
     asked.push(name);

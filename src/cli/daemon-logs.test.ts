@@ -26,7 +26,7 @@ test('log files that other programs append to are rotated, and three old files a
     for (let round = 0; round < 6; round++) {
       writeSync(fd, `round ${round} ${'x'.repeat(10_000)}\n`);
       await platform.clock.advance(30_000);
-      // The files are real: their work takes real time.
+      // Real files take real time, so this polls.
       while (statSync(join(folder, 'containerd.log')).size > 0) await new Promise(setImmediate);
     }
     writeSync(fd, 'after');
@@ -67,7 +67,7 @@ test('a log file that cannot be rotated stays as it is, and that is logged', asy
   }
 });
 
-test('where no such program runs, nothing is checked', () => {
+test('where no such program runs, its log is not checked', () => {
   const folder = mkdtempSync(join(tmpdir(), 'daemon-logs-'));
   const platform = createSimPlatform();
   const timers = platform.clock.pendingTimers;

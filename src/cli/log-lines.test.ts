@@ -10,7 +10,7 @@ test('a line as text has its time, level, component, message and fields', () => 
   assert.equal(text, '2026-01-01T00:00:00Z info  kubelet: Started node="n1"'.replace('"n1"', 'n1'));
 });
 
-test('a component has the lines of its parts, and nobody else’s', () => {
+test('a component has the lines of its sub-components only', () => {
   const seen = new Set<string>();
   const shown = ['kubelet', 'kubelet.volumes', 'kubelet-server', 'scheduler', undefined].map(
     (component) => logLineText(line(component, 'x'), { component: 'kubelet', asText: true }, seen) !== undefined,
@@ -19,7 +19,7 @@ test('a component has the lines of its parts, and nobody else’s', () => {
   assert.deepEqual([...seen].sort(), ['keelson', 'kubelet', 'kubelet-server', 'scheduler']);
 });
 
-test('what is no entry is shown as it is, where no component is asked for', () => {
+test('a line that is no entry is shown unchanged, where no component is selected', () => {
   for (const text of ['plain', '{"level":"info"}', '{broken'])
     assert.deepEqual(
       [undefined, 'kubelet'].map((component) => logLineText(text, { component, asText: true }, new Set())),

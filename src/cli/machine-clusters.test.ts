@@ -31,7 +31,7 @@ describe('a running cluster is noted', () => {
     mkdirSync(dataDir, { recursive: true });
   });
 
-  test('once, and links to what is gone go', () => {
+  test('once, and dangling links are removed', () => {
     mkdirSync(folder);
     symlinkSync(join(root, 'gone'), join(folder, 'gone'));
     note();
@@ -39,7 +39,7 @@ describe('a running cluster is noted', () => {
     assert.deepEqual([targets(), warnings], [[dataDir], []]);
   });
 
-  test('not where it is found without a link; an index that is left empty goes', () => {
+  test('not where it is found without a link; an empty index is removed', () => {
     mkdirSync(folder);
     symlinkSync(join(root, 'gone'), join(folder, 'gone'));
     note(folder, [dataDir]);
@@ -56,7 +56,7 @@ describe('a running cluster is noted', () => {
     assert.deepEqual([readdirSync(folder).length, warnings], [2, []]);
   });
 
-  test('or goes on running where it cannot be, and says what follows', () => {
+  test('or runs on where the link cannot be made, with a warning about the consequence', () => {
     writeFileSync(join(root, 'file'), '');
     note(join(root, 'file', 'index'));
     assert.equal(warnings.length, 1);

@@ -29,7 +29,7 @@ async function settingsOf({ files }: SimPlatform): Promise<Settings> {
   return (await files.exists(path)) ? (JSON.parse(await files.readText(path)) as Settings) : {};
 }
 
-it('goes on after a restart in the file of this cluster', async () => {
+it('continues after a restart in the file of this cluster', async () => {
   const { platform, begin } = await machine();
   const { files } = platform;
   await begin();
@@ -75,7 +75,7 @@ it('a path that cannot be written is found before there is a store, and the righ
   await begin();
 });
 
-it('a cluster in memory that ended abnormally is recorded anew, and its former recording is kept', async () => {
+it('a cluster in memory that ended abnormally gets a new recording, and its former one is kept', async () => {
   const { platform, begin } = await machine();
   const { files } = platform;
   await begin({ store: 'memory' });

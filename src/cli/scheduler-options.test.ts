@@ -31,7 +31,7 @@ test('flags override the configuration file', () => {
   });
 });
 
-test('an algorithm provider or a policy file becomes the profile', () => {
+test('an algorithm provider or a policy file is converted to a profile', () => {
   const provider = parseSchedulerOptions(raw({ algorithmProvider: 'DefaultProvider', schedulerName: 'old' }), {});
   assert.equal(provider.scheduler.profiles[0]?.schedulerName, 'old');
   assert.ok(provider.scheduler.profiles[0]?.enabled.score.includes('LeastRequestedPriority'));

@@ -49,7 +49,7 @@ test('shrinking removes steps, objects, images and machines that the failure doe
   });
 });
 
-test('shrinking keeps what the failure needs, with its drawn values', async () => {
+test('shrinking keeps the steps that the failure needs, with their drawn values', async () => {
   const scenario = {
     name: 'x',
     nodes: 1,

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { UserError } from './usage-error.ts';
 import { parseTargets } from './why/targets.ts';
 
-test('objects are named as KIND/NAME or KIND NAME, and kinds alone where all are asked for', () => {
+test('objects are named as KIND/NAME or KIND NAME, and kinds without a name select all objects', () => {
   assert.deepEqual(parseTargets(['pod/web'], false), [{ kind: 'pod', name: 'web' }]);
   assert.deepEqual(parseTargets(['deploy', 'a', 'b'], false), [
     { kind: 'deploy', name: 'a' },

@@ -8,7 +8,7 @@ function eventOf(name: string): Event {
   return { metadata: { name: `${name}.1` }, involvedObject: { kind: 'Pod', namespace: 'ns', name }, message: 'm' };
 }
 
-test('only so many objects are remembered; those whose events came last', () => {
+test('a limited number of objects is remembered: those with the latest events', () => {
   const correlator = createEventCorrelator(new VirtualClock(), 2);
   const actionOf = (name: string): string => correlator.correlate(eventOf(name)).action;
   assert.deepEqual(['a', 'b', 'a', 'c', 'a', 'b'].map(actionOf), [

@@ -26,7 +26,7 @@ function setUp() {
 
 const scheduled = { type: 'Normal', reason: 'Scheduled', action: 'Binding', note: 'assigned' } as const;
 
-test('An event carries its time in microseconds, its action, both objects and who reports it', async () => {
+test('An event contains its time in microseconds, its action, both objects and its reporter', async () => {
   const { clock, stop, recorder, pod, other, events } = setUp();
   recorder.eventf({ ...scheduled, regarding: pod, related: other });
   await clock.settle();
@@ -45,7 +45,7 @@ test('An event carries its time in microseconds, its action, both objects and wh
   stop.abort();
 });
 
-test('A repeated event becomes a series of two; its final count is written when it has been quiet', async () => {
+test('A repeated event becomes a series of two; its final count is written after a quiet period', async () => {
   const { clock, stop, recorder, pod, api, events } = setUp();
   for (let count = 0; count < 5; count++) {
     recorder.eventf({ ...scheduled, regarding: pod, note: `note ${count}` });
@@ -66,7 +66,7 @@ test('A repeated event becomes a series of two; its final count is written when 
   stop.abort();
 });
 
-test('A series that goes on is refreshed every 30 minutes', async () => {
+test('A series that continues is refreshed every 30 minutes', async () => {
   const { clock, stop, recorder, pod, events } = setUp();
   for (let minute = 0; minute < 35; minute++) {
     recorder.eventf({ ...scheduled, regarding: pod });
@@ -87,7 +87,7 @@ test('Events of other objects, reasons and related objects are events of their o
   stop.abort();
 });
 
-test('A note is cut at the 1,024 characters the API takes', async () => {
+test('A note is cut at the 1,024 characters the API accepts', async () => {
   const { clock, stop, recorder, pod, events } = setUp();
   recorder.eventf({ ...scheduled, regarding: pod, note: 'x'.repeat(2000) });
   await clock.settle();

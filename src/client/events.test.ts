@@ -90,7 +90,7 @@ describe('events', () => {
     stop.abort();
   });
 
-  it('are created anew with their count when the server forgot them', async () => {
+  it('are created again with their count when the server deleted them', async () => {
     const { clock, api, pod, recorder, events, stop } = setUp();
     recorder.event(pod, 'Warning', 'BackOff', 'again');
     await clock.settle();

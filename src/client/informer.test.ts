@@ -45,7 +45,7 @@ function recorder(): { seen: string[]; handler: InformerHandler<Pod> } {
 }
 
 describe('informer', () => {
-  it('delivers what is there, then changes in order; late handlers get adds', async () => {
+  it('delivers existing objects, then changes in order; late handlers get adds', async () => {
     const { api, factory, stop, start, clock } = setUp();
     api.seed(Pods, pod('a'));
     const informer = factory.informer(Pods);
@@ -79,7 +79,7 @@ describe('informer', () => {
     stop.abort();
   });
 
-  it('waits for a revision and gives up on abort', async () => {
+  it('waits for a revision and rejects on abort', async () => {
     const { api, factory, stop, start, clock } = setUp();
     const informer = factory.informer(Pods);
     await start();
@@ -105,7 +105,7 @@ describe('informer', () => {
     stop.abort();
   });
 
-  it('lists anew after 410 and finds what was deleted meanwhile', async () => {
+  it('lists again after 410 and finds objects that were deleted meanwhile', async () => {
     const { api, factory, stop, start, clock } = setUp();
     api.seed(Pods, pod('a'));
     api.seed(Pods, pod('b'));

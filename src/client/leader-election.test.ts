@@ -68,7 +68,7 @@ describe('leader election', () => {
     await b.ended;
   });
 
-  it('gives the lease back though its last renewal was cut off after it arrived', async () => {
+  it('releases the lease although its last renewal was interrupted after it arrived', async () => {
     const { clock, api, run, holder } = setUp();
     const a = run('a');
     await clock.advance(500);
@@ -81,7 +81,7 @@ describe('leader election', () => {
 
   it('waits a whole lease duration by its own clock for a holder that fell silent', async () => {
     const { clock, api, run, leading } = setUp();
-    // Renewed, by the holder's word, long ago: clocks may differ, so this says nothing.
+    // The holder wrote an old renew time; clocks may differ, so this proves no expiry.
     api.seed(Leases, {
       metadata: { namespace: 'kube-system', name: 'test' },
       spec: {

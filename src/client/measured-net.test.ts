@@ -4,7 +4,7 @@ import type { HttpAnswer } from '../platform/net.ts';
 import { createSimPlatform } from '../platform/sim/sim-platform.ts';
 import { measuredNet } from './measured-net.ts';
 
-test('calls are counted by answer and timed; one without an answer counts as an error', async () => {
+test('calls are counted by status and timed; one without a response counts as an error', async () => {
   const { clock, metrics, net } = createSimPlatform();
   let answer: () => Promise<HttpAnswer> = async () => {
     await clock.sleep(700);

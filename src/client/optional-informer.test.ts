@@ -10,7 +10,7 @@ import { createInformerFactory } from './informer-factory.ts';
 import { createOptionalInformer } from './optional-informer.ts';
 import { createFakeApi } from './fake-api-fixture.ts';
 
-describe('an informer of what may not be served', () => {
+describe('an informer of a resource that may not be served', () => {
   const refusal = () => forbidden({ group: 'resource.k8s.io', resource: 'devicetaintrules' }, '', 'not yours');
   const cases: [what: string, served: boolean, fails: (attempt: number) => Error | undefined, expected: boolean][] = [
     ['follows what is', true, () => undefined, true],

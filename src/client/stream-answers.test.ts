@@ -6,7 +6,7 @@ import { VirtualClock } from '../platform/sim/virtual-clock.ts';
 import type { Client } from './client.ts';
 import { createInProcessClient } from './in-process-transport.ts';
 
-/** A client of an API that another server answers. */
+/** A client of an API whose responses the test writes. */
 function clientOf(run: (sink: ByteSink) => Promise<void>, status = 200): Client {
   return createInProcessClient({
     handler: () => ({ kind: 'stream', status, headers: {}, run }),
@@ -38,14 +38,14 @@ test('objects and errors of other servers are read', async () => {
   await assert.rejects(answering('<html>').resource(ConfigMaps).get(name), /invalid character/);
 });
 
-test('answers without end are refused', async () => {
+test('endless responses are refused', async () => {
   await assert.rejects(clientOf(forEver).resource(ConfigMaps).get(name), /exceeds 67108864 bytes/);
   await assert.rejects(clientOf(forEver).raw({ path: '/apis/x' }), /exceeds 67108864 bytes/);
   const watch = clientOf(forEver).resource(ConfigMaps).watch({ resourceVersion: '1' });
   await assert.rejects(watch[Symbol.asyncIterator]().next(), /exceeds 8388608 bytes/);
 });
 
-test('a watch gives events as they come, and who leaves ends it', async () => {
+test('a watch delivers events as they arrive, and ends when its reader leaves', async () => {
   const left = Promise.withResolvers<void>();
   const client = clientOf(async (sink) => {
     await sink.write('{"type":"ADDED","object":{"metadata":{"name":"a"}}}\n{"type":"DEL');

@@ -87,7 +87,7 @@ for (const [name, make] of Object.entries(makers)) {
       );
     });
 
-    it('turns error answers into StatusErrors', async () => {
+    it('converts error responses to StatusErrors', async () => {
       const { client } = setUp(make);
       const maps = client.resource(ConfigMaps);
       await assert.rejects(maps.get({ namespace: 'default', name: 'none' }), (error) => {
@@ -139,7 +139,7 @@ for (const [name, make] of Object.entries(makers)) {
       );
     });
 
-    it('waits as retry-after says', async () => {
+    it('waits for the time of retry-after', async () => {
       const clock = new VirtualClock();
       let calls = 0;
       const client = make((): ApiResponse => {
@@ -203,7 +203,7 @@ describe('in-process upgrade', () => {
 });
 
 describe('rest client', () => {
-  it('asks the token source again after a 401', async () => {
+  it('requests a new token after a 401', async () => {
     const clock = new VirtualClock();
     const tokens = ['old', 'new'];
     const net = createFakeNet((request) =>
@@ -229,7 +229,7 @@ describe('rest client', () => {
 });
 
 describe('retryOnConflict', () => {
-  it('tries five times, then gives the conflict back', async () => {
+  it('tries five times, then throws the conflict', async () => {
     const { api, client, clock } = setUp(makers['in-process']!);
     const maps = client.resource(ConfigMaps);
     const stale = await maps.create(configMap('a'));

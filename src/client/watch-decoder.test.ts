@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { decodeWatchLines } from './watch-decoder.ts';
 
-/** What is decoded of a body in chunks of so many bytes, and how often others had their turn meanwhile. */
+/** Decodes a body in chunks of this size; also counts the turns of other work meanwhile. */
 async function decoded(
   text: string,
   chunkBytes: number,
@@ -31,7 +31,7 @@ const withItems = (count: number): object => ({
 });
 
 for (const chunkBytes of [1, 1000, 10_000_000])
-  test(`events come whole out of chunks of ${chunkBytes} bytes`, async () => {
+  test(`events are decoded from chunks of ${chunkBytes} bytes`, async () => {
     const objects = ['a', withItems(2000), { b: 'é' }, 1];
     const { events, batches } = await decoded(`${objects.map(eventOf).join('\n\n')}`, chunkBytes);
     assert.deepEqual(
@@ -41,7 +41,7 @@ for (const chunkBytes of [1, 1000, 10_000_000])
     assert.ok(chunkBytes < 10_000_000 || batches === 2, String(batches));
   });
 
-test('a long event is read in turns, and so are many short ones that come together', async () => {
+test('a long event is parsed in turns, and so are many short ones that arrive together', async () => {
   assert.ok((await decoded(`${eventOf(withItems(20_000))}\n`, 10_000_000)).turns > 10);
   const short = `${eventOf('x'.repeat(1000))}\n`;
   assert.ok((await decoded(short.repeat(1000), 10_000_000)).turns > 10);

@@ -18,7 +18,7 @@ describe('work queue', () => {
     assert.deepEqual([await queue.get(), await queue.get()], ['a', 'b']);
   });
 
-  it('gives a key added during its processing back only after done', async () => {
+  it('returns a key that was added during its processing only after done', async () => {
     const { queue } = setUp();
     queue.add('a');
     await queue.get();
@@ -68,7 +68,7 @@ describe('work queue', () => {
     assert.equal(queue.length(), 110);
   });
 
-  it('leaves in the registry what was counted, and no state, when it is shut down', async () => {
+  it('keeps its counters in the registry, and no state, after its shutdown', async () => {
     const { clock, metrics, queue } = setUp();
     queue.add('a');
     queue.add('b');
@@ -86,7 +86,7 @@ describe('work queue', () => {
     next.shutDown();
   });
 
-  it('that nobody takes keys from leaves nothing in the registry that keeps it', async () => {
+  it('that is abandoned is not retained by the registry', async () => {
     const { metrics, clock } = setUp();
     let kept = 0;
     const counting = {

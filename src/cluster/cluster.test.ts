@@ -41,7 +41,7 @@ for (const [name, given, says] of [
     /^--scheduler-config: /,
   ],
 ] as const)
-  test(`a wrong file of the ${name}: told before anything runs`, async () => {
+  test(`an invalid file of the ${name}: reported before any component runs`, async () => {
     const platform = createSimPlatform();
     await platform.files.writeFile('/webhook.kubeconfig', KUBECONFIG);
     const ranges = { clusterCidr: '10.42.0.0/16', serviceCidr: '10.43.0.0/16' };

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { parseKubeconfig } from '../client/kubeconfig.ts';
 import { kubeconfigJson, kubeconfigYaml } from './kubeconfig.ts';
 
-test('as JSON a kubeconfig says what it says as YAML', async () => {
+test('a kubeconfig in JSON equals that in YAML', async () => {
   const named = { server: 'https://10.0.0.1:6443', caPem: 'CA', user: 'dns', cluster: 'k' };
   for (const credentials of [{ certPem: 'CERT', keyPem: 'KEY' }, { pairFile: '/pair.pem' }]) {
     const input = { ...named, ...credentials };

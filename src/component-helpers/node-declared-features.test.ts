@@ -1,4 +1,4 @@
-/** Worked examples: what nodes declare, and what pods and their changes need. */
+/** Examples of features that nodes declare, and that pods and their changes require. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { Container, Node, Pod, PodSpec, ResourceRequirements } from '../api/gen/core-v1.ts';
@@ -18,7 +18,7 @@ const podOf = (spec: Partial<PodSpec>): Pod => ({ metadata: {}, spec: { containe
 const cpu = (amount: string): ResourceRequirements => ({ requests: { cpu: amount } });
 const ruled = (action: string): Container => ({ name: 'r', restartPolicyRules: [{ action }] });
 
-test('what is on is declared, as the API wants it listed: sorted', () => {
+test('enabled features are declared in the order of the API: sorted', () => {
   const all = declaredFeatures(() => true);
   assert.deepEqual([...all], [...all].toSorted());
   assert.deepEqual(
@@ -64,7 +64,7 @@ describe('to change a pod needs', () => {
     test(what, () => assert.deepEqual(featuresToUpdate(podOf(before), podOf(now)), needs));
 });
 
-test('a node lacks what it does not declare', () => {
+test('a node lacks undeclared features', () => {
   const node: Node = { metadata: {}, status: { declaredFeatures: [INIT] } };
   assert.deepEqual(undeclaredFeatures([INIT, RESTART], node), [RESTART]);
   assert.deepEqual(undeclaredFeatures([INIT], { metadata: {} }), [INIT]);

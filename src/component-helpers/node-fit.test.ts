@@ -47,7 +47,7 @@ for (const [name, spec, wanted] of requestCases) {
   });
 }
 
-test('requests: what a pod as a whole holds by its status counts while it is resized, its overhead once', () => {
+test('requests: during a resize the pod-level status counts, and the overhead once', () => {
   const of = (asked: string, allocated: string, inForce: string): number =>
     podRequests({
       metadata: {},
@@ -60,7 +60,7 @@ test('requests: what a pod as a whole holds by its status counts while it is res
   assert.equal(of('3', '1010m', '1010m'), 3010);
 });
 
-test('requests: assumed for scoring where a container says nothing; extended resources apart', () => {
+test('requests: defaults for scoring where a container has none; extended resources separately', () => {
   const pod: Pod = {
     metadata: {},
     spec: {

@@ -10,7 +10,7 @@ const many = (make: (at: number) => NodeSelectorTerm): NodeSelectorTerm[] =>
 const labels = { k7: 'x', zone: 'a' };
 const node = { metadata: { name: 'n', labels } };
 
-test('of thousands of terms that want labels, those are tried whose label the node has', () => {
+test('of thousands of terms with labels, only those with a label of the node are evaluated', () => {
   for (const operator of ['In', 'Exists', 'Gt', 'Lt']) {
     const terms = many((at) => ({
       matchExpressions: [

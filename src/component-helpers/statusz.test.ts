@@ -34,7 +34,7 @@ describe('/statusz', () => {
     assert.deepEqual(body.split('\n'), lines);
   });
 
-  it('has another form each second, so that nobody parses it', () => {
+  it('has another format each second, so that clients cannot parse it', () => {
     const forms = [0, 1, 2, 3].map((seconds) => /^Go version(.*)none$/m.exec(statusz('', page(seconds)).body)?.[1]);
     assert.deepEqual(forms, [': ', ':  ', '= ', '  ']);
   });
@@ -44,7 +44,7 @@ describe('/statusz', () => {
       ['json', JSON.parse],
       ['yaml', (text: string) => parseYaml(text).value],
     ] as const)
-      it(`is an object of ${version} in ${type} for who names it`, () => {
+      it(`is an object of ${version} in ${type} for clients that name it`, () => {
         const accept = `application/${type};v=${version};g=config.k8s.io;as=Statusz`;
         const { status, contentType, body } = statusz(accept, page(61.9));
         assert.deepEqual([status, contentType], [200, `application/${type}`]);

@@ -12,7 +12,7 @@ import {
 import { controllers } from './list.ts';
 import { startServerHarness } from './server-harness-fixture.ts';
 
-it('all controllers together, each with the rights of its own account, work without complaint and come to rest', async () => {
+it('all controllers together, each with the rights of its own account, run without errors and become idle', async () => {
   const h = await startServerHarness(Object.values(controllers));
   await h.addNode('n');
   const template = { metadata: { labels: { app: 'x' } }, spec: { containers: [{ name: 'c', image: 'i' }] } };

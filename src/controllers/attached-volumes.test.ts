@@ -74,7 +74,7 @@ const counted = async (h: ServerHarness): Promise<string[]> =>
     .filter((line) => /^(attachdetach_controller_total|storage_count_attachable)_volumes/.test(line))
     .toSorted();
 
-/** What the driver's attacher does. */
+/** Writes the status of the driver's attacher. */
 async function report(h: ServerHarness, status: VolumeAttachment['status']): Promise<void> {
   for (const { metadata } of await attachments(h))
     await h.update(VolumeAttachments, metadata.name ?? '', (draft) => void (draft.status = status!), 'status');
@@ -86,7 +86,7 @@ const gone = async (h: ServerHarness, name: string): Promise<void> => {
 };
 
 describe('attach and detach', () => {
-  it('attaches for a pod, tells the node when it is, and detaches when the node has let go', async () => {
+  it('attaches for a pod, reports the attachment to the node, and detaches after the node has unmounted', async () => {
     const h = await start();
     await pod(h, 'a', 'n1');
     const [attachment] = await attachments(h);
@@ -112,7 +112,7 @@ describe('attach and detach', () => {
     await h.stop();
   });
 
-  it('gives an exclusive volume to one node at a time, and says so', async () => {
+  it('attaches an exclusive volume to one node at a time, and reports the conflict', async () => {
     const h = await start();
     await pod(h, 'a', 'n1');
     await report(h, { attached: true });
@@ -154,7 +154,7 @@ describe('attach and detach', () => {
     }
   });
 
-  it('neither attaches nor counts as wanted what a kubelet attaches for itself', async () => {
+  it('neither attaches nor expects volumes that a kubelet attaches itself', async () => {
     const h = await start();
     await h.update(Nodes, 'n1', (draft) => void delete draft.metadata.annotations);
     await pod(h, 'a', 'n1');
@@ -165,7 +165,7 @@ describe('attach and detach', () => {
     await h.stop();
   });
 
-  it('attaches what CSI drivers took over, also where it stands in a pod', async () => {
+  it('attaches in-tree volumes that migrated to CSI drivers, also inline ones', async () => {
     const h = await start();
     await h.create(Pods, {
       metadata: { name: 'a' },
@@ -187,7 +187,7 @@ describe('attach and detach', () => {
     await h.stop();
   });
 
-  it('leaves nodes alone whose kubelet attaches for itself', async () => {
+  it('ignores nodes whose kubelet attaches itself', async () => {
     const h = await start();
     await h.update(Nodes, 'n1', (draft) => void delete draft.metadata.annotations);
     await pod(h, 'a', 'n1');
@@ -209,7 +209,7 @@ describe('attach and detach', () => {
     });
   }
 
-  it('takes a volume in use from a node that is out, after six minutes or at the word of its taint', async () => {
+  it('detaches a volume in use from a node that is down, after six minutes or with the out-of-service taint', async () => {
     for (const outOfService of [false, true]) {
       const h = await start();
       await pod(h, 'a', 'n1');
@@ -288,7 +288,7 @@ describe('ephemeral volumes', () => {
   });
 });
 
-it('a claim that wants to grow is told who will see to it', async () => {
+it('an event of a claim that grows names the component that expands it', async () => {
   const h = await startServerHarness([createPersistentVolumeExpander, createPersistentVolumeBinder]);
   const storageClassName = 'grows';
   await h.clock.drive(

@@ -12,7 +12,7 @@ import { replicaSetFlavour } from './replicaset/flavours.ts';
 import { createReplicaController } from './replicaset/replicaset-controller.ts';
 import { startServerHarness, type ServerHarness } from './server-harness-fixture.ts';
 
-/** What the metrics servers answer: CPU use per pod and in one container of each, external series, and custom metrics. */
+/** The responses of the metrics APIs: CPU use per pod and in one container of each, external series, and custom metrics. */
 interface Metrics {
   cpu?: string;
   /** The CPU of a second container, `side`. */
@@ -24,7 +24,7 @@ interface Metrics {
   ofService?: string;
 }
 
-/** A client whose server also serves the metrics APIs, about the pods there are. */
+/** A client whose server also serves the metrics APIs, for the existing pods. */
 function withMetrics(deps: ControllerDeps, metrics: Metrics, names: () => Promise<string[]>): ControllerDeps {
   const answer = async (path: string): Promise<object | undefined> => {
     const timestamp = formatTime(deps.platform.clock.nowMs());
@@ -156,7 +156,7 @@ describe('horizontal pod autoscaler', () => {
     await h.stop();
   });
 
-  it('says what it cannot know, and leaves the target alone', async () => {
+  it('reports missing metrics, and does not scale the target', async () => {
     const h = await start({});
     await autoscale(h, [cpu]);
     await h.run(16_000, { stepMs: 1000 });
@@ -173,7 +173,7 @@ describe('horizontal pod autoscaler', () => {
     await h.stop();
   });
 
-  it('takes the largest of several metrics; what fails may not shrink it', async () => {
+  it('uses the largest of several metrics; a missing one prevents scaling down', async () => {
     const metrics: Metrics = { external: ['3', '5'] };
     const h = await start(metrics);
     const external = {
@@ -292,7 +292,7 @@ describe('horizontal pod autoscaler', () => {
     });
   }
 
-  it('is off for a target of size zero, and says when there is none', async () => {
+  it('is disabled for a target of size zero, and reports a missing target', async () => {
     const h = await start({ cpu: '200m' });
     await h.update(Deployments, 'default/d', (draft) => void (draft.spec!.replicas = 0));
     await autoscale(h, [cpu]);

@@ -32,7 +32,7 @@ function start(states: Record<string, 'exists' | 'off' | 'gone'>) {
   return { h, asked, taints };
 }
 
-it('a node that is not ready and gone in the cloud is deleted, and its pods follow; ready ones are not doubted', async () => {
+it('a node that is not ready and missing in the cloud is deleted, with its pods; ready ones are not checked', async () => {
   const { h, asked, taints } = start({ silent: 'gone', well: 'gone', there: 'exists' });
   for (const [name, ready] of Object.entries({ silent: 'Unknown', well: 'True', there: 'False', lost: 'False' })) {
     h.api.seed(Nodes, node(name, ready));
@@ -56,7 +56,7 @@ it('a node that is not ready and gone in the cloud is deleted, and its pods foll
   await h.stop();
 });
 
-it('a node whose machine is off is tainted until it is ready again', async () => {
+it('a node whose machine is shut down is tainted until it is ready again', async () => {
   const { h, taints } = start({ n: 'off' });
   h.api.seed(Nodes, node('n', 'Unknown'));
   await h.clock.advance(6000);

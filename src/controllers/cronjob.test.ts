@@ -43,7 +43,7 @@ async function succeed(h: ServerHarness): Promise<void> {
 }
 
 describe('cronjob', () => {
-  it('starts a job at each time, named after it, and keeps as many ended ones as asked', async () => {
+  it('starts a job at each time, named after it, and keeps the configured number of ended ones', async () => {
     const h = await start({ successfulJobsHistoryLimit: 2 });
     await h.run(9 * MINUTES, coarse);
     assert.deepEqual(await jobs(h), []);
@@ -91,7 +91,7 @@ describe('cronjob', () => {
     });
   }
 
-  it('says of a job that it lost, and of one that it did not make', async () => {
+  it('reports a job that is missing, and one of another owner', async () => {
     const h = await start();
     await h.run(11 * MINUTES, coarse);
     const [job] = await h.list(Jobs);
@@ -130,7 +130,7 @@ describe('cronjob', () => {
     await h.stop();
   });
 
-  it('warns of more than 100 missed times and goes on', async () => {
+  it('warns of more than 100 missed times and continues', async () => {
     const h = await start({ suspend: true, schedule: '* * * * *' });
     await h.clock.advance(1000 * MINUTES);
     await h.update<CronJob>(CronJobs, 'default/tick', (draft) => void (draft.spec.suspend = false));
@@ -162,7 +162,7 @@ describe('cronjob', () => {
     });
   }
 
-  it('says of a schedule that never comes due that it is invalid', async () => {
+  it('reports a schedule without a next time as invalid', async () => {
     const h = await start({ schedule: '0 0 31 2 *' });
     await h.run(1000);
     const told = 'Warning InvalidSchedule invalid schedule: 0 0 31 2 * : time difference between two schedules is less';
@@ -188,14 +188,14 @@ describe('cronjob', () => {
     await h.stop();
   });
 
-  it('@every so often is counted from the last time, whenever it is looked at', () => {
+  it('@every counts from the last time, whenever it is evaluated', () => {
     const hourly = parseSchedule('@every 1h', undefined);
     const at = (text: string): number => parseTime(`2026-01-01T${text}Z`);
     assert.equal(nextDueMs(hourly, at('00:00:00'), at('00:30:00')), at('01:00:00'));
     assert.equal(nextDueMs(hourly, at('00:00:00'), at('03:30:00')), at('04:00:00'));
   });
 
-  it('goes on where an old job cannot be deleted, and says so', async () => {
+  it('continues where an old job cannot be deleted, and reports that', async () => {
     const h = await start({ successfulJobsHistoryLimit: 0, schedule: '*/10 * * * *' });
     const policies = h.admin.resource(ValidatingAdmissionPolicies);
     await policies.create({
@@ -233,7 +233,7 @@ describe('cronjob', () => {
     ['0 0 * JAN Sat,SUN', ['03T00:00', '04T00:00', '10T00:00']],
   ];
   for (const [text, expected] of days)
-    it(`${text} is when robfig/cron says`, () => {
+    it(`${text} has the times of robfig/cron`, () => {
       const schedule = parseSchedule(text, undefined);
       let atMs = parseTime('2026-01-01T00:00:00Z');
       for (const next of expected) {

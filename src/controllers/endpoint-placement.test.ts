@@ -58,7 +58,7 @@ describe('the slices and subsets of a service', () => {
     await h.stop();
   });
 
-  it('of an earlier service of the name are not taken over', async () => {
+  it('of an earlier service of the name are not adopted', async () => {
     const h = start();
     h.api.seed(Services, service());
     h.api.seed(Pods, pod(1));
@@ -105,7 +105,7 @@ describe('the slices and subsets of a service', () => {
     await h.stop();
   });
 
-  it('tell when the service changed that they are for: at first its creation, then the changes of its pods', async () => {
+  it('have the time of the last change: at first the creation of the service, then the changes of its pods', async () => {
     const h = start();
     h.api.seed(Pods, pod(1));
     h.api.seed(Services, {
@@ -136,7 +136,7 @@ describe('the slices and subsets of a service', () => {
     await h.stop();
   });
 
-  it('mark headless services, publish what is not ready where asked, and keep one empty slice', async () => {
+  it('mark headless services, publish unready addresses on request, and keep one empty slice', async () => {
     const h = start();
     h.api.seed(Services, service({ clusterIP: 'None', publishNotReadyAddresses: true }));
     await h.clock.advance(100);

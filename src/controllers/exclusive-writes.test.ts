@@ -14,7 +14,7 @@ import { makeOneOfEach } from './one-of-each-fixture.ts';
 import { startServerHarness, type ServerHarness } from './server-harness-fixture.ts';
 import { watchWrites } from './write-watch-fixture.ts';
 
-/** What needs parts that are not here: other machines, signers, drivers. Each has tests of its own. */
+/** Writes that need components that do not run here: other machines, signers, drivers. Each has its own tests. */
 const ELSEWHERE = [
   'attachdetach-controller nodes status.volumesAttached',
   'attachdetach-controller volumeattachments creation',
@@ -25,13 +25,13 @@ const ELSEWHERE = [
   'local-path-provisioner persistentvolumes creation',
   'resource-claim-controller pods status.resourceClaimStatuses',
   'resource-claim-controller resourceclaims creation',
-  // An object without a field has no managed fields: who made it does not show.
+  // An object without a field has no managed fields, so its creator is unknown.
   'service-account-controller serviceaccounts creation',
 ];
 
 const statements = Object.values(exclusiveWrites);
 
-it('no controller writes what another says it alone writes', async () => {
+it('no controller writes fields that another declares as its own', async () => {
   const h = await startServerHarness(Object.values(controllers), {
     clusterCidrs: ['10.42.0.0/16'],
     serviceCidrs: ['10.43.0.0/16'],

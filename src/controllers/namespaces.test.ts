@@ -15,7 +15,7 @@ const terminating: Namespace = {
 const namespace = (h: Harness) => h.api.objects(Namespaces)[0];
 
 describe('namespace', () => {
-  it('goes with all its content, pods first', async () => {
+  it('is deleted with all its content, pods first', async () => {
     const h = startHarness([createNamespaceController]);
     h.api.seed(Pods, {
       metadata: { namespace: 'team', name: 'p', finalizers: ['x/hold'] },
@@ -45,7 +45,7 @@ describe('namespace', () => {
     await h.stop();
   });
 
-  it('whose deletion failed for hours is tried again within a minute', async () => {
+  it('whose deletion failed for hours is retried within a minute', async () => {
     const h = startHarness([createNamespaceController]);
     h.api.seed(ConfigMaps, { metadata: { namespace: 'team', name: 'c' } });
     let fails = true;

@@ -50,7 +50,7 @@ function started() {
   };
 }
 
-test('what was adopted counts before the informer tells, and as it tells from then on', () => {
+test('adopted pods count before the informer delivers them, and as delivered from then on', () => {
   const { told, adopted, held } = started();
   const orphan = pod('Pending');
   told.put(orphan);
@@ -63,7 +63,7 @@ test('what was adopted counts before the informer tells, and as it tells from th
   assert.deepEqual(held(), []);
 });
 
-test('what the informer has told already is not put back by what was claimed', () => {
+test('a state that the informer has delivered is not reverted by a claim', () => {
   const { told, adopted, held } = started();
   const orphan = pod('Pending');
   told.put(orphan);
@@ -79,7 +79,7 @@ test('what the informer has told already is not put back by what was claimed', (
   assert.deepEqual(held(), []);
 });
 
-test('an adopted pod that goes before the informer told of its owner goes from the tally', () => {
+test('an adopted pod that is deleted before the informer delivers its owner leaves the tally', () => {
   const { told, adopted, held } = started();
   told.put(pod('Pending'));
   adopted(pod('Pending'));

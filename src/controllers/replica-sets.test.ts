@@ -29,7 +29,7 @@ const ownersOf = async (h: ServerHarness): Promise<(string | undefined)[]> =>
   (await h.pods()).map(({ metadata }) => metadata.ownerReferences?.[0]?.name);
 
 describe('a ReplicaSet', () => {
-  it('gives up those that cost least first', async () => {
+  it('deletes the cheapest pods first', async () => {
     const h = await start();
     await set(h, 4);
     await h.run(500);
@@ -67,7 +67,7 @@ describe('a ReplicaSet', () => {
       await h.stop();
     });
 
-  it('tells how many pods bear all labels of the template', async () => {
+  it('reports how many pods have all labels of the template', async () => {
     const h = await start();
     await set(h, 2, { extra: { tier: 'a' } });
     await h.create(Pods, { metadata: { name: 'adopted', labels }, spec: { containers } });
@@ -77,7 +77,7 @@ describe('a ReplicaSet', () => {
     await h.stop();
   });
 
-  it('adopts more than it wants, and gives up what is too much', async () => {
+  it('adopts more than its replicas, and deletes the excess', async () => {
     const h = await start();
     for (const name of ['a', 'b', 'c']) await h.create(Pods, { metadata: { name, labels }, spec: { containers } });
     await set(h, 2);
@@ -86,7 +86,7 @@ describe('a ReplicaSet', () => {
     await h.stop();
   });
 
-  it('leaves to another of the same selector what is its', async () => {
+  it('leaves pods to another owner of the same selector', async () => {
     const h = await start();
     await set(h, 1, { name: 'one' });
     await h.run(500);
@@ -96,7 +96,7 @@ describe('a ReplicaSet', () => {
     await h.stop();
   });
 
-  it('lets a pod go whose labels change, and takes it back', async () => {
+  it('releases a pod whose labels change, and adopts it again', async () => {
     const h = await start();
     await set(h, 1);
     await h.run(500);
@@ -144,7 +144,7 @@ describe('a Deployment', () => {
     return [found?.status, found?.reason];
   };
 
-  it('lets a set go whose labels change, and takes it back', async () => {
+  it('releases a set whose labels change, and adopts it again', async () => {
     const h = await start();
     await deploy(h);
     await h.run(500);
@@ -166,7 +166,7 @@ describe('a Deployment', () => {
     await h.stop();
   });
 
-  it('adopts a set of its template that nobody owns', async () => {
+  it('adopts a set of its template without an owner', async () => {
     const h = await start();
     await set(h, 2);
     await h.run(500);
@@ -195,7 +195,7 @@ describe('a Deployment', () => {
     await h.stop();
   });
 
-  it('tells how many pods are on their way out', async () => {
+  it('reports the number of terminating pods', async () => {
     const h = await start();
     await deploy(h);
     await h.run(500);
@@ -208,7 +208,7 @@ describe('a Deployment', () => {
     await h.stop();
   });
 
-  it('scales while it is paused, and rolls when it goes on', async () => {
+  it('scales while it is paused, and updates when it is resumed', async () => {
     const h = await start();
     await deploy(h, { paused: true });
     await h.run(500);

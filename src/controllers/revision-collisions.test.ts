@@ -1,4 +1,4 @@
-/** Another's object has the name that a revision of ours would have: another name is found, and everything goes on. */
+/** Another owner's object has the name of a new revision: another name is found, and the rollout continues. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { ControllerRevisions, DaemonSets, Deployments, Pods, ReplicaSets, StatefulSets } from '../api/gen/resources.ts';
@@ -36,7 +36,7 @@ const kinds: readonly Kind[] = [
 const names = async (h: ServerHarness, info: ResourceInfo): Promise<string[]> =>
   (await h.list(info as ResourceInfo<KubernetesObject>)).map(({ metadata }) => metadata.name ?? '').toSorted();
 
-/** An object of that name that differs in what counts. */
+/** An object of that name with different content. */
 async function occupy(h: ServerHarness, revisions: ResourceInfo, name: string): Promise<void> {
   const labels = { app: 'other' };
   const containers = [{ name: 'c', image: 'other' }];
@@ -54,7 +54,7 @@ async function occupy(h: ServerHarness, revisions: ResourceInfo, name: string): 
   await h.create(revisions as ResourceInfo<KubernetesObject>, foreign);
 }
 
-describe('a name that is taken', () => {
+describe('a name in use', () => {
   for (const { info, revisions, spec } of kinds)
     it(`is counted as a collision of the ${info.kind}, which takes another, twice`, async () => {
       const h = await startServerHarness([
@@ -77,7 +77,7 @@ describe('a name that is taken', () => {
         assert.deepEqual([pod?.spec?.containers[0]?.image, more.length], ['a', 0]);
         const own = (await names(h, revisions)).filter((name) => !taken.includes(name));
         assert.equal(own.length, 1, own.join());
-        // Made anew, it would come to the same names again; these are taken then.
+        // When it is created again it would compute the same names, which are in use then.
         await h.remove(info, 'default/x');
         await h.remove(revisions, `default/${own[0]}`);
         for (const name of await names(h, Pods)) await h.remove(Pods, `default/${name}`);

@@ -1,4 +1,4 @@
-/** Deployments that go back by the annotation that stands for the early releases' rollback. */
+/** Deployments that roll back by the annotation which replaces the rollback of early releases. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { Deployments, ReplicaSets } from '../api/gen/resources.ts';
@@ -69,7 +69,7 @@ describe('a rollback by annotation', () => {
       await h.stop();
     });
 
-  it('waits while the deployment is paused; what is no number is nothing', async () => {
+  it('waits while the deployment is paused; a value that is no number is ignored', async () => {
     const h = await start();
     await h.update(Deployments, 'default/web', (draft) => {
       draft.metadata.annotations![WISH] = '1';

@@ -130,7 +130,7 @@ describe('endpointslice and endpoints', () => {
     await h.stop();
   });
 
-  it('count what there is: less when an address type goes, nothing without a selector', async () => {
+  it('count the current endpoints: fewer without an address type, none without a selector', async () => {
     const h = start();
     h.api.seed(Services, service({ ipFamilies: ['IPv4', 'IPv6'] }));
     h.api.seed(Pods, pod(1));
@@ -148,7 +148,7 @@ describe('endpointslice and endpoints', () => {
     await h.stop();
   });
 
-  it('count services by their trafficDistribution, and what syncs write', async () => {
+  it('count services by their trafficDistribution, and the writes of syncs', async () => {
     const h = start();
     const distributing = (name: string, trafficDistribution: string): Service => {
       const one = service({ trafficDistribution });
@@ -196,7 +196,7 @@ describe('endpointslice and endpoints', () => {
     await h.stop();
   });
 
-  it('that could not be deleted with their service are left alone once that is given up', async () => {
+  it('that could not be deleted with their service are ignored after the last retry', async () => {
     let refuses = true;
     const h = startHarness([createEndpointsController], {
       before(api) {

@@ -1,4 +1,4 @@
-/** What becomes of a stateful set's pods, claims and revisions in a real server. Upstream: test/integration/statefulset. */
+/** Pods, claims and revisions of a stateful set in a real server. Upstream: test/integration/statefulset. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { formatTime } from '../api/time.ts';
@@ -37,7 +37,7 @@ const images = async (h: ServerHarness): Promise<(string | undefined)[]> =>
   (await h.pods()).map(({ spec }) => spec?.containers[0]?.image);
 
 describe('a StatefulSet', () => {
-  it('makes what has ended anew, but not what is still going', async () => {
+  it('recreates ended pods, but not terminating ones', async () => {
     const h = await start();
     await make(h, 3);
     await h.run(500);
@@ -63,7 +63,7 @@ describe('a StatefulSet', () => {
     await h.stop();
   });
 
-  it('tells how many pods there are though not all may be made', async () => {
+  it('reports the number of its pods although not all can be created', async () => {
     const h = await start();
     await h.create(ResourceQuotas, { metadata: { name: 'q' }, spec: { hard: { pods: '2' } } });
     await h.run(500);
@@ -74,7 +74,7 @@ describe('a StatefulSet', () => {
     await h.stop();
   });
 
-  it('tells ready pods from available ones', async () => {
+  it('distinguishes ready pods from available ones', async () => {
     const h = await start();
     await make(h, 4, { minReadySeconds: 3600 });
     const ready = (name: string, status: string, agoMs: number) =>
@@ -107,7 +107,7 @@ describe('a StatefulSet', () => {
     await h.stop();
   });
 
-  it('takes note of every change of its spec, also of one that changes nothing', async () => {
+  it('observes every generation, also one without effect', async () => {
     const h = await start();
     const { spec } = await make(h, 2);
     await h.run(500);
@@ -168,7 +168,7 @@ describe('a StatefulSet', () => {
       const [{ metadata, ...revision }] = (await h.list(ControllerRevisions)) as [ControllerRevision];
       const patch = revision.data as { spec: { template: object } };
       const { namespace, name, labels: marks, annotations, ownerReferences } = metadata;
-      // What a revision records cannot be changed: one in its place.
+      // The content of a revision is immutable, so another one replaces it.
       await h.remove(ControllerRevisions, `default/${name}`);
       await h.create(ControllerRevisions, {
         ...revision,
@@ -186,7 +186,7 @@ describe('a StatefulSet', () => {
       await h.stop();
     });
 
-  it('makes a revision anew for a template that an older one records in other words', async () => {
+  it('recreates a revision for a template that an older one records in another encoding', async () => {
     const h = await start();
     const of = (image: string) => ({ metadata: { labels }, spec: { containers: [asking('1', image)] } });
     await make(h, 1, { template: of('v1') });

@@ -114,7 +114,7 @@ describe('statefulset', () => {
     await h.stop();
   });
 
-  it('counts from the ordinal it is told', async () => {
+  it('counts from the configured ordinal', async () => {
     const h = await start({ ordinals: { start: 5 }, replicas: 2 });
     assert.deepEqual(await names(h), ['db-5', 'db-6']);
     await change(h, (spec) => void (spec.ordinals = { start: 6 }));
@@ -156,7 +156,7 @@ describe('statefulset', () => {
     await h.stop();
   });
 
-  it('updates only from the partition up; pods below are made anew from the old revision', async () => {
+  it('updates only from the partition up; pods below are recreated from the old revision', async () => {
     const h = await start({ updateStrategy: { type: 'RollingUpdate', rollingUpdate: { partition: 2 } } });
     await change(h, (spec) => void (spec.template = template('v2')));
     await h.run(1000);
@@ -169,7 +169,7 @@ describe('statefulset', () => {
     await h.stop();
   });
 
-  it('updates one pod at a time whatever maxUnavailable says: its feature gate is off', async () => {
+  it('updates one pod at a time with any maxUnavailable: its feature gate is off', async () => {
     const h = await start({
       replicas: 4,
       podManagementPolicy: 'Parallel',
@@ -183,7 +183,7 @@ describe('statefulset', () => {
     await h.stop();
   });
 
-  it('OnDelete takes the new revision when a pod is deleted', async () => {
+  it('OnDelete applies the new revision when a pod is deleted', async () => {
     const h = await start({ updateStrategy: { type: 'OnDelete' } });
     await change(h, (spec) => void (spec.template = template('v2')));
     await h.run(500);

@@ -1,4 +1,4 @@
-/** What controllers tell of the cluster ends with their leadership; the registry outlives it. */
+/** Metrics of controllers about the cluster end with their leadership; the registry outlives it. */
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { PersistentVolumes, ResourceClaims } from '../api/gen/resources.ts';
@@ -8,7 +8,7 @@ import { startServerHarness } from './server-harness-fixture.ts';
 
 const NAMES = /^(pv_collector_[a-z_]+_count|resourceclaim_controller_resource_claims|workqueue_depth)\{/;
 
-it('a second life of controllers counts anew, and between the two nothing is told', async () => {
+it('controllers that start again count from zero, and between both terms there are no samples', async () => {
   const h = await startServerHarness([]);
   const factories = [createPersistentVolumeBinder, createResourceClaimController];
   const live = () => h.startThrough({ factories, through: (handler) => handler });

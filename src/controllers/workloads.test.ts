@@ -151,7 +151,7 @@ describe('deployment', () => {
     await h.stop();
   });
 
-  it('stops at the progress deadline and says so', async () => {
+  it('stops at the progress deadline and reports that', async () => {
     const h = start();
     h.api.seed(Deployments, web(4, 'v1', { progressDeadlineSeconds: 60 }));
     await h.run(1000);
@@ -217,7 +217,7 @@ describe('deployment', () => {
     await h.stop();
   });
 
-  it('keeps as many old sets as the history limit says', async () => {
+  it('keeps the number of old sets in the history limit', async () => {
     const h = start();
     h.api.seed(Deployments, web(1, 'v1', { revisionHistoryLimit: 1 }));
     await h.run(1000);
@@ -236,7 +236,7 @@ describe('replicaset', () => {
     spec: { replicas, selector: { matchLabels: { app: 'web' } }, template: template('v1') },
   });
 
-  it('adopts matching orphans, releases what no longer matches, replaces what is lost', async () => {
+  it('adopts matching orphans, releases pods that no longer match, replaces lost ones', async () => {
     const h = start();
     h.api.seed(Pods, {
       metadata: { namespace: 'default', name: 'orphan', labels: { app: 'web' } },

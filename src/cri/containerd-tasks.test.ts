@@ -41,7 +41,7 @@ describe('removal where a task runs that CRI does not know of', () => {
     });
   }
 
-  it('kills, waits and deletes, and takes what is gone already for done', async () => {
+  it('kills, waits and deletes, and ignores missing tasks', async () => {
     const calls: [string, object][] = [];
     const caller: GrpcCaller = {
       unary: async ({ method }, request) => {

@@ -1,4 +1,4 @@
-/** The client against a runtime in memory, over the wire format: whose events it takes. */
+/** The client with a runtime in memory, over the wire format: the events it delivers. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { GrpcError } from '../grpc/grpc-error.ts';
@@ -9,7 +9,7 @@ import type { CriEvent } from './runtime-service.ts';
 
 const ENDPOINT = '/run/cri.sock';
 
-/** All events of a runtime that answers with these, to their end. */
+/** All events of a runtime with these methods, to their end. */
 async function eventsOf(methods: Record<string, FakeMethod>): Promise<CriEvent[]> {
   const { clock } = createSimPlatform();
   const sockets = createFakeSockets(clock);
@@ -51,7 +51,7 @@ test("are containerd's where it has none of CRI's", async () => {
   assert.deepEqual(events, [{ containerId: 'c', type: 'started' }]);
 });
 
-test('that break off for another reason are told so', async () => {
+test('that break off for another reason have that error', async () => {
   const broken = eventsOf({
     // oxlint-disable-next-line require-yield -- it refuses at the first step
     async *GetContainerEvents() {

@@ -1,6 +1,6 @@
 /**
- * A container runtime that does anything at all on its socket: each call and each subscription ends alone, with an error
- * that is no fault of the program, and the next one is answered.
+ * A hostile container runtime on its socket: each call and each subscription fails on its own, never with an internal fault, and
+ * the next one is answered.
  */
 import assert from 'node:assert/strict';
 import { mkdtemp, rm } from 'node:fs/promises';
@@ -46,7 +46,7 @@ after(async () => {
   await rm(directory, { recursive: true });
 });
 
-/** Messages, then the end with a status. */
+/** Sends messages, then a status. */
 const answering =
   (...messages: readonly Uint8Array[]): Behaviour =>
   (stream) => {
@@ -60,7 +60,7 @@ interface Outcome<T> {
   readonly error?: Error;
 }
 
-/** What comes of it, with deadlines as fast as the process can go. */
+/** The outcome of a call, with virtual deadlines that pass without waiting. */
 async function outcomeOf<T>(call: (client: CriClient, signal: AbortSignal) => Promise<T>): Promise<Outcome<T>> {
   const clock = new VirtualClock();
   const client = createCriClient({ clock }, { endpoint: socketPath });
@@ -97,7 +97,7 @@ for (const method of unary.filter(({ name }) => chosen.has(name)))
       });
   });
 
-test('answers of random bytes to every call are read or refused', async () => {
+test('random bytes as the answer of every call are decoded or refused', async () => {
   const random = createSeededRandom(11);
   const client = createCriClient({ clock: new VirtualClock() }, { endpoint: socketPath });
   for (const method of unary)
@@ -133,7 +133,7 @@ const firstEvents = (count: number) => async (client: CriClient, signal: AbortSi
 for (const [name, only] of Object.entries(sources))
   describe(`a subscription to ${name}`, () => {
     for (const [what, how] of Object.entries(hostilePeers)) {
-      // Nothing happens, nothing is said; or much that is of no interest.
+      // No event is no error; nor are many irrelevant ones.
       if (what === 'never answers' || (what === 'sends small messages without end' && name !== 'CRI events')) continue;
       test(`a runtime that ${what} ends it alone`, async () => {
         behave = only(how);

@@ -18,7 +18,7 @@ describe('messages', () => {
   const roundTrip = (name: string, plain: object): object => {
     const desc = messageOf(registry, `runtime.v1.${name}`);
     const encoded = codec.encode(desc.typeName, plain);
-    const message = fromBinary(desc, encoded); // protobuf-es reads what we wrote, and we what it writes.
+    const message = fromBinary(desc, encoded); // Each of protobuf-es and our codec decodes the other's bytes.
     assert.equal(message.$unknown, undefined);
     return codec.decode(desc.typeName, toBinary(desc, message));
   };
@@ -100,7 +100,7 @@ describe('messages', () => {
 });
 
 describe('the client', () => {
-  it('knows unix endpoints only', () => {
+  it('accepts only unix endpoints', () => {
     assert.deepEqual(['/run/c.sock', 'unix:///run/c.sock', 'unix:/run/c.sock'].map(socketPathOf), [
       '/run/c.sock',
       '/run/c.sock',
@@ -109,7 +109,7 @@ describe('the client', () => {
     assert.throws(() => socketPathOf('tcp://localhost:1'), /only unix sockets/);
   });
 
-  it('says Unavailable when nothing listens', async () => {
+  it('returns Unavailable when nothing listens', async () => {
     const client = createCriClient(createSimPlatform(), { endpoint: '/nonexistent/c.sock' });
     await assert.rejects(client.runtime.version({}), { name: 'GrpcError', code: 'Unavailable' });
   });
@@ -187,10 +187,10 @@ describe('the sandbox image', () => {
     ]);
   });
 
-  it('is refused for what there is no program for', () =>
+  it('is refused for platforms without a program', () =>
     assert.throws(() => buildPauseImage('riscv64', sha256), /no pause program for architecture riscv64/));
 
-  it('comes in a tar whose checksums are right', () => {
+  it('is a tar with valid checksums', () => {
     const tar = Buffer.from(writeTar([{ path: 'a', mode: 0o755, content: Buffer.from('hello') }]));
     assert.equal(tar.length, 4 * 512);
     const stored = Number.parseInt(tar.toString('latin1', 148, 154), 8);

@@ -1,4 +1,4 @@
-/** When `stopped` is passed on: once CRI says the same of the container or the sandbox, with few questions. */
+/** `stopped` is delivered once CRI reports the same state of the container or the sandbox, with few requests. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { GrpcError } from '../grpc/grpc-error.ts';
@@ -13,7 +13,7 @@ interface World {
   readonly failsWith?: GrpcError;
 }
 
-/** The moment at which an event arrives, and what was asked until then. */
+/** The time at which an event is delivered, and the requests until then. */
 async function passOn(event: CriEvent, { container, sandbox, failsWith }: World) {
   const clock = new VirtualClock();
   const startMs = clock.monotonicMs();
@@ -94,7 +94,7 @@ describe('an event that a container has stopped', () => {
   }
 });
 
-it('others are passed on at once and unasked', async () => {
+it('others are delivered at once without requests', async () => {
   assert.deepEqual(await passOn({ containerId: 'a', type: 'started' }, {}), {
     atMs: 0,
     asked: { container: 0, sandbox: 0 },

@@ -57,7 +57,7 @@ test('a compressor that refers to the dictionary of the protocol is understood',
   });
 });
 
-test('a header may repeat what stood 32 KiB before, over many blocks', () => {
+test('a header may repeat bytes 32 KiB before, over many blocks', () => {
   const read = createHeaderReader(inflateRaw);
   const value = 'abcdefghijklmnopqrstuvwxyz'.repeat(40);
   let before = Buffer.alloc(0);
@@ -71,7 +71,7 @@ test('a header may repeat what stood 32 KiB before, over many blocks', () => {
   }
 });
 
-test('what is no header block is an error', () => {
+test('bytes that are no header block are an error', () => {
   const cut = (plain: Buffer): string => Buffer.concat([zlibHead, deflateRawSync(plain)]).toString('hex');
   const whole = blockOf({ port: '8080' });
   const blocks = ['', '00', 'ffffffffffff', '78f9e3c6a7c2ffff', cut(whole.subarray(0, 2)), cut(whole.subarray(0, -1))];

@@ -1,4 +1,4 @@
-/** Parts of DNS that throw, large answers and greedy clients: each ends with its own query, over real sockets. */
+/** Parts of DNS that throw, large answers and greedy clients: each affects only its own query, over real sockets. */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
@@ -46,7 +46,7 @@ async function start(resolve: Resolver) {
       resolve: (query) => (query.name === 'good.example' ? good : resolve(query)),
       zoneVersion: () => 1,
     },
-    // One that is free over UDP and TCP: clients' ports are taken from elsewhere.
+    // A port that is free over UDP and TCP: clients' ports come from another range.
     { listen: [{ address: '127.0.0.1', port: await freePort('127.0.0.1') }] },
   );
   await server.start();
@@ -95,7 +95,7 @@ for (const [what, resolve] of Object.entries(resolvers))
     });
 
 describe('a greedy client over TCP', () => {
-  test('has a hundred connections; the next is closed, and another comes in when one has ended', async () => {
+  test('has a hundred connections; the next is closed, and another is accepted when one has ended', async () => {
     const server = await start(broken);
     const held: Socket[] = [];
     for (let count = 0; count < 100; count++) held.push(await server.dial());

@@ -11,7 +11,7 @@ function countingClock(): { readonly clock: Clock; turns: number } {
   return counting;
 }
 
-test('an answer is read as dns-packet reads it', async () => {
+test('an answer is decoded as dns-packet decodes it', async () => {
   const record = { name: 'a.example', type: 'A', ttl: 5, class: 'IN', flush: false, data: '10.0.0.1' };
   const authority = { ...record, name: 'example', type: 'NS', data: 'ns.example' };
   const message = dnsPacket.encode({
@@ -25,7 +25,7 @@ test('an answer is read as dns-packet reads it', async () => {
   assert.deepEqual(await decodeInSteps(message, countingClock().clock), dnsPacket.decode(message));
 });
 
-test('thousands of records whose names are long chains of pointers leave others their turn', async () => {
+test('thousands of records whose names are long chains of pointers are decoded in turns', async () => {
   const head = dnsPacket.encode({ type: 'response', id: 7, questions: [question] });
   const pointers = Buffer.alloc(16_000);
   const first = head.length + 12;
@@ -49,7 +49,7 @@ test('thousands of records whose names are long chains of pointers leave others 
   assert.equal(counting.turns, 10);
 });
 
-test('what is malformed, or answers several questions, is refused', async () => {
+test('malformed messages and answers to several questions are refused', async () => {
   const { clock } = countingClock();
   const two = dnsPacket.encode({ type: 'response', id: 7, questions: [question, question] });
   await assert.rejects(decodeInSteps(two, clock), /other than one question/);

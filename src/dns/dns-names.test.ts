@@ -104,7 +104,7 @@ describe('names of the cluster', () => {
     assert.ok(answers.length >= 1 && answers.every((r) => r.type === 'CNAME'));
   });
 
-  it('addresses come in turning order', async () => {
+  it('addresses rotate', async () => {
     const firsts = new Set<unknown>();
     for (let i = 0; i < 40; i++) firsts.add((await fixture.ask(`db.${SVC}`, 'A')).answers[0]?.data);
     assert.equal(firsts.size, 3);
@@ -127,7 +127,7 @@ describe('names of the cluster', () => {
     assert.deepEqual(texts((await fixture.ask('7.0.42.10.in-addr.arpa', 'PTR')).answers), []);
   });
 
-  it('goes on answering while the API is away', async () => {
+  it('answers while the API is down', async () => {
     fixture.api.intercept = () => {
       throw new Error('away');
     };

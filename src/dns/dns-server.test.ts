@@ -38,7 +38,7 @@ describe('the DNS server', () => {
     });
   }
 
-  it('answers neither responses nor fragments, and no bytes break it', async () => {
+  it('answers neither responses nor fragments, and survives all bytes', async () => {
     assert.equal(await fixture.send(mangled((m) => m.writeUInt16BE(0x8000, 2))), undefined);
     assert.equal(await fixture.send(Buffer.from([1, 2, 3])), undefined);
     const whole = encodeQuery(`web.${SVC}`, 'A', { edns: 1232 });
@@ -66,7 +66,7 @@ describe('the DNS server', () => {
     }
   });
 
-  it('echoes EDNS, refuses its unknown versions, and leaves it out for others', async () => {
+  it('echoes EDNS, refuses its unknown versions, and omits it for clients without it', async () => {
     const opt = (packet: dnsPacket.Packet): unknown => packet.additionals.find((r) => r.type === 'OPT');
     assert.ok(opt(await fixture.ask(`web.${SVC}`, 'A', { edns: 4096 })));
     assert.equal(opt(await fixture.ask(`web.${SVC}`, 'A')), undefined);
@@ -77,7 +77,7 @@ describe('the DNS server', () => {
     assert.equal(answer.answers.length, 0);
   });
 
-  it('cuts what does not fit a datagram at a record, and gives all of it by TCP', async () => {
+  it('truncates at a record what exceeds a datagram, and returns all of it by TCP', async () => {
     fixture.api.seed(Services, service('many', ['None']));
     const endpoints = Array.from({ length: 60 }, (_, i) => ({ addresses: [`10.42.1.${i + 1}`] }));
     fixture.api.seed(EndpointSlices, slice('many', endpoints));
@@ -93,7 +93,7 @@ describe('the DNS server', () => {
     assert.equal(overTcp?.answers.length, 60);
   });
 
-  it('answers several queries of one TCP connection in order, and drops idle ones', async () => {
+  it('answers several queries of one TCP connection in order, and closes idle ones', async () => {
     const names = [`web.${SVC}`, `nobody.${SVC}`, `plain.${SVC}`];
     const answers = await fixture.overTcp(names.map((name, id) => encodeQuery(name, 'A', { id })));
     assert.deepEqual(
@@ -109,7 +109,7 @@ describe('the DNS server', () => {
     await connection.closed;
   });
 
-  it('says SERVFAIL for cluster names until it has seen the cluster', async () => {
+  it('returns SERVFAIL for cluster names until its informers have synced', async () => {
     const { platform } = fixture;
     await fixture.dns.stop();
     fixture.api.intercept = () => {

@@ -51,7 +51,7 @@ describe('forwarded names', () => {
     fixture.script = () => ({ flags: 3, authorities: [{ ...soa(60), name: '.' }] });
     const answer = await fixture.send(encodeQuery('nowhere', 'A'));
     assert.ok(answer);
-    // As a strict reader: a zero byte, then type SOA and class IN, and nothing behind the record.
+    // As a strict parser: a zero byte, then type SOA and class IN, and nothing behind the record.
     const { rcode, authorities } = dnsPacket.decode(answer);
     assert.equal(rcode, 'NXDOMAIN');
     assert.equal(dnsPacket.decode.bytes, answer.length);
@@ -61,7 +61,7 @@ describe('forwarded names', () => {
     );
   });
 
-  it('with large answers are kept within a bound of bytes: the oldest are asked for again, small ones stay', async () => {
+  it('with large answers are cached within a bound of bytes: the oldest are asked again, small ones stay', async () => {
     const text = Buffer.alloc(250, 0x61);
     fixture.script = ({ questions }) => ({
       answers: Array.from({ length: 100 }, () => ({ type: 'TXT', name: questions[0]!.name, ttl: 600, data: [text] })),
@@ -80,13 +80,13 @@ describe('forwarded names', () => {
     );
   });
 
-  it('are asked again by TCP when the answer was cut', async () => {
+  it('are repeated by TCP when the answer was truncated', async () => {
     fixture.script = (_query, transport) => (transport === 'udp' ? { flags: 1 << 9 } : address(60));
     assert.equal((await fixture.ask('www.example.com', 'A')).answers.length, 1);
     assert.deepEqual(fixture.asked, ['udp A www.example.com', 'tcp A www.example.com']);
   });
 
-  it('are asked twice and then fail; our own address is never asked', async () => {
+  it('are sent twice and then fail; our own address is never asked', async () => {
     assert.equal((await fixture.ask('www.example.com', 'A')).rcode, 'SERVFAIL');
     assert.deepEqual(fixture.asked, ['udp A www.example.com', 'udp A www.example.com']);
     fixture.script = () => address(60);
@@ -115,7 +115,7 @@ describe('forwarded names', () => {
     );
   });
 
-  it('under way are asked once for all who wait', async () => {
+  it('in flight are sent once for all waiting clients', async () => {
     fixture.script = () => address(60);
     const { datagrams, clock } = fixture.platform;
     let answers = 0;

@@ -1,4 +1,4 @@
-/** When snapshots are made: after changes, in turns with others, and never two at once. */
+/** Snapshots are built after changes, in steps between other tasks, and never two at once. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Ingresses } from '../api/gen/resources.ts';
@@ -14,12 +14,12 @@ const ingress = (name: string) => ({
   spec: { ingressClassName: 'keelson', rules: [{ host: name, http: { paths: [path] } }] },
 });
 
-/** A controller of a world whose time and turns the test gives. */
+/** A controller whose clock and steps the test controls. */
 function startController() {
   const timers: { readonly delayMs: number; readonly run: () => void }[] = [];
   const published: string[] = [];
   const world = { ingresses: [ingress('a')], nowMs: 0, gate: undefined as Deferred<void> | undefined };
-  /** By kind: reports a change of an object. */
+  /** By kind: calls the handlers of a changed object. */
   const changes = new Map<string, (object: unknown) => void>();
   const objectsOf = (kind: string): readonly unknown[] => (kind === Ingresses.kind ? world.ingresses : []);
   const informer = ({ kind }: ResourceInfo<never>) => ({
@@ -55,7 +55,7 @@ function startController() {
   return { controller: new GatewayController(deps as never, config as never), timers, published, world, changes };
 }
 
-test('a change during a build makes another build after it', async () => {
+test('a change during a build causes another build after it', async () => {
   const { controller, timers, published, world } = startController();
   await controller.start(new AbortController().signal);
   assert.equal(published.length, 1);
@@ -79,7 +79,7 @@ test('a change during a build makes another build after it', async () => {
   assert.deepEqual([timers.length, published.length], [0, 3]);
 });
 
-test('a build that took long is followed by a rest', async () => {
+test('a long build is followed by a pause', async () => {
   const { controller, timers, world } = startController();
   await controller.start(new AbortController().signal);
   controller.touch();
@@ -95,7 +95,7 @@ test('a build that took long is followed by a rest', async () => {
   );
 });
 
-test('a snapshot that is the same is not published again', async () => {
+test('an unchanged snapshot is not published again', async () => {
   const { controller, timers, published } = startController();
   await controller.start(new AbortController().signal);
   controller.touch();
@@ -104,7 +104,7 @@ test('a snapshot that is the same is not published again', async () => {
   assert.equal(published.length, 1);
 });
 
-test('objects that no route is made from make no build', async () => {
+test('objects that no route depends on cause no build', async () => {
   const { controller, timers, world, changes } = startController();
   const service = { service: { name: 's', port: { number: 80 } } };
   const [used] = world.ingresses;
@@ -120,7 +120,7 @@ test('objects that no route is made from make no build', async () => {
       [change(kind, 'other'), change(kind, 's', 'elsewhere'), change(kind, 'c', 'elsewhere')],
       [0, 0, 0],
     );
-  // Each is asked for alone: a timer that is set is not set again.
+  // Each is tested alone, because a pending timer is not set again.
   for (const [kind, name] of [
     ['Service', 's'],
     ['EndpointSlice', 's'],

@@ -6,7 +6,7 @@ import { brokenCall, callStatus, requestHeaders } from './grpc-headers.ts';
 
 const texts = ['', 'one', 'x'.repeat(70_000)];
 
-test('messages come out as they went in, wherever the bytes are cut', () => {
+test('messages are decoded as they were encoded, for all chunk boundaries', () => {
   const bytes = Buffer.concat(texts.map((text) => frame(Buffer.from(text))));
   for (const pieceLength of [1, 4, 5, 7, 1000, bytes.length]) {
     const reader = createFrameReader();
@@ -23,7 +23,7 @@ test('a compressed message is refused', () => {
   assert.throws(() => createFrameReader().read(Uint8Array.of(1, 0, 0, 0, 0)), { name: 'GrpcError', code: 'Internal' });
 });
 
-test('the status of a call is told from headers or trailers', () => {
+test('the status of a call is read from headers or trailers', () => {
   const cases: [Record<string, unknown>, 'OK' | string | undefined][] = [
     [{ ':status': 200 }, undefined],
     [{ 'grpc-status': '0' }, 'OK'],
@@ -41,14 +41,14 @@ test('the status of a call is told from headers or trailers', () => {
   }
 });
 
-test('a broken connection is Unavailable and says what broke', () => {
+test('a broken connection is Unavailable with its cause', () => {
   const reset = new Error('read ECONNRESET');
   assert.equal(brokenCall(reset).message, 'rpc error: code = Unavailable desc = read ECONNRESET');
   assert.equal(brokenCall(new Error('outer', { cause: reset })).detail, 'read ECONNRESET');
   assert.equal(brokenCall(undefined).code, 'Unavailable');
 });
 
-test('the deadline goes with the call, in at most eight digits', () => {
+test('the deadline is sent with the call, in at most eight digits', () => {
   assert.equal(requestHeaders(undefined, 1500)['grpc-timeout'], '1500m');
   assert.equal(requestHeaders(undefined, 1e12)['grpc-timeout'], '99999999m');
   assert.equal(requestHeaders({ own: 'x' }, undefined)['grpc-timeout'], undefined);

@@ -39,7 +39,7 @@ async function serve(t: TestContext, methods: Record<string, GrpcHandler>) {
 const say = { service: 'talk.Talk', method: 'Say' };
 const repeat = { service: 'talk.Talk', method: 'Repeat' };
 
-test('answers calls, large ones too, and tells errors', async (t) => {
+test('answers calls, large ones too, and returns errors', async (t) => {
   const { caller } = await serve(t, {
     'talk.Talk/Say': ({ text }: { text: string }) => {
       if (text === 'no') throw new GrpcError('NotFound', 'nothing of 100% é');
@@ -55,7 +55,7 @@ test('answers calls, large ones too, and tells errors', async (t) => {
   await assert.rejects(caller.unary({ ...say, method: 'Forget' }, {}, {}), { code: 'Unimplemented' });
 });
 
-/** A call by hand: what any client may send, and the status that comes back. */
+/** A raw call with any bytes; resolves to the status. */
 function callByHand(socketPath: string, path: string, pieces: readonly Uint8Array[]): Promise<string> {
   const session = connect('http://localhost', { path: socketPath } as object);
   const stream = session.request({ ':method': 'POST', ':path': path, 'content-type': 'application/grpc' });
@@ -90,13 +90,13 @@ const badCalls = {
   'groups within groups': ['/talk.Talk/Say', [frame(Buffer.alloc(1_000_000, 0x2b))], 'Internal'],
 } as const;
 for (const [what, [path, pieces, code]] of Object.entries(badCalls))
-  test(`${what}: the caller hears ${code}, and the next call is answered`, async (t) => {
+  test(`${what}: the caller gets ${code}, and the next call is answered`, async (t) => {
     const { caller, socketPath } = await serve(t, { 'talk.Talk/Say': ({ text }: { text: string }) => ({ text }) });
     assert.equal(await callByHand(socketPath, path, pieces), String(GRPC_CODES.indexOf(code)));
     assert.deepEqual(await caller.unary(say, { text: 'a' }, {}), { text: 'a', times: 0 });
   });
 
-test('whoever disconnects while gRPC is being loaded ends the calls that wait for it, and the next one is made', async (t) => {
+test('a disconnect while gRPC is being loaded ends the waiting calls, and the next one is made', async (t) => {
   const heard: string[] = [];
   const { caller } = await serve(t, {
     'talk.Talk/Say': ({ text }: { text: string }) => {
@@ -118,7 +118,7 @@ test('whoever disconnects while gRPC is being loaded ends the calls that wait fo
   assert.deepEqual(heard, ['comes after']);
 });
 
-test('streams until the server ends it, and tells the server when the caller goes', async (t) => {
+test('streams until the server ends it, and notifies the server when the caller disconnects', async (t) => {
   const gone = Promise.withResolvers<void>();
   const { caller } = await serve(t, {
     'talk.Talk/Repeat': async function* ({ text, times }: { text: string; times: number }, signal: AbortSignal) {
@@ -141,7 +141,7 @@ test('streams until the server ends it, and tells the server when the caller goe
   await gone.promise;
 });
 
-test('takes the place of a socket that was left behind; streams end with their server', async (t) => {
+test('replaces a leftover socket; streams end with their server', async (t) => {
   const { caller, server, socketPath, serveSocket } = await serve(t, {
     'talk.Talk/Repeat': async function* (_request: never, signal: AbortSignal) {
       yield { text: 'one' };

@@ -61,7 +61,7 @@ describe('kubelet', () => {
     assert.equal(status?.observedGeneration, 1);
   });
 
-  it('ends what runs for a pod that became a mirror of nothing', async () => {
+  it('ends the containers of a pod that became a mirror without a static pod', async () => {
     const fixture = await started();
     const { clock } = fixture.platform;
     fixture.addPod('web');
@@ -109,7 +109,7 @@ describe('kubelet', () => {
     );
   });
 
-  it('runs init containers one by one and says so meanwhile', async () => {
+  it('runs init containers one by one and reports that meanwhile', async () => {
     const fixture = await started();
     const { clock } = fixture.platform;
     for (const name of ['one', 'two']) fixture.runtime.scripts.set(name, { exitAfterMs: 500 });
@@ -146,7 +146,7 @@ describe('kubelet', () => {
     assert.equal(starts(), 3, 'the third start comes right when the back-off ends');
   });
 
-  it('ends a pod whose containers have done their work', async () => {
+  it('ends a pod whose containers have completed', async () => {
     const fixture = await started();
     fixture.runtime.scripts.set('app', { exitAfterMs: 100, exitCode: 0 });
     fixture.addPod('job', { spec: { restartPolicy: 'Never' } });
@@ -177,7 +177,7 @@ describe('kubelet', () => {
     assert.equal(after.summary('web'), 'Running true');
   });
 
-  it('kills containers of unknown pods, but only once all sources are heard', async () => {
+  it('kills containers of unknown pods, but only once all sources are ready', async () => {
     const fixture = createKubeletFixture();
     running.push(fixture);
     fixture.runtime.plant({
@@ -212,7 +212,7 @@ describe('kubelet', () => {
     assert.deepEqual(fixture.runtime.calls, []);
   });
 
-  it('waits for the network and says so', async () => {
+  it('waits for the network and reports that', async () => {
     const fixture = createKubeletFixture();
     running.push(fixture);
     fixture.runtime.networkReady = false;

@@ -4,7 +4,7 @@ import { clientLane } from './client-lane.ts';
 
 const peer = (commonName: string, ...organizations: string[]) => ({ commonName, organizations, fingerprint256: '' });
 
-test('a certificate of somebody else than the cluster puts nobody before its own work', () => {
+test('a user certificate of another name gives no priority over the cluster', () => {
   for (const own of [peer('system:node:n1', 'system:nodes'), peer('system:apiserver'), peer('admin', 'system:masters')])
     assert.equal(clientLane(own, '192.0.2.1'), undefined);
   assert.equal(clientLane(undefined, '192.0.2.1'), '192.0.2.1');

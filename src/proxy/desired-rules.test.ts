@@ -101,7 +101,7 @@ describe('elements of a service port', () => {
     it(what, () => assert.deepEqual(texts(servicePortElements(port(changes), NO_SLOTS, context).elements), expected));
   }
 
-  it('an endpoint that goes moves no other one of many', () => {
+  it('the removal of an endpoint moves no other one of many', () => {
     const many = Array.from({ length: 50 }, (_, i) => ({
       address: `10.42.2.${i}`,
       port: 80,

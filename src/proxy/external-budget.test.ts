@@ -17,7 +17,7 @@ function service(spec: ServiceSpec, ingress: readonly string[] = []): Service {
 const ports = (count: number): NonNullable<ServiceSpec['ports']> =>
   many(count, (index) => ({ name: `p${index}`, port: index + 1, protocol: 'TCP' }));
 
-test('a service whose ports and external addresses multiply beyond the budget has its cluster IP alone', () => {
+test('a service whose ports times external addresses exceed the budget has only its cluster IP', () => {
   const wide = service({ ports: ports(8000), externalIPs: many(8000, address) });
   assert.match(externalExcess(wide) ?? '', /64000000 elements, at most 100000/);
   const views = [...servicePorts(wide, [], { node: { name: 'n', zone: undefined }, family: 4 })];
@@ -33,7 +33,7 @@ test('source ranges count for addresses of load balancers', () => {
   assert.match(externalExcess(service({ ...spec, loadBalancerSourceRanges: ranges }, addresses)) ?? '', /200000/);
 });
 
-/** Slices by hand: each endpoint has each port. `ready` says which are. */
+/** Slices in which each endpoint has each port. `ready` selects ready endpoints. */
 function slicesOf(of: { ports: number; endpoints: number; ready?: (index: number) => boolean }): EndpointSlice[] {
   const named = many(of.ports, (index) => ({ name: `p${index}`, port: 8080, protocol: 'TCP' }));
   const endpoints = many(of.endpoints, (index) => ({

@@ -30,7 +30,7 @@ function setUp() {
   return { checks, open, taken, setHosts, settle: () => clock.settle() };
 }
 
-it('listens where node ports answer, and follows these addresses', async () => {
+it('listens on the node port addresses, and follows their changes', async () => {
   const { checks, open, setHosts, settle } = setUp();
   await setHosts('192.0.2.1');
   checks.set('ns/lb', { namespace: 'ns', name: 'lb', port: PORT, localEndpoints: 1 });
@@ -47,7 +47,7 @@ it('listens where node ports answer, and follows these addresses', async () => {
   assert.deepEqual([...open], []);
 });
 
-it('a port that was taken opens when it is free', async () => {
+it('a port that was in use opens when it is free', async () => {
   const { checks, open, taken, setHosts, settle } = setUp();
   taken.add('0.0.0.0');
   await setHosts('0.0.0.0');

@@ -4,7 +4,7 @@ import { readKubeProxyConfiguration } from './kube-proxy-configuration.ts';
 
 const HEAD = 'apiVersion: kubeproxy.config.k8s.io/v1alpha1\nkind: KubeProxyConfiguration\n';
 
-test('what kubeadm writes is honoured, with nothing set that matters', () => {
+test('the configuration of kubeadm is accepted, without unsupported settings', () => {
   const text = `${HEAD}bindAddress: 0.0.0.0
 clientConnection: {acceptContentTypes: "", burst: 0, contentType: "", kubeconfig: /var/lib/kube-proxy/kubeconfig.conf, qps: 0}
 clusterCIDR: 10.244.0.0/16

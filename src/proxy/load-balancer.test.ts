@@ -74,7 +74,7 @@ describe('load balancer addresses', () => {
     stop.abort();
   });
 
-  it('belong to one service per port; the other waits and says why', async () => {
+  it('belong to one service per port; the other waits and reports the reason', async () => {
     const { api, clock, addresses, events, stop } = await run((seeded) => {
       seeded.seed(Nodes, node('a', { InternalIP: '10.0.0.1' }));
       seeded.seed(Services, balanced('one'));

@@ -17,7 +17,7 @@ function setUp(route?: () => Promise<void>, portals = false) {
 const REFUSED = 'a host port with a loopback hostIP is not served';
 
 describe('host ports of loopback addresses', () => {
-  it('of IPv6 are refused, once per pod; of IPv4 where nobody routes them', async () => {
+  it('of IPv6 are refused, once per pod; of IPv4 where loopback addresses are not routed', async () => {
     const routed: string[] = [];
     const { told, ports } = setUp(async () => void routed.push('routed'));
     for (const key of ['ns/a', 'ns/a', 'ns/b']) ports.observe(key, pod('::1'));
@@ -30,7 +30,7 @@ describe('host ports of loopback addresses', () => {
     assert.deepEqual(alone.told(), [REFUSED]);
   });
 
-  it('are routed when the first pod wants one; what fails is tried again', async () => {
+  it('are routed with the first pod that needs one; a failure is retried', async () => {
     let [tries, failures] = [0, 1];
     const { told, ports } = setUp(async () => {
       tries++;
@@ -58,7 +58,7 @@ describe('host ports of loopback addresses', () => {
     );
   });
 
-  it('need no routes where this process answers', async () => {
+  it('need no routes in the userspace mode', async () => {
     const { told, ports } = setUp(() => Promise.reject(new Error('asked')), true);
     ports.observe('ns/a', pod('127.0.0.1'));
     await ports.routed();

@@ -28,7 +28,7 @@ describe('the ranges that serve node ports', () => {
       assert.deepEqual(nodePortRanges(list, { family: 6, node: own }), expected6);
     });
 
-  it('primary: an external address where there is no internal one, never a loopback one, none of an unknown node', () => {
+  it('primary: an external address without an internal one, never loopback, none of an unknown node', () => {
     const outer = node(['ExternalIP', '198.51.100.1'], ['InternalIP', '::1']);
     assert.deepEqual(nodePortRanges(['primary'], { family: 4, node: outer }), ['198.51.100.1/32']);
     assert.deepEqual(nodePortRanges(['primary'], { family: 6, node: outer }), []);
@@ -36,7 +36,7 @@ describe('the ranges that serve node ports', () => {
   });
 });
 
-describe('what is wrong with a list', () => {
+describe('errors of a list', () => {
   const at = (index: number, value: string, detail: string): string =>
     `KubeProxyConfiguration.NodePortAddresses[${index}]: Invalid value: ${value}: ${detail}`;
   const mixed = "can't use both 'primary' and CIDRs";
@@ -57,7 +57,7 @@ describe('what is wrong with a list', () => {
     it(JSON.stringify(list), () => assert.equal(nodePortAddressesProblem(list), expected));
 });
 
-it('loopback ranges are told from others', () => {
+it('loopback ranges are recognized', () => {
   for (const [list, expected] of [
     [['127.0.0.0/8'], true],
     [['10.0.0.0/8', '::1/128'], true],

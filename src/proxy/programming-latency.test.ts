@@ -6,7 +6,7 @@ import { createSimPlatform } from '../platform/sim/sim-platform.ts';
 import { createProgrammingLatencies } from './programming-latency.ts';
 import { createProxyMetrics } from './proxy-metrics.ts';
 
-test('a change of endpoints is timed from its trigger to the transaction that knows it, once', async () => {
+test('a change of endpoints is timed from its trigger to the transaction that contains it, once', async () => {
   const { clock, metrics } = createSimPlatform();
   const name = 'kubeproxy_network_programming_duration_seconds';
   const latencies = createProgrammingLatencies(clock, createProxyMetrics(metrics));

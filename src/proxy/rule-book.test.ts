@@ -7,7 +7,7 @@ import { RuleBook, type Changes } from './rule-book.ts';
 
 const element = (key: string, value: string): Element => ({ id: `services ${key}`, set: 'services', key, value });
 
-/** A table in memory that is as strict as the kernel: no delete of what is not there, no second add. */
+/** A table in memory as strict as the kernel: no delete of a missing element, no second add. */
 function createTable() {
   const held = new Map<string, string>();
   return {
@@ -23,7 +23,7 @@ function createTable() {
 }
 
 describe('rule book', () => {
-  it('any history of owners brings the table to what the first claims say, by changes and by rewrites alike', () => {
+  it('after any sequence of owners the table equals the first claims, by changes and by rewrites alike', () => {
     const claims = fc.dictionary(fc.constantFrom('k1', 'k2', 'k3', 'k4'), fc.constantFrom('a', 'b', 'c'));
     const step = fc.record({
       owner: fc.constantFrom('x', 'y', 'z'),
@@ -57,7 +57,7 @@ describe('rule book', () => {
             owner,
             Object.entries(wanted).map(([key, value]) => element(key, value)),
           );
-          // Map order is order of arrival, as ranks are.
+          // Map order is the order of insertion, as ranks are.
           if (Object.keys(wanted).length === 0) owners.delete(owner);
           else owners.set(owner, wanted);
           settle(next);
@@ -67,7 +67,7 @@ describe('rule book', () => {
     );
   });
 
-  it('makes a chain once, with those it needs before it, and reports what nobody needs any more', () => {
+  it('creates a chain once, after those it jumps to, and reports unused ones', () => {
     const context = { family: 4, clusterCidr: '10.42.0.0/16', mark: 0x4001_0000 } as const;
     const chain = pickChain(
       { scope: 'address', list: 'cluster', count: 2, affinitySeconds: 0, masquerade: false },
@@ -90,7 +90,7 @@ describe('rule book', () => {
     assert.deepEqual(book.takeAll().staleChains, ['outer']);
   });
 
-  it('takes and loses tens of thousands of owners of one key', () => {
+  it('adds and removes tens of thousands of owners of one key', () => {
     const book = new RuleBook();
     const owners = Array.from({ length: 15_000 }, (_, at) => `owner ${at}`);
     for (const owner of owners) book.replace(owner, [element('k', owner)]);

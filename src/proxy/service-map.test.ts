@@ -131,7 +131,7 @@ describe('endpoints of a port', () => {
   }
 });
 
-it('serving endpoints are told, also those that are not chosen', () => {
+it('serving endpoints are listed, also those that are not chosen', () => {
   const found = new ServiceEndpoints(
     [
       slice([

@@ -72,7 +72,7 @@ async function setUp(
 }
 
 describe('the service proxy', () => {
-  it('tells how long a change of endpoints took from its trigger into the kernel', async () => {
+  it('measures the time of a change of endpoints from its trigger into the kernel', async () => {
     const { api, clock, platform, proxy, end } = await setUp();
     await proxy.synced();
     const name = 'kubeproxy_network_programming_duration_seconds';
@@ -106,7 +106,7 @@ describe('the service proxy', () => {
     await end();
   });
 
-  it('says once, by an event, that the external addresses of a service are too many to be served', async () => {
+  it('reports once, by an event, that a service has too many external addresses', async () => {
     const { api, clock, proxy, scripts, events, end } = await setUp();
     await proxy.synced();
     const many = <T>(make: (index: number) => T): T[] => Array.from({ length: 400 }, (_, index) => make(index));
@@ -122,7 +122,7 @@ describe('the service proxy', () => {
     await end();
   });
 
-  it('writes the whole table first, then what changed, one transaction per burst', async () => {
+  it('writes the whole table first, then changes, one transaction per burst', async () => {
     const { api, clock, proxy, scripts, end } = await setUp();
     await proxy.synced();
     assert.equal(scripts.length, 1);
@@ -150,7 +150,7 @@ describe('the service proxy', () => {
     await end();
   });
 
-  it('rewrites after a failure, from scratch after the second, and says so', async () => {
+  it('rewrites after a failure, from scratch after the second, and logs that', async () => {
     let failures = 2;
     const { platform, api, clock, proxy, scripts, end } = await setUp((script) =>
       script.includes('10.43.9.9') && failures-- > 0 ? { exitCode: 1, stderr: 'Error: no' } : {},
@@ -231,7 +231,7 @@ describe('the service proxy', () => {
     await end();
   });
 
-  it('host ports of loopback addresses: routed before they are translated, answered from an address of this node', async () => {
+  it('host ports of loopback addresses: routed before they are translated, masqueraded with an address of this node', async () => {
     const { api, clock, scripts, routed, end } = await setUp();
     assert.match(
       scripts[0] as string,

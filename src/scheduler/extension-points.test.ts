@@ -21,7 +21,7 @@ interface Scene extends Running {
   readonly waiting: WaitingPods;
 }
 
-/** Plugins One and Two, which note every call; `parts` are what One does beside. */
+/** Plugins One and Two, which record every call; `parts` are further methods of One. */
 async function scene(
   t: TestContext,
   parts: Partial<SchedulerPlugin>,
@@ -97,7 +97,7 @@ const conditionOf = (pod: Pod | undefined): unknown[] =>
   (pod?.status?.conditions ?? []).map(({ type, status, reason, message }) => [type, status, reason, message]);
 const held = { permit: () => ({ status: { code: 'wait' as const, plugin: 'One', reasons: [] }, timeoutMs: 10_000 }) };
 
-test('a pod passes every point in order, looks at the nodes PreFilter names alone, and waits until it is permitted', async (t) => {
+test('a pod passes every point in order, evaluates only nodes of PreFilter, and waits for its permission', async (t) => {
   const run = await scene(t, {
     ...held,
     preFilter: () => ({ nodeNames: new Set(['a', 'b']) }),
@@ -140,7 +140,7 @@ for (const [what, parts, act, message] of [
   ['rejected', held, (run: Scene) => run.waiting.get('uid-p')?.reject('One', 'not today'), 'not today'],
   ['waiting for too long', held, (run: Scene) => run.clock.advance(10_000), TOO_LATE],
 ] as const)
-  test(`a pod ${what} at Permit gives back in reverse, is told why, and waits for what the plugin waits for`, async (t) => {
+  test(`a pod ${what} at Permit is unreserved in reverse order, gets the message, and waits for events of the plugin`, async (t) => {
     const run = await scene(t, { ...parts, events: [{ event: 'namespace/update' }] });
     await act(run);
     await run.clock.advance(100);
@@ -168,7 +168,7 @@ test('a pod deleted while it waits at Permit leaves its room to the next', async
   assert.deepEqual([run.waiting.all().length, run.bindings()], [0, ['q']]);
 });
 
-test('where no node fits all are asked what would help, and the pod is told what they say', async (t) => {
+test('where no node fits all PostFilter plugins run, and the pod gets their messages', async (t) => {
   const run = await scene(t, { filter: () => unschedulable('One', 'no') });
   assert.deepEqual(
     run.calls.filter((call) => call.includes('postFilter')),
@@ -186,7 +186,7 @@ for (const [point, parts] of [
   ['Bind', { bind: away }],
   ['Reserve', { reserve: () => ({ code: 'error', plugin: 'One', reasons: ['it is away'] }) }],
 ] as const)
-  test(`a failure at ${point} is told and tried again after a pause`, async (t) => {
+  test(`a failure at ${point} is reported and retried after a pause`, async (t) => {
     let left = 1;
     const [[name, fails]] = Object.entries(parts) as [[string, (...args: never[]) => unknown]];
     const succeeds = name === 'bind' ? async () => skipped : () => undefined;
@@ -211,13 +211,13 @@ for (const [what, parts, expected] of [
     const run = await scene(t, { ...onA, ...parts });
     assert.equal(nominatedAs(run), expected);
     assert.deepEqual(run.bindings(), expected === undefined ? ['p'] : []);
-    // Half a node is taken, not the whole.
+    // Uses half a node, not the whole.
     run.api.seed(Pods, testPod('q', { cpu: '400m' }));
     await run.clock.advance(100);
     assert.equal(nominatedAs(run, 'q') ?? run.pod('q')?.spec?.nodeName, 'a');
   });
 
-test('an objection before PreBind ends the attempt; what is tried again goes where it was to go', async (t) => {
+test('a refusal before PreBind ends the attempt; the retry uses the nominated node', async (t) => {
   const fails = ['flight', 'work'];
   const run = await scene(t, {
     score: (_state, _pod, { name }) => (name === 'a' && fails.length > 0 ? 100 : 0),
@@ -240,7 +240,7 @@ for (const [point, parts] of [
   ['PreBindPreFlight', { preBind: async () => undefined, preBindPreFlight: () => unschedulable('One', 'no') }],
   ['Bind', { bind: away }],
 ] as const)
-  test(`a failure at ${point}, before the pod says where it will be, voids what it was promised earlier`, async (t) => {
+  test(`a failure at ${point}, before the node is nominated, clears an earlier nomination`, async (t) => {
     const promised = (api: FakeApi): void =>
       void api.modify<Pod>(Pods, 'default/p', (pod) => ({ ...pod, status: { nominatedNodeName: 'b' } }));
     const run = await scene(t, parts, promised);
@@ -252,7 +252,7 @@ for (const [what, error] of [
   ['goes wrong', internalError('it is away')],
   ['meets another state', conflict(Pods, 'p', 'it was changed')],
 ] as const)
-  test(`a failure after the write of where the pod will be ${what} voids what it was promised earlier`, async (t) => {
+  test(`a failure after the write of the nomination ${what} clears an earlier nomination`, async (t) => {
     let api: FakeApi | undefined;
     let left = 1;
     const failNomination = (): undefined => {
@@ -277,7 +277,7 @@ for (const [what, error] of [
     assert.equal(nominatedAs(run), undefined);
   });
 
-/** Fits on the node `to` names alone; the first PreBind fails, after the pod has said where it will be, others take for ever. */
+/** Fits only on the node `to` returns. The first PreBind fails after the nomination is written, others never end. */
 const afterFailedWork = (t: TestContext, to: () => string, before?: (api: FakeApi) => void): Promise<Scene> => {
   let left = 1;
   return scene(
@@ -295,7 +295,7 @@ for (const [what, happens] of [
   ['is gone', ({ api }: Scene) => api.remove(Nodes, 'a')],
   ['is gone with all others', ({ api }: Scene) => ['a', 'b', 'c'].forEach((name) => void api.remove(Nodes, name))],
 ] as const)
-  test(`a pod whose binding failed takes back that it will be on a node that ${what}`, async (t) => {
+  test(`a pod whose binding failed clears its nomination of a node that ${what}`, async (t) => {
     const run = await afterFailedWork(t, () => 'a');
     assert.equal(nominatedAs(run), 'a');
     happens(run);
@@ -303,7 +303,7 @@ for (const [what, happens] of [
     assert.deepEqual([nominatedAs(run), run.counts()], [undefined, { ...idle, unschedulable: 1 }]);
   });
 
-test('a pod that was to be elsewhere for a while says where it will be now', async (t) => {
+test('a pod with an earlier nomination gets the new one', async (t) => {
   let to = 'b';
   const onceOnA = (api: FakeApi): void =>
     void api.modify<Pod>(Pods, 'default/p', (pod) => ({ ...pod, status: { nominatedNodeName: 'a' } }));
@@ -314,7 +314,7 @@ test('a pod that was to be elsewhere for a while says where it will be now', asy
   assert.equal(nominatedAs(run), 'a');
 });
 
-test('what changes about a pod while its binding goes wrong counts at the next attempt', async (t) => {
+test('changes of a pod during a failed binding count at the next attempt', async (t) => {
   const over = Promise.withResolvers<undefined>();
   const tiers: (string | undefined)[] = [];
   const run = await scene(t, {

@@ -42,21 +42,21 @@ test('pods of one class share the refusals while nothing changes', () => {
   assert.equal(refusal().statuses, first.statuses);
 });
 
-test('a node that changed is asked again', () => {
+test('a changed node is evaluated again', () => {
   const { cache, placed, next, refusal } = setUp();
   refusal();
   cache.removePod(placed[1]!);
   assert.equal(next().node, 'b');
 });
 
-test('a new node is asked', () => {
+test('a new node is evaluated', () => {
   const { cache, next, refusal } = setUp();
   refusal();
   cache.addNode(testNode('d'));
   assert.equal(next().node, 'd');
 });
 
-test('a node that refuses for another reason now says so, and earlier decisions keep theirs', () => {
+test('a node that refuses for another reason reports the new one, and earlier decisions keep theirs', () => {
   const { cache, refusal } = setUp();
   const first = refusal();
   cache.updateNode(testNode('b', { spec: { unschedulable: true } }));
@@ -64,7 +64,7 @@ test('a node that refuses for another reason now says so, and earlier decisions 
   assert.equal(first.statuses.get('b')?.plugin, 'NodeResourcesFit');
 });
 
-test('room that is promised to another is asked for again until the promise ends', () => {
+test('resources reserved by a nomination are evaluated again until it ends', () => {
   const { cache, nominations, placed, next, refusal } = setUp();
   const other = testPod('other', { cpu: '3', priority: 5 });
   nominations.set(other, 'b');

@@ -142,7 +142,7 @@ test('PreferNoSchedule taints are avoided', () => {
   assert.equal(schedule(nodes, testPod('p')).node, 'b');
 });
 
-test('a DaemonSet pod looks at its own node only', () => {
+test('a DaemonSet pod evaluates only its own node', () => {
   const affinity = {
     nodeAffinity: {
       requiredDuringSchedulingIgnoredDuringExecution: {

@@ -33,7 +33,7 @@ test('pods are bound, and counted before they are seen bound', async (t) => {
   assert.deepEqual([condition?.type, condition?.status, condition?.reason], ['PodScheduled', 'False', 'Unschedulable']);
 });
 
-test('a pod that waits for another reason gets an event of its own, not a count of the first', async (t) => {
+test('a pod that waits for another reason gets its own event, not a count of the first', async (t) => {
   const run = await startScheduler(t, (api) => {
     api.seed(Nodes, testNode('a', { spec: { unschedulable: true } }));
     api.seed(Pods, testPod('p', {}));
@@ -50,7 +50,7 @@ test('a pod that waits for another reason gets an event of its own, not a count 
   );
 });
 
-test('a failed binding gives the room back and is tried again', async (t) => {
+test('a failed binding releases the resources and is retried', async (t) => {
   const run = await startScheduler(
     t,
     (api) => {
@@ -88,7 +88,7 @@ test('a pod deleted while it is bound is forgotten', async (t) => {
   assert.deepEqual([run.bindings().length, run.counts()], [1, idle]);
 });
 
-test('a failed binding wakes who waits for the room', async (t) => {
+test('a failed binding retries pods that wait for its resources', async (t) => {
   const run: Running = await startScheduler(
     t,
     (api) => {
@@ -96,7 +96,7 @@ test('a failed binding wakes who waits for the room', async (t) => {
       for (const name of ['p', 'q']) api.seed(Pods, testPod(name, { cpu: '600m' }));
     },
     {
-      // Gone, though the scheduler does not see it.
+      // Deleted, although the scheduler does not see it.
       onBind: (name) => {
         if (name === 'p') throw notFound({ group: '', resource: 'pods' }, name);
       },
@@ -106,7 +106,7 @@ test('a failed binding wakes who waits for the room', async (t) => {
   assert.equal(run.pod('q')?.spec?.nodeName, 'a');
 });
 
-test('the sizes are told until the end', async (t) => {
+test('the queue sizes are reported until the end', async (t) => {
   const life = new AbortController();
   const run = await startScheduler(t, (api) => api.seed(Pods, testPod('p', { cpu: '600m' })), { life });
   assert.match(await run.metrics.expose(), /^scheduler_pending_pods\{queue="unschedulable"\} 1$/m);
@@ -122,7 +122,7 @@ test('a new node wakes a waiting pod', async (t) => {
   assert.equal(run.pod('p')?.spec?.nodeName, 'a');
 });
 
-test('a more important pod takes the place of a less important one', async (t) => {
+test('a pod of higher priority preempts one of lower priority', async (t) => {
   const run = await startScheduler(t, (api) => {
     api.seed(Nodes, testNode('a', { cpu: '1' }));
     api.seed(Pods, testPod('low', { cpu: '600m', spec: { nodeName: 'a' } }));
@@ -139,7 +139,7 @@ test('a more important pod takes the place of a less important one', async (t) =
   assert.ok(run.events().includes('Normal Preempted Preempted by pod uid-high on node a'), run.events().join('\n'));
 });
 
-/** An extender with a preempt verb alone. */
+/** An extender with only a preempt verb. */
 function preemptingExtender(answer: object): Extender {
   const http = async () => ({
     status: 200,

@@ -4,7 +4,7 @@ import { createMemoryLog } from '../platform/sim/log.ts';
 import { VirtualClock } from '../platform/sim/virtual-clock.ts';
 import { type Expiry, ExpiryQueue } from './expiry-queue.ts';
 
-test('hands over what is due, together and in order, unless cleared or put off', async () => {
+test('returns due keys together and in order, unless cleared or postponed', async () => {
   const log = createMemoryLog();
   const clock = new VirtualClock({ startMs: 0 });
   const expired: [number, string[]][] = [];

@@ -5,7 +5,7 @@ import { createMemoryStore } from './memory/memory-store.ts';
 import { scanStore } from './scan-store.ts';
 import { prefixEnd } from './store.ts';
 
-test('a store without a scan of its own is read in pages of one revision', async () => {
+test('a store without its own scan is read in pages of one revision', async () => {
   const store = createMemoryStore({ clock: new VirtualClock() });
   const value = Buffer.from('v');
   const keyOf = (index: number): string => `/a/${String(index).padStart(6, '0')}`;

@@ -1,4 +1,4 @@
-/** What is wrong on purpose is named: a check that finds nothing would let every scenario pass. */
+/** Planted errors are reported: a check that finds nothing would let every scenario pass. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { ResourceClaim } from '../api/gen/resource-v1.ts';
@@ -19,7 +19,7 @@ const template = { metadata: { labels: { app: 'web' } }, spec };
 const selector = { matchLabels: { app: 'web' } };
 const gone = { apiVersion: 'apps/v1', kind: 'ReplicaSet', name: 'gone', uid: 'gone', controller: true };
 
-test('statuses that count what is not there, endpoints of nobody, orphans: each is told', async () => {
+test('wrong counts in statuses, endpoints without pods and orphans are reported', async () => {
   await using cluster = await Cluster.start({
     nodes: 1,
     controllers: ['node-lifecycle-controller', 'serviceaccount-controller'],
@@ -76,7 +76,7 @@ test('statuses that count what is not there, endpoints of nobody, orphans: each 
   );
 });
 
-test('a container that ended behind the back of its kubelet is told, as is a node that is no more', async () => {
+test("a container that ended without its kubelet's knowledge is reported, and so is a node without a machine", async () => {
   await using cluster = await Cluster.start({ nodes: 1 });
   await cluster.apply({ apiVersion: 'v1', kind: 'Pod', metadata: { name: 'p' }, spec: template.spec });
   await cluster.waitFor('pod/p', 'Ready');
@@ -93,7 +93,7 @@ test('a container that ended behind the back of its kubelet is told, as is a nod
 const GPU = 'gpu.example.com';
 const NIC = 'nic.example.com';
 
-/** A node with a device of each driver, and a pod there whose claim has one of each; gives the claim. */
+/** Creates a node with a device of each driver, and a pod whose claim has one of each; returns the claim. */
 async function podWithDevices(cluster: Cluster): Promise<ResourceClaim> {
   const api = { apiVersion: 'resource.k8s.io/v1' };
   const pool = { name: 'node-1', generation: 1, resourceSliceCount: 1 };
@@ -133,7 +133,7 @@ async function podWithDevices(cluster: Cluster): Promise<ResourceClaim> {
   return await cluster.client.resource(ResourceClaims).get({ namespace: 'default', name: 'mine' });
 }
 
-test('a pod without its devices, and devices ready for nobody, are told', async () => {
+test('a pod without its devices, and devices prepared for no pod, are reported', async () => {
   await using cluster = await Cluster.start({ nodes: [{ draDrivers: [GPU, NIC] }] });
   const { uid: mine = '' } = (await podWithDevices(cluster)).metadata;
   const { drivers } = cluster.nodes.machine('node-1');
@@ -158,7 +158,7 @@ test('a pod without its devices, and devices ready for nobody, are told', async 
   ]);
 });
 
-test('a device that two claims have is told, unless one of them only looks at it or has a share', async () => {
+test('a device that two claims have is reported, unless one has admin access or a share', async () => {
   await using cluster = await Cluster.start({ nodes: [{ draDrivers: [GPU, NIC] }] });
   const { apiVersion, kind, spec, status } = await podWithDevices(cluster);
   const namespace = 'default';
@@ -186,7 +186,7 @@ test('a device that two claims have is told, unless one of them only looks at it
   assert.deepEqual(await plant('share', { shareID: '8b7d2f6e-5b8c-4f5d-9a57-6e1f0c3d2b1a' }), []);
 });
 
-test('however many machines and pods there are, they and the claims are gone through once for the devices', async (t) => {
+test('claims and their devices are visited once, however many machines and pods there are', async (t) => {
   await using cluster = await Cluster.start({ nodes: [{ draDrivers: [GPU, NIC] }] });
   await podWithDevices(cluster);
   const peek = t.mock.method(cluster, 'peek');

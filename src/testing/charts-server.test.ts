@@ -1,4 +1,4 @@
-/** Charts of the last hour, answered by the API server as far as the caller's rights go. */
+/** Charts of the last hour from the API server, within the caller's rights. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { ChartSet } from '../api/charts.ts';
@@ -89,7 +89,7 @@ const newest = ({ charts }: ChartSet): Record<string, unknown> =>
 const WEB = 'charts/apis/apps/v1/namespaces/shop/deployments/web';
 
 describe('charts', () => {
-  test('of a pod, a workload, a node, a list and the API', async () => {
+  test('are served of a pod, a workload, a node, a list and the API', async () => {
     await using cluster = await startCluster();
     const { client } = cluster;
     assert.deepEqual((await ask(client, WEB)).times, [], 'nothing is collected before somebody asks');
@@ -149,7 +149,7 @@ describe('charts', () => {
       );
   });
 
-  test('go as far as rights go', async () => {
+  test("require the caller's rights", async () => {
     await using cluster = await startCluster();
     const [{ name }] = JSON.parse(
       Buffer.from((await cluster.client.raw({ path: '/api/v1/namespaces/shop/pods' })).body).toString(),
@@ -186,7 +186,7 @@ describe('charts', () => {
     assert.deepEqual(await names('node-reader'), ['cpu', 'memory', 'network'], 'restarts are of pods');
   });
 
-  test('of other kinds, of what is not there, and with selectors are refused', async () => {
+  test('of other kinds, of missing objects, and with selectors are refused', async () => {
     await using cluster = await startCluster();
     const { client } = cluster;
     await assert.rejects(ask(client, 'charts/api/v1/namespaces/shop/configmaps/kube-root-ca.crt'), status(404));
@@ -195,7 +195,7 @@ describe('charts', () => {
     await assert.rejects(client.raw({ method: 'POST', path: '/keelson/v1/api-charts' }), status(405));
   });
 
-  test('of a namespace that was made anew know nothing of the one before', async () => {
+  test('of a recreated namespace contain nothing of the former one', async () => {
     await using cluster = await startCluster();
     const { client } = cluster;
     await ask(client, 'charts/api/v1/pods');

@@ -1,4 +1,4 @@
-/** A cluster whose machines are a cloud's. */
+/** A cluster on machines of a cloud. */
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { Nodes } from '../api/gen/resources.ts';
@@ -6,7 +6,7 @@ import { Cluster } from './cluster.ts';
 
 const SHUTDOWN = 'node.cloudprovider.kubernetes.io/shutdown';
 
-it('nodes go with their machines, and are tainted while those have no power', async () => {
+it('nodes are deleted with their machines, and tainted while these have no power', async () => {
   await using cluster = await Cluster.start({ nodes: 3, cloud: true });
   const nodes = cluster.client.resource(Nodes);
   const [first, second, third] = (await nodes.list({})).items.map(({ metadata }) => metadata.name ?? '');
@@ -30,7 +30,7 @@ it('nodes go with their machines, and are tainted while those have no power', as
   });
 });
 
-it('without a cloud nobody deletes the node of a machine that is gone', async () => {
+it('without a cloud the node of a deleted machine stays', async () => {
   await using cluster = await Cluster.start({ nodes: 2 });
   const nodes = cluster.client.resource(Nodes);
   const [first] = (await nodes.list({})).items.map(({ metadata }) => metadata.name ?? '');

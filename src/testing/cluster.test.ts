@@ -1,4 +1,4 @@
-/** The library as tests use it: real control plane and kubelets, virtual time. */
+/** The library as tests use it: a real control plane and kubelets in virtual time. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { Deployment } from '../api/gen/apps-v1.ts';
@@ -37,7 +37,7 @@ describe('a cluster in a test', () => {
     assert.ok(cluster.events({ reason: 'ScalingReplicaSet', about: 'deployment/web' }).length === 1);
   });
 
-  it("hands out objects that are the test's own", async () => {
+  it('returns copies of objects', async () => {
     await using cluster = await Cluster.start({ nodes: 0 });
     const made = await cluster.client
       .resource(ConfigMaps)
@@ -47,7 +47,7 @@ describe('a cluster in a test', () => {
     assert.equal(read.data?.['k'], 'v');
   });
 
-  it('says what it saw when a wait fails', async () => {
+  it("reports the object's state when a wait fails", async () => {
     await using cluster = await Cluster.start({ nodes: 1, unknownImages: 'refuse' });
     await cluster.apply(WEB);
     await assert.rejects(cluster.waitFor('deployment/web', 'Available', { within: '1m' }), (error: WaitError) => {
@@ -59,14 +59,14 @@ describe('a cluster in a test', () => {
     });
   });
 
-  it('says so when the object is not there, and when nothing is meant', async () => {
+  it('reports a missing object and an invalid reference', async () => {
     await using cluster = await Cluster.start({ nodes: 0, controllers: [] });
     await assert.rejects(cluster.waitFor('pod/none', 'Ready', { within: 1000 }), /pod default\/none does not exist/);
     await assert.rejects(cluster.waitFor('nonsense/none', 'Ready'), /no kind nonsense/);
     await assert.rejects(cluster.waitFor('pod', 'Ready'), /not of the form KIND\/NAME/);
   });
 
-  it('starts without controllers, as a bare API server with kubelets that run what is bound to them', async () => {
+  it('starts without controllers, as a bare API server with kubelets that run the pods bound to them', async () => {
     await using cluster = await Cluster.start({ nodes: 2, controllers: [], scheduler: false });
     const serviceAccount = { apiVersion: 'v1', kind: 'ServiceAccount', metadata: { name: 'default' } };
     const bound = (node: string) => ({
@@ -80,7 +80,7 @@ describe('a cluster in a test', () => {
     assert.equal(new Set(ips).size, 2, ips.join());
   });
 
-  it('refuses what cannot be started, and says why, before it opens a store', async () => {
+  it('refuses invalid options with the reason before it opens a store', async () => {
     const store = () => assert.fail('a store nobody closes');
     const cases: [ClusterOptions, RegExp][] = [
       [{ controllers: ['nonsense'] }, /^controllers: nonsense unknown; there are replicaset-controller, /],
@@ -123,7 +123,7 @@ describe('a cluster in a test', () => {
     });
   });
 
-  it('has nothing to complain about while nothing happens', async () => {
+  it('has no disagreements while nothing happens', async () => {
     await using cluster = await Cluster.start({ nodes: 2, images: [image('web:1')] });
     await cluster.apply(WEB);
     await cluster.waitFor('deployment/web', 'Available');
@@ -134,7 +134,7 @@ describe('a cluster in a test', () => {
     );
   });
 
-  it('lets several wait at once', async () => {
+  it('supports several concurrent waits', async () => {
     await using cluster = await Cluster.start({
       nodes: 1,
       images: [image('web:1', { start: '1s' }), image('slow:1', { start: '20s' })],
@@ -149,7 +149,7 @@ describe('a cluster in a test', () => {
     assert.deepEqual(order, ['quick', 'ten seconds', 'slow']);
   });
 
-  it('goes back to a snapshot', async () => {
+  it('is restored from a snapshot', async () => {
     await using cluster = await Cluster.start({ nodes: 1, images: [image('web:1')] });
     await cluster.apply(WEB);
     await cluster.waitFor('deployment/web', 'Available');
@@ -175,7 +175,7 @@ describe('repeatability', () => {
     return { hash, count };
   };
 
-  it('gives the same run for the same seed, and another for another', async () => {
+  it('gives the same run for the same seed, and another for another seed', async () => {
     const first = await run(7);
     assert.deepEqual(await run(7), first);
     assert.notEqual((await run(8)).hash, first.hash);
@@ -191,7 +191,7 @@ function pod(name: string, imageName: string): Pod {
   };
 }
 
-it('why: a waiting pod names what the nodes lack; so does a failed wait; a bound one tells its decision', async () => {
+it('why: a waiting pod names what the nodes lack, and so does a failed wait; a bound pod has its scheduling decision', async () => {
   await using cluster = await Cluster.start({ nodes: [{ cpus: 1 }, { cpus: 2 }] });
   const pod = (name: string, cpu: string): string =>
     `{ apiVersion: v1, kind: Pod, metadata: { name: ${name} }, spec: { containers: [{ name: c, image: 'i:1', resources: { requests: { cpu: '${cpu}' } } }] } }`;

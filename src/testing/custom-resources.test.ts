@@ -1,4 +1,4 @@
-/** Custom resources in a test's cluster: the controllers treat them like any other object. */
+/** Custom resources in a test's cluster: the controllers handle them like other objects. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { ConfigMaps, CustomResourceDefinitions, ResourceQuotas } from '../api/gen/resources.ts';
@@ -50,7 +50,7 @@ const Widgets: ResourceInfo<KubernetesObject & { spec?: { size?: number } }> = {
 };
 
 describe('custom resources in a cluster', () => {
-  it('are applied with their definition, defaulted, waited for', async () => {
+  it('are applied together with their definition, defaulted, and waited for', async () => {
     await using cluster = await Cluster.start({ nodes: 0 });
     await cluster.apply(`${DEFINITION}---${WIDGET}`);
     const made = await cluster.waitFor<KubernetesObject & { spec?: { size?: number } }>('widget/a', 'exists');
@@ -61,7 +61,7 @@ describe('custom resources in a cluster', () => {
     await cluster.waitFor('widget/a', '.metadata.labels.x=y');
   });
 
-  it('own what goes with them, and go with their namespace', async () => {
+  it('own dependents, and are deleted with their namespace', async () => {
     await using cluster = await Cluster.start({ nodes: 0 });
     await cluster.apply(`${DEFINITION}---${WIDGET}---
 apiVersion: v1
@@ -69,7 +69,7 @@ kind: Namespace
 metadata: {name: other}
 `);
     const [owner] = await cluster.apply(WIDGET);
-    await cluster.advance('31s'); // The garbage collector looks for new kinds every half minute.
+    await cluster.advance('31s'); // The garbage collector discovers new kinds every half minute.
     const reference = { apiVersion: 'example.com/v1', kind: 'Widget', name: 'a', uid: owner!.metadata.uid! };
     await cluster.client
       .resource(ConfigMaps)
@@ -115,7 +115,7 @@ subjects: [{apiGroup: rbac.authorization.k8s.io, kind: User, name: jane}]
     await assert.rejects(jane.delete({ namespace: 'default', name: 'one' }), (error) => isReason(error, 'Forbidden'));
   });
 
-  it('come back with the server, and go with their definition', async () => {
+  it('survive restarts of the server, and are deleted with their definition', async () => {
     await using cluster = await Cluster.start({ nodes: 0 });
     await cluster.apply(`${DEFINITION}---${WIDGET}`);
     await cluster.restore(await cluster.snapshot());

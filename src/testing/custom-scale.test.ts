@@ -1,4 +1,4 @@
-/** A custom kind with a size of its own: disruption budgets and autoscalers know it by its scale sub-resource alone. */
+/** A custom kind with a scale sub-resource, by which disruption budgets and autoscalers read and change its size. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { PodDisruptionBudget } from '../api/gen/policy-v1.ts';
@@ -77,7 +77,7 @@ describe('the size of a custom kind', () => {
     [{ minAvailable: 1 }, 3, 1, 2],
   ];
   for (const [spec, expected, desired, allowed] of rows)
-    it(`is what a budget of ${JSON.stringify(spec)} counts`, async () => {
+    it(`is counted by a budget of ${JSON.stringify(spec)}`, async () => {
       await using cluster = await start(SCALE);
       await cluster.apply(BUDGET(spec));
       const { status } = await cluster.waitFor<PodDisruptionBudget>(
@@ -90,7 +90,7 @@ describe('the size of a custom kind', () => {
       );
     });
 
-  it('is missing where the kind has no scale: the budget says so and allows nothing', async () => {
+  it('is unknown when the kind has no scale: the budget reports it and allows nothing', async () => {
     await using cluster = await start('');
     await cluster.apply(BUDGET({ maxUnavailable: 1 }));
     const budget = await cluster.waitFor<PodDisruptionBudget>('pdb/b', 'DisruptionAllowed=False');
@@ -107,7 +107,7 @@ describe('the size of a custom kind', () => {
     );
   });
 
-  it('is what an autoscaler changes', async () => {
+  it('is changed by an autoscaler', async () => {
     await using cluster = await start(SCALE);
     await cluster.apply({
       apiVersion: 'autoscaling/v2',

@@ -1,4 +1,4 @@
-/** Admission that names another version than the request's: matchPolicy Equivalent over custom resources with conversion. */
+/** Admission rules that name another version than the request's: matchPolicy Equivalent for custom resources with conversion. */
 import assert from 'node:assert/strict';
 import { beforeEach, describe, test } from 'node:test';
 import type { KubernetesObject } from '../api/object.ts';
@@ -26,7 +26,7 @@ function version(name: string, field: string): object {
   };
 }
 
-/** What v1 calls `replicas`, v1beta1 calls `size`. */
+/** The field `replicas` of v1 is called `size` in v1beta1. */
 function convert({ request }: Review): object {
   const { desiredAPIVersion: apiVersion, objects, uid } = request;
   const convertedObjects = objects.map(({ spec: { replicas, size }, ...rest }) => {
@@ -63,7 +63,7 @@ describe('a custom object in a version that admission does not name', () => {
     ] as never);
   });
 
-  /** The size of an object made with size 3, or why there is none. */
+  /** The size of an object created with size 3, or the error of the creation. */
   async function sizeAfter(...admission: object[]): Promise<unknown> {
     await cluster.apply(admission as never);
     const site = {
@@ -102,14 +102,14 @@ describe('a custom object in a version that admission does not name', () => {
     [labelled, 3],
     [resized, 9],
   ] as const)
-    test(`is shown converted to a mutating webhook, whose patch of ${patch[0]!.path} is converted back`, async () => {
+    test(`is converted for a mutating webhook, and its patch of ${patch[0]!.path} is converted back`, async () => {
       const base64 = Buffer.from(JSON.stringify(patch)).toString('base64');
       const hook = configuration('Mutating', {}, () => ({ allowed: true, patchType: 'JSONPatch', patch: base64 }));
       assert.equal(await sizeAfter(hook), size);
       assert.deepEqual(seen, [{ replicas: 3 }]);
     });
 
-  test('is shown converted to a validating webhook', async () => {
+  test('is converted for a validating webhook', async () => {
     const hook = configuration('Validating', {}, ({ spec }) => ({ allowed: spec.replicas !== 3 }));
     assert.match(String(await sizeAfter(hook)), /denied the request/);
     assert.deepEqual(seen, [{ replicas: 3 }]);

@@ -1,4 +1,4 @@
-/** Scheduler, kubelets and API server leave alone what controllers say they alone write. */
+/** Scheduler, kubelets and API server do not write what `exclusive-writes.ts` reserves for controllers. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Deployment } from '../api/gen/apps-v1.ts';
@@ -47,7 +47,7 @@ spec:
   volumes: [{ name: data, persistentVolumeClaim: { claimName: data } }]
 `;
 
-test('no other component writes what controllers alone write', async () => {
+test('no other component writes what is reserved for controllers', async () => {
   let store: Store | undefined;
   await using cluster = await Cluster.start({
     nodes: 2,

@@ -1,4 +1,4 @@
-/** What a test is told when it fails: where, what was meant, and how the cluster looked. */
+/** The error that a test gets when it fails: the line, the intended word, and the state of the cluster. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { ConfigMaps, Pods } from '../api/gen/resources.ts';
@@ -22,7 +22,7 @@ spec:
 `;
 const blog = { apiVersion: 'example.com/v1', kind: 'Site', metadata: { name: 'blog' }, spec: { title: 'mine' } };
 
-/** The error of a call, its stack's first line that is no part of the message included. */
+/** The error of a call, with the first line of its stack that is not part of the message. */
 async function failureOf(call: () => unknown): Promise<{ error: Error; message: string; frame: string }> {
   try {
     await call();
@@ -34,7 +34,7 @@ async function failureOf(call: () => unknown): Promise<{ error: Error; message: 
   throw new assert.AssertionError({ message: 'it did not fail' });
 }
 
-describe('a misspelt word is refused, with the word that was meant', () => {
+describe('a misspelt word is refused with the word that was probably meant', () => {
   const options: readonly [object, RegExp][] = [
     [{ clok: 'real' }, /Cluster.start: clok: unknown field; did you mean clock\?/],
     [{ clock: 'rael' }, /Cluster.start: clock: "rael" is no one of virtual, real/],
@@ -77,7 +77,7 @@ describe('a misspelt word is refused, with the word that was meant', () => {
     for (const [call, message] of calls) assert.match((await failureOf(call)).message, message);
   });
 
-  it('a field of an object, built in or custom, applied or created, unless asked otherwise', async () => {
+  it('a field of an object, built in or custom, applied or created, unless another validation is set', async () => {
     await using cluster = await Cluster.start(bare);
     await cluster.apply(SITES);
     const spec = { containers: [{ name: 'c', image: 'i:1', imagPullPolicy: 'Always' }] };
@@ -100,7 +100,7 @@ describe('a misspelt word is refused, with the word that was meant', () => {
 
 describe("a failed call shows the test's own line first", () => {
   const isHere = /failures\.test\.ts:\d+:\d+/;
-  it('whatever the call', async () => {
+  it('for every call', async () => {
     await using cluster = await Cluster.start({ nodes: 1 });
     const maps = cluster.client.resource(ConfigMaps);
     const calls: readonly (() => unknown)[] = [
@@ -118,7 +118,7 @@ describe("a failed call shows the test's own line first", () => {
     ];
     for (const call of calls) {
       const { frame, error } = await failureOf(call);
-      // What is thrown at once has the library's frames above the test's.
+      // An error thrown synchronously has frames of the library above the test's.
       if (error.constructor === Error) assert.match(error.stack!, isHere, String(call));
       else assert.match(frame, isHere, `${String(call)}\n${error.stack}`);
     }
@@ -126,7 +126,7 @@ describe("a failed call shows the test's own line first", () => {
 });
 
 describe('after its end a cluster', () => {
-  it('says that it is stopped, to every call; to those that waited too', async () => {
+  it('rejects every call, and every pending wait, with the reason that it has stopped', async () => {
     const cluster = await Cluster.start({ nodes: 1 });
     const { client, nodes, faults } = cluster;
     const waiting = failureOf(() => cluster.waitFor('pod/none', 'Ready'));
@@ -156,7 +156,7 @@ describe('after its end a cluster', () => {
   });
 });
 
-it('a failed wait shows spec and status of a custom resource, what it owns, why, exit codes, last lines and events', async () => {
+it('a failed wait shows spec and status of a custom resource, its dependents, the explanation, exit codes, last log lines and events', async () => {
   const crashing = image('bad:1', { logs: ['boom: no DATABASE_URL'], exits: { code: 3, after: 0 } });
   await using cluster = await Cluster.start({ nodes: 1, images: [crashing] });
   const [, site] = await cluster.apply(SITES).then(async () => [undefined, ...(await cluster.apply(blog))]);

@@ -1,4 +1,4 @@
-/** Lists of a client's length, in which each item was compared with every other: that these tests end shows that none is. */
+/** Lists of any length from clients, in which each item was compared with every other; these tests then did not end in time. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { EndpointSlice } from '../api/gen/discovery-v1.ts';
@@ -17,7 +17,7 @@ import { disjointRanges } from '../proxy/service-map.ts';
 const COUNT = 30_000;
 const numbered = <T>(make: (index: number) => T): T[] => Array.from({ length: COUNT }, (_, at) => make(at));
 
-test('the first item of each key', () => {
+test('the first item of each key is found', () => {
   assert.deepEqual(
     [...firstBy(['a', 'ab', 'b'], ({ length }) => length)],
     [
@@ -35,7 +35,7 @@ test('the first item of each key', () => {
   assert.equal(firstByName(undefined).size, 0);
 });
 
-test('host ports that collide', () => {
+test('colliding host ports are found', () => {
   const ports = (ip: string, from: number) => numbered((at) => ({ ip, protocol: 'TCP', port: from + at }));
   assert.equal(anyHostPortsCollide(ports('1.1.1.1', 0), ports('1.1.1.1', COUNT)), false);
   assert.equal(anyHostPortsCollide(ports('1.1.1.1', 0), ports('1.1.1.2', 0)), false);
@@ -44,7 +44,7 @@ test('host ports that collide', () => {
   assert.equal(anyHostPortsCollide(ports('1.1.1.1', 0), ports('0.0.0.0', COUNT - 1)), true);
 });
 
-test('rules of aggregated roles', () => {
+test('rules of aggregated roles are merged', () => {
   const rules = numbered((at) => ({ verbs: ['get'], resources: [`r${at}`] }));
   const role = (name: string) => ({ metadata: { name, labels: { a: 'b' }, uid: name }, rules });
   const selectors = { clusterRoleSelectors: [{ matchLabels: { a: 'b' } }] };
@@ -52,7 +52,7 @@ test('rules of aggregated roles', () => {
   assert.deepEqual(aggregateRules(aggregating as never, [role('x'), role('y')] as never), rules);
 });
 
-test('containers and their statuses', () => {
+test('containers are matched with their statuses', () => {
   const containers = numbered((at) => ({ name: `c${at}`, image: 'i' }));
   const pod = { metadata: { name: 'p' }, spec: { containers, restartPolicy: 'Never' } } as Pod;
   const statuses = (state: ContainerStatus['state']) =>
@@ -70,7 +70,7 @@ test('containers and their statuses', () => {
   );
 });
 
-test('conditions of a status patch', () => {
+test('conditions of a status patch are merged', () => {
   const conditions = (status: string) => numbered((at) => ({ type: `t${at}`, status }));
   const patch = strategicDiff(
     { conditions: conditions('True') },
@@ -80,13 +80,13 @@ test('conditions of a status patch', () => {
   assert.equal((patch['conditions'] as object[]).length, COUNT);
 });
 
-test('devices by their nodes', () => {
+test('devices are grouped by node', () => {
   const devices = new Map(numbered((at) => [`d${at}`, { topology: { nodes: [{ ID: at % 2 }] } }]));
   const { aligned, unaligned } = sortByAffinity(devices as never, devices.keys(), 1);
   assert.deepEqual([aligned.length, unaligned.length], [COUNT / 2, COUNT / 2]);
 });
 
-test('names of one address', () => {
+test('names of one address are collected', () => {
   const zone = createZone('cluster.local');
   const endpoints = numbered((at) => ({ addresses: ['10.0.0.1'], hostname: `h${at}`, conditions: { ready: true } }));
   const labels = { 'kubernetes.io/service-name': 's' };
@@ -107,7 +107,7 @@ test('names of one address', () => {
   assert.equal(zone.reverse('10.0.0.1').length, 1);
 });
 
-test('ports of a service and of its slices', () => {
+test('ports of a service are matched with those of its slices', () => {
   const ports = numbered((at) => ({ name: `p${at}`, port: at + 1, protocol: 'TCP' }));
   const slice = { addressType: 'IPv4', endpoints: [{ addresses: ['10.0.0.1'], conditions: { ready: true } }], ports };
   const view = { node: { name: 'n', zone: undefined }, family: 4 } as const;
@@ -119,7 +119,7 @@ test('ports of a service and of its slices', () => {
   );
 });
 
-test('ranges inside others', () => {
+test('ranges inside others are found', () => {
   const address = (at: number): string => `10.${at >> 16}.${(at >> 8) & 255}.${at & 255}`;
   const single = numbered((at) => `${address(at)}/32`);
   assert.equal(disjointRanges(single, 4).length, COUNT);

@@ -1,4 +1,4 @@
-/** Each word with which a test describes an image, as it shows through the API server, the kubelet and the controllers. */
+/** Each field of an image's description, observed through the API server, the kubelet and the controllers. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { Deployment } from '../api/gen/apps-v1.ts';
@@ -20,7 +20,7 @@ async function withPod(spec: SimImageSpec, container: Partial<Container> = {}, r
 }
 
 describe('an image', () => {
-  it('start: the container takes so long to run', async () => {
+  it('start: the time until the container runs', async () => {
     await using test = await withPod({ start: '20s' });
     const { cluster, stateOf } = test;
     await cluster.advance('19s');
@@ -28,14 +28,14 @@ describe('an image', () => {
     await cluster.waitFor('pod/p', 'Ready', { within: '3s' });
   });
 
-  it('exits: the pod ends, with the code, the reason and the message', async () => {
+  it('exits: the pod ends with the code, the reason and the message', async () => {
     await using test = await withPod({ exits: { code: 3, after: '5s' }, terminationMessage: 'enough' }, {}, 'Never');
     await test.cluster.waitFor('pod/p', '.status.phase=Failed', { within: '10s' });
     const { exitCode, reason, message } = test.stateOf()?.state?.terminated ?? {};
     assert.deepEqual([exitCode, reason, message], [3, 'Error', 'enough']);
   });
 
-  it('crashes: it fails so often, with the wait of a crash loop in between, and runs', async () => {
+  it('crashes: the container fails this often, with crash-loop back-off, and then runs', async () => {
     await using test = await withPod({ crashes: { code: 7, after: '1s', times: 2 } });
     const { cluster, stateOf } = test;
     await cluster.waitFor('pod/p', () => stateOf()?.state?.waiting?.reason === 'CrashLoopBackOff', { within: '1m' });
@@ -45,7 +45,7 @@ describe('an image', () => {
     assert.equal(stateOf()?.ready, true);
   });
 
-  it('logs: lines at their time, of this run and of the one before', async () => {
+  it('logs: lines at their times, of this run and of the previous one', async () => {
     await using test = await withPod({
       logs: ['first', { after: '10s', line: 'second', stream: 'stderr' }],
       crashes: { code: 1, after: '15s', times: 1 },
@@ -64,7 +64,7 @@ describe('an image', () => {
     assert.deepEqual([await logs(), await logs('?previous=true')], ['first\n', 'first\nsecond\n']);
   });
 
-  it('http and exec: probes ask them', async () => {
+  it('http and exec: the responses to probes', async () => {
     await using test = await withPod(
       {
         http: ({ path, port, uptimeMs }) => ({ status: path === '/up' && port === 80 && uptimeMs > 8000 ? 200 : 503 }),
@@ -85,7 +85,7 @@ describe('an image', () => {
     assert.ok(said.includes('Liveness probe failed: it is over'), said.join('; '));
   });
 
-  it('pull: it takes so long, or fails until it is described otherwise', async () => {
+  it('pull: its duration, or a failure until the description changes', async () => {
     await using test = await withPod({ present: false, pull: { after: '30s' } });
     const { cluster } = test;
     await cluster.advance('29s');
@@ -100,7 +100,7 @@ describe('an image', () => {
     await cluster.waitFor('pod/late', 'Ready');
   });
 
-  it('onStop: a process that ignores its signal is killed after its grace', async () => {
+  it('onStop: a process that ignores its signal is killed after its grace period', async () => {
     await using test = await withPod({ onStop: 'ignored' });
     const { cluster } = test;
     await cluster.waitFor('pod/p', 'Ready');
@@ -110,7 +110,7 @@ describe('an image', () => {
     await cluster.waitFor('pod/p', 'deleted', { within: '5s' });
   });
 
-  it('usage: over the limit it is OOMKilled, and crash loops', async () => {
+  it('usage: above the limit the container is OOMKilled and crash loops', async () => {
     await using test = await withPod(
       { usage: [{ memory: '20Mi' }, { after: '10s', memory: '80Mi' }] },
       { resources: { limits: { memory: '64Mi' } } },
@@ -165,14 +165,14 @@ describe('an image', () => {
       items.map(({ containers: [first] }) => first?.usage),
       [1, 2].map(() => ({ cpu: '100m', memory: '32Mi' })),
     );
-    load = 0.8; // Eight pods at half of their 200m.
+    load = 0.8; // eight pods at half of their 200m
     await cluster.waitFor<Deployment>('deployment/web', ({ spec }) => spec?.replicas === 8, { within: '10m' });
     load = 0.3;
     await cluster.waitFor<Deployment>('deployment/web', ({ spec }) => spec?.replicas === 3, { within: '20m' });
   });
 });
 
-it('usage: a machine whose containers take its memory evicts one of them', async () => {
+it('usage: a machine whose containers use its memory evicts one of them', async () => {
   await using cluster = await Cluster.start({ nodes: [{ memoryBytes: 2 * 2 ** 30 }] });
   cluster.image('greedy:1', { usage: [{ memory: '64Mi' }, { after: '1m', memory: '980Mi' }] });
   cluster.image('modest:1', { usage: { cpu: '500m', memory: '64Mi' } });
@@ -191,7 +191,7 @@ it('usage: a machine whose containers take its memory evicts one of them', async
   };
   await nodes();
   await cluster.advance('20s');
-  assert.equal((await nodes())[0]?.usage.cpu, '560m'); // Half a core, a hundredth, and a twentieth for the machine itself.
+  assert.equal((await nodes())[0]?.usage.cpu, '560m'); // half a core, a hundredth, and a twentieth for the machine itself
   await cluster.waitFor<Pod>('pod/greedy', ({ status }) => status?.reason === 'Evicted', { within: '3m' });
   await cluster.waitFor('pod/modest', 'Ready', { within: 0 });
 });

@@ -1,4 +1,4 @@
-/** Real clients on a real port, over real and over virtual time. */
+/** Real clients on a real port, in real and in virtual time. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { PassThrough } from 'node:stream';
@@ -32,7 +32,7 @@ const body = {
 };
 
 describe('a real port', () => {
-  it('serves while virtual time stands still; waits in the test move it', async () => {
+  it('serves while virtual time stands; waits in the test advance it', async () => {
     await using cluster = await Cluster.start({ nodes: 1 });
     cluster.image('web:1', { start: '30s', logs: ['started'] });
     const config = clientOf(await cluster.kubeconfig());
@@ -50,7 +50,7 @@ describe('a real port', () => {
     );
   });
 
-  it('runs commands in containers, and shows attached clients what is logged', async () => {
+  it('runs commands in containers, and streams the log to attached clients', async () => {
     await using cluster = await Cluster.start({ nodes: 1 });
     cluster.image('app:1', {
       logs: ['before', { after: '5s', line: 'later' }],
@@ -72,7 +72,7 @@ describe('a real port', () => {
       const exec = new Exec(config);
       exec.exec('default', 'p', 'app', ['ls', '-l'], out.stream, err.stream, null, false, resolve).catch(reject);
     });
-    // Each stream has a way of its own.
+    // The streams arrive independently.
     while (out.text() === '' || err.text() === '') await setImmediate();
     assert.deepEqual([out.text(), err.text()], ['ran ls -l\n', 'oops\n']);
     assert.equal(status.details?.causes?.[0]?.message, '2');
@@ -85,7 +85,7 @@ describe('a real port', () => {
     assert.equal(attached.text(), 'later\n');
   });
 
-  it('publishes its authority to pods', async () => {
+  it('publishes its certificate authority to pods', async () => {
     await using cluster = await Cluster.start({ nodes: 0 });
     const { kubeconfig } = await cluster.listen();
     const authority = Buffer.from(clientOf(kubeconfig).getCurrentCluster()?.caData ?? '', 'base64').toString('utf8');
@@ -95,14 +95,14 @@ describe('a real port', () => {
     );
   });
 
-  it('takes each of its options, and names the cluster in the kubeconfig', async () => {
+  it('supports each of its options, and names the cluster in the kubeconfig', async () => {
     await using cluster = await Cluster.start({ nodes: 0 });
     const at = { host: '127.0.0.1', port: 0, names: ['localhost'], clusterName: 'blue' };
     const { kubeconfig } = await cluster.listen(at);
     assert.equal(clientOf(kubeconfig).getCurrentContext(), 'blue');
   });
 
-  it('answers 503 while the API server is down', async () => {
+  it('responds with 503 while the API server is down', async () => {
     await using cluster = await Cluster.start({ nodes: 0 });
     const core = clientOf(await cluster.kubeconfig()).makeApiClient(CoreV1Api);
     await cluster.faults.crash('apiserver');
@@ -111,7 +111,7 @@ describe('a real port', () => {
     assert.deepEqual((await core.listNode()).items, []);
   });
 
-  it('signs certificates that are approved, and shows its components well', async () => {
+  it('signs approved certificates, and reports its components as healthy', async () => {
     await using cluster = await Cluster.start({ nodes: 1 });
     const config = clientOf(await cluster.kubeconfig());
     const core = config.makeApiClient(CoreV1Api);

@@ -30,7 +30,7 @@ spec:
         resources: { requests: { storage: 1Gi } }
 `;
 
-test('each pod of a stateful set gets a volume on its node and comes back to it', async () => {
+test('each pod of a stateful set gets a volume on its node and returns to that node', async () => {
   await using cluster = await Cluster.start({ nodes: 2, images: [image('web:1')] });
   const pods = cluster.client.resource(Pods);
   const volumes = cluster.client.resource(PersistentVolumes);

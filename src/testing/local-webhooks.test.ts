@@ -1,4 +1,4 @@
-/** Servers of the test on real ports: webhooks, conversion, aggregated APIs, and pods behind which they answer. */
+/** Servers of the test on real ports: webhooks, conversion, aggregated APIs, also behind the ports of pods. */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { createServer as createHttpServer } from 'node:http';
@@ -16,7 +16,7 @@ import { servingCertificate } from './serving-certificate.ts';
 
 const RULES = [{ apiGroups: [''], apiVersions: ['v1'], operations: ['CREATE' as const], resources: ['configmaps'] }];
 
-/** A webhook's configuration; `clientConfig` is a URL's or a service's. */
+/** A webhook's configuration; `clientConfig` has a URL or a service. */
 function configuration(clientConfig: object): object {
   return {
     apiVersion: 'admissionregistration.k8s.io/v1',
@@ -38,7 +38,7 @@ describe('a server of the test on a port of this machine', () => {
   let caBundle: string;
   let server: Server;
   let port: number;
-  /** What the server does before it answers. */
+  /** Work of the server before it responds. */
   let meanwhile = async (): Promise<void> => undefined;
 
   before(async () => {
@@ -75,7 +75,7 @@ describe('a server of the test on a port of this machine', () => {
         assert.match(await refusal(cluster), /denied the request: the server refuses/);
       });
 
-  test('is held against the caBundle, and is nobody where none listens; other addresses are beyond every cluster', async () => {
+  test('is verified with the caBundle, and unreachable when nothing listens; other addresses are unreachable from every cluster', async () => {
     await using cluster = await Cluster.start({ nodes: 0, controllers: [], scheduler: false });
     const webhooks = cluster.client.resource(ValidatingWebhookConfigurations);
     const other = Buffer.from((await createTestAuthority('other')).caPem).toString('base64');
@@ -90,7 +90,7 @@ describe('a server of the test on a port of this machine', () => {
     }
   });
 
-  test('may read and write the cluster that asks it, while virtual time stands', async () => {
+  test('may read and write the cluster that calls it, while virtual time stands', async () => {
     await using cluster = await Cluster.start({ nodes: 0, controllers: [], scheduler: false });
     await cluster.apply(configuration({ url: `https://localhost:${port}/refuse`, caBundle }));
     const nowMs = cluster.nowMs;
@@ -104,7 +104,7 @@ describe('a server of the test on a port of this machine', () => {
     assert.deepEqual([seen, cluster.nowMs], [1, nowMs]);
   });
 
-  test('answers behind a Service as pods that the test described: webhook, conversion, aggregated API', async () => {
+  test('serves behind a Service of pods that the test described: webhook, conversion, aggregated API', async () => {
     await using cluster = await Cluster.start({ nodes: 2 });
     cluster.image('hooks:1', { servers: { 9443: server } });
     await cluster.apply(serviceWithPods('hooks:1', 9443));
@@ -112,7 +112,7 @@ describe('a server of the test on a port of this machine', () => {
     const service = { namespace: 'system', name: 'hooks' };
     await cluster.apply(configuration({ service: { ...service, path: '/refuse' }, caBundle }));
     assert.match(await refusal(cluster), /denied the request: the server refuses/);
-    // Whatever else the operator's set-up needs works meanwhile.
+    // Other parts of the operator's set-up work meanwhile.
     await cluster.apply(aggregated(service, caBundle));
     await cluster.waitFor('apiservice/v1.stars.example.com', 'Available');
     const { body } = await cluster.client.raw({ path: '/apis/stars.example.com/v1/stars' });
@@ -129,7 +129,7 @@ describe('a server of the test on a port of this machine', () => {
     assert.deepEqual(JSON.parse(Buffer.from(converted.body).toString()).spec, { headline: 'mine' });
   });
 
-  test('is refused over a Service that has no ready pod', async () => {
+  test('is unreachable through a Service without ready pods', async () => {
     await using cluster = await Cluster.start({
       nodes: 1,
       images: [{ name: 'hooks:1', start: '1h', servers: { 9443: server } }],
@@ -214,7 +214,7 @@ function convertedBy(clientConfig: object): object {
   };
 }
 
-test('handlers of the test answer HTTP with bodies and commands, and take their time, while virtual time stands', async () => {
+test('handlers of the test respond to HTTP with bodies and commands, with delays, while virtual time stands', async () => {
   await using cluster = await Cluster.start({ nodes: 1 });
   const nowMs = cluster.nowMs;
   const pause = (): Promise<void> => setTimeout(5);
@@ -246,7 +246,7 @@ test('handlers of the test answer HTTP with bodies and commands, and take their 
   assert.equal(Buffer.from(body).toString(), 'POST /say to=all {"hello":1}');
 });
 
-/** gRPC's health service over plain HTTP/2: serving, whatever is asked. */
+/** gRPC's health service over plain HTTP/2, which always reports serving. */
 function createHealthServer(): ReturnType<typeof createHttp2Server> {
   const server = createHttp2Server();
   server.on('stream', (stream) => {
@@ -257,7 +257,7 @@ function createHealthServer(): ReturnType<typeof createHttp2Server> {
   return server;
 }
 
-test('probes and port-forward reach servers of the test behind ports of pods, whatever they speak, once they listen', async () => {
+test('probes and port-forward reach servers of the test behind ports of pods, in any protocol, once they listen', async () => {
   const web = createHttpServer((_, response) => response.end('ok')).listen(0, '127.0.0.1');
   const raw = createTcpServer((socket) => socket.end()).listen(0, '127.0.0.1');
   const later = createTcpServer((socket) => socket.end());
@@ -294,7 +294,7 @@ test('probes and port-forward reach servers of the test behind ports of pods, wh
     const socket = await forward.portForward('default', 'http', [83], output, null, input);
     const [echoed] = (await once(output, 'data')) as [Buffer];
     assert.equal(echoed.toString(), 'hello');
-    // A client that is gone ends the connection to the server, which would not end it itself.
+    // The end of the client ends the connection to the server, which would not end it itself.
     const silent = once(held, 'connection');
     const broken = await forward.portForward('default', 'http', [85], output, null, new PassThrough());
     const [behind] = (await silent) as [Socket];
@@ -305,7 +305,7 @@ test('probes and port-forward reach servers of the test behind ports of pods, wh
     for (; !behind.destroyed; await setImmediate()) behind.write('nobody reads this');
     if ('close' in socket) socket.close();
   } finally {
-    // Nothing of the cluster holds a connection to them any more.
+    // The cluster holds no more connections to the servers.
     const closing = [web, raw, later, echo, health, held].map((server) => [server, once(server, 'close')] as const);
     for (const [server] of closing) server.close();
     for (const [, closed] of closing) await closed;

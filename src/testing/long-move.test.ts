@@ -4,7 +4,7 @@ import { VirtualClock } from '../platform/sim/virtual-clock.ts';
 import { Cluster } from './cluster.ts';
 import { reportProgress } from './long-move.ts';
 
-test('a call that takes long says how far it is, until it ends, failed or not', async () => {
+test('a long call reports its progress until it ends, failed or not', async () => {
   const clock = new VirtualClock();
   const warnings: string[] = [];
   const timers = new Set<() => void>();
@@ -39,7 +39,7 @@ test('a call that takes long says how far it is, until it ends, failed or not', 
   ]);
 });
 
-test('a cluster whose calls are quick says nothing', async (t) => {
+test('short calls report nothing', async (t) => {
   const warned = t.mock.method(process, 'emitWarning', () => undefined);
   await using cluster = await Cluster.start({ nodes: 1 });
   await cluster.advance('1h');

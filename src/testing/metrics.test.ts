@@ -1,7 +1,7 @@
 /**
- * What users' dashboards and alerts ask for is there: the metrics the rules of kubernetes-mixin read of each component, as a
- * whole cluster exposes them after it has run a pod. Use of claims (kubelet_volume_stats_*) needs a CSI driver and is tested
- * beside its code, as are clients of servers over the network and the service proxy, which no simulated cluster has.
+ * The metrics that dashboards and alerts read exist: those that the rules of kubernetes-mixin use of each component, as a whole
+ * cluster exposes them after running a pod. Metrics of claims (kubelet_volume_stats_*), of network clients and of the service
+ * proxy do not exist in a simulated cluster; tests beside their code cover them.
  */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -71,7 +71,7 @@ function missing(text: string, wanted: readonly string[]): readonly string[] {
   return wanted.filter((name) => !names.has(name) && !names.has(name.replace(/_(bucket|count)$/, '')));
 }
 
-test('a cluster exposes what the rules of kubernetes-mixin ask for', async () => {
+test('a cluster exposes the metrics that the rules of kubernetes-mixin use', async () => {
   await using cluster = await Cluster.start();
   await cluster.apply(`
 apiVersion: v1
@@ -110,7 +110,7 @@ spec:
   assert.match(server, /^apiserver_request_total\{code="201",.*resource="pods",scope="resource",.*verb="POST"/m);
 });
 
-test('a cluster in real time tells how long its loop stood still', async () => {
+test('a cluster in real time exposes the delay of its event loop', async () => {
   await using cluster = await Cluster.start({ clock: 'real', nodes: 0, controllers: [], scheduler: false });
   const clock = createNodeClock();
   const isTold = (text: string): boolean => /^keelson_event_loop_stall_seconds_count [1-9]/m.test(text);

@@ -1,4 +1,4 @@
-/** Who may reach whom, answered by the API server in the caller's rights. */
+/** Reachability under network policies from the API server, with the caller's rights. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { ReachTable } from '../api/reach.ts';
@@ -89,7 +89,7 @@ const status =
     error instanceof StatusError && error.status.code === code;
 
 describe('/keelson/v1/reach', () => {
-  test('names the ports that both sides let through, and the policies with their rules', async () => {
+  test('names the ports that both sides allow, and the policies with their rules', async () => {
     await using cluster = await startCluster();
     const { client } = cluster;
     const answer = await pair(client, 'shop/front', 'shop/db');
@@ -136,7 +136,7 @@ describe('/keelson/v1/reach', () => {
     );
   });
 
-  test('is for those who may read all it is made of, and refuses what it cannot answer', async () => {
+  test('requires rights to read everything it depends on, and refuses invalid requests', async () => {
     await using cluster = await startCluster();
     const as = (name: string): Client => cluster.clientFor({ name, groups: ['system:authenticated'] });
     assert.equal((await pair(as('reader'), 'shop/front', 'shop/db')).verdict, 'Limited');

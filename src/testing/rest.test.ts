@@ -1,4 +1,4 @@
-/** `rest` in clusters where something is out of order and nothing is wrong; what it finds, agreement.test.ts has. */
+/** `rest` in clusters with anomalies that are no disagreements; agreement.test.ts tests what it reports. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { CronJobs } from '../api/gen/resources.ts';
@@ -149,8 +149,8 @@ describe('a cluster is at rest with', () => {
     });
 });
 
-describe('of a rest', () => {
-  it('nothing is said while the API server is down', async () => {
+describe('the end of a rest', () => {
+  it('nothing is reported while the API server is down', async () => {
     await using cluster = await Cluster.start({ nodes: 0 });
     await cluster.faults.crash('apiserver');
     await assert.rejects(expectRest(cluster, '1m'), /the API server is down/);

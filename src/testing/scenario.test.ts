@@ -1,4 +1,4 @@
-/** Scenario files: what is misspelt is refused with its line and field; what fails can be repeated. */
+/** Scenario files: misspelt words are refused with line and field; failures can be repeated. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { runScenario, type ScenarioError } from './scenario-run.ts';
@@ -8,7 +8,7 @@ function withStep(step: string): string {
   return `name: x\nnodes: 1\nsteps:\n  - rest: 1m\n${step.replace(/^/gm, '    ').replace(/^ {4}/, '  - ')}\n`;
 }
 
-describe('a scenario that is not understood is refused with line and field', () => {
+describe('an invalid scenario is refused with line and field', () => {
   const cases: [text: string, error: string | RegExp][] = [
     [
       '',
@@ -107,7 +107,7 @@ describe('a scenario that is not understood is refused with line and field', () 
 });
 
 describe('a scenario', () => {
-  it('fails at the same step, in the same words, at each run of a seed; the step and the seed are told', async () => {
+  it('fails at the same step with the same message in each run of a seed; the message has step and seed', async () => {
     const scenario = parseScenario(`
 name: One of three crashes
 images: { web:1: { exits: { code: 1, after: 1s..9s } } }
@@ -138,7 +138,7 @@ steps:
     for (let seed = 1; seed <= 6; seed++) assert.equal(await outcome(seed), first[seed - 1]);
   });
 
-  it('describes what images answer: a probe that fails, and one that does not any more', async () => {
+  it('describes responses of images: a probe that fails, and one that stops failing', async () => {
     await runScenario(
       parseScenario(`
 name: x
@@ -164,7 +164,7 @@ steps:
     );
   });
 
-  it('acts on objects whose names a controller has drawn; a name that nothing has fails', async () => {
+  it('acts on objects with generated names; a name without a match fails', async () => {
     const set = 'apiVersion: apps/v1, kind: ReplicaSet, metadata: { name: web }';
     const spec = 'replicas: 2, selector: { matchLabels: { a: b } }';
     const template =
@@ -184,7 +184,7 @@ steps:
     await assert.rejects(runScenario(scenarioOf('evict: pod/we-*'), 1), /step 3 .*: no pod\/we-\* is there/);
   });
 
-  it('may break what lies below: the runtime, the API server between two writes, a kubelet that stops in order', async () => {
+  it('may break the runtime, the API server between two writes, or stop a kubelet gracefully', async () => {
     const result = await runScenario(
       parseScenario(`
 name: x
@@ -211,7 +211,7 @@ steps:
 });
 
 describe('in a scenario', () => {
-  it('machines are drawn too', () => {
+  it('random values are drawn for machines, too', () => {
     const scenario = parseScenario('name: x\nnodes: [{ cpus: 2..8, labels: { empty: "" } }]\nsteps: []');
     const cpus = Array.from({ length: 30 }, (_, seed) => {
       const { nodes } = drawScenario(scenario, seed + 1) as { nodes: readonly { cpus: number }[] };
@@ -222,7 +222,7 @@ describe('in a scenario', () => {
     assert.equal(typeof drawScenario({ ...scenario, nodes: '1..3' as never }, 1).nodes, 'number');
   });
 
-  it('programs may write and answer nothing; what cannot be drawn is left to the API server', () => {
+  it('programs may write and respond with nothing; a text that is no range is left to the API server', () => {
     const empty = { logs: ['', { line: '' }], exec: { exitCode: 0, stdout: '', stderr: '' }, terminationMessage: '' };
     const http = { status: 200, body: '', headers: { 'X-Empty': '' } };
     const steps = [{ apply: { spec: { memory: '64Mi..128Mi' } } }];
@@ -230,14 +230,14 @@ describe('in a scenario', () => {
     assert.deepEqual(drawScenario(parseScenario(JSON.stringify(scenario)), 1), scenario);
   });
 
-  it('what all pods are to be does not hold of none', async () => {
+  it('a condition on all pods is not met by none', async () => {
     const text = 'name: x\nsteps:\n  - expect: { pods: { selector: app=web, phase: Running } }\n';
     await assert.rejects(runScenario(parseScenario(text), 1), /pods app=web: any expected, there are: none/);
   });
 });
 
 describe('images without a scenario', () => {
-  it('have no ranges: nobody draws', () => {
+  it('have no ranges, because nothing is drawn', () => {
     const refused = 'line 1: web.start: "1s..2s" is no span of time, such as 1m30s';
     assert.throws(() => parseImages('web: { start: 1s..2s }'), { message: refused });
     assert.throws(

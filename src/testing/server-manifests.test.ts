@@ -1,4 +1,4 @@
-/** The files that servers keep applied, against a control plane: what is removed, refused, and seen without a watch. */
+/** Manifest folders that servers keep applied, with a real control plane: removal, refusal, and polling without a watch. */
 import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
 import { ConfigMaps, Namespaces } from '../api/gen/resources.ts';
@@ -58,7 +58,7 @@ async function scene(t: TestContext) {
   };
 }
 
-test('a folder that applied nothing removes nothing, whatever the store has under its server’s name', async (t) => {
+test('a folder that applied nothing removes nothing, whatever the store records under its server’s name', async (t) => {
   const { files, controller, names, warnings } = await scene(t);
   await files.writeFile('/m/app.json', configMap('app'));
   assert.equal(await controller().pass(), true);
@@ -67,7 +67,7 @@ test('a folder that applied nothing removes nothing, whatever the store has unde
   for (let pass = 0; pass < 2; pass++) assert.equal(await reinstalled.pass(), true);
   assert.equal(await names(), 'app=1');
   assert.deepEqual(warnings(), ['it was never in this folder: what is left of Addon app stays']);
-  // Its file comes back: from now on it is this folder's.
+  // The file is written again and now belongs to this folder.
   await files.writeFile('/empty/app.json', configMap('app'));
   await reinstalled.pass();
   await files.remove('/empty/app.json');
@@ -75,7 +75,7 @@ test('a folder that applied nothing removes nothing, whatever the store has unde
   assert.equal(await names(), '');
 });
 
-test('of two files of one name the second is refused, in any pass, and takes nothing of the first', async (t) => {
+test('the second of two files with one name is refused in every pass, and does not affect the first', async (t) => {
   const { files, controller, names, warnings, events } = await scene(t);
   for (const folder of ['/m/a', '/m/b']) await files.makeDir(folder);
   await files.writeFile('/m/b/app.yaml', configMap('b'));
@@ -85,7 +85,7 @@ test('of two files of one name the second is refused, in any pass, and takes not
     assert.equal(await addons.pass(), true);
     assert.equal(await names(), 'other=1');
   }
-  // The file that was applied stays so when another one comes that sorts before it.
+  // The applied file stays so when another one is added that sorts before it.
   await files.writeFile('/m/a/app.yaml', configMap('a'));
   for (let pass = 0; pass < 2; pass++) await addons.pass();
   assert.equal(await names(), 'other=1');
@@ -97,7 +97,7 @@ test('of two files of one name the second is refused, in any pass, and takes not
   assert.equal(await names(), 'a=1');
 });
 
-test('a file whose name another server has is refused until that Addon is gone', async (t) => {
+test('a file whose name another server uses is refused until that Addon is deleted', async (t) => {
   const { files, controller, names, warnings, deleteAddon } = await scene(t);
   await files.makeDir('/of-b');
   await files.writeFile('/m/app.json', configMap('a'));
@@ -117,7 +117,7 @@ test('a file whose name another server has is refused until that Addon is gone',
   assert.equal(await names(), 'a=1 b=1');
 });
 
-test('a link that leads nowhere holds up no other file, and what it made stays', async (t) => {
+test('a dangling link delays no other file, and its objects stay', async (t) => {
   const { files, controller, names, warnings } = await scene(t);
   await files.writeFile('/elsewhere.json', configMap('linked'));
   await files.symlink('/elsewhere.json', '/m/linked.json');
@@ -134,7 +134,7 @@ test('a link that leads nowhere holds up no other file, and what it made stays',
   assert.equal(await names(), 'z=2');
 });
 
-test('a change that no watch tells is seen within a minute', async (t) => {
+test('a change without a watch event is found within a minute', async (t) => {
   const { clock, platform, world, running, names, pace } = await scene(t);
   const deaf = { ...platform.files, watch: () => ({ stop: () => undefined }) };
   const stop = new AbortController();
@@ -146,7 +146,7 @@ test('a change that no watch tells is seen within a minute', async (t) => {
   assert.equal(await names(), 'late=1');
 });
 
-test('a folder that was replaced or whose watch broke is watched anew', async () => {
+test('a folder that was replaced, or whose watch broke, is watched again', async () => {
   const { files, log } = createSimPlatform();
   await files.makeDir('/m');
   const errors: ((error: Error) => void)[] = [];

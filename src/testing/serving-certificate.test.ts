@@ -1,4 +1,4 @@
-/** Certificates for servers of a test, as TLS clients see them. */
+/** Certificates for servers of a test, checked by TLS clients. */
 import assert from 'node:assert/strict';
 import { X509Certificate } from 'node:crypto';
 import { once } from 'node:events';
@@ -8,7 +8,7 @@ import { test } from 'node:test';
 import { connect } from 'node:tls';
 import { servingCertificate } from './serving-certificate.ts';
 
-test('a certificate has all names, and clients that know its authority accept it by each of them', async () => {
+test('a certificate has all names, and clients that trust its authority accept it under each', async () => {
   const names = ['hooks.system.svc', 'localhost', '127.0.0.1', '::1'];
   const { cert, key, ca, caBundle } = await servingCertificate(...names);
   assert.equal(Buffer.from(caBundle, 'base64').toString(), ca);
@@ -31,6 +31,6 @@ test('a certificate has all names, and clients that know its authority accept it
   assert.equal(read.verify(new X509Certificate(foreign.ca).publicKey), false);
 });
 
-test('without a name the call says what it needs', async () => {
+test('without a name the call fails with what it needs', async () => {
   await assert.rejects(servingCertificate(), /servingCertificate\('hooks\.system\.svc'\)/);
 });

@@ -26,7 +26,7 @@ const podOf = (name: string, spec: object): object => ({
   spec,
 });
 
-test('an agent of an image nobody described, not root, mounts what every machine has, also after a loss of power', async () => {
+test('an agent without an image description, not root, mounts files that every machine has, also after a loss of power', async () => {
   await using cluster = await Cluster.start();
   const volumes = HOST_PATHS.map(([path, type], index) => ({ name: `v${index}`, hostPath: { path, type } }));
   const volumeMounts = volumes.map(({ name, hostPath }) => ({ name, mountPath: `/host${hostPath.path}` }));
@@ -38,7 +38,7 @@ test('an agent of an image nobody described, not root, mounts what every machine
   await cluster.waitFor('pod/agent', 'Ready', { within: '10m' });
 });
 
-test('a described image that names no user is still refused where the pod must not run as root', async () => {
+test('a described image without a user is still refused when the pod must not run as root', async () => {
   await using cluster = await Cluster.start({ images: [image('root:1')] });
   const securityContext = { runAsNonRoot: true };
   await cluster.apply(podOf('root', { containers: [{ name: 'c', image: 'root:1', securityContext }] }));

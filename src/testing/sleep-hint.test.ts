@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { VirtualClock } from '../platform/sim/virtual-clock.ts';
 import { createSleepHint } from './sleep-hint.ts';
 
-test('a test that sleeps really before it looks is told so once; one that lets virtual time pass is not', async () => {
+test('a test that sleeps in real time before it reads is warned once; one that lets virtual time pass is not', async () => {
   const clock = new VirtualClock();
   let idleMs = 0;
   const warnings: string[] = [];

@@ -1,4 +1,4 @@
-/** Two controller managers of their own against one API server: one leads, the other waits; never do both act. */
+/** Two standalone controller managers with one API server: one leads, the other waits; both never act at the same time. */
 import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
 import { Deployments, Nodes, Pods, ReplicaSets } from '../api/gen/resources.ts';
@@ -13,7 +13,7 @@ import { createGate, type Gate } from './gate.ts';
 const MANAGER: Principal = { name: 'system:kube-controller-manager', groups: ['system:authenticated'] };
 const LEASE_MS = 15_000;
 const RETRY_MS = 2000;
-/** A candidate looks at the lease at most so seldom: its period with all of the jitter. */
+/** The maximum time between two reads of the lease by a candidate: its period with the full jitter. */
 const LOOK_MS = RETRY_MS * 2.2;
 
 interface Instance {
@@ -23,7 +23,7 @@ interface Instance {
   readonly ended: Promise<'stopped' | 'leadership lost'>;
 }
 
-/** A write an instance tried, whether it came through or not. */
+/** A write that an instance tried, successful or not. */
 interface Attempt {
   readonly by: string;
   readonly atMs: number;
@@ -32,9 +32,9 @@ interface Attempt {
 interface Scene {
   start(name: string): Instance;
   deploy(name: string): Promise<void>;
-  /** A node that never says anything: every round of the controllers has something to do about it. */
+  /** A node that never sends a heartbeat, so that the controllers have work in every round. */
   addSilentNode(name: string): Promise<void>;
-  /** Writes but those of the election. */
+  /** Writes except those of the election. */
   readonly attempts: Attempt[];
   counts(): { readonly sets: number; readonly pods: number };
   nowMs(): number;
@@ -111,7 +111,7 @@ async function scene(t: TestContext): Promise<Scene> {
   };
 }
 
-test('the leader is killed: the second takes over within the lease, and nothing is made twice', async (t) => {
+test('the leader is killed: the second takes over within the lease, and nothing is created twice', async (t) => {
   const { start, deploy, pass, attempts, counts, nowMs } = await scene(t);
   const first = start('first');
   await pass(2);
@@ -122,7 +122,7 @@ test('the leader is killed: the second takes over within the lease, and nothing 
   assert.deepEqual([...new Set(attempts.map(({ by }) => by))], ['first'], 'the second only waits');
   assert.deepEqual(counts(), { sets: 1, pods: 3 });
   const killedMs = nowMs();
-  first.gate.destroy(); // As kill -9: nothing of it reaches the server any more.
+  first.gate.destroy(); // as kill -9: nothing of it reaches the server any more
   await deploy('b');
   await pass((LEASE_MS + 2 * LOOK_MS) / 1000);
   assert.deepEqual(counts(), { sets: 2, pods: 6 });
@@ -133,17 +133,17 @@ test('the leader is killed: the second takes over within the lease, and nothing 
   assert.deepEqual(counts(), { sets: 2, pods: 6 });
 });
 
-test('a leader cut off from the server, with work to do, tries nothing once the second has begun', async (t) => {
+test('a disconnected leader with work to do tries no write once the second has begun', async (t) => {
   const { start, addSilentNode, deploy, pass, attempts, counts, nowMs } = await scene(t);
   const first = start('first');
   await pass(2);
   const second = start('second');
   await addSilentNode('n');
   await deploy('a');
-  await pass(58); // The node is about to be marked.
+  await pass(58); // the node is about to be marked
   first.gate.close();
   const cutMs = nowMs();
-  await pass(100); // A new leader gives the node its time anew.
+  await pass(100); // a new leader restarts the node's grace period
   const of = (who: string): number[] =>
     attempts.filter(({ by, atMs }) => by === who && atMs > cutMs).map(({ atMs }) => atMs);
   assert.ok(of('first').length > 0, 'it had work to do');
@@ -156,7 +156,7 @@ test('a leader cut off from the server, with work to do, tries nothing once the 
   assert.deepEqual(counts(), { sets: 1, pods: 3 });
 });
 
-test('a leader that stops in order hands over at once', async (t) => {
+test('a leader that stops gracefully hands over at once', async (t) => {
   const { start, pass } = await scene(t);
   const first = start('first');
   await pass(2);

@@ -1,4 +1,4 @@
-/** Two schedulers of their own against one API server: one leads, the other waits; never do both act. */
+/** Two standalone schedulers with one API server: one leads, the other waits; both never act at the same time. */
 import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
 import { Nodes, Pods } from '../api/gen/resources.ts';
@@ -23,7 +23,7 @@ interface Scene {
   start(name: string, config?: SchedulerConfig): Instance;
   createPod(name: string, schedulerName?: string): Promise<void>;
   nodeOf(name: string): string | undefined;
-  /** Who bound, in order. */
+  /** The instances that bound pods, in order. */
   readonly binders: string[];
   /** Lets time pass; `look` is called every half second. */
   pass(seconds: number, look?: () => void): Promise<void>;
@@ -72,7 +72,7 @@ async function scene(t: TestContext): Promise<Scene> {
       running.push(instance);
       return instance;
     },
-    // Nobody tells that the node is ready: its taint is tolerated.
+    // No kubelet reports the node as ready, so the pod tolerates its taint.
     async createPod(name, schedulerName = 'default-scheduler') {
       const spec = { schedulerName, tolerations: [{ operator: 'Exists' }], containers: [{ name: 'c', image: 'i' }] };
       const metadata = { name, namespace: 'default' };
@@ -98,7 +98,7 @@ test('the leader is killed: the second takes over after the lease, and schedules
   await createPod('a');
   await pass(2);
   assert.equal(nodeOf('a'), 'n');
-  first.gate.destroy(); // As kill -9: nothing of it reaches the server any more.
+  first.gate.destroy(); // as kill -9: nothing of it reaches the server any more
   await createPod('b');
   await pass(10);
   assert.equal(second.scheduler.leads(), false, 'the lease still stands');
@@ -109,7 +109,7 @@ test('the leader is killed: the second takes over after the lease, and schedules
   assert.deepEqual(binders, ['first', 'second-instance']);
 });
 
-test('a leader cut off from the server stops before another begins, and ends', async (t) => {
+test('a disconnected leader stops before another begins, and ends', async (t) => {
   const { start, createPod, pass, nodeOf } = await scene(t);
   const first = start('first');
   await pass(2);
@@ -130,7 +130,7 @@ test('a leader cut off from the server stops before another begins, and ends', a
   assert.equal(nodeOf('a'), 'n');
 });
 
-test('a leader that stops in order hands over at once', async (t) => {
+test('a leader that stops gracefully hands over at once', async (t) => {
   const { start, pass } = await scene(t);
   const first = start('first');
   await pass(2);
@@ -142,7 +142,7 @@ test('a leader that stops in order hands over at once', async (t) => {
   assert.equal(second.scheduler.leads(), true);
 });
 
-test('schedulers of two names work side by side, each on its own pods', async (t) => {
+test('schedulers with two names work side by side, each on its own pods', async (t) => {
   const { start, createPod, nodeOf, pass, binders } = await scene(t);
   start('first');
   const early = providerConfig('DefaultProvider', 'second');
@@ -156,7 +156,7 @@ test('schedulers of two names work side by side, each on its own pods', async (t
   assert.deepEqual(binders.toSorted(), ['first', 'second-instance']);
 });
 
-test('health, metrics and explanations are served, these by the leader alone', async (t) => {
+test('health, metrics and explanations are served, the latter only by the leader', async (t) => {
   const { start, createPod, pass } = await scene(t);
   const first = start('first');
   await pass(2);

@@ -23,7 +23,7 @@ async function explainLast(cluster: Cluster, client = cluster.client) {
   return { summary, code: causes[0]!.code, first: first!.code, at: first!.object.name, command: first!.cure?.command };
 }
 
-test('who may not is told what right is missing, and what would grant it', async () => {
+test('a refused user gets the missing right, and what would grant it', async () => {
   await using cluster = await Cluster.start({ nodes: 1, controllers: [], scheduler: false });
   const ann = cluster.clientFor({ name: 'ann', groups: ['system:authenticated'] });
   await assert.rejects(ann.resource(Secrets).list({ namespace: 'default' }), /ann/);
@@ -43,7 +43,7 @@ test('who may not is told what right is missing, and what would grant it', async
   await assert.rejects(listRefused(bob, true), /forbidden/);
 });
 
-test('an eviction that a disruption budget forbids leads to the budget and what is behind it', async () => {
+test('an eviction that a disruption budget forbids leads to the budget and its causes', async () => {
   await using cluster = await Cluster.start({ nodes: 1 });
   cluster.image('web:1');
   await cluster.apply([
@@ -99,7 +99,7 @@ test('an eviction of a pod with two disruption budgets leads to both', async () 
   assert.deepEqual({ code, first, at }, { code: 'Refused', first: 'PodHasTwoBudgets', at: 'two' });
 });
 
-test('a webhook that denies, and one that gives no answer, are told by name', async () => {
+test('a webhook that denies, and one that does not respond, are named', async () => {
   await using cluster = await Cluster.start({ nodes: 0, controllers: [], scheduler: false });
   const url = cluster.webhook('/deny', (review: AdmissionReview) => ({
     ...review,
@@ -129,7 +129,7 @@ test('a webhook that denies, and one that gives no answer, are told by name', as
   assert.deepEqual([failed.code, failed.first, failed.at], ['NotAdmitted', 'ServiceMissing', 'gone']);
 });
 
-test('an object that is not valid is told as that', async () => {
+test('an invalid object is reported as invalid', async () => {
   await using cluster = await Cluster.start({ nodes: 0, controllers: [], scheduler: false });
   await assert.rejects(cluster.client.resource(Nodes).create({ metadata: { name: 'Not A Name' } }), /Invalid value/);
   const { code } = await explainLast(cluster);

@@ -1,4 +1,4 @@
-/** `why` answered by the API server: in the caller's rights, the same as over the API, and bounded. */
+/** Explanations of the API server: with the caller's rights, equal to those over the API, and limited. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { Pods } from '../api/gen/resources.ts';
@@ -74,7 +74,7 @@ describe('the API server explains', () => {
     await assert.rejects(json(client, 'why/api/v1/namespaces/shop/pods/absent'), status(404));
   });
 
-  test('with the rights of who asks: what they may not read is named, and is no refused request of theirs', async () => {
+  test("with the caller's rights: forbidden reads are listed, and are not recorded as the caller's refused requests", async () => {
     await using cluster = await startCluster();
     const ann = cluster.clientFor(user('ann'));
     const explanation = await json<Explanation>(ann, WAITS);
@@ -90,7 +90,7 @@ describe('the API server explains', () => {
     await assert.rejects(json(cluster.clientFor(user('nobody')), WAITS), status(403));
   });
 
-  test('no more to who impersonates than each single read would', async () => {
+  test('no more to an impersonating user than each single read would', async () => {
     await using cluster = await startCluster();
     const wide = { apiGroups: ['authentication.k8s.io'], resources: ['users'], verbs: ['impersonate:user-info'] };
     const podsAlone = read(['pods'], ['impersonate-on:user-info:get', 'impersonate-on:user-info:list']);
@@ -111,7 +111,7 @@ describe('the API server explains', () => {
     await assert.rejects(json(cluster.clientFor(user('ann')), WAITS, { 'impersonate-user': 'cay' }), status(403));
   });
 
-  test('lists: those in trouble, by namespace and labels', async () => {
+  test('lists: objects in trouble, by namespace and labels', async () => {
     await using cluster = await startCluster();
     const names = async (path: string) =>
       (await json<ExplanationList>(cluster.client, path)).items.map(({ object }) => object.name);
@@ -122,7 +122,7 @@ describe('the API server explains', () => {
     await assert.rejects(names('why/api/v1/pods?labelSelector=%3D%3D'), status(400));
   });
 
-  test('what is in trouble, in all namespaces or in one', async () => {
+  test('objects in trouble, in all namespaces or in one', async () => {
     await using cluster = await startCluster();
     const found = async (query: string, client = cluster.client) => {
       const troubles = await json<Troubles>(client, `trouble${query}`);
@@ -142,7 +142,7 @@ describe('the API server explains', () => {
     assert.deepEqual((await found('', cluster.clientFor(user('nobody')))).names, []);
   });
 
-  test('and of other servers, which do not, the client reads the objects itself', async () => {
+  test('and for other servers, which do not explain, the client reads the objects itself', async () => {
     await using cluster = await startCluster();
     const { nowMs } = cluster;
     const answers = [
@@ -168,7 +168,7 @@ describe('the API server explains', () => {
     }
   });
 
-  test('answers to many at once, and to one user only a few', async () => {
+  test('many requests at once, of one user only a few', async () => {
     await using cluster = await startCluster();
     const asked = await Promise.allSettled(Array.from({ length: 5 }, () => json<Troubles>(cluster.client, 'trouble')));
     const refused = asked.filter((one) => one.status === 'rejected');

@@ -1,4 +1,6 @@
-/** Generated pods in three worlds: one where nothing may be read, one where nothing else exists, one where everything does. */
+/**
+ * Explains generated pods on three servers: one where no other object may be read, one where none exists, one where all exist.
+ */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
@@ -145,7 +147,7 @@ function check(world: string, pod: KubernetesObject & { spec: object }, explanat
 }
 
 for (const [world, reads] of Object.entries(WORLDS))
-  test(`a pod is explained by itself and what it names alone, where everything else is ${world}`, async () => {
+  test(`a pod is explained by itself and the objects that it names, where everything else is ${world}`, async () => {
     await fc.assert(
       fc.asyncProperty(POD, async (pod) => {
         const explanation = await explainObject(info, pod as KubernetesObject, { client: reads, nowMs: NOW_MS });
@@ -169,7 +171,7 @@ const VERDICT = fc.record({
   }),
 });
 
-test('what the scheduler says is told by the plugins that said it, and no node is missing unless there is none', async () => {
+test("the scheduler's message is attributed to the plugins that wrote it, and nodes are missing only when there are none", async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(VERDICT, { maxLength: 4 }), fc.nat(5), maybe(PLUGIN), async (nodes, more, rejectedBy) => {
       const decision = {

@@ -1,4 +1,4 @@
-/** Explainers say nothing of what they do not know, and what they may not read they do not call missing. */
+/** Explainers give no causes for unknown values, and do not report objects as missing that they may not read. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
@@ -15,7 +15,7 @@ import { explanationText } from './text.ts';
 type Info = ResourceInfo<KubernetesObject>;
 
 const refuse = (): Promise<never> => Promise.reject(forbidden({ group: '', resource: 'things' }, 'x', 'no'));
-/** A client that may read nothing. */
+/** A client whose reads are all forbidden. */
 const client = {
   resource: () => ({ get: refuse, list: refuse, create: refuse, getSubresource: refuse }),
   raw: refuse,
@@ -37,10 +37,10 @@ const STATUS = fc.constantFrom('True', 'False', 'Unknown', 'Maybe');
 const CONDITION = fc.record({ type: WORD, status: STATUS, reason: WORD, message: fc.string({ maxLength: 20 }) });
 const PHASE = fc.constantFrom('Pending', 'Running', 'Odd', 'Unknown');
 
-/** What fields of the object itself say for certain: absent labels, addresses and approvals, counts of what was observed. */
+/** Causes that fields of the object itself prove: absent labels, addresses and approvals, counts in the status. */
 const CERTAIN = new Set(['NotApproved', 'NotServed', 'NoService', 'NoNodeMatches', 'SelectsNoPods']);
 
-test('of unknown conditions, reasons and phases no cause is made up', async () => {
+test('unknown conditions, reasons and phases yield no invented cause', async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.constantFrom(...EXPLAINED, WIDGETS),
@@ -67,7 +67,7 @@ test('of unknown conditions, reasons and phases no cause is made up', async () =
   );
 });
 
-test('custom resources of any shape are not known, or told in their own words', async () => {
+test('custom resources of any shape are unknown, or reported with their own conditions', async () => {
   await fc.assert(
     fc.asyncProperty(fc.option(fc.jsonValue(), { nil: undefined }), async (anything) => {
       for (const ofStatus of [anything, { conditions: anything }, { conditions: [anything, { type: 'Ready' }] }]) {
@@ -80,7 +80,7 @@ test('custom resources of any shape are not known, or told in their own words', 
   );
 });
 
-test('a resource without status is not known; conditions that are known are told', async () => {
+test('a resource without status is unknown; known conditions are reported', async () => {
   const explain = (conditions?: object[]) => {
     const object = { apiVersion: 'example.com/v1', kind: 'Widget', metadata: { name: 'x' }, status: { conditions } };
     return explainObject(WIDGETS, object as KubernetesObject, { client, nowMs: 0 });

@@ -55,7 +55,7 @@ const own = (problems: readonly string[]): readonly string[] =>
   problems.filter((text) => !/ERR_NETWORK_CHANGED|the server responded with a status of (?:404|429)/.test(text));
 
 test(
-  'what is around an object is a graph of links, and whoever may not change it is offered nothing',
+  'related objects are a graph of links, and users without the right to change an object are offered no action',
   { skip: skipBrowser },
   async () => {
     await build(repositoryRoot);
@@ -121,7 +121,7 @@ test(
 );
 
 test(
-  'workloads of each kind are rolled back to a revision, with what that changes shown first',
+  'workloads of each kind are rolled back to a revision, after the changes are shown',
   { skip: skipBrowser },
   async () => {
     await build(repositoryRoot);
@@ -182,7 +182,7 @@ test(
   },
 );
 
-test('a node is drained as disruption budgets allow, and says what they answer', { skip: skipBrowser }, async () => {
+test('a node is drained as disruption budgets allow, and their messages are shown', { skip: skipBrowser }, async () => {
   await build(repositoryRoot);
   await using cluster = await Cluster.start({ clock: 'real', nodes: 1, unknownImages: 'run' });
   await cluster.apply(`${AROUND}${workload('Deployment', 'web:1')}${workload('DaemonSet', 'agent:1')}

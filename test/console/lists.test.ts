@@ -17,76 +17,72 @@ spec:
     spec: {containers: [{name: c, image: nginx}]}
 `;
 
-test(
-  'a link signs in once, and lists are live, filtered, sorted and moved through',
-  { skip: skipBrowser },
-  async () => {
-    await build(repositoryRoot);
-    await using cluster = await Cluster.start({ clock: 'real', nodes: 2 });
-    await cluster.apply(web('web', 3));
-    const link = await cluster.console();
-    await using browser = await openBrowser();
-    const { page, context, problems } = browser;
-    await page.goto(link);
-    await page.getByRole('heading', { name: 'Overview' }).waitFor();
-    assert.ok(!page.url().includes('code'), page.url());
-    await page.getByRole('region', { name: 'Pods' }).getByRole('link', { name: 'Running: 3' }).click();
-    await page.getByRole('heading', { name: 'Pods' }).waitFor();
-    assert.equal(await page.getByLabel('Filter').inputValue(), 'Running');
-    await page.keyboard.press('Escape');
-    const rows = page.locator('.grid .row');
-    await rows.filter({ hasText: 'Running' }).nth(2).waitFor();
+test('a link signs in once, and lists are live, filtered, sorted and navigated', { skip: skipBrowser }, async () => {
+  await build(repositoryRoot);
+  await using cluster = await Cluster.start({ clock: 'real', nodes: 2 });
+  await cluster.apply(web('web', 3));
+  const link = await cluster.console();
+  await using browser = await openBrowser();
+  const { page, context, problems } = browser;
+  await page.goto(link);
+  await page.getByRole('heading', { name: 'Overview' }).waitFor();
+  assert.ok(!page.url().includes('code'), page.url());
+  await page.getByRole('region', { name: 'Pods' }).getByRole('link', { name: 'Running: 3' }).click();
+  await page.getByRole('heading', { name: 'Pods' }).waitFor();
+  assert.equal(await page.getByLabel('Filter').inputValue(), 'Running');
+  await page.keyboard.press('Escape');
+  const rows = page.locator('.grid .row');
+  await rows.filter({ hasText: 'Running' }).nth(2).waitFor();
 
-    await cluster.apply(web('api', 2));
-    await rows.filter({ hasText: 'api-' }).nth(1).waitFor();
-    await page.keyboard.press('/');
-    await page.keyboard.type('api !nothing');
-    await page.getByText('2 of 5 objects').waitFor();
-    await page.getByLabel('Filter').fill('-l app=web');
-    await page.getByText('3 objects').waitFor();
-    await page.keyboard.press('Enter');
-    await page.keyboard.press('G');
-    assert.equal(await page.locator('.row[aria-selected=true]').getAttribute('aria-rowindex'), '4');
-    await page.keyboard.press('k');
-    assert.equal(await page.locator('.row[aria-selected=true]').getAttribute('aria-rowindex'), '3');
-    await page.keyboard.press('Escape');
-    await page.getByText('5 objects').waitFor();
+  await cluster.apply(web('api', 2));
+  await rows.filter({ hasText: 'api-' }).nth(1).waitFor();
+  await page.keyboard.press('/');
+  await page.keyboard.type('api !nothing');
+  await page.getByText('2 of 5 objects').waitFor();
+  await page.getByLabel('Filter').fill('-l app=web');
+  await page.getByText('3 objects').waitFor();
+  await page.keyboard.press('Enter');
+  await page.keyboard.press('G');
+  assert.equal(await page.locator('.row[aria-selected=true]').getAttribute('aria-rowindex'), '4');
+  await page.keyboard.press('k');
+  assert.equal(await page.locator('.row[aria-selected=true]').getAttribute('aria-rowindex'), '3');
+  await page.keyboard.press('Escape');
+  await page.getByText('5 objects').waitFor();
 
-    await page.getByRole('button', { name: 'Name', exact: true }).click();
-    await page.getByRole('button', { name: 'Name', exact: true }).click();
-    assert.match(page.url(), /sort=-name/);
-    assert.match((await rows.first().textContent()) ?? '', /web-/);
-    await page.keyboard.press(':');
-    await page.locator('.palette input:focus').waitFor();
-    // Its field has the focus until the next frame, and the next key is the page's all the same.
-    await page.evaluate(() => {
-      const field = document.querySelector('.palette input')!;
-      field.closest('dialog')!.close();
-      field.dispatchEvent(new KeyboardEvent('keydown', { key: '?', bubbles: true, cancelable: true }));
-    });
-    await page.getByRole('dialog', { name: 'Keys' }).waitFor();
-    await page.keyboard.press('Escape');
-    await page.getByRole('dialog').waitFor({ state: 'hidden' });
-    await page.keyboard.press(':');
-    await page.locator('.palette input:focus').waitFor();
-    await page.keyboard.type('deploy');
-    await page.keyboard.press('Enter');
-    await page.getByRole('heading', { name: 'Deployments' }).waitFor();
-    await rows.filter({ hasText: 'web' }).getByText('3/3').waitFor();
+  await page.getByRole('button', { name: 'Name', exact: true }).click();
+  await page.getByRole('button', { name: 'Name', exact: true }).click();
+  assert.match(page.url(), /sort=-name/);
+  assert.match((await rows.first().textContent()) ?? '', /web-/);
+  await page.keyboard.press(':');
+  await page.locator('.palette input:focus').waitFor();
+  // The dialog's field has the focus until the next frame, and the next key belongs to the page nevertheless.
+  await page.evaluate(() => {
+    const field = document.querySelector('.palette input')!;
+    field.closest('dialog')!.close();
+    field.dispatchEvent(new KeyboardEvent('keydown', { key: '?', bubbles: true, cancelable: true }));
+  });
+  await page.getByRole('dialog', { name: 'Keys' }).waitFor();
+  await page.keyboard.press('Escape');
+  await page.getByRole('dialog').waitFor({ state: 'hidden' });
+  await page.keyboard.press(':');
+  await page.locator('.palette input:focus').waitFor();
+  await page.keyboard.type('deploy');
+  await page.keyboard.press('Enter');
+  await page.getByRole('heading', { name: 'Deployments' }).waitFor();
+  await rows.filter({ hasText: 'web' }).getByText('3/3').waitFor();
 
-    const [cookie] = await context.cookies();
-    assert.match(cookie!.name, /^__Host-keelson-console-\d+$/);
-    assert.ok(cookie!.secure && cookie!.httpOnly && cookie!.sameSite === 'Strict');
-    await page.getByRole('button', { name: 'Sign out' }).click();
-    await page.getByLabel('Bearer token').waitFor();
-    assert.deepEqual(problems, []);
-    await page.goto('about:blank');
-    await page.goto(link);
-    await page.getByText('The link was used already').waitFor();
-  },
-);
+  const [cookie] = await context.cookies();
+  assert.match(cookie!.name, /^__Host-keelson-console-\d+$/);
+  assert.ok(cookie!.secure && cookie!.httpOnly && cookie!.sameSite === 'Strict');
+  await page.getByRole('button', { name: 'Sign out' }).click();
+  await page.getByLabel('Bearer token').waitFor();
+  assert.deepEqual(problems, []);
+  await page.goto('about:blank');
+  await page.goto(link);
+  await page.getByText('The link was used already').waitFor();
+});
 
-test('texts of objects are shown as they are, whatever they hold', { skip: skipBrowser }, async () => {
+test('texts of objects are shown as text, whatever they contain', { skip: skipBrowser }, async () => {
   await build(repositoryRoot);
   await using cluster = await Cluster.start({ clock: 'real', nodes: 1 });
   const hostile = '<img src=x onerror=alert(1)><script>alert(2)</script>';
@@ -105,7 +101,7 @@ test('texts of objects are shown as they are, whatever they hold', { skip: skipB
   await page.goto(await cluster.console());
   await page.getByRole('heading', { name: 'Overview' }).waitFor();
   await page.keyboard.press(':');
-  // At once, as users of k9s do.
+  // without a pause, as users of k9s type
   await page.keyboard.type('events');
   await page.keyboard.press('Enter');
   await page.getByText(hostile).waitFor();
@@ -113,7 +109,7 @@ test('texts of objects are shown as they are, whatever they hold', { skip: skipB
   assert.deepEqual(problems, []);
 });
 
-test('who may read one namespace alone is offered what can be read there', { skip: skipBrowser }, async () => {
+test('a user with rights in one namespace is offered what can be read there', { skip: skipBrowser }, async () => {
   await build(repositoryRoot);
   await using cluster = await Cluster.start({ clock: 'real', nodes: 1 });
   await cluster.apply(`${web('web', 1)}
@@ -156,6 +152,6 @@ subjects: [{kind: ServiceAccount, name: reader, namespace: default}]
   await page.locator('nav.menu').getByText('ConfigMaps').waitFor();
   assert.deepEqual(await offered.allTextContents(), ['Overview', 'Topology', 'Charts', 'Pods', 'ConfigMaps']);
   await cluster.client.raw({ method: 'DELETE', path: '/api/v1/namespaces/default/serviceaccounts/reader' });
-  // The page asks twice a minute; tokens are believed for ten seconds after they were last checked.
+  // The page checks its session twice a minute; validated tokens are cached for ten seconds.
   await page.getByText('The session has ended').waitFor({ timeout: 90_000 });
 });

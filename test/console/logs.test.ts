@@ -8,13 +8,13 @@ import { accessibilityProblems } from './axe.ts';
 import { openBrowser, skipBrowser } from './browser.ts';
 import { goTo, startPodWorld } from './pod-world.ts';
 
-/** The last number behind a word on the screen. */
+/** The last number after a word on the screen. */
 async function newest(page: Page, word: string): Promise<number> {
   const text = await page.locator('.logs-pane').innerText();
   return Number([...text.matchAll(new RegExp(`${word} (\\d+)`, 'g'))].at(-1)?.[1] ?? -1);
 }
 
-test('logs are followed, searched, and hostile lines are text', { skip: skipBrowser }, async () => {
+test('logs are followed and searched, and hostile lines are text', { skip: skipBrowser }, async () => {
   await build(repositoryRoot);
   await using cluster = await startPodWorld();
   await using browser = await openBrowser();
@@ -29,7 +29,7 @@ test('logs are followed, searched, and hostile lines are text', { skip: skipBrow
     .first()
     .waitFor();
 
-  // Followed, until one scrolls up; the newest line brings it back.
+  // The log is followed until the user scrolls up; the key for the newest line resumes it.
   const first = await newest(page, 'tick');
   await page.waitForFunction(
     (before) => [...document.querySelectorAll('.logs-row')].some((row) => row.textContent?.endsWith(`tick ${before}`)),
@@ -50,7 +50,7 @@ test('logs are followed, searched, and hostile lines are text', { skip: skipBrow
   await page.waitForTimeout(500);
   assert.equal(await pane.evaluate((element) => element.scrollTop), top, 'new lines do not move the reader');
 
-  // The long line is cut and says so; without wrapping it is one row.
+  // The long line is truncated with a note; without wrapping it is one row.
   await page.keyboard.press('w');
   await pane.getByText('more characters, which the download has').waitFor({ state: 'attached' });
   await page.keyboard.press('w');
@@ -90,7 +90,7 @@ test('logs are followed, searched, and hostile lines are text', { skip: skipBrow
   assert.deepEqual(problems, []);
 });
 
-test('a hundred thousand lines stay usable, and of a workload all pods are shown', { skip: skipBrowser }, async () => {
+test('a hundred thousand lines stay usable, and all pods of a workload are shown', { skip: skipBrowser }, async () => {
   await build(repositoryRoot);
   await using cluster = await startPodWorld();
   await using browser = await openBrowser();

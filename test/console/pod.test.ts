@@ -7,7 +7,7 @@ import { openBrowser, skipBrowser } from './browser.ts';
 import { goTo, startPodWorld } from './pod-world.ts';
 
 test(
-  'a pod shows its containers, what they use, and where the time of its start went',
+  'a pod shows its containers, their resource use, and the timeline of its start',
   { skip: skipBrowser },
   async () => {
     await build(repositoryRoot);
@@ -33,7 +33,7 @@ test(
     for (const step of ['create', 'filter and score', 'syncPod', 'RunPodSandbox'])
       await start.getByText(step, { exact: false }).first().waitFor();
     assert.deepEqual(await accessibilityProblems(page), []);
-    // The kubelet's own events: a container ends, the runtime tells, the worker acts and holds it back.
+    // The kubelet's own events: a container ends, the runtime reports it, the worker acts and delays the restart.
     await page.locator('.pod-station[aria-current="step"]').waitFor();
     const events = page.getByRole('region', { name: 'Newest events of the kubelet' });
     await events.getByText('ContainerDied').first().waitFor({ timeout: 60_000 });
@@ -55,7 +55,7 @@ test(
       .first()
       .waitFor();
     assert.match(page.url(), /container=main/);
-    // There are no metrics of a pod before it was measured.
+    // A pod has no metrics before it was measured.
     assert.deepEqual(
       problems.filter((text) => !/404 .*\/apis\/metrics\.k8s\.io\//.test(text)),
       [],

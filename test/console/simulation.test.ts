@@ -25,7 +25,7 @@ async function startSimulation(): Promise<{ cluster: Cluster; time: SimulatedTim
 }
 
 test(
-  "a simulation's clock is paused, stepped and run, and machines are broken and mended by hand",
+  "a simulation's clock is paused, stepped and run, and machines are broken and repaired by hand",
   { skip: skipBrowser },
   async () => {
     await build(repositoryRoot);
@@ -73,9 +73,9 @@ test(
     assert.equal(cluster.peek(Nodes).length, 2);
     assert.deepEqual(problems, []);
 
-    // Who has no role for it sees nothing of it.
+    // A user without the role sees no simulation controls.
     await page.getByRole('button', { name: 'Sign out' }).click();
-    const { url, token } = await accountWith(cluster, 'view'); // Tokens end by simulated time.
+    const { url, token } = await accountWith(cluster, 'view'); // tokens expire by simulated time
     await page.goto(url, { waitUntil: 'commit' });
     await page.getByLabel('Bearer token').fill(token);
     await page.keyboard.press('Enter');

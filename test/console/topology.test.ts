@@ -14,21 +14,21 @@ async function saysCard(page: Page, text: RegExp): Promise<boolean> {
   return (await card.count()) > 0 && text.test((await card.textContent()) ?? '');
 }
 
-/** Moves the mouse over the map until the card says this. */
+/** Moves the mouse over the map until the card shows this. */
 async function pointAt(page: Page, text: RegExp): Promise<void> {
   const { x, y, width, height } = (await page.locator('.topology-map').boundingBox())!;
   for (let down = 40; down < height; down += 9)
     for (let across = 12; across < width; across += 14) {
       await page.mouse.move(x + across, y + down);
       if (!(await saysCard(page, text))) continue;
-      // The card follows with a later frame: it may be of the place before.
+      // The card follows with a later frame: it may show the previous place.
       await page.waitForTimeout(300);
       if (await saysCard(page, text)) return;
     }
   assert.fail(`nothing on the map says ${text}`);
 }
 
-/** What the browser itself writes when a link of the machine changes is no fault of the page. */
+/** Messages that the browser itself logs when a link of the machine changes are no errors of the page. */
 const own = (problems: readonly string[]): readonly string[] =>
   problems.filter((text) => !text.includes('ERR_NETWORK_CHANGED'));
 
@@ -66,13 +66,13 @@ test('nodes show their pods, by mouse and by keys, filtered and grouped', { skip
   });
   await page.getByLabel('Filter').fill('orders');
   await map.focus();
-  // The words take effect with a later frame.
+  // The filter takes effect with a later frame.
   await cluster.eventually(async () => {
     await page.keyboard.press('Home');
     await page.keyboard.press('ArrowDown');
     assert.match((await active.textContent()) ?? '', /^shop\/orders-\d,/);
   });
-  // A card of what the keys have chosen would be shown between tiles.
+  // Between tiles, the card would show the item selected by keys.
   await page.getByLabel('Filter').focus();
   await pointAt(page, /orders-\d.*shop.*node-\d/);
   await page.mouse.down();
@@ -93,7 +93,7 @@ test('nodes show their pods, by mouse and by keys, filtered and grouped', { skip
 });
 
 test(
-  'services, policies and volumes are flows and tables of links, each without a fault',
+  'services, policies and volumes are diagrams and tables of links, without errors',
   { skip: skipBrowser },
   async () => {
     await build(repositoryRoot);
@@ -166,7 +166,7 @@ test(
   },
 );
 
-test('the map shows what may be read alone, and hostile words as text', { skip: skipBrowser }, async () => {
+test('the map shows only readable objects, and hostile words as text', { skip: skipBrowser }, async () => {
   await build(repositoryRoot);
   await using cluster = await startPodWorld();
   const hostile = '<img src=x onerror=alert(1)>';
@@ -197,7 +197,7 @@ test('the map shows what may be read alone, and hostile words as text', { skip: 
   await map.getByRole('option').getByText(`default/hostile, ${hostile}`).waitFor();
   await page.locator('.topology-card').getByText(hostile).waitFor();
   assert.equal(await page.locator('.topology img').count(), 0);
-  // A node that may not be read leads nowhere.
+  // A node that may not be read has no link.
   await page.keyboard.press('PageDown');
   await map
     .getByRole('option')

@@ -1,4 +1,4 @@
-/** Admission policies as an unmodified kubectl meets them. */
+/** Admission policies with an unmodified kubectl. */
 import assert from 'node:assert/strict';
 import { after, afterEach, before, test } from 'node:test';
 import { type ControlPlaneFixture, startControlPlane } from './control-plane-fixture.ts';
@@ -51,7 +51,7 @@ function binding(spec: object = {}): object {
 const create = (name: string, ...literals: string[]) =>
   plane.kubectl(['create', 'configmap', name, ...literals.map((literal) => `--from-literal=${literal}`)]);
 
-test('a policy counts from the next request on, and tells why it refuses', async () => {
+test('a policy applies from the next request on, and its denial has the reason', async () => {
   const validations = [
     {
       expression: 'size(object.data) <= int(params.data.max)',
@@ -75,7 +75,7 @@ test('a policy counts from the next request on, and tells why it refuses', async
   assert.equal((await create('one', 'a=b')).code, 0);
 });
 
-test('custom resources are parameters, and their own rules hold', async () => {
+test('custom resources can be parameters, and are validated themselves', async () => {
   const names = {
     plural: 'replicalimits',
     singular: 'replicalimit',
@@ -126,7 +126,7 @@ test('custom resources are parameters, and their own rules hold', async () => {
   assert.equal((await deploy('fits', 3)).code, 0);
 });
 
-test('warnings reach the terminal', async () => {
+test('warnings are printed by kubectl', async () => {
   await apply(
     policy({ validations: [{ expression: 'false', message: 'think twice' }] }),
     binding({ validationActions: ['Warn'] }),
@@ -139,7 +139,7 @@ test('warnings reach the terminal', async () => {
   );
 });
 
-test('an expression that does not compile is refused with its place', async () => {
+test('an expression that does not compile is refused with its position', async () => {
   const bad = policy({ validations: [{ expression: 'object.metadata.name == 1 + "a"' }] });
   const said = await plane.kubectl(['apply', '-f', '-'], JSON.stringify(bad));
   assert.equal(said.code, 1);
@@ -149,7 +149,7 @@ test('an expression that does not compile is refused with its place', async () =
   );
 });
 
-test('what does not fit the types of a kind is told in the status', async () => {
+test('type errors in expressions are reported in the status', async () => {
   await apply(policy({ validations: [{ expression: 'object.nope == "a"' }] }));
   const generation = ['--for=jsonpath={.status.observedGeneration}=1', '--timeout=120s'];
   const waited = await plane.kubectl(['wait', 'validatingadmissionpolicy', 'limit', ...generation]);
@@ -159,7 +159,7 @@ test('what does not fit the types of a kind is told in the status', async () => 
   assert.match(said.stdout, /^v1, Kind=ConfigMap: ERROR: <input>:1:7: undefined field 'nope'/);
 });
 
-test('a mutating policy changes what is created', async () => {
+test('a mutating policy changes created objects', async () => {
   const metadata = { name: 'mutate' };
   const expression = 'Object{metadata: Object.metadata{labels: {"touched-by": variables.who}}}';
   await apply(

@@ -1,4 +1,4 @@
-/** APIs of other servers behind this one: reached, listed, watched over, and told who asks. */
+/** Aggregated APIs: requests, discovery, OpenAPI, and the identity of the user. */
 import assert from 'node:assert/strict';
 import { createServer, type Server } from 'node:https';
 import type { IncomingMessage } from 'node:http';
@@ -28,7 +28,7 @@ const apple = (name: string): object => ({
 });
 
 const TYPE = 'com.example.fruit.v1.Apple';
-/** Of OpenAPI v2, no more than clients need to explain it. */
+/** OpenAPI v2 with no more than kubectl explain needs. */
 const document = {
   swagger: '2.0',
   info: { title: 'fruit', version: 'v1' },
@@ -63,7 +63,7 @@ describe('an aggregated API', () => {
     const { data = {} } = await plane.admin
       .resource(ConfigMaps)
       .get({ namespace: 'kube-system', name: 'extension-apiserver-authentication' });
-    // The serving certificate of the control plane does for "localhost"; the front proxy's authority is the one told.
+    // The serving certificate of the control plane is valid for "localhost"; the front proxy's authority is the published one.
     server = createServer(
       {
         cert: await readFile(join(pki, 'apiserver.crt')),
@@ -148,8 +148,8 @@ spec:
     assert.equal(status?.conditions?.[0]?.reason, 'Passed');
   });
 
-  test('is described together with ours', async () => {
-    // Its documents are fetched after it was found, before it is told to be available.
+  test('is described together with our APIs', async () => {
+    // Its documents are fetched after it was found, before it is reported as available.
     const explained = await plane.kubectl(['explain', 'apples.core', '--output=plaintext-openapiv2']);
     assert.match(explained.stdout, /core\s+<string>[\s\S]*what is left of it/);
     const own = await plane.kubectl(['explain', 'pods.spec', '--output=plaintext-openapiv2']);
@@ -158,7 +158,7 @@ spec:
     assert.match(index.stdout, /"apis\/fruit\.example\.com\/v1":\{"serverRelativeURL"/);
   });
 
-  test('is served under the name of who asks, over the front proxy’s certificate', async () => {
+  test("is called with the user's name, over the front proxy’s certificate", async () => {
     assert.equal(
       (await plane.kubectl(['get', 'ap', '-o', 'name'])).stdout,
       'apple.fruit.example.com/cox\napple.fruit.example.com/gala',
@@ -170,12 +170,12 @@ spec:
     assert.match(missing.stderr, /no such fruit/);
   });
 
-  test('is refused by our own rules first', async () => {
+  test('is subject to our authorization first', async () => {
     const said = await plane.kubectl(['get', 'apples', '--as=nobody']);
     assert.match(said.stderr, /apples\.fruit\.example\.com is forbidden: User "nobody" cannot list resource "apples"/);
   });
 
-  test('keeps its group, as one that is away, when its server is; and nothing else suffers', async () => {
+  test('keeps its group in discovery while its server is away, and nothing else is affected', async () => {
     server.closeAllConnections();
     await new Promise((resolve) => server.close(resolve));
     await plane.kubectl(['annotate', 'apiservice', `v1.${GROUP}`, 'look=again']);
@@ -201,7 +201,7 @@ spec:
     assert.equal((await plane.kubectl(['get', 'configmaps'])).code, 0);
   });
 
-  test('is gone with its APIService; those of this server come back', async () => {
+  test('is removed with its APIService; the APIs of this server come back', async () => {
     await plane.kubectl(['delete', 'apiservice', `v1.${GROUP}`]);
     assert.match(
       (await plane.kubectl(['get', '--raw', `/apis/${GROUP}/v1`])).stderr,

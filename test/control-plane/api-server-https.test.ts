@@ -1,4 +1,4 @@
-/** The API server over real HTTPS, driven by an unmodified client library and by kubectl where it is installed. */
+/** The API server over real HTTPS with an unmodified client library, and with kubectl where it is installed. */
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
@@ -117,7 +117,7 @@ test('client-node: create, list, watch, patch, delete', async () => {
   );
 });
 
-test('client-node: without a token nothing is told', async () => {
+test('client-node: requests without a token are refused', async () => {
   const other = new KubeConfig();
   other.loadFromString(
     JSON.stringify({ ...JSON.parse(config.exportConfig()), users: [{ name: 'u', user: { token: 'wrong' } }] }),

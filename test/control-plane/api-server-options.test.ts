@@ -1,6 +1,6 @@
 /**
- * The API server's options as files and flags, seen by kubectl: static tokens, token and authorization webhooks over real
- * TLS, front proxies with a certificate of their own, admission plugins with their configuration, and the audit log.
+ * The API server's options as files and flags, with kubectl: static tokens, token and authorization webhooks over real TLS, front
+ * proxies with their own certificate, admission plugins with their configuration, and the audit log.
  */
 import assert from 'node:assert/strict';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
@@ -125,13 +125,13 @@ after(async () => {
   await rm(directory, { recursive: true });
 });
 
-/** kubectl as whoever bears the token. */
+/** Runs kubectl with a bearer token. */
 function bearing(token: string, ...args: string[]): ReturnType<ControlPlaneFixture['kubectl']> {
   const server = `--server=https://127.0.0.1:${plane.port}`;
   return plane.kubectl(['--kubeconfig=/dev/null', server, '--insecure-skip-tls-verify', `--token=${token}`, ...args]);
 }
 
-test('a static token is its user, with its groups', async () => {
+test('a static token authenticates its user with its groups', async () => {
   const said = await bearing('static-token', 'auth', 'whoami', '-o', 'jsonpath={.status.userInfo}');
   assert.deepEqual(JSON.parse(said.stdout), {
     username: 'static-ann',
@@ -140,7 +140,7 @@ test('a static token is its user, with its groups', async () => {
   });
 });
 
-test('the token webhook says who, the authorization webhook what', async () => {
+test('the token webhook authenticates, and the authorization webhook authorizes', async () => {
   const who = await bearing('hook-token', 'auth', 'whoami', '-o', 'jsonpath={.status.userInfo.username}');
   assert.equal(who.stdout, 'hook-bob', who.stderr);
   assert.equal(hooks.seen.findLast(({ path }) => path === '/authn')?.headers.authorization, 'Bearer webhook-secret');
@@ -154,7 +154,7 @@ test('the token webhook says who, the authorization webhook what', async () => {
   assert.match(unknown.stderr, /Unauthorized/i);
 });
 
-test('a front proxy asks for others; without its certificate, or another name, headers mean nothing', async () => {
+test('a front proxy authenticates users; without its certificate, or with another name, its headers are ignored', async () => {
   const ask = (certificate: TestCertificate | undefined): Promise<unknown> =>
     new Promise((resolve, reject) => {
       const body = JSON.stringify({ apiVersion: 'authentication.k8s.io/v1', kind: 'SelfSubjectReview' });
@@ -190,7 +190,7 @@ const pod = (name: string, more: object = {}): string =>
     spec: { containers: [{ name: 'c', image: 'i', imagePullPolicy: 'IfNotPresent', ...more }] },
   });
 
-test('admission plugins: switched on, switched off, configured', async () => {
+test('admission plugins are enabled, disabled and configured', async () => {
   const refused = await plane.kubectl(['apply', '-f', '-'], pod('bad', { securityContext: { privileged: true } }));
   assert.match(
     refused.stderr,
@@ -211,7 +211,7 @@ test('admission plugins: switched on, switched off, configured', async () => {
   assert.equal(exempt.code, 0, exempt.stderr);
 });
 
-test('the image policy webhook says which images may run, over TLS with its own credentials', async () => {
+test('the image policy webhook decides which images may run, over TLS with its own credentials', async () => {
   const refused = await plane.kubectl(['apply', '-f', '-'], pod('image', { image: 'evil:1' }));
   assert.match(
     refused.stderr,
@@ -240,13 +240,13 @@ interface Audited {
   readonly responseObject?: { readonly data?: object };
 }
 
-/** Whole lines: the server may be about to write another. */
+/** Complete lines only: the server may be writing another. */
 async function auditLines(): Promise<Audited[]> {
   const lines = (await readFile(join(directory, 'audit.log'), 'utf8')).split('\n').slice(0, -1);
   return lines.map((line) => JSON.parse(line) as Audited);
 }
 
-test('the audit policy decides how much is told of what, and at which stages', async () => {
+test('the audit policy determines the level and the stages of each event', async () => {
   assert.equal((await plane.kubectl(['create', 'configmap', 'unseen'])).code, 0);
   assert.equal((await plane.kubectl(['delete', 'configmap', 'unseen'])).code, 0);
   assert.equal((await plane.kubectl(['create', 'secret', 'generic', 'hidden', '--from-literal=a=b'])).code, 0);
@@ -272,7 +272,7 @@ test('the audit policy decides how much is told of what, and at which stages', a
   assert.deepEqual([...new Set(watches.map(({ level, stage }) => `${level} ${stage}`))], ['Metadata ResponseStarted']);
 });
 
-test('the audit log tells who did what, with both objects', async () => {
+test('the audit log records user, request and both objects', async () => {
   assert.equal((await bearing('static-token', 'create', 'configmap', 'noted', '--from-literal=a=b')).code, 0);
   const { events, event, refused } = await until('both lines', async () => {
     const events = await auditLines();

@@ -1,4 +1,4 @@
-/** `keelson apiserver` as a process over a real etcd, driven by kubectl: upstream's flags, and upstream's keys in etcd. */
+/** `keelson apiserver` as a process with a real etcd, used by kubectl: upstream's flags, and upstream's keys in etcd. */
 import assert from 'node:assert/strict';
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { generateKeyPairSync } from 'node:crypto';
@@ -73,7 +73,7 @@ describe('keelson apiserver', { skip: withoutEtcd }, () => {
         ...[`--token-auth-file=${folder}/tokens.csv`, `--service-account-key-file=${folder}/rsa.pub`],
         ...[`--audit-policy-file=${folder}/audit.yaml`, `--audit-log-path=${folder}/audit.log`],
         ...[`--encryption-provider-config=${folder}/encryption.yaml`],
-        // As kubeadm writes them.
+        // As kubeadm passes them.
         ...['--allow-privileged=true', '--enable-bootstrap-token-auth=true', '--profiling=false'],
         ...['--tls-min-version=VersionTLS13', '--tls-cipher-suites=TLS_AES_128_GCM_SHA256', '--request-timeout=2m'],
         ...['--kubelet-preferred-address-types=InternalIP,ExternalIP,Hostname'],
@@ -99,10 +99,9 @@ describe('keelson apiserver', { skip: withoutEtcd }, () => {
     assert.equal(child.exitCode, 0, output.said());
   });
 
-  test('says which flag is deprecated', () =>
-    assert.match(output.said(), /Flag --admission-control has been deprecated/));
+  test('reports deprecated flags', () => assert.match(output.said(), /Flag --admission-control has been deprecated/));
 
-  test('takes static tokens, and writes the audit log', async () => {
+  test('accepts static tokens, and writes the audit log', async () => {
     const cluster = [`--server=https://127.0.0.1:${port}`, '--insecure-skip-tls-verify', '--certificate-authority='];
     const said = await kubectl([
       ...cluster,
@@ -115,7 +114,7 @@ describe('keelson apiserver', { skip: withoutEtcd }, () => {
     ]);
     assert.equal((JSON.parse(said) as { status: { userInfo: { username: string } } }).status.userInfo.username, 'ali');
     await until('the line of the request', async () => {
-      // Whole lines: the server may be about to write another.
+      // Complete lines only: the server may be writing another.
       const lines = (await readFile(join(folder, 'audit.log'), 'utf8')).split('\n').slice(0, -1);
       const events = lines.map((line) => JSON.parse(line) as { user: { username: string }; requestURI: string });
       return events.some(
@@ -124,7 +123,7 @@ describe('keelson apiserver', { skip: withoutEtcd }, () => {
     });
   });
 
-  test('serves kubectl, and keeps objects under upstream keys', async () => {
+  test("serves kubectl, and stores objects under upstream's keys", async () => {
     await writeFile(
       join(folder, 'node.json'),
       JSON.stringify({ apiVersion: 'v1', kind: 'Node', metadata: { name: 'n1' } }),
@@ -154,7 +153,7 @@ describe('keelson apiserver', { skip: withoutEtcd }, () => {
     await store.close();
   });
 
-  test('takes bootstrap tokens, and tells aggregated servers whom it vouches for', async () => {
+  test('accepts bootstrap tokens, and publishes its client authorities for aggregated servers', async () => {
     const token = ['abcdef', '0123456789abcdef'] as const;
     const secret = {
       apiVersion: 'v1',
@@ -184,7 +183,7 @@ describe('keelson apiserver', { skip: withoutEtcd }, () => {
     });
   });
 
-  test('events go by themselves after --event-ttl', async () => {
+  test('events expire after --event-ttl', async () => {
     const event = {
       apiVersion: 'v1',
       kind: 'Event',
@@ -198,7 +197,7 @@ describe('keelson apiserver', { skip: withoutEtcd }, () => {
     await kubectl(['wait', '--for=delete', 'event/e1', '--timeout=120s']);
   });
 
-  test('refuses what it cannot use in one line', async () => {
+  test('refuses invalid flags in one line', async () => {
     const run = (args: string[]): Promise<{ code: number; stderr: string }> =>
       new Promise((resolve) =>
         execFile(process.execPath, [keelsonProgram, 'apiserver', ...args], (error, _stdout, stderr) =>

@@ -1,6 +1,6 @@
 /**
- * `keelson apiserver` with the flags about connections, recording and the end of a server, seen over real sockets: names of
- * TLS, other origins, an audit webhook in batches, renewed certificates, and a shutdown that balancers notice in time.
+ * `keelson apiserver` with flags about connections, audit and shutdown, over real sockets: certificates by name, CORS, an audit
+ * webhook in batches, renewed certificates, and a graceful shutdown that load balancers notice.
  */
 import assert from 'node:assert/strict';
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
@@ -166,17 +166,17 @@ describe('flags of keelson apiserver', { skip: withoutEtcd }, () => {
     await rm(folder, { recursive: true });
   });
 
-  test('the log is text, where that is asked for', () =>
+  test('the log is text when that is requested', () =>
     assert.match(output.said(), /^[\d:.]+ INFO .*Serving securely/m));
 
-  test('each name has its certificate', async () => {
+  test('each server name has its certificate', async () => {
     assert.deepEqual(
       await Promise.all(['first.example', 'any.wild.example', 'x.wild.example', 'other.example'].map(certificateFor)),
       ['first', 'wild', 'wild', 'kube-apiserver'],
     );
   });
 
-  test('other origins may call where they are let; transport security is told', async () => {
+  test('allowed origins may call, and strict transport security is announced', async () => {
     const origin = 'https://console.example';
     const preflight = await ask('/api/v1/pods', { method: 'OPTIONS', headers: { origin, authorization: '' } });
     assert.deepEqual([preflight.status, preflight.headers['access-control-allow-origin']], [204, origin]);
@@ -187,7 +187,7 @@ describe('flags of keelson apiserver', { skip: withoutEtcd }, () => {
     assert.deepEqual([other.status, other.headers['access-control-allow-origin']], [200, undefined]);
   });
 
-  test('the audit log has an event before its answer, the webhook gets it with others; large ones lose their objects', async () => {
+  test('the audit log has an event before its response, the webhook gets events in batches; large ones lose their objects', async () => {
     const large = 'x'.repeat(30_000);
     await kubectl('create', 'configmap', 'small', '--from-literal=a=b');
     const lines = (await readFile(at('audit.log'), 'utf8')).trim().split('\n');
@@ -218,7 +218,7 @@ describe('flags of keelson apiserver', { skip: withoutEtcd }, () => {
     );
   });
 
-  test('tokens shorter than asked are told so; others find the keys under the outer name', async () => {
+  test('tokens shorter than requested have a warning; relying parties find the keys under the external name', async () => {
     await kubectl('create', 'serviceaccount', 'bot');
     const { stdout, stderr } = await kubectl('create', 'token', 'bot', '--duration=3h');
     assert.match(stderr, /^Warning: requested expiration of 10800 seconds shortened to 7200 seconds$/m);
@@ -232,7 +232,7 @@ describe('flags of keelson apiserver', { skip: withoutEtcd }, () => {
   });
 
   test('privileged containers are refused unless they are allowed', async () => {
-    await kubectl('create', 'serviceaccount', 'default'); // No controller runs here.
+    await kubectl('create', 'serviceaccount', 'default'); // no controller runs here
     const overrides = JSON.stringify({
       spec: { containers: [{ name: 'p', image: 'i', securityContext: { privileged: true } }] },
     });
@@ -243,7 +243,7 @@ describe('flags of keelson apiserver', { skip: withoutEtcd }, () => {
     );
   });
 
-  test('an authority of clients that is renewed is told to aggregated API servers, beside the one before', async () => {
+  test('a renewed client authority is published for aggregated API servers, beside the previous one', async () => {
     const file = join(at('pki'), 'ca.crt');
     const before = await readFile(file, 'utf8');
     await writeFile(file, `${before}${names.caPem}`);
@@ -256,14 +256,14 @@ describe('flags of keelson apiserver', { skip: withoutEtcd }, () => {
     for (const pem of [before, names.caPem]) assert.ok(all.includes(pem.trim()), all);
   });
 
-  test('a renewed certificate is taken up', async () => {
+  test('a renewed certificate is loaded', async () => {
     await copyFile(at('next.crt'), at('serving.crt'));
     await copyFile(at('next.key'), at('serving.key'));
     await until('the new certificate', async () => (await certificateFor('localhost')) === 'next');
     assert.equal(await certificateFor('first.example'), 'first');
   });
 
-  test('at the end: not ready, served on, then nothing new, and what is under way is answered', async () => {
+  test('shutdown: not ready, still serving, then no new requests, and those in progress are answered', async () => {
     const open = send('/api/v1/namespaces/default/configmaps', {
       method: 'POST',
       headers: { 'content-type': 'application/json' },
@@ -274,7 +274,7 @@ describe('flags of keelson apiserver', { skip: withoutEtcd }, () => {
     const ended = new Promise<number | null>((resolve) => child.once('exit', resolve));
     child.kill('SIGTERM');
     await until('not ready', async () => (await ask('/readyz')).status === 500);
-    // Whoever has not noticed yet is served, until the delay is over.
+    // Clients that have not noticed yet are served until the delay is over.
     assert.equal((await ask('/livez')).status, 200);
     const refused = await until('a refusal', async () => {
       const answer = await ask('/version');

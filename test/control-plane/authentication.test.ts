@@ -1,6 +1,6 @@
 /**
- * Who somebody is, seen by kubectl and by other readers of tokens: service-account tokens whose keys change, their OIDC
- * discovery, an OpenID Connect issuer behind a discovery URL of its own, and acting as others with every trait.
+ * Authentication, with kubectl and with relying parties: service-account tokens with rotated keys, OIDC discovery, an OpenID
+ * Connect issuer with its own discovery URL, and impersonation with every trait.
  */
 import assert from 'node:assert/strict';
 import { generateKeyPairSync, type KeyPairKeyObjectResult } from 'node:crypto';
@@ -21,7 +21,7 @@ import { type ControlPlaneFixture, startControlPlane, surviving } from './contro
 const rsa = (): KeyPairKeyObjectResult => generateKeyPairSync('rsa', { modulusLength: 2048 });
 const ec = (): KeyPairKeyObjectResult => generateKeyPairSync('ec', { namedCurve: 'P-256' });
 
-/** kubectl as whoever bears the token. */
+/** Runs kubectl with a bearer token. */
 function bearing(
   plane: ControlPlaneFixture,
   token: string,
@@ -33,7 +33,7 @@ function bearing(
 
 const who = ['auth', 'whoami', '-o', 'jsonpath={.status.userInfo.username}'];
 
-test('service-account keys rotate over restarts; whoever reads the discovery document can check tokens', async (t) => {
+test('service-account keys rotate over restarts; relying parties that read the discovery document can verify tokens', async (t) => {
   const store = createMemoryStore({ clock: createNodeClock() });
   t.after(() => store.close());
   const pkiDir = await mkdtemp(join(tmpdir(), 'keelson-keys-'));
@@ -86,7 +86,7 @@ test('service-account keys rotate over restarts; whoever reads the discovery doc
   });
 });
 
-/** As a relying party does it: the document, the keys it leads to, the tokens. */
+/** Verifies tokens like a relying party: by the document and the keys that it refers to. */
 async function checkDiscovery(plane: ControlPlaneFixture, tokens: readonly string[]): Promise<void> {
   const raw = async (path: string): Promise<string> => {
     const said = await plane.kubectl(['get', '--raw', path]);
@@ -108,7 +108,7 @@ async function checkDiscovery(plane: ControlPlaneFixture, tokens: readonly strin
     });
     assert.equal(payload.sub, 'system:serviceaccount:default:robot');
   }
-  // Service accounts may read it, nobody else without a word of the administrator.
+  // Service accounts may read it; others only when the administrator allows it.
   const stranger = await plane.kubectl(['get', '--raw', '/openid/v1/jwks', '--as=ann']);
   assert.match(stranger.stderr, /User "ann" cannot get path "\/openid\/v1\/jwks"/);
   assert.equal((await bearing(plane, tokens[0]!, 'get', '--raw', '/openid/v1/jwks')).code, 0);
@@ -133,7 +133,7 @@ interface Issuer {
   close(): Promise<void>;
 }
 
-/** An OpenID Connect provider over TLS that calls itself by a name under which it is not reached. */
+/** An OpenID Connect provider over TLS whose issuer name differs from its address. */
 async function startIssuer(): Promise<Issuer> {
   const authority = await createTestAuthority('provider CA');
   const { certPem, keyPem } = await authority.issue('CN=issuer', ['127.0.0.1']);
@@ -232,7 +232,7 @@ test('an OpenID Connect issuer is found by its discovery URL', async () => {
   assert.match(other.stderr, /Unauthorized/i);
 });
 
-test('groups that a token only points at are fetched from where they are kept', async () => {
+test('distributed claims of groups are fetched', async () => {
   const pointing = (accessToken: string): Promise<string> =>
     issuer.token({
       sub: 'ann',
@@ -245,7 +245,7 @@ test('groups that a token only points at are fetched from where they are kept', 
   assert.match((await bearing(plane, await pointing('no key'), ...groups)).stderr, /Unauthorized/i);
 });
 
-test('a second issuer: what expressions make of its claims, and which tokens and users they refuse', async () => {
+test('a second issuer: expressions map its claims, and refuse tokens and users', async () => {
   const nbf = Math.floor(Date.now() / 1000);
   const staff = (more: object): Promise<string> =>
     issuer.token({
@@ -277,7 +277,7 @@ test('a second issuer: what expressions make of its claims, and which tokens and
     assert.match((await bearing(plane, await staff(wrong), ...info)).stderr, /Unauthorized/i, JSON.stringify(wrong));
 });
 
-test('acting as somebody else: names, groups with commas, uid and extra values, each a right of its own', async () => {
+test('impersonation: names, groups with commas, uid and extra values, each with its own right', async () => {
   const traits = [
     '--as=bob',
     '--as-group=CN=devs,OU=x',

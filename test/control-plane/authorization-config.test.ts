@@ -1,6 +1,6 @@
 /**
- * `--authorization-config` and `--authentication-config`, seen by kubectl: webhooks in their place among the authorizers,
- * asked under conditions; paths for which nobody needs to say who they are.
+ * `--authorization-config` and `--authentication-config`, with kubectl: webhooks in order among the authorizers, with match
+ * conditions; paths that permit anonymous requests.
  */
 import assert from 'node:assert/strict';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
@@ -86,7 +86,7 @@ function bearing(token: string, ...args: string[]): ReturnType<ControlPlaneFixtu
   return plane.kubectl(['--kubeconfig=/dev/null', server, '--insecure-skip-tls-verify', `--token=${token}`, ...args]);
 }
 
-test('webhooks are asked in their place, under their conditions', async () => {
+test('webhooks are called in order, when their conditions match', async () => {
   const asked = (path: string): number => hooks.seen.filter((one) => one.path === path).length;
   const plain = await bearing('ann-token', 'get', 'configmaps', '-n', 'default');
   assert.equal(plain.code, 0, plain.stderr);
@@ -99,11 +99,11 @@ test('webhooks are asked in their place, under their conditions', async () => {
   const other = await bearing('bob-token', 'get', 'configmaps', '-n', 'default');
   assert.match(other.stderr, /User "bob" cannot list resource "configmaps"/);
   assert.equal(asked('/last'), before, 'neither those refused before it, nor others are asked about');
-  // The administrator is nobody's to refuse.
+  // No webhook can refuse the administrator.
   assert.equal((await plane.kubectl(['get', 'configmaps', '-n', 'guarded'])).code, 0);
 });
 
-test('without credentials there are but the paths of the configuration', async () => {
+test('anonymous requests are limited to the paths of the configuration', async () => {
   const statusOf = (path: string): Promise<number | undefined> =>
     new Promise((resolve, reject) => {
       const options = { host: '127.0.0.1', port: plane.port, path, ca: plane.tls.ca, agent: false };

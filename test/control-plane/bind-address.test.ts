@@ -1,4 +1,4 @@
-/** `--bind-address`: the API server answers at that address and at no other, and this machine's programs find it there. */
+/** `--bind-address`: the API server listens on that address and on no other, and programs of this machine find it there. */
 import assert from 'node:assert/strict';
 import { readFile, mkdtemp, rm } from 'node:fs/promises';
 import { connect } from 'node:net';
@@ -10,7 +10,7 @@ import { kubectlProgram } from '../../tools/kubectl.ts';
 import { keelsonProgram, run, start } from '../integration/fixtures/programs.ts';
 import { until } from '../integration/fixtures/until.ts';
 
-/** Whether somebody listens there. */
+/** Whether a server listens there. */
 function isOpen(host: string, port: number): Promise<boolean> {
   return new Promise((resolve) => {
     const socket = connect(port, host);
@@ -50,7 +50,7 @@ for (const [what, command] of Object.entries(commands)) {
     assert.match(status.stdout, new RegExp(`https://${bind}:${port}`));
   });
 
-  test(`keelson ${what} refuses an address that is none, or another machine's, in one line`, async (t) => {
+  test(`keelson ${what} refuses an invalid address, or another machine's, in one line`, async (t) => {
     const folder = await mkdtemp(join(tmpdir(), 'keelson-bind-'));
     t.after(() => rm(folder, { recursive: true }));
     for (const [address, problem, code] of [

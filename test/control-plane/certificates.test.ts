@@ -1,4 +1,4 @@
-/** `keelson certificate check|rotate` by the command line, on a cluster that runs, stops and starts. */
+/** `keelson certificate check|rotate` on a cluster that runs, stops and starts. */
 import assert from 'node:assert/strict';
 import { X509Certificate } from 'node:crypto';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
@@ -54,7 +54,7 @@ describe('certificates of a cluster', () => {
     await rm(folder, { recursive: true });
   });
 
-  test('check lists every certificate and authority with its end', async () => {
+  test('check lists every certificate and authority with its expiry', async () => {
     const { code, stdout } = await certificate('check');
     assert.equal(code, 0);
     assert.match(
@@ -68,7 +68,7 @@ describe('certificates of a cluster', () => {
     assert.ok(items.every(({ status }) => status === 'OK'));
   });
 
-  test('rotate changes nothing that runs; the next start makes what was named anew, and the cluster goes on', async () => {
+  test('rotate changes nothing that runs; the next start renews the named certificates, and the cluster continues', async () => {
     const before = await serials();
     const rotated = await certificate('rotate', '--service=api-server,admin');
     assert.match(rotated.stdout, /^the next start makes admin anew\n/m);
@@ -87,7 +87,7 @@ describe('certificates of a cluster', () => {
       assert.equal((await run(kubectlProgram(), [`--kubeconfig=${file}`, 'get', 'ns'])).code, 0, file);
   });
 
-  test('rotate without names makes all leaves anew, and keeps the authorities', async () => {
+  test('rotate without names renews all leaf certificates, and keeps the authorities', async () => {
     await down();
     const before = await serials();
     assert.doesNotMatch((await certificate('rotate')).stdout, /runs/);
@@ -102,7 +102,7 @@ describe('certificates of a cluster', () => {
     );
   });
 
-  test('what is over or broken makes the exit code 1; bad input is one line', async () => {
+  test('an expired or invalid certificate gives exit code 1; bad input gives one line', async () => {
     const path = join(dataDir, 'pki/front-proxy-client.crt');
     const text = await readFile(path);
     await writeFile(path, 'no certificate');

@@ -1,6 +1,6 @@
 /**
- * `keelson controller-manager` with flags about ranges of nodes and tokens of accounts, seen by kubectl: what happens when
- * ranges run out, and the early releases' secret for every account, cleaned up both ways.
+ * `keelson controller-manager` with flags about node ranges and service-account tokens, with kubectl: exhausted ranges, and the
+ * early releases' secret for every account, cleaned up both ways.
  */
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
@@ -41,7 +41,7 @@ describe('flags of keelson controller-manager', () => {
     ) as Promise<T>;
   const cidrOf = (node: string): Promise<string> => must(['get', 'node', node, '-o', 'jsonpath={.spec.podCIDR}']);
 
-  test('each node gets a range; the one for whom none is left is told, and gets the first that is given back', async () => {
+  test('each node gets a range; a node without one gets an event, and the first range that is released', async () => {
     const make = (name: string): Promise<string> =>
       must(['create', '-f', '-'], { apiVersion: 'v1', kind: 'Node', metadata: { name } });
     for (const name of ['n1', 'n2']) {
@@ -59,7 +59,7 @@ describe('flags of keelson controller-manager', () => {
     assert.equal(await eventually('the range that was given back', () => cidrOf('n3')), freed);
   });
 
-  test('every account has a secret with a token that opens the door; both go together, and a lost one is made anew', async () => {
+  test('every account has a secret with a valid token; both are deleted together, and a lost secret is recreated', async () => {
     await must(['create', 'serviceaccount', 'bot']);
     const secretOf = (): Promise<string> => must(['get', 'serviceaccount', 'bot', '-o', 'jsonpath={.secrets[*].name}']);
     const name = await eventually('a secret', secretOf);
@@ -93,7 +93,7 @@ describe('flags of keelson controller-manager', () => {
     });
     assert.match(next, /^bot-token-\w{5}$/);
     await eventually('its token', () => field(next, 'token'));
-    // What was found of a token is remembered for a while.
+    // The result of a token's validation is cached for a while.
     const refused = async (): Promise<boolean> => (await plane.kubectl([...stranger, ...whoami])).code !== 0;
     await eventually('an end of the token whose secret is gone', refused);
     await must(['delete', 'serviceaccount', 'bot']);

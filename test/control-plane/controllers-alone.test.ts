@@ -1,4 +1,4 @@
-/** `keelson controller-manager` as processes of their own: one works, the other waits; each controller under its own account. */
+/** Two `keelson controller-manager` processes: one leads, the other waits; each controller has its own account. */
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
@@ -75,7 +75,7 @@ describe('controllers alone', () => {
     return said.stdout.split('\n').filter((line) => line !== '').length;
   };
 
-  test('the leader works, each controller as an account of its own', async () => {
+  test('the leader works, each controller with its own account', async () => {
     // As kubeadm starts it.
     securePort = await freePort();
     const conf = plane.kubeconfig;
@@ -95,7 +95,7 @@ describe('controllers alone', () => {
     assert.doesNotMatch(first.stdout(), /"level":"error"/);
   });
 
-  test('health is for everybody, metrics for whom the API server lets', async () => {
+  test('health is public, metrics require rights from the API server', async () => {
     await eventually('its server', async () => (await ask('/healthz')) === 200);
     assert.equal(await ask('/metrics'), 403);
     assert.equal(await ask('/metrics', { cert: true }), 200);
@@ -105,12 +105,12 @@ describe('controllers alone', () => {
     assert.equal((await plane.kubectl(role)).code, 0);
     const binding = ['create', 'clusterrolebinding', 'reader', '--clusterrole=reader', '--serviceaccount=default:bot'];
     assert.equal((await plane.kubectl(binding)).code, 0);
-    // The refusal is remembered for ten seconds.
+    // The refusal is cached for ten seconds.
     await eventually('consent', async () => (await ask('/metrics', { token })) === 200);
     assert.equal(await ask('/metrics', { token: 'made-up' }), 401);
   });
 
-  test('a token secret is filled with the key of the file, and its token opens the door', async () => {
+  test('a token secret is filled by the key of the file, and its token is valid', async () => {
     const secret = `apiVersion: v1\nkind: Secret\nmetadata: {name: bot, annotations: {kubernetes.io/service-account.name: bot}}\ntype: kubernetes.io/service-account-token\n`;
     assert.equal((await plane.kubectl(['create', '-f', '-'], secret)).code, 0);
     let token = '';
@@ -131,13 +131,13 @@ describe('controllers alone', () => {
     assert.match(whoami.stdout, /system:serviceaccount:default:bot/, whoami.stderr);
   });
 
-  test('the leader is killed: the other takes over within the lease, and nothing is made twice', async () => {
+  test('the leader is killed: the other takes over within the lease, and nothing is created twice', async () => {
     const [first] = managers;
     const before = await holder();
     const port = await freePort();
     manager(`--secure-port=${port}`);
     await eventually('the second serves', async () => (await ask('/healthz', { port })) === 200);
-    // It tries at least half as often as the leader renews.
+    // The candidate tries at least half as often as the leader renews.
     const renewals = new Set<string | undefined>();
     await eventually('renewals', async () => renewals.add((await lease())?.renewTime).size > 4);
     assert.equal(await holder(), before, 'one leader at a time');
@@ -148,7 +148,7 @@ describe('controllers alone', () => {
     assert.equal(await replicaSets(), 2);
   });
 
-  test('a clean end gives the lease back', async () => {
+  test('a graceful end releases the lease', async () => {
     const second = managers[1];
     second?.kill('SIGTERM');
     assert.equal((await second?.ended())?.code, 0);

@@ -1,4 +1,4 @@
-/** `keelson encryption status|rotate` by the command line, while the cluster runs and is written to, and after a kill. */
+/** `keelson encryption status|rotate`, while the cluster runs and is written to, and after a kill. */
 import assert from 'node:assert/strict';
 import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -49,7 +49,7 @@ describe('the key of encryption', () => {
     await rm(folder, { recursive: true });
   });
 
-  test('a rotation that is killed is taken up; everything is written anew, also what is written meanwhile, and the old key goes', async () => {
+  test('a killed rotation is continued; everything is rewritten, also concurrent writes, and the old key is removed', async () => {
     for (const name of ['a', 'b', 'c']) await makeSecret(name);
     const args = ['encryption', 'rotate', `--data-dir=${dataDir}`, `--encryption-provider-config=${config}`];
     const killed = start(process.execPath, [keelsonProgram, ...args]);
@@ -94,7 +94,7 @@ describe('the key of encryption', () => {
     assert.match((await kubectl('-n', 'kube-system', 'get', 'secret', 'keelson-encryption-probe')).stderr, /not found/);
   });
 
-  test('bad input is one line', async () => {
+  test('bad input gives one line', async () => {
     const identity = join(folder, 'identity.yaml');
     const text = 'apiVersion: apiserver.config.k8s.io/v1\nkind: EncryptionConfiguration\nresources:\n';
     await writeFile(identity, `${text}- resources: [secrets]\n  providers: [{identity: {}}]\n`);

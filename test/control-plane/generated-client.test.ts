@@ -1,4 +1,4 @@
-// A client that a generator of npm makes from the published OpenAPI: it compiles under strict rules and works.
+// A client generated from the published OpenAPI by an npm package compiles under strict rules and works.
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
@@ -52,9 +52,9 @@ console.log(JSON.stringify({
 }));
 `;
 
-test('A client generated from /openapi/v3 compiles under strict rules and reads, writes, lists and deletes', async () => {
+test('a client generated from /openapi/v3 compiles under strict rules and reads, writes, lists and deletes', async () => {
   const fixture = await startControlPlane();
-  // Within the repository, for the compiler finds the types of Node.js from there.
+  // Within the repository, because the compiler finds the types of Node.js from there.
   await mkdir(join(repositoryRoot, '.cache'), { recursive: true });
   const folder = await mkdtemp(join(repositoryRoot, '.cache', 'generated-client-'));
   after(async () => {

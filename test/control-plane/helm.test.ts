@@ -1,4 +1,4 @@
-/** helm against a whole control plane: a chart with a CRD, hooks and lookups installed, changed, rolled back and removed. */
+/** helm with a whole control plane: a chart with a CRD, hooks and lookups is installed, changed, rolled back and removed. */
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -90,7 +90,7 @@ describe('helm', () => {
     rmSync(folder, { recursive: true, force: true });
   });
 
-  /** Runs helm as the administrator, with a home of its own. */
+  /** Runs helm as the administrator, with its own home directory. */
   function helm(...args: string[]): Promise<Said> {
     const env = { PATH: process.env['PATH'], HOME: folder, KUBECONFIG: plane.kubeconfig };
     return new Promise((resolve) => {
@@ -108,7 +108,7 @@ describe('helm', () => {
     plane.admin.resource(Deployments).get({ namespace: 'sales', name: 'spring-web' });
   const facts = (name: string) => plane.admin.resource(ConfigMaps).get({ namespace: 'sales', name });
 
-  it('installs: CRD first, then hook and objects, with what the server says of itself', async () => {
+  it("installs the CRD first, then hook and objects, with values from the server's discovery", async () => {
     const namespace = await plane.kubectl(['create', 'namespace', 'sales']);
     assert.equal(namespace.code, 0, namespace.stderr);
     await must('install', 'spring', 'shop', '--namespace', 'sales');
@@ -125,13 +125,13 @@ describe('helm', () => {
     assert.equal(release?.status, 'deployed');
   });
 
-  it('tries a change on the server without making it', async () => {
+  it('tries a change as a dry run on the server', async () => {
     const change = ['upgrade', 'spring', 'shop', '--namespace', 'sales', '--set', 'replicas=9', '--dry-run=server'];
     assert.match(await must(...change), /replicas: 9\n/);
     assert.equal((await web()).spec?.replicas, 1);
   });
 
-  it('upgrades what changed and leaves what others set', async () => {
+  it('upgrades what changed and leaves fields of other managers', async () => {
     const annotate = ['annotate', 'deployment/spring-web', '-n', 'sales', 'owner=people'];
     assert.equal((await plane.kubectl(annotate)).code, 0);
     await must('upgrade', 'spring', 'shop', '--namespace', 'sales', '--set', 'replicas=3', '--set', 'image=web:2');
@@ -141,7 +141,7 @@ describe('helm', () => {
     assert.equal((await facts('spring-before')).data?.['revision'], '2');
   });
 
-  it('is refused what the schema of the custom resource refuses', async () => {
+  it("fails for what the custom resource's schema refuses", async () => {
     writeFileSync(
       join(folder, 'shop/templates/bad.yaml'),
       'apiVersion: shop.example/v1\nkind: Price\nmetadata: { name: bad }\nspec: { cents: 0 }\n',
@@ -155,7 +155,7 @@ describe('helm', () => {
     rmSync(join(folder, 'shop/templates/bad.yaml'));
   });
 
-  it('rolls back, and tells its history', async () => {
+  it('rolls back, and lists its history', async () => {
     await must('rollback', 'spring', '1', '--namespace', 'sales');
     const { spec } = await web();
     assert.deepEqual([spec?.replicas, spec?.template.spec?.containers?.[0]?.image], [1, 'web:1']);
@@ -168,7 +168,7 @@ describe('helm', () => {
     );
   });
 
-  it('uninstalls all but the CRD and the hook', async () => {
+  it('uninstalls everything except the CRD and the hook', async () => {
     await must('uninstall', 'spring', '--namespace', 'sales', '--wait');
     assert.deepEqual((await plane.admin.resource(Deployments).list({ namespace: 'sales' })).items, []);
     assert.deepEqual((await plane.admin.resource(Services).list({ namespace: 'sales' })).items, []);

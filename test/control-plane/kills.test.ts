@@ -1,6 +1,6 @@
 /**
- * kill -9 of the whole process under write load, over and over: it comes back by itself, and no acknowledged write is lost.
- * KEELSON_KILLS says how often (3); `npm run test:kills` asks for a hundred.
+ * Repeated kill -9 of the whole process under write load: it restarts by itself, and no acknowledged write is lost. KEELSON_KILLS
+ * is the number of kills (3); `npm run test:kills` uses a hundred.
  */
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
@@ -20,7 +20,7 @@ const seed = process.env['KEELSON_SEED'] ?? '1';
 const WRITERS = 8;
 const NAMESPACE = 'default';
 
-/** Creates an object and counts another up, for as long as it may; keeps what was acknowledged. */
+/** Creates objects and increments a counter continuously; records the acknowledged writes. */
 async function write(client: Client, writer: number, load: Load): Promise<void> {
   const maps = client.resource(ConfigMaps);
   const counter = { name: `counter-${writer}`, namespace: NAMESPACE };
@@ -33,7 +33,7 @@ async function write(client: Client, writer: number, load: Load): Promise<void> 
       const patched = await maps.patch(counter, { type: 'merge', patch: { data } });
       load.counters.set(counter.name, Number(patched.data?.['round']));
     } catch {
-      await sleep(20); // It is away; whether the write was made nobody knows.
+      await sleep(20); // The server is away; the outcome of the write is unknown.
     }
   }
 }
@@ -44,14 +44,14 @@ interface Load {
   readonly counters: Map<string, number>;
 }
 
-/** However slow the machine, a kill comes amid writes. */
+/** On any machine, a kill happens amid writes. */
 const WRITES_BETWEEN_KILLS = 20;
 
 const milliseconds = (times: readonly number[], part: number): number =>
   Math.round(times.toSorted((a, b) => a - b)[Math.min(times.length - 1, Math.floor(times.length * part))] ?? 0);
 
 test(
-  `${kills} kills under load: it comes back by itself, nothing acknowledged is lost`,
+  `${kills} kills under load: it restarts by itself, and no acknowledged write is lost`,
   { timeout: 60_000 + kills * 20_000 },
   async (t) => {
     const cluster = await supervisedCluster({ KEELSON_HEALTHY_SECONDS: '0' });
@@ -89,7 +89,7 @@ test(
     load.stopped = true;
     await Promise.all(writers);
     const kept = new Map<string, string | undefined>();
-    // An answer that was on its way at the last kill may have ended the wait for the restart early.
+    // A response that was on its way at the last kill may have ended the wait for the restart early.
     await until('the server lists', async () => {
       for (const { metadata, data } of (await client.resource(ConfigMaps).list({ namespace: NAMESPACE })).items)
         kept.set(metadata.name ?? '', data?.['round']);
@@ -102,7 +102,7 @@ test(
         `${milliseconds(times, 0.5)} ms, at most ${milliseconds(times, 1)} ms`,
     );
     assert.deepEqual([lost, behind], [[], []]);
-    // A quiet machine takes half a second; others may share this one.
+    // A quiet machine takes half a second; other tests may share this one.
     assert.ok(milliseconds(times, 0.5) < 10_000, times.join());
     assert.equal((await cluster.status())?.restarts?.count, kills);
   },

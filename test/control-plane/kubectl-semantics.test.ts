@@ -1,6 +1,6 @@
 /**
- * What an unmodified kubectl says to our API server, word for word, without any node: a table of commands with what they
- * print and how they exit. The rows of a group build on each other.
+ * The exact output of an unmodified kubectl with our API server, without nodes: a table of commands with output and exit codes.
+ * The rows of a group build on each other.
  */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
@@ -13,11 +13,11 @@ import { kubectlProgram } from '../../tools/kubectl.ts';
 
 let plane: ControlPlaneFixture;
 const group = kubectlGroup(() => plane);
-/** kubectl asks ten times more, each time for as long as a revision may take to come: beside all others. */
+/** kubectl repeats this request ten times, each time for as long as a revision may take; it runs beside all others. */
 let ofTheFuture: ReturnType<ControlPlaneFixture['kubectl']>;
 
 before(async () => {
-  // A pod on a node that is not there stays, however long the commands take.
+  // A pod on a missing node stays, however long the commands take.
   plane = await startControlPlane({ without: ['pod-garbage-collector-controller'] });
   ofTheFuture = plane.kubectl(['get', '--raw', '/api/v1/namespaces/default/configmaps/a?resourceVersion=999999']);
 });
@@ -103,7 +103,7 @@ group('patches that do not fit', () => [
     code: 1,
   },
   { run: 'patch cm p -p {"foo":5}', out: 'configmap/p patched (no change)', err: 'Warning: unknown field "foo"' },
-  // What is not there yet is taken before anybody asks which field it is: mergeMap looks up what both have.
+  // An absent field is added before its type is looked up: mergeMap looks up only fields that both have.
   {
     run: 'patch cm p -p {"foo":{"a":1}}',
     out: 'configmap/p patched (no change)',
@@ -402,7 +402,7 @@ group('discovery and documentation', () => [
 test('kubectl get --watch -o wide shows the table once and then each change', async () => {
   const all = ['get', 'cm', '--watch', '-o', 'wide', '--field-selector=metadata.name=seen'];
   const watching = start(kubectlProgram(), [`--kubeconfig=${plane.kubeconfig}`, ...all]);
-  // The watch starts whenever kubectl is ready: changes are made until some are seen.
+  // The watch starts when kubectl is ready: changes are made until some are seen.
   await until('some changes are seen', async () => {
     await plane.kubectl(['create', 'cm', 'seen', '--from-literal=a=1']);
     await plane.kubectl(['delete', 'cm', 'seen']);
@@ -415,7 +415,7 @@ test('kubectl get --watch -o wide shows the table once and then each change', as
   assert.ok(lines.length > 0 && lines.every((line) => /^seen\s+1\s+\S+$/.test(line)), stdout);
 });
 
-test('a certificate request is approved and signed for', async () => {
+test('a certificate request is approved and signed', async () => {
   const request = Buffer.from(await createCertificateRequest('CN=alice,O=devs')).toString('base64');
   const manifest = `apiVersion: certificates.k8s.io/v1\nkind: CertificateSigningRequest\nmetadata: {name: alice}\nspec: {request: ${request}, signerName: example.com/any, usages: [client auth]}\n`;
   const created = await plane.kubectl(['create', '-f', '-'], manifest);
@@ -433,7 +433,7 @@ test('a certificate request is approved and signed for', async () => {
   assert.equal(after.stdout, 'Approved');
 });
 
-test('a revision that has not come is waited for, in vain', async () => {
+test('a revision in the future is awaited until the timeout', async () => {
   const { code, stderr } = await ofTheFuture;
   assert.match(stderr, /^Error from server \(Timeout\): Timeout: Too large resource version: 999999, current: \d+$/);
   assert.equal(code, 1);

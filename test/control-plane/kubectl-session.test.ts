@@ -1,7 +1,7 @@
 /**
- * Every verb of an unmodified kubectl that needs no node, one after the other as users type them: what each generator
- * makes, every way to print, describe of every kind, edits, sets, rollouts, nodes, rights, kustomize and prune. What streams
- * (exec, attach, cp, port-forward, logs) is in test/integration/streams.test.ts.
+ * Every verb of an unmodified kubectl that needs no node, in the order in which users type them: generators, output formats,
+ * describe of every kind, edits, sets, rollouts, nodes, rights, kustomize and prune. test/integration/streams.test.ts tests
+ * streams (exec, attach, cp, port-forward, logs).
  */
 import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';
@@ -16,7 +16,7 @@ let plane: ControlPlaneFixture;
 const group = kubectlGroup(() => plane);
 
 before(async () => {
-  // A pod on a node that is not there stays, however long the commands take.
+  // A pod on a missing node stays, however long the commands take.
   plane = await startControlPlane({ without: ['pod-garbage-collector-controller'] });
 });
 after(() => plane.stop());
@@ -49,7 +49,7 @@ group('create: every generator', () => [
   { run: 'create token bot --audience=x --duration=20m', out: /^[\w-]+\.[\w-]+\.[\w-]+$/ },
   { run: 'run solo --image=nginx --labels=a=solo --env=A=B --port=80', out: 'pod/solo created' },
   { run: 'expose deploy web --port=80 --name=websvc --type=NodePort', out: 'service/websvc exposed' },
-  // Whoever makes an object and looks at once sees the first generation of it.
+  // A read right after the creation sees the first generation.
   { run: 'get deploy web -o jsonpath={.metadata.generation},{.status.observedGeneration}', out: '1,1', soon: true },
 ]);
 
@@ -181,7 +181,7 @@ group('change: set, annotate, label, patch, scale, rollout', () => [
   { run: 'wait --for=create deploy/web --timeout=60s', out: 'deployment.apps/web condition met' },
 ]);
 
-test('kubectl edit: what the editor writes is sent; what does not fit is given back to it, and nothing is a cancellation', async () => {
+test("kubectl edit: the editor's text is sent; a refused text is opened again, and an unchanged one cancels", async () => {
   const edit = async (editor: string, ...args: string[]) => {
     const before = process.env['TMPDIR'];
     Object.assign(process.env, { KUBE_EDITOR: editor, TMPDIR: plane.directory });

@@ -1,4 +1,4 @@
-/** Sixteen clients on each store, counted operations, and a checker that is shown to find what it is for. */
+/** Sixteen clients on each store, a fixed number of operations, and a checker that is tested itself. */
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
@@ -72,7 +72,7 @@ describe('the checker', () => {
     revision,
     found: new Map(Object.entries(found).map(([key, at]) => [key, { revision: at, value: `v${at}` }])),
   });
-  /** Begin and end of each. */
+  /** An operation with its beginning and end. */
   const history = (...operations: [Operation, number, number][]): History => ({
     operations: operations.map(([operation, begun, ended]) => ({ operation, begun, ended })),
     watches: [],
@@ -133,7 +133,7 @@ describe('the checker', () => {
       else assert.match(found, problem);
     });
 
-  test('a watch that misses, repeats or reorders', () => {
+  test('a watch that misses, repeats or reorders changes is found', () => {
     const { operations: done } = history([write('a', 0, 2), 0, 1], [write('b', 0, 3), 2, 3], [write('a', 2, 4), 4, 5]);
     const change = (key: string, revision: number) => ({ key, revision, value: `v${revision}` });
     const [one, two, three] = [change('a', 2), change('b', 3), change('a', 4)];

@@ -1,4 +1,4 @@
-/** Clusters of one user side by side: names, contexts of one kubeconfig, ports, what a data directory remembers. */
+/** Several clusters of one user: names, contexts of one kubeconfig, ports, and settings recorded in a data directory. */
 import assert from 'node:assert/strict';
 import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -33,7 +33,7 @@ interface Listed {
 
 async function listed(): Promise<readonly Listed[]> {
   const all = JSON.parse((await must(keelson('ls', '-o', 'json'))).stdout) as Listed[];
-  return all.filter(({ dataDir }) => Object.values(dirs).includes(dataDir)); // Others run beside this test.
+  return all.filter(({ dataDir }) => Object.values(dirs).includes(dataDir)); // other clusters run beside this test
 }
 
 after(async () => {
@@ -41,7 +41,7 @@ after(async () => {
   rmSync(home, { recursive: true, force: true });
 });
 
-test('two clusters have contexts and ports of their own, and the last line says how to go on', async () => {
+test('two clusters have separate contexts and ports, and the last line of output states the next command', async () => {
   const first = await must(up(dirs.a, '--name', 'one'));
   assert.match(first.stderr, /kubectl's context: one, in .*\.kube\/config\n {2}next: \S*kubectl/);
   await must(up(dirs.b, '--name', 'two'));
@@ -64,7 +64,7 @@ test('commands find a cluster by its name', async () => {
   await must(kubectl('--kubeconfig', other, 'get', 'namespaces'));
 });
 
-test('kubectl runs on a cluster by its name, with flags of its own and its exit code', async () => {
+test('kubectl runs on a cluster by its name, with its own flags and exit code', async () => {
   const path = `${dirname(kubectlProgram())}:${process.env['PATH']}`;
   const kubectlOf = (...args: string[]): Promise<Outcome> =>
     run(process.execPath, [keelsonProgram, 'kubectl', ...args], { env: { ...env, PATH: path } });
@@ -76,7 +76,7 @@ test('kubectl runs on a cluster by its name, with flags of its own and its exit 
   assert.match((await kubectlOf('--name', 'nowhere', 'get', 'pods')).stderr, /^keelson: no cluster: .*keelson ls/);
 });
 
-test('down takes the context out; a start takes up port and name, and says aloud what changes', async () => {
+test('down removes the context; a start keeps port and name, and reports changes', async () => {
   const before = (await listed())[0]?.port;
   await must(keelson('down', '--name', 'one'));
   assert.doesNotMatch(readFileSync(join(home, '.kube/config'), 'utf8'), /name: one$/m);
@@ -92,7 +92,7 @@ test('down takes the context out; a start takes up port and name, and says aloud
   assert.equal((await listed())[0]?.port, port);
 });
 
-test('a context of the same name that another tool wrote stays, and the user is told', async () => {
+test("another tool's context of the same name stays, and the user is informed", async () => {
   const file = join(home, 'foreign');
   const text = 'contexts: [{name: two, context: {cluster: x, user: y}}]\n';
   writeFileSync(file, text);
@@ -102,13 +102,13 @@ test('a context of the same name that another tool wrote stays, and the user is 
   assert.equal(readFileSync(file, 'utf8'), text);
 });
 
-test('down of what is not there says so', async () => {
+test('down of a missing cluster reports it', async () => {
   const { code, stderr } = await keelson('down', '--data-dir', join(home, 'nowhere'));
   assert.deepEqual([code, /no cluster is in .*nowhere/.test(stderr)], [0, true], stderr);
   assert.ok(!existsSync(join(home, 'nowhere')));
 });
 
-test('a foreground run tells its progress to a pipe', async () => {
+test('a foreground run prints its progress to a pipe', async () => {
   await must(keelson('down', '--name', 'two'));
   const running = start(
     process.execPath,

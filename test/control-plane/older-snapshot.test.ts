@@ -1,6 +1,6 @@
 /**
- * A snapshot that an older version made (7599bb83, of `up --simulate --nodes=2`), read by this one: verified, restored and
- * run. `npm run test:upgrade` does the same with that version itself and with real pods.
+ * A snapshot of an older version (7599bb83, of `up --simulate --nodes=2`) is verified, restored and run by this one. `npm run
+ * test:upgrade` does the same with that version itself and with real pods.
  */
 import assert from 'node:assert/strict';
 import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
@@ -37,7 +37,7 @@ test('every object of an older snapshot is served as it was stored', async () =>
   assert.equal(code, 0);
 });
 
-test('it is restored, and the cluster goes on with its objects', async () => {
+test('it is restored, and the cluster continues with its objects', async () => {
   const dataDir = join(folder, 'data');
   await mkdir(dataDir, { mode: 0o700 });
   const restored = await keelson(['snapshot', 'restore', snapshot, `--data-dir=${dataDir}`]);

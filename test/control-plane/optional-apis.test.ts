@@ -1,4 +1,4 @@
-/** A whole control plane with the APIs on that are off unless asked for, and their controllers at work, by kubectl. */
+/** A whole control plane with the optional APIs enabled and their controllers running, with kubectl. */
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import type { StorageVersion } from '../../src/api/gen/apiserverinternal-v1alpha1.ts';
@@ -6,7 +6,7 @@ import type { Pod } from '../../src/api/gen/core-v1.ts';
 import { until } from '../integration/fixtures/until.ts';
 import { startControlPlane, type ControlPlaneFixture } from './control-plane-fixture.ts';
 
-describe('APIs that are off unless asked for', () => {
+describe('APIs that are disabled by default', () => {
   let plane: ControlPlaneFixture;
   before(async () => {
     plane = await startControlPlane({
@@ -24,7 +24,7 @@ describe('APIs that are off unless asked for', () => {
   }
   const read = async <T>(...what: string[]): Promise<T> => JSON.parse(await must(['get', ...what, '-o', 'json'])) as T;
 
-  test('storage versions: what a server that is gone has said is forgotten', async () => {
+  test('storage versions: entries of removed servers are deleted', async () => {
     const own = await read<StorageVersion>('storageversion', 'apps.deployments');
     const [record] = own.status?.storageVersions ?? [];
     assert.equal(record?.encodingVersion, 'apps/v1');
@@ -74,7 +74,7 @@ describe('APIs that are off unless asked for', () => {
     await must(['wait', '--for=delete', 'storageversion/example.com.things', '--timeout=120s']);
   });
 
-  test('a rule taints a device: its pod goes, and the rule tells', async () => {
+  test("a rule taints a device: its pod is evicted, and the rule's status reports it", async () => {
     const [driver, pool] = ['gpu.example.com', 'p'];
     const meta = (name: string): object => ({ name, namespace: 'default' });
     await must(['create', '-f', '-'], { apiVersion: 'v1', kind: 'Node', metadata: { name: 'n' } });

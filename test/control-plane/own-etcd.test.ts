@@ -1,4 +1,4 @@
-/** Servers with an etcd of their own: begun with one command, joined with one, killed, removed. */
+/** Servers with their own etcd: started with one command, joined with one, killed, removed. */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
@@ -16,7 +16,7 @@ import { until } from '../integration/fixtures/until.ts';
 
 const NAMESPACE = 'default';
 
-/** While a server remembers one more member, which takes connections and answers nothing, before the others. */
+/** Runs `work` while a server's list of members starts with one that accepts connections and never responds. */
 async function withSilentMember({ dataDir }: OwnServer, work: () => Promise<void>): Promise<void> {
   const path = join(dataDir, 'etcd.json');
   const kept = await readFile(path, 'utf8');
@@ -48,7 +48,7 @@ describe('servers with an etcd of their own', { skip: withoutEtcd }, () => {
   });
   after(() => Promise.all([a, b, c].map((server) => server?.remove())));
 
-  // What asks etcd once may meet it electing, whenever the machine is busy: these ask until it has answered.
+  // A single request to etcd may meet an election on a busy machine, so these are repeated until they succeed.
   const succeeds = (server: OwnServer, args: readonly string[]): Promise<Said> =>
     until(args.join(' '), async () => {
       const said = await server.keelson(args);
@@ -65,7 +65,7 @@ describe('servers with an etcd of their own', { skip: withoutEtcd }, () => {
     const configMaps = await configMapsOf(server);
     return until(`${name} is read`, () => configMaps.get({ name, namespace: NAMESPACE }));
   };
-  /** By one of the tries: one whose answer was lost on the way may have made it. */
+  /** Written by any attempt: one whose response was lost may have succeeded. */
   const written = async (server: OwnServer, name: string, data: Record<string, string> = {}): Promise<void> => {
     const configMaps = await configMapsOf(server);
     await until(`${name} is written`, () =>
@@ -79,7 +79,7 @@ describe('servers with an etcd of their own', { skip: withoutEtcd }, () => {
     );
   };
 
-  test('a token for agents does not give the keys of the cluster', async () => {
+  test('a token for agents does not grant the keys of the cluster', async () => {
     const agents = (await a.keelson(['token', 'create'])).stdout.trim();
     const asked = await keelson([
       ...['server', '--join', a.url, '--token', agents, '--data-dir', b.dataDir, '--node-name', 'b'],
@@ -104,7 +104,7 @@ describe('servers with an etcd of their own', { skip: withoutEtcd }, () => {
     assert.doesNotMatch(metrics, /apiserver_flowcontrol_/);
   });
 
-  test('others join one after another, and each answers with what the other has acknowledged', async () => {
+  test('others join one after another, and each responds with what the other has acknowledged', async () => {
     const joining = ['--join', a.url, '--token', await serverToken()];
     await b.start(joining);
     await c.start(joining);
@@ -117,14 +117,14 @@ describe('servers with an etcd of their own', { skip: withoutEtcd }, () => {
     assert.equal((await read(a, 'x')).data?.['from'], 'b');
   });
 
-  test('a server whose etcd dies goes on with the others’, and starts it again', async () => {
+  test('a server whose etcd dies uses the others’, and starts it again', async () => {
     const before = a.etcdPid()!;
     process.kill(before, 'SIGKILL');
     await written(a, 'without');
     await until('another etcd', async () => ![undefined, before].includes(a.etcdPid()));
   });
 
-  test('killed, a server leaves its etcd running and takes it over again', async () => {
+  test('a killed server leaves its etcd running and adopts it again', async () => {
     const pid = b.etcdPid();
     await b.kill();
     assert.equal(b.etcdPid(), pid);
@@ -132,7 +132,7 @@ describe('servers with an etcd of their own', { skip: withoutEtcd }, () => {
     assert.equal(b.etcdPid(), pid);
   });
 
-  test('another with the name of a member is refused', async () => {
+  test('another server with the name of a member is refused', async () => {
     const twin = await ownServer('c', '127.0.1.4');
     try {
       const outcome = await twin
@@ -144,7 +144,7 @@ describe('servers with an etcd of their own', { skip: withoutEtcd }, () => {
     }
   });
 
-  test('a server that is gone for good is removed, and then another has its name', async () => {
+  test('a server that is lost for good is removed, and another can have its name', async () => {
     await c.kill();
     process.kill(c.etcdPid()!, 'SIGKILL');
     assert.match((await a.keelson(['server', 'remove', 'nobody'])).stderr, /the cluster has no server nobody/);
@@ -159,7 +159,7 @@ describe('servers with an etcd of their own', { skip: withoutEtcd }, () => {
     } finally {
       await next.remove();
     }
-    // With two members left of two, not of three, both are needed and both are there.
+    // Of two remaining members both are needed, and both run.
     await written(b, 'two');
   });
 
@@ -191,14 +191,14 @@ describe('servers with an etcd of their own', { skip: withoutEtcd }, () => {
       await assert.rejects((await configMapsOf(a)).get({ name: 'later', namespace: NAMESPACE }), {
         reason: 'NotFound',
       });
-      // The other begins with nothing.
+      // The other server starts without data.
       await succeeds(b, ['down', '--delete-data']);
       await b.start(['--join', a.url, '--token', await serverToken()]);
       assert.ok(await read(b, 'two'));
     },
   );
 
-  test('a cluster with another store is none to begin or to join with', async () => {
+  test('a cluster with another store can neither start nor join with etcd', async () => {
     await rm(c.dataDir, { recursive: true });
     const only = await keelson(['server', '--join', a.url, '--data-dir', c.dataDir]);
     assert.match(only.stderr, /--join: --token or --token-file is needed/);

@@ -1,4 +1,4 @@
-/** Priority and fairness over real HTTPS: who floods is refused, others are served; driven by kubectl and bare requests. */
+/** Priority and fairness over real HTTPS: a flood is refused, others are served; with kubectl and raw requests. */
 import assert from 'node:assert/strict';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { type ClientRequest, type IncomingHttpHeaders, type IncomingMessage } from 'node:http';
@@ -19,7 +19,7 @@ before(async () => {
   await writeFile(join(folder, 'tokens.csv'), tokens.join(''));
   fixture = await startControlPlane({
     components: false,
-    // A quarter of the time a request may take is what it may wait for a seat.
+    // A request may wait for a seat for a quarter of its timeout.
     flags: { 'token-auth-file': join(folder, 'tokens.csv'), 'request-timeout': '20m' },
   });
   agent = new Agent({ ca: fixture.tls.ca, maxSockets: Infinity });
@@ -37,7 +37,7 @@ interface Answer {
   readonly text: string;
 }
 
-/** A request whose body is still to be sent. */
+/** A request whose body is not yet sent. */
 interface Begun {
   readonly answer: Promise<Answer>;
   readonly request: ClientRequest;
@@ -129,7 +129,7 @@ test('a flood is refused with 429 and Retry-After; others are served', async () 
   );
   await apply(...restricted());
 
-  // Those admitted hold their seats while the server reads the rest of the body.
+  // Admitted requests hold their seats while the server reads the rest of the body.
   const flood = Array.from({ length: 12 }, () => begin('flood', 'POST', MAPS));
   const refused = new Set<Answer>();
   for (const { answer } of flood) void answer.then((one) => one.status === 429 && refused.add(one));
@@ -144,7 +144,7 @@ test('a flood is refused with 429 and Retry-After; others are served', async () 
   assert.equal(waiting.length, 4);
   assert.match(waiting[0]!, / flood, +create, +\/api\/v1\/namespaces\/default\/configmaps, +default, /);
 
-  // Of another level: at once. Of the same: in its turn, before what the flood has in its queues is through.
+  // A user of another level is served at once; one of the same level in its turn, before the flood's queued requests.
   const outsider = await send('outsider', 'POST', MAPS, map('outsider'));
   assert.equal(outsider.status, 201, outsider.text);
   const polite = send('polite', 'POST', MAPS, map('polite'));
@@ -156,7 +156,7 @@ test('a flood is refused with 429 and Retry-After; others are served', async () 
   const answers = await Promise.all(flood.map(({ answer }) => answer));
   assert.equal((await polite).status, 201);
   assert.deepEqual(answers.map(({ status }) => status).toSorted(), [...Array(7).fill(201), ...Array(5).fill(429)]);
-  // The server's own order, not that in which the answers came.
+  // The server's own order, not that of the responses.
   const revisionOf = ({ text }: Answer): number =>
     Number((JSON.parse(text) as { metadata: { resourceVersion: string } }).metadata.resourceVersion);
   const created = answers.filter(({ status }) => status === 201).map(revisionOf);
@@ -177,7 +177,7 @@ test('a flood is refused with 429 and Retry-After; others are served', async () 
   });
 });
 
-test('answers name their flow schema and priority level', async () => {
+test('responses name their flow schema and priority level', async () => {
   const uid = async (kind: string, name: string): Promise<string> =>
     (await fixture.kubectl(['get', kind, name, '-o', 'jsonpath={.metadata.uid}'])).stdout;
   const named = async (user: string, path: string): Promise<unknown[]> => {
@@ -191,7 +191,7 @@ test('answers name their flow schema and priority level', async () => {
   assert.deepEqual(await named('nobody', MAPS), [401, undefined, undefined]);
 });
 
-test('kubectl shows flow schemas and priority levels, dangling ones too; what must be comes back', async () => {
+test('kubectl shows flow schemas and priority levels, including dangling ones; mandatory ones are recreated', async () => {
   const lost = { ...(restricted()[1] as { spec: object }), metadata: { name: 'lost' } };
   lost.spec = { ...lost.spec, priorityLevelConfiguration: { name: 'missing' } };
   await apply(lost);

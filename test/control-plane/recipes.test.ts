@@ -1,4 +1,4 @@
-/** The recipes of examples/recipes, in a fresh folder, with the package as it is packed: what a user installs and runs. */
+/** The recipes of examples/recipes in a new folder with the packed package, as users install and run them. */
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
@@ -12,7 +12,7 @@ import { repositoryRoot } from '../../tools/repository.ts';
 const run = promisify(execFile);
 
 let folder: string;
-// Packages that have programs are run by the very Node.js that runs this.
+// Programs of packages run with the same Node.js as this test.
 const PATH = `${dirname(process.execPath)}:${process.env['PATH']}`;
 const npm = (cwd: string, ...args: readonly string[]) =>
   run('npm', args, {
@@ -30,7 +30,7 @@ before(async () => {
 
 after(() => rm(folder, { recursive: true, force: true }));
 
-test('the package has types, documents, schemas, examples and scenarios, and links of its README lead to files', async () => {
+test('the package has types, documents, schemas, examples and scenarios, and links of its README resolve', async () => {
   const root = join(folder, 'node_modules/keelson');
   for (const path of [
     'dist/types/testing/index.d.ts',
@@ -52,7 +52,7 @@ test('the package has types, documents, schemas, examples and scenarios, and lin
   );
 });
 
-test('strict types of the package are clean', async () => {
+test('strict types of the package have no errors', async () => {
   await writeFile(
     join(folder, 'strict.ts'),
     "import { Cluster, image, type appsV1 } from 'keelson/testing';\n" +
@@ -86,7 +86,7 @@ test('jest, without flags', async () => {
   assert.match(stderr, /Tests: +2 passed, 2 total/);
 });
 
-test('node:test, with its hook on promises switched off', async () => {
+test('node:test, with its promise hook disabled', async () => {
   const lines = [
     "import { test } from 'node:test';",
     "import { Cluster } from 'keelson/testing';",

@@ -24,7 +24,7 @@ const controller = (version: string): ReplicationController => ({
   },
 });
 
-test('keelson rolling-update: killed, it is taken up where it was', async (t) => {
+test('keelson rolling-update: after a kill it continues where it was', async (t) => {
   const cluster = await Cluster.start({ nodes: 1, clock: 'real' });
   const folder = await mkdtemp(join(tmpdir(), 'keelson-roll-'));
   t.after(async () => {

@@ -60,7 +60,7 @@ describe('a bucket', { skip }, () => {
     ['a small one', 100_000],
     ['one of several parts', 12 * MIB + 7],
   ] as const)
-    test(`${what} comes back as it went, listed with its size`, async () => {
+    test(`${what} is downloaded unchanged, and listed with its size`, async () => {
       const name = `snapshot-a-17000000${String(bytes).length}0`;
       const path = await file('up', bytes);
       await bucket().upload(path, name);
@@ -79,7 +79,7 @@ describe('a bucket', { skip }, () => {
 
   test('virtual-host style is signed for its host', async () => {
     const hosts: string[] = [];
-    // No name leads to loopback here: the connection is led there, the request stays as it was signed.
+    // No name resolves to loopback here, so the connection is redirected; the request stays as it was signed.
     const net = {
       ...platform.net,
       http: (call: HttpCall) => {
@@ -101,7 +101,7 @@ describe('a bucket', { skip }, () => {
     );
   });
 
-  test('more than a page is listed whole; pruning keeps the newest of one series', async () => {
+  test('more than a page is listed completely; pruning keeps the newest of one series', async () => {
     const path = await file('many', 10);
     const paged = bucket({ folder: 'many' });
     for (let at = 0; at < 12; at++) await paged.upload(path, `snapshot-a-17000000${10 + at}`);
@@ -115,7 +115,7 @@ describe('a bucket', { skip }, () => {
     );
   });
 
-  test('refusals name S3’s code, and neither key nor signature', async () => {
+  test('errors contain S3’s code, and neither key nor signature', async () => {
     const path = await file('refused', 10);
     const secret = 'very-secret-key';
     const wrong = bucket({ credentials: { accessKeyId: S3_KEYS.accessKey, secretAccessKey: secret } });
@@ -129,7 +129,7 @@ describe('a bucket', { skip }, () => {
     assert.equal((await readdir(folder)).includes('none'), false);
   });
 
-  test('what fails in between is repeated; an upload that fails for good leaves no parts', async () => {
+  test('temporary failures are retried; an upload that fails for good leaves no parts', async () => {
     let failures = 0;
     const flaky = {
       ...platform.net,
@@ -198,7 +198,7 @@ describe('keelson with a bucket', { skip }, () => {
     await rm(folder, { recursive: true });
   });
 
-  test('a schedule keeps the newest in the bucket; a server of S3 that is away is a failure that passes', async () => {
+  test('a schedule keeps the newest in the bucket; an unreachable S3 server is a temporary failure', async () => {
     await up('--snapshot-schedule-cron=@every 1s', '--snapshot-retention=3', '--s3-retention=2', ...place());
     await until('two in the bucket, others before are gone', async () => {
       const found = (await locations(...place())).filter((each) => each.startsWith('s3://backups/dev/snapshot-'));
@@ -222,7 +222,7 @@ describe('keelson with a bucket', { skip }, () => {
     server = await startS3(BUCKET);
   });
 
-  test('save, ls, verify, restore and delete reach the bucket; flags may come from the server’s file', async () => {
+  test('save, ls, verify, restore and delete use the bucket; flags may come from the server’s file', async () => {
     const config = join(folder, 'config.yaml');
     const text = place().map((flag) => flag.slice(2).replace('=', ': '));
     await writeFile(
@@ -242,7 +242,7 @@ describe('keelson with a bucket', { skip }, () => {
     assert.equal(removed.stdout, `removed ${location}\n`, removed.stderr);
   });
 
-  test('a Secret of the cluster may say all of it', async () => {
+  test('a Secret of the cluster may contain all settings', async () => {
     await up();
     const literals = [
       ...[
@@ -261,7 +261,7 @@ describe('keelson with a bucket', { skip }, () => {
     await down();
   });
 
-  test('what is wrong with the flags is one line', async () => {
+  test('invalid flags give one line', async () => {
     const cases: readonly [readonly string[], RegExp][] = [
       [['ls', '--s3'], /--s3: --s3-bucket or --s3-config-secret is needed/],
       [['ls', '--s3-bucket=backups'], /--s3-bucket: only with --s3/],

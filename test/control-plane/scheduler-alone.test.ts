@@ -1,4 +1,7 @@
-/** `keelson scheduler` as a process of its own, started as kubeadm starts upstream's: it leads, binds, and tells its health over TLS. */
+/**
+ * `keelson scheduler` as a separate process, started as kubeadm starts upstream's: it leads, binds, and serves its health over
+ * TLS.
+ */
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { freePort } from '../../src/platform/node/free-port-fixture.ts';
@@ -33,8 +36,8 @@ describe('the scheduler alone', () => {
     await plane?.stop();
   });
 
-  test('binds what waits', async () => {
-    await plane.kubectl(['create', 'serviceaccount', 'default']); // No controller runs here.
+  test('binds pending pods', async () => {
+    await plane.kubectl(['create', 'serviceaccount', 'default']); // no controller runs here
     const allocatable = { cpu: '4', memory: '8Gi', pods: '10' };
     const node = {
       apiVersion: 'v1',
@@ -54,7 +57,7 @@ describe('the scheduler alone', () => {
     assert.notEqual((await plane.kubectl(lease)).stdout, '');
   });
 
-  test('health is for everybody, metrics are not; it ends when it is told', async () => {
+  test('health is public, metrics are not; it ends at a signal', async () => {
     assert.deepEqual(
       [await statusOf('/healthz'), await statusOf('/livez'), await statusOf('/metrics')],
       [200, 200, 403],

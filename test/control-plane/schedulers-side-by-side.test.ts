@@ -1,6 +1,6 @@
 /**
- * Several `keelson scheduler` processes beside each other, each with pods of its name alone: one with a policy file of the
- * early releases, one with a configuration whose extender is a web service.
+ * Several `keelson scheduler` processes, each with the pods of its name: one with a policy file of the early releases, one with a
+ * configuration whose extender is a web service.
  */
 import assert from 'node:assert/strict';
 import { writeFile } from 'node:fs/promises';
@@ -17,7 +17,7 @@ import { startControlPlane, type ControlPlaneFixture } from './control-plane-fix
 describe('schedulers side by side', () => {
   let plane: ControlPlaneFixture;
   let extender: Server;
-  /** Verb and pod of each question. */
+  /** Verb and pod of each call. */
   const asked: string[] = [];
   const running: Running[] = [];
 
@@ -78,7 +78,7 @@ describe('schedulers side by side', () => {
       assert.fail(`${error.message}\n${running.map((program) => program.stderr()).join('\n')}`),
     );
 
-  test('each takes the pods of its name: by a policy, by a web service, and by nobody', async () => {
+  test('each schedules the pods of its name: by a policy, by a web service; other pods stay pending', async () => {
     const policy = join(plane.directory, 'policy.json');
     const predicates = [{ name: 'MatchNodeSelector' }, { name: 'PodFitsResources' }];
     const priorities = [{ name: 'LeastRequestedPriority', weight: 1 }];
@@ -110,10 +110,10 @@ extenders:
     assert.deepEqual([...new Set(asked)], ['filter new', 'prioritize new']);
   });
 
-  test('a gated pod is bound when its gate is gone', async () => {
+  test('a gated pod is bound when its gate is removed', async () => {
     await create('gated', { schedulerName: 'asking', schedulingGates: [{ name: 'example.com/quota' }] });
     await create('free', { schedulerName: 'asking' });
-    await bound('free'); // It came later, so the gated one was seen.
+    await bound('free'); // It was created later, so the gated one was seen.
     assert.equal(await nodeOf('gated'), undefined);
     const patch = { spec: { schedulingGates: null } };
     await plane.admin.resource(Pods).patch({ namespace: 'default', name: 'gated' }, { type: 'merge', patch });

@@ -53,7 +53,7 @@ test(
   },
 );
 
-test('a token is kept in a file of its own', async () => {
+test('a token is stored in a separate file', async () => {
   const [token, hash] = ['abcdef.0123456789abcdef', `sha256:${'a'.repeat(64)}`];
   const join_ = ['--server', 'https://192.0.2.1:6443', '--token', token, '--discovery-token-ca-cert-hash', hash];
   const place = ['--data-dir', join(scratch, 'keelson'), '--unit-dir', units];

@@ -1,4 +1,4 @@
-/** Two API servers over one etcd, as clients see them: each answers with what the other has acknowledged. */
+/** Two API servers with one etcd, as clients see them: each responds with what the other has acknowledged. */
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
@@ -35,7 +35,7 @@ describe('two API servers over one etcd', { skip: withoutEtcd }, () => {
     await etcd?.stop();
   });
 
-  test('what one acknowledged the other shows at once, in reads and as the base of writes', async () => {
+  test('a write acknowledged by one is visible at the other at once, in reads and as the base of writes', async () => {
     const [here, there] = [a.admin.resource(ConfigMaps), b.admin.resource(ConfigMaps)];
     for (let round = 0; round < 30; round++) {
       const name = `c${round}`;
@@ -59,7 +59,7 @@ describe('two API servers over one etcd', { skip: withoutEtcd }, () => {
     }
   });
 
-  test('services made on both at once get addresses and ports of their own', async () => {
+  test('services created at both at once get distinct addresses and ports', async () => {
     const make = (plane: ControlPlaneFixture, name: string, spec: Service['spec']) =>
       plane.admin
         .resource(Services)
@@ -87,7 +87,7 @@ describe('two API servers over one etcd', { skip: withoutEtcd }, () => {
     assert.ok((await make(b, 'z', wanted)).metadata.uid);
   });
 
-  test('both are endpoints of the kubernetes service and have identities; the one that leaves is taken off', async () => {
+  test('both are endpoints of the kubernetes service and have identities; one that leaves is removed', async () => {
     const wanted = ['127.0.0.1', '127.0.0.2'];
     const key = { namespace: NAMESPACE, name: 'kubernetes' };
     await until('both are endpoints and have identities', async () => {

@@ -1,4 +1,4 @@
-/** `kubectl port-forward` to pods that are simulated, over WebSockets and over SPDY; and a client that speaks in channels. */
+/** `kubectl port-forward` to simulated pods, over WebSockets and over SPDY; and a client that uses channels. */
 import assert from 'node:assert/strict';
 import { type ChildProcess, spawn } from 'node:child_process';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
@@ -72,14 +72,14 @@ describe('port-forward to a simulated pod', () => {
       );
     });
 
-    test(`kubectl over ${webSockets ? 'WebSockets' : 'SPDY'}: a port on which nobody listens`, async () => {
+    test(`kubectl over ${webSockets ? 'WebSockets' : 'SPDY'}: a port without a listener`, async () => {
       const { get, said } = await forward(webSockets, [81]);
       await assert.rejects(get(81, '/'));
       await until('kubectl says why', async () => said().includes('connect: connection refused'));
     });
   }
 
-  test('client-node, which speaks in channels', async () => {
+  test('client-node, which uses channels', async () => {
     const config = new KubeConfig();
     config.loadFromString(kubeconfig);
     const [output, errors, input] = [new PassThrough(), new PassThrough(), new PassThrough()];

@@ -1,4 +1,4 @@
-/** `keelson up --simulate --record`: what kubectl does is a scenario, and `keelson sim run` does it again. */
+/** `keelson up --simulate --record`: kubectl's changes become a scenario, which `keelson sim run` repeats. */
 import assert from 'node:assert/strict';
 import { type ChildProcess, spawn } from 'node:child_process';
 import { appendFile, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
@@ -29,7 +29,7 @@ metadata: { name: settings }
 data: { color: blue }
 `;
 
-test('what kubectl does to a simulated cluster is recorded and done again', async (t) => {
+test('changes by kubectl in a simulated cluster are recorded and repeated', async (t) => {
   const folder = await mkdtemp(join(tmpdir(), 'keelson-record-'));
   const running = new Set<ChildProcess>();
   t.after(async () => {
@@ -92,7 +92,7 @@ test('what kubectl does to a simulated cluster is recorded and done again', asyn
   await must('delete', 'deployment', 'extra', '-n', 'shop');
   await must('auth', 'can-i', 'get', 'pods');
   await stop();
-  // Goes on after a restart.
+  // Continues after a restart.
   const stopAgain = await start();
   await must('create', 'configmap', 'late', '--from-literal=a=b');
   await stopAgain();

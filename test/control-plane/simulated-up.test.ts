@@ -1,4 +1,4 @@
-/** `keelson up --simulate --nodes N` and a plain kubectl session: what a demo, a load test or a first look does with it. */
+/** `keelson up --simulate --nodes N` with a plain kubectl session, as in a demo, a load test or a first try. */
 import assert from 'node:assert/strict';
 import { type ChildProcess, spawn } from 'node:child_process';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
@@ -58,7 +58,7 @@ describe('keelson up --simulate', () => {
     await rm(folder, { recursive: true });
   });
 
-  test('a file of images that is not understood is refused with its line', async () => {
+  test('an invalid file of images is refused with its line', async () => {
     const file = join(folder, 'wrong.yaml');
     await writeFile(file, 'web:1:\n  strat: 2s\n');
     const { code, stderr } = await keelson([...(await up(`--images=${file}`)), `--data-dir=${folder}/other`]);
@@ -86,7 +86,7 @@ describe('keelson up --simulate', () => {
     }
   });
 
-  test('status names what is in trouble, and an assistant reads it over stdin and stdout', async () => {
+  test('status names objects in trouble, and an assistant reads it over stdin and stdout', async () => {
     const status = async (): Promise<string> => (await keelson(['status', `--data-dir=${folder}/data`])).stdout;
     assert.match(await status(), /^disk {8}.* free .*^trouble {5}none$/ms);
     await kubectl('run', 'lost', '--image=web:1', '--overrides={"spec":{"nodeSelector":{"disk":"ssd"}}}');
@@ -109,7 +109,7 @@ describe('keelson up --simulate', () => {
     await kubectl('delete', 'pod', 'lost');
   });
 
-  test('logs, exec, top: what the image says', async () => {
+  test('logs, exec, top: as described by the image', async () => {
     assert.equal((await kubectl('logs', 'deployment/web')).stdout.trim(), 'listening');
     const exec = await kubectl('exec', 'deployment/web', '--', 'anything');
     assert.deepEqual([exec.code, exec.stdout], [3, 'what the image says\n'], exec.stderr);
@@ -123,7 +123,7 @@ describe('keelson up --simulate', () => {
     });
   });
 
-  test('port-forward reaches what the image serves', async () => {
+  test('port-forward reaches the server of the image', async () => {
     const child = spawn(kubectlProgram(), configured(['port-forward', 'deployment/web', ':80']), {
       stdio: ['ignore', 'pipe', 'inherit'],
     });

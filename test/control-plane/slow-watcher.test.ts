@@ -1,4 +1,4 @@
-/** A client that asks for a watch and then reads nothing: what waits for it is let go, and its connection with it. */
+/** A client that opens a watch and then reads nothing: its pending events are dropped, and its connection is closed. */
 import assert from 'node:assert/strict';
 import { connect, type TLSSocket } from 'node:tls';
 import { after, before, test } from 'node:test';
@@ -20,7 +20,7 @@ async function watches(): Promise<number> {
   return Number(/^apiserver_longrunning_requests\{.*\} (\d+)$/m.exec(stdout)![1]);
 }
 
-/** Reads what still comes, to the end. */
+/** Reads the remaining bytes to the end. */
 function drain(socket: TLSSocket): Promise<{ bytes: number; ended: boolean }> {
   return new Promise((resolve) => {
     let bytes = 0;
@@ -35,7 +35,7 @@ function drain(socket: TLSSocket): Promise<{ bytes: number; ended: boolean }> {
   });
 }
 
-test('is cut off, and others are served meanwhile', async () => {
+test('is disconnected, and others are served meanwhile', async () => {
   const maps = plane.admin.resource(ConfigMaps);
   const key = { namespace: 'default', name: 'large' };
   await maps.create({ metadata: key, data: { text: '' } });

@@ -1,4 +1,4 @@
-/** Snapshots by a schedule, and the folder they are kept in, by the command line. */
+/** Scheduled snapshots, and the folder with them, by the command line. */
 import assert from 'node:assert/strict';
 import { mkdtemp, readdir, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -45,7 +45,7 @@ describe('snapshots by a schedule', () => {
     await rm(folder, { recursive: true });
   });
 
-  test('they appear, the newest are kept, each is whole and the owner’s alone', async () => {
+  test('they are created, the newest are kept, each is complete and readable only by its owner', async () => {
     assert.equal((await kubectl('create', 'configmap', 'kept')).code, 0);
     const first = await until('two snapshots', async () => {
       const found = await names();
@@ -69,7 +69,7 @@ describe('snapshots by a schedule', () => {
     assert.match(events.stdout, /SnapshotCreated/);
   });
 
-  test('a folder that cannot be written to is an event and stands in the status until it can', async () => {
+  test('a folder that cannot be written to causes an event and a status until it can', async () => {
     const dir = join(dataDir, 'snapshots');
     await rename(dir, `${dir}.away`);
     await writeFile(dir, '');
@@ -100,7 +100,7 @@ describe('snapshots by a schedule', () => {
     assert.equal((await status())?.snapshots, undefined, 'without the flag there is no schedule');
   });
 
-  test('save without a file, ls, prune and delete keep the folder in order', async () => {
+  test('save without a file, ls, prune and delete manage the folder', async () => {
     for (const name of await names()) assert.equal((await snapshot('delete', name)).code, 0);
     const saved = await snapshot('save');
     assert.match(saved.stdout, /^saved \d+ objects at revision \d+ to .*\/snapshots\/on-demand-.+-\d{10}\n$/);
@@ -119,7 +119,7 @@ describe('snapshots by a schedule', () => {
     assert.match((await snapshot('ls')).stdout, /^no snapshots in /);
   });
 
-  test('what is wrong with the flags is one line', async () => {
+  test('invalid flags give one line', async () => {
     const cases: readonly [readonly string[], RegExp][] = [
       [
         ['--snapshot-schedule-cron=61 * * * *'],

@@ -1,4 +1,4 @@
-/** `keelson snapshot verify`: snapshots of a real control plane, whole, damaged, encrypted, and of other things. */
+/** `keelson snapshot verify` for snapshots of a real control plane, complete, damaged, encrypted, and for other files. */
 import assert from 'node:assert/strict';
 import { copyFile, mkdtemp, open, readdir, readFile, rm, truncate, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -60,7 +60,7 @@ describe('snapshot verify', () => {
     return join(folder, name);
   }
 
-  /** A copy of the whole snapshot in which rows were changed. */
+  /** A copy of the complete snapshot with changed rows. */
   async function changed(name: string, sql: string, ...values: (string | Buffer)[]): Promise<string> {
     const path = join(folder, name);
     await copyFile(whole, path);
@@ -85,7 +85,7 @@ describe('snapshot verify', () => {
   });
   after(() => rm(folder, { recursive: true }));
 
-  test('a whole snapshot serves what it holds; the file stays as it is, and nothing is left behind', async () => {
+  test('a complete snapshot serves its content; the file is unchanged, and nothing is left behind', async () => {
     const before = await readFile(whole);
     const { code, stdout, stderr } = await verify(whole);
     assert.match(
@@ -117,7 +117,7 @@ describe('snapshot verify', () => {
     assert.match(wrong.stderr, /^keelson: .*cannot decrypt \/registry\/secrets\/.*\n$/);
   });
 
-  test('what is not served as it is stored is named, each object', async () => {
+  test('each object that is not served as it is stored is named', async () => {
     const orphan = await changed(
       'orphan',
       `DELETE FROM change WHERE key = ?`,
@@ -139,7 +139,7 @@ describe('snapshot verify', () => {
     assert.match((await verify(moved)).stdout, /✖ \/registry\/secrets\/default\/other holds an object of another name/);
   });
 
-  test('a damaged file, and what is no snapshot, end with one line', async () => {
+  test('a damaged file, or one that is no snapshot, gives one line', async () => {
     const make = async (name: string, work: (path: string) => Promise<void>): Promise<string> => {
       const path = join(folder, name);
       await copyFile(whole, path);

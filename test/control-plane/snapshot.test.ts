@@ -1,4 +1,4 @@
-/** `keelson snapshot save|restore` by its command line: running, stopped, broken, etcd's. */
+/** `keelson snapshot save|restore`: of a running cluster, a stopped one, a broken one, and etcd. */
 import assert from 'node:assert/strict';
 import { copyFile, mkdir, mkdtemp, readdir, readFile, rename, rm, stat, truncate, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -34,7 +34,7 @@ describe('snapshots', () => {
     let ended: Outcome | undefined;
     server.ended().then(
       (outcome) => (ended = outcome),
-      () => undefined, // It runs for longer.
+      () => undefined, // it runs for longer
     );
     await until('it runs, or has ended', async () => {
       if (ended !== undefined) return true;
@@ -58,7 +58,7 @@ describe('snapshots', () => {
     await rm(folder, { recursive: true });
   });
 
-  test('a running cluster is saved, and restored when it is stopped; what came later is gone, all of it', async () => {
+  test('a running cluster is saved, and restored when it is stopped; all later changes are gone', async () => {
     const file = join(folder, 'one.snapshot');
     assert.equal((await kubectl('create', 'configmap', 'early', '--from-literal=a=1')).code, 0);
     const saved = await keelson(['snapshot', 'save', file, `--data-dir=${dataDir}`]);
@@ -86,7 +86,7 @@ describe('snapshots', () => {
     assert.deepEqual(left, []);
   });
 
-  test('a stopped cluster is saved too, and what is no snapshot is refused untouched', async () => {
+  test('a stopped cluster is saved too, and a file that is no snapshot is refused without a change', async () => {
     await down();
     const file = join(folder, 'two.snapshot');
     const saved = await keelson(['snapshot', 'save', file, `--data-dir=${dataDir}`]);
@@ -123,7 +123,7 @@ describe('snapshots', () => {
     assert.match(unwritable.stderr, /^keelson: .*ENOENT/);
   });
 
-  test('with the keys of docs/backup.md it makes the same cluster where nothing was', async () => {
+  test('with the keys of docs/backup.md it creates the same cluster on an empty machine', async () => {
     const file = join(folder, 'three.snapshot');
     await up();
     assert.equal((await kubectl('create', 'configmap', 'kept')).code, 0);
@@ -139,7 +139,7 @@ describe('snapshots', () => {
     assert.match(restored.stdout, /^restored \d+ objects as of revision \d+$/m, restored.stderr);
     await up();
     assert.equal((await kubectl('get', 'configmap', 'kept')).code, 0);
-    // What the lost one signed holds: certificates of its administrator, tokens of its service accounts.
+    // Signatures of the lost cluster stay valid: certificates of its administrator, tokens of its service accounts.
     const admin = (await readFile(join(lost, 'admin.kubeconfig'), 'utf8')).replace(
       /server: .*/,
       /server: .*/.exec(await readFile(join(dataDir, 'admin.kubeconfig'), 'utf8'))![0],
@@ -160,7 +160,7 @@ describe('snapshots', () => {
     await down();
   });
 
-  test('etcd is saved as etcdctl does, and restored by its own tool', { skip: withoutEtcd }, async (t) => {
+  test('etcd is saved as by etcdctl, and restored by its own tool', { skip: withoutEtcd }, async (t) => {
     const etcd = await startEtcd();
     t.after(() => etcd.stop());
     const platform = createNodePlatform();
@@ -172,7 +172,7 @@ describe('snapshots', () => {
     const saved = await keelson(['snapshot', 'save', file, `--store=etcd=${etcd.url}`]);
     assert.match(saved.stdout, /^saved \d{7,} bytes of etcd to /, saved.stderr);
     const status = await run('env', ['ETCDCTL_API=3', 'etcdctl', 'snapshot', 'status', file, '--write-out=json']);
-    // etcdctl checks the digest at the end of the file. It is in a package of its own, which need not be here.
+    // etcdctl checks the digest at the end of the file. Its package is optional.
     if (status.code !== 127)
       assert.equal((JSON.parse(status.stdout) as { revision: number }).revision, 51, status.stderr);
     const refused = await keelson(['snapshot', 'restore', file, `--store=etcd=${etcd.url}`]);

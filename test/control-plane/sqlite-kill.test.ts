@@ -1,7 +1,7 @@
 /**
- * kill -9 at random points loses no acknowledged write. The kill alone would prove little (the kernel keeps what was
- * written without a sync), so as root the store lies on a loop-mounted file system whose backing file is copied at the
- * moment of the kill: what is checked is what a power cut would have left.
+ * kill -9 at random points loses no acknowledged write. The kill alone would prove little (the kernel keeps unsynced writes), so
+ * as root the store is on a loop-mounted file system whose backing file is copied at the moment of the kill: the copy is the
+ * state after a power cut.
  */
 import assert from 'node:assert/strict';
 import { execFileSync, spawn } from 'node:child_process';
@@ -47,7 +47,7 @@ function unmount(target: string): void {
   mounts.splice(mounts.indexOf(target), 1);
 }
 
-/** Lets the writer work until it has acknowledged so many writes, kills it, and returns the newest of each key. */
+/** Runs the writer until it has acknowledged this many writes, kills it, and returns the newest of each key. */
 async function writeAndKill(path: string, start: number, atLeast: number): Promise<Map<string, Acknowledged>> {
   const child = spawn(process.execPath, [writer, path, String(start)], { stdio: ['ignore', 'pipe', 'inherit'] });
   const exited = new Promise((resolve) => child.once('exit', resolve));
@@ -69,7 +69,7 @@ async function writeAndKill(path: string, start: number, atLeast: number): Promi
   return newest;
 }
 
-/** Every acknowledged write is there, or a later one of its key. */
+/** Every acknowledged write, or a later one of its key, must be there. */
 async function check(path: string, newest: Map<string, Acknowledged>): Promise<void> {
   const store = await openStore(path);
   try {
@@ -91,7 +91,7 @@ async function check(path: string, newest: Map<string, Acknowledged>): Promise<v
 }
 
 describe('kill -9', () => {
-  test('loses no acknowledged write, over and over on one store', async () => {
+  test('loses no acknowledged write, repeatedly on one store', async () => {
     const path = join(folder, 'store.db');
     for (let round = 0; round < ROUNDS; round++) {
       const newest = await writeAndKill(path, round * 1_000_000 + 1, 200 + Math.floor(Math.random() * 1000));
@@ -120,7 +120,7 @@ describe('kill -9', () => {
 });
 
 test(
-  'a full disk refuses writes clearly and loses nothing',
+  'a full disk refuses writes with a clear error and loses nothing',
   { skip: isRoot ? false : 'needs root for a mount' },
   async () => {
     const target = join(folder, 'small');
@@ -139,7 +139,7 @@ test(
     const { count, revision } = await store.range({ start: '/full/', end: '/full0', countOnly: true });
     assert.deepEqual([count, revision], [written, written + 1]);
     await store.close();
-    // With room again, everything acknowledged is there.
+    // With space again, everything acknowledged is there.
     const roomy = join(folder, 'roomy');
     cpSync(target, roomy, { recursive: true });
     const reopened = await openStore(join(roomy, 'store.db'));

@@ -1,4 +1,4 @@
-/** Admission webhooks as an unmodified kubectl meets them: a real TLS server in this process, configurations by kubectl. */
+/** Admission webhooks with an unmodified kubectl: a real TLS server in this process, configurations by kubectl. */
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, test } from 'node:test';
 import { type ControlPlaneFixture, startControlPlane } from './control-plane-fixture.ts';
@@ -47,7 +47,7 @@ async function apply(text: string): Promise<void> {
   assert.equal(said.code, 0, said.stderr);
 }
 
-test('a denial is shown in upstream words, and a warning beside it', async () => {
+test("a denial is printed with upstream's text, together with a warning", async () => {
   hooks.on('/deny', () => ({
     allowed: false,
     status: { message: 'no maps today' },
@@ -66,7 +66,7 @@ test('a denial is shown in upstream words, and a warning beside it', async () =>
   assert.equal(review.request.object.data.a, 'b');
 });
 
-test('patches change what is stored, and connections are kept', async () => {
+test('patches change the stored object, and connections are kept', async () => {
   hooks.on('/patch', ({ object }) =>
     object === null ? { allowed: true } : patchOf([{ op: 'add', path: '/data/added', value: 'yes' }]),
   );
@@ -79,7 +79,7 @@ test('patches change what is stored, and connections are kept', async () => {
   assert.ok(hooks.connections() - before <= 1, `${hooks.connections() - before} new connections`);
 });
 
-test('a webhook nobody answers for fails closed or open, as its policy says', async () => {
+test('an unreachable webhook fails closed or open, according to its policy', async () => {
   const gone = { clientConfig: { url: 'https://127.0.0.1:1/gone', caBundle: hooks.caBundle } };
   await apply(configuration('Validating', '/gone', { ...gone, timeoutSeconds: 3 }));
   const closed = await plane.kubectl(['create', 'configmap', 'closed']);
@@ -103,7 +103,7 @@ test('a certificate of another authority is refused', async () => {
   }
 });
 
-test('a service is found through its endpoints and greeted by its own name', async () => {
+test('a service is reached through its endpoints, with its own server name', async () => {
   hooks.on('/svc', () => ({ allowed: false, status: { message: 'via service' } }));
   const { admin } = plane;
   await admin.raw({

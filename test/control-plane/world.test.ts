@@ -13,12 +13,12 @@ describe('projects of the world', () => {
   after(() => world?.stop());
 
   for (const project of [operator, serviceMesh, autoscaler]) {
-    test(`${project.name}: installed client-side, then server-side, used and deleted without a word`, async () => {
+    test(`${project.name}: installed client-side, then server-side, used and deleted without an error or warning`, async () => {
       await install(world, project, 'client-side');
       await install(world, project, 'server-side');
       await remove(world, project);
     });
   }
 
-  test('webhooks that answer change, refuse and convert', () => leadHooks(world));
+  test('webhooks with a server change, refuse and convert', () => leadHooks(world));
 });

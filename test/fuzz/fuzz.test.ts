@@ -1,4 +1,4 @@
-/** The real process over the wire: each kept failure, then 17,000 exchanges of a seed. `npm run fuzz` makes more. */
+/** The real process over the wire: each stored failure, then 17,000 exchanges of a seed. `npm run fuzz` runs more. */
 import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -18,7 +18,7 @@ const SEED = '20260101';
 const EXCHANGES = 17_000;
 const regressions = join(import.meta.dirname, 'regressions');
 
-/** Kinds that ask for another object, or a signed request; definitions have a generator of their own. */
+/** Kinds that need another object, or a signed request; definitions have a separate generator. */
 const needMore = new Set([
   'Binding',
   'CertificateSigningRequest',
@@ -32,7 +32,7 @@ interface Regression {
   readonly exchanges: readonly Exchange[];
 }
 
-test('an exchange depends on its seed and its number alone', () => {
+test('an exchange depends only on its seed and its number', () => {
   assert.deepEqual(exchangeAt(SEED, 7), exchangeAt(SEED, 7));
   assert.notDeepEqual(exchangeAt(SEED, 7), exchangeAt('other', 7));
 });
@@ -49,7 +49,7 @@ describe('keelson up, fuzzed over the wire', () => {
   });
   after(() => target?.stop());
 
-  test('takes the least object of every kind that can be created', async () => {
+  test('accepts the minimal object of every kind that can be created', async () => {
     const client = new OwnClient(target.access);
     await target.checks.prepare();
     const refused: string[] = [];

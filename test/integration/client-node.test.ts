@@ -42,7 +42,7 @@ describe('@kubernetes/client-node', { concurrency: 4 }, () => {
   });
   after(() => cluster?.stop());
 
-  it('creates, reads, patches, scales, deletes, and throws what the server says', async () => {
+  it('creates, reads, patches, scales and deletes objects, and throws the errors of the server', async () => {
     const apps = config.makeApiClient(AppsV1Api);
     const labels = { app: 'lib' };
     const body = {
@@ -89,7 +89,7 @@ describe('@kubernetes/client-node', { concurrency: 4 }, () => {
     });
   });
 
-  it('watches and keeps an informer in step', async () => {
+  it('watches objects and keeps an informer current', async () => {
     const seen: string[] = [];
     const path = `/api/v1/namespaces/${namespace}/configmaps`;
     const labelSelector = 'watched=yes';
@@ -143,7 +143,7 @@ describe('@kubernetes/client-node', { concurrency: 4 }, () => {
     input.write('hello\n');
     const { status: outcome, details, reason } = await status.promise;
     assert.deepEqual([outcome, reason, details?.causes?.[0]?.message], ['Failure', 'NonZeroExitCode', '4']);
-    // Each stream has a way of its own.
+    // Standard output and standard error are separate streams: either may arrive first.
     await cluster.until('all output', async () => out.text().length >= 10 && err.text().length >= 5);
     assert.deepEqual([out.text(), err.text()], ['got hello\n', 'oops\n']);
   });

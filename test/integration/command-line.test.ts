@@ -120,7 +120,7 @@ describe('wrong usage is refused before anything is done', { concurrency: 2 }, (
     });
   }
 
-  it('down without up has nothing to do, and says so', async () => {
+  it('down without up does nothing and reports that', async () => {
     const { code, stdout, stderr } = await keelson(['down', '--data-dir', dir]);
     assert.deepEqual([code, stdout], [0, '']);
     assert.match(stderr, /^keelson: no cluster is in .*never-made: nothing to take down \(keelson ls [^\n]+\)\n$/);
@@ -134,7 +134,7 @@ describe('wrong usage is refused before anything is done', { concurrency: 2 }, (
     assert.equal((await keelson('--help')).code, 0);
   });
 
-  it('without root: says what is needed and what goes without', async () => {
+  it('without root: names the commands that need root and those that do not', async () => {
     const args = ['--reuid=65534', '--regid=65534', '--clear-groups', process.execPath, keelsonProgram];
     const place = join(scratch, 'nobody');
     const env = { ...process.env, HOME: '/nonexistent' };
@@ -152,7 +152,7 @@ describe('wrong usage is refused before anything is done', { concurrency: 2 }, (
   });
 });
 
-describe('what the machine or the data directory does not allow is refused', { concurrency: 2 }, () => {
+describe('faults of the machine or of the data directory are refused', { concurrency: 2 }, () => {
   let place: ClusterPlace;
   let server: Server;
   before(async () => {
@@ -166,7 +166,7 @@ describe('what the machine or the data directory does not allow is refused', { c
     assert.deepEqual(await leftovers(place), []);
   });
 
-  it('a port that is taken, and by whom', async () => {
+  it('a port in use, with the program that listens on it', async () => {
     for (const detach of [[], ['--detach']]) {
       const outcome = await keelson([...upArgs(place), ...detach]);
       assert.equal(outcome.code, 1);
@@ -179,7 +179,7 @@ describe('what the machine or the data directory does not allow is refused', { c
     }
   });
 
-  it('a range that this machine routes elsewhere', async () => {
+  it('a range that this machine already routes elsewhere', async () => {
     const other = await freePlace();
     const taken = (await run('ip', ['-o', '-4', 'addr', 'show', 'scope', 'global'])).stdout.match(
       /inet (\d+\.\d+)\.\d+\.\d+/,
@@ -251,7 +251,7 @@ describe('two clusters side by side', () => {
   let one: TestCluster;
   let two: TestCluster;
   before(async () => {
-    // At the same moment, and each is kept to be stopped even when the other fails.
+    // Started at the same moment; each is recorded for the cleanup even when the other fails.
     const starts = [
       startCluster({ images: false }).then((cluster) => (one = cluster)),
       startCluster({ images: false, flags: ['--node-name', 'other-node', '--cluster-domain', 'corp.test'] }).then(
@@ -273,7 +273,7 @@ describe('two clusters side by side', () => {
     assert.equal(statSync(one.kubeconfig).mode & 0o777, 0o600);
   });
 
-  it('show their status as text and as JSON', async () => {
+  it('print their status as text and as JSON', async () => {
     const lines = [
       /^keelson\s+\d+\.\d+\.\d+, Kubernetes API v1\.36/m,
       /^components\s+apiserver ok, kubelet ok, proxy ok, dns ok$/m,
@@ -296,7 +296,7 @@ describe('two clusters side by side', () => {
     );
   });
 
-  it('refuse a second instance on their data directory, and lose nothing', async () => {
+  it('refuse a second instance on their data directory, and keep running', async () => {
     const pid = await one.pid();
     for (const detach of [[], ['--detach']]) {
       const outcome = await keelson([...upArgs(one), ...detach]);
@@ -311,7 +311,7 @@ describe('two clusters side by side', () => {
     assert.equal(await one.kubectl('get configmap mine -o name'), 'configmap/mine\n');
   });
 
-  it('keep their choices: another range on the same data directory is refused; down keeps the data, twice is once', async () => {
+  it('keep their settings: another range on the same data directory is refused; down keeps the data, also when it runs twice', async () => {
     assert.deepEqual(await keelson(['down', '--data-dir', two.dataDir]), { code: 0, stdout: '', stderr: '' });
     assert.deepEqual(
       (await leftovers(two)).filter((line) => line !== `file: ${two.dataDir}`),
@@ -334,7 +334,7 @@ describe('two clusters side by side', () => {
     assert.equal(await one.kubectl('get configmap mine -o name'), 'configmap/mine\n', 'the other one was not touched');
   });
 
-  it('stop at SIGINT in the foreground with exit code 0, also in the middle of a start', async () => {
+  it('stop at SIGINT in the foreground with exit code 0, also during a start', async () => {
     await keelson(['down', '--data-dir', two.dataDir]);
     const args = [keelsonProgram, ...upArgs(two), '--node-name', 'other-node', '--cluster-domain', 'corp.test'];
     const ready = async (): Promise<boolean> => (await two.outcome('get nodes')).stdout.includes(' Ready ');

@@ -1,4 +1,4 @@
-/** A CSI driver on real containers: it registers, its volume is used through a claim, and all of it is taken down. */
+/** A CSI driver on real containers: it registers, pods use its volume through a claim, and everything is unmounted. */
 import assert from 'node:assert/strict';
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -91,7 +91,7 @@ describe('CSI volumes', { skip: process.getuid?.() === 0 ? false : 'needs root' 
   const isReady = (pod: string): Promise<unknown> =>
     space.kubectl(['wait', `pod/${pod}`, '--for=condition=Ready', '--timeout=120s']);
   const written = (): string[] => readFileSync(join(directory, 'vol-1/file'), 'utf8').trim().split('\n');
-  /** A container is ready when it has started, not when it has done something. */
+  /** A container without a readiness probe is ready when it has started; its output may follow later. */
   const isWritten = (text: string): Promise<boolean> =>
     space.until(`${text} is written`, async () => written().includes(text));
   const mounts = (): string[] =>
@@ -111,7 +111,7 @@ describe('CSI volumes', { skip: process.getuid?.() === 0 ? false : 'needs root' 
     rmSync(directory, { recursive: true, force: true });
   });
 
-  it('a driver registers and the API tells of it', async () => {
+  it('a driver registers and the API lists it', async () => {
     await space.until('the driver is registered', async () => driver.told.includes('registered'));
     const drivers = await space.until('the node tells of it', () =>
       space.kubectl(['get', 'csinodes', '-o', 'jsonpath={.items[*].spec.drivers}']),
@@ -121,11 +121,11 @@ describe('CSI volumes', { skip: process.getuid?.() === 0 ? false : 'needs root' 
     ]);
   });
 
-  it('a pod writes into the volume; a killed Keelson finds it again and takes it down', async () => {
+  it('a pod writes into the volume; a restarted Keelson finds the volume and unmounts it', async () => {
     await space.apply(volumeWithClaim('disks', plain, false));
     await space.apply(podWriting('first', 'one'));
     await isReady('first');
-    // A call whose answer came too late is made again.
+    // The kubelet repeats a call whose answer arrived after the timeout.
     assert.deepEqual([...new Set(driver.calls)], ['NodeStageVolume vol-1', 'NodePublishVolume vol-1']);
     await isWritten('one');
     await endProcess(await cluster.pid());
@@ -139,7 +139,7 @@ describe('CSI volumes', { skip: process.getuid?.() === 0 ? false : 'needs root' 
     await space.until('its directory is gone', async () => readdirSync(left).length === 0);
   });
 
-  it('a pod whose driver is missing says so, and starts when it comes', async () => {
+  it('a pod whose driver is missing reports that, and starts when the driver registers', async () => {
     await driver.stop();
     await space.until('the driver is gone', async () =>
       /^(\[\]|null)?$/.test(await space.kubectl(['get', 'csinodes', '-o', 'jsonpath={.items[*].spec.drivers}'])),

@@ -1,4 +1,4 @@
-/** Calls and signals over a real message bus, dbus-daemon's. */
+/** Calls and signals over a real message bus, dbus-daemon. */
 import assert from 'node:assert/strict';
 import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -36,7 +36,7 @@ after(async () => {
 
 const bus = { destination: 'org.freedesktop.DBus', path: '/org/freedesktop/DBus', interface: 'org.freedesktop.DBus' };
 
-test('calls are answered with what was asked for, or with the error of the bus', { skip }, async () => {
+test('calls return the reply or the error of the bus', { skip }, async () => {
   const connection = await connectDbus(await net.dial({ unixPath: socket }), {
     uid: process.getuid?.() ?? 0,
     onSignal: () => undefined,
@@ -49,7 +49,7 @@ test('calls are answered with what was asked for, or with the error of the bus',
     connection.call({ ...bus, member: 'GetNameOwner', signature: 's', body: ['org.none'] }),
     /^Error: org\.freedesktop\.DBus\.Error\.NameHasNoOwner: /,
   );
-  // The bus ends connections over which it gets what is not well-formed.
+  // The bus closes connections that send malformed messages.
   const properties = [
     ['Description', ['s', 'text']],
     ['Wants', ['as', ['a.slice', 'b.slice']]],
@@ -67,7 +67,7 @@ test('calls are answered with what was asked for, or with the error of the bus',
   await assert.rejects(connection.call({ ...bus, member: 'ListNames' }), /closed/);
 });
 
-test('signals that were asked for come, and the end of the bus is noticed', { skip }, async () => {
+test('subscribed signals arrive, and the end of the bus is noticed', { skip }, async () => {
   const signals: DbusMessage[] = [];
   const connection = await connectDbus(await net.dial({ unixPath: socket }), {
     uid: process.getuid?.() ?? 0,
@@ -82,7 +82,7 @@ test('signals that were asked for come, and the end of the bus is noticed', { sk
   await connection.closed;
 });
 
-test('who is not let in is told so', { skip }, async () => {
+test('a rejected client gets an error that names the reason', { skip }, async () => {
   const { createServer } = await import('node:net');
   const refusing = createServer((peer) => peer.end('REJECTED DBUS_COOKIE_SHA1\r\n'));
   const path = join(directory, 'refusing');

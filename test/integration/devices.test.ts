@@ -1,4 +1,4 @@
-/** Devices and processors given to containers of their own, by a kubelet process on real containerd. */
+/** Devices and exclusive CPUs for containers, by a kubelet process on real containerd. */
 import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
@@ -26,7 +26,7 @@ import type { Running } from './fixtures/programs.ts';
 
 const RESOURCE = 'example.com/null';
 
-describe('devices and processors', () => {
+describe('devices and CPUs', () => {
   let machine: KubeletMachine;
   let kubelet: Running;
   let plugin: RpcServer | undefined;
@@ -48,7 +48,7 @@ describe('devices and processors', () => {
     return machine.kubelet('devices', ...flags, '--cert-dir', join(machine.directory, 'pki'), ...more);
   }
 
-  /** A plugin with two devices, both of them /dev/null. */
+  /** A device plugin with two devices, both of them /dev/null. */
   async function startPlugin(): Promise<RpcServer> {
     const directory = join(machine.directory, 'devices', 'device-plugins');
     const ended = new AbortController();
@@ -131,12 +131,12 @@ describe('devices and processors', () => {
     return logs.stdout;
   }
 
-  /** The first thing a pod says, a moment after it is ready. */
+  /** The first output of a pod, which may follow shortly after it is ready. */
   async function says(name: string, what: RegExp): Promise<void> {
     await until(`${name} says ${what}`, async () => what.test(await logsOf(name)), kubelet.stderr);
   }
 
-  it('a plugin gives a pod its device, a second pod waits until there is one', async () => {
+  it('a plugin gives a pod its device, a second pod waits until a device is free', async () => {
     plugin = await startPlugin();
     await allocatable('2');
     await create('first', 'test -c /dev/own-null && echo "has $NULL_DEVICES"', { [RESOURCE]: '2', cpu: '100m' });
@@ -154,7 +154,7 @@ describe('devices and processors', () => {
     await says('second', /^has (one|two)$/);
   });
 
-  it('a pod keeps its device over a restart of the kubelet, before its plugin is back', async () => {
+  it('a pod keeps its device over a restart of the kubelet, before its plugin registers again', async () => {
     const before = (await pod('second')).status?.containerStatuses?.[0]?.containerID;
     kubelet.kill('SIGKILL');
     await kubelet.ended();
@@ -169,7 +169,7 @@ describe('devices and processors', () => {
     assert.equal(after?.containerStatuses?.[0]?.restartCount, 0);
   });
 
-  it('a claim from a template is allocated, made ready by its driver, and given back', async () => {
+  it('a claim from a template is allocated, prepared by its driver, and deallocated', async () => {
     const directory = join(machine.directory, 'devices');
     const driver = 'gpu.example.com';
     const calls: string[] = [];
@@ -224,14 +224,14 @@ describe('devices and processors', () => {
     const [claim] = (await claims.list({ namespace: 'default' })).items;
     assert.equal(claim?.status?.allocation?.devices?.results?.[0]?.device, 'one');
     assert.equal(claim?.status?.reservedFor?.[0]?.name, 'claimed');
-    // Made again when the answer came too late.
+    // The kubelet repeats a call whose answer arrived after the timeout.
     assert.deepEqual([...new Set(calls)], ['prepare']);
     assert.equal((await machine.plane.kubectl(['delete', 'pod', 'claimed', '--timeout=120s'])).code, 0);
     await until('the claim is gone', async () => (await claims.list({ namespace: 'default' })).items.length === 0);
     await until('it was given back', async () => calls.includes('unprepare'), kubelet.stderr);
   });
 
-  it('a guaranteed pod has its processor alone, others are moved off it', async () => {
+  it('a guaranteed pod has its CPU exclusively; other pods are moved off it', async () => {
     const cpus = 'busybox grep Cpus_allowed_list /proc/self/status';
     const forever = `while true; do ${cpus}; busybox sleep 0.2; done`;
     const last = async (name: string): Promise<string> => (await logsOf(name)).split('\n').at(-1)!.replace(/\s+/, ' ');

@@ -1,4 +1,4 @@
-/** Cluster DNS over real sockets on loopback: raw queries by UDP and TCP, and Node's own resolver as a client. */
+/** Cluster DNS over real sockets on loopback: raw queries by UDP and TCP, and the resolver of Node.js as a client. */
 import assert from 'node:assert/strict';
 import { Resolver } from 'node:dns/promises';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -41,7 +41,7 @@ describe('cluster DNS on loopback', () => {
     });
     upstream.bind(0, '127.0.0.1', () => upstreamPort.resolve(upstream.address().port));
     folder = mkdtempSync(join(tmpdir(), 'keelson-dns-'));
-    // Nothing but ourselves: no query may leave this machine.
+    // The upstream is this server itself: no query may leave this machine.
     writeFileSync(join(folder, 'resolv.conf'), 'nameserver 127.0.0.1\n');
     const api = createFakeApi(() => '2026-01-01T00:00:00Z');
     seedServices(api);
@@ -88,7 +88,7 @@ describe('cluster DNS on loopback', () => {
       );
     const ids = Array.from({ length: 300 }, (_, id) => id);
     ids.forEach(ask);
-    // UDP: where the reader is slow the kernel drops some, and whoever asks asks again.
+    // UDP: the kernel drops packets when the reader is slow, so clients repeat queries without an answer.
     const again = setInterval(() => ids.filter((id) => !answers.has(id)).forEach(ask), 2_000);
     await promise;
     clearInterval(again);
@@ -121,7 +121,7 @@ describe('cluster DNS on loopback', () => {
     );
   });
 
-  test('a stub resolver of another make understands all of it', async () => {
+  test('a stub resolver of another implementation understands every answer', async () => {
     const resolver = new Resolver({ timeout: 10_000, tries: 4 });
     resolver.setServers([`127.0.0.1:${port}`]);
     assert.deepEqual(await resolver.resolve4(`web.${SVC}`), ['10.43.0.20']);

@@ -79,7 +79,7 @@ describe('dual stack', () => {
     assert.match(addresses, /172\.30\.0\.2 .*fd30::2/);
   });
 
-  it('gives services what they ask for', async () => {
+  it('gives services the families they request', async () => {
     const { spec } = await get<ServiceSpec>('service web');
     assert.deepEqual(spec.ipFamilies, ['IPv4', 'IPv6']);
     assert.match(spec.clusterIPs.join(), /^10\.43\.\d+\.\d+,fd43::/);

@@ -1,6 +1,6 @@
 /**
- * Three servers with an etcd of their own and two agents, each in a network namespace, under load: servers, etcd members
- * and agents are killed and links are cut, one after another, as a seed says. KEELSON_FAULTS (5) and KEELSON_SEED (1).
+ * Three servers with etcd and two agents, each in a network namespace, under load. A seed decides which servers, etcd members and
+ * agents are killed and which links are cut, one after another. KEELSON_FAULTS (5) and KEELSON_SEED (1).
  */
 import assert from 'node:assert/strict';
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
@@ -18,20 +18,20 @@ import { endProcess, must, start, type Running } from './fixtures/programs.ts';
 
 const faultCount = Number(process.env['KEELSON_FAULTS'] ?? 5);
 const seed = process.env['KEELSON_SEED'] ?? '1';
-/** What docs/many-machines.md promises, time in which something waited for a processor or the disk not counted. */
+/** The recovery time that docs/many-machines.md promises; time in which a process waited for a CPU or the disk is not counted. */
 const PROMISED_MS = 30_000;
-/** In any case. */
+/** The limit on the wall clock, waits included. */
 const CONVERGED_WITHIN_MS = 120_000;
 const NODE_PORT = 30_080;
 
 interface Fault {
   readonly name: string;
-  /** Indices of the machines whose node port may fail meanwhile. */
+  /** Indices of the machines whose node port may fail during the fault. */
   readonly dead: readonly number[];
   inflict(): Promise<void>;
 }
 
-/** Processes of a machine, by an argument and the data directory. */
+/** The pids of a machine's processes, found by an argument and the data directory. */
 function pidsOf({ dataDir }: Machine, matches: (command: readonly string[]) => boolean): number[] {
   return readdirSync('/proc').flatMap((name) => {
     if (!/^\d+$/.test(name)) return [];
@@ -39,22 +39,25 @@ function pidsOf({ dataDir }: Machine, matches: (command: readonly string[]) => b
       const command = readFileSync(`/proc/${name}/cmdline`, 'utf8').split('\0');
       return command.some((text) => text.startsWith(dataDir)) && matches(command) ? [Number(name)] : [];
     } catch {
-      return []; // It has ended meanwhile.
+      return []; // The process ended after the listing.
     }
   });
 }
 
-/** Milliseconds so far in which some process of this host waited for a processor or the disk; none where the kernel is silent. */
+/**
+ * Milliseconds so far in which some process of this host waited for a CPU or the disk; undefined where the kernel has no pressure
+ * files.
+ */
 function stalledMs(): number | undefined {
   if (!existsSync('/proc/pressure/cpu')) return undefined;
   const totals = ['cpu', 'io'].map((kind) =>
     /^some .*total=(\d+)/m.exec(readFileSync(`/proc/pressure/${kind}`, 'utf8')),
   );
-  // A process may wait for both at once: the larger counts alone.
+  // A process may wait for both at once, so only the larger total counts.
   return Math.max(...totals.map((total) => Number(total?.[1] ?? 0) / 1000));
 }
 
-describe('three servers, two agents, faults one after another', { skip: withoutEtcd }, () => {
+describe('three servers, two agents, one fault after another', { skip: withoutEtcd }, () => {
   let machines: Machines;
   let servers: readonly Machine[];
   let agents: readonly Machine[];
@@ -82,7 +85,7 @@ describe('three servers, two agents, faults one after another', { skip: withoutE
       ]);
     }
     await servers[0]!.kubectl(`create service nodeport web --tcp=80:8080 --node-port=${NODE_PORT}`);
-    // Each node port is answered by the pod of its own node: so it shows which node is away.
+    // Each node port is answered by a pod on its own node, so a failed request identifies the node.
     await servers[0]!.kubectl(['patch', 'service', 'web', '-p', '{"spec":{"externalTrafficPolicy":"Local"}}']);
     await servers[0]!.kubectl('wait --for=condition=Ready pod --all --timeout=120s');
     const read = (name: string): string => readFileSync(join(servers[0]!.dataDir, 'pki', name), 'utf8');
@@ -107,7 +110,7 @@ describe('three servers, two agents, faults one after another', { skip: withoutE
     return JSON.parse(load.stdout().trim().split('\n').at(-1) ?? '') as FaultLoadLook;
   };
 
-  /** Milliseconds from a moment until everything works again: writes by every server, every node port, every node. */
+  /** Milliseconds from a moment until writes by every server, every node port and every node work again. */
   const converged = async (sinceMs: number): Promise<number> => {
     await until(
       'convergence',
@@ -160,7 +163,7 @@ describe('three servers, two agents, faults one after another', { skip: withoutE
       (i) => ({ name: `cut the link of server ${i}`, dead: [], inflict: () => cut(i, 3_000) }),
       (i) => ({ name: `cut the link of agent ${i % 2}`, dead: [i % 2], inflict: () => cut(3 + (i % 2), 3_000) }),
     ];
-    // Each kind once before any comes again, in an order of the seed's.
+    // Each kind of fault once before any repeats; the seed decides the order.
     return Array.from({ length: Math.ceil(faultCount / kinds.length) })
       .flatMap(() => {
         const bag = [...kinds];
@@ -171,7 +174,7 @@ describe('three servers, two agents, faults one after another', { skip: withoutE
 
   it(`survives ${faultCount} faults of seed ${seed}`, { timeout: 200_000 + faultCount * 120_000 }, async (t) => {
     await converged(Date.now());
-    /** A request that is under way when its link is cut. */
+    /** How long a request may be in flight when its link is cut. */
     const underWayMs = 1_000;
     const excused: { readonly target: number; readonly fromMs: number; readonly toMs: number }[] = [];
     const times: number[] = [];
@@ -181,7 +184,7 @@ describe('three servers, two agents, faults one after another', { skip: withoutE
       await fault.inflict();
       const [inflictedMs, stalledBeforeMs] = [Date.now(), stalledMs()];
       const tookMs = await converged(inflictedMs);
-      // Where the kernel does not tell what was lost to others, the promise cannot be held against the time it took.
+      // Without pressure files the time lost to other processes is unknown, so the promise is not checked.
       const lostMs = stalledBeforeMs === undefined ? tookMs : (stalledMs() ?? 0) - stalledBeforeMs;
       if (tookMs - lostMs > PROMISED_MS) late.push(`${fault.name}: ${tookMs} ms, ${Math.round(lostMs)} of them lost`);
       excused.push(...fault.dead.map((target) => ({ target, fromMs, toMs: inflictedMs + tookMs })));
@@ -207,7 +210,7 @@ describe('three servers, two agents, faults one after another', { skip: withoutE
     assert.deepEqual(failed, [0, 0]);
   });
 
-  it('leaves a kubeconfig a way to the others: an agent’s port, and a name of all servers', async () => {
+  it('a kubeconfig reaches other servers: by the port of an agent, and by a name with the addresses of all servers', async () => {
     const [gone, agent] = [servers[0]!, agents[0]!];
     const hosts = join(agent.dataDir, 'hosts');
     writeFileSync(hosts, servers.map(({ address }) => `${address} api.example\n`).join(''));

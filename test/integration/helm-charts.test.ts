@@ -1,4 +1,7 @@
-/** HelmCharts of a real cluster: from the object, a file and a repository; changed, failing, repaired and removed; by a job's pod, too. */
+/**
+ * HelmCharts of a real cluster: from the object, a file and a repository; changed, failing, repaired and removed; also by the pod
+ * of a job.
+ */
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
@@ -33,7 +36,7 @@ data:
   me: {{ (lookup "v1" "Namespace" "" "kube-system").metadata.name | quote }}
 {{- if .Values.broken }}{{ fail "the chart is broken" }}{{ end }}
 `,
-  // A kind that the server refuses: the release is there, and failed.
+  // A kind that the server refuses: the release exists with the status failed.
   'templates/refused.yaml': `{{ if .Values.refused }}
 apiVersion: v1
 kind: Service
@@ -92,7 +95,7 @@ describe('HelmCharts', () => {
     return await cluster.kubectl(['get', 'helmchart', name, '-n', 'kube-system', '-o', path]);
   };
 
-  /** Waits for the condition Failed; a failure says what it was. */
+  /** Waits for the condition Failed and compares its message. */
   const fails = (name: string, expected: RegExp): Promise<unknown> =>
     until(`${name} fails with ${expected}`, async () => {
       const found = await failedCondition(name);
@@ -101,7 +104,7 @@ describe('HelmCharts', () => {
     });
 
   before(async () => {
-    // The user that helm runs as may not enter every checkout.
+    // The user that helm runs as may lack access to the folder of the checkout.
     chmodSync(scratch, 0o755);
     copyFileSync(helmProgram(), join(scratch, 'helm'));
     chmodSync(join(scratch, 'helm'), 0o755);
@@ -126,14 +129,14 @@ describe('HelmCharts', () => {
     rmSync(scratch, { recursive: true, force: true });
   });
 
-  test('the kinds are there once they are enabled', async () => {
+  test('the kinds exist once they are enabled', async () => {
     assert.notEqual((await cluster.outcome('get helmcharts')).code, 0);
     assert.match((await keelson(['addons', 'ls', '--data-dir', cluster.dataDir])).stdout, /^helm +available/m);
     assert.equal((await keelson(['addons', 'enable', 'helm', '--data-dir', cluster.dataDir])).code, 0);
     await until('HelmCharts are served', async () => (await cluster.outcome('get helmcharts')).code === 0);
   });
 
-  test('a chart in a file of manifests is installed, with its job and events, and nothing of its rights stays', async () => {
+  test('a chart in a file of manifests is installed, with its job and events, and its temporary rights are removed', async () => {
     write(
       'web.json',
       chart('web', { chartContent: content('1.0.0'), set: { size: 3, text: 'a,b' }, valuesContent: 'color: blue\n' }),
@@ -163,7 +166,7 @@ describe('HelmCharts', () => {
     assert.deepEqual(readdirSync(`/run/keelson/${cluster.hash}/helm`), []);
   });
 
-  test('values of a HelmChartConfig and of a Secret upgrade it; a later change of the Secret, too', async () => {
+  test('values of a HelmChartConfig and of a Secret upgrade it; so does a later change of the Secret', async () => {
     const secret = (text: string): object => ({
       apiVersion: 'v1',
       kind: 'Secret',
@@ -184,7 +187,7 @@ describe('HelmCharts', () => {
     assert.equal(await fact('web', 'revision'), '3');
   });
 
-  test('a repository on loopback with a password, and a namespace that helm makes', async () => {
+  test('a repository on loopback with a password, and a namespace that helm creates', async () => {
     await cluster.apply({
       apiVersion: 'v1',
       kind: 'Secret',
@@ -206,7 +209,7 @@ describe('HelmCharts', () => {
     assert.ok(asked.includes(`Basic ${Buffer.from('me:se cret').toString('base64')}`));
   });
 
-  test('a file of the charts folder', async () => {
+  test('a file in the charts folder', async () => {
     copyFileSync(pack('1.1.0'), join(cluster.dataDir, 'charts', 'shop-1.1.0.tgz'));
     await cluster.apply(chart('near', { chart: 'https://%{KUBERNETES_API}%/static/charts/shop-1.1.0.tgz' }));
     await becomes('near', 'color', 'red');
@@ -215,7 +218,7 @@ describe('HelmCharts', () => {
     await cluster.kubectl('delete helmchart astray -n kube-system --timeout=60s');
   });
 
-  test('a chart that fails says so in its condition, and a changed one is installed anew', async () => {
+  test('a chart that fails reports that in its condition, and is installed again after a change', async () => {
     const bad = { chartContent: content('1.0.0'), backOffLimit: 0 };
     await cluster.apply(chart('bad', { ...bad, set: { refused: 'true' } }));
     await fails('bad', /99999.*"Job failed"/);
@@ -225,7 +228,7 @@ describe('HelmCharts', () => {
     await until('the condition is gone', async () => /"status":"False"/.test(await failedCondition('bad')));
   });
 
-  test('a failed chart whose policy is abort waits for its administrator', async () => {
+  test('a failed chart whose policy is abort is not retried until its administrator acts', async () => {
     const spec = { chartContent: content('1.0.0'), backOffLimit: 0, failurePolicy: 'abort' };
     await cluster.apply(chart('held', { ...spec, set: { refused: 'true' } }));
     await fails('held', /99999/);
@@ -234,13 +237,13 @@ describe('HelmCharts', () => {
     assert.equal((await cluster.outcome('get service held-refused -n kube-system')).code, 1);
   });
 
-  test('what runs in this process refuses the settings of a pod', async () => {
+  test('a chart that runs in this process refuses the settings of a pod', async () => {
     await cluster.apply(chart('odd', { chartContent: content('1.0.0'), securityContext: { runAsUser: 5 } }));
     await fails('odd', /spec\.securityContext is for the pod of a job/);
     await cluster.kubectl('delete helmchart odd -n kube-system --timeout=60s');
   });
 
-  test('an image runs it as the pod of a job, with klipper-helm’s words', async () => {
+  test('a chart with a job image runs as the pod of a job, with the arguments of klipper-helm', async () => {
     await cluster.apply(
       chart('pod', {
         chartContent: content('1.0.0'),
@@ -272,7 +275,7 @@ describe('HelmCharts', () => {
     assert.deepEqual(Object.keys(JSON.parse(values) as object), ['values-0-000-HelmChart-ValuesContent.yaml']);
   });
 
-  test('a chart that goes is uninstalled, with all that was made for it; so are all when the addon is disabled', async () => {
+  test('a deleted chart is uninstalled with all its objects; so are all charts when the addon is disabled', async () => {
     rmSync(join(cluster.dataDir, 'manifests/web.json'));
     await becomesGone('web');
     for (const kind of ['helmchart/web', 'sa/helm-web', 'job/helm-install-web', 'job/helm-delete-web'])

@@ -1,4 +1,4 @@
-/** The real platform's cgroups and mounts against this machine's kernel. */
+/** Cgroups and mounts of the real platform on this machine's kernel. */
 import assert from 'node:assert/strict';
 import { existsSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { createNodePlatform, type NodePlatform } from '../../src/platform/node/node-platform.ts';
 
-/** Version 2's hierarchy: alone, or beside version 1's. */
+/** The cgroup v2 hierarchy: alone, or beside v1. */
 const unified = ['/sys/fs/cgroup', '/sys/fs/cgroup/unified'].find((path) => existsSync(`${path}/cpu.pressure`));
 const skip = process.getuid?.() === 0 ? false : 'needs root';
 
@@ -45,7 +45,7 @@ describe('host platform', { skip }, () => {
     await cgroups.destroy('/kubepods');
   });
 
-  test('cgroups of version 2 tell their pressure', { skip: unified === undefined && 'no pressure here' }, async () => {
+  test('cgroups v2 report their pressure', { skip: unified === undefined && 'no pressure here' }, async () => {
     mkdirSync(`${unified}/keelson-test-${process.pid}/pressed/cri-containerd-abc.scope`, { recursive: true });
     for (const id of [undefined, 'abc']) {
       const pressures = await platform.cgroups.pressures('/pressed', id);

@@ -1,6 +1,6 @@
 /**
- * Pods with the same host port on different addresses and protocols of a node, in every mode of the proxy, as upstream's
- * conformance test of host ports has them; and that what routes loopback addresses to pods lets no pod reach them.
+ * Pods with the same host port on different addresses and protocols of a node, in every mode of the proxy, as in upstream's
+ * conformance test of host ports. Also: the routes for loopback addresses give no pod access to them.
  */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
@@ -11,7 +11,7 @@ import { until } from './fixtures/until.ts';
 
 const [PORT, PRIVATE_PORT] = [54_323, 54_324];
 
-/** In a pod: packets to 127.0.0.1 leave by its device, and answers from there are taken. */
+/** In a pod: routes packets to 127.0.0.1 to its device, and accepts the answers. */
 const CRAFTED_ROUTE = `set -e
 for device in all eth0; do
   echo 1 > /proc/sys/net/ipv4/conf/$device/route_localnet
@@ -63,7 +63,7 @@ describe('host ports', () => {
       `require('http').createServer((_, r) => r.end('private')).listen(${PRIVATE_PORT}, '127.0.0.1', () => console.log('listening'))`,
     ]);
     await listener.until(/listening/);
-    // A pod like any other: nothing is opened for it.
+    // An ordinary pod: no rule accepts its packets.
     await node.kubectl(`run attacker --image=${images.test} --privileged`);
     await node.kubectl('wait --for=condition=Ready pod/attacker --timeout=120s');
     assert.equal(await localnet(bridge), '0');
@@ -110,11 +110,11 @@ describe('host ports', () => {
       assert.deepEqual([await localnet(bridge), await localnet('all'), await localnet('eth0')], ['1', '0', '0']);
     });
 
-  it('no pod reaches what listens on a loopback address of the node, nor its host ports', async () => {
+  it('no pod reaches a listener on a loopback address of the node, nor its host ports', async () => {
     const path = 'cgi-bin/hostname';
     await node.kubectl(['exec', 'attacker', '--', 'busybox', 'sh', '-c', CRAFTED_ROUTE]);
     assert.deepEqual([await fromPod(PRIVATE_PORT), await fromPod(PORT, path)], ['', '']);
-    // The route does lead there, if nobody guards it. The guard comes back each minute.
+    // Without the guard's rules the route does lead there. The guard restores them every minute.
     await until('what the guard keeps away', async () => {
       await node.must('nft', `flush chain ip keelson-${node.hash}-pods guard-loopback`);
       return (await fromPod(PRIVATE_PORT)) === 'private' && (await fromPod(PORT, path)) === 'one';

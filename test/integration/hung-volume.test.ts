@@ -1,6 +1,6 @@
 /**
- * A volume whose file system hangs holds up its own pods, and nothing else: neither pods that start beside them, nor the
- * kubelet's server, nor its next start, nor that the pods go.
+ * A volume whose file system hangs blocks only its own pods: other pods start, the kubelet's server answers, the kubelet
+ * restarts, and the pods can be deleted.
  */
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
@@ -88,7 +88,7 @@ describe('a volume that hangs', { skip: withoutFuse }, () => {
     );
   const subPathPods = Array.from({ length: SUB_PATHS }, (_, index) => `sub-${index}`);
 
-  it('holds up its own pods, which say so, and no other', async () => {
+  it('blocks its own pods, which report it, and no other pods', async () => {
     const volumes = (type?: string) => [{ name: 'data', hostPath: { path: hung.path, ...(type && { type }) } }];
     await create('typed', { volumes: volumes('Directory') });
     for (const name of subPathPods) await create(name, { volumes: volumes() }, 'below/it');
@@ -99,7 +99,7 @@ describe('a volume that hangs', { skip: withoutFuse }, () => {
     await ready('healthy');
   });
 
-  it('keeps nobody from asking the kubelet', async () => {
+  it('does not block the server of the kubelet', async () => {
     const summary = await machine.plane.kubectl(['get', '--raw', `/api/v1/nodes/${NODE}/proxy/stats/summary`]);
     assert.equal(summary.code, 0, summary.stderr);
     const { pods: told } = JSON.parse(summary.stdout) as { pods: { podRef: { name: string } }[] };
@@ -111,7 +111,7 @@ describe('a volume that hangs', { skip: withoutFuse }, () => {
     });
   });
 
-  it('keeps no kubelet from starting, nor pods from starting after that', async () => {
+  it('does not block the next start of the kubelet, nor pods that start after it', async () => {
     await kubelet.kill();
     kubelet.start();
     await kubelet.ready();
@@ -119,7 +119,7 @@ describe('a volume that hangs', { skip: withoutFuse }, () => {
     await ready('later');
   });
 
-  it('lets its pods go', async () => {
+  it('does not block the deletion of its pods', async () => {
     const all = ['typed', ...subPathPods, 'healthy', 'later'];
     for (const name of all) await pods().delete({ namespace: 'default', name });
     await until(

@@ -1,4 +1,6 @@
-/** Images without a registry: `keelson image` and the folder, on a real cluster, with the archives that tools write. */
+/**
+ * Images without a registry: `keelson image` and the image folder, on a real cluster, with archives as various tools write them.
+ */
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -17,7 +19,7 @@ import { until } from './fixtures/until.ts';
 const scratch = mkdtempSync(join(tmpdir(), 'keelson-image-test-'));
 after(() => rmSync(scratch, { recursive: true, force: true }));
 
-/** An archive as `docker save` of old wrote it. */
+/** An archive in the old format of `docker save`. */
 const dockerArchive = (name: string): Buffer =>
   buildImage({ name, files: baseFiles(), command: ['sleep', '1000'], environment: { NAME: name } }).archive;
 
@@ -26,7 +28,7 @@ interface Platform {
   readonly whole: boolean;
 }
 
-/** A layout as BuildKit writes it: an index of platforms, whose annotation names the image. */
+/** An OCI layout as BuildKit writes it: an index of platforms, whose annotation contains the image's name. */
 function ociArchive(name: string | undefined, platforms: readonly Platform[]): Buffer {
   const blobs = new Map<string, Buffer>();
   const put = (
@@ -83,7 +85,7 @@ describe('keelson image', () => {
     return stdout;
   };
   const listed = async (): Promise<string> => (await image('ls')).stdout;
-  /** Runs a pod of the image with the pull policy that a tag gives; resolves to its log. */
+  /** Runs a pod of the image with the default pull policy of its tag; resolves to its log. */
   const runs = async (pod: string, name: string): Promise<{ readonly log: string }> => {
     await cluster.kubectl(['run', pod, `--image=${name}`, '--restart=Never']);
     return cluster.until(`${pod} has run`, async () => {
@@ -103,7 +105,7 @@ describe('keelson image', () => {
     ['gzip', gzipSync],
     ['zstd', zstdCompressSync],
   ] as const)
-    test(`an archive of Docker’s, ${kind}: a pod runs the image under its short name`, async () => {
+    test(`an archive of Docker, ${kind}: a pod runs the image under its short name`, async () => {
       assert.match(
         await loaded(file(`${kind}.tar`, pack(dockerArchive(`app:${kind}`)))),
         new RegExp(`^loaded docker.io/library/app:${kind} `),
@@ -111,7 +113,7 @@ describe('keelson image', () => {
       await runs(`pod-${kind}`, `app:${kind}`);
     });
 
-  test('an archive for several platforms of which this machine’s alone is whole', async () => {
+  test('an archive for several platforms that contains only the layers of this one', async () => {
     await loaded(
       file(
         'multi.tar',
@@ -124,7 +126,7 @@ describe('keelson image', () => {
     assert.equal((await runs('multi', 'multi:1')).log, own);
   });
 
-  test('an archive without this machine’s platform is refused, and says which it has', async () => {
+  test('an archive without the platform of this machine is refused with a list of its platforms', async () => {
     const path = file(
       'foreign.tar',
       ociArchive('docker.io/library/foreign:1', [
@@ -141,17 +143,17 @@ describe('keelson image', () => {
     assert.doesNotMatch(await listed(), /foreign/);
   });
 
-  test('an archive without a name takes one, and is refused without', async () => {
+  test('an archive without a name needs a name on the command line, and is refused otherwise', async () => {
     const path = file('nameless.tar', ociArchive(undefined, [{ architecture: own, whole: true }]));
     assert.match((await image('load', path)).stderr, /it does not name its image: give one \(--image NAME:TAG\)/);
     assert.match(await loaded(path, '--image', 'named:1'), /^loaded docker.io\/library\/named:1 /);
   });
 
-  test('what is there is not written again', async () => {
+  test('blobs that exist are not written again', async () => {
     assert.match(await loaded(join(scratch, 'plain.tar')), /\(0\.0 of [\d.]+ MB new/);
   });
 
-  test('from standard input, and out of Docker’s socket', async () => {
+  test('from standard input, and from the socket of Docker', async () => {
     const args = [keelsonProgram, 'image', 'load', '-', '--data-dir', cluster.dataDir];
     const piped = await run('sh', ['-c', `cat ${join(scratch, 'plain.tar')} | "$0" "$@"`, process.execPath, ...args]);
     assert.match(piped.stdout, /^loaded docker.io\/library\/app:plain /, piped.stderr);
@@ -168,7 +170,7 @@ describe('keelson image', () => {
     }
   });
 
-  test('no archive, a damaged one, and one that is not there leave nothing and one line', async () => {
+  test('a file that is no archive, a damaged archive and a missing file leave nothing and print one line', async () => {
     const plain = dockerArchive('broken:1');
     for (const [name, content, says] of [
       ['text.tar', Buffer.from('no archive '.repeat(100)), /text\.tar: it is no tar archive/],
@@ -183,7 +185,7 @@ describe('keelson image', () => {
     assert.doesNotMatch(await listed(), /broken/);
   });
 
-  test('rm takes all names of an image; prune leaves what containers have', async () => {
+  test('rm removes all names of an image; prune keeps the images of containers', async () => {
     assert.match(await listed(), /docker.io\/library\/named:1 +[0-9a-f]{12} +[\d.]+ MB/);
     assert.equal((await image('rm', 'named:1')).code, 0);
     assert.doesNotMatch(await listed(), /named:1/);
@@ -193,7 +195,7 @@ describe('keelson image', () => {
     assert.match(await listed(), /pause/);
   });
 
-  test('build says what is missing where no builder is', async () => {
+  test('build reports what is missing on a machine without a builder', async () => {
     const env = { ...process.env, PATH: scratch, DOCKER_HOST: undefined };
     const { code, stderr } = await run(
       process.execPath,
@@ -207,7 +209,7 @@ describe('keelson image', () => {
     );
   });
 
-  test('archives in the folder are loaded when they come, and when the cluster starts', async () => {
+  test('archives in the folder are loaded when they are added, and when the cluster starts', async () => {
     writeFileSync(join(cluster.dataDir, 'images/air.tar.zst'), zstdCompressSync(dockerArchive('air:1')));
     await until('the image is there', async () => (await listed()).includes('library/air:1'));
     await runs('air', 'air:1');
@@ -219,7 +221,7 @@ describe('keelson image', () => {
   });
 });
 
-/** What answers as Docker does at its socket for `docker save`. */
+/** A server that answers `docker save` at a socket, as Docker does. */
 async function engine(socketPath: string, images: Readonly<Record<string, Buffer>>): Promise<Server> {
   const server = createServer((request, response) => {
     const name = decodeURIComponent(/^\/v1\.40\/images\/(.+)\/get$/.exec(request.url ?? '')?.[1] ?? '');

@@ -1,4 +1,4 @@
-/** The kubelet's chains in a real kernel, within a network namespace of the test's own. */
+/** The kubelet's iptables chains in a real kernel, within a network namespace of this test. */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { createNodePlatform, type NodePlatform } from '../../src/platform/node/node-platform.ts';
@@ -20,7 +20,7 @@ after(async () => {
   platform.close();
 });
 
-test('real iptables takes the chains and their rules, of both families', async () => {
+test('real iptables accepts the chains and their rules, of both families', async () => {
   const inside = (program: string, args: readonly string[]) =>
     platform.exec.run('ip', ['netns', 'exec', namespace, program, ...args]);
   startIptablesUtilChains({ ...platform, exec: { run: inside } }, ended.signal);

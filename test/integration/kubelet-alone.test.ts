@@ -1,6 +1,6 @@
 /**
- * `keelson kubelet` as a process of its own: against a control plane over plain HTTPS with a node's credentials and the
- * Node authorizer, by TLS bootstrap, and without an API server on manifests. Real containerd throughout.
+ * `keelson kubelet` as a separate process: against a control plane over plain HTTPS with a node's credentials and the Node
+ * authorizer, by TLS bootstrap, and without an API server on manifests. Real containerd throughout.
  */
 import assert from 'node:assert/strict';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
@@ -29,7 +29,7 @@ describe('the kubelet alone', () => {
   });
   after(() => machine?.close());
 
-  /** The file with the memory limit of a container, version 1 or 2. */
+  /** The cgroup file with the memory limit of a container, v1 or v2. */
   async function cgroupFile(containerId: string): Promise<string> {
     const { version } = machine.containerd.platform.cgroups;
     const [root, name] =
@@ -38,7 +38,7 @@ describe('the kubelet alone', () => {
     return `${found.stdout.trim()}/${name}`;
   }
 
-  it('registers with the credentials of a node, runs a pod, and obeys its configuration', async () => {
+  it('registers with the credentials of a node, runs a pod, and applies its configuration', async () => {
     const kubeconfig = await machine.credentials('alone', 'system:node:alone', 'system:nodes');
     const dropIns = join(machine.directory, 'conf.d');
     mkdirSync(dropIns);
@@ -110,7 +110,7 @@ describe('the kubelet alone', () => {
     aloneLog = stderr;
   });
 
-  it('resizes a running pod in place, restarts what asks for it, and is told what can never be', async () => {
+  it('resizes a running pod in place, restarts containers whose resize policy requires it, and reports an infeasible resize', async () => {
     const pods = plane.admin.resource(Pods);
     const key = { namespace: 'default', name: 'elastic' };
     const sleeper = { image: TEST_IMAGE_NAME, command: ['busybox', 'sleep', '1000'] };
@@ -177,7 +177,7 @@ describe('the kubelet alone', () => {
     await pods.delete(key, { gracePeriodSeconds: 0 });
   });
 
-  it('resizes a running pod as a whole, and with it the containers that have no limit of their own', async () => {
+  it('resizes the pod-level resources of a running pod, and thereby its containers without limits', async () => {
     const pods = plane.admin.resource(Pods);
     const key = { namespace: 'default', name: 'whole' };
     const of = (cpu: string, memory: string) => ({ requests: { cpu, memory }, limits: { cpu, memory } });
@@ -258,7 +258,7 @@ describe('the kubelet alone', () => {
     await pods.delete(key, { gracePeriodSeconds: 0 });
   });
 
-  it('evicts pods past their limits of ephemeral storage, and says why', async () => {
+  it('evicts pods that exceed their limits of ephemeral storage, and reports the reason', async () => {
     const write = (path: string): string[] => [
       '/bin/sh',
       '-c',
@@ -305,7 +305,7 @@ describe('the kubelet alone', () => {
     stopAlone();
   });
 
-  it('asks for its certificate with bootstrap credentials and registers with what it got', async () => {
+  it('requests its certificate with bootstrap credentials and registers with that certificate', async () => {
     const bootstrap = await machine.credentials('bootstrap', 'system:bootstrap:abcdef', 'system:bootstrappers');
     for (const [name, role] of [
       ['make', 'system:node-bootstrapper'],
@@ -338,7 +338,7 @@ describe('the kubelet alone', () => {
     kill('SIGTERM');
   });
 
-  it('starts anew with the configuration its node names; the process and its pod go on', async () => {
+  it('restarts with the configuration that its node names, while the process and its pod keep running', async () => {
     await machine.configure();
     const kubeconfig = await machine.credentials('dynamic', 'system:node:dynamic', 'system:nodes');
     const folders = [

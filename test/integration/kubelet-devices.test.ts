@@ -1,4 +1,4 @@
-/** File systems on devices, and their owners, against this machine's kernel and programs. */
+/** File systems on devices, and their owners, with this machine's kernel and programs. */
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -11,7 +11,7 @@ import { setVolumeOwnership, setVolumeOwnershipByProgram } from '../../src/kubel
 import { createNodePlatform, type NodePlatform } from '../../src/platform/node/node-platform.ts';
 import { must } from './fixtures/programs.ts';
 
-/** A container that replaces the files of a volume by links to those of another folder and back, so that every name is always there. */
+/** A container that swaps the files of a volume with links to another folder; every name exists all the time. */
 const SWAPS = `
 const { linkSync, readdirSync, renameSync, symlinkSync } = require('node:fs');
 const [volume, outside] = process.argv.slice(1);
@@ -43,7 +43,7 @@ describe('devices', { skip: process.getuid?.() === 0 ? false : 'needs root' }, (
     await rm(root, { recursive: true, force: true });
   });
 
-  it('an empty device gets a file system, and keeps it', async () => {
+  it('an empty device is formatted, and keeps its file system', async () => {
     const file = join(root, 'disk');
     await writeFile(file, Buffer.alloc(0));
     await must('truncate', ['--size', '32M', file]);
@@ -62,7 +62,7 @@ describe('devices', { skip: process.getuid?.() === 0 ? false : 'needs root' }, (
     });
   });
 
-  it('programs give files to a group as the kubelet itself does', async () => {
+  it('the programs change the group of files exactly as the kubelet itself', async () => {
     const seen: unknown[] = [];
     for (const byProgram of [false, true]) {
       const path = join(root, `tree-${byProgram}`);
@@ -88,7 +88,7 @@ describe('devices', { skip: process.getuid?.() === 0 ? false : 'needs root' }, (
     assert.equal((await lstat(join(again.path, 'later'))).mode & 0o777, 0o600, 'the root is right already');
   });
 
-  it('a program changes nothing outside, while a container replaces files by links', async () => {
+  it('a program changes no file outside the volume, while a container replaces files by links', async () => {
     const [volume, outside] = [join(root, 'raced'), join(root, 'outside')];
     const names = Array.from({ length: 200 }, (_, at) => `f${at}`);
     await mkdir(join(volume, '.files'), { recursive: true });
@@ -112,7 +112,7 @@ describe('devices', { skip: process.getuid?.() === 0 ? false : 'needs root' }, (
     }
   });
 
-  it('a program that fails says why', async () => {
+  it('a program that fails reports the reason', async () => {
     const order = { path: join(root, 'nothing'), fsGroup: 4242, readOnly: false, policy: 'OnRootMismatch' };
     await assert.rejects(
       setVolumeOwnershipByProgram(platform.exec, order),

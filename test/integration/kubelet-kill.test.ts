@@ -1,6 +1,6 @@
 /**
- * A kubelet that is killed at twenty seeded points of pods' starts, updates and deletions, and started again each time:
- * no container restarts, none runs twice, and every pod gets where it was going. Then how fast it sees things.
+ * A kubelet is killed at twenty seeded points of starts, updates and deletions of pods, and restarted each time: no container
+ * restarts, none runs twice, and every pod reaches its desired state. Then measures how fast the kubelet notices changes.
  */
 import assert from 'node:assert/strict';
 import { existsSync, readFileSync } from 'node:fs';
@@ -15,10 +15,10 @@ import { startKubeletMachine, until, type KubeletMachine } from './fixtures/kube
 
 const KILLS = 20;
 const SEED = 20_260_101;
-/** Kills fall within this time after a change: the length of a pod's start here. */
+/** Kills happen within this time after a change: the length of a pod's start here. */
 const WINDOW_MS = 500;
 
-/** The same numbers for the same seed. */
+/** Returns the same numbers for the same seed. */
 function createDice(seed: number): () => number {
   let state = seed;
   return () => {
@@ -76,7 +76,7 @@ describe('a kubelet that is killed', () => {
     );
   const idOf = (pod: Pod): string => pod.status?.containerStatuses?.[0]?.containerID ?? '';
   const restartsOf = (pod: Pod): number | undefined => pod.status?.containerStatuses?.[0]?.restartCount;
-  /** Containers the runtime runs for a pod. */
+  /** Containers of a pod that the runtime runs. */
   const runningOf = async (name: string): Promise<string[]> => {
     const filter = {
       state: { state: 'CONTAINER_RUNNING' as const },
@@ -86,8 +86,8 @@ describe('a kubelet that is killed', () => {
     return containers.map(({ id }) => `containerd://${id}`);
   };
   /**
-   * It has restarted as often as its start was cut off: containerd gives up a start whose caller is gone, and the kubelet,
-   * as upstream's, makes another container. What never ran was not restarted.
+   * The restart count may equal the number of starts that a kill interrupted: containerd cancels the start of a disconnected
+   * caller, and the kubelet creates another container, as upstream's does. A container that never ran was not restarted.
    */
   const assertNoRestart = async (what: string, pod: Pod): Promise<void> => {
     const restarts = restartsOf(pod);
@@ -101,7 +101,7 @@ describe('a kubelet that is killed', () => {
     const records = statuses.map((status) => JSON.stringify(status)).join('\n');
     assert.equal(restarts, cutOff.length, `${what}: it restarted\n${records}\n${log()}`);
   };
-  /** Out of the API, and nothing of it runs; records of what ran are collected later. */
+  /** Deleted from the API and without running containers; records of ended ones are collected later. */
   const gone = (name: string): Promise<boolean> =>
     until(
       `${name} is gone`,
@@ -118,7 +118,7 @@ describe('a kubelet that is killed', () => {
       log,
     );
 
-  it(`loses and restarts nothing at ${KILLS} points`, { timeout: 1_000_000 }, async (t) => {
+  it(`loses and restarts no container at ${KILLS} points`, { timeout: 1_000_000 }, async (t) => {
     const dice = createDice(SEED);
     await create('bystander');
     const bystander = await ready('bystander');
@@ -176,7 +176,7 @@ describe('a kubelet that is killed', () => {
     );
   }
 
-  it('brings a changed config map to its file, and sees a container end, at once', async (t) => {
+  it('updates the file of a changed config map, and notices the end of a container, at once', async (t) => {
     const maps = machine.plane.admin.resource(ConfigMaps);
     const map = { apiVersion: 'v1', kind: 'ConfigMap', metadata: key('settings') };
     await maps.create({ ...map, data: { color: 'blue' } });

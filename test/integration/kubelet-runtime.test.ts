@@ -34,7 +34,7 @@ describe('the runtime manager on a real containerd', () => {
   let containerd: ContainerdFixture;
   let world: FixtureWorld;
   let runtime: ContainerRuntime;
-  /** Starts containers' tasks where CRI does not see it, as a start does that is cut off. */
+  /** Starts tasks of containers without CRI, as a start that was interrupted leaves them. */
   let startsBehindCri: ContainerRuntime;
   let uid = 0;
 
@@ -56,7 +56,7 @@ describe('the runtime manager on a real containerd', () => {
   });
   after(async () => {
     await containerd.close();
-    // The pods' parent cgroups belong to the pod container manager, which this test does without.
+    // The pod container manager, which this test does not use, would remove the pods' parent cgroups.
     await removeTestCgroups();
   });
 
@@ -92,7 +92,7 @@ describe('the runtime manager on a real containerd', () => {
       { allSourcesReady: true, evictNonDeleted: false },
     );
   };
-  /** Runs an action and waits until the runtime tells that a container of the pod stopped. */
+  /** Runs an action and waits until the runtime reports that a container of the pod stopped. */
   const untilStopped = async (pod: Pod, action: () => Promise<unknown>): Promise<void> => {
     const controller = new AbortController();
     const events = runtime.events(controller.signal)[Symbol.asyncIterator]();
@@ -113,7 +113,7 @@ describe('the runtime manager on a real containerd', () => {
     return Buffer.from(stdout).toString().trim();
   };
 
-  it('tells its status', async () => {
+  it('reports its status', async () => {
     const { runtimeReady, networkReady, runtimeName } = await runtime.status();
     assert.deepEqual(
       { runtimeReady, networkReady, runtimeName },
@@ -184,7 +184,7 @@ describe('the runtime manager on a real containerd', () => {
     );
   });
 
-  it('makes a sub-path that does not exist like the volume, also through a link to it, and its user writes there', async () => {
+  it('creates a missing sub-path with mode and group of the volume, also through a link to it, and its user can write there', async () => {
     const volume = `${containerd.directory}/shared`;
     await containerd.platform.files.makeDir(volume, { mode: 0o2770 });
     await containerd.platform.files.chown(volume, 0, 3000);
@@ -219,7 +219,7 @@ describe('the runtime manager on a real containerd', () => {
     await remove(pod);
   });
 
-  it('refuses a sub-path that leaves the volume', async () => {
+  it('refuses a sub-path outside the volume', async () => {
     const volume = `${containerd.directory}/evil`;
     await containerd.platform.files.makeDir(volume);
     await containerd.platform.files.symlink('/etc', `${volume}/link`);
@@ -238,7 +238,7 @@ describe('the runtime manager on a real containerd', () => {
     await remove(pod);
   });
 
-  it('tells exit code, termination message and restart count of a crash, by event', async () => {
+  it('reports exit code, termination message and restart count of a crash, by event', async () => {
     const pod = newPod({
       containers: [
         {
@@ -317,7 +317,7 @@ describe('the runtime manager on a real containerd', () => {
     return Object.fromEntries(namespaces.map((name, at) => [name, lines[at]!]));
   };
 
-  it('shares network, IPC and host name among the containers of a pod, and no more', async () => {
+  it('shares exactly network, IPC and host name among the containers of a pod', async () => {
     const containers = ['one', 'two'].map((name) => ({ name, ...shell(WAIT_FOR_TERM) }));
     const pod = newPod({ containers });
     await sync(pod);
@@ -330,7 +330,7 @@ describe('the runtime manager on a real containerd', () => {
     await remove(pod);
   });
 
-  it('gives a pod the namespaces of the host that it asks for', async () => {
+  it('gives a pod the namespaces of the host that its spec requests', async () => {
     const hosts = Object.fromEntries(namespaces.map((name) => [name, readlinkSync(`/proc/self/ns/${name}`)]));
     const pod = newPod({
       hostNetwork: true,
@@ -343,7 +343,7 @@ describe('the runtime manager on a real containerd', () => {
     await remove(pod);
   });
 
-  it('gives containers users, groups, capabilities, filters and kernel settings as they are asked for', async () => {
+  it('gives containers the users, groups, capabilities, filters and sysctls of their specs', async () => {
     const pod = newPod({
       setHostnameAsFQDN: true,
       hostname: 'box',
@@ -399,7 +399,7 @@ describe('the runtime manager on a real containerd', () => {
     await remove(pod);
   });
 
-  it('runs an ephemeral container that sees the processes of its target', async () => {
+  it('runs an ephemeral container in the process namespace of its target', async () => {
     const script = 'trap "exit 0" TERM; /bin/busybox sleep 4242 & wait';
     const pod = newPod({ containers: [{ name: 'main', ...shell(script) }] });
     await sync(pod);
@@ -420,7 +420,7 @@ describe('the runtime manager on a real containerd', () => {
     await remove(debugged);
   });
 
-  it('restarts a container by the rule for its exit code, where its pod restarts none', async () => {
+  it('restarts a container by the rule for its exit code, although the policy of its pod is Never', async () => {
     const again = { action: 'Restart', exitCodes: { operator: 'In', values: [42] } };
     const rules = { restartPolicy: 'Never', restartPolicyRules: [again] };
     const pod = newPod({
@@ -446,7 +446,7 @@ describe('the runtime manager on a real containerd', () => {
     await remove(pod);
   });
 
-  it('reads the end of the log as the message where the pod asks for it', async () => {
+  it('uses the end of the log as the message with FallbackToLogsOnError', async () => {
     const pod = newPod({
       restartPolicy: 'Never',
       containers: [
@@ -459,7 +459,7 @@ describe('the runtime manager on a real containerd', () => {
       ],
     });
     await untilStopped(pod, () => sync(pod));
-    // The runtime copies what is in the pipes after the container has ended.
+    // The runtime copies the rest of the pipes after the container has ended.
     await until('both lines', async () => {
       const { message } = (await status(pod)).containers[0]!;
       assert.deepEqual(message.split('\n').filter(Boolean).toSorted(), ['one', 'two']);
@@ -468,7 +468,7 @@ describe('the runtime manager on a real containerd', () => {
     await remove(pod);
   });
 
-  it('times commands out', async () => {
+  it('limits the time of commands', async () => {
     const pod = newPod({ hostNetwork: true, containers: [{ name: 'main', ...shell(WAIT_FOR_TERM) }] });
     await sync(pod);
     const [container] = (await status(pod)).containers;
@@ -487,7 +487,7 @@ describe('the runtime manager on a real containerd', () => {
     await remove(pod);
   });
 
-  it('ends what a start that was cut off left running, and counts no restart', async () => {
+  it('ends tasks of an interrupted start, and counts no restart', async () => {
     const pod = newPod({ hostNetwork: true, containers: [{ name: 'main', ...shell(WAIT_FOR_TERM) }] });
     const { steps } = await startsBehindCri.syncPod({
       pod,
@@ -511,7 +511,7 @@ describe('the runtime manager on a real containerd', () => {
     await remove(pod);
   });
 
-  it('removes a sandbox below which CRI lost sight of tasks', async () => {
+  it('removes a sandbox whose tasks CRI no longer lists', async () => {
     const pod = newPod({
       hostNetwork: true,
       containers: ['one', 'two'].map((name) => ({ name, ...shell(WAIT_FOR_TERM) })),

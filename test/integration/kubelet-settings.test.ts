@@ -1,6 +1,6 @@
 /**
- * A kubelet with settings that are not the usual ones, on real containerd: it attaches volumes itself, takes flexVolume
- * drivers from a folder of its own, renews its certificate, runs what a URL lists; and what it tells of its containers.
+ * A kubelet with unusual settings, on real containerd: it attaches volumes itself, uses flexVolume drivers of another folder,
+ * renews its certificate and runs static pods of a URL. Also its metrics of containers.
  */
 import assert from 'node:assert/strict';
 import { X509Certificate } from 'node:crypto';
@@ -54,7 +54,7 @@ interface AuditLine {
   readonly responseStatus?: { readonly code?: number };
 }
 
-describe('a kubelet with settings of its own', () => {
+describe('a kubelet with unusual settings', () => {
   const folder = mkdtempSync(join(tmpdir(), 'keelson-settings-'));
   const auditLog = join(folder, 'audit.log');
   const drivers = join(folder, 'drivers');
@@ -95,7 +95,7 @@ describe('a kubelet with settings of its own', () => {
     return stdout;
   }
 
-  /** A server of one static pod; it notes the header it is asked with. */
+  /** A server of one static pod; it records the header of each request. */
   function serveManifests(): Promise<Server> {
     const pod = { apiVersion: 'v1', kind: 'Pod', metadata: { name: 'listed' }, spec: { containers: [sleeper()] } };
     const server = createServer((request, response) => {
@@ -105,7 +105,7 @@ describe('a kubelet with settings of its own', () => {
     return new Promise((resolve) => server.listen(0, '127.0.0.1', () => resolve(server)));
   }
 
-  /** Credentials whose certificate has little of its life left: it is to be renewed at once. */
+  /** Credentials whose certificate expires soon, so that the kubelet renews it at once. */
   async function agedCredentials(): Promise<string> {
     const { crypto, random, clock } = machine.containerd.platform;
     const pki = (file: string): string => readFileSync(join(machine.plane.directory, 'pki', file), 'utf8');
@@ -163,7 +163,7 @@ describe('a kubelet with settings of its own', () => {
       metadata: key(name),
       spec: { nodeName: NODE, terminationGracePeriodSeconds: 0, ...spec },
     });
-  /** Resolves to the pod once it is so. */
+  /** Resolves to the pod once it meets the condition. */
   const becomes = (name: string, what: string, is: (pod: Pod) => boolean): Promise<Pod> =>
     until(
       `${name} ${what}`,
@@ -195,7 +195,7 @@ describe('a kubelet with settings of its own', () => {
       log,
     );
   const remove = async (name: string): Promise<void> => void (await must(['delete', 'pod', name, '--timeout=120s']));
-  /** Requests of the node that the API server has written down and answered well. */
+  /** Successful requests of the node in the audit log of the API server. */
   const audited = (): AuditLine[] =>
     readFileSync(auditLog, 'utf8')
       .split('\n')
@@ -203,7 +203,7 @@ describe('a kubelet with settings of its own', () => {
       .map((line) => JSON.parse(line) as AuditLine)
       .filter(({ responseStatus }) => (responseStatus?.code ?? 500) < 300);
 
-  it('renews its client certificate, and is known by the new one', async () => {
+  it('renews its client certificate, and uses the new one', async () => {
     const file = join(certificates, 'kubelet-client-current.pem');
     await until('there is another certificate', async () => existsSync(file), log);
     const renewed = new X509Certificate(readFileSync(file, 'utf8'));
@@ -223,7 +223,7 @@ describe('a kubelet with settings of its own', () => {
     );
   });
 
-  it('attaches volumes itself and takes them back, and the controller leaves them alone', async () => {
+  it('attaches and detaches volumes itself, and the controller ignores them', async () => {
     const { admin } = machine.plane;
     const node = await admin.resource(Nodes).get({ name: NODE });
     assert.equal(node.metadata.annotations?.['volumes.kubernetes.io/controller-managed-attach-detach'], undefined);
@@ -296,7 +296,7 @@ describe('a kubelet with settings of its own', () => {
     await until('both are the kubelet’s doing', async () => verbs().join() === 'create,delete', log);
   });
 
-  /** A driver that mounts memory with a word in it. */
+  /** A driver that mounts a tmpfs with a file that contains the word. */
   function writeFlexDriver(word: string): void {
     const path = join(drivers, 'example.com~ram', 'ram');
     mkdirSync(join(drivers, 'example.com~ram'), { recursive: true });
@@ -308,13 +308,13 @@ case $1 in
   *) echo '{"status":"Not supported"}'; exit 1 ;;
 esac
 `;
-    // In one step: a program that is being written cannot be run.
+    // Renamed into place: a program that is still open for writing cannot be run.
     writeFileSync(`${path}.new`, program);
     chmodSync(`${path}.new`, 0o755);
     renameSync(`${path}.new`, path);
   }
 
-  it('takes flexVolume drivers from its own folder, also one that comes later or changes', async () => {
+  it('uses flexVolume drivers of its own folder, also after one is added or changed', async () => {
     const pod = (name: string): Promise<Pod> =>
       create(name, {
         containers: [sleeper({ volumeMounts: [{ name: 'ram', mountPath: '/ram' }] })],
@@ -350,7 +350,7 @@ esac
 
   const port = (): number => (JSON.parse(readFileSync(machine.configFile, 'utf8')) as { port: number }).port;
 
-  it('offers the cipher suites it was given, and those of TLS 1.3', async () => {
+  it('offers its configured cipher suites, and those of TLS 1.3', async () => {
     const connect = (options: ConnectionOptions): Promise<string> =>
       new Promise((resolve) => {
         const socket = connectTls({ host: '127.0.0.1', port: port(), rejectUnauthorized: false, ...options }, () => {
@@ -365,7 +365,7 @@ esac
     assert.match(await connect({}), /^TLSv1\.3 /);
   });
 
-  it('asks the API server who calls, and whether they may, path by path', async () => {
+  it('authenticates and authorizes callers by the API server, path by path', async () => {
     await must(['create', 'serviceaccount', 'scraper']);
     await must(['create', 'clusterrole', 'scrape', '--verb=get', '--resource=nodes/metrics']);
     await must(['create', 'clusterrolebinding', 'scrape', '--clusterrole=scrape', '--serviceaccount=default:scraper']);
@@ -395,7 +395,7 @@ esac
     assert.deepEqual(statuses, [403, 401, 401]);
   });
 
-  it('ends a pod to take a critical one in', async () => {
+  it('preempts a pod to admit a critical one', async () => {
     const node = await machine.plane.admin.resource(Nodes).get({ name: NODE });
     const cpus = Number(node.status?.allocatable?.['cpu']);
     assert.ok(cpus >= 1, 'whole processors');
@@ -413,13 +413,13 @@ esac
     for (const name of ['holder', 'ordinary', 'critical']) await remove(name);
   });
 
-  it('runs what its URL lists, and shows it in the API', async () => {
+  it('runs the pods of its URL, and shows them in the API', async () => {
     const mirror = await ready(`listed-${NODE}`);
     assert.equal(mirror.metadata.annotations?.['kubernetes.io/config.source'], 'http');
     assert.deepEqual([...tokens], ['secret']);
   });
 
-  it('says that a container ended for want of memory', async () => {
+  it('reports that a container was killed for lack of memory', async () => {
     await create('greedy', {
       restartPolicy: 'Never',
       containers: [sleeper({ command: ['busybox', 'tail', '/dev/zero'], resources: { limits: { memory: '24Mi' } } })],
@@ -430,7 +430,7 @@ esac
     await remove('greedy');
   });
 
-  it('gives a container that failed its probe the time the probe says, not the pod’s', async () => {
+  it('gives a container that failed its probe the grace period of the probe, not that of the pod', async () => {
     const script = 'trap "" TERM; while true; do busybox sleep 1; done';
     await create('stubborn', {
       terminationGracePeriodSeconds: 100_000,
@@ -451,16 +451,16 @@ esac
     await must(['delete', 'pod', 'stubborn', '--force', '--grace-period=0']);
   });
 
-  it('closes a stream through which nothing passes', async () => {
+  it('closes an idle stream', async () => {
     await create('silent', { containers: [sleeper()] });
     await ready('silent');
-    // Nothing else ends the command, or kubectl before its own time is over (255).
+    // No other cause ends the command, nor kubectl before its own timeout (255).
     const { code } = await machine.plane.kubectl(['exec', 'silent', '--', 'busybox', 'sleep', '100000']);
     assert.notEqual(code, 255);
     await remove('silent');
   });
 
-  it('serves what it measures of containers and probes, and what runs', async () => {
+  it('serves metrics of containers and probes, and the list of pods', async () => {
     const probe = { exec: { command: ['busybox', 'true'] }, periodSeconds: 1 };
     await create('measured', { containers: [sleeper({ readinessProbe: probe })] });
     await ready('measured');

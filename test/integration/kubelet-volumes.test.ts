@@ -1,4 +1,4 @@
-/** Volumes, pod cgroups and statistics against this machine's kernel. */
+/** Volumes, pod cgroups and statistics on this machine's kernel. */
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { lstat, mkdir, mkdtemp, readFile, readdir, rm, stat, writeFile } from 'node:fs/promises';
@@ -20,7 +20,7 @@ import { createVolumeManager } from '../../src/kubelet/volumes/volume-manager.ts
 import { createNodePlatform, type NodePlatform } from '../../src/platform/node/node-platform.ts';
 
 const skip = process.getuid?.() === 0 ? false : 'needs root';
-/** Mounts a tmpfs with the options it was called with. */
+/** Mounts a tmpfs with the options of the call. */
 const FLEX_DRIVER = `#!/bin/sh
 case $1 in
   init) echo '{"status":"Success","capabilities":{"attach":false}}' ;;
@@ -113,7 +113,7 @@ describe('volumes on this machine', { skip }, () => {
   const mountsBelow = async (): Promise<string[]> =>
     (await platform.mounter.list()).map(({ path }) => path).filter((path) => path.startsWith(`${root}/`));
 
-  it('mounts one tmpfs for all secrets, follows changes, measures, and takes everything down', async () => {
+  it('mounts one tmpfs for all secrets, applies changes, measures use, and unmounts everything', async () => {
     const pod = podWith(volumes, { spec: { containers: [], securityContext: { fsGroup: 2000, runAsUser: 1000 } } });
     pods = [pod];
     await manager.waitForAttachAndMount(pod, never);
@@ -131,12 +131,12 @@ describe('volumes on this machine', { skip }, () => {
       use.usedBytes >= 100_000 && use.inodesUsed === 2 && use.capacityBytes > use.usedBytes,
       JSON.stringify(use),
     );
-    // A change reaches the volume by the watch alone.
+    // A change reaches the volume by the watch, without a resync.
     client.put(ConfigMaps, {
       metadata: { namespace: 'default', name: 'settings' },
       data: { 'app.conf': 'a=2' },
     } as never);
-    // The old content goes last.
+    // The old content is removed last.
     while (
       (await readFile(`${pathOf('config')}/app.conf`, 'utf8')) !== 'a=2' ||
       (await readdir(pathOf('config'))).length !== 3
@@ -148,7 +148,7 @@ describe('volumes on this machine', { skip }, () => {
     assert.deepEqual(await readdir(`${root}/memory-volumes`), []);
   });
 
-  it('a new process finds what is there, and a mount inside a volume is not removed through', async () => {
+  it('a new process finds existing volumes, and does not remove files through a mount inside a volume', async () => {
     const pod = podWith(volumes);
     pods = [pod];
     await manager.waitForAttachAndMount(pod, never);
@@ -188,7 +188,7 @@ describe('volumes on this machine', { skip }, () => {
     socket.close();
   });
 
-  it('pod cgroups are made, limited and removed', async () => {
+  it('pod cgroups are created, limited and removed', async () => {
     const pod = podWith([], {
       spec: { containers: [{ name: 'app', resources: { requests: { cpu: '250m' }, limits: { memory: '32Mi' } } }] },
     });
@@ -254,7 +254,7 @@ describe('volumes on this machine', { skip }, () => {
     assert.equal((await platform.mounter.list()).filter(({ path }) => path.includes('uid-flex')).length, 0);
   });
 
-  it("the node's use is read", async () => {
+  it("the node's resource use is read", async () => {
     const usage = await readNodeUsage(platform);
     assert.ok(usage.cpuUsageNs! > 0 && usage.memory.workingSetBytes > 0 && usage.processes > 0 && usage.cpuCount > 0);
   });

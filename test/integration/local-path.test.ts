@@ -1,4 +1,4 @@
-/** The default storage class: data of a claim outlives its pods, and goes with the claim. */
+/** The default storage class: the data of a claim outlives its pods, and is deleted with the claim. */
 import assert from 'node:assert/strict';
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
@@ -13,7 +13,7 @@ const claim = {
   spec: { accessModes: ['ReadWriteOnce'], resources: { requests: { storage: '64Mi' } } },
 };
 
-/** A pod that is nobody in particular, with the claim at /data. */
+/** An unprivileged pod with the claim at /data. */
 function podRunning(name: string, script: string): object {
   return {
     apiVersion: 'v1',
@@ -57,7 +57,7 @@ describe('local-path volumes', { skip: process.getuid?.() === 0 ? false : 'needs
   });
   after(() => cluster.stop());
 
-  it('outlive the pod and go with the claim', async () => {
+  it('outlive the pod and are deleted with the claim', async () => {
     const space = await cluster.space('local-path');
     assert.match(
       await space.kubectl('get storageclass --no-headers'),
@@ -76,7 +76,7 @@ describe('local-path volumes', { skip: process.getuid?.() === 0 ? false : 'needs
     await space.until('the volume is gone', async () => (await space.kubectl('get pv -o name')) === '');
   });
 
-  it('the class does not come back', async () => {
+  it('a deleted class is not created again', async () => {
     await cluster.kubectl('delete storageclass local-path');
     await endProcess(await cluster.pid());
     await cluster.up();

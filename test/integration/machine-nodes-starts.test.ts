@@ -1,4 +1,4 @@
-/** Starts of a cluster whose further nodes are cut off, broken, of another version, or in the way of another cluster's. */
+/** Starts of a cluster whose further nodes are interrupted, broken, of another version, or in conflict with another cluster. */
 import assert from 'node:assert/strict';
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -38,13 +38,13 @@ describe('a start of a cluster with a further node', () => {
     (JSON.parse(await command('node', 'ls', '--output', 'json')) as [ListedNode])[0];
   const isReady = async (): Promise<boolean> =>
     /^home-2 +Ready\b/m.test(await cluster.kubectl('get nodes --no-headers'));
-  /** The node's agent, once it answers. */
+  /** The pid of the node's agent, once it answers. */
   const pidOf = (): Promise<number> =>
     cluster.until('the agent', async () => {
       const { code, stdout } = await keelson(['status', '--output', 'json', '--data-dir', second.dataDir]);
       return code === 0 && (JSON.parse(stdout) as { pid: number }).pid;
     });
-  /** The server and its supervisor. */
+  /** Kills the server and its supervisor. */
   const killServer = async (): Promise<void> => {
     const pid = await cluster.pid();
     const parent = Number(/^PPid:\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]);
@@ -52,7 +52,7 @@ describe('a start of a cluster with a further node', () => {
     await cluster.until('its end', async () => !existsSync(`/proc/${pid}`));
   };
 
-  it('of another version starts its agent anew, and its pods run on', async () => {
+  it('of another version restarts its agent, and its pods run on', async () => {
     const archive = join(cluster.dataDir, 'test.tar');
     writeFileSync(archive, testImage().archive);
     await command('image', 'load', archive);
@@ -66,7 +66,7 @@ describe('a start of a cluster with a further node', () => {
     const container = () => cluster.kubectl('get pod web -o jsonpath={.status.containerStatuses[0].containerID}');
     const [agent, running] = [await pidOf(), await container()];
     await killServer();
-    // What an earlier version recorded of the same command line.
+    // The record that an earlier version writes for the same command line.
     writeFileSync(`/run/keelson/${cluster.hash}/nodes/home-2/agent`, 'of another version');
     await cluster.up();
     assert.notEqual(await pidOf(), agent);
@@ -74,7 +74,7 @@ describe('a start of a cluster with a further node', () => {
     await cluster.until('its kubelet', async () => (await cluster.outcome('exec web -- hostname')).stdout === 'web\n');
   });
 
-  it('that is cut off for long does not wait for it; it is healed with and without a server', async () => {
+  it('whose node is disconnected for long does not wait for it; the node is repaired with and without a server', async () => {
     assert.equal(await command('node', 'partition', 'home-2'), 'home-2 is cut off from all others');
     await cluster.until('NotReady', async () => !(await isReady()), 120_000);
     await killServer();
@@ -100,7 +100,7 @@ describe('a start of a cluster with a further node', () => {
     await cluster.until('Ready', isReady, 120_000);
   });
 
-  it('that cannot be made starts without it, says why, and makes it when it can be', async () => {
+  it('whose node cannot be created starts without it, reports the reason, and creates it later', async () => {
     await command('down');
     const kept = `${second.dataDir}.kept`;
     await must('mv', [second.dataDir, kept]);
@@ -114,7 +114,7 @@ describe('a start of a cluster with a further node', () => {
     await cluster.until('Ready', isReady, 120_000);
   });
 
-  it('has another network than a cluster that is down, and moves where somebody has its own', async () => {
+  it('uses another network than a stopped cluster, and moves when another program uses its own', async () => {
     await command('down');
     const place = await freePlace();
     const both = ['--data-dir', place.dataDir];
@@ -131,7 +131,7 @@ describe('a start of a cluster with a further node', () => {
       assert.equal(up.code, 0, up.stderr);
       const [other] = JSON.parse((await keelson(['node', 'ls', '-o', 'json', ...both])).stdout) as [ListedNode];
       assert.notEqual(other.address, second.address);
-      // A cluster whose record could not be seen: the network is taken when it starts.
+      // A cluster whose record cannot be read: the conflict is found when it starts.
       const record = JSON.parse(readFileSync(`${cluster.dataDir}/nodes.json`, 'utf8')) as object;
       const network = `${other.address.split('.').slice(0, 3).join('.')}.0/24`;
       writeFileSync(`${cluster.dataDir}/nodes.json`, JSON.stringify({ ...record, network }));
@@ -149,9 +149,9 @@ describe('a start of a cluster with a further node', () => {
     }
   });
 
-  it('with one node leaves nothing of the others, their objects included, also when the start before was killed', async () => {
+  it('with one node removes the others and their objects, also when the start before was killed', async () => {
     await command('down');
-    // As a start with fewer that ended before the API answered.
+    // The record of a start with fewer nodes that ended before the API answered.
     const record = JSON.parse(readFileSync(`${cluster.dataDir}/nodes.json`, 'utf8')) as { nodes: unknown[] };
     writeFileSync(`${cluster.dataDir}/nodes.json`, JSON.stringify({ ...record, nodes: [], removed: record.nodes }));
     await command('up', '--nodes', '1', '--detach');

@@ -1,4 +1,4 @@
-/** `keelson up --nodes 3`: three real nodes on one machine, and what becomes of them. */
+/** `keelson up --nodes 3`: three real nodes on one machine, over their whole lifetime. */
 import assert from 'node:assert/strict';
 import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -77,7 +77,7 @@ describe('three nodes on one machine', () => {
     assert.match(await command('logs', '--node', 'home-2', '--tail', 'all'), /Successfully registered node/);
   });
 
-  it('get an image that is loaded once, and each runs pods of it', async () => {
+  it('receive an image that is loaded once, and each runs pods of it', async () => {
     assert.match(await command('image', 'load', archive), /^loaded localhost\/keelson\/test:1 /);
     const template = {
       metadata: { labels: { app: 'web' } },
@@ -105,7 +105,7 @@ describe('three nodes on one machine', () => {
     );
   });
 
-  it('have pods that reach each other, a service by its name, and give logs, exec and port-forward', async () => {
+  it('have pods that reach each other and a service by its name, and serve logs, exec and port-forward', async () => {
     const all = await pods('web');
     for (const { metadata } of all) {
       for (const to of all)
@@ -124,7 +124,7 @@ describe('three nodes on one machine', () => {
     }
   });
 
-  it('answer on a node port, each', async () => {
+  it('each answer on a node port', async () => {
     const port = await cluster.kubectl('get service web -o jsonpath={.spec.ports[0].nodePort}');
     const addresses = await cluster.kubectl(
       'get nodes -o jsonpath={.items[*].status.addresses[?(@.type=="InternalIP")].address}',
@@ -136,7 +136,7 @@ describe('three nodes on one machine', () => {
       );
   });
 
-  it('keep to network policies', async () => {
+  it('enforce network policies', async () => {
     const [home] = await pods('web');
     const url = async (): Promise<string> => `http://${(await pods('web'))[1]!.status.podIP}:8080/cgi-bin/hostname`;
     await cluster.apply({
@@ -150,7 +150,7 @@ describe('three nodes on one machine', () => {
     await cluster.until('its end', async () => (await fetchFrom(home!.metadata.name, await url())) !== '');
   });
 
-  it('go on without the server, and are adopted by the next', async () => {
+  it('run on without the server, and are adopted by the next', async () => {
     const before_ = await pods('web');
     const agents = await Promise.all([second, third].map(pidOf));
     process.kill(await cluster.pid(), 'SIGKILL');
@@ -163,7 +163,7 @@ describe('three nodes on one machine', () => {
     assert.deepEqual(await Promise.all([second, third].map(pidOf)), agents);
   });
 
-  it('are drained', async () => {
+  it('can be drained', async () => {
     await cluster.apply({
       apiVersion: 'apps/v1',
       kind: 'Deployment',
@@ -205,7 +205,7 @@ describe('three nodes on one machine', () => {
     await cluster.kubectl('uncordon home-2');
   });
 
-  it('lose their pods when they are stopped, and are back when they are started', async () => {
+  it('lose their pods when they are stopped, and are Ready again when they are started', async () => {
     assert.equal(await act('stop', 'home-3'), 'home-3 was stopped');
     assert.equal(await act('stop', 'home-3'), 'home-3 is stopped already');
     assert.equal((await list())[1]?.state, 'stopped');
@@ -225,7 +225,7 @@ describe('three nodes on one machine', () => {
     await cluster.kubectl('rollout status daemonset/web --timeout=120s');
   });
 
-  it('are cut off and connected again', async () => {
+  it('can be disconnected and connected again', async () => {
     const [home, cut] = (await pods('web')) as [Pod, Pod];
     const reached = async (): Promise<boolean> =>
       (await fetchFrom(home.metadata.name, `http://${cut.status.podIP}:8080/cgi-bin/hostname`)) === cut.metadata.name;
@@ -236,7 +236,7 @@ describe('three nodes on one machine', () => {
     await cluster.until('the pod', reached);
   });
 
-  it('are made again after a loss of power, by the start of the cluster or of the node', async () => {
+  it('are created again after a loss of power, by the start of the cluster or of the node', async () => {
     assert.equal(await act('kill', 'home-2'), 'home-2 was killed');
     assert.equal(await act('start', 'home-2'), 'home-2 was started');
     await cluster.until('pods on it', async () => {
@@ -246,7 +246,7 @@ describe('three nodes on one machine', () => {
     await cluster.kubectl('rollout status daemonset/web --timeout=120s');
   });
 
-  it('are the same after down and up, which remembers them', async () => {
+  it('are the same after down and up, which remembers their number', async () => {
     const uids = () => cluster.kubectl('get nodes -o jsonpath={.items[*].metadata.uid}');
     const before_ = await uids();
     await command('down');
@@ -260,7 +260,7 @@ describe('three nodes on one machine', () => {
     await cluster.kubectl('rollout status daemonset/web --timeout=120s');
   });
 
-  it('say what is wrong in one line', async () => {
+  it('report faults in one line', async () => {
     const refused = async (...args: string[]): Promise<string> => {
       const { code, stderr } = await keelson([...args, '--data-dir', cluster.dataDir]);
       assert.notEqual(code, 0);
@@ -275,7 +275,7 @@ describe('three nodes on one machine', () => {
     assert.match(await refused('up', '--nodes', '0'), /\nkeelson: --nodes: 0 is not a number between 1 and 20\n$/);
   });
 
-  it('become fewer by a start with fewer', async () => {
+  it('are removed by a start with fewer', async () => {
     await command('down');
     await command('up', '--nodes', '2', '--detach');
     assert.deepEqual(await readyNodes(), ['home', 'home-2']);
@@ -284,7 +284,7 @@ describe('three nodes on one machine', () => {
   });
 });
 
-/** The process of a node's agent. */
+/** The pid of a node's agent. */
 async function pidOf({ dataDir }: ListedNode): Promise<number> {
   const { stdout } = await keelson(['status', '--output', 'json', '--data-dir', dataDir]);
   return (JSON.parse(stdout) as { pid: number }).pid;

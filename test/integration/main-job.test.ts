@@ -1,4 +1,4 @@
-/** The main job with kubectl alone: deployments, services, rollouts, scheduling, and the commands of every day. */
+/** Common tasks with kubectl: deployments, services, rollouts, scheduling, and everyday commands. */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { images, startCluster, type Space, type TestCluster } from './cluster-fixture.ts';
@@ -147,7 +147,7 @@ describe('the main job with kubectl', { concurrency: 4 }, () => {
     );
   });
 
-  it('says on the pod why it cannot be scheduled', async () => {
+  it('reports on the pod why it cannot be scheduled', async () => {
     const space = await cluster.space('unschedulable');
     await space.kubectl([
       'run',
@@ -185,7 +185,7 @@ describe('the main job with kubectl', { concurrency: 4 }, () => {
     await space.kubectl(`label node ${node} disk-`);
   });
 
-  it('gives resources in every form and by every selection', async () => {
+  it('prints resources in every format and with every selector', async () => {
     const space = await cluster.space('forms');
     await space.kubectl(`run one --image=${images.test} --labels=app=one,tier=front`);
     await space.kubectl(`run two --image=${images.test} --labels=app=two,tier=back`);
@@ -239,7 +239,7 @@ describe('the main job with kubectl', { concurrency: 4 }, () => {
     assert.match(await space.kubectl('auth whoami'), /system:masters/);
   });
 
-  it('labels, annotates, patches in all forms, edits, and refuses what is wrong', async () => {
+  it('labels, annotates, patches in all forms, edits, and refuses invalid changes', async () => {
     const space = await cluster.space('changes');
     await space.kubectl(`create deployment app --image=${images.test} --replicas=1`);
     await space.kubectl('label deployment app tier=front');
@@ -318,7 +318,7 @@ describe('the main job with kubectl', { concurrency: 4 }, () => {
     );
   });
 
-  it('applies twice with a change, from the client and from the server, with conflicts and differences', async () => {
+  it('applies twice with a change, by client and by server, with conflicts and diffs', async () => {
     const space = await cluster.space('applied');
     const config = (data: Record<string, string>): object => ({
       apiVersion: 'v1',
@@ -381,7 +381,7 @@ const servingPatch = {
     strategy: { rollingUpdate: { maxUnavailable: 0, maxSurge: 2 } },
     template: {
       spec: {
-        // Long enough for every rule to forget a pod, and for a probe to be answered, whatever else the machine does.
+        // Long enough for every proxy to remove a pod from its rules and for a probe to be answered on a busy machine.
         terminationGracePeriodSeconds: 60,
         containers: [
           {

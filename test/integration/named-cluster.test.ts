@@ -1,4 +1,6 @@
-/** A real cluster that a file describes: its name, ports, the node's labels and taints, and a second one beside it. */
+/**
+ * A real cluster that a configuration file describes: its name, ports, the node's labels and taints, and a second one beside it.
+ */
 import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -15,7 +17,7 @@ after(async () => {
   rmSync(scratch, { recursive: true, force: true });
 });
 
-/** The flags of a place in a file, beside these lines. */
+/** A configuration file with the flags of a place and these lines. */
 function configFile(
   name: string,
   { dataDir, httpsPort, clusterCidr, serviceCidr }: ClusterPlace,
@@ -43,7 +45,7 @@ async function up(config: string): Promise<string> {
   return stderr;
 }
 
-test('a file gives labels, taints and a name; the next start needs the data directory alone', async () => {
+test('a file sets labels, taints and a name; the next start needs only the data directory', async () => {
   const place = await freePlace();
   places.push(place);
   const kubeconfig = join(scratch, 'kubeconfig');

@@ -1,4 +1,4 @@
-/** Network policies between real pods of two machines: a table of policies, and who reaches whom under each. */
+/** Network policies between real pods of two machines: a table of policies, with the permitted connections of each. */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { images } from './cluster-fixture.ts';
@@ -11,9 +11,9 @@ type PodName = keyof typeof pods;
 
 interface Case {
   readonly name: string;
-  /** `shop`'s policies. */
+  /** Policies of the namespace `shop`. */
   readonly policies: readonly object[];
-  /** `from to port`, and what must not be. */
+  /** `from to port`: the permitted connections; all others must fail. */
   readonly open: readonly string[];
   readonly shut: readonly string[];
 }
@@ -118,7 +118,7 @@ describe('network policies', () => {
     await server.kubectl('create namespace shop');
     await server.kubectl('create namespace other');
     for (const [key, node] of Object.entries(pods))
-      // Refused until the namespace has its service account.
+      // Pods are refused until the namespace has its service account.
       await until(`${key} is taken`, () =>
         server.kubectl('apply -f -', { input: JSON.stringify(manifest(key, node)) }),
       );
@@ -173,7 +173,7 @@ describe('network policies', () => {
       const wanted = [...open.map((way) => [way, true] as const), ...shut.map((way) => [way, false] as const)];
       const see = () => Promise.all(wanted.map(async ([way]) => [way, await reaches(way)] as const));
       let seen = await see();
-      // The last change may be on its way to the other machine.
+      // The last change may not have reached the other machine.
       await until(
         'the rules',
         async () => JSON.stringify(seen) === JSON.stringify(wanted) || void (seen = await see()),
@@ -181,7 +181,7 @@ describe('network policies', () => {
       assert.deepEqual(seen, wanted);
     });
 
-  it('lets this machine in whatever the policies say, follows labels, and heals', async () => {
+  it('always accepts this machine, applies label changes, and repairs its rules', async () => {
     await server.kubectl('-n shop delete networkpolicies --all');
     const spec = { ...select('web'), ingress: [{ from: [select('cron')] }] };
     const policy = {
@@ -198,7 +198,7 @@ describe('network policies', () => {
     await server.kubectl('-n shop label pod db app=db --overwrite');
     await until('its old label', async () => !(await reaches('db web 8080')));
     await server.must('nft', `delete table ip keelson-${server.hash}-policies`);
-    // Within a minute; that it was away may be over before anybody can look.
+    // Repaired within a minute; the table may be back before its absence could be observed.
     await until('the table', async () => (await server.must('nft', 'list tables')).includes('-policies'));
     await until('deny again', async () => !(await reaches('db web 8080')));
     await server.kubectl('-n shop delete networkpolicies --all');

@@ -1,4 +1,4 @@
-/** A node is cordoned, drained and tainted, and takes pods again. A cluster of its own: nothing else can run on it. */
+/** A node is cordoned, drained, tainted, and runs pods again. Uses its own cluster, on which no other test can run meanwhile. */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { images, startCluster, type TestCluster } from './cluster-fixture.ts';
@@ -10,7 +10,7 @@ describe('node maintenance with kubectl', () => {
   });
   after(() => cluster?.stop());
 
-  it('cordons, drains, taints, and lets pods back', async () => {
+  it('cordons, drains and taints the node, and admits pods again', async () => {
     const node = await cluster.kubectl('get nodes -o jsonpath={.items[0].metadata.name}');
     await cluster.kubectl(`create deployment calm --image=${images.test} --replicas=2`);
     await cluster.kubectl([

@@ -1,4 +1,4 @@
-/** The namespaces of a further node: what is ended with them, and what never is. Root. */
+/** The namespaces of a further node: which processes end with them, and which never do. Needs root. */
 import assert from 'node:assert/strict';
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
@@ -31,7 +31,7 @@ describe('namespaces of a node', () => {
       ...{ name, address: '', device: '' },
       ...{ dataDir: `${folder}/${name}`, recordDir: `${folder}/run/${name}` },
     });
-  /** Started with a UTS namespace of its own; resolves once it is in it. */
+  /** Starts a process in a new UTS namespace; resolves once it has entered it. */
   const foreign = async (): Promise<ChildProcess> => {
     const child = spawn('unshare', ['--uts', 'sh', '-c', 'echo in; exec sleep 600'], {
       stdio: ['ignore', 'pipe', 'ignore'],
@@ -52,7 +52,7 @@ describe('namespaces of a node', () => {
       .split('\n')
       .filter((line) => line.includes(folder));
 
-  it('end with everything that runs in them', async () => {
+  it('end with all processes in them', async () => {
     const node = namespacesOf('a');
     const child = await inNode(await node.ensure());
     const ended = once(child, 'exit');
@@ -62,7 +62,7 @@ describe('namespaces of a node', () => {
     assert.equal(await node.holder(), undefined);
   });
 
-  it('are never taken for those of other processes, whose numbers the kernel may have given out again', async () => {
+  it('are never confused with those of other processes, although the kernel may reuse inode numbers', async () => {
     const node = namespacesOf('b');
     const holder = await node.ensure();
     const number = readlinkSync(`/proc/${holder}/ns/uts`);
@@ -102,7 +102,7 @@ describe('namespaces of a node', () => {
     }
   });
 
-  it('end with their holder also where a start was cut short before it kept them', async () => {
+  it('end with their holder also when a start was interrupted before it recorded them', async () => {
     const node = namespacesOf('f');
     const child = await inNode(await node.ensure());
     const ended = once(child, 'exit');
@@ -113,7 +113,7 @@ describe('namespaces of a node', () => {
     await ended;
   });
 
-  it('keep neither those of other nodes nor what the machine has mounted', async () => {
+  it('keep neither those of other nodes nor the mounts of the machine', async () => {
     const [first, second] = [namespacesOf('d'), namespacesOf('e')];
     await first.ensure();
     const holder = await second.ensure();

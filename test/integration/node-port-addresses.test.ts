@@ -1,4 +1,4 @@
-/** On which addresses node ports answer, in a real kernel, in every mode and both families. */
+/** The addresses on which node ports answer, in a real kernel, in every mode and both families. */
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
@@ -98,13 +98,13 @@ describe('node port addresses', { skip }, () => {
     network.refusedMs('outside', address, port) !== undefined;
 
   for (const mode of ['nftables', 'iptables', 'userspace'] as const) {
-    it(`${mode}: nothing said: every address`, async () => {
+    it(`${mode}: by default every address`, async () => {
       const running = await serve(mode, []);
       for (const address of [NODE_IP, OTHER_IP, NODE_IP_6, OTHER_IP_6]) assert.equal(answers(address), 'a', address);
       await end(running);
     });
 
-    it(`${mode}: addresses in the ranges alone, also one that comes later; host ports are no node ports`, async () => {
+    it(`${mode}: only addresses in the ranges, also one added later; host ports are unaffected`, async () => {
       const running = await serve(mode, ['192.0.2.0/24', '2001:db8::/64']);
       for (const address of [NODE_IP, NODE_IP_6]) assert.equal(answers(address), 'a', address);
       for (const address of [OTHER_IP, OTHER_IP_6]) assert.ok(refuses(address), address);
@@ -118,7 +118,7 @@ describe('node port addresses', { skip }, () => {
       await end(running);
     });
 
-    it(`${mode}: primary: the node's own address of each family, as it changes`, async () => {
+    it(`${mode}: primary: the node's own address of each family, also after it changes`, async () => {
       const running = await serve(mode, ['primary']);
       for (const address of [NODE_IP, NODE_IP_6]) assert.equal(answers(address), 'a', address);
       for (const address of [OTHER_IP, OTHER_IP_6]) assert.ok(refuses(address), address);

@@ -1,4 +1,4 @@
-/** A pod network of the user's own (`--cni none`): Keelson waits for it, runs pods on it, and leaves its files alone. */
+/** A pod network that the user installs (`--cni none`): Keelson waits for it, runs pods on it, and does not change its files. */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { images } from './cluster-fixture.ts';
@@ -7,7 +7,7 @@ import { endProcess, keelsonProgram } from './fixtures/programs.ts';
 import { until } from './fixtures/until.ts';
 
 const RANGES = '--cluster-cidr 10.244.0.0/16 --service-cidr 10.96.0.0/16';
-/** The machine's own /etc and /opt, as far as they differ from the host's. */
+/** The machine's own /etc and /opt, where they differ from the host's. */
 const OWN_FOLDERS = `set -e
 mount -t tmpfs tmpfs /mnt
 for dir in etc opt; do
@@ -39,12 +39,12 @@ describe('a pod network of the user', () => {
     machines = await createMachines([0]);
     [node] = machines.list as [Machine];
     await node.must('sh', ['-c', OWN_FOLDERS]);
-    // It does not wait for what can only come afterwards.
+    // `--detach` does not wait for the pod network, which can only be installed afterwards.
     await node.keelson(`server --node-name node --cni none ${RANGES} --detach`);
   });
   after(() => machines?.remove());
 
-  it('is waited for, by a node that says so', async () => {
+  it('is awaited by a node that reports so', async () => {
     const ready = 'jsonpath={.status.conditions[?(@.type=="Ready")].message}';
     await until('the reason', async () =>
       (await node.kubectl(['get', 'node', 'node', '-o', ready])).includes('cni plugin not initialized'),
@@ -74,7 +74,7 @@ describe('a pod network of the user', () => {
     assert.doesNotMatch(await node.must('nft', 'list tables'), /policies/);
   });
 
-  it('stays as it is, and is the choice of the cluster for good', async () => {
+  it('keeps its files, and stays the setting of the cluster', async () => {
     await node.kubectl('delete deployment web');
     await until('no pods', async () => (await node.kubectl('get pods -o name')) === '' || undefined);
     await endProcess(await node.pid(), 'SIGTERM');

@@ -1,4 +1,4 @@
-/** Cluster DNS of the user's own at the usual address, and ours again, with a domain that has name servers of its own. */
+/** A user's own cluster DNS at the usual address; then Keelson's again, with a domain that has its own name servers. */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { images } from './cluster-fixture.ts';
@@ -8,7 +8,7 @@ import { until } from './fixtures/until.ts';
 
 const DNS_ADDRESS = '10.43.0.10';
 
-/** Answers every question about an address with 192.0.2.77. */
+/** Answers every A query with 192.0.2.77. */
 const NAME_SERVER = `
 const socket = require('dgram').createSocket('udp4');
 socket.on('message', (q, from) => {
@@ -45,7 +45,7 @@ describe('cluster DNS', () => {
     await node.kubectl('delete service own-dns');
   });
 
-  it('takes it back, and asks the servers of a stub domain', async () => {
+  it('takes its address back, and forwards to the servers of a stub domain', async () => {
     process.kill(await node.pid(), 'SIGTERM');
     const status = [keelsonProgram, 'status', '--data-dir', node.dataDir];
     await until('its end', async () => (await node.run(process.execPath, status)).code !== 0);

@@ -1,4 +1,4 @@
-/** `--registry` on a real cluster: containerd's client pushes, pods pull, and nobody but programs of the machine gets in. */
+/** `--registry` on a real cluster: containerd's client pushes, pods pull, and only programs of the machine have access. */
 import assert from 'node:assert/strict';
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { connect, createServer } from 'node:net';
@@ -56,7 +56,7 @@ describe('--registry', () => {
       socket.on('connect', () => socket.destroy());
     });
 
-  test('what containerd’s client pushes runs as a pod, under both names of loopback', async () => {
+  test('an image pushed with the client of containerd runs as a pod, under both names of loopback', async () => {
     const pushed = await push(`localhost:${port}/team/app:1`, 'first');
     assert.equal(pushed.code, 0, pushed.stderr);
     assert.equal(await runPod('one', `localhost:${port}/team/app:1`), 'first');
@@ -67,21 +67,21 @@ describe('--registry', () => {
     assert.match(stdout, /^components .*\bregistry ok/m);
   });
 
-  test('a tag that moves is pulled anew where the pull policy asks for it', async () => {
+  test('a tag that changed is pulled again where the pull policy is Always', async () => {
     assert.equal((await push(`localhost:${port}/team/moving:1`, 'old')).code, 0);
     assert.equal(await runPod('old', `localhost:${port}/team/moving:1`, '--image-pull-policy=Always'), 'old');
     assert.equal((await push(`localhost:${port}/team/moving:1`, 'new')).code, 0);
     assert.equal(await runPod('new', `localhost:${port}/team/moving:1`, '--image-pull-policy=Always'), 'new');
   });
 
-  test('what was pushed is there after a restart', async () => {
+  test('pushed images exist after a restart', async () => {
     assert.equal((await push(`localhost:${port}/team/kept:1`, 'kept')).code, 0);
     await must('bash', ['-c', `kill -9 ${await cluster.pid()}`]);
     await cluster.up();
     assert.equal(await runPod('kept', `localhost:${port}/team/kept:1`), 'kept');
   });
 
-  test('a pod with the registry’s port as its host port does not get the registry’s pulls', async () => {
+  test('a pod with the port of the registry as its host port does not receive the pulls of the registry', async () => {
     const other = await freePort('127.0.0.1');
     const ports = [other, port].map((hostPort) => ({ containerPort: 80, hostPort, hostIP: '127.0.0.1' }));
     const image = `localhost:${port}/team/app:1`;
@@ -96,17 +96,17 @@ describe('--registry', () => {
     await until('its other host port', async () => (await answer(other, '/text')) === '200 first');
     assert.match(await answer(port, '/text'), /^404 .*UNSUPPORTED/);
     assert.equal(await answer(port, '/v2/'), '200 ');
-    // The port is its own once there is no registry.
+    // Without a registry the pod may use the port.
     await cluster.kubectl(['delete', 'pod', 'thief', '--now']);
   });
 
-  test('it listens on loopback alone', async () => {
+  test('it listens on loopback only', async () => {
     const lines = (await must('ss', ['-Hltn'])).split('\n').filter((line) => line.includes(`:${port} `));
     assert.ok(lines.length > 0);
     for (const line of lines) assert.match(line, new RegExp(` (127\\.0\\.0\\.1|\\[::1\\]):${port} `));
   });
 
-  test('a port that is taken is refused in one line, and without the option nothing is left of it', async () => {
+  test('a port in use is refused in one line, and without the option no trace of it is left', async () => {
     await keelson(['down', '--data-dir', cluster.dataDir]);
     const other = createServer();
     await new Promise<void>((resolve) => other.listen(port, '127.0.0.1', resolve));

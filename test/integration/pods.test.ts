@@ -1,4 +1,4 @@
-/** What a pod gets and goes through on a real node: probes, restarts, init containers, volumes, identity, static pods. */
+/** Features of a pod on a real node: probes, restarts, init containers, volumes, identity, static pods. */
 import assert from 'node:assert/strict';
 import { existsSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -9,7 +9,7 @@ import { fetchText } from './fixtures/traffic.ts';
 
 type Fields = Record<string, unknown>;
 
-/** A pod of the test image, named as its container. */
+/** A pod of the test image, with its container of the same name. */
 function podOf(name: string, container: Fields, spec: Fields = {}): object {
   return {
     apiVersion: 'v1',
@@ -31,10 +31,10 @@ describe('pods on a real node', { concurrency: 5 }, () => {
   });
   after(() => cluster?.stop());
 
-  it('tells where the time of its start went', async () => {
+  it('reports how the time of its start was spent', async () => {
     const space = await cluster.space('tracing');
     let tries = 0;
-    // What else the machine does may come between two steps: of several starts one is accounted for.
+    // On a busy machine time may pass between two steps: one of several starts must be fully explained.
     const trace = await space.until('a start that is accounted for', async () => {
       const name = `traced-${++tries}`;
       const initContainers = [{ name: 'first', image: images.test, ...shell('true') }];
@@ -71,7 +71,7 @@ describe('pods on a real node', { concurrency: 5 }, () => {
     for (const step of [...expected, ...onNode.map((name) => `kubelet: ${name}`)]) assert.ok(names.has(step), step);
   });
 
-  it('backs off from a crashing container, and says so as upstream does', async () => {
+  it('backs off from a crashing container, with the messages of upstream', async () => {
     const space = await cluster.space('crashing');
     await space.kubectl([
       'create',
@@ -86,7 +86,7 @@ describe('pods on a real node', { concurrency: 5 }, () => {
     await space.until('CrashLoopBackOff', async () =>
       /crash-\S+\s+0\/1\s+CrashLoopBackOff\s+\d+ \(/.test(await space.kubectl('get pods')),
     );
-    // It comes and goes, and lasts longer each time.
+    // The waiting state alternates with running, and lasts longer each time.
     const pod = await space.until('one that backs off', async () => {
       const [found] = JSON.parse(await space.kubectl('get pods -o jsonpath={.items}')) as PodFacts[];
       return found?.status.containerStatuses[0]?.state.waiting?.reason === 'CrashLoopBackOff' && found;
@@ -109,7 +109,7 @@ describe('pods on a real node', { concurrency: 5 }, () => {
     await space.until('none available', async () => /0\/1/.test(await space.kubectl('get deployment crash')));
   });
 
-  it('says why an image cannot be had', async () => {
+  it('reports why an image cannot be pulled', async () => {
     const space = await cluster.space('images');
     await space.kubectl('run absent --image=localhost:1/absent:1');
     await space.kubectl('run never --image=localhost/keelson/absent:1 --image-pull-policy=Never');
@@ -225,7 +225,7 @@ describe('pods on a real node', { concurrency: 5 }, () => {
     );
   });
 
-  it('hands secrets, config maps and its own facts to containers, and changes without waiting for a round', async (t) => {
+  it('provides secrets, config maps and pod fields to containers, and applies changes without waiting for a resync', async (t) => {
     const space = await cluster.space('configured');
     await space.kubectl('create secret generic login --from-literal=user=ada --from-literal=word=xyz');
     await space.kubectl('create configmap settings --from-literal=color=red --from-literal=size=1');
@@ -284,7 +284,7 @@ describe('pods on a real node', { concurrency: 5 }, () => {
       Number(await space.until('the change in the pod', () => inside('cat /tmp/seen 2>/dev/null'))) / 1000,
     );
     t.diagnostic(`a change of a config map is in the pod after ${seenMs - changedMs} ms, kubectl patch included`);
-    // By the watch: the kubelet's rounds are a minute apart. On a machine of its own it takes less than two seconds.
+    // By the watch: the kubelet resyncs once a minute. On an idle machine the change takes less than two seconds.
     assert.ok(seenMs - changedMs < 30_000, `the change took ${seenMs - changedMs} ms`);
     await space.kubectl('label pod facts tier=back');
     await space.until('the label in the pod', async () =>
@@ -292,7 +292,7 @@ describe('pods on a real node', { concurrency: 5 }, () => {
     );
   });
 
-  it('gives a pod a token that the API accepts and whose rights it has', async () => {
+  it('gives a pod a token that the API accepts and that has the rights of its service account', async () => {
     const space = await cluster.space('identity');
     await space.kubectl('create serviceaccount reader');
     await space.kubectl('create role pod-reader --verb=get,list --resource=pods');
@@ -321,7 +321,7 @@ describe('pods on a real node', { concurrency: 5 }, () => {
     );
   });
 
-  it('runs static pods from the manifest folder with a mirror in the API', async () => {
+  it('runs static pods of the manifest folder with a mirror pod in the API', async () => {
     const space = await cluster.space('static');
     const file = join(cluster.dataDir, 'pod-manifests/web.yaml');
     writeFileSync(
@@ -363,7 +363,7 @@ describe('pods on a real node', { concurrency: 5 }, () => {
     await ready(space, 'stubborn');
     const follow = space.start('logs -f polite');
     await follow.until(/up/);
-    // A pod that ends at once is not waited for: a program has less time than its grace.
+    // The delete waits for at most the grace period; a program that ends at once must not need it.
     await space.kubectl('delete pod polite');
     const { stdout } = await follow.ended();
     assert.equal(stdout, 'up\nhook\ngot TERM\n');

@@ -1,4 +1,4 @@
-/** Services and pods that claim addresses which are not theirs, in every mode of the proxy: the owners keep them. */
+/** Services and pods that claim addresses of others, in every mode of the proxy: the owners keep them. */
 import assert from 'node:assert/strict';
 import { spawn, type ChildProcess } from 'node:child_process';
 import { after, before, describe, it } from 'node:test';
@@ -20,7 +20,7 @@ import {
 
 const DNS = '10.43.0.10';
 const EVIL = '10.42.0.2';
-/** Of the API server and the kubelet. */
+/** Ports of the API server and the kubelet. */
 const OWN_PORTS = [6443, 10_250];
 /** Answers on TCP and UDP with its name. */
 const SERVER = `
@@ -39,7 +39,7 @@ const hostPorts: readonly ContainerPort[] = (['TCP', 'UDP'] as const).flatMap((p
   ]),
 ]);
 
-describe('claims of foreign addresses', () => {
+describe('claims of addresses of others', () => {
   let network: TestNetwork;
   let platform: NodePlatform;
   const servers: ChildProcess[] = [];
@@ -134,8 +134,8 @@ describe('claims of foreign addresses', () => {
       assert.deepEqual(answer(OUTSIDE_IP, 80), ['outside', 'outside']);
       assert.equal(network.tcp('victim', NODE_IP, 6443, 5), 'api');
       assert.equal(network.tcp('victim', NODE_IP, 10_250, 5), 'kubelet');
-      // What the pod may claim is its own: a port of the node's address, and an external address of another port. The
-      // userspace mode relays from a process of this test, which does not run in the network's namespace.
+      // Claims that are permitted: a port of the node's address, and an external address on another port. The userspace mode
+      // relays from a process of this test, which runs outside the network namespace.
       if (mode !== 'userspace')
         for (const port of [81, 7000]) assert.deepEqual(answer(NODE_IP, port), ['evil', 'evil'], String(port));
       stop.abort();

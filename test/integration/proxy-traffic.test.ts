@@ -1,6 +1,6 @@
 /**
- * What packets meet in every mode of the proxy, in a real kernel, by IPv4 and IPv6: whose address the endpoint sees, a
- * client's endpoint and how long it is kept.
+ * Traffic in every mode of the proxy, in a real kernel, by IPv4 and IPv6: the client address that endpoints receive, and session
+ * affinity with its timeout.
  */
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
@@ -24,7 +24,7 @@ import {
 const skip = process.getuid?.() === 0 ? false : 'needs root';
 const PROGRAM = join(import.meta.dirname, 'service-proxy/alone.ts');
 const PODS = { a: '10.42.0.2', b: '10.42.0.3' };
-/** Last numbers of services' addresses. */
+/** Last octets of the services' addresses. */
 const SERVICES = { web: 20, sticky: 21, brief: 22, home: 23 };
 const [BRIEF_SECONDS, LONG_SECONDS] = [1, 10_800];
 
@@ -97,7 +97,7 @@ describe('traffic through the proxy', { skip }, () => {
 
   const address = (name: keyof typeof SERVICES, family: 4 | 6): string =>
     `${family === 4 ? '10.43.0.' : 'fd00:43::'}${SERVICES[name]}`;
-  /** Name of the endpoint, and the client it saw. */
+  /** The name of the endpoint, and the client address it received. */
   const ask = (from: string, to: string, port = 80): { pod: string; client: string } => {
     const [pod = '', client = ''] = network.tcp(from, to, port).split(' ');
     return { pod, client };
@@ -127,8 +127,8 @@ describe('traffic through the proxy', { skip }, () => {
         assert.doesNotMatch(network.run('node', 'nft', 'list', 'ruleset'), /KUBE-SERVICES|table ip6? kt/);
       });
 
-      it('changes the address of those alone whose answers would go astray', async () => {
-        // The node itself stands before the endpoints in the userspace mode, whoever asks.
+      it('masquerades only connections whose answers would not return to the proxy', async () => {
+        // In the userspace mode endpoints always receive the address of the node.
         const node = mode === 'userspace';
         const own = await clientsSeen('b', address('web', 4));
         assert.deepEqual([own.get('a'), own.get('b')], node ? ['10.42.0.1', '10.42.0.1'] : [PODS.b, '10.42.0.1']);
@@ -151,11 +151,11 @@ describe('traffic through the proxy', { skip }, () => {
           assert.match([...seen].join(), /^[ab]$/);
         });
 
-        it(`until its time is over (IPv${family})`, async () => {
+        it(`until its timeout is over (IPv${family})`, async () => {
           const seen = new Set<string>();
           await until('another endpoint', async () => {
             seen.add(ask('node', address('brief', family)).pod);
-            await sleep((BRIEF_SECONDS + 0.2) * 1000); // What is tested is that this client was silent for so long.
+            await sleep((BRIEF_SECONDS + 0.2) * 1000); // Longer than the timeout of the affinity without a request of this client.
             seen.delete('');
             return seen.size === 2;
           });

@@ -1,4 +1,4 @@
-/** `registries.yaml` on a real cluster: a mirror that asks for a password, and a prefix before its names. */
+/** `registries.yaml` on a real cluster: a mirror with a password, and a prefix for its image names. */
 import assert from 'node:assert/strict';
 import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -48,7 +48,7 @@ configs:
     rmSync(scratch, { recursive: true, force: true });
   });
 
-  test('what containerd cannot do is refused with the file and the key, and nothing starts', async () => {
+  test('a setting that containerd does not support is refused with the file and the key, and no process starts', async () => {
     const { code, stderr } = await configure('mirrors: {docker.io: {rewrite: {"^library/(.*)": "x/$1"}}}');
     assert.deepEqual(
       [code, /registries\.yaml: mirrors\.docker\.io\.rewrite: containerd can put a prefix/.test(stderr)],
@@ -57,7 +57,7 @@ configs:
     );
   });
 
-  test('a pod’s image comes from the mirror, with its credentials and under its prefix', async () => {
+  test('the image of a pod is pulled from the mirror, with its credentials and under its prefix', async () => {
     assert.equal((await configure(mirror('wrong'))).code, 0);
     assert.notEqual((await pull()).code, 0);
     assert.equal((await configure(mirror(registryUser.password))).code, 0);
@@ -67,7 +67,7 @@ configs:
     assert.match((await pull()).stdout, /^pulled images\.example\.com\/app:1 \([0-9a-f]{12}\)/);
   });
 
-  test('without the file the mirror is gone', async () => {
+  test('without the file the mirror is not used', async () => {
     rmSync(join(cluster.dataDir, 'registries.yaml'));
     await keelson(['down', '--data-dir', cluster.dataDir]);
     assert.equal((await keelson(['up', '--detach', '--data-dir', cluster.dataDir])).code, 0);

@@ -1,6 +1,6 @@
 /**
- * Images from a real registry on loopback, pulled by a kubelet of its own with containerd: without credentials, with
- * those of pull secrets and of the node, with a wrong password, and with a blob that the registry has lost.
+ * Images from a real registry on loopback, pulled by a kubelet with its own containerd: without credentials, with those of pull
+ * secrets and of the node, with a wrong password, and with a blob that the registry has lost.
  */
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
@@ -39,7 +39,7 @@ describe('images from a registry', { skip: withoutRegistry }, () => {
     ]),
   );
 
-  /** Every image has content of its own: what containerd has already it does not ask a registry for. */
+  /** Every image has different content: containerd does not request blobs that it has. */
   const push = async (registry: Registry, path: string) => {
     const { architecture } = await machine.containerd.platform.host.info();
     const files = [
@@ -110,10 +110,10 @@ describe('images from a registry', { skip: withoutRegistry }, () => {
       type: 'kubernetes.io/dockerconfigjson',
       data: { '.dockerconfigjson': Buffer.from(dockerConfig(password)).toString('base64') },
     });
-  /** As regular expressions want it. */
+  /** Escapes the characters of regular expressions. */
   const quoted = (text: string): string => text.replace(/[.*+?^${}()|[\]\\/]/g, '\\$&');
 
-  it('are pulled without credentials where the registry asks for none', async () => {
+  it('are pulled without credentials from a registry without authentication', async () => {
     const { name, image } = await push(open, 'team/free');
     await create('free', name);
     const { image: shown, imageID } = await runs('free');
@@ -126,7 +126,7 @@ describe('images from a registry', { skip: withoutRegistry }, () => {
     );
   });
 
-  it('are refused without credentials and with a wrong password, then held back, and say why', async () => {
+  it('are refused without credentials and with a wrong password, then retried with a back-off, with the reason', async () => {
     const { name } = await push(closed, 'team/refused');
     await secret('wrong', 'wrong');
     await create('without', name);
@@ -150,7 +150,7 @@ describe('images from a registry', { skip: withoutRegistry }, () => {
     assert.equal((await runs('secret')).imageID, `${closed.host}/team/secret@${image.manifest.digest}`);
   });
 
-  it('that a secret has pulled are there for its pods, also after a restart, and for no others', async () => {
+  it('that were pulled with a secret are available to its pods, also after a restart, and to no others', async () => {
     const { name } = await push(closed, 'team/shared');
     await create('owner', name, { secret: 'right' });
     await runs('owner');
@@ -178,7 +178,7 @@ describe('images from a registry', { skip: withoutRegistry }, () => {
     await runs('node');
   });
 
-  it('say which blob the registry has lost', async () => {
+  it('report which blob the registry has lost', async () => {
     const { name, image } = await push(open, 'team/lost');
     const [layer] = image.layers;
     await open.loseBlob(layer!);

@@ -1,4 +1,4 @@
-/** Keelson stops and starts again, orderly or killed: pods run on, nothing acknowledged is lost, the world converges. */
+/** Keelson stops, orderly or killed, and starts again: pods run on, no acknowledged write is lost, and controllers converge. */
 import assert from 'node:assert/strict';
 import { Resolver } from 'node:dns/promises';
 import { readdirSync, readFileSync } from 'node:fs';
@@ -27,8 +27,8 @@ async function podsOf(space: Space): Promise<PodFacts[]> {
 }
 
 /**
- * Pods with a container that ran and was started again, and what is known of its end. A start that the kill cut short is
- * made again and may count, as upstream counts it: that container never ran, and its last state has no start.
+ * Pods with a container that ran and was restarted, with its last state. A start that the kill interrupted is repeated and may
+ * count as a restart, as upstream counts it: that container never ran, so its last state has no start time.
  */
 function restarted(pods: readonly PodFacts[]): string[] {
   return pods.flatMap(({ metadata, status }) =>
@@ -54,7 +54,7 @@ function readFileIfThere(path: string): string {
   }
 }
 
-/** Clients that create objects and note what was acknowledged, until the server is gone. */
+/** Clients that create objects and record acknowledged ones until the server is gone. */
 function startWriters(
   cluster: TestCluster,
   namespace: string,
@@ -79,7 +79,7 @@ function startWriters(
         })
         .catch(() => undefined);
       if (patched?.status !== 200) {
-        acknowledged.set(name, 'first or second'); // Its outcome is unknown.
+        acknowledged.set(name, 'first or second'); // The outcome of the write is unknown.
         return;
       }
       acknowledged.set(name, 'second');
@@ -120,7 +120,7 @@ describe('keelson starts again', () => {
   });
   after(() => cluster?.stop());
 
-  it('after SIGTERM: pods and services go on, the same containers are found, the next command works', async (t) => {
+  it('after SIGTERM: pods and services run on with the same containers, and the next command works', async (t) => {
     const before = await containers(space);
     const traffic = startTraffic(url, { clients: 2, pauseMs: 20 });
     const pid = await cluster.pid();
@@ -130,7 +130,7 @@ describe('keelson starts again', () => {
     assert.equal((await keelson(['status', '--data-dir', cluster.dataDir])).code, 1);
     const answered = (): number => traffic.answers.values().reduce((sum, count) => sum + count, 0);
     const soFar = answered();
-    // While nothing of Keelson runs but containers, rules and DNS.
+    // Meanwhile only containers, rules and DNS of Keelson run.
     await space.until('requests', async () => answered() >= soFar + 20);
     assert.deepEqual(await names.resolve4(`web.${space.namespace}.svc.cluster.local`), [new URL(url).hostname]);
     const startedMs = performance.now();
@@ -152,12 +152,12 @@ describe('keelson starts again', () => {
   });
 
   for (const round of [1, 2]) {
-    it(`after kill -9 under load (round ${round}): nothing acknowledged is lost, no container restarts, the world converges`, async (t) => {
+    it(`after kill -9 under load (round ${round}): no acknowledged write is lost, no container restarts, controllers converge`, async (t) => {
       const wanted = 4 + 3 * round;
       const before = await containers(space);
       const writers = startWriters(cluster, 'again', round);
       await space.kubectl(`scale deployment web --replicas=${wanted}`);
-      await space.until('load', async () => writers.acknowledged.size > 60 * round); // While pods are being started.
+      await space.until('load', async () => writers.acknowledged.size > 60 * round); // At this moment pods are starting.
       await endProcess(await cluster.pid());
       await writers.stop();
       await cluster.up();
@@ -186,7 +186,7 @@ describe('keelson starts again', () => {
     });
   }
 
-  it('containerd and DNS killed: both come back, no container restarts', async () => {
+  it('containerd and DNS killed: both are restarted, no container restarts', async () => {
     const before = await containers(space);
     const parts = (): Record<string, number> =>
       Object.fromEntries(
@@ -222,7 +222,7 @@ describe('keelson starts again', () => {
     );
   });
 
-  it('with less to do: what was deleted while it was down is gone, what was wanted is there', async () => {
+  it('after changes of the pods meanwhile: deleted pods are gone, new pods run', async () => {
     await space.kubectl('scale deployment web --replicas=2');
     await endProcess(await cluster.pid());
     await cluster.up();

@@ -1,4 +1,4 @@
-/** Ingress served by Keelson's own gateway on a real node: pods behind it, TLS, WebSocket, gRPC, changes while it works. */
+/** Ingress served by Keelson's own gateway on a real node: pods behind it, TLS, WebSocket, gRPC, and changes under traffic. */
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { once } from 'node:events';
@@ -14,7 +14,7 @@ import { freePort } from '../../src/platform/node/free-port-fixture.ts';
 import { images, keelson, startCluster, type TestCluster } from './cluster-fixture.ts';
 import { until } from './fixtures/until.ts';
 
-/** A path of a service as Ingress names it. */
+/** An Ingress path that leads to a service. */
 const path = (value: string, service: string, pathType = 'Prefix') => ({
   path: value,
   pathType,
@@ -69,7 +69,7 @@ describe('routes', () => {
     until(what, async () => expected.test((await ask(url, host)).body));
   const status = async (): Promise<string> => (await keelson(['status', '--data-dir', cluster.dataDir])).stdout;
 
-  /** A service without pods, whose endpoint is a server of this test on the node's address. */
+  /** Creates a Service without pods, whose endpoint is a server of this test on the node's address. */
   async function serveHere(name: string, server: Server, appProtocol?: string): Promise<void> {
     server.listen(0, address);
     await once(server, 'listening');
@@ -92,7 +92,7 @@ describe('routes', () => {
     });
   }
 
-  it('nothing runs before the first ingress; then its pods answer, and its address is published', async () => {
+  it('no process runs before the first ingress; then its pods answer, and its address is published', async () => {
     assert.doesNotMatch(await status(), /gateway/);
     await cluster.apply(ingress('web', { rules: [{ host: 'web.example', http: { paths: [path('/', 'web')] } }] }));
     const seen = new Set<string>();
@@ -111,7 +111,7 @@ describe('routes', () => {
     assert.match(stdout, /is served at/);
   });
 
-  it('an answer under way and its connection outlive a change of routes', async () => {
+  it('a response in flight and its connection survive a change of routes', async () => {
     let finish = (): void => undefined;
     const slow = createServer((message, response) => {
       if (message.url !== '/slow') return void response.end('quick');
@@ -136,7 +136,7 @@ describe('routes', () => {
     assert.match(text, /web-/);
   });
 
-  /** The name in the certificate that a client of the host is shown. */
+  /** The subject of the certificate that a client of the host receives. */
   const subject = async (servername: string): Promise<string> => {
     const socket = connectTls({
       host: '127.0.0.1',
@@ -162,7 +162,7 @@ describe('routes', () => {
     });
   };
 
-  it('a missing certificate is an event; one that comes and one that replaces it are served at once', async () => {
+  it('a missing certificate is an event; a new one and its replacement are served at once', async () => {
     const tls = [{ hosts: ['tls.example'], secretName: 'cert' }];
     await cluster.apply(
       ingress('tls', {
@@ -181,7 +181,7 @@ describe('routes', () => {
     assert.match(await subject('other.example'), /default/);
   });
 
-  it('secrets and services of other namespaces are out of reach', async () => {
+  it('secrets and services of other namespaces cannot be used', async () => {
     const other = await cluster.space('other');
     const tls = [{ hosts: ['stolen.example'], secretName: 'cert' }];
     const spec = { tls, rules: [{ host: 'stolen.example', http: { paths: [path('/', 'web')] } }] };
@@ -194,7 +194,7 @@ describe('routes', () => {
     await other.kubectl('delete ingress thief');
   });
 
-  it('WebSocket and a call in the manner of gRPC', async () => {
+  it('WebSocket and a call like those of gRPC', async () => {
     const echo = createServer();
     echo.on('upgrade', (_message, socket) => {
       socket.write('HTTP/1.1 101 Switching Protocols\r\nconnection: Upgrade\r\nupgrade: websocket\r\n\r\n');
@@ -320,7 +320,7 @@ describe('routes', () => {
     await cluster.kubectl('delete httproute --all');
   });
 
-  it('passes TLS through by name, and verifies backends as a policy says', async () => {
+  it('passes TLS through by name, and verifies backends as BackendTLSPolicy requires', async () => {
     const { certPem: cert, keyPem: key } = await authority.issue('CN=inner.example', ['inner.example']);
     const secure = () => createTlsServer({ cert, key }, (_, answer) => answer.end('of the backend'));
     await serveHere('passed', secure());
@@ -391,7 +391,7 @@ describe('routes', () => {
     return pid;
   };
 
-  it('is served by a process that has neither root, nor a capability, nor the environment of the server', async () => {
+  it('is served by a process without root, capabilities and the environment of the server', async () => {
     const pid = await gatewayPid();
     const children = await readFile(`/proc/${pid}/task/${pid}/children`, 'utf8');
     const serving = Number(children.trim());
@@ -416,7 +416,7 @@ describe('routes', () => {
     assert.throws(() => execFileSync('cat', [`${cluster.dataDir}/pki/ca.key`], { ...run, stdio: 'pipe' }));
   });
 
-  it('goes on while Keelson is killed and comes back, and is killed itself', async () => {
+  it('serves while Keelson is killed and restarted, and is itself restarted when killed', async () => {
     const before = await gatewayPid();
     await cluster.kubectl(`create service loadbalancer late --tcp=${port}:8080`);
     process.kill(await cluster.pid(), 'SIGKILL');
@@ -434,7 +434,7 @@ describe('routes', () => {
     await answers('its answer', '/cgi-bin/hostname', 'web.example', /^web-/);
   });
 
-  it('ends with the last ingress; a port that another program has is named', async () => {
+  it('ends with the last ingress; an event names the program that uses its port', async () => {
     await cluster.kubectl('delete ingress --all');
     await until('its end', async () => !/components .*gateway/.test(await status()));
     const holder = createNetServer();

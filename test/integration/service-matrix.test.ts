@@ -1,7 +1,7 @@
 /**
- * The service matrix: each kind of service, protocol and traffic policy, asked from its node, from another node, from a pod
- * and from outside, in every mode of the proxy, while endpoints appear, terminate and vanish; and meanwhile no packet for
- * the service range leaves a machine.
+ * The service matrix: each kind of service, protocol and traffic policy, requested from its node, another node, a pod and
+ * outside, in every mode of the proxy, while endpoints appear, terminate and vanish. Meanwhile no packet for the service range
+ * may leave a machine.
  */
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
@@ -31,7 +31,7 @@ import {
 const PROBER = join(import.meta.dirname, 'fixtures/prober.ts');
 const SCTP_SCRIPT = join(import.meta.dirname, 'fixtures/sctp.py');
 const DNS = '10.43.0.10';
-/** Why there is no SCTP here; false where there is. */
+/** Why SCTP cannot be tested here; false where it can. */
 const noSctp =
   spawnSync('/usr/bin/python3', [SCTP_SCRIPT, 'check']).status === 0 ? false : 'this kernel (or Python) has no SCTP';
 const ending = endingRows(stages[0] as Stage);
@@ -59,7 +59,7 @@ describe('service matrix', () => {
     await dropForwarded();
     await server.keelson('server --node-name server --detach');
     const token = (await server.keelson('token create')).trim();
-    // The kernel sends few refusals by ICMP in a row, fewer than are asked for here.
+    // The kernel limits the rate of ICMP refusals; this test needs more.
     for (const machine of [server, agent])
       await machine.must('sh', ['-c', 'echo 0 > /proc/sys/net/ipv4/icmp_ratelimit']);
     await agent.keelson(`agent --node-name agent --server https://${server.address}:6443 --token ${token} --detach`);
@@ -81,7 +81,7 @@ describe('service matrix', () => {
     await machines?.remove();
   });
 
-  /** A pod that runs the prober by the machine's own files. */
+  /** A pod that runs the prober with the machine's own files. */
   function podOf(
     node: Who,
     { name, labels, graceSeconds, hostPort }: { name: string; labels: object; graceSeconds: number; hostPort?: number },
@@ -135,10 +135,10 @@ describe('service matrix', () => {
     return [...pods, ...services];
   }
 
-  /** The server is a machine with a firewall such as Docker's. */
+  /** Gives the server the forward policy of a machine with Docker. */
   const dropForwarded = (): Promise<string> => server.must('iptables', '-P FORWARD DROP');
 
-  /** Counts, beyond the machines, what they send to the service range. */
+  /** Counts packets to the service range on the link outside the machines. */
   async function countOnTheLink(): Promise<void> {
     const chains = [0, 1, 2].map(
       (at) => `chain m${at} {
@@ -166,7 +166,7 @@ describe('service matrix', () => {
     const url = from === 'pod' ? `http://${podAddress}:${HTTP_PORT}/probe` : 'http://127.0.0.1:18080/probe';
     return JSON.parse(await machine.must('curl', ['-s', '-m', '150', '--data', JSON.stringify(probes), url])) as Probed;
   };
-  /** The cells that are not as the table says. */
+  /** The cells of the table whose result differs. */
   const differingFrom = async (from: From, mode: Mode, table: readonly Row[]): Promise<string[]> => {
     const cells = table.flatMap(({ name, protocol = 'tcp', sourcePort, asks, modes }) =>
       asks.flatMap(([where, heard]) => {
@@ -187,7 +187,7 @@ describe('service matrix', () => {
       return right ? [] : [`${id}: ${heard}, not ${wanted}`];
     });
   };
-  /** Asks everything until all is as the table says; rules come within moments, or they are wrong. */
+  /** Probes everything until all results match the table; rules must be applied within moments. */
   const hold = async (
     mode: Mode,
     table: readonly Row[],
@@ -205,7 +205,7 @@ describe('service matrix', () => {
       },
       timeoutMs,
     ).catch((error: unknown) => {
-      if (wrong.length === 0) throw error; // It could not even be asked.
+      if (wrong.length === 0) throw error; // The probe itself failed.
     });
     assert.deepEqual(wrong, []);
   };
@@ -221,7 +221,7 @@ describe('service matrix', () => {
   };
   const happens: Readonly<Record<Stage['happens'][number][0], (who: Who) => Promise<void>>> = {
     async appears(who) {
-      // Its grace is longer than the story.
+      // Its grace period is longer than this test.
       await apply([podOf(who, { name: `ending-${who}`, labels: ENDING, graceSeconds: 600 })]);
       await server.kubectl(`wait --for=condition=Ready pod/ending-${who} --timeout=120s`);
     },
@@ -265,26 +265,26 @@ describe('service matrix', () => {
           await hold(mode, endingRows(stage), { more });
         });
     });
-    // The iptables mode's own healing: proxy-modes.test.ts.
+    // proxy-modes.test.ts tests the repair of the iptables mode.
     if (index === 0)
-      it(`${mode}: what others take away comes back within a minute`, async () => {
+      it(`${mode}: deleted rules are restored within a minute`, async () => {
         await server.must('nft', 'flush ruleset');
         await hold(mode, rows, { timeoutMs: 240_000 });
       });
   }
 
-  it('a load balancer has node ports unless told otherwise', async () => {
+  it('a load balancer has node ports by default', async () => {
     const nodePort = (name: string): Promise<string> =>
       server.kubectl(['get', 'service', name, '-o', 'jsonpath={.spec.ports[0].nodePort}']);
     assert.deepEqual([await nodePort('balanced-without-node-port'), (await nodePort('balanced')).length], ['', 5]);
-    // Another class is another one's: who that is gives the addresses.
+    // With another class, the controller of that class sets the addresses.
     const ingress = 'jsonpath={.status.loadBalancer.ingress}';
     assert.equal(await server.kubectl(['get', 'service', 'balanced-by-another', '-o', ingress]), '');
   });
 
   it('no packet for the service range has left a machine', async () => {
     assert.deepEqual([await strays(0), await strays(1)], [0, 0]);
-    // That the counter counts: a machine without rules sends them to its default route.
+    // Proves that the counter counts: a machine without rules sends such packets to its default route.
     await outside.run('curl', ['-s', '-m', '1', 'http://10.43.0.1/']);
     assert.ok((await strays(2)) > 0);
   });

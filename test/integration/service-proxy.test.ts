@@ -1,4 +1,4 @@
-/** The service proxy's rules in a real kernel, inside network namespaces of the test's own. */
+/** The service proxy's rules in a real kernel, inside network namespaces of this test. */
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { EndpointSlices, Nodes, Pods, Services } from '../../src/api/gen/resources.ts';
@@ -53,7 +53,7 @@ describe('service proxy', { skip }, () => {
   const api = createFakeApi(() => '2026-01-01T00:00:00Z');
   const rulesText = (): string => network.run('node', 'nft', 'list', 'table', 'ip', 'kt');
 
-  /** Resolves when the table reads as wanted. */
+  /** Resolves when the rules of the table meet the condition. */
   async function until(condition: (rules: string) => boolean): Promise<void> {
     const deadlineMs = performance.now() + 120_000;
     while (performance.now() < deadlineMs) {
@@ -160,14 +160,14 @@ describe('service proxy', { skip }, () => {
     assert.deepEqual(answers('b', '10.43.0.20', 80), new Set(['a 10.42.0.3', 'b 10.42.0.1']));
   });
 
-  test('the node and outside reach it by cluster address and node port under an address of the node', () => {
+  test('the node and outside clients reach it by cluster address and node port, masqueraded', () => {
     assert.deepEqual(answers('node', '10.43.0.20', 80), new Set(['a 10.42.0.1', 'b 10.42.0.1']));
     assert.deepEqual(answers('outside', NODE_IP, 30080), new Set(['a 10.42.0.1', 'b 10.42.0.1']));
     assert.deepEqual(answers('outside', '10.43.0.20', 80), new Set(['a 10.42.0.1', 'b 10.42.0.1']));
     assert.deepEqual(answers('node', NODE_IP, 30080), new Set(['a 10.42.0.1', 'b 10.42.0.1']));
   });
 
-  test('without endpoints, on an unknown port or an unassigned address it is refused at once', () => {
+  test('without endpoints, on an unknown port or an unassigned address connections are refused at once', () => {
     for (const [from, address, port] of [
       ['a', '10.43.0.21', 80],
       ['node', '10.43.0.21', 80],
@@ -182,7 +182,7 @@ describe('service proxy', { skip }, () => {
     }
   });
 
-  test('a listener on a local address of the service range is not in the way', async () => {
+  test('a listener on a local address of the service range does not interfere', async () => {
     const server = platform.exec.run('ip', [
       'netns',
       'exec',
@@ -202,7 +202,7 @@ describe('service proxy', { skip }, () => {
     await server;
   });
 
-  test('session affinity holds a client to its endpoint, also when others come and go', async () => {
+  test('session affinity keeps a client at its endpoint, also when endpoints are added and removed', async () => {
     for (const [from, address, port] of [
       ['b', '10.43.0.22', 80],
       ['outside', NODE_IP, 30082],
@@ -229,7 +229,7 @@ describe('service proxy', { skip }, () => {
     assert.deepEqual(answers('a', '10.43.0.22', 80, 5), new Set([mine]));
   });
 
-  test('external policy Local keeps the client address; source ranges guard the load balancer', async () => {
+  test('external policy Local keeps the client address; source ranges restrict the load balancer', async () => {
     assert.equal(network.tcp('outside', NODE_IP, 81), `a ${OUTSIDE_IP}`);
     assert.equal(network.tcp('outside', NODE_IP, 30083), `a ${OUTSIDE_IP}`);
     assert.equal(network.tcp('node', NODE_IP, 30083), 'a 10.42.0.1');
@@ -246,12 +246,12 @@ describe('service proxy', { skip }, () => {
     assert.equal(network.tcp('b', NODE_IP, 30083), 'a 10.42.0.3');
   });
 
-  test('host ports lead to the pod and hairpin back to it', () => {
+  test('host ports lead to the pod, also for the pod itself', () => {
     assert.equal(network.tcp('outside', NODE_IP, 8000), `b ${OUTSIDE_IP}`);
     assert.equal(network.tcp('b', NODE_IP, 8000), 'b 10.42.0.1');
   });
 
-  test('UDP: a client with one socket follows when its endpoint is replaced', async () => {
+  test('UDP: a client with one socket reaches the new endpoint after a replacement', async () => {
     assert.equal(network.udp('b', '10.43.0.24', 53, 4000), 'a 10.42.0.3');
     assert.equal(network.udp('outside', NODE_IP, 30053, 4000), 'a 10.42.0.1');
     api.modify<EndpointSlice>(EndpointSlices, 'default/names-x', () => slice('names', ['b'], 'UDP'));
@@ -262,7 +262,7 @@ describe('service proxy', { skip }, () => {
     }
   });
 
-  test('IPv6: the same, in a table of its own', async () => {
+  test('IPv6: the same, in a separate table', async () => {
     assert.deepEqual(answers('b', 'fd00:43::20', 80), new Set(['a fd00:42::3', 'b fd00:42::1']));
     assert.deepEqual(answers('node', 'fd00:43::20', 80), new Set(['a fd00:42::1', 'b fd00:42::1']));
     assert.equal(answers('b', 'fd00:43::22', 80, 10).size, 1);
@@ -287,7 +287,7 @@ describe('service proxy', { skip }, () => {
     assert.deepEqual(answers('b', 'fd00:43::20', 80, 10), new Set(['a fd00:42::3']));
   });
 
-  test('an endpoint change is in the kernel at once', async () => {
+  test('a change of endpoints is in the kernel at once', async () => {
     api.modify<EndpointSlice>(EndpointSlices, 'default/web-x', () => slice('web', ['b']));
     await until((rules) => rules.includes('10.43.0.20 . tcp . 80 : goto pick-1,'));
     assert.deepEqual(answers('a', '10.43.0.20', 80, 10), new Set(['b 10.42.0.2']));
@@ -296,7 +296,7 @@ describe('service proxy', { skip }, () => {
     assert.notEqual(network.refusedMs('a', '10.43.0.20', 80), undefined);
   });
 
-  test('damage done by others is healed with the next change that fails', async () => {
+  test('damage by other programs is repaired with the next change that fails', async () => {
     network.run('node', 'nft', 'delete', 'table', 'ip', 'kt');
     api.seed(Services, service('new', '10.43.0.30'));
     api.seed(EndpointSlices, slice('new', ['a']));
@@ -307,7 +307,7 @@ describe('service proxy', { skip }, () => {
     assert.match(rulesText(), /10\.43\.0\.24 \. udp/);
   });
 
-  test('removal leaves no table', async () => {
+  test('removal deletes every table', async () => {
     stop.abort();
     await running;
     assert.match(network.run('node', 'nft', 'list', 'tables'), /table ip kt/);

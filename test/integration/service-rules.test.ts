@@ -1,4 +1,4 @@
-/** The service proxy's texts against the real nft, in a network namespace: every change must apply to the table as it is. */
+/** The service proxy's nft scripts with the real nft, in a network namespace: every change must apply to the current table. */
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
@@ -85,7 +85,7 @@ describe('changes of service rules in the kernel', () => {
   after(() => ip('netns', 'del', namespace));
 
   for (const family of [4, 6] as const) {
-    it(`apply one after the other to the table that is there (IPv${family})`, () => {
+    it(`apply one after the other to the current table (IPv${family})`, () => {
       const { clusterCidr, serviceCidr } = rangesOf(family);
       const config = { family, name: 'kt', clusterCidr, serviceCidr, mark: 0x4001_0000 };
       const book = new RuleBook();
@@ -95,7 +95,7 @@ describe('changes of service rules in the kernel', () => {
       const all = book.takeAll();
       nft(allSteps(rewriteScript(config, all, false)));
       book.rewritten(all);
-      // nft 1.0.6 aborts on a chain with affinity for IPv6 (netlink_linearize.c, dreg < reg_low): not covered here.
+      // nft 1.0.6 aborts on a chain with affinity for IPv6 (netlink_linearize.c, dreg < reg_low), so those are not tested here.
       for (const step of steps.filter((s) => family === 4 || s.with?.affinitySeconds === undefined)) {
         claim(step);
         const changes = book.takeChanges();
@@ -105,7 +105,7 @@ describe('changes of service rules in the kernel', () => {
       nft(allSteps(rewriteScript(config, book.takeAll(), false)));
     });
 
-    /** Everything at once: each owner's last step, and what has source ranges and policies. */
+    /** All views at once: the last step of each owner, and those with source ranges and policies. */
     const whole = (): ServicePortView[] => {
       const { other } = rangesOf(family);
       const guarded = {

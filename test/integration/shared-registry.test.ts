@@ -1,4 +1,4 @@
-/** `--registry` on two machines: what is pushed on one runs on the other, and nobody but nodes reads it from outside. */
+/** `--registry` on two machines: an image pushed on one runs on the other, and only nodes can read it from outside. */
 import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -59,21 +59,21 @@ describe('--registry of a server and an agent', () => {
     return (await server.kubectl(`exec ${pod} -- cat /text`)).trim();
   };
 
-  it('runs on each what was pushed on the other', async () => {
+  it('each runs images that were pushed on the other', async () => {
     await push(server, 'a', 'from the server');
     await push(agent, 'b', 'from the agent');
     assert.equal(await runOn('agent', 'a', 'a'), 'from the server');
     assert.equal(await runOn('server', 'b', 'b'), 'from the agent');
   });
 
-  it('takes the latest push of a tag, wherever it was', async () => {
+  it('uses the latest push of a tag on any node', async () => {
     await push(server, 'moving', 'old');
     assert.equal(await runOn('agent', 'old', 'moving'), 'old');
     await push(agent, 'moving', 'new');
     assert.equal(await runOn('server', 'new', 'moving'), 'new');
   });
 
-  it('is closed to others: the port to the network, the kubelet’s path to who is no node', async () => {
+  it('is closed to others: the port to the network, the path of the kubelet to clients that are not nodes', async () => {
     assert.equal(await agent.fetch(`http://${server.address}:5001/v2/`), '');
     const url = `https://${server.address}:10250/keelson/registry/v2/team/app/manifests/a`;
     const status = (...more: string[]) =>

@@ -1,4 +1,4 @@
-/** kubectl's streams and waits, with every kubectl there is: logs, exec, attach, cp, port-forward, watch, wait. */
+/** kubectl's streams and waits, with every available kubectl: logs, exec, attach, cp, port-forward, watch, wait. */
 import assert from 'node:assert/strict';
 import { createHash, randomBytes } from 'node:crypto';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -44,7 +44,7 @@ for (const [index, program] of kubectlPrograms().entries()) {
       await space.kubectl('wait --for=condition=Ready pod --all --timeout=120s');
     });
 
-    it('logs: all, followed, the last lines, with times, of a selection', async () => {
+    it('logs: all, followed, the last lines, with timestamps, by selector', async () => {
       await space.until('its line', async () => (await space.kubectl('logs web')) === 'serving on port 8080\n');
       const follow = space.start('logs -f ticker --tail=1');
       await follow.until(/tick (\d+)\n[^]*tick \d+\n[^]*tick \d+\n/);
@@ -62,7 +62,7 @@ for (const [index, program] of kubectlPrograms().entries()) {
       assert.match((await space.outcome('logs web -c nobody')).stderr, /container nobody is not valid for pod web/);
     });
 
-    it('exec: streams apart, standard input to its end, exit codes', async () => {
+    it('exec: separate streams, standard input to its end, exit codes', async () => {
       const both = await space.outcome(['exec', 'web', '--', 'sh', '-c', 'echo out; echo err >&2; exit 7']);
       assert.deepEqual([both.code, both.stdout], [7, 'out\n']);
       assert.match(both.stderr, /^err\n/);
@@ -82,7 +82,7 @@ for (const [index, program] of kubectlPrograms().entries()) {
       assert.equal((await interactive.ended()).code, 5);
     });
 
-    it('cp: files and folders both ways', async () => {
+    it('cp: files and folders in both directions', async () => {
       const folder = join(scratch, `cp-${index}`);
       mkdirSync(join(folder, 'tree/deep'), { recursive: true });
       const content = randomBytes(1_500_000);
@@ -97,7 +97,7 @@ for (const [index, program] of kubectlPrograms().entries()) {
       assert.equal(readFileSync(join(folder, 'tree-back/deep/leaf'), 'utf8'), 'leaf\n');
     });
 
-    it('port-forward: to a pod and to a service, many connections, and a port nobody listens on', async () => {
+    it('port-forward: to a pod and to a service, many connections, and a port without a listener', async () => {
       await space.kubectl('expose pod web --port=80 --target-port=8080');
       for (const target of ['pod/web 0:8080', 'service/web 0:80']) {
         const forward = space.start(`port-forward ${target.replace(' 0:', ` ${await freePort()}:`)}`);
@@ -127,7 +127,7 @@ for (const [index, program] of kubectlPrograms().entries()) {
       await closed.ended();
     });
 
-    it('run --rm -i and attach: a program of a pod as if it ran here', async () => {
+    it('run --rm -i and attach: interactive use of a program in a pod', async () => {
       const counted = await space.outcome(
         [
           'run',
@@ -165,8 +165,8 @@ for (const [index, program] of kubectlPrograms().entries()) {
       await space.kubectl('wait --for=jsonpath={.status.phase}=Succeeded pod/echoing --timeout=120s');
     });
 
-    it('get --watch, wait and events follow what happens', async () => {
-      // One that is there shows when the watch begins; no node takes it.
+    it('get --watch, wait and events report changes', async () => {
+      // An unschedulable pod: its appearance in the output shows that the watch has started.
       const nowhere = JSON.stringify({ spec: { nodeSelector: { no: 'where' } } });
       await space.kubectl(['run', 'first', `--image=${images.test}`, '--labels=app=seen', `--overrides=${nowhere}`]);
       const watch = space.start('get pods --watch --output-watch-events -l app=seen');

@@ -1,4 +1,4 @@
-/** kill -9 of each process of a real cluster: it comes back by itself, and pods and services do not notice. */
+/** kill -9 of each process of a real cluster: it is restarted, and pods and services are not affected. */
 import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
 import { after, before, describe, it } from 'node:test';
@@ -11,7 +11,7 @@ import type { ClusterStatus } from '../../src/cluster/cluster-status.ts';
 
 const env = { ...process.env, KEELSON_RESTART: 'always', KEELSON_HEALTHY_SECONDS: '0' };
 
-/** The process of this instance whose command line has such an argument. */
+/** The process of this instance that has a matching argument. */
 function processOf({ dataDir, hash }: ClusterPlace, matches: (command: readonly string[]) => boolean): number {
   const found = readdirSync('/proc').find((name) => {
     if (!/^\d+$/.test(name) || hasEnded(Number(name))) return false;
@@ -25,7 +25,7 @@ function commandOf(pid: number): readonly string[] {
   try {
     return readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0');
   } catch {
-    return []; // It has just ended.
+    return []; // The process has just ended.
   }
 }
 
@@ -63,7 +63,7 @@ describe('kill -9 of every process of a cluster', () => {
     ['keelson up, whose supervisor adopted it', isServer],
   ];
   for (const [what, matches] of kinds)
-    it(`${what}: another one runs, the service answers all the time, no container restarts`, async (t) => {
+    it(`${what}: it is restarted, the service always answers, no container restarts`, async (t) => {
       const address = await kubectl('get service web -o jsonpath={.spec.clusterIP}');
       const pid = processOf(place, matches);
       assert.notEqual(pid, 0, what);
@@ -89,7 +89,7 @@ describe('kill -9 of every process of a cluster', () => {
       assert.deepEqual(new Set(restarts.split(' ')), new Set(['0']));
     });
 
-  it('status and an event of the node say how often and why', async () => {
+  it('status and an event of the node report the number of restarts and the reason', async () => {
     const { restarts } = await status();
     assert.equal(restarts?.count, 2);
     const events = await until('the event', async () => {
@@ -99,7 +99,7 @@ describe('kill -9 of every process of a cluster', () => {
     assert.match(events, /Warning +KeelsonRestarted +node\/\S+ .*Keelson ended abnormally \(signal SIGKILL\)/);
   });
 
-  it('a containerd shim: its containers end with it, the pod gets new ones, others go on', async () => {
+  it('a containerd shim: its containers end with it, the pod gets new ones, other pods run on', async () => {
     const sandboxOf = (pod: string): Promise<string> =>
       must('ctr', [
         ...['--address', `/run/keelson/${place.hash}/containerd.sock`, '--namespace', 'k8s.io'],
@@ -120,7 +120,7 @@ describe('kill -9 of every process of a cluster', () => {
     await until('the service', async () => (await fetch(`http://${address}/cgi-bin/hostname`)).status === 200);
   });
 
-  it('a pod on the host’s network sees no way to ask or stop it', async () => {
+  it('a pod on the network of the host cannot query or stop it', async () => {
     const sockets = await kubectl('exec outside -- cat /proc/net/unix');
     assert.match(sockets, /control\.sock/, 'the pod shares the network namespace');
     assert.doesNotMatch(sockets, new RegExp(`@.*${hashOf(place.dataDir)}`));

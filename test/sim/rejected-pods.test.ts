@@ -1,4 +1,4 @@
-/** Pods that the kubelet does not admit are made again, but at a bounded rate: whoever owns them. */
+/** Pods that the kubelet rejects are recreated at a limited rate by every kind of owner. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Pods } from '../../src/api/gen/resources.ts';
@@ -10,7 +10,7 @@ const STEP_MS = 500;
 /** One a second, and those of the first and the last. */
 const MOST_PODS = 22;
 
-/** Each has one pod, bound to the node, that asks for more than the node has. */
+/** Each owner has one pod, bound to the node, that requests more than the node has. */
 function owners(): KubernetesObject[] {
   const labels = { app: 'a' };
   const resources = { requests: { cpu: '10' } };
@@ -32,7 +32,7 @@ function owners(): KubernetesObject[] {
   ];
 }
 
-test('pods that are not admitted are made again once a second at most', async () => {
+test('pods that are not admitted are recreated once a second at most', async () => {
   await using cluster = await Cluster.start({ nodes: [{ name: 'small', cpus: 2 }] });
   for (const owner of owners()) {
     const { namespace } = owner.metadata;

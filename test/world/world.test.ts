@@ -1,4 +1,4 @@
-/** `npm run test:world`: every project is installed, used and deleted, then memory and disk come back. */
+/** `npm run test:world`: every project is installed, used and deleted; afterwards memory and disk space must be released. */
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -10,14 +10,14 @@ import { projects } from './projects/list.ts';
 import { startWorld, type World } from './world-fixture.ts';
 
 const MEGABYTE = 1024 * 1024;
-/** Beyond what is alive: code and free pages of V8 and of the C heap, SQLite's cache, the heaps of threads. */
+/** The limit beyond live memory: code and free pages of V8 and of the C heap, SQLite's cache, the heaps of threads. */
 const MORE_THAN_ALIVE_BYTES = 120 * MEGABYTE;
-/** Beyond the process before the first project: code that is warm, and the history of ten minutes. */
+/** The limit beyond the process before the first project: compiled code, and the history of ten minutes. */
 const MORE_THAN_BEFORE_BYTES = 80 * MEGABYTE;
-/** Free pages that the store's file keeps for its next writes, besides as much as its content. */
+/** The limit of free pages in the store's file, in addition to as much as its content. */
 const SPARE_STORE_BYTES = 4 * MEGABYTE;
 const REST_MS = 5 * 60_000;
-/** Between two looks at the process, which is to rest meanwhile. */
+/** The interval between two measurements of the resting process. */
 const LOOK_PERIOD_MS = 15_000;
 
 describe('the world', () => {
@@ -41,18 +41,18 @@ describe('the world', () => {
     });
   }
 
-  test('what is installed is explained and listed by category', async () => {
+  test('installed kinds are explained, and listed by category', async () => {
     assert.match(await must(world, ['explain', 'applicationsets.spec.group0.ports']), /list-type|<\[\]Object>/);
     assert.match(await must(world, ['get', 'world', '-A', '-o', 'name']), /databases?\.operator\.world\.example\/db-0/);
   });
 
   test('a chart is installed, tested, upgraded, rolled back and uninstalled', () => leadChart(world));
 
-  test('webhooks that answer change, refuse and convert', () => leadHooks(world));
+  test('webhooks with a server change, refuse and convert', () => leadHooks(world));
 
   for (const project of projects.toReversed()) test(`${project.name}: deleted`, () => remove(world, project));
 
-  test('memory and disk come back', async (t) => {
+  test('memory and disk space are released', async (t) => {
     const isSmall = async (): Promise<boolean> => {
       await sleep(LOOK_PERIOD_MS);
       const { resident, alive } = await world.memory();

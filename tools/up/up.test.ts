@@ -8,7 +8,7 @@ import { apply, collectionPath, type Answer, type ApiObject, type KubeClient, ty
 import { closingText, phaseTable, readSetup } from './summary.ts';
 import { waitFor } from './wait.ts';
 
-test('the data directory is the one keelson up is given', () => {
+test("the data directory is the one of keelson up's arguments", () => {
   assert.equal(dataDirectory([]), '/var/lib/keelson');
   assert.equal(dataDirectory(['--https-port', '7443', '--data-dir', '/srv/k']), '/srv/k');
   assert.equal(dataDirectory(['--data-dir=/srv/k']), '/srv/k');
@@ -23,7 +23,7 @@ test('the manifest of the demo runs the image that is built', () => {
   assert.equal(collectionPath(service!), '/api/v1/namespaces/default/services');
 });
 
-test('an object with defaults holds the manifest it came from', () => {
+test('an object with defaults contains the manifest it was created from', () => {
   const cases: [unknown, unknown, boolean][] = [
     [{ a: 1, b: 2 }, { a: 1 }, true],
     [{ a: 1 }, { a: 2 }, false],
@@ -46,7 +46,7 @@ function clientAnswering(answers: Record<string, Answer>): { client: KubeClient;
   return { client: { server: 'https://x', send, close: () => {} }, asked };
 }
 
-test('apply creates, or merges into what is there, or says what the server said', async () => {
+test("apply creates or merges, or fails with the server's message", async () => {
   const object: ApiObject = { apiVersion: 'v1', kind: 'Service', metadata: { name: 'demo' } };
   const created = clientAnswering({ POST: { status: 201, body: {} } });
   assert.equal(await apply(created.client, object), 'created');
@@ -63,7 +63,7 @@ test('apply creates, or merges into what is there, or says what the server said'
   );
 });
 
-test('waiting ends with the answer, or says what was awaited and the last error', async () => {
+test('waiting ends with the result, or fails with what was awaited and the last error', async () => {
   let asked = 0;
   const answer = await waitFor(async () => (++asked === 3 ? 'yes' : undefined), {
     what: 'x',
@@ -75,7 +75,7 @@ test('waiting ends with the answer, or says what was awaited and the last error'
   await assert.rejects(failing, /^Error: timed out after 0 s waiting for a port: refused$/);
 });
 
-test('the table of phases, with those of the set-up', () => {
+test('the table of phases includes those of the set-up', () => {
   const setup = readSetup(
     '{"durationMs":4000,"phases":[{"name":"Node.js","result":"v24.21.0 fetched","durationMs":3200},{"name":"Debian packages","result":"2 installed","durationMs":4000}]}',
   );
@@ -88,7 +88,7 @@ test('the table of phases, with those of the set-up', () => {
   ]);
 });
 
-test('the summary names another data directory where a command needs it', () => {
+test('the summary names another data directory in commands that need it', () => {
   const place = { kubeconfig: '/k', server: 'https://s', demoUrl: 'http://d/', demoText: 'Hello' };
   assert.doesNotMatch(closingText({ ...place, dataDir: '/var/lib/keelson' }), /--data-dir/);
   const text = closingText({ ...place, dataDir: '/srv/k' });

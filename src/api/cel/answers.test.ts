@@ -119,14 +119,14 @@ function run(evaluate: () => unknown): string {
   }
 }
 
-test('expressions are refused, estimated, priced and answered as upstream does', () => {
+test('compile errors, estimates, costs and results are those of upstream', () => {
   assert.deepEqual(
     ANSWERS.map(([expression]) => [expression, answer(expression)]),
     ANSWERS,
   );
 });
 
-test('what is inside itself too often is refused as upstream does, and no tree is too deep to check', () => {
+test('expressions nested too deep are refused as upstream does, and no tree overflows the stack of the checker', () => {
   const nested = (count: number): string => '('.repeat(count) + '1' + ')'.repeat(count);
   assert.match(answer(nested(249)), /= 1$/);
   assert.match(answer(nested(250)), /^-1:0 expression recursion limit exceeded: 250$/);

@@ -1,9 +1,9 @@
-/** Costs of selectors are those that upstream's estimator gives for the largest device. */
+/** Costs of selectors equal those of upstream's estimator for the largest device. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { compileDeviceSelector, deviceSelectorCost } from './device-types.ts';
 
-/** Cost and selector, as cel-go's estimator answers with the types of dynamic-resource-allocation/cel. */
+/** The cost and the selector, computed by cel-go's estimator with the types of dynamic-resource-allocation/cel. */
 const ESTIMATES = `
 30979 device.attributes.all(d, device.attributes[d].all(n, string(device.attributes[d][n]).matches("^[a-z]*$")))
 3 device.driver == "a"
@@ -43,7 +43,7 @@ const ESTIMATES = `
 6 int(device.attributes["a"].b) < 3
 `;
 
-test("every selector's estimate is the one upstream's estimator gives", () => {
+test("the estimate of every selector equals that of upstream's estimator", () => {
   const differing: string[] = [];
   for (const line of ESTIMATES.trim().split('\n')) {
     const [expected = '', selector] = [line.slice(0, line.indexOf(' ')), line.slice(line.indexOf(' ') + 1)];

@@ -1,5 +1,5 @@
-// Malformed and hostile expressions: whatever is written, compiling and running end with a value or with one of our errors,
-// within the meter's limit. Inputs are counted and come from a seed.
+// Malformed and hostile expressions: compiling and running any input ends with a value or one of our errors, within the meter's
+// limit. The number of inputs is fixed, and they derive from a seed.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createSeededRandom } from '../../platform/sim/random.ts';
@@ -17,7 +17,7 @@ const environment = {
 };
 const self = dynValue({ a: 1, b: [1, 2, 3], c: { d: 'text' }, e: null, f: 1.5, g: 'x'.repeat(200) });
 
-/** Runs one input; what it came to. Throws what should not happen. */
+/** Runs one input and returns how it ended. Throws errors that no expression may cause. */
 function outcome(expression: string): 'value' | 'compile' | 'runtime' {
   try {
     const program = compile(expression, { environment });
@@ -56,7 +56,7 @@ test('random expressions never crash', () => {
   assert.ok(counts.value > 500 && counts.runtime > 500 && counts.compile > 500, JSON.stringify(counts));
 });
 
-test('random changes of sound expressions never crash', () => {
+test('random changes of valid expressions never crash', () => {
   const random = createSeededRandom(11);
   const sound = [
     'self.b.all(x, x > 0 && self.c.d.matches("^t.*$")) || has(self.nope)',
@@ -79,7 +79,7 @@ test('random changes of sound expressions never crash', () => {
   assert.ok(counts.value > 50 && counts.compile > 1000, JSON.stringify(counts));
 });
 
-test('hostile shapes end', () => {
+test('deeply nested and exponential expressions end', () => {
   const bomb = Array.from({ length: 40 }, (_, index) => `cel.bind(v${index}, v${index - 1} + v${index - 1}, `).join('');
   const hostile: readonly [string, string][] = [
     ['deep parentheses', '('.repeat(50_000) + '1' + ')'.repeat(50_000)],

@@ -22,7 +22,7 @@ function refusal(expression: string, from = environment): string {
   assert.fail(`${expression} compiles`);
 }
 
-describe('operands that begin with a dot', () => {
+describe('operands may begin with a dot', () => {
   const expressions: Readonly<Record<string, unknown>> = {
     ".self.kind == 'a'": true,
     "  .self.kind != 'b' || .self.kind in ['b', 'c']": true,
@@ -41,7 +41,7 @@ describe('operands that begin with a dot', () => {
   for (const [expression, value] of Object.entries(expressions))
     test(`${expression} is ${value}`, () => assert.deepEqual(valueOf(expression), value));
 
-  test('errors are told where the expression as written has them', () => {
+  test('positions of errors count the leading dot', () => {
     assert.match(
       refusal('.5 + .25 == .nope.kind'),
       /<input>:1:1[34]: undeclared reference to '.nope'.*\n \| \.5 \+ \.25 == \.nope\.kind\n/,

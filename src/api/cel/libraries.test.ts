@@ -199,7 +199,7 @@ test('lists of several types are arguments of format', () => {
   assert.equal(outcome("'%s %d'.format(['a', 1])"), 'a 1');
 });
 
-test('compile errors look as upstream shows them', () => {
+test('compile errors are formatted as upstream formats them', () => {
   const cases: readonly [string, string][] = [
     ['x', "1:1: undeclared reference to 'x' (in container '')\n | x\n | ^"],
     ['self.nofn(1)', "1:10: undeclared reference to 'nofn' (in container '')\n | self.nofn(1)\n | .........^"],
@@ -224,7 +224,7 @@ test('compile errors look as upstream shows them', () => {
   }
 });
 
-test('the result must have the type asked for', () => {
+test('the result must have the declared return type', () => {
   assert.throws(() => compile('1', { environment, returnTypes: ['bool'] }), {
     message: 'must evaluate to bool but got int',
   });

@@ -26,7 +26,7 @@ test('fields of object literals have types of their own, at any depth', () => {
   }
 });
 
-test('lists and maps within object literals are of one type, as elsewhere', () => {
+test('lists and maps within object literals have one element type, as elsewhere', () => {
   for (const value of ['[1, "a"]', '{"a": 1, "b": "c"}', '[[1, true]]']) {
     for (const whole of [value, `JSONPatch{op: "add", value: ${value}}`, `Object{a: "b", c: Object.c{d: ${value}}}`])
       assert.throws(() => compile(whole, { environment }), /expected type '\w+' but found '\w+'/, whole);

@@ -13,7 +13,7 @@ function warnings(expression: string, more: object = {}): string[] {
   return typeCheckPolicy({ metadata: { name: 'p' }, spec }).map(({ fieldRef, warning }) => `${fieldRef} ${warning}`);
 }
 
-test('expressions are checked against the kinds of the rules', () => {
+test('expressions are checked against the kinds that the rules name', () => {
   const place = 'spec.validations[0].expression';
   assert.deepEqual(warnings('object.spec.replicas <= 5'), []);
   assert.deepEqual(warnings('object.replicas <= 5'), [

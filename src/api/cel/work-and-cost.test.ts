@@ -1,4 +1,4 @@
-// Expressions whose work is far more than upstream's price of it go over their limit before they hold the loop for long.
+// Expressions whose work far exceeds upstream's price exceed their limit before they block the event loop for long.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { compile, compileTogether } from './compile.ts';
@@ -12,7 +12,7 @@ import { compileVariables } from './variables.ts';
 
 const environment = { ...createEnvironment({ self: DYN_TYPE }), hasBindings: true };
 
-/** Enough to tell what is bounded from what is not, and soon spent. */
+/** A limit that is large enough to separate bounded from unbounded expressions, and quickly exhausted. */
 const LIMIT = PER_CALL_LIMIT / 4;
 
 function cost(expression: string, value: unknown, limit = PER_CALL_LIMIT): number | 'exceeded' {
@@ -28,7 +28,7 @@ function cost(expression: string, value: unknown, limit = PER_CALL_LIMIT): numbe
 
 const many = (count: number, of: (index: number) => string): string[] => Array.from({ length: count }, (_, i) => of(i));
 
-/** An expression about `v`, a value whose 30 levels each hold the next twice, and `w`, another one of the same shape. */
+/** An expression about `v`, whose 30 levels each contain the next twice, and `w`, another value of the same shape. */
 function doubled(about: string, shape = '[v, v]'): string {
   const levels = (name: string): string => `dyn(${shape.replaceAll('v', name)})`;
   const bound = (name: string, inner: string): string =>
@@ -142,7 +142,7 @@ const dear: Readonly<Record<string, readonly [expression: string, value: unknown
 for (const [name, [expression, value]] of Object.entries(dear))
   test(`it costs more than the limit: ${name}`, () => assert.equal(cost(expression, value, LIMIT), 'exceeded'));
 
-test('what objects hold costs little', () => {
+test('fields of objects cost little', () => {
   const texts = many(1000, (i) => `label-${i}`);
   const cheapFor: Readonly<Record<string, readonly string[]>> = {
     'isURL(x)': texts.map((text) => `https://example.com/${text}`),
@@ -157,13 +157,13 @@ test('what objects hold costs little', () => {
     assert.ok(Number(cost(`self.all(x, ${expression})`, value)) < PER_CALL_LIMIT / 10, expression);
 });
 
-test('names and labels are matched at about the price they have upstream', () => {
+test('matching names and labels costs about what it costs upstream', () => {
   const labels = many(1000, (i) => `label-${i}`);
   assert.ok(Number(cost('self.all(x, x.matches("^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$"))', labels)) < 60_000);
   assert.ok(Number(cost('self.all(x, x.find("[a-z]+") != "")', labels)) < 60_000);
 });
 
-/** Linear, where they took the square of their size or more: seconds to hours. */
+/** Each is linear in its size; earlier versions were quadratic or worse. */
 const cheap: Readonly<Record<string, readonly [expression: string, value: unknown]>> = {
   'spaces inside a text': ['self.trim() == self', `a${' '.repeat(500_000)}a`],
   'digits that are no double': ['[self].all(x, [double(x)].size() == 1) || true', `${'1'.repeat(500_000)}x`],
@@ -195,7 +195,7 @@ const cheap: Readonly<Record<string, readonly [expression: string, value: unknow
 for (const [name, [expression, value]] of Object.entries(cheap))
   test(`it costs less than the limit: ${name}`, () => assert.notEqual(cost(expression, value), 'exceeded'));
 
-test('a variable may spend what is left for the expression that reads it', () => {
+test('a variable may use all the budget that is left for the expression that reads it', () => {
   const turns = 'lists.range(50000).all(i, true)';
   const names = many(100, (i) => `v${i}`);
   const variables = names.map((name, i) => ({
@@ -210,7 +210,7 @@ test('a variable may spend what is left for the expression that reads it', () =>
   assert.ok(meter.cost < 2 * PER_CALL_LIMIT, String(meter.cost));
 });
 
-test('what is made of a value outside an evaluation is limited too', () => {
+test('conversion of a value outside an evaluation is limited too', () => {
   const mutation = withMutationTypes(environment);
   const object = `Object{a: [${doubled('v')}]}`;
   const made = compile(object, { environment: mutation }).run({}) as ObjectLiteral;
@@ -248,7 +248,7 @@ test('hostile expressions are refused when they are compiled, or compile with li
       assert.throws(() => compile(expression, { environment }), { constructor: CompileError, message: refused }, name);
 });
 
-test('what is nested beyond the stack is refused', () => {
+test('expressions nested beyond the stack are refused', () => {
   const nested = `${'[!cel.bind(a, !('.repeat(120)}true${'), a)]==[]'.repeat(120)}`;
   const deep = (frames: number): unknown => (frames === 0 ? compile(nested, { environment }) : [deep(frames - 1)]);
   const outcome = (frames: number): string => {

@@ -1,5 +1,5 @@
-// Every field of every type, alone and together with all others, through protobuf and JSON. What lies on the wire is read
-// by another library, so that a number or wire type that is wrong on both of our sides is found.
+// Every field of every type, alone and together with all others, through protobuf and JSON. The wire form is read by another
+// library, so that a field number or wire type that encoder and decoder both have wrong is found.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -12,7 +12,7 @@ import { canonicalize } from './canonical.ts';
 import { parseJson, stringifyJson } from './json.ts';
 import { decodeRawMessage, encodeMessage } from './protobuf.ts';
 
-/** Every struct below the served kinds, by name. */
+/** Every struct within the served kinds, by name. */
 function allStructs(): ReadonlyMap<string, StructSchema> {
   const found = new Map<string, StructSchema>();
   const visit = (type: TypeSchema | undefined): void => {
@@ -44,7 +44,7 @@ test('a value with every field set survives', () => {
   }
 });
 
-/** How each scalar lies on the wire, and what a reader of protobuf sees of it; the others are messages. */
+/** The wire type of each scalar, and its value by another protobuf reader; all other types are messages. */
 const wire: Partial<Record<ScalarName, { type: WireType; read(reader: BinaryReader): unknown }>> = {
   string: { type: WireType.LengthDelimited, read: (reader) => reader.string() },
   boolean: { type: WireType.Varint, read: (reader) => reader.bool() },
@@ -54,7 +54,7 @@ const wire: Partial<Record<ScalarName, { type: WireType; read(reader: BinaryRead
   bytes: { type: WireType.LengthDelimited, read: (reader) => Buffer.from(reader.bytes()).toString('base64') },
 };
 
-/** The reader at the value of the last field of this path, and its wire type. */
+/** The reader at the value of the last field of a path, and its wire type. */
 function find(bytes: Uint8Array, [number, ...rest]: readonly number[]): [BinaryReader, WireType] | undefined {
   const reader = new BinaryReader(bytes);
   while (reader.pos < reader.len) {
@@ -84,7 +84,7 @@ function checkScalar(schema: StructSchema, field: FieldSchema, scalar: ScalarNam
   }
 }
 
-test('each field alone, at zero, at its limits and between, is where its number says', () => {
+test('each field alone, with zero, its limits and a value between, is encoded under its number', () => {
   let checked = 0;
   for (const schema of structs.values())
     for (const field of schema.fields.values()) {

@@ -16,8 +16,8 @@ function stepsOf(text: string): number {
 const long = 'x'.repeat(50_000);
 const many = (item: string, count = 20_000): string => Array.from({ length: count }, () => item).join(',');
 
-describe('JSON in steps', () => {
-  test('large documents have the value that one turn would give', () => {
+describe('JSON is parsed in steps', () => {
+  test('large documents have the same value as with JSON.parse', () => {
     const texts = [
       `[${many('1')}]`,
       `{"a":[${many('{"b":[1,{}]}')}],"b":"${long}","${long}":[${many('"}"')}]}`,
@@ -30,7 +30,7 @@ describe('JSON in steps', () => {
     for (const text of texts) assert.deepEqual(read(text), parseJson(text).value);
   });
 
-  test('any document, made large by strings and lists around it', () => {
+  test('documents that strings and lists around them make large are parsed', () => {
     fc.assert(
       fc.property(fc.json(), fc.constantFrom(long, '\\"'.repeat(20_000), ''), (json, text) => {
         const large = `{"a":[${many(json, 300)}, ${json} ],"${text}":${json},"c":"${text}${long}"}`;
@@ -40,12 +40,12 @@ describe('JSON in steps', () => {
     );
   });
 
-  test('no step reads much more than a piece', () => {
+  test('no step reads much more than one piece', () => {
     assert.ok(stepsOf(`[${many('[]', 1_000_000)}]`) > 50);
     assert.ok(stepsOf(`{"a":{"b":[${many('[]', 1_000_000)}]}}`) > 50);
   });
 
-  test('what is no JSON is refused, wherever it goes wrong', () => {
+  test('invalid JSON is refused at any position', () => {
     const items = many('1', 40_000);
     const broken = [
       `[${items}`,
@@ -69,13 +69,13 @@ describe('JSON in steps', () => {
     for (const text of broken) assert.throws(() => read(text), JsonSyntaxError, text.slice(0, 40));
   });
 
-  test('parts are counted, not those of small documents', () => {
+  test('parts of large documents are counted, those of small ones are not', () => {
     const limits = { maxParts: 100_000 };
     assert.doesNotThrow(() => allSteps(jsonSteps(`{"a":[${many('[1]', 49_000)}]}`, limits)));
     assert.throws(() => allSteps(jsonSteps(`{"a":[${many('[1]', 51_000)}]}`, limits)), /more than 100000 fields/);
   });
 
-  test('depth is counted through pieces', () => {
+  test('depth is counted across pieces', () => {
     const nested = (depth: number): string => `[[${many('1', 40_000)}],${'['.repeat(depth)}${']'.repeat(depth)}]`;
     assert.doesNotThrow(() => read(nested(MAX_DEPTH - 1)));
     assert.throws(() => read(nested(MAX_DEPTH)), /exceeded max depth/);

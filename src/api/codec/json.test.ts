@@ -4,7 +4,7 @@ import { parseJson, startOfJson, stringifyJson } from './json.ts';
 import { canonicalQuantity } from '../quantity.ts';
 import { formatMoment, parseMoment } from './time-text.ts';
 
-test('documents JSON.parse reads are read the same', () => {
+test('documents that JSON.parse reads have the same value', () => {
   for (const text of ['{"a":{"b":[1,2.5,"x\\"y",null,true]}}', '"\\u00e9"', '-0.5e3', '[]', '{}', ' {"a" : 1 } ']) {
     assert.deepEqual(parseJson(text), { value: JSON.parse(text) as unknown, duplicates: [] });
   }
@@ -17,7 +17,7 @@ test('integers beyond 2^53 survive a round trip', () => {
   assert.equal(stringifyJson(value), text.replace('12345678901234567.5', '12345678901234568'));
 });
 
-test('duplicate keys are named by path and the last wins', () => {
+test('duplicate keys are reported with their paths, and the last wins', () => {
   const cases: [string, string[]][] = [
     ['{"a":1,"a":2}', ['a']],
     ['{"spec":{"c":[{"n":1},{"n":1,"n":{"x":1}}]}}', ['spec.c[1].n']],
@@ -35,7 +35,7 @@ test('duplicate keys are named by path and the last wins', () => {
   assert.deepEqual(parseJson('{"a":1,"a":2}').value, { a: 2 });
 });
 
-test('__proto__ is a key like any other', () => {
+test('__proto__ is an ordinary key', () => {
   for (const text of ['{"__proto__":{"x":1}}', '{"n":12345678901234567890,"__proto__":{"x":1}}']) {
     const value = parseJson(text).value as object;
     assert.equal(Object.getPrototypeOf(value), Object.prototype);
@@ -44,7 +44,7 @@ test('__proto__ is a key like any other', () => {
   }
 });
 
-test('syntax errors read as upstream', () => {
+test("syntax errors have upstream's texts", () => {
   const cases: [string, string][] = [
     ['', 'unexpected end of JSON input'],
     ['{"a"', 'unexpected end of JSON input'],
@@ -60,14 +60,14 @@ test('syntax errors read as upstream', () => {
   for (const [text, message] of cases) assert.throws(() => parseJson(text), { name: 'JsonSyntaxError', message }, text);
 });
 
-test('nesting is limited, not fatal', () => {
+test('nesting beyond the limit is an error, not an overflow of the stack', () => {
   const deep = (n: number): string => '['.repeat(n) + ']'.repeat(n);
   assert.throws(() => parseJson(deep(100_000)), { message: 'exceeded max depth' });
   assert.throws(() => parseJson(`[1234567890123456,${deep(100_000)}]`), { message: 'exceeded max depth' });
   assert.ok(parseJson(deep(900)).value);
 });
 
-test('quantities become canonical', () => {
+test('quantities are made canonical', () => {
   const cases: [string, string | undefined][] = [
     ['0', '0'],
     ['1', '1'],
@@ -102,7 +102,7 @@ test('quantities become canonical', () => {
   for (const [text, want] of cases) assert.equal(canonicalQuantity(text), want, text);
 });
 
-test('moments parse and format', () => {
+test('timestamps are parsed and formatted', () => {
   const cases: [string, string | undefined][] = [
     ['2020-02-29T12:34:56Z', '2020-02-29T12:34:56Z'],
     ['2020-02-29T23:34:56.789+02:00', '2020-02-29T21:34:56Z'],
@@ -120,7 +120,7 @@ test('moments parse and format', () => {
   assert.equal(formatMoment({ seconds: 1, nanos: 2000 }, 6), '1970-01-01T00:00:01.000002Z');
 });
 
-test('the start of a text is that of the whole, and costs what it shows', () => {
+test('startOfJson returns the start of the whole text, and does no more work than that', () => {
   const values = [
     null,
     5,

@@ -1,5 +1,5 @@
-// Upstream's own examples (one JSON and one protobuf file per kind) are not part of the project. Where a folder of them is at
-// hand, they are compared too; every-field.test.ts makes its values from the facts.
+// Upstream's own examples (one JSON and one protobuf file per kind) are not part of the project. When a folder of them exists,
+// they are compared too. every-field.test.ts derives its values from the facts.
 
 import assert from 'node:assert/strict';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
@@ -25,11 +25,11 @@ const folders = ['../../../..', '../../../../..'].map((up) =>
 );
 const golden = folders.find((folder) => existsSync(folder));
 
-/** Golden names spell the core group `core`. */
+/** Names of the golden files spell the core group `core`. */
 function read(folder: string, name: string): { bytes: Buffer; json: JsonObject; changed: boolean } {
   return {
     bytes: readFileSync(join(folder, `${name}.pb`)),
-    // Fields upstream has dropped since leave a second pair, as written back.
+    // For fields that upstream has dropped since, a second pair of files holds the form after a round trip.
     changed: ['pb', 'json'].some((ext) => existsSync(join(folder, `${name}.after_roundtrip.${ext}`))),
     json: parseJson(readFileSync(join(folder, `${name}.json`), 'utf8')).value as JsonObject,
   };
@@ -53,7 +53,7 @@ async function compareGoldenPairs(t: TestContext, folder: string): Promise<void>
       if (json['kind'] === undefined) for (const key of ['apiVersion', 'kind']) delete bare[key];
       assert.deepEqual(bare, canonical, 'decoding protobuf gives the JSON');
       const encoded = encodeProtobuf(schema, canonical);
-      // A field of v1.35 that v1.36 lacks cannot be written back.
+      // A field of v1.35 that v1.36 lacks is not encoded again.
       if (warnings.length === 0 && !changed)
         assert.equal(Buffer.compare(encoded, bytes), 0, 'encoding the JSON gives the protobuf');
       assert.deepEqual(decodeProtobuf(encoded, { apiVersion: 'v1', kind }), decoded);
@@ -62,7 +62,8 @@ async function compareGoldenPairs(t: TestContext, folder: string): Promise<void>
   assert.ok(checked > 90, `only ${checked} kinds checked`);
 }
 
-if (golden !== undefined) test("upstream's golden pairs", (t) => compareGoldenPairs(t, golden));
+if (golden !== undefined)
+  test("upstream's golden pairs are decoded and encoded alike", (t) => compareGoldenPairs(t, golden));
 
 function roundTrip(object: JsonObject): JsonObject {
   const schema = builtinSchema(String(object['apiVersion']), String(object['kind']));
@@ -73,7 +74,7 @@ function roundTrip(object: JsonObject): JsonObject {
   return decoded;
 }
 
-test('optional scalars as zero: pointers keep them, omitempty drops them', () => {
+test('zero values of optional scalars are kept behind pointers and dropped by omitempty', () => {
   const object = roundTrip({
     apiVersion: 'apps/v1',
     kind: 'Deployment',
@@ -103,7 +104,7 @@ test('optional scalars as zero: pointers keep them, omitempty drops them', () =>
   ]);
 });
 
-test('every field of every type as zero is what the canonical shape says', () => {
+test('a struct with every field zero decodes to the canonical shape', () => {
   for (const kind of ['Pod', 'Service', 'Node', 'Secret', 'ConfigMap', 'PersistentVolumeClaim', 'Event', 'Namespace']) {
     roundTrip({ apiVersion: 'v1', kind });
   }
@@ -111,7 +112,7 @@ test('every field of every type as zero is what the canonical shape says', () =>
     roundTrip({ apiVersion: 'apps/v1', kind });
 });
 
-test('lists, options, status and CRDs', () => {
+test('lists, options, status and CRDs survive a round trip', () => {
   roundTrip({
     apiVersion: 'v1',
     kind: 'PodList',
@@ -153,7 +154,7 @@ test('lists, options, status and CRDs', () => {
   });
 });
 
-test('map keys sort, negative and long integers, micro times', () => {
+test('map keys are sorted; negative and long integers and micro times survive', () => {
   const object = roundTrip({
     apiVersion: 'v1',
     kind: 'Pod',
@@ -172,7 +173,7 @@ test('map keys sort, negative and long integers, micro times', () => {
   });
 });
 
-test('a watch frame carries its length and decodes', () => {
+test('a watch frame has its length and can be decoded', () => {
   const schema = builtinSchema('v1', 'ConfigMap');
   assert.ok(schema);
   const object = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'a' }, data: { k: 'v' } };
@@ -181,7 +182,7 @@ test('a watch frame carries its length and decodes', () => {
   assert.deepEqual(decodeWatchEvent(frame.subarray(4)), { type: 'ADDED', object });
 });
 
-test('broken bytes are refused, whatever they are', () => {
+test('malformed bytes are refused with a PbError', () => {
   const schema = builtinSchema('v1', 'Pod');
   assert.ok(schema);
   const good = encodeMessage(schema, {

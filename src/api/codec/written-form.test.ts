@@ -7,7 +7,7 @@ import { decodeTyped } from './typed.ts';
 import { zeroStruct } from './zero-values.ts';
 import { asRead, asWritten } from './written-form.ts';
 
-/** An object, and where upstream's JSON of it has null. */
+/** Objects as stored here, and the nulls in upstream's JSON of them. */
 const written: readonly (readonly [apiVersion: string, kind: string, object: JsonObject, nulls: readonly string[]])[] =
   [
     ['rbac.authorization.k8s.io/v1', 'ClusterRole', {}, ['rules']],
@@ -82,7 +82,7 @@ for (const [apiVersion, kind, object, nulls] of written) {
   });
 }
 
-test('every kind comes back from its written form, and a custom resource keeps its nulls', () => {
+test('every kind survives asWritten and asRead, and a custom resource keeps its nulls', () => {
   for (const name of typeNames()) {
     const schema = typeSchema(name) as StructSchema;
     if (schema.gvk === undefined) continue;

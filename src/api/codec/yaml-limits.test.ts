@@ -1,4 +1,4 @@
-// Documents whose size says nothing of the work they take: they are refused before a tree is built, or read in linear time.
+// Documents whose parsing takes far longer than their size suggests are refused before a tree is built, or read in linear time.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createDeferred } from '../../base/deferred.ts';
@@ -7,7 +7,7 @@ import { parseYaml } from './yaml.ts';
 
 const MIB = 1024 * 1024;
 
-/** Each was read for seconds to minutes at 3 MiB. */
+/** At 3 MiB each took seconds to minutes before the limits. */
 const nested: Readonly<Record<string, string>> = {
   flowSequences: '[',
   flowMaps: '{a: ',
@@ -32,18 +32,18 @@ for (const [name, part] of Object.entries(nested)) {
   });
 }
 
-test('the first error ends the reading', () => {
+test('parsing stops at the first error', () => {
   const text = `${'a: b\n'.repeat(100)}${'a: : b\n'.repeat(5000)}`;
   assert.throws(() => parseYaml(text), { message: /: line 101: / });
 });
 
-test('a hundred duplicate keys are listed, the lines of more are not looked up', () => {
+test('a hundred duplicate keys are reported; the lines of further ones are not computed', () => {
   const { duplicates } = parseYaml('a: 1\n'.repeat(5000));
   assert.equal(duplicates[0]?.split('\n').length, 101);
   assert.match(duplicates[0], /line 101: key "a"/);
 });
 
-test('scalars, comments and lists of one line may have any number of brackets and signs', () => {
+test('scalars, comments and flow collections of one line may have any number of brackets and signs', () => {
   const scalar = '[{- ? : ! & '.repeat(2000);
   for (const text of [`a: "${scalar}"`, `a: '${scalar}'`, `a: |\n  ${scalar}\n`, `a: 1 # ${scalar}`])
     assert.doesNotThrow(() => parseYaml(text), text.slice(0, 20));
@@ -51,14 +51,14 @@ test('scalars, comments and lists of one line may have any number of brackets an
   for (const item of items) assert.doesNotThrow(() => parseYaml(`[${`${item}, `.repeat(5000)}]`), item);
 });
 
-/** Counts what it reads; it never answers. */
+/** A codec that records its inputs and never resolves. */
 function unanswering(): YamlCodec & { readonly asked: string[] } {
   const asked: string[] = [];
   const never = createDeferred<never>().promise;
   return { asked, parse: (text) => (asked.push(text), never), stringify: () => never, fromJson: () => never };
 }
 
-test('JSON, and little YAML, never go to the codec of long texts', async () => {
+test('JSON and short YAML are not passed to the codec of long texts', async () => {
   const codec = unanswering();
   const long = 'x'.repeat(10_000);
   assert.deepEqual(await readYaml(` {"a": "${long}"}`, codec), { value: { a: long }, duplicates: [] });
@@ -70,7 +70,7 @@ test('JSON, and little YAML, never go to the codec of long texts', async () => {
   assert.deepEqual(codec.asked, []);
 });
 
-test('long YAML goes to the codec, whatever it begins with', () => {
+test('long YAML is passed to the codec, whatever its first character is', () => {
   const codec = unanswering();
   const long = 'x'.repeat(10_000);
   for (const text of [`a: ${long}`, `{a: ${long}}`, `{"a": "${long}", "a": 1}`, '['.repeat(10_000)])

@@ -5,7 +5,7 @@ import { setNodeDefaults } from './core.ts';
 
 const [a, b, v6] = ['10.42.1.0/24', '10.42.2.0/24', 'fd42::/64'];
 
-test('the two fields of a node’s ranges agree; the single one decides', () => {
+test('podCIDR is the first of podCIDRs, and has precedence when they differ', () => {
   const cases: readonly (readonly [sent: NodeSpec, kept: NodeSpec])[] = [
     [{}, {}],
     [{ podCIDR: a }, { podCIDR: a, podCIDRs: [a] }],

@@ -32,7 +32,7 @@ const owned = (object: JsonObject): unknown => {
   return metadata.managedFields.map(({ fieldsV1 }) => fieldsV1);
 };
 
-test('fields of created objects: the second of a shape owns what the first does, another shape what is its own', () => {
+test('created objects of the same shape have the same managed fields, and those of another shape their own', () => {
   const variants: readonly object[] = [
     { message: 'a' },
     { message: '' },
@@ -51,12 +51,12 @@ test('fields of created objects: the second of a shape owns what the first does,
     variants.map((parts) => JSON.stringify(owned(event(parts)))),
     first,
   );
-  // An empty message is owned as any is.
+  // Empty messages are owned like others.
   assert.equal(new Set(first).size, variants.length - 1);
   assert.deepEqual(owned(event({ message: 'another text' })), owned(event({ message: 'a' })));
 });
 
-test('shapes that differ are computed each, equal ones once', () => {
+test('fields of each distinct shape are computed once', () => {
   let times = 0;
   const compute = (): undefined => void times++;
   for (const parts of [
@@ -82,7 +82,7 @@ test('shapes that differ are computed each, equal ones once', () => {
 });
 
 const podSchema = schemaOf('', 'v1', 'Pod')!;
-/** The schema of a kind of which no shape is known. */
+/** A schema whose cache of shapes is empty. */
 const unknownSchema = (): StructSchema => ({ ...podSchema, fields: podSchema.fields });
 const container = (parts: object = {}): object => ({ name: 'main', image: 'a', ...parts });
 const spec = (parts: object = {}): object => ({ spec: { containers: [container()], ...parts } });
@@ -125,7 +125,7 @@ const pods: readonly object[] = [
   { ...spec(), metadata: { name: 'p', labels: { a: 'b' }, creationTimestamp: null } },
 ];
 
-test('pods of a known shape own what they own when nothing is known, in whatever order they come', () => {
+test('pods of a known shape own the same fields as without the cache, in any order', () => {
   const request = { manager: 'm', apiVersion: 'v1', time: '2026-01-01T00:00:00Z', resetFields: fieldsOf('status') };
   const fieldsOfPod = (known: StructSchema, parts: object): string => {
     const pod = { kind: 'Pod', apiVersion: 'v1', metadata: { name: 'p', creationTimestamp: null }, ...parts };
@@ -138,14 +138,14 @@ test('pods of a known shape own what they own when nothing is known, in whatever
       assert.equal(fieldsOfPod(podSchema, parts), fieldsOfPod(unknownSchema(), parts), JSON.stringify(parts));
 });
 
-test('objects of more parts than a shape may have are computed each time', () => {
+test('fields of objects beyond the largest shape are computed each time', () => {
   let times = 0;
   const labels = Object.fromEntries(Array.from({ length: 600 }, (_, index) => [`l${index}`, 'x']));
   for (let time = 0; time < 2; time++) createdFields(schema, { metadata: { labels } }, () => void times++);
   assert.equal(times, 2);
 });
 
-test('a shape in use is kept, however many others come and go; one that is not makes room', () => {
+test('shapes in use stay in the cache while unused ones are evicted', () => {
   const computed: string[] = [];
   const create = (name: string): void => void createdFields(schema, { [name]: 'x' }, () => void computed.push(name));
   create('idle');
@@ -158,7 +158,7 @@ test('a shape in use is kept, however many others come and go; one that is not m
   assert.deepEqual([times('used'), times('idle'), computed.length], [1, 2, 103]);
 });
 
-test('what Go keeps as raw bytes has one owner as a whole', () => {
+test('a RawExtension is owned as a whole', () => {
   const revisions = schemaOf('apps', 'v1', 'ControllerRevision')!;
   const revision = (data: object): JsonObject =>
     canonicalize(revisions, {

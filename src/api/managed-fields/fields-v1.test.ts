@@ -20,21 +20,21 @@ for (const [what, fields] of [
 ] as const)
   test(`${what} makes fieldsV1 malformed`, () => assert.equal(readFieldsV1(fields), 'malformed'));
 
-test('every known element is read, and null is an empty node', () => {
+test('all known kinds of elements are read, and null is an empty node', () => {
   const fields = { 'f:a': { '.': {}, 'k:{"name":"b"}': { 'f:c': {} }, 'v:"x"': {}, 'i:-1': {} } };
   assert.deepEqual(readFieldsV1(fields), { set: fields });
   assert.deepEqual(readFieldsV1({ 'f:a': null }), { set: { 'f:a': {} } });
   assert.deepEqual(readFieldsV1({ 'f:a': { '.': 'anything', 'f:b': {} } }), { set: { 'f:a': { '.': {}, 'f:b': {} } } });
 });
 
-test('elements of unknown kinds are left out with what is below them', () =>
+test('elements of unknown kinds are left out with everything below them', () =>
   assert.deepEqual(readFieldsV1({ 'f:a': { 'x:b': { 'f:c': 1 } }, 'y:': [] }), { set: { 'f:a': {} } }));
 
-test('nothing, an empty object and one that only names itself are the empty set', () => {
+test('null, an empty object and an object with only its own mark are the empty set', () => {
   for (const fields of [undefined, null, {}, { '.': {} }]) assert.deepEqual(readFieldsV1(fields), { set: undefined });
 });
 
-test('an entry without operation, version or type of fields makes all of them unreadable', () => {
+test('an entry without operation, version or type of fields makes all entries unreadable', () => {
   const entry = {
     manager: 'm',
     operation: 'Update',

@@ -9,7 +9,7 @@ const annotated = (before: string): JsonObject => ({ metadata: { annotations: { 
 const textOf = (object: JsonObject): unknown =>
   ((object['metadata'] as JsonObject)['annotations'] as JsonObject)[ANNOTATION];
 
-test('the annotation says what was applied, integers of any size and without itself', () => {
+test('the annotation records the applied configuration without itself, with integers of any size', () => {
   const applied = parseJson('{"metadata":{"name":"a"},"spec":{"big":9223372036854775807}}').value as JsonObject;
   const told = '{"metadata":{"name":"a"},"spec":{"big":9223372036854775807}}\n';
   assert.equal(textOf(withLastApplied(annotated('{}'), applied)), told);
@@ -17,6 +17,6 @@ test('the annotation says what was applied, integers of any size and without its
   assert.equal(textOf(withLastApplied(annotated('{}'), again)), told);
 });
 
-test('an object without the annotation, or with an empty one, gets none', () => {
+test('an object whose annotation is absent or empty gets none', () => {
   for (const object of [annotated(''), { metadata: {} }]) assert.equal(withLastApplied(object, {}), object);
 });

@@ -1,4 +1,4 @@
-// Laws of field sets and of merging, on random objects.
+// Laws of field sets and of merging, checked on random objects.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -24,7 +24,7 @@ import { ListKeyError } from './path-element.ts';
 
 const schemas = ['Pod', 'Service', 'ConfigMap', 'Node'].map((kind) => schemaOf('', 'v1', kind) as StructSchema);
 
-/** Sets of random objects, without those whose lists have no keys. */
+/** Field sets of random objects, except objects whose lists lack keys. */
 function samples(seed: number): { schema: StructSchema; object: object; set: FieldSet }[] {
   const draw = seededDraw(seed);
   const out: { schema: StructSchema; object: object; set: FieldSet }[] = [];
@@ -41,7 +41,7 @@ function samples(seed: number): { schema: StructSchema; object: object; set: Fie
   return out;
 }
 
-test('unions, intersections and differences of field sets are those of their paths', () => {
+test('union, intersection and difference of field sets equal those of their paths', () => {
   const sets = samples(7).map(({ set }) => set);
   const text = (set: FieldSet): string[] =>
     pathsOf(set)
@@ -63,7 +63,7 @@ test('unions, intersections and differences of field sets are those of their pat
   }
 });
 
-test('the union of all sets is that of one after the other, and changes none of them', () => {
+test('unionAll equals unions one by one, and changes no input', () => {
   const sets: FieldSet[] = [undefined, {}, { '.': {}, 'f:a': {} }, ...samples(5).map(({ set }) => set)];
   const before = JSON.stringify(sets);
   for (let from = 0; from < sets.length; from += 3) {
@@ -74,7 +74,7 @@ test('the union of all sets is that of one after the other, and changes none of 
   assert.equal(JSON.stringify(sets), before);
 });
 
-test('what is taken from a small set is the same whether the other set is wide or not', () => {
+test('operations on a small set give the same result for wide and narrow second sets', () => {
   const keys = (count: number, node: FieldNode): FieldNode =>
     Object.fromEntries(Array.from({ length: count }, (_, i) => [`f:k${i}`, node]));
   const nodes: FieldNode[] = [{}, { '.': {}, 'f:x': {} }, { 'f:x': {}, 'f:y': {} }, { 'f:x': { 'f:z': {} } }];
@@ -87,7 +87,7 @@ test('what is taken from a small set is the same whether the other set is wide o
       }
 });
 
-test('merging an object into itself changes nothing, and a comparison sees exactly the difference', () => {
+test('merging an object with itself changes nothing, and a comparison finds exactly the differences', () => {
   const all = samples(11);
   for (const { schema, object } of all) {
     assert.ok(isUnchanged(compare(schema, object, structuredClone(object))));

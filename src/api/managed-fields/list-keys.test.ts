@@ -6,7 +6,7 @@ import type { ListSchema, TypeSchema } from '../schema/type-schema.ts';
 import { apply } from './apply.ts';
 import { itemElement, ListKeyError } from './path-element.ts';
 
-/** All lists with keys below a type, by the name of their items' type. */
+/** All lists with keys within a type, by the type name of their items. */
 function listsBelow(type: TypeSchema, seen: Set<TypeSchema>, out: Map<string, ListSchema>): void {
   if (seen.has(type)) return;
   seen.add(type);
@@ -27,7 +27,7 @@ function builtInLists(): Map<string, ListSchema> {
   return lists;
 }
 
-/** By upstream's schema of apply configurations; all other keys are texts whose default is empty. */
+/** Defaults of keys by upstream's schema of apply configurations; all other keys are texts with the empty default. */
 const OTHER_KEYS: Readonly<Record<string, string | undefined>> = {
   'apiserverinternal.v1alpha1.ServerStorageVersion': undefined,
   'core.v1.ContainerPort': '{"containerPort":0,"protocol":"TCP"}',
@@ -47,7 +47,7 @@ function elementOfEmptyItem(list: ListSchema): string | undefined {
   }
 }
 
-test('an item without its keys is identified by the defaults that upstream’s schema has', () => {
+test('an item without its keys is identified by the defaults of upstream’s schema', () => {
   const lists = builtInLists();
   assert.ok(lists.size > 50);
   const expected = [...lists].map(([name, { keys }]) => {
@@ -61,7 +61,7 @@ test('an item without its keys is identified by the defaults that upstream’s s
   );
 });
 
-test('an apply with a pull secret that has no name owns it by the empty name', () => {
+test('an apply of a pull secret without a name owns it by the empty name', () => {
   const pod = schemaOf('', 'v1', 'Pod')!;
   const config = {
     apiVersion: 'v1',

@@ -1,4 +1,4 @@
-/** Errors that name fields, of a writer who wants them to be long: a key of half a megabyte above thousands of fields. */
+/** Errors that name fields stay short when a client sends a key of half a megabyte above thousands of fields. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { formatPath } from '../codec/json-parser.ts';
@@ -10,7 +10,7 @@ import type { Manager } from './managers.ts';
 const LONG = 'k'.repeat(440_000);
 const names = Array.from({ length: 14_000 }, (_, index) => `k${index}`);
 
-test('paths are told up to a thousand characters', () => {
+test('paths in errors are truncated to a thousand characters', () => {
   for (const path of [
     formatPath(['spec', LONG, 'a']),
     formatPath([LONG]),
@@ -24,7 +24,7 @@ test('paths are told up to a thousand characters', () => {
   assert.equal(formatFieldPath(['f:spec', 'k:{"name":"a"}', 'i:2', 'v:"x"']), '.spec[name="a"][2][="x"]');
 });
 
-test('of many conflicts a thousand are told, and all are counted', () => {
+test('a thousand of many conflicts are listed, and all are counted', () => {
   const fields = { 'f:spec': { [`f:${LONG}`]: Object.fromEntries(names.map((name) => [`f:${name}`, {}])) } };
   const manager = { manager: 'm', operation: 'Apply', apiVersion: 'v1', subresource: '' } as Manager;
   const { message, causes } = describeConflicts([
@@ -37,7 +37,7 @@ test('of many conflicts a thousand are told, and all are counted', () => {
   assert.ok(JSON.stringify({ message, causes }).length < 3_000_000);
 });
 
-test('of many unknown fields a hundred are told', () => {
+test('a hundred of many unknown fields are listed', () => {
   const schema = {
     kind: 'struct',
     fields: new Map([['of', { type: { kind: 'map', values: { kind: 'struct', fields: new Map() } } }]]),

@@ -14,7 +14,7 @@ const ELEMENT = 'k:{"type":"Ready"}';
 const conditionOf = (set: unknown): unknown =>
   (set as { 'f:status': { 'f:conditions': Record<string, unknown> } })['f:status']['f:conditions'][ELEMENT];
 
-test('the writer of a new item owns its fields that Go writes as null', () => {
+test('the writer of a new item owns its fields that Go prints as null', () => {
   const { changed } = compare(schema, pod([]), pod([ready]));
   assert.deepEqual(Object.keys(conditionOf(changed) as object).toSorted(), [
     '.',
@@ -25,7 +25,7 @@ test('the writer of a new item owns its fields that Go writes as null', () => {
   ]);
 });
 
-test('a time that goes becomes null: it is changed, not removed', () => {
+test('a removed time becomes null: it counts as changed, not as removed', () => {
   const { changed, removed } = compare(schema, pod([probed]), pod([ready]));
   assert.deepEqual(conditionOf(changed), { 'f:lastProbeTime': {} });
   assert.equal(removed, undefined);

@@ -1,4 +1,4 @@
-/** Fields that Go writes as null where they hold nothing, in comparisons and removals: upstream's answers. */
+/** Comparisons and removals of fields that Go prints as null, with upstream's results. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { canonicalize } from '../codec/canonical.ts';
@@ -35,13 +35,13 @@ function ownersAfter([group, version, kind]: readonly [string, string, string], 
 
 const POD_GROUP = ['scheduling.k8s.io', 'v1alpha2', 'PodGroup'] as const;
 
-test('an empty struct in the place of null is owned by its nulls', () => {
+test('the nulls of an empty struct are owned when it replaces null', () => {
   assert.deepEqual(ownersAfter(POD_GROUP, [['update', 'n', { spec: { podGroupTemplateRef: {} } }]]), {
     'n Update': { 'f:spec': { 'f:podGroupTemplateRef': { 'f:workload': {} } } },
   });
 });
 
-test('null in the place of a struct takes its fields from their owners, not the struct', () => {
+test('null in place of a struct removes its fields from their owners, not the struct', () => {
   const steps: Step[] = [
     ['apply', 'm', { spec: { podGroupTemplateRef: {} } }],
     ['update', 'm', {}],
@@ -51,7 +51,7 @@ test('null in the place of a struct takes its fields from their owners, not the 
   });
 });
 
-test('a struct that keeps a null is no empty one after its fields were removed', () => {
+test('a struct that keeps a null is not empty after its fields were removed', () => {
   const steps: Step[] = [
     ['apply', 'n', { series: { count: 81 } }],
     ['apply', 'n', { series: {} }],
@@ -59,12 +59,12 @@ test('a struct that keeps a null is no empty one after its fields were removed',
   assert.deepEqual(ownersAfter(['events.k8s.io', 'v1', 'Event'], steps), { 'n Apply': { 'f:series': {} } });
 });
 
-test('a time that stays null belongs to nobody', () => {
+test('a time that stays null has no owner', () => {
   const owners = ownersAfter(['', 'v1', 'Event'], [['update', 'n', { eventTime: null, message: 'a' }]]);
   assert.deepEqual(owners, { 'n Update': { 'f:message': {} } });
 });
 
-test('an object with a list that lacks its keys loses its managed fields', () => {
+test('an object with a list that lacks keys loses its managed fields', () => {
   const serviceAccount = ['', 'v1', 'ServiceAccount'] as const;
   const named: Step = ['update', 'm', { secrets: [{ name: 'a' }] }];
   assert.deepEqual(ownersAfter(serviceAccount, [named, ['update', 'n', { secrets: [{}] }]]), {});

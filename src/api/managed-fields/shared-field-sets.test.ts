@@ -7,12 +7,12 @@ const podSet = (ip: string): FieldNode => ({
   'f:status': { 'f:phase': {}, 'f:podIPs': { '.': {}, [`k:{"ip":"${ip}"}`]: { '.': {}, 'f:ip': {} } } },
 });
 
-test('an equal set is the one before', () => {
+test('an equal set is replaced by the earlier one', () => {
   const first = withSharedParts('equal', podSet('10.0.0.1'));
   assert.equal(withSharedParts('equal', podSet('10.0.0.1')), first);
 });
 
-test('of a set that differs somewhere the other parts are shared, and it says what it said', () => {
+test('a set that differs in one place shares its other parts and keeps its content', () => {
   const first = withSharedParts('different', podSet('10.0.0.1'));
   const second = withSharedParts('different', podSet('10.0.0.2'));
   assert.equal(JSON.stringify(second), JSON.stringify(podSet('10.0.0.2')));
@@ -20,14 +20,14 @@ test('of a set that differs somewhere the other parts are shared, and it says wh
   assert.equal(second['f:status']!['f:phase'], first['f:status']!['f:phase']);
 });
 
-test('another order is another set', () => {
+test('a set in another order is not shared', () => {
   const first = { 'f:spec': { 'f:a': { 'f:x': {}, 'f:y': {} } } };
   const second = { 'f:spec': { 'f:a': { 'f:y': {}, 'f:x': {} } } };
   withSharedParts('order', first);
   assert.equal(JSON.stringify(withSharedParts('order', second)), JSON.stringify(second));
 });
 
-test('names of prototypes are names', () => {
+test('names of inherited properties are ordinary elements', () => {
   const set = (): FieldNode => JSON.parse('{"f:spec":{"__proto__":{"f:x":{}},"constructor":{"f:y":{}}}}') as FieldNode;
   withSharedParts('prototypes', set());
   assert.equal(JSON.stringify(withSharedParts('prototypes', set())), JSON.stringify(set()));

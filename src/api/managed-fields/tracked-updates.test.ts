@@ -1,4 +1,4 @@
-/** What an update owns, which is not an apply. */
+/** The managed fields after updates that are no applies. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { canonicalize } from '../codec/canonical.ts';
@@ -7,7 +7,7 @@ import { trackUpdate } from './field-manager.ts';
 import { fieldsOf } from './field-set.ts';
 import { applyAs, common, config, deployment, ownedBy, specOf, updateAs } from './field-manager-fixture.ts';
 
-test('an update owns what it added and changed', () => {
+test('an update owns the fields that it added or changed', () => {
   const created = updateAs(
     'a',
     undefined,
@@ -57,7 +57,7 @@ test('sub-resources are managers of their own', () => {
   );
 });
 
-test('an object that was never tracked stays so until it is applied', () => {
+test('an object without managed fields has none until it is applied', () => {
   const live = canonicalize(deployment, config({ replicas: 1 }, { uid: 'x' }));
   const updated = updateAs('a', live, { ...live, spec: { ...specOf(live), replicas: 2 } });
   assert.equal('managedFields' in (updated['metadata'] as object), false);
@@ -68,7 +68,7 @@ test('an object that was never tracked stays so until it is applied', () => {
   );
 });
 
-test('managed fields sent by a client are taken; one empty entry resets', () => {
+test('managed fields sent by a client are accepted; one empty entry resets them', () => {
   const created = updateAs('a', undefined, config({ replicas: 1 }));
   const entries = (created['metadata'] as { managedFields: ManagedFieldsEntry[] }).managedFields;
   const renamed = updateAs('b', created, {
@@ -80,7 +80,7 @@ test('managed fields sent by a client are taken; one empty entry resets', () => 
   assert.equal('managedFields' in (reset['metadata'] as object), false);
 });
 
-test('at most ten updaters: the oldest become one', () => {
+test('at most ten updaters are kept: the oldest are merged', () => {
   let live = updateAs('m0', undefined, config({ replicas: 0 }));
   for (let i = 1; i < 15; i++) {
     const metadata = live['metadata'] as { labels?: object };
@@ -92,7 +92,7 @@ test('at most ten updaters: the oldest become one', () => {
   assert.ok(ownedBy(live, 'ancient-changes').includes('.spec.replicas'));
 });
 
-test('a created deployment is owned as upstream records it', () => {
+test('a created deployment has the managed fields that upstream records', () => {
   const labels = { app: 'web' };
   const container = {
     name: 'nginx',

@@ -14,7 +14,7 @@ const own = {
   definitions: { Meta: { description: 'ours', properties: { name: { type: 'string' } } }, Time: { type: 'string' } },
 };
 
-test('wanted paths come with the definitions they need; another of the same name is renamed wherever it is meant', () => {
+test('selected paths are added with their definitions, and a definition whose name is taken is renamed in all references', () => {
   const document = {
     paths: {
       '/apis/fruit/v1/apples': { get: { schema: ref('AppleList') } },
@@ -42,7 +42,7 @@ test('wanted paths come with the definitions they need; another of the same name
   assert.deepEqual(merged.definitions['Time_v2'], { type: 'integer' });
 });
 
-test('our paths stay ours; two servers share equal definitions; nonsense brings nothing', () => {
+test('our own paths win, two servers share equal definitions, and a malformed document adds nothing', () => {
   const server = (type: string) => ({
     under: '/apis/mine',
     text: JSON.stringify({
@@ -56,7 +56,7 @@ test('our paths stay ours; two servers share equal definitions; nonsense brings 
   assert.deepEqual(merged.paths['/apis/mine/y'], ref('Thing_v2'));
 });
 
-test('names of prototypes are names, values that are no objects are left out', () => {
+test('names of inherited properties are ordinary names, and values that are no objects are skipped', () => {
   const text = `{"paths":{"/apis/x":{"a":{"$ref":"#/definitions/__proto__"}},"/apis/y":5},"definitions":{"__proto__":{"type":"string"},"b":null}}`;
   const merged = mergeV2(own, [{ text, under: '/apis' }]);
   assert.deepEqual(Object.keys(merged.definitions).sort(), ['Meta', 'Time', '__proto__']);
@@ -64,7 +64,7 @@ test('names of prototypes are names, values that are no objects are left out', (
   assert.deepEqual(Object.keys(merged.paths).sort(), ['/apis/mine/v1', '/apis/x']);
 });
 
-test('what is beyond the bounds is refused, and the work is in steps', () => {
+test('documents beyond the limits are refused, and merging runs in steps', () => {
   const paths = (count: number): string =>
     `{"paths":{${Array.from({ length: count }, (_, i) => `"/apis/p${i}":{"get":{}}`).join(',')}}}`;
   assert.throws(() => mergeV2(own, [{ text: paths(20_001), under: '/apis' }]), /more than 20000 paths/);

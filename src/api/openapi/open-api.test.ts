@@ -13,7 +13,7 @@ function at(value: unknown, ...path: string[]): unknown {
   return path.reduce<unknown>((here, key) => (here as JsonObject | undefined)?.[key], value);
 }
 
-test('the index names every group version, with a hash that follows the content', () => {
+test('the index names every group version, with a hash of the content', () => {
   const index = openApi.v3Index()['paths'] as Record<string, { serverRelativeURL: string }>;
   assert.match(index['api/v1']?.serverRelativeURL ?? '', /^\/openapi\/v3\/api\/v1\?hash=[0-9A-F]{16}$/);
   const served = allResources.map(({ group, version }) =>
@@ -27,7 +27,7 @@ test('the index names every group version, with a hash that follows the content'
   assert.notEqual(other.v3('api/v1')?.hash, openApi.v3('api/v1')?.hash);
 });
 
-test('kubectl finds kinds and query parameters by operation', () => {
+test('operations have the kinds and query parameters that kubectl looks up', () => {
   const patch = at(
     document('apis/apps/v1'),
     'paths',
@@ -46,7 +46,7 @@ test('kubectl finds kinds and query parameters by operation', () => {
   );
 });
 
-test('schemas carry merge rules, references and enums', () => {
+test('schemas have merge rules, references and enums', () => {
   const schemas = at(document('api/v1'), 'components', 'schemas') as JsonObject;
   const container = schemas['io.k8s.api.core.v1.Container'];
   assert.deepEqual(at(container, 'required'), ['name']);
@@ -73,7 +73,7 @@ test('schemas carry merge rules, references and enums', () => {
 
 const noPause = (): undefined => undefined;
 
-test('v2 is made in steps, once for all who ask at the same time, and is the text of the document', async () => {
+test('the v2 document is made in steps, once for concurrent requests, and has the text of JSON.stringify', async () => {
   const fresh = createOpenApi({ gitVersion: 'v1.36.0', resources: allResources });
   let pauses = 0;
   const pause = async (): Promise<void> => void pauses++;
@@ -88,7 +88,7 @@ test('v2 is made in steps, once for all who ask at the same time, and is the tex
   assert.ok(pauses >= before + 2);
 });
 
-test('v2 that could not be made is made anew by the next who asks', async () => {
+test('a v2 document that failed is made again at the next request', async () => {
   let fails = true;
   const extraV2 = (): { paths: JsonObject; definitions: JsonObject } => {
     if (fails) throw new Error('not now');
@@ -154,7 +154,7 @@ const swagger = JSON.parse((await openApi.v2Text(noPause)).text) as {
 };
 const METHODS = ['get', 'put', 'post', 'delete', 'patch', 'head', 'options'];
 
-test('No operation id occurs twice, and every part of a path is a parameter', () => {
+test('no operation id occurs twice, and every part of a path is a parameter', () => {
   const ids = new Map<string, string>();
   for (const [path, item] of Object.entries(swagger.paths)) {
     const parts = [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name).toSorted();
@@ -170,7 +170,7 @@ test('No operation id occurs twice, and every part of a path is a parameter', ()
   assert.ok(ids.size > 1000, `${ids.size} operations`);
 });
 
-test('Every reference of the documents leads to a definition', async () => {
+test('every reference of the documents resolves to a definition', async () => {
   const missing = (text: string, prefix: string, defined: JsonObject): string[] =>
     [...text.matchAll(/"\$ref":"([^"]+)"/g)]
       .map(([, ref = '']) => ref.slice(prefix.length))
@@ -205,7 +205,7 @@ const queryOf: readonly (readonly [string, readonly string[]])[] = [
   ],
 ];
 for (const [subresource, expected] of queryOf)
-  test(`The query parameters of pods/${subresource} are those of its options`, () => {
+  test(`the query parameters of pods/${subresource} are those of its options`, () => {
     const item = swagger.paths[`/api/v1/namespaces/{namespace}/pods/{name}/${subresource}`];
     const names = [...(item?.parameters ?? []), ...(item?.['get']?.parameters ?? [])]
       .filter((parameter) => parameter.in === 'query')
@@ -213,7 +213,7 @@ for (const [subresource, expected] of queryOf)
     assert.deepEqual(names.toSorted(), expected);
   });
 
-test('A deletion answers with the object where the resource returns it, else with a Status', async () => {
+test('a deletion returns the object or a Status, as its resource declares', async () => {
   const returning = createOpenApi({
     gitVersion: 'v1.36.0',
     resources: allResources,
@@ -226,7 +226,7 @@ test('A deletion answers with the object where the resource returns it, else wit
   assert.equal(result('configmaps'), '#/definitions/io.k8s.apimachinery.pkg.apis.meta.v1.Status');
 });
 
-test('Version 3 shows zero values as defaults, version 2 shows none', () => {
+test('version 3 shows zero values as defaults, version 2 shows none', () => {
   const schemas = at(document('api/v1'), 'components', 'schemas');
   assert.equal(at(schemas, 'io.k8s.api.core.v1.Container', 'properties', 'name', 'default'), '');
   assert.equal(at(schemas, 'io.k8s.api.core.v1.Container', 'properties', 'image', 'default'), undefined);

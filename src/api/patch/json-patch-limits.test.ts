@@ -1,4 +1,5 @@
-// What a small JSON patch may cost: copies, moved elements, depth. Upstream bounds the copies of a patch (CVE-2019-1002100).
+// Limits of what a small JSON patch may cost: copies, moved elements, depth. Upstream limits the copies of a patch
+// (CVE-2019-1002100).
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { jsonPatch } from './json-patch.ts';
@@ -18,7 +19,7 @@ function refusal(original: unknown, patch: unknown[]): PatchError {
   return assert.fail('the patch was applied');
 }
 
-test('copies that double a document with each operation are refused with 422', () => {
+test('repeated copies that double a document are refused with 422', () => {
   const { code, message } = refusal({ d: { a: 1 } }, copies('/d', 60));
   assert.equal(code, 422);
   assert.match(
@@ -27,7 +28,7 @@ test('copies that double a document with each operation are refused with 422', (
   );
 });
 
-test('the sizes of all copies of one patch are added up, whatever they copy', () => {
+test('the sizes of all copies in a patch are added up', () => {
   const half = 'x'.repeat(MAX_COPIED_BYTES / 2 - 100);
   const shapes: unknown[] = [half, [half], { [half]: null }, { a: { b: [half] } }, ['é'.repeat(half.length / 2)]];
   for (const value of shapes) {
@@ -36,7 +37,7 @@ test('the sizes of all copies of one patch are added up, whatever they copy', ()
   }
 });
 
-test('a copy and its source change apart from each other', () => {
+test('a copy and its source can be changed independently', () => {
   const patch = [
     { op: 'copy', from: '/a', path: '/b' },
     { op: 'add', path: '/a/x/y', value: 1 },
@@ -48,7 +49,7 @@ test('a copy and its source change apart from each other', () => {
   assert.equal(JSON.stringify(copied.b), '{"__proto__":{"x":1}}');
 });
 
-test('operations at the front of a long array are refused with 413 once they moved too many elements', () => {
+test('operations at the front of a long array are refused with 413 once they have moved too many elements', () => {
   const long = { a: Array.from({ length: 700_000 }, () => 1) };
   const front = { path: '/a/0', value: 1, from: '/a/0' };
   for (const op of ['add', 'remove', 'move', 'copy'])
@@ -67,7 +68,7 @@ test('operations at the front of a long array are refused with 413 once they mov
   );
 });
 
-test('a document deeper than any body may be is refused with 422, however it was put together', () => {
+test('a patch whose result is nested deeper than a body may be is refused with 422', () => {
   const nested = JSON.parse('{"a":'.repeat(900) + '1' + '}'.repeat(900)) as unknown;
   const below = '/a'.repeat(899);
   const onto = [

@@ -8,7 +8,7 @@ import { mergePatch } from './merge-patch.ts';
 import { freeze } from './patch-fixture.ts';
 import { strategicMergePatch } from './strategic-merge-patch.ts';
 
-test('JSON patch operations change documents as RFC 6902 says', () => {
+test('JSON patch operations change documents as RFC 6902 specifies', () => {
   const cases: [unknown, unknown[], unknown][] = [
     [{ a: 1 }, [{ op: 'add', path: '/b', value: 2 }], { a: 1, b: 2 }],
     [{ a: [1, 2] }, [{ op: 'add', path: '/a/1', value: 9 }], { a: [1, 9, 2] }],
@@ -43,7 +43,7 @@ test('JSON patch operations change documents as RFC 6902 says', () => {
     assert.deepEqual(jsonPatch(freeze(original), freeze(patch)), want, JSON.stringify(patch));
 });
 
-test('JSON patches that do not apply', () => {
+test('JSON patches that cannot be applied are refused', () => {
   const cases: [unknown, unknown, string][] = [
     [{ a: 1 }, [{ op: 'test', path: '/a', value: 2 }], 'testing value /a failed: test failed'],
     [
@@ -122,7 +122,7 @@ test('JSON patches that do not apply', () => {
     assert.throws(() => jsonPatch(original, patch), { name: 'PatchError', message });
 });
 
-test('merge patches change documents as RFC 7386 says', () => {
+test('merge patches change documents as RFC 7386 specifies', () => {
   const cases: [unknown, unknown, unknown][] = [
     [
       { a: 1, b: { c: 1, d: 2 } },
@@ -132,7 +132,7 @@ test('merge patches change documents as RFC 7386 says', () => {
     [{ a: [1] }, { a: [2] }, { a: [2] }],
     [{ a: 1 }, { a: { b: 1 } }, { a: { b: 1 } }],
     [1, {}, {}],
-    // Nulls inside of lists, as evanphx/json-patch treats them.
+    // Nulls inside lists, as evanphx/json-patch handles them.
     [{}, { a: [null, { b: null, c: [{ d: null }] }] }, { a: [null, { c: [{}] }] }],
     [{ a: [1] }, { a: [{ b: null }] }, { a: [{}] }],
     [{ a: null }, { a: [{ b: null }] }, { a: [{}] }],
@@ -141,7 +141,7 @@ test('merge patches change documents as RFC 7386 says', () => {
   for (const [original, patch, want] of cases) assert.deepEqual(mergePatch(freeze(original), freeze(patch)), want);
 });
 
-test('__proto__ never reaches a prototype', () => {
+test('a patch cannot change a prototype through __proto__', () => {
   const evil = JSON.parse('{"metadata":{"annotations":{"__proto__":{"polluted":1}}}}') as JsonObject;
   const pod = schemaOf('', 'v1', 'Pod') as StructSchema;
   const results = [

@@ -1,5 +1,5 @@
-// Lists of the size that a request may have, whose patches took minutes when each element was compared with every other:
-// that these tests end shows that it is not.
+// Patches of lists as large as a request permits. They took minutes when each element was compared with every other; these tests
+// then did not end in time.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { isDeepStrictEqual } from 'node:util';
@@ -13,13 +13,13 @@ const pod = schemaOf('', 'v1', 'Pod') as StructSchema;
 const numbered = <T>(make: (index: number) => T): T[] => Array.from({ length: COUNT }, (_, at) => make(at));
 const withContainers = (containers: unknown[]): JsonObject => ({ spec: { containers } });
 
-test('long lists of scalars are deleted from long lists', () => {
+test('a long list of scalars is deleted from another', () => {
   const original = { metadata: { finalizers: ['kept', ...numbered((at) => `a${at}`)] } };
   const patch = { metadata: { '$deleteFromPrimitiveList/finalizers': ['absent', ...numbered((at) => `a${at}`)] } };
   assert.deepEqual(strategicMergePatch(original, patch, pod), { metadata: { finalizers: ['kept'] } });
 });
 
-test('long lists of elements are merged into long lists, and deleted from them', () => {
+test('a long list of elements is merged into another, and deleted from it', () => {
   const original = withContainers(numbered((at) => ({ name: `a${at}`, image: 'a' })));
   const isPatchedTo = (patch: unknown[], wanted: unknown[]): boolean =>
     isDeepStrictEqual(strategicMergePatch(original, withContainers(patch), pod), withContainers(wanted));
@@ -36,7 +36,7 @@ test('long lists of elements are merged into long lists, and deleted from them',
   assert(isPatchedTo([...deletions, ...others], others));
 });
 
-test('elements of one key are merged into the first of that key, also where the patch repeats it', () => {
+test('elements are merged into the first element of the same key, also when the patch repeats the key', () => {
   const patched = strategicMergePatch(
     withContainers([{ name: 'a' }, { name: 'a', image: 'other' }]),
     withContainers([

@@ -12,7 +12,7 @@ const spec = (containers: unknown[], more: object = {}): JsonObject => ({
   spec: { template: { spec: { containers, ...more } } },
 });
 
-test('strategic merge patch', () => {
+test('strategic merge patches change objects as upstream does', () => {
   const a = { name: 'a', image: 'a:1', env: [{ name: 'X', value: '1' }] };
   const b = { name: 'b', image: 'b:1' };
   const cases: [string, JsonObject, JsonObject, JsonObject][] = [
@@ -221,7 +221,7 @@ test('strategic merge patch', () => {
   }
 });
 
-test('strategic merge patches that are refused', () => {
+test('strategic merge patches that upstream refuses are refused', () => {
   const cases: [JsonObject, JsonObject, string][] = [
     [
       { metadata: { finalizers: ['a'] } },

@@ -19,7 +19,7 @@ test('a kind is found by group, version and kind', () => {
   assert.equal(schemaOf('apps', 'v2', 'Deployment'), undefined);
 });
 
-test('list and map semantics stand on fields', () => {
+test('fields have their list and map types', () => {
   const pod = schemaOf('', 'v1', 'Pod') as StructSchema;
   const ports = at(pod, 'spec.containers.*.ports');
   assert.deepEqual(ports.kind === 'list' && [ports.listType, ports.keys], ['map', ['containerPort', 'protocol']]);
@@ -33,12 +33,12 @@ test('list and map semantics stand on fields', () => {
   assert.equal((at(pod, 'spec.containers.*.ports.*') as StructSchema).fields.get('protocol')?.default, 'TCP');
 });
 
-test('inlined fields carry the path of protobuf numbers', () => {
+test('inlined fields have a path of protobuf numbers', () => {
   const rule = typeSchema('admissionregistration.v1.NamedRuleWithOperations') as StructSchema;
   assert.deepEqual(rule.fields.get('apiGroups')?.pb, [2, 2, 1]);
 });
 
-test('rules of admission policies omit the same fields in every version, as all embed those of v1', () => {
+test('rules of admission policies omit the same fields in every version, because all embed those of v1', () => {
   const shape = (version: string): unknown[] => {
     const rule = typeSchema(`admissionregistration.${version}.NamedRuleWithOperations`) as StructSchema;
     return [...rule.fields].map(([name, { omitempty, pointer }]) => [name, omitempty, pointer]);
@@ -46,7 +46,7 @@ test('rules of admission policies omit the same fields in every version, as all 
   for (const version of ['v1alpha1', 'v1beta1']) assert.deepEqual(shape(version), shape('v1'), version);
 });
 
-test('every type expands and every reference resolves', () => {
+test('every type can be expanded and every reference resolves', () => {
   const names = typeNames();
   assert.ok(names.length > 750);
   for (const name of names)

@@ -20,7 +20,7 @@ function deployment(edit: (deployment: Deployment) => void = () => undefined): D
   return made;
 }
 
-test('faults of deployments and of their updates', () => {
+test("invalid deployments and updates of deployments have upstream's errors", () => {
   const check = (edit?: (deployment: Deployment) => void) =>
     complaints((field) => validateDeployment(deployment(edit), field));
   assert.deepEqual(check(), []);

@@ -30,7 +30,7 @@ function texts(...schemas: JSONSchemaProps[]): string[] {
 const tooManyRules = [`Forbidden: must have at most ${MAX_RULES} validation rules`];
 const half = rules(MAX_RULES / 2 + 1);
 
-test('the rules of a definition are bounded, wherever they stand', () => {
+test('the number of rules of a definition is limited, in all versions together', () => {
   assert.deepEqual(texts(rules(MAX_RULES)), []);
   const places: JSONSchemaProps[] = [
     rules(MAX_RULES + 1),
@@ -46,7 +46,7 @@ test('the rules of a definition are bounded, wherever they stand', () => {
   assert.deepEqual(texts(half, half), tooManyRules);
 });
 
-test('the texts of rules and the programs of patterns are bounded', () => {
+test('the texts of rules and the programs of patterns are limited', () => {
   const long = { 'x-kubernetes-validations': [{ rule: 'a'.repeat(MAX_RULE_LENGTH) }] };
   assert.deepEqual(texts(long), []);
   assert.equal(texts(long, rules(1)).length, 1);
@@ -56,7 +56,7 @@ test('the texts of rules and the programs of patterns are bounded', () => {
   assert.deepEqual(texts({ allOf: same }), []);
 });
 
-test('policies of thousands of expressions, and of very long ones, are refused before they are compiled', () => {
+test('policies with thousands of expressions, or very long ones, are refused before they are compiled', () => {
   const errorsOf = (validations: { expression: string }[]): string[] => {
     const field = Field.root();
     allSteps(policyExpressions({ validations }, field));

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { validateIngress } from './ingress.ts';
 import { complaints } from './complaints-fixture.ts';
 
-test('faults of ingresses', () => {
+test("invalid ingresses have upstream's errors", () => {
   const rule = {
     http: { paths: [{ path: 'x', pathType: 'Prefix', backend: { service: { name: 's', port: { number: 80 } } } }] },
   };

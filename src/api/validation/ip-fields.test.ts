@@ -1,4 +1,4 @@
-/** What addresses and ranges fields take, and what they keep. */
+/** Addresses and ranges that fields accept, and old values that updates may keep. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { type Check, validateAll } from './complaints-fixture.ts';
@@ -46,13 +46,13 @@ const cidrs: readonly (readonly [cidr: string, problem?: string])[] = [
   ['10.9.8.0', 'must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)'],
 ];
 
-describe('addresses and ranges', () => {
+describe('new addresses and ranges must be canonical', () => {
   for (const [kind, validate, cases] of [
     ['address', validateIp, ips],
     ['range', validateCidr, cidrs],
   ] as const)
     for (const [text, problem] of cases)
-      it(`${kind} ${text}: ${problem ?? 'well'}`, () => {
+      it(`${kind} ${text}: ${problem ?? 'valid'}`, () => {
         const expected = problem === undefined ? [] : [`x: Invalid value: "${text}": ${problem}`];
         assert.deepEqual(
           complaints((field) => validate(text, field.at('x'))),
@@ -149,9 +149,9 @@ const kept: readonly (readonly [
   ],
 ];
 
-describe('values from before the rules', () => {
+describe('values from before the rules may stay', () => {
   for (const [what, old, fields, create, update] of kept)
-    it(`${what} keeps them and takes no new ones`, () => {
+    it(`an update of ${what} keeps old values and refuses new ones`, () => {
       const strict = /must not (be an IPv4-mapped|have bits set)/;
       const refused = complaints(create);
       assert.ok(
@@ -162,7 +162,7 @@ describe('values from before the rules', () => {
       assert.deepEqual(complaints(update ?? create, old), []);
     });
 
-  it('wherever they stand in a list, but in no other field', () => {
+  it('old values may move within their list, but not to another field', () => {
     const two = { a: [{ b: 'x' }, { b: IP }], c: IP };
     const field = Field.root(two);
     assert.deepEqual(
@@ -179,14 +179,14 @@ describe('values from before the rules', () => {
   });
 });
 
-describe('service ranges', () => {
+describe('ranges of ServiceCIDRs are validated', () => {
   for (const [cidr, problem] of [
     ['10.0.0.0/24'],
     ['2001:db8::/64'],
     ['2001:0db8::/64', 'must be in canonical form ("2001:db8::/64")'],
     ['10.0.0.1/24', 'must not have bits set beyond the prefix length'],
   ] as const)
-    it(`${cidr}: ${problem ?? 'well'}`, () => {
+    it(`${cidr}: ${problem ?? 'valid'}`, () => {
       const range: ServiceCIDR = { metadata: {}, spec: { cidrs: [cidr] } };
       assert.deepEqual(
         complaints((field) => validateServiceCIDR(range, field)),

@@ -7,7 +7,7 @@ import { complaints } from './complaints-fixture.ts';
 
 const container = { name: 'c', image: 'nginx:1.25' };
 
-test('jobs do not restart always', () => {
+test("the restart policy of a job's pods must not be Always", () => {
   const job: Job = {
     metadata: { name: 'j' },
     spec: {

@@ -1,5 +1,5 @@
-// Objects whose validation took seconds to hours when it compared each part with every other: that
-// these tests end shows that it no longer does.
+// Objects whose validation took seconds to hours when it compared each part with every other; these tests then did not end in
+// time.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Steps } from '../../base/steps.ts';
@@ -19,7 +19,7 @@ function causes(validate: (object: never, field: Field) => Steps<void> | void, o
 const many = <T>(count: number, make: (index: number) => T): T[] => Array.from({ length: count }, (_, at) => make(at));
 const base64 = (text: string): string => Buffer.from(text).toString('base64');
 const block = (type: string, body = 'YWJj'): string => `-----BEGIN ${type}-----\n${body}\n-----END ${type}-----\n`;
-/** The least a request consists of: version, no subject, an empty key, and an empty signature. */
+/** The shortest request: version, empty subject, an empty key, and an empty signature. */
 const FRAME_HEX =
   '301f' + '3012' + '020100' + '3000' + '300b' + '300506032a0304' + '03020000' + '300506032a0304' + '03020000';
 const FRAME = Buffer.from(FRAME_HEX, 'hex').toString('base64');
@@ -35,7 +35,7 @@ function requestCauses(spec: object, status?: object): string[] {
   return causes(validateCertificateSigningRequest, signingRequest(spec, status));
 }
 
-test('a certificate request is the first PEM block, and well-formed', () => {
+test('a certificate request is the first PEM block and must be well-formed', () => {
   assert.deepEqual(requestCauses({}), []);
   const wrong = [
     'rubbish',
@@ -56,7 +56,7 @@ test('a certificate request is the first PEM block, and well-formed', () => {
     );
 });
 
-test('an issued certificate is a chain of certificates', () => {
+test('an issued certificate must be a chain of certificates', () => {
   const problemOf = (text: string): string => requestCauses({}, { certificate: base64(text) }).join();
   const place = 'status.certificate: Invalid value: "<certificate data>": ';
   assert.equal(problemOf(block('CERTIFICATE') + block('CERTIFICATE')), '');
@@ -66,7 +66,7 @@ test('an issued certificate is a chain of certificates', () => {
   assert.equal(problemOf(block('CERTIFICATE', 'a: b\n\nYWJj')), `${place}no PEM block headers are permitted`);
 });
 
-test('conditions of a certificate request that repeat, after conditions that do not', () => {
+test('repeated conditions of a certificate request are found behind many distinct ones', () => {
   const conditions = many(60_000, () => ({ type: 'a', status: 'True' }));
   const old = signingRequest({}, { conditions: many(60_000, (at) => ({ type: `t${at}`, status: 'True' })) });
   const found = causes(
@@ -76,7 +76,7 @@ test('conditions of a certificate request that repeat, after conditions that do 
   assert.equal(found[0], 'status.conditions[1].type: Duplicate value: "a"');
 });
 
-test('a trust bundle holds certificates alone', () => {
+test('a trust bundle may contain only certificates', () => {
   const problemsOf = (trustBundle: string): string[] =>
     causes(validateClusterTrustBundle, { metadata: { name: 'a' }, spec: { trustBundle } });
   const place = 'spec.trustBundle: Invalid value: "<value omitted>": ';
@@ -88,7 +88,7 @@ test('a trust bundle holds certificates alone', () => {
   ]);
 });
 
-test('topologies of a storage class are duplicates whatever the order of their values', () => {
+test('topologies of a storage class are duplicates in any order of their values', () => {
   const causesOf = (allowedTopologies: object[]): string[] =>
     causes(validateStorageClass, { provisioner: 'a', volumeBindingMode: 'Immediate', allowedTopologies });
   const term = (...values: string[]): object => ({ matchLabelExpressions: [{ key: 'a', values }] });
@@ -100,7 +100,7 @@ test('topologies of a storage class are duplicates whatever the order of their v
   assert.deepEqual(causesOf([{}]), [duplicate(0)]);
 });
 
-test('claims of a stateful set take the place of volumes of the same name', () => {
+test('claims of a stateful set replace volumes of the same name', () => {
   const labels = { a: 'b' };
   const container = { name: 'a', image: 'a', volumeMounts: [{ name: 'v1', mountPath: '/a' }] };
   const found = causes(validateStatefulSet, {

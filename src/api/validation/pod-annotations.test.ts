@@ -1,4 +1,4 @@
-/** Annotations of pods that mean something, in whatever way a pod is written. */
+/** Annotations of pods that the API server validates, in all requests that write pods. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { type Check, validateAll } from './complaints-fixture.ts';
@@ -34,7 +34,7 @@ const MIRROR = 'kubernetes.io/config.mirror';
 const APP_ARMOR = 'container.apparmor.security.beta.kubernetes.io/c';
 const updates = { validatePodUpdate, validatePodStatusUpdate, validatePodEphemeralContainersUpdate, validatePodResize };
 
-describe('annotations that no update may change', () => {
+describe('some annotations are immutable', () => {
   for (const [name, validate] of Object.entries(updates))
     for (const [key, what] of [
       [MIRROR, 'mirror pod annotation'],
@@ -54,7 +54,7 @@ describe('annotations that no update may change', () => {
       });
 });
 
-describe('annotations with a meaning', () => {
+describe('annotations with a meaning are validated', () => {
   const cost = 'controller.kubernetes.io/pod-deletion-cost';
   const seccomp = 'seccomp.security.alpha.kubernetes.io/pod';
   const wrong: [key: string, value: string, text: string][] = [
@@ -91,7 +91,7 @@ describe('annotations with a meaning', () => {
         [],
       ));
 
-  test('a mirror has a node', () => {
+  test('a mirror pod must have a node name', () => {
     const text = 'Invalid value: "h": must set spec.nodeName if mirror pod annotation is set';
     assert.deepEqual(
       complaints((field) => validatePod(pod({ [MIRROR]: 'h' }, ''), field)),

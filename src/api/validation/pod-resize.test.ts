@@ -1,4 +1,4 @@
-/** What `pods/resize` takes, and what nodes may declare. Upstream: ValidatePodResize, validateNodeDeclaredFeatures. */
+/** Validation of `pods/resize` and of nodes' declared features. Upstream: ValidatePodResize, validateNodeDeclaredFeatures. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { type Check, validateAll } from './complaints-fixture.ts';
@@ -34,7 +34,7 @@ const complaints = (validate: Check): string[] => {
   return field.errors.map(({ field: at, text }) => `${at}: ${text}`);
 };
 
-describe('a resize', () => {
+describe('a resize may change only cpu and memory', () => {
   const one = (resources: ResourceRequirements, more?: Partial<Container>): Partial<PodSpec> => ({
     containers: [container(resources, more)],
   });
@@ -107,7 +107,7 @@ describe('a resize', () => {
     );
 });
 
-describe('features a node declares', () => {
+describe('features declared by a node are validated', () => {
   const shape = (name: string): string =>
     `Invalid value: "${name}": invalid feature name "${name}": must start with an UpperCamelCase segment, with subsequent segments separated by '/' (e.g., MyFeature or MyFeature/mySubFeature), and contain only alphanumeric characters and slashes`;
   const cases: [declared: string[], refused: string[]][] = [

@@ -5,7 +5,7 @@ import { validatePodTemplateSpec } from './pod-template.ts';
 import { validatePod } from './pod-update.ts';
 import { complaints } from './complaints-fixture.ts';
 
-test('a host port may be left out in templates of pods on the host network, not in pods', () => {
+test('templates of pods in the host network may lack a host port, pods may not', () => {
   const specOf = (hostPort: number | undefined): PodSpec =>
     ({
       hostNetwork: true,

@@ -17,7 +17,7 @@ function pod(spec: Partial<PodSpec> = {}): Pod {
 const container = { name: 'c', image: 'nginx:1.25' };
 const nameField = { key: 'metadata.name', operator: 'In', values: ['n'] };
 
-test('valid pods pass', () => {
+test('valid pods have no errors', () => {
   const specs: readonly Partial<PodSpec>[] = [
     {},
     { hostNetwork: true, containers: [{ ...container, ports: [{ containerPort: 80 }] }] },
@@ -41,7 +41,7 @@ test('valid pods pass', () => {
     );
 });
 
-test('each fault of a pod is reported at its field', () => {
+test('each error of a pod is reported at its field', () => {
   const cases: readonly (readonly [Partial<PodSpec>, string[]])[] = [
     [{ containers: [] }, ['spec.containers: Required value']],
     [{ containers: [{ name: 'c' }] }, ['spec.containers[0].image: Required value']],
@@ -82,7 +82,7 @@ test('each fault of a pod is reported at its field', () => {
       ['spec.volumes[0].hostPath: Forbidden: may not specify more than 1 volume type'],
     ],
     [
-      // In the order of upstream's rules, whatever the order of the fields.
+      // Errors have the order of upstream's rules, whatever the order of the fields.
       { volumes: [{ image: {}, configMap: {}, name: 'v', hostPath: { path: 'x/..' } }] },
       [
         'spec.volumes[0].hostPath.path: Invalid value: "x/..": must not contain \'..\'',
@@ -144,7 +144,7 @@ test('an update of a pod may change few fields', () => {
   assert.match(text!, /\+ \tnodeName: "n1"/);
 });
 
-test('an update of a pod is refused for what its new spec lacks, in the order of v1.36, and behind gates for what it drops', () => {
+test('errors of an update have the order of v1.36, also for fields that disabled gates drop', () => {
   const terms = (...nodeSelectorTerms: NodeSelectorTerm[]): PodSpec['affinity'] => ({
     nodeAffinity: { requiredDuringSchedulingIgnoredDuringExecution: { nodeSelectorTerms } },
   });
@@ -203,7 +203,7 @@ test('a negative grace period of a pod becomes one second', () => {
   assert.equal(pod({ terminationGracePeriodSeconds: -1 }).spec!.terminationGracePeriodSeconds, 1);
 });
 
-test('what v1.36 takes: any key as the topology of a spread, any value where a node is preferred', () => {
+test('as v1.36, any key is accepted as a spread topology and any value in preferred node affinity', () => {
   const spread = { maxSkew: 1, topologyKey: 'Not a label!', whenUnsatisfiable: 'DoNotSchedule' };
   const preference = { matchExpressions: [{ key: 'a', operator: 'In', values: ['not a label value!'] }] };
   const preferred = { preferredDuringSchedulingIgnoredDuringExecution: [{ weight: 1, preference }] };

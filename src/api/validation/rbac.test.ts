@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { validateClusterRoleBinding, validateRoleBinding } from './rbac.ts';
 import { complaints } from './complaints-fixture.ts';
 
-test('faults of role bindings', () => {
+test("invalid role bindings have upstream's errors", () => {
   const binding = {
     metadata: {},
     roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'Role', name: 'r' },

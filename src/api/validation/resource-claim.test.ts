@@ -12,7 +12,7 @@ function complaints(check: (field: Field) => void): string[] {
   return field.errors.map(({ field: at, text }) => `${at}: ${text}`);
 }
 
-/** Each complaint begins as wanted, and there are no others. */
+/** Asserts that each error begins with the expected text, and that there are no others. */
 function assertComplaints(found: readonly string[], wanted: readonly string[]): void {
   const begins = found.map((text, index) => (text.startsWith(wanted[index] ?? ' ') ? wanted[index] : text));
   assert.deepEqual(begins, wanted);
@@ -21,7 +21,7 @@ function assertComplaints(found: readonly string[], wanted: readonly string[]): 
 const numbers = `[${Array.from({ length: 100 }, (_, index) => index).join(',')}]`;
 const countsLong = ['a', 'b', 'c', 'd'].reduceRight((body, name) => `${numbers}.all(${name}, ${body})`, 'a + d >= 0');
 
-describe('a device class', () => {
+describe('device classes', () => {
   const opaque = { driver: 'gpu.example', parameters: { a: 1 } };
   const cases: readonly [string, DeviceClassSpec, readonly string[]][] = [
     ['of nothing', {}, []],
@@ -91,7 +91,7 @@ describe('a device class', () => {
         complaints((field) => validateDeviceClass({ metadata, spec }, field)),
         wanted,
       );
-      // What is there already counts as valid, but for the name of the resource.
+      // An unchanged value is valid on updates, except the name of the extended resource.
       const kept = wanted.filter((text) => text.startsWith('spec.extendedResourceName'));
       assertComplaints(
         complaints((field) => validateDeviceClass({ metadata, spec }, field, { metadata, spec })),
@@ -100,7 +100,7 @@ describe('a device class', () => {
     });
 });
 
-describe('a claim', () => {
+describe('resource claims', () => {
   const exactly = { deviceClassName: 'gpu', allocationMode: 'ExactCount', count: 1 };
   const one = { name: 'a', exactly };
   const either = { name: 'b', firstAvailable: [{ ...exactly, name: 'big' }] };
@@ -264,7 +264,7 @@ describe('a claim', () => {
       [`status.allocation.devices.results[0].shareID: Invalid value: "${shareID}": ${text}`],
     ]);
   for (const [name, before, after, wanted] of statuses)
-    it(`that is ${name}: ${wanted.length === 0 ? 'taken' : 'refused'}`, () => {
+    it(`an updated claim ${name}: ${wanted.length === 0 ? 'accepted' : 'refused'}`, () => {
       const claim = { metadata: { name: 'c', namespace: 'n' }, spec: { devices: { requests: [one] } } };
       assertComplaints(
         complaints((field) =>
@@ -274,7 +274,7 @@ describe('a claim', () => {
       );
     });
 
-  it('tolerates equal values where it does not say how, in what it was given too', () => {
+  it('tolerations without an operator compare values, also in the allocation', () => {
     const given: ResourceClaim = {
       metadata: { name: 'c', namespace: 'n' },
       spec: { devices: { requests: [one] } },
@@ -284,7 +284,7 @@ describe('a claim', () => {
     assert.equal(given.status?.allocation?.devices?.results?.[0]?.tolerations?.[0]?.operator, 'Equal');
   });
 
-  it('takes nobody new once it is deleted', () => {
+  it('a deleted claim gets no new consumers', () => {
     const metadata = { name: 'c', namespace: 'n', deletionTimestamp: '2026-01-01T00:00:00Z' };
     const claim = { metadata, spec: { devices: { requests: [one] } } };
     const old = { ...claim, status: { allocation, reservedFor: [pod] } };
@@ -294,7 +294,7 @@ describe('a claim', () => {
     assertComplaints(check({ ...claim, status: { allocation } }), []);
   });
 
-  it('loses what drivers said of devices with the devices', () => {
+  it("the drivers' status of a device is removed with its allocation", () => {
     const claim = { metadata: { name: 'c', namespace: 'n' }, spec: { devices: { requests: [one] } } };
     const old = { ...claim, status: { allocation, devices: [device] } };
     const returned: ResourceClaim = { ...claim, status: { devices: [device] } };

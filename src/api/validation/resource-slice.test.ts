@@ -25,7 +25,7 @@ function assertComplaints(found: readonly string[], wanted: readonly string[]): 
 
 const verdict = (wanted: readonly string[]): string => (wanted.length === 0 ? 'taken' : 'refused');
 
-describe('a slice', () => {
+describe('resource slices', () => {
   const { nodeName: _, ...nowhere } = whole;
   const term = { matchExpressions: [{ key: 'a', operator: 'Exists' }] };
   const counters = { memory: { value: '8Gi' } };
@@ -95,13 +95,13 @@ describe('a slice', () => {
   for (const [name, spec, wanted] of cases)
     it(`${name}: ${verdict(wanted)}`, () => assertComplaints(complaints(spec), wanted));
 
-  it('keeps driver, pool and node', () => {
+  it('driver, pool and node of a slice are immutable', () => {
     const moved = { ...whole, driver: 'b', nodeName: 'node-2', pool: { ...whole.pool, name: 'c' } };
     assertComplaints(complaints(moved, whole), ['spec.pool.name', 'spec.driver', 'spec.nodeName']);
   });
 });
 
-describe('a device', () => {
+describe('devices', () => {
   const shared = { name: 'd', allowMultipleAllocations: true };
   const place = 'spec.devices[0]';
   const policy = `${place}.capacity[memory].requestPolicy`;
@@ -269,12 +269,12 @@ describe('a device', () => {
   for (const [name, device, wanted] of cases)
     it(`${name}: ${verdict(wanted)}`, () => {
       assertComplaints(complaints({ ...whole, devices: [device] }), wanted);
-      // Taints that are there already count as valid, nothing else does.
+      // Unchanged taints are not checked again on updates; everything else is.
       const kept = wanted.filter((text) => !text.includes('.taints'));
       assertComplaints(complaints({ ...whole, devices: [device] }, { ...whole, devices: [device] }), kept);
     });
 
-  it('keeps no policy when it is no longer shared', () => {
+  it('a device that is no longer shared must not have a request policy', () => {
     const device = { name: 'd', allowMultipleAllocations: true, capacity: capacityOf({}) };
     const alone = { ...device, allowMultipleAllocations: false };
     assertComplaints(complaints({ ...whole, devices: [alone] }, { ...whole, devices: [device] }), [
@@ -282,7 +282,7 @@ describe('a device', () => {
     ]);
   });
 
-  it('says where it is when its slice does not', () => {
+  it('a device must name its nodes when its slice does not', () => {
     const { nodeName: _, ...nowhere } = whole;
     const spec = { ...nowhere, perDeviceNodeSelection: true };
     assertComplaints(complaints({ ...spec, devices: [{ name: 'd', nodeName: 'n' }] }), []);
@@ -293,7 +293,7 @@ describe('a device', () => {
   });
 });
 
-it('a rule about taints names devices and a taint', () => {
+it('a device taint rule selects devices and has a taint', () => {
   const check = (spec: object): string[] => {
     const field = Field.root();
     validateDeviceTaintRule({ spec } as never, field);
@@ -307,7 +307,7 @@ it('a rule about taints names devices and a taint', () => {
   );
 });
 
-it('the status of a rule about taints has few conditions, and whole ones', () => {
+it('conditions of a device taint rule are limited and validated', () => {
   const check = (conditions: readonly object[]): string[] => {
     const field = Field.root();
     validateDeviceTaintRuleStatus({ status: { conditions: conditions as never } }, field);

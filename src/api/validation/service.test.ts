@@ -11,7 +11,7 @@ function service(spec: ServiceSpec): Service {
   return made;
 }
 
-test('faults of services and of their updates', () => {
+test("invalid services and updates of services have upstream's errors", () => {
   const cases: readonly (readonly [ServiceSpec, string[]])[] = [
     [{ ports: [{ port: 80 }] }, []],
     [{}, ['spec.ports: Required value']],
@@ -52,7 +52,7 @@ test('faults of services and of their updates', () => {
   );
 });
 
-test('ports, session affinity and what never changes of a service are refused in the order and words of v1.36', () => {
+test('errors of ports, session affinity and immutable fields have the order and texts of v1.36', () => {
   const balancer = {
     type: 'LoadBalancer',
     ports: [{ name: 'a', port: 80, nodePort: 30_001 }],

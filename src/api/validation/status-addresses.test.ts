@@ -32,7 +32,7 @@ const pods: readonly [status: NonNullable<Pod['status']>, problems: string[]][] 
   ],
 ];
 for (const [status, problems] of pods)
-  test(`a pod at ${JSON.stringify(status)}: ${problems.join() || 'sound'}`, () => {
+  test(`a pod at ${JSON.stringify(status)}: ${problems.join() || 'valid'}`, () => {
     const old: Pod = { metadata: {}, spec: { containers: [] } };
     assert.deepEqual(
       complaints((field) => validatePodStatusUpdate({ ...old, status }, old, field), old),
@@ -40,7 +40,7 @@ for (const [status, problems] of pods)
     );
   });
 
-test('a pod keeps what it had, and the node it was nominated for', () => {
+test('a pod keeps its old addresses and its nominated node', () => {
   const old: Pod = { metadata: {}, status: { podIPs: ips('010.0.0.1'), nominatedNodeName: 'No Node' } };
   assert.deepEqual(
     complaints((field) => validatePodStatusUpdate(old, old, field), old),
@@ -48,7 +48,7 @@ test('a pod keeps what it had, and the node it was nominated for', () => {
   );
 });
 
-test('where an ingress or a service is reached', () => {
+test('addresses of load balancers in statuses are validated', () => {
   const of = (...ingress: { ip?: string; hostname?: string }[]) => ({
     metadata: {},
     spec: { type: 'LoadBalancer' },

@@ -24,7 +24,7 @@ function ofPersistentVolume(source: object): string[] {
 const IQN = 'iqn.2026-01.example:disk';
 const [required, range] = ['Required value', 'must be between 0 and 255, inclusive'];
 
-describe('sources of volumes, of pods and of persistent volumes', () => {
+describe('sources of volumes in pods and persistent volumes', () => {
   const cases: readonly [string, object, readonly string[]][] = [
     ['a disk of AWS', { awsElasticBlockStore: { volumeID: 'vol-1', partition: 1 } }, []],
     [
@@ -105,7 +105,7 @@ describe('sources of volumes, of pods and of persistent volumes', () => {
         );
     });
 
-  it('pods and persistent volumes refuse iSCSI names of no known kind and long interface names in words of their own', () => {
+  it('errors about iSCSI names and interface names differ between pods and persistent volumes', () => {
     const source = { iscsi: { targetPortal: `${'h'.repeat(62)}`, iqn: 'a', lun: 0, initiatorName: IQN } };
     const tooLong =
       'Total length of <volume name>:<iscsi.targetPortal> must be under 64 characters if iscsi.initiatorName is specified.';
@@ -119,7 +119,7 @@ describe('sources of volumes, of pods and of persistent volumes', () => {
     assert.deepEqual(ofPersistentVolume(source), [`iscsi.targetportal: Invalid value: "${targetPortal}": ${tooLong}`]);
   });
 
-  it('a repository is named, and goes into the volume', () => {
+  it('a git repository has a URL and a directory inside the volume', () => {
     assert.deepEqual(ofPod({ gitRepo: { repository: 'https://example/x.git', directory: '.' } }), []);
     assert.deepEqual(ofPod({ gitRepo: { directory: '../x' } }), [
       `gitRepo.repository: ${required}`,
@@ -128,11 +128,11 @@ describe('sources of volumes, of pods and of persistent volumes', () => {
   });
 });
 
-describe('what is projected into one directory', () => {
+describe('projected volumes', () => {
   const projected = (...sources: VolumeProjection[]): string[] => ofPod({ projected: { sources } });
   const items = [{ key: 'k', path: 'p' }];
 
-  it('has one file of each path', () => {
+  it('the paths of a projected volume are unique', () => {
     assert.deepEqual(projected({ secret: { name: 's', items } }, { configMap: { name: 'c' } }), []);
     assert.deepEqual(projected({ secret: { name: 's', items } }, { configMap: { name: 'c', items } }), [
       'projected: Invalid value: "c": conflicting duplicate paths',

@@ -16,7 +16,7 @@ const cases: readonly [path: string, ...problems: readonly string[]][] = [
 ];
 
 for (const [path, ...problems] of cases)
-  test(`a webhook's service path ${JSON.stringify(path)}: ${problems.join() || 'sound'}`, () => {
+  test(`a webhook's service path ${JSON.stringify(path)}: ${problems.join() || 'valid'}`, () => {
     const field = Field.root();
     validateWebhookClient({ service: { name: 'hook', namespace: 'default', path } }, field.at('clientConfig'));
     assert.deepEqual(
@@ -51,7 +51,7 @@ const urls: readonly [url: string, ...problems: readonly string[]][] = [
   ['https://a]/'],
 ];
 
-/** What Go's url.Parse does not parse. */
+/** URLs that Go's url.Parse refuses. */
 const unparsed: readonly [url: string, why: string][] = [
   ['https://a b/', 'invalid character " " in host name'],
   ['https://a\\b/', 'invalid character "\\\\" in host name'],
@@ -75,7 +75,7 @@ const refused = unparsed.map(([url, why]): [string, string] => {
   return [url, `Required value: url must be a valid URL: parse ${JSON.stringify(url)}: ${why}; ${FORM}`];
 });
 for (const [url, ...problems] of [...urls, ...refused])
-  test(`a webhook's URL ${url}: ${problems.join() || 'sound'}`, () => {
+  test(`a webhook's URL ${url}: ${problems.join() || 'valid'}`, () => {
     const field = Field.root();
     validateWebhookClient({ url }, field.at('clientConfig'));
     assert.deepEqual(
@@ -84,7 +84,7 @@ for (const [url, ...problems] of [...urls, ...refused])
     );
   });
 
-test("a webhook's service has a name, a namespace and a port that is one", () => {
+test("a webhook's service must have a name, a namespace and a valid port", () => {
   const field = Field.root();
   validateWebhookClient({ service: { name: '', namespace: '', port: 0 } }, field.at('clientConfig'));
   const place = 'clientConfig.service';

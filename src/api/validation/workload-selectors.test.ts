@@ -27,9 +27,9 @@ const kinds: readonly [string, (object: never, field: Field) => Steps<void> | vo
 ];
 
 for (const [kind, validate, wanted] of kinds)
-  test(`a ${kind} without selector is told of it as by upstream`, () => assert.deepEqual(causes(validate, {}), wanted));
+  test(`a ${kind} without a selector has upstream's error`, () => assert.deepEqual(causes(validate, {}), wanted));
 
-test('an empty selector does not also mismatch the template', () => {
+test('an empty selector is not also reported as mismatching the template', () => {
   for (const [kind, validate] of kinds.slice(0, 4))
     assert.match(
       causes(validate, { selector: {} }).join('\n'),

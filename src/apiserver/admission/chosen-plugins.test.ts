@@ -75,7 +75,7 @@ test('privileged containers, where they are not allowed', async () => {
     subresource: 'ephemeralcontainers',
   } as const;
   await assert.rejects(admit(plugin, Pods, change), /spec\.ephemeralContainers\[0\]/);
-  // What is there already may be labelled, and what asks for nothing passes.
+  // An existing pod may get labels, and a pod without a restricted field is admitted.
   await admit(plugin, Pods, { operation: 'UPDATE', oldObject: pod, object: { ...pod } });
   await admit(plugin, Pods, { object: podOf({ containers: [{ name: 'c', securityContext: { privileged: false } }] }) });
   await admit(plugin, Deployments, { object: deployment() as never });
@@ -129,7 +129,7 @@ test('PodNodeSelector', async (t) => {
 
 const key = (name: string, parts: Toleration = {}): Toleration => ({ key: name, operator: 'Exists', ...parts });
 
-test('tolerations are merged without what others cover', async (t) => {
+test('tolerations are merged without those that others cover', async (t) => {
   const cases: readonly (readonly [string, Toleration[], Toleration[], Toleration[]])[] = [
     ['different ones', [key('a')], [key('b')], [key('a'), key('b')]],
     ['equal ones', [key('a')], [key('a')], [key('a')]],

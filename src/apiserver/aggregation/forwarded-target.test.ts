@@ -1,4 +1,4 @@
-/** What an aggregated server reads out of a request is what was authorized here. */
+/** An aggregated server must parse a request to the same attributes that were authorized here. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { defined } from '../../base/defined-fixture.ts';
@@ -50,7 +50,7 @@ function goQuery(text: string): URLSearchParams {
   return new URLSearchParams(pairs.join('&'));
 }
 
-test('an aggregated server reads what was authorized, however the path and the query are written', async () => {
+test('an aggregated server reads the authorized attributes, whatever the spelling of path and query', async () => {
   const sent: { method: string; url: URL }[] = [];
   const answer = { status: 200, headers: {}, cancel: () => undefined };
   const body = async function* () {

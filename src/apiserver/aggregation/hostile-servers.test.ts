@@ -1,6 +1,6 @@
 /**
- * Aggregated servers that answer anything at all when they are looked at: the condition says that they are not there, or
- * what they say is taken within bounds; discovery and OpenAPI of everybody else go on.
+ * Aggregated servers with arbitrary answers: the condition reports them as unavailable, or their answer is used within bounds.
+ * Discovery and OpenAPI of all other servers still work.
  */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -22,7 +22,7 @@ async function* endless(): AsyncGenerator<Uint8Array> {
   for (;;) yield chunk;
 }
 
-/** A server whose aggregated API answers so, by path. */
+/** Starts a server whose aggregated API returns these answers, by path. */
 async function startWith(answers: Answers): Promise<TestServer> {
   const bodyOf = (url: string): string | (() => AsyncIterable<Uint8Array>) | undefined =>
     answers[new URL(url).pathname];
@@ -139,13 +139,13 @@ for (const [name, answers] of Object.entries(refused))
   });
 
 for (const [name, answers] of Object.entries(bounded))
-  test(`a server that answers ${name} is heard within bounds`, async () => {
+  test(`the answer of a server that answers ${name} is bounded`, async () => {
     const server = await startWith(answers);
     assert.equal((await conditionOf(server)).status, 'True');
     await checkOthers(server);
   });
 
-test('a large document of another server is told, as is its own v3 document', async () => {
+test('a large document of another server is served, as is its own v3 document', async () => {
   const definitions = many((i) => `"d${i}":{"type":"object","properties":{"p":{"type":"string"}}}`, 15_000);
   const item = `{"get":{"responses":{"200":{"schema":{"$ref":"#/definitions/d7"}}}}}`;
   const v3 = `{"openapi":"3.0.0","paths":{"${PATH}/apples":{}},  "x":1}`;

@@ -119,7 +119,7 @@ test('a list of the past is converted by one call', async () => {
   assert.equal(webhook.calls - before, 1);
 });
 
-test('a failing webhook is a 500 that says why', async () => {
+test('a failing webhook is a 500 with the reason', async () => {
   const { server, webhook } = await start();
   const { send } = server;
   await send('POST', V2, { ...widget('a', { dimensions: { size: 4 } }), apiVersion: 'example.com/v2' });
@@ -129,13 +129,13 @@ test('a failing webhook is a 500 that says why', async () => {
   assert.equal(answer.body.message, 'conversion webhook for example.com/v2, Kind=Widget failed: no idea');
   assert.equal((await send('GET', WIDGETS)).status, 500);
   assert.equal((await send('GET', V2)).status, 200);
-  // The definition goes all the same, and takes what cannot be converted with it.
+  // The definition is deleted nevertheless, with objects that cannot be converted.
   await send('DELETE', `${DEFINITIONS}/widgets.example.com`);
   await settle();
   assert.equal((await send('GET', `${DEFINITIONS}/widgets.example.com`)).status, 404);
 });
 
-test('watches convert what they send, in order, deletions too', async () => {
+test('watches convert their events, in order, deletions too', async () => {
   const { server } = await start();
   const { send } = server;
   const old = { ...widget('a', { dimensions: { size: 1 } }), apiVersion: 'example.com/v2' };

@@ -1,4 +1,4 @@
-/** What stays in memory of custom resource definitions that are gone: nothing, also when nobody asks for documents again. */
+/** Memory of deleted custom resource definitions: none may be retained, also when no client requests documents again. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setFlagsFromString } from 'node:v8';
@@ -21,7 +21,7 @@ function definition(index: number): object {
   return { ...widgetDefinition(spec, { group, names }), metadata: { name: `things.${group}` } };
 }
 
-/** Weak references to what the server made of the definitions, by name. */
+/** Weak references to the server's objects of the definitions, by name. */
 function watched({ storage }: TestServer): [name: string, reference: WeakRef<object>][] {
   const stores = [...storage.registry.served].filter(({ info }) => info.resource === 'things');
   assert.equal(stores.length, COUNT);
@@ -48,7 +48,7 @@ async function use(server: TestServer): Promise<void> {
     assert.equal((await server.send('GET', path)).status, 200);
 }
 
-test('nothing is kept of definitions that were deleted, though nobody asks for documents afterwards', async () => {
+test('no memory of deleted definitions is retained, although no client requests documents afterwards', async () => {
   const server = await startCustomServer();
   await use(server);
   const references = watched(server);
@@ -66,7 +66,7 @@ test('nothing is kept of definitions that were deleted, though nobody asks for d
   assert.deepEqual(kept, []);
 });
 
-test('no metric names what was deleted', async () => {
+test('no metric names deleted definitions', async () => {
   const server = await startCustomServer();
   await use(server);
   const named = async (): Promise<readonly string[]> =>

@@ -15,7 +15,7 @@ function delivery(more: Partial<AuditDelivery>): AuditDelivery {
   return { mode: 'blocking', maxBatchSize: 1, maxWaitMs: 0, bufferSize: 10, ...none, ...more };
 }
 
-/** A sink that keeps batches; while `fails` it loses them, while `holds` it takes none. */
+/** A sink that records batches; while `fails` it rejects them, while `holds` it does not settle. */
 function testSink() {
   const state = { batches: [] as AuditEvent[][], fails: false, gate: Promise.withResolvers<void>(), holds: false };
   const sink: AuditSink = {
@@ -40,7 +40,7 @@ const isSettled = async (promise: Promise<unknown>, clock: { settle(): Promise<v
   return settled;
 };
 
-test('blocking: no answer before its event is out; what cannot be written is no matter, unless it is strict', async () => {
+test('blocking: no response before its event is written; a failed write is ignored, unless the mode is strict', async () => {
   for (const [mode, status] of [
     ['blocking', 201],
     ['blocking-strict', 500],
@@ -96,7 +96,7 @@ test('large events lose their objects, and batches are split', async () => {
   await backend.stop();
 });
 
-test('what waits is bounded in bytes, and so is each batch: a webhook that is away costs no memory without end', async () => {
+test('the queue is bounded in bytes, and so is each batch: an absent webhook does not grow the memory', async () => {
   const { state, sink } = testSink();
   const clock = new VirtualClock();
   const log = createMemoryLog();
@@ -116,7 +116,7 @@ test('what waits is bounded in bytes, and so is each batch: a webhook that is aw
   assert.ok(sizes.reduce((sum, size) => sum + size, 0) <= 68);
   assert.ok(log.entries.some(({ message }) => message === 'audit: events were dropped'));
   assert.equal(encoded, 100);
-  // What comes later has room again.
+  // Later events find room again.
   void backend.write(eventOf('later'));
   await backend.stop();
   assert.equal(state.batches.at(-1)?.at(-1)?.auditID, 'later');
@@ -136,7 +136,7 @@ test('batches: some at once, then so many a second', async () => {
   assert.equal(state.batches.length, 4);
 });
 
-test('webhook: full batches at once, others when they have waited; a failure is tried again, what is too much is dropped', async () => {
+test('webhook: full batches at once, others after a delay; a failure is retried, an overflow is dropped', async () => {
   const clock = new VirtualClock();
   const batches: string[][] = [];
   let failures = 0;
@@ -165,7 +165,7 @@ test('webhook: full batches at once, others when they have waited; a failure is 
   await backend.stop();
 });
 
-test('webhook: its end waits for no retries, and not for long for an answer', async (t) => {
+test('webhook: the shutdown waits for no retries, and for an answer only shortly', async (t) => {
   for (const [what, answer, endMs] of [
     ['is down', () => Promise.reject(new Error('down')), 0],
     ['says nothing', (signal: AbortSignal) => aborted(signal).then(() => Promise.reject(new Error('cut'))), 10_000],

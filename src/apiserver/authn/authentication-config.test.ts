@@ -49,7 +49,7 @@ test('an authentication configuration', () => {
   assert.deepEqual(defined(readAuthenticationConfig(configuration({}))), { issuers: [] });
 });
 
-test('what is wrong with an authentication configuration', async (t) => {
+test('errors of an authentication configuration', async (t) => {
   const extra = (key: string, valueExpression: string) =>
     one({ claimMappings: { ...claimMappings, extra: [{ key, valueExpression }] } });
   const discovery = (discoveryURL: string) => one({ issuer: { ...issuer, discoveryURL } });
@@ -129,7 +129,7 @@ test('what is wrong with an authentication configuration', async (t) => {
     await t.test(String(expected), () => assert.throws(() => readAuthenticationConfig(value), { message: expected }));
 });
 
-test('what is misspelt in an authentication configuration is refused, wherever it stands', async (t) => {
+test('unknown fields of an authentication configuration are refused at any depth', async (t) => {
   const mapping = (parts: object) => one({ claimMappings: { ...claimMappings, ...parts } });
   const cases: readonly (readonly [object, string])[] = [
     [configuration({ JWT: [] }), 'JWT'],

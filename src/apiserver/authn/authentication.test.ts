@@ -75,7 +75,7 @@ test('a token is accepted only for its audiences', async () => {
   assert.deepEqual((await tokens.issue(order)).audiences, tokens.audiences, 'none asked for: all of the server');
 });
 
-test('what is not ours is left to others, what is forged is refused', async () => {
+test('foreign tokens are left to other authenticators, forged ones are refused', async () => {
   const { make, tokens, order } = fixture();
   assert.equal(await tokens.authenticateToken('opaque'), undefined);
   assert.equal(
@@ -105,7 +105,7 @@ test('keys rotate: the first signs, all verify', async () => {
   await assert.rejects(make([{ publicKeyPem: first.publicKeyPem }]).issue(order), /no private key/);
 });
 
-test('keys of every kind sign, and none is taken for another', async () => {
+test('keys of every kind sign, and no token of one passes for another', async () => {
   const { make, order } = fixture();
   const pairs: [TokenKey['algorithm'], TokenKey][] = [
     ['RS256', { ...pem(generateKeyPairSync('rsa', { modulusLength: 2048 })), algorithm: 'RS256' }],
@@ -120,7 +120,7 @@ test('keys of every kind sign, and none is taken for another', async () => {
   }
 });
 
-test('tokens of pods outlive the end that is told, up to the longest there is', async () => {
+test('tokens of pods are valid longer than their reported expiry, up to the maximum', async () => {
   const { order, bound, objects, clock } = fixture();
   const make = (more: object) =>
     createServiceAccountTokens(
@@ -206,7 +206,7 @@ test('a bound token carries and dies with its pod', async (t) => {
     });
 });
 
-test('bearer tokens are cached, and the first authenticator that knows one decides', async () => {
+test('bearer tokens are cached, and the first authenticator that accepts one decides', async () => {
   const clock = new VirtualClock();
   let asked = 0;
   const kind = {

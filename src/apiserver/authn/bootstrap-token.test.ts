@@ -28,12 +28,12 @@ async function groupsWith(
   return (await kind.authenticateToken(token))?.groups;
 }
 
-test('its bearer is a bootstrapper, in the groups the secret names', async () => {
+test('authenticates a bootstrapper, with the groups in the secret', async () => {
   const groups = await groupsWith({ 'auth-extra-groups': 'system:bootstrappers:workers' });
   assert.deepEqual(groups, ['system:bootstrappers', 'system:bootstrappers:workers', 'system:authenticated']);
 });
 
-test('until its time is over', async () => {
+test('expires', async () => {
   assert.ok(await groupsWith({ expiration: formatTime(clock.nowMs() + 60_000) }));
   assert.equal(await groupsWith({ expiration: formatTime(clock.nowMs() - 1) }), undefined);
   assert.equal(await groupsWith({ expiration: 'tomorrow' }), undefined);
@@ -48,4 +48,4 @@ for (const [name, change, options] of [
   ['a token for signing alone', { 'usage-bootstrap-authentication': 'false' }, {}],
   ['groups beyond bootstrappers', { 'auth-extra-groups': 'system:masters' }, {}],
 ] as const)
-  test(`nobody by ${name}`, async () => assert.equal(await groupsWith(change, options), undefined));
+  test(`no user by ${name}`, async () => assert.equal(await groupsWith(change, options), undefined));

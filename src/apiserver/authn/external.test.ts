@@ -21,7 +21,7 @@ test('token file: users, uids and groups; lines that are none are refused', asyn
   assert.throws(() => createTokenFileAuthenticator(',ann,1\n'), /empty token found in token file, record number: 1/);
 });
 
-test('token webhook: answers are kept for their time; a refusal with a reason and no answer are 401', async () => {
+test('token webhook: answers are cached for their TTL; a refusal with a reason and a missing answer are 401', async () => {
   const { clock, client, target, answers, asked } = await world();
   const tokens = createWebhookTokenAuthenticator(
     { client, target, clock, crypto, audiences: ['api'] },
@@ -50,7 +50,7 @@ test('token webhook: answers are kept for their time; a refusal with a reason an
   await assert.rejects(tokens.authenticateToken('bad'), { message: 'revoked' });
 });
 
-test('a token that a webhook knows for others is none', async () => {
+test('a token that a webhook knows for other audiences is refused', async () => {
   const { clock, client, target, answers } = await world();
   const asked: unknown[] = [];
   answers.set('/review', (body) => {
@@ -68,7 +68,7 @@ test('a token that a webhook knows for others is none', async () => {
   assert.deepEqual(asked[0], ['api', 'https://issuer']);
 });
 
-test('webhooks are asked by the version that is set', async () => {
+test('webhooks are called with the configured version', async () => {
   const { clock, client, target, answers, log } = await world();
   const asked: { apiVersion: string; spec: Record<string, unknown> }[] = [];
   answers.set('/review', (body) => {
@@ -126,7 +126,7 @@ test('token webhook: users with fields of other types are a refusal', async () =
   assert.deepEqual(await tokens.authenticateToken('nulls'), { name: 'a', groups: ['system:authenticated'] });
 });
 
-test('webhook authorizer: asks once per question and time, has no opinion when it cannot ask', async () => {
+test('webhook authorizer: caches its answers, and has no opinion when it cannot be reached', async () => {
   const { clock, client, target, answers, asked, log } = await world();
   const authorizer = createWebhookAuthorizer({ client, target, clock, log }, { allowedMs: 5000, deniedMs: 1000 });
   const question = (verb: string) => ({

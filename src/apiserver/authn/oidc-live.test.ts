@@ -1,6 +1,6 @@
 /**
- * OpenID Connect against an issuer over real TLS: tokens that are none are refused whatever is wrong with them, keys that
- * rotate are found, and an issuer that answers anything at all refuses its own tokens alone, in its time.
+ * OpenID Connect with an issuer over real TLS: invalid tokens are refused whatever their fault, rotated keys are found, and an
+ * issuer with arbitrary answers affects only its own tokens, within the timeout.
  */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
@@ -116,19 +116,19 @@ const refused: Readonly<Record<string, () => Promise<string>>> = {
 };
 
 for (const [what, make] of Object.entries(refused))
-  test(`a token ${what} is refused, and the next is taken`, async () => {
+  test(`a token ${what} is refused, and the next is accepted`, async () => {
     const tokens = authenticator();
     await assert.rejects(tokens.authenticateToken(await make()), { name: 'StatusError' });
     assert.equal((await tokens.authenticateToken(await token()))?.name, 'oidc:ann');
   });
 
-test('tokens of other issuers are not asked about', async () => {
+test('tokens of other issuers cause no request', async () => {
   for (const iss of ['https://elsewhere.example', `${issuerUrl}/`, issuerUrl.toUpperCase(), undefined])
     assert.equal(await authenticator().authenticateToken(await token({ iss })), undefined);
   assert.deepEqual(asked, []);
 });
 
-test('keys that rotate are found when a token bears one, the old ones count no more, and nobody makes it ask often', async () => {
+test('rotated keys are fetched when a token names one, old ones are no longer valid, and fetches are limited', async () => {
   const tokens = authenticator();
   assert.equal((await tokens.authenticateToken(await token()))?.name, 'oidc:ann');
   keys = [await jwkOf(second, 'two')];
@@ -142,7 +142,7 @@ test('keys that rotate are found when a token bears one, the old ones count no m
   assert.ok(asked.length - before <= 2, String(asked.length - before));
 });
 
-test('an issuer whose certificate another authority signed is not believed', async () => {
+test('an issuer whose certificate has another authority is not trusted', async () => {
   const other = await createTestAuthority('other');
   await assert.rejects(authenticator({ caPem: other.caPem }).authenticateToken(await token()), /certificate/);
   assert.deepEqual(asked, []);
@@ -156,7 +156,7 @@ const forEver = (response: ServerResponse): void => {
   more();
 };
 
-/** What an issuer answers instead of its documents. */
+/** The responses of an issuer in place of its documents. */
 const hostile: Readonly<Record<string, (path: string, response: ServerResponse) => void>> = {
   'says nothing': () => undefined,
   'stops in the middle': (_, response) => void response.write('{'),
@@ -185,7 +185,7 @@ const hostile: Readonly<Record<string, (path: string, response: ServerResponse) 
 };
 
 for (const [what, how] of Object.entries(hostile))
-  test(`an issuer that ${what} refuses its tokens in its time, and is believed once it answers`, async () => {
+  test(`tokens of an issuer that ${what} are refused within the timeout, and accepted once it answers`, async () => {
     const tokens = authenticator();
     respond = how;
     const { error } = await settleWhileTimePasses(clock, tokens.authenticateToken(await token()), 31_000);

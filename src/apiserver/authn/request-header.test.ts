@@ -23,7 +23,7 @@ const from = (commonName: string | undefined, headers: Record<string, string>, i
       : { peerCertificate: { commonName, organizations: [], fingerprint256: 'f', authorityFingerprint256: issuer } }),
   }) as unknown as ApiRequest;
 
-test('a refused certificate is nobody, not anonymous', () => {
+test('a refused certificate is a failure, not anonymous', () => {
   const open = createAnonymousAuthenticator();
   assert.throws(() => open.authenticate({ path: '/', refusedCertificate: true } as ApiRequest), { code: 401 });
   assert.notEqual(open.authenticate({ path: '/' } as ApiRequest), undefined);
@@ -70,7 +70,7 @@ test('front proxies: headers count with their certificate only, and their certif
   assert.equal(proxies.authenticate(byIntermediate), undefined);
 });
 
-test("front proxies: where one authority is theirs and the clients', who is no proxy is a user", () => {
+test("front proxies: where they share the clients' authority, a certificate that is not a proxy's is that of a user", () => {
   const both = { ...config, clientFingerprints: () => [authority] };
   const proxies = createRequestHeaderAuthenticator(both);
   const certificates = exceptProxies(clientCertificateAuthenticator, both);

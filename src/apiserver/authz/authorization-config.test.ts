@@ -63,7 +63,7 @@ test('an authorization configuration', () => {
 const unknownField = (field: string): RegExp =>
   new RegExp(`^strict decoding error: unknown field "${field.replaceAll(/[[\]]/g, String.raw`\$&`)}"$`);
 
-test('what is wrong with an authorization configuration', async (t) => {
+test('errors of an authorization configuration', async (t) => {
   const hook = (parts: object) => configuration({ type: 'Webhook', name: 'w', webhook: { ...webhook, ...parts } });
   const cases: readonly (readonly [object, RegExp])[] = [
     [{ kind: 'Other' }, /is not apiserver.config.k8s.io\/v1 AuthorizationConfiguration/],
@@ -112,7 +112,7 @@ test('what is wrong with an authorization configuration', async (t) => {
     await t.test(String(expected), () => assert.throws(() => readAuthorizationConfig(value), { message: expected }));
 });
 
-test('conditions decide what a webhook is asked', async () => {
+test('match conditions decide which requests a webhook receives', async () => {
   const asked: string[] = [];
   let fails = false;
   const client = {

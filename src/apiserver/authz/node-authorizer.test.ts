@@ -229,7 +229,7 @@ for (const [name, asked, allowed, reason] of cases) {
   });
 }
 
-test('who is no node', () => {
+test('users that are no nodes', () => {
   const { ask } = fixture();
   assert.equal(ask(secret('vol'), { name: 'system:node:n1', groups: [] }).decision, 'noOpinion');
   assert.equal(ask(secret('vol'), { name: 'n1', groups: ['system:nodes'] }).decision, 'noOpinion');

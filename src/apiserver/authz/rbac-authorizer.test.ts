@@ -114,7 +114,7 @@ test('changes count at once', () => {
   assert.equal(decide(asked({ name: 'bob', groups: [] })).decision, 'noOpinion');
 });
 
-test('rulesFor collects what applies in a namespace', () => {
+test('rulesFor collects the rules that apply in a namespace', () => {
   const { objects, rbac } = fixture();
   objects.put(ClusterRoleBindings, binding('b', { kind: 'Group', name: 'dev' }, 'c-reader'));
   objects.put(RoleBindings, binding('b', { kind: 'User', name: 'ann' }, 'r-reader', 'ns'));
@@ -122,7 +122,7 @@ test('rulesFor collects what applies in a namespace', () => {
   assert.equal(rbac.rulesFor(ann, '').length, 1);
 });
 
-test('a role that is bound many times is looked at once, and bindings of other namespaces not at all', () => {
+test('a role with many bindings is evaluated once, and bindings of other namespaces not at all', () => {
   const { objects, rbac, decide } = fixture();
   const everybody: Subject = { kind: 'Group', name: 'dev' };
   for (let index = 0; index < 1000; index++) {
@@ -143,7 +143,7 @@ test('a role that is bound many times is looked at once, and bindings of other n
   assert.equal(reads, 0);
 });
 
-test('a binding that goes leaves what other bindings of the role grant', () => {
+test('a deleted binding leaves the grants of other bindings of the role', () => {
   const { objects, decide } = fixture();
   const dev: Subject = { kind: 'Group', name: 'dev' };
   objects.put(RoleBindings, binding('a', dev, 'r-reader', 'ns'), binding('b', dev, 'r-reader', 'ns'));

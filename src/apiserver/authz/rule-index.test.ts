@@ -40,7 +40,7 @@ test('an indexed role allows what its rules allow one by one', () => {
   );
 });
 
-test('of a long role only rules that may matter are looked at', () => {
+test('of a long role only candidate rules are evaluated', () => {
   let looks = 0;
   const rules = Array.from({ length: 20_000 }, (_, index) => ({
     apiGroups: [''],

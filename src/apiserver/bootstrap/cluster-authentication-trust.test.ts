@@ -1,4 +1,4 @@
-/** Whom servers vouch for, as aggregated API servers read it, against a real API server in memory. */
+/** The authorities that servers publish for aggregated API servers, with a real API server in memory. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ConfigMaps } from '../../api/gen/resources.ts';
@@ -69,7 +69,7 @@ test('authorities of clients: of all servers, followed, put back, and let go whe
   await clock.drive(server.stop());
 });
 
-test('an expired or unreadable authority in a server’s own file: none puts back what another takes away', async () => {
+test('an expired or unreadable authority in the file of a server: no server restores what another removes', async () => {
   const { storage, platform, server } = await startWithAll([], '');
   const { objects } = storage;
   const { clock } = platform;

@@ -12,7 +12,7 @@ const LABEL = 'apiserver.kubernetes.io/identity';
 const server = { [LABEL]: 'kube-apiserver' };
 const HOST = { hostname: 'host', address: '10.0.0.1:6443' };
 
-/** `wrap`: what the lease is kept in, made of the server's objects. */
+/** `wrap`: makes the lease's store from the server's objects. */
 async function start(wrap: (objects: ObjectStore) => ObjectStore = (objects) => objects) {
   const { storage, platform, server: apiServer } = await startWithAll();
   const objects = wrap(storage.objects);
@@ -63,7 +63,7 @@ describe('the identity lease', () => {
     await stop();
   });
 
-  it('is taken over by the next life of the server, and apart from those of others', async () => {
+  it('is taken over by the next process of the server, and separate from those of others', async () => {
     const { serve, leases, stop } = await start();
     const first = await serve();
     const holder = leases()[0]?.spec?.holderIdentity;
@@ -79,7 +79,7 @@ describe('the identity lease', () => {
     await stop();
   });
 
-  it('of a server that is gone goes when another starts, once it has expired', async () => {
+  it('of a stopped server is deleted when another starts, once it has expired', async () => {
     const { serve, leases, platform, stop } = await start();
     const gone = await serve();
     gone.stop();
@@ -129,7 +129,7 @@ describe('the identity lease', () => {
     await stop();
   });
 
-  it('stands only once it is stored; a server that stops before learns that it never did', async () => {
+  it('exists only once it is stored; a server that stops before learns that it was never stored', async () => {
     let isAway = true;
     const failing = (objects: ObjectStore): ObjectStore =>
       changed(objects, {

@@ -7,7 +7,7 @@ import { ensureTokenTracking } from './legacy-token-tracking.ts';
 const KEY = ['kube-system', 'kube-apiserver-legacy-service-account-token-tracking'] as const;
 const DAY_MS = 86_400_000;
 
-test('the day since when tokens are tracked is told once, and again when it is lost', async () => {
+test('the first day of the tracking of tokens is written once, and again after its loss', async () => {
   const { storage, platform, server } = await startWithAll([], '');
   const { objects } = storage;
   const { clock } = platform;

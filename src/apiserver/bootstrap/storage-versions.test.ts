@@ -30,7 +30,7 @@ describe('storage versions', () => {
     }
   });
 
-  it('say what each server stores, reads and serves, one record per server', async () => {
+  it('list the stored, decodable and served versions, one record per server', async () => {
     const { deps, versions, platform, stop } = await start(INTERNAL);
     await platform.clock.drive(publishStorageVersions(deps, 'apiserver-a'));
     await platform.clock.drive(publishStorageVersions(deps, 'apiserver-b'));

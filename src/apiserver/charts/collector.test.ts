@@ -111,7 +111,7 @@ function world(pods: readonly TestPod[], nodes = ['a']) {
 
 const OWNED = { apiVersion: 'apps/v1', kind: 'ReplicaSet', name: 'web-1', uid: 'web-1', controller: true };
 
-test('samples are taken at once, after ten seconds, then every half minute, until an hour after the last question', async () => {
+test('samples are taken at once, after ten seconds, then every half minute, until an hour after the last request', async () => {
   const { clock, collector, read, ended } = world([]);
   const start = clock.monotonicMs();
   await clock.advance(70_000);
@@ -131,7 +131,7 @@ test('samples are taken at once, after ten seconds, then every half minute, unti
   assert.equal(collector.timeline.kept().length, SLOTS - 1);
 });
 
-test('nodes, pods, their ReplicaSet and their Deployment have what they use', async () => {
+test('nodes, pods, their ReplicaSet and their Deployment have their use', async () => {
   const pods = [new TestPod('one', OWNED), new TestPod('two', OWNED), new TestPod('alone')];
   const { clock, collector, values } = world(pods);
   const { rings } = collector;
@@ -150,7 +150,7 @@ test('nodes, pods, their ReplicaSet and their Deployment have what they use', as
   );
 });
 
-test('restarts are counted when the status says so, also of pods that no summary has', async () => {
+test('restarts are counted when the status reports them, also of pods without a summary', async () => {
   const [pod, crashing] = [new TestPod('one', OWNED), new TestPod('two', OWNED)];
   pod.restarts = 7;
   const { clock, collector, values, all, store } = world([pod, crashing]);
@@ -187,7 +187,7 @@ test('a node that does not answer leaves a gap', async () => {
   assert.deepEqual(values(collector.rings.pods, 'uid-one', CPU), [0.5, 0.5, NaN, 0.5]);
 });
 
-test('in a cluster of 5,000 nodes the kubelets are asked of what somebody asked for', async () => {
+test('in a cluster of 5,000 nodes only the kubelets of requested objects are read', async () => {
   const nodes = Array.from({ length: 5000 }, (_, index) => `n${index}`);
   const pod = new TestPod('one', OWNED);
   pod.node = 'n7';
@@ -203,7 +203,7 @@ test('in a cluster of 5,000 nodes the kubelets are asked of what somebody asked 
   assert.deepEqual(values(collector.rings.pods, 'uid-one', CPU)?.slice(-2), [0.5, 0.5]);
 });
 
-test('50,000 pods on 500 nodes: 5,000 rings, of what was asked for first', async () => {
+test('50,000 pods on 500 nodes: 5,000 rings, requested objects first', async () => {
   const nodes = Array.from({ length: 500 }, (_, index) => `n${index}`);
   const pods = Array.from({ length: 50_000 }, (_, index) => {
     const pod = new TestPod(`p${index}`);

@@ -60,7 +60,7 @@ describe('rates of requests', () => {
     assert.ok(Math.abs(readMedian! - 0.075) < 1e-9, 'the requests before are left out');
   });
 
-  it('are not known at first, and never negative when series are taken off', () => {
+  it('are unknown at first, and never negative when series are removed', () => {
     assert.ok(Number.isNaN(named(requestValues(undefined, state({ watches: 9 }), 30))['watches']));
     const fallen = named(requestValues(state({ reads: counts([0.1, 9]) }), state({}), 30));
     assert.equal(fallen['reads'], 0);

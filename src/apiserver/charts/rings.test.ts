@@ -6,7 +6,7 @@ import { SLOTS, Timeline } from './timeline.ts';
 const KEPT = SLOTS - 1;
 
 describe('timeline', () => {
-  it('keeps an hour of complete samples; the one that is being taken is not shown', () => {
+  it('keeps an hour of complete samples; the current one is not shown', () => {
     const timeline = new Timeline();
     assert.deepEqual(timeline.kept(), []);
     for (let at = 0; at < 300; at++) timeline.newest = timeline.begin(at * 1000);
@@ -25,7 +25,7 @@ describe('rings', () => {
   const write = (rings: Rings<string>, key: string, slot: number, preferred = false): boolean =>
     rings.write(key, key, { slot, values: [slot, -slot], preferred });
 
-  it('give back what was written, and nothing for slots before, after and between', () => {
+  it('return the written values, and none for slots before, after and between', () => {
     const rings = new Rings<string>({ measures: 2, most: 1 });
     for (const slot of [3, 4, 7]) write(rings, 'a', slot);
     assert.deepEqual(rings.read('a', 1, [2, 3, 4, 5, 6, 7, 8]), [NaN, -3, -4, NaN, NaN, -7, NaN]);
@@ -44,10 +44,10 @@ describe('rings', () => {
     }
   });
 
-  it('are bounded: a new one takes the place of one that ended, and of a living one only if it is preferred', () => {
+  it('are bounded: a new one replaces one that ended, and a live one only if it is preferred', () => {
     const rings = new Rings<string>({ measures: 2, most: 3 });
     for (const slot of [0, 1, 2]) for (const key of ['a', 'b', 'c']) assert.ok(write(rings, key, slot));
-    // All of them come again: nobody may take a place, whatever the order.
+    // All rings of the hour are written again: none may be replaced, whatever the order.
     assert.deepEqual(
       ['d', 'c', 'b', 'a'].map((key) => write(rings, key, 3)),
       [false, true, true, true],
@@ -66,7 +66,7 @@ describe('rings', () => {
     assert.equal(rings.byteLength, 3 * SLOTS * 2 * 4);
   });
 
-  it('of what ended an hour ago are given up', () => {
+  it('that ended an hour ago are released', () => {
     const rings = new Rings<string>({ measures: 2, most: 9 });
     write(rings, 'a', 0);
     write(rings, 'b', 1);
@@ -76,7 +76,7 @@ describe('rings', () => {
     assert.deepEqual([...rings.subjects()], [{ key: 'b', subject: 'b', first: 1 }]);
   });
 
-  it('add up what is known', () => {
+  it('add up the known values', () => {
     const rings = new Rings<string>({ measures: 2, most: 2 });
     rings.write('a', 'a', { slot: 0, values: [1, 2] });
     rings.write('a', 'a', { slot: 1, values: [NaN, NaN] });

@@ -6,12 +6,12 @@ import { MOST_NODES, Wanted } from './wanted.ts';
 const named = (from: number, to: number): Set<string> =>
   new Set(Array.from({ length: to - from }, (_, index) => `node-${from + index}`));
 
-test('up to 500 nodes are all asked', () => {
+test('up to 500 nodes are all read', () => {
   const { names, complete } = new Wanted().nodes(named(0, MOST_NODES));
   assert.deepEqual([names.length, complete], [MOST_NODES, true]);
 });
 
-test('in a larger cluster those are asked that somebody asked for, the newest question first, whole workloads alone', () => {
+test('in a larger cluster only requested nodes are read, the newest request first, workloads completely or not at all', () => {
   const wanted = new Wanted();
   const ready = named(0, 5000);
   assert.deepEqual(wanted.nodes(ready), { names: [], complete: false });

@@ -50,7 +50,7 @@ test('without flags upstream has other values than those needed', () => {
   assert.deepEqual(shared.authorization.modes, ['AlwaysAllow']);
 });
 
-test('an empty list is as good as none where something stands by default', () => {
+test('an empty list equals an absent flag where there is a default', () => {
   const { serving } = parseApiServerOptions([
     ...needed,
     ...['--tls-cipher-suites=', '--kubelet-preferred-address-types='],
@@ -58,7 +58,7 @@ test('an empty list is as good as none where something stands by default', () =>
   assert.deepEqual([serving.tlsCiphers, serving.kubeletAddressTypes], [undefined, undefined]);
 });
 
-test('what hardening guides ask for', () => {
+test('settings of hardening guides', () => {
   const { serving, shared, warnings } = parseApiServerOptions([
     ...needed,
     ...['--profiling=false', '--anonymous-auth=false', '--service-account-lookup=true', '--request-timeout=300s'],
@@ -127,7 +127,7 @@ test("kubeadm's command line", () => {
   assert.deepEqual(shared.authentication.requestHeader?.allowedNames, ['front-proxy-client']);
 });
 
-/** Upstream's defaults of v1.36, spelled out: who copies them from its reference asks for nothing special. */
+/** Upstream's defaults of v1.36, spelled out: copying them from its reference must change nothing. */
 const upstreamDefaults = [
   'advertise-address=10.0.0.1 aggregator-reject-forwarding-redirect=true allow-metric-labels= anonymous-auth=true',
   'allow-metric-labels-manifest= allow-privileged=false apiserver-count=1 audit-log-batch-buffer-size=10000',
@@ -170,7 +170,7 @@ const upstreamDefaults = [
   'watch-cache=true watch-cache-sizes= identity-lease-duration-seconds=3600 identity-lease-renew-interval-seconds=10',
 ].flatMap((line) => line.split(' ').map((flag) => `--${flag}`));
 
-test("upstream's defaults, spelled out, are what is done without them", () => {
+test("upstream's defaults, spelled out, equal absent flags", () => {
   const said = parseApiServerOptions([...needed, ...upstreamDefaults]);
   const unsaid = parseApiServerOptions(needed);
   const { log, serving, ...rest } = said;
@@ -185,7 +185,7 @@ function restOf({ log: _log, serving: _serving, ...rest }: ReturnType<typeof par
   return rest;
 }
 
-test('what promises more than is done is taken, and says so', () => {
+test('flags that promise more than Keelson does are accepted, with a warning', () => {
   const { warnings } = parseApiServerOptions([
     ...needed,
     '--profiling=true',
@@ -245,7 +245,7 @@ test('authorization by file, no priority and fairness', () => {
   assert.equal(parseApiServerOptions(needed).shared.limits.priorityAndFairness, true);
 });
 
-test('a deprecated flag works and says what to use', () => {
+test('a deprecated flag works and names its replacement', () => {
   const { shared, warnings } = parseApiServerOptions([...needed, '--admission-control=NamespaceLifecycle,LimitRanger']);
   assert.deepEqual(shared.admission.plugins, ['NamespaceLifecycle', 'LimitRanger']);
   assert.match(warnings.join(), /^Flag --admission-control has been deprecated, Use --enable-admission-plugins or/);

@@ -56,7 +56,7 @@ test('sessions and codes are bounded per user and in all, the longest unused go'
   assert.deepEqual(sessions.size, { sessions: 1000, codes: 1000 });
 });
 
-test("who may make service accounts ends nobody else's sessions and codes", () => {
+test("the right to create service accounts does not end other users' sessions and codes", () => {
   const { sessions, user } = make();
   const { id } = sessions.open(user('admin'));
   const code = sessions.issueCode(user('admin'));

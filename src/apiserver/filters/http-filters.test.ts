@@ -31,7 +31,7 @@ async function ask(more: Partial<HttpFilters>, { origin, ...asked }: Asked = {})
   return (await filtered(request)) as Extract<HttpResponse, { kind: 'bytes' }>;
 }
 
-test('other origins: those that match are let in, and their browsers told without credentials', async () => {
+test('CORS: matching origins are allowed, and their preflights need no credentials', async () => {
   const corsAllowedOrigins = ['^https://a\\.example$', '//b\\.example(:|$)'];
   const allowed = async (asked: Asked): Promise<unknown> =>
     (await ask({ corsAllowedOrigins }, asked)).headers['access-control-allow-origin'];
@@ -49,7 +49,7 @@ test('other origins: those that match are let in, and their browsers told withou
   assert.equal(refused.status, 200, 'the handler answers');
 });
 
-test('transport security is told with every answer', async () => {
+test('Strict-Transport-Security is sent with every response', async () => {
   const { headers } = await ask({ strictTransportSecurity: ['max-age=1', 'preload'] });
   assert.equal(headers['strict-transport-security'], 'max-age=1; preload');
   assert.equal((await ask({})).headers['strict-transport-security'], undefined);
@@ -67,7 +67,7 @@ test('connections are sent elsewhere as often as is set, those of HTTP/2 alone',
   assert.equal((await ask({ goawayChance: 1 })).headers['connection'], undefined);
 });
 
-test('at the end new requests are told to come back elsewhere, but for health', async () => {
+test('during shutdown new requests get Retry-After, except for health', async () => {
   const refusesNew = (): boolean => true;
   const { status, headers, chunks } = await ask({ refusesNew });
   assert.deepEqual([status, headers['retry-after'], headers['connection']], [429, '5', 'close']);

@@ -43,7 +43,7 @@ function postOf(name: string, bytes: number, timeoutMs: number): RequestScope {
   return scope;
 }
 
-/** The filters around a handler that ends when it is told to. */
+/** The filters around a handler that ends when a test resolves it. */
 function createServer(isFair: boolean) {
   const clock = new VirtualClock();
   const inFlight = new MaxInFlight({ readOnly: 4, mutating: 4 });
@@ -89,7 +89,7 @@ for (const isFair of [true, false])
       fairness.stop();
     });
 
-    test('one whose time is over while it waits takes no place again', async () => {
+    test('a request that timed out while it waited does not take its place again', async () => {
       const { clock, running, send, inFlight, taken, fairness, bodies } = createServer(isFair);
       const held = await bodies.enter({ name: 'flood', groups: [] }, 30 * MIB);
       const late = assert.rejects(send('flood', 3 * MIB, 1000), /did not complete/);

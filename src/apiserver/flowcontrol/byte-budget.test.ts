@@ -5,7 +5,7 @@ import { StatusError } from '../../api/status-error.ts';
 import { VirtualClock } from '../../platform/sim/virtual-clock.ts';
 import { ByteBudget, type ByteLease, LIST_LIMITS } from './byte-budget.ts';
 
-/** 90 for all, and 30 for pieces of 7 of those who have nothing under way. */
+/** 90 for all, and 30 reserved for pieces of up to 7 of owners without running work. */
 const limits = { what: 'lists', totalBytes: 120, ownBytes: 40, maxWaiting: 2, waitMs: 30_000 };
 const user = (name: string) => ({ name, groups: [] });
 const account = (name: string) => user(`system:serviceaccount:tenant:${name}`);
@@ -30,7 +30,7 @@ function createBudget() {
 const isRefused = (error: unknown): boolean => error instanceof StatusError && error.status.code === 429;
 
 describe('a budget of bytes', () => {
-  test('accounts of one namespace share their part, and what does not fit waits in order', async () => {
+  test('accounts of one namespace share their budget, and larger requests wait in order', async () => {
     const { budget, enter, entered } = createBudget();
     const first = await enter(account('a'), 30, 'a1');
     const second = enter(account('b'), 20, 'b1');
@@ -65,7 +65,7 @@ describe('a budget of bytes', () => {
     assert.equal(budget.bytes, 0);
   });
 
-  test('owners who wait have their turn one after the other', async () => {
+  test('waiting owners are served in turn', async () => {
     const { budget, enter, entered } = createBudget();
     const first = [await enter(user('flood'), 40, 'flood1'), await enter(user('b'), 40, 'b')];
     const waiting = [
@@ -85,7 +85,7 @@ describe('a budget of bytes', () => {
     assert.equal(budget.bytes, 0);
   });
 
-  test('a small piece of who has nothing under way is let in while all others have the rest, and wait for more', async () => {
+  test('a small request of an idle owner is admitted while others use the rest and wait for more', async () => {
     const { budget, enter, entered } = createBudget();
     const leases = [await enter(user('a'), 40, 'a'), await enter(user('b'), 40, 'b')];
     const waiting = enter(user('c'), 40, 'c');
@@ -99,7 +99,7 @@ describe('a budget of bytes', () => {
     assert.equal(budget.bytes, 0);
   });
 
-  test('lists of 270 MiB of one client that are asked for without a rest hold up no others', async () => {
+  test('lists of 270 MiB that one client requests continuously delay no others', async () => {
     const clock = new VirtualClock();
     const budget = new ByteBudget(clock, LIST_LIMITS);
     const MIB = 1024 * 1024;
@@ -131,7 +131,7 @@ describe('a budget of bytes', () => {
     assert.equal(budget.bytes, 0);
   });
 
-  test('who waits too long is refused, and leaves no place taken', async () => {
+  test('a request that waits too long is refused, and releases its place', async () => {
     const { clock, budget, enter } = createBudget();
     const lease = await enter(user('a'), 40, 'a1');
     const refused = assert.rejects(enter(user('a'), 40, 'a2'), isRefused);
@@ -142,7 +142,7 @@ describe('a budget of bytes', () => {
     (await enter(user('a'), 40, 'a3')).end();
   });
 
-  test('what waits behind one that is refused in the end has its turn at once', async () => {
+  test('requests behind one that is refused are served at once', async () => {
     const { clock, enter, entered } = createBudget();
     const lease = await enter(user('a'), 20, 'a1');
     const refused = assert.rejects(enter(user('a'), 40, 'a2'), isRefused);
@@ -155,7 +155,7 @@ describe('a budget of bytes', () => {
     (await behind).end();
   });
 
-  test('a large one that waits for the total is not passed by small ones that come later', async () => {
+  test('a large request that waits for the total is not overtaken by later small ones', async () => {
     const { budget, enter, entered } = createBudget();
     const leases = [await enter(user('a'), 40, 'a1'), await enter(user('b'), 40, 'b1')];
     const large = enter(user('c'), 90, 'c');
@@ -167,7 +167,7 @@ describe('a budget of bytes', () => {
     assert.equal(budget.bytes, 0);
   });
 
-  test('a client that has left keeps no place, and those behind it go on', async () => {
+  test('a client that has disconnected keeps no place, and those behind it continue', async () => {
     const { clock, budget, enter, entered } = createBudget();
     const lease = await enter(user('a'), 20, 'a1');
     const gone = new AbortController();
@@ -183,7 +183,7 @@ describe('a budget of bytes', () => {
     assert.equal(clock.pendingTimers, 0);
   });
 
-  test('what turns out larger than thought counts as it is', async () => {
+  test('a request larger than estimated counts with its real size', async () => {
     const { budget, enter } = createBudget();
     const lease = await enter(user('a'), 10, 'a');
     lease.note(5);

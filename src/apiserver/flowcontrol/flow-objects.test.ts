@@ -15,7 +15,7 @@ import { followFlowObjects } from './flow-objects.ts';
 
 const ANNOTATION = 'apf.kubernetes.io/autoupdate-spec';
 
-test('what is repaired of flow schemas and priority levels', async (t) => {
+test('repairs of flow schemas and priority levels', async (t) => {
   const level = (name: string): PriorityLevelConfiguration =>
     bootstrapPriorityLevels().find(({ metadata }) => metadata.name === name)!;
   const changed = (name: string, said: string | undefined, generation = 2): PriorityLevelConfiguration => ({
@@ -64,7 +64,7 @@ async function started(): Promise<TestServer & { controller: FlowController; sto
   return { ...server, controller, stop };
 }
 
-test('what the server made itself is never repaired', async () => {
+test('objects that the server created itself are never repaired', async () => {
   const { storage, platform, stop } = await started();
   await platform.clock.advance(300_000);
   const all = [...storage.objects.list(FlowSchemas), ...storage.objects.list(PriorityLevelConfigurations)];
@@ -76,7 +76,7 @@ test('what the server made itself is never repaired', async () => {
   stop();
 });
 
-test('the store is followed, conditions are written, what must be comes back after a minute', async () => {
+test('the store is followed, conditions are written, mandatory objects are restored after a minute', async () => {
   const { storage, platform, send, controller, stop } = await started();
   const { objects } = storage;
   const path = '/apis/flowcontrol.apiserver.k8s.io/v1/flowschemas';

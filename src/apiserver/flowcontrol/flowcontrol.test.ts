@@ -202,7 +202,7 @@ test('a flooding user does not starve another', async () => {
   await Promise.all([...flood, ...polite]);
   assert.deepEqual([refused.get('flood'), refused.get('polite')], [90, undefined]);
   assert.deepEqual([finished.get('flood')!.length, finished.get('polite')!.length], [310, 20]);
-  // Queues of both take turns: 20 requests among 12 queues are through long before the flood, which takes 33 rounds.
+  // The queues of both take turns: 20 requests among 12 queues finish long before the flood, which takes 33 rounds.
   assert.ok(finished.get('polite')!.at(-1)! <= 800, String(finished.get('polite')!.at(-1)));
   assert.equal(finished.get('flood')!.at(-1), 3300);
   controller.stop();
@@ -278,7 +278,7 @@ test('refusals: no queue, a full one, a long wait, a client that left', async ()
   one.controller.stop();
 });
 
-test('lists take seats by what they go through, a watch while it begins', async (t) => {
+test('lists take seats by the number of objects, a watch during its initialization', async (t) => {
   const cases: readonly (readonly [string, string, number, number, number?])[] = [
     ['an object', '/api/v1/namespaces/a/pods/p', 5000, 1],
     ['a small list', '/api/v1/pods', 100, 1],
@@ -305,7 +305,7 @@ test('lists take seats by what they go through, a watch while it begins', async 
     });
 });
 
-test('a busy level borrows from idle ones after ten seconds, and gives back', async () => {
+test('a busy level borrows from idle ones after ten seconds, and returns the seats', async () => {
   const { controller, clock } = controllerOf();
   const level = controller.levels.find(({ name }) => name === 'global-default')!;
   const random = createSeededRandom(1);
@@ -322,7 +322,7 @@ test('a busy level borrows from idle ones after ten seconds, and gives back', as
   await clock.advance(9000);
   assert.equal(level.executing, 49);
   await clock.advance(1500);
-  // The others lend 23 + 49 + 24 + 221 + ... of what they do not use; all 200 run.
+  // The other levels lend 23 + 49 + 24 + 221 + ... of their unused seats; all 200 run.
   assert.equal(level.executing, 200);
   assert.ok(level.seats >= 200 && level.seats <= 349, String(level.seats));
   over = true;
@@ -334,7 +334,7 @@ test('a busy level borrows from idle ones after ten seconds, and gives back', as
   assert.equal(level.demand.value, 0);
 });
 
-test('a level whose object goes serves what it holds', async () => {
+test('a deleted level serves its queued requests', async () => {
   const { controller } = controllerOf({ ...queueing('tight'), seats: 2 });
   const scope = () => scopeOf({ user: user('u') });
   const first = await controller.enter(scope(), 1000);

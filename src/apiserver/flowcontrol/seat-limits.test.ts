@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { bootstrapPriorityLevels } from '../bootstrap/objects.ts';
 import { lendSeats, shareSeats } from './seat-limits.ts';
 
-test('seats: shares of the total, and what is lent by demand', async (t) => {
+test('seats: shares of the total, and lending by demand', async (t) => {
   const specs = new Map(bootstrapPriorityLevels().map(({ metadata, spec }) => [metadata.name!, spec!]));
   const shares = Object.fromEntries(
     [...shareSeats(specs, 600)].map(([name, { nominal, min }]) => [name, `${nominal} ${min}`]),

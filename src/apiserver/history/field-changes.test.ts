@@ -1,4 +1,4 @@
-/** Changes whose writer wants the answer to be long. */
+/** Changes that are made to produce a long answer. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { fieldChanges } from './field-changes.ts';
@@ -29,7 +29,7 @@ test('long names make no long paths, wherever they stand', () => {
   }
 });
 
-test('all revisions of an answer share its room', () => {
+test('all revisions of an answer share its size limit', () => {
   const room = { characters: 1000 };
   const told = [1, 2, 3, 4].map((value) => fieldChanges(many(value), many(-value), { hidesValues: false, room }));
   assert.ok(told[0]!.fields.length === 100 && told.at(-1)!.fields.length === 0);

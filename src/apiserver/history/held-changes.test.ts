@@ -11,7 +11,7 @@ function event(revision: number): StoreEvent {
   return { type: 'put', key: KEY, revision, createRevision: revision, value: Buffer.from('{}') };
 }
 
-test('changes have the authors that were told before them, just after them, and long after them', () => {
+test('changes have the authors that were reported before them, shortly after them, and long after them', () => {
   const held = new HeldChanges(() => assert.fail('nothing is dropped'));
   held.startAt(500);
   held.noteAuthor(KEY, 503, authorOf('before'));

@@ -31,7 +31,7 @@ async function start(parts: Parts = {}): Promise<TestServer & { readonly log: Hi
 const exact = (name: string, revision: string | number) =>
   `${MAPS}/${name}?resourceVersion=${revision}&resourceVersionMatch=Exact`;
 
-test('a log that does not keep up holds no more than its bound: what is left out is counted and told', async () => {
+test('a log that is too slow holds no more than its bound: dropped changes are counted and reported', async () => {
   const gate = createDeferred<void>();
   const wrap = (log: HistoryLog): HistoryLog =>
     changedLog(log, { append: async (batch) => (await gate.promise, log.append(batch)) });
@@ -55,7 +55,7 @@ test('a log that does not keep up holds no more than its bound: what is left out
   assert.match((await send('GET', exact('m', current))).body.data.value, /^39 /);
 });
 
-test('a change that is made while the history is read is none whose author is not known', async () => {
+test('a change during a read of the history keeps its author', async () => {
   let meanwhile: (() => Promise<unknown>) | undefined;
   const wrap = (log: HistoryLog): HistoryLog =>
     changedLog(log, {
@@ -99,7 +99,7 @@ test('a batch that cannot be written is a gap, and the next one is written again
   assert.equal(platform.log.entries.filter(({ message }) => message.includes('could not be written')).length, 1);
 });
 
-test('what a crash kept from the history is fetched from the store', async () => {
+test('changes that a crash kept from the history are read from the store', async () => {
   const platform = testPlatform();
   const store = createMemoryStore({ clock: platform.clock });
   const log = createHistoryHere({ limits, clock: platform.clock, log: platform.log });
@@ -107,7 +107,7 @@ test('what a crash kept from the history is fetched from the store', async () =>
   await first.send('POST', MAPS, map('m', '1'));
   await platform.clock.advance(10_000);
   await first.send('PUT', `${MAPS}/m`, map('m', '2'));
-  first.storage.hub.stop(); // Nothing is flushed any more: the process is gone.
+  first.storage.hub.stop(); // No buffer is flushed after this: simulates the end of the process.
   const second = await start({ platform, store, log });
   await second.send('PUT', `${MAPS}/m`, map('m', '3'));
   const { body } = await second.send('GET', `/keelson/v1/history${MAPS}/m`);
@@ -122,7 +122,7 @@ test('what a crash kept from the history is fetched from the store', async () =>
   assert.deepEqual(body.gaps, []);
 });
 
-test('leases of nodes are not recorded; nothing is opened and nothing told for them', async () => {
+test('leases of nodes are not recorded; no file is opened and no author reported for them', async () => {
   const batches: HistoryBatch[] = [];
   const wrap = (log: HistoryLog): HistoryLog =>
     changedLog(log, { append: (batch) => (batches.push(batch), log.append(batch)) });

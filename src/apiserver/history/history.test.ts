@@ -21,7 +21,7 @@ async function startWithHistory(limits = DAY, store?: Store): Promise<TestServer
 
 const map = (name: string, data: Record<string, string>) => ({ metadata: { name }, data });
 
-test('every revision of an object is told with who made it and what changed', async () => {
+test('every revision of an object is listed with its author and its changes', async () => {
   const { send } = await startWithHistory();
   await send('POST', `${MAPS}?fieldManager=first`, map('m', { a: '1' }));
   await send('PUT', `${MAPS}/m?fieldManager=second`, map('m', { a: '2', 'b.c/d': 'x' }));
@@ -56,7 +56,7 @@ test('every revision of an object is told with who made it and what changed', as
   assert.deepEqual(body.gaps, []);
 });
 
-test('an object is read as it was at a revision, and is gone for revisions at which it was not there', async () => {
+test('an object is returned as it was at a revision, and is 404 at revisions without it', async () => {
   const { send } = await startWithHistory();
   const revisions: string[] = [];
   for (const value of ['1', '2', '3']) {
@@ -76,7 +76,7 @@ test('an object is read as it was at a revision, and is gone for revisions at wh
   assert.equal((await send('GET', history('m', `?at=${revisions[1]}`))).body.object.data.value, '2');
 });
 
-test('what was there before the history began is known from its first change on', async () => {
+test('objects older than the history are known from their first change on', async () => {
   const { clock } = testPlatform();
   const store = createMemoryStore({ clock });
   const first = await startTestServer({ storage: createServerStorage({ store, platform: testPlatform() }) });
@@ -95,7 +95,7 @@ test('what was there before the history began is known from its first change on'
   assert.equal((await send('GET', `${MAPS}/m?resourceVersionMatch=Exact&resourceVersion=1`)).status, 410);
 });
 
-test('a server without history answers 410 for earlier revisions and has no such view', async () => {
+test('a server without history answers 410 for earlier revisions and has no history view', async () => {
   const { send } = await startTestServer();
   const { body } = await send('POST', MAPS, map('m', { value: '1' }));
   await send('PUT', `${MAPS}/m`, map('m', { value: '2' }));

@@ -58,7 +58,7 @@ function* numbers(): Generator<number, never> {
   for (let state = 7; ;) yield (state = (state * 48_271) % 2_147_483_647);
 }
 
-test('a list at any moment is what the list was at that moment, in pages of any size', async () => {
+test('a list at any moment equals the list at that moment, in pages of any size', async () => {
   const random = numbers();
   const next = (below: number): number => random.next().value % below;
   const write = async (server: TestServer): Promise<void> => {
@@ -75,7 +75,7 @@ test('a list at any moment is what the list was at that moment, in pages of any 
     for (let step = 0; step < 10; step++) await write(earlier);
   });
   const moments: { revision: string; time: string; all: string[]; odd: string[]; b: string[] }[] = [];
-  await server.platform.clock.advance(6000); // Its file is opened then, and times before that are not known.
+  await server.platform.clock.advance(6000); // Its file is opened then, and earlier times are not known.
   for (let step = 0; step < 120; step++) {
     if (step > 0) await write(server);
     await server.platform.clock.advance(next(3) * 700 + 5);
@@ -95,7 +95,7 @@ test('a list at any moment is what the list was at that moment, in pages of any 
   }
 });
 
-test('tables have the ages of then, and every form of lists is answered', async () => {
+test('tables have the ages at that time, and every format of lists is served', async () => {
   const server = await start();
   await server.platform.clock.advance(6000);
   await server.send('POST', mapsIn('a'), { metadata: { name: 'm' }, data: { n: '1' } });
@@ -112,7 +112,7 @@ test('tables have the ages of then, and every form of lists is answered', async 
   assert.match(yaml.text, /^kind: ConfigMapList$/m);
 });
 
-test('what is not known is not told', async () => {
+test('unknown times are refused', async () => {
   let isLost = false;
   const server = await start(undefined, (log) =>
     changedLog(log, {
@@ -135,7 +135,7 @@ test('what is not known is not told', async () => {
   assert.equal(await codeOf(MAPS, `at=${body.metadata.resourceVersion}`), 410);
 });
 
-test('a list whose changes are forgotten while they are read is not answered', async () => {
+test('a list whose changes are dropped while they are read is refused', async () => {
   let isForgotten = false;
   const server = await start(undefined, (log) =>
     changedLog(log, {
@@ -155,7 +155,7 @@ test('a list whose changes are forgotten while they are read is not answered', a
   assert.equal(answer.status, 410, answer.text);
 });
 
-test('a revision that is yet to come is not answered, nor remembered', async () => {
+test('a future revision is refused, and not cached', async () => {
   const server = await start();
   const post = (name: string) => server.send('POST', mapsIn('a'), { metadata: { name } });
   await post('a');
@@ -175,7 +175,7 @@ test('a revision that is yet to come is not answered, nor remembered', async () 
   assert.deepEqual(await waiting, names);
 });
 
-test('who may list one namespace sees the past of what lives there, and of nothing that is gone', async () => {
+test('a user who may list one namespace sees the past of existing objects there, and of no deleted ones', async () => {
   const server = await start(async ({ send }) => {
     for (const name of ['a', 'b']) await send('POST', '/api/v1/namespaces', { metadata: { name } });
   });
@@ -209,7 +209,7 @@ test('who may list one namespace sees the past of what lives there, and of nothi
   assert.equal((await asEve(MAPS)).status, 403);
 });
 
-test('pages after the first look for what has changed no second time, and it is forgotten when nobody asks', async () => {
+test('later pages reuse the changes of the first one, and these are released when no client reads on', async () => {
   let asked = 0;
   const server = await start(undefined, (log) =>
     changedLog(log, { changedKeys: (query) => (asked++, log.changedKeys(query)) }),

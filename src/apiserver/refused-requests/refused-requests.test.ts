@@ -54,7 +54,7 @@ async function startServer() {
 }
 
 describe('refused requests', () => {
-  test('a request that admission refuses is told by the id of its answer, without its body', async () => {
+  test('a request that admission refuses is recorded by the audit id of its response, without its body', async () => {
     const { send } = await startServer();
     const refused = await send('POST', `${PODS}?fieldManager=m`, pod);
     assert.equal(refused.status, 403);
@@ -72,14 +72,14 @@ describe('refused requests', () => {
     assert.equal(text.includes('hidden-image'), false);
   });
 
-  test('an id that the client chose is the one of the answer', async () => {
+  test('an id that the client chose is that of the response', async () => {
     const { send } = await startServer();
     const { headers } = await send('POST', PODS, pod, { 'audit-id': 'mine' });
     assert.equal(headers['audit-id'], 'mine');
     assert.equal((await send('GET', '/keelson/v1/requests/mine')).body.id, 'mine');
   });
 
-  test('what is not there, or there already, is no refusal; what is malformed is one', async () => {
+  test('not found and already exists are not recorded; malformed requests are', async () => {
     const { send } = await startServer();
     assert.equal((await send('GET', `${PODS}/none`)).status, 404);
     const named = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'a' } };
@@ -148,7 +148,7 @@ describe('the memory of refused requests', () => {
     assert.deepEqual([refused.of('0').length, refused.of(long).length, refused.of('2999').length], [0, 0, 1]);
   });
 
-  test('an id that is used again does not change what was told of the first', () => {
+  test('a reused id does not change the record of the first request', () => {
     const refused = create();
     refuse(refused, scopeOf('ann', 'mine'), 'first');
     refuse(refused, scopeOf('ann', 'mine'), 'second');
@@ -162,13 +162,13 @@ describe('the memory of refused requests', () => {
     );
   });
 
-  test('of what is tried again for the same owner the last time stays', () => {
+  test('of repeated requests for one owner the last is kept', () => {
     const refused = create();
     for (const message of ['one', 'two', 'three']) refuse(refused, scopeOf('controller'), message, 'uid-1');
     refuse(refused, scopeOf('controller'), 'other', 'uid-2');
     const { namespace } = scopeOf('controller').info;
     assert.match(refused.ownedBy('uid-1', namespace)[0]!.message, /three$/);
-    // Another tenant who knows the uid says nothing about the object.
+    // The records of another tenant do not contain the object, although the tenant knows its uid.
     assert.deepEqual(refused.ownedBy('uid-1', 'another'), []);
     assert.equal(refused.all().length, 2);
   });

@@ -7,7 +7,7 @@ const claim = { accessModes: ['ReadWriteOnce'], resources: { requests: { storage
 const volume = { capacity: { storage: '1Gi' }, accessModes: ['ReadWriteOnce'], hostPath: { path: '/x' } };
 const requests = { devices: { requests: [{ name: 'r', exactly: { deviceClassName: 'c' } }] } };
 
-/** Kinds whose deletion answers with the object (upstream's ReturnDeletedObject), and some that answer with a Status. */
+/** Kinds whose deletion returns the object (upstream's ReturnDeletedObject), and some that return a Status. */
 const samples: readonly [string, string, object][] = [
   ['PersistentVolumeClaim', 'api/v1/namespaces/default/persistentvolumeclaims', { spec: claim }],
   ['PersistentVolume', 'api/v1/persistentvolumes', { spec: volume }],
@@ -57,7 +57,7 @@ const samples: readonly [string, string, object][] = [
   ['Status', 'apis/scheduling.k8s.io/v1/priorityclasses', { value: 1 }],
 ];
 
-test('a deletion answers with the object where upstream does, and else with a Status', async () => {
+test('a deletion returns the object where upstream does, and otherwise a Status', async () => {
   const { send } = await startWithAll([], 'api/all=true');
   for (const [kind, path, content] of samples) {
     const name = kind === 'CSIDriver' ? 'd.example.com' : 'x';

@@ -1,4 +1,4 @@
-/** Who may open streams into pods. */
+/** The rights for streams into pods. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Nodes, Pods } from '../../api/gen/resources.ts';
@@ -9,7 +9,7 @@ import { parseRequestInfo } from '../request-info.ts';
 import { nodeProxySubresource, podConnectSubresources } from './kubelet-connect.ts';
 import type { KubeletConnector } from './services.ts';
 
-/** Status of the answer, and what the authorizer was asked. */
+/** Status of the response, and the questions to the authorizer. */
 async function connect(subresource: string, verb: string, allowed: boolean): Promise<[string, string[]]> {
   const { objects } = setUp();
   objects.put(Pods, { metadata: { name: 'p', namespace: 'ns' } });
@@ -49,7 +49,7 @@ test('logs are read', async () => {
   assert.deepEqual(await connect('log', 'get', false), ['200', []]);
 });
 
-/** Whether a node's proxy passes a GET on for somebody who may read it alone. */
+/** Whether a node's proxy forwards a GET for a user with only the right to get. */
 async function readsThroughProxy(path: string): Promise<boolean> {
   const { objects } = setUp();
   objects.put(Nodes, { metadata: { name: 'n' } });
@@ -73,7 +73,7 @@ async function readsThroughProxy(path: string): Promise<boolean> {
   return passed.length > 0;
 }
 
-test('whoever may read the proxy of a node alone runs nothing there', async () => {
+test('the right to get the proxy of a node does not permit commands there', async () => {
   for (const path of ['', '/pods', '/metrics', '/containerLogs/a/b/c', '/stats/summary'])
     assert.equal(await readsThroughProxy(path), true, path);
   for (const what of ['exec', 'attach', 'portForward', 'run', '%65xec'])

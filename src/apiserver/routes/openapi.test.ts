@@ -30,7 +30,7 @@ function scopeOf(path: string, turn: ApiRequest['turn']): RequestScope {
 
 const chunksOf = (answer: ApiResponse): readonly Uint8Array[] => (answer.kind === 'bytes' ? answer.chunks : []);
 
-test('who waited for the document goes on in a turn of their own, and all send the same bytes', async () => {
+test('requests that waited for the document continue in turns of their own, and all send the same bytes', async () => {
   const { serve } = routes().find(({ path }) => path === '/openapi/v2')!;
   let asked = 0;
   const turn = async (): Promise<void> => {

@@ -70,7 +70,7 @@ test('a browser with a certificate gets the sandbox too', async () => {
   assert.deepEqual(await policiesOf({ headers, peerCertificate: certificate }), [SANDBOX]);
 });
 
-test('whatever the backend says, errors and redirects too, the sandbox stands', async () => {
+test('no header of the backend removes the sandbox, also not of errors and redirects', async () => {
   const headers = { 'sec-fetch-dest': 'iframe' };
   const policy = 'sandbox allow-same-origin allow-scripts';
   for (const status of [200, 302, 404, 500]) {
@@ -89,7 +89,7 @@ test('service workers are not loaded', async () => {
     await assert.rejects(visit({ headers }), { message: /service workers cannot be loaded/ });
 });
 
-test('clients that are no browser, and kubectl proxy, get the answer as it is', async () => {
+test('clients other than browsers, and kubectl proxy, get the unchanged response', async () => {
   const navigation = { 'sec-fetch-dest': 'document', accept: 'text/html', 'x-forwarded-for': '127.0.0.1' };
   const asIs: readonly Visit[] = [
     { headers: { accept: '*/*' } },
@@ -100,7 +100,7 @@ test('clients that are no browser, and kubectl proxy, get the answer as it is', 
   for (const one of asIs) assert.equal(await policiesOf(one), undefined);
 });
 
-test('a backend says nothing that browsers take as said by the whole origin', async () => {
+test('headers of a backend that affect the whole origin are removed', async () => {
   const said = {
     'clear-site-data': '"cookies", "storage"',
     'strict-transport-security': 'max-age=31536000',

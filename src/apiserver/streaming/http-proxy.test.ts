@@ -1,4 +1,4 @@
-/** What the proxy passes on of aggregated servers, and what it does not. */
+/** The headers that the proxy forwards from aggregated servers, and those it removes. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { ApiRequest } from '../../api/transport.ts';
@@ -44,7 +44,7 @@ for (const status of [300, 301, 302, 303, 307, 308, 399])
     assert.deepEqual([passed.status, passed.headers['location']], [status, 'https://attacker.example/steal']);
   });
 
-test('what the header Connection names stays on the connection it came on', async () => {
+test('headers that the header Connection names are not forwarded', async () => {
   const { net } = createSimPlatform();
   const sent: HttpCall[] = [];
   const answering = {
@@ -75,7 +75,7 @@ test('a redirect in the place of an upgrade is 502 as well, and the backend is l
   assert.equal(ended, true);
 });
 
-test('names of users are sent as UTF-8, whatever the client says of itself', async () => {
+test('names of users are sent as UTF-8, and headers of the client cannot replace them', async () => {
   const { net } = createSimPlatform();
   let sent: HttpCall | undefined;
   const answering = {

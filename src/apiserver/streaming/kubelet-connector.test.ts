@@ -9,7 +9,7 @@ import { createFixture, echo, messageOf, objectsWith, pod, read, text } from './
 import { createKubeletConnector } from './kubelet-connector.ts';
 import { containerOf, logQuery, portForwardQuery, streamQuery } from './pod-options.ts';
 
-test('a log comes over a WebSocket to whom asks for one', async () => {
+test('a log is sent over a WebSocket to a client that requests one', async () => {
   const { connector, call } = await createFixture(echo);
   const headers = { connection: 'Upgrade', upgrade: 'websocket', 'sec-websocket-key': 'dGhlIHNhbXBsZSBub25jZQ==' };
   const response = await connector.connectPod(pod, 'log', call('/log', { headers, wantsUpgrade: true }));
@@ -42,7 +42,7 @@ test('the container meant', () => {
   );
 });
 
-test("options become the kubelet's", () => {
+test('options are translated to those of the kubelet', () => {
   const q = (query: string): URLSearchParams => new URLSearchParams(query);
   assert.equal(
     logQuery(q('follow=true&tailLines=0&limitBytes=5&sinceSeconds=3&timestamps=1&previous=false&pretty=true'), 'web'),
@@ -77,7 +77,7 @@ test("options become the kubelet's", () => {
   for (const [work, message] of refusals) assert.equal(messageOf(work), message);
 });
 
-test("logs come from the kubelet of the pod's node; its refusals keep their text", async () => {
+test("logs are read from the kubelet of the pod's node; its refusals keep their text", async () => {
   const { connector, call } = await createFixture(echo);
   assert.deepEqual(await read(await connector.connectPod(pod, 'log', call('/x?follow=true'))), {
     status: 200,

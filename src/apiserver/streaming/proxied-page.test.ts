@@ -22,7 +22,7 @@ const addresses: readonly [given: string, seen: string][] = [
   ['data:image/png;base64,/9j/', 'data:image/png;base64,/9j/'],
 ];
 for (const [given, seen] of addresses)
-  test(`${given} is seen at ${seen}`, () => assert.equal(seenAddress(given, place), seen));
+  test(`${given} is rewritten to ${seen}`, () => assert.equal(seenAddress(given, place), seen));
 
 test('a strange name for the server is as good as any', () => {
   for (const host of ['', 'a b', '[', 'api:99999', 'API:443', 'x@y', '%zz']) {
@@ -44,7 +44,7 @@ async function pageOf(...chunks: string[]): Promise<string> {
   return text;
 }
 
-test('links in the elements that have some, however they are quoted; all else as it was', async () => {
+test('links in the elements that have links, with every quoting; the rest is unchanged', async () => {
   assert.equal(
     await pageOf(
       '<A HREF=/x id="/y">/z</A><script src=\'/s.js\'></script><p title="/t">a < b \xff</p><img src="/i" usemap="#m">',
@@ -54,7 +54,7 @@ test('links in the elements that have some, however they are quoted; all else as
   assert.equal(await pageOf('<form action="/f" data-action="/g">'), '<form action="/p/proxy/f" data-action="/g">');
 });
 
-test('a tag that comes in pieces; one that never ends', async () => {
+test('a tag that is split between chunks; one that never ends', async () => {
   assert.equal(await pageOf('<p><a hr', 'ef="/x', '">x</a>', ''), '<p><a href="/p/proxy/x">x</a>');
   assert.equal(await pageOf('<a href="/x"'), '<a href="/x"');
   const endless = `<a href="${'x'.repeat(200_000)}`;

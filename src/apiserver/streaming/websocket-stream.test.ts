@@ -28,7 +28,7 @@ const asking = (protocols?: string, change: Partial<ApiRequest> = {}): ApiReques
 
 const deps = { crypto: { webcrypto: crypto }, clock: new VirtualClock() };
 
-/** Head and messages of an answer of these pieces, and whether it was disposed of. */
+/** Head and messages of a response with these chunks, and whether it was disposed of. */
 async function received(request: ApiRequest, form: MessageForm, pieces: readonly string[]) {
   const [client, server] = createDuplexPair();
   let disposed = false;
@@ -63,7 +63,7 @@ function framesOf(bytes: Buffer): [opcode: number, payload: string][] {
 
 const closed = [8, '\u0003\u00e8'];
 
-test('who asks for a WebSocket', () => {
+test('requests for a WebSocket', () => {
   assert.equal(wantsWebSocket(asking()), true);
   assert.equal(wantsWebSocket(asking(undefined, { wantsUpgrade: false })), false);
   assert.equal(wantsWebSocket(asking(undefined, { method: 'POST' })), false);
@@ -90,7 +90,7 @@ test('a watch in protobuf is a binary message per event, without the length befo
   assert.deepEqual(frames, [[2, 'ab'], [2, 'c'], closed]);
 });
 
-test('a log greets, and comes as it is or in base64', async () => {
+test('a log begins with an empty message, and is sent raw or in base64', async () => {
   for (const [protocols, opcode, text] of [
     [undefined, 2, 'hello'],
     ['v9, binary.k8s.io', 2, 'hello'],
@@ -103,7 +103,7 @@ test('a log greets, and comes as it is or in base64', async () => {
   assert.equal(logMessages(asking('v9')), undefined);
 });
 
-test('the server answers a watch over a WebSocket', async () => {
+test('the server sends a watch over a WebSocket', async () => {
   const { server, request } = await startTestServer();
   const { headers, wantsUpgrade } = asking();
   const answer = await server.handler(
@@ -114,7 +114,7 @@ test('the server answers a watch over a WebSocket', async () => {
 
 const close = Buffer.from([0x88, 0x80, 0, 0, 0, 0]);
 
-test('nothing follows our answer to the close of a client, and its connection ends', async () => {
+test('no frame follows our answer to the close frame of a client, and its connection ends', async () => {
   const [client, server] = createDuplexPair();
   const closing = Promise.withResolvers<void>();
   let late: Promise<void> | undefined;

@@ -1,4 +1,4 @@
-/** Who may read what is remembered of a pod that is gone. */
+/** The rights for the recorded trace of a deleted pod. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Pods } from '../../api/gen/resources.ts';
@@ -48,7 +48,7 @@ async function statusOf(everywhere: boolean): Promise<number> {
   }
 }
 
-test('a new tenant of a name reads nothing of the former pod, who may get all pods does', async () => {
+test('the new owner of a name cannot read the former pod, a user who may get all pods can', async () => {
   assert.equal(await statusOf(false), 403);
   assert.equal(await statusOf(true), 200);
 });

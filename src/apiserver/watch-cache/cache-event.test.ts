@@ -31,7 +31,7 @@ test('small changes stay whatever their age, large ones for as long as watches n
   }
 });
 
-test('however fast they come, changes are forgotten beyond their bytes, and what is left has no gap', () => {
+test('at any rate of changes, the oldest beyond the byte limit are dropped, and the rest has no gap', () => {
   const bytes = 3 * 1024 * 1024;
   const ring = new EventRing(0);
   for (let revision = 1; revision <= 500; revision++) {

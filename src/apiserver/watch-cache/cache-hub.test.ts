@@ -43,7 +43,7 @@ function setUp(): {
   return { hub: new CacheHub({ store, clock, log }), store, clock, breakWatch, log };
 }
 
-test('a write is in the cache before it resolves, and every cache stands at its revision', async () => {
+test('a write is in the cache before it resolves, and every cache reaches its revision', async () => {
   const { hub, store } = setUp();
   const things = hub.cache('/registry/things/');
   const others = hub.cache('/registry/example.com/others/');
@@ -117,7 +117,7 @@ test('waiting for a revision ends with it or with the time', async () => {
   hub.stop();
 });
 
-test('cells: the version is spliced in, foreign layouts are written anew, a deletion carries its own revision', () => {
+test('cells: the version is spliced in, foreign layouts are encoded again, a deletion has its own revision', () => {
   const own = new RevisionCell('k', 7, value('a'));
   assert.equal(
     own.jsonLine().toString(),
@@ -136,7 +136,7 @@ test('cells: the version is spliced in, foreign layouts are written anew, a dele
   assert.equal(foreign.at(5).object().metadata.resourceVersion, '5');
 });
 
-test('a listener with a trigger hears of what has or had its value, also when everything is read again', async () => {
+test('a listener with a trigger receives objects that have or had its value, also after a relist', async () => {
   const { hub, store, clock, breakWatch } = setUp();
   const things = hub.cache('/registry/things/');
   const coloured = (name: string, colour: string): Uint8Array =>
@@ -200,7 +200,7 @@ test('memory is released: the objects go, readers see the same', async () => {
   hub.stop();
 });
 
-test('a listener that throws keeps no change from the others, and what breaks a cache is read anew', async () => {
+test('a listener that throws keeps no change from the others, and a broken cache is read again', async () => {
   const { hub, store, clock, log } = setUp();
   const things = hub.cache('/registry/things/');
   await hub.start();

@@ -8,13 +8,13 @@ import { encodeStored } from './stored-bytes.ts';
 
 const object = { kind: 'ConfigMap', apiVersion: 'v1', metadata: { name: 'a', namespace: 'n' }, data: { key: 'value' } };
 
-test('what a cell keeps shares its memory with nothing else', () => {
+test('the bytes of a cell share memory with nothing else', () => {
   const cell = new RevisionCell('/a', 7, encodeStored(object));
   for (const kept of [encodeStored(object), cell.jsonLine(), cell.at(8).jsonLine()])
     assert.equal(kept.buffer.byteLength, kept.byteLength);
 });
 
-test('the state an object had when it went says so under the revision of its end', () => {
+test('the last state of a deleted object has the revision of its deletion', () => {
   const cell = new RevisionCell('/a', 7, encodeStored(object));
   const asRead = (resourceVersion: string) => ({ ...object, metadata: { ...object.metadata, resourceVersion } });
   assert.deepEqual(JSON.parse(cell.jsonLine().toString()), asRead('7'));
@@ -52,7 +52,7 @@ test('bytes have null where Go writes it, and the object read from them does not
   assert.match(cell.jsonLine().toString(), /,"rules":null\}\n$/u);
 });
 
-test('an object at rest is the same as long as somebody holds it, and is read from the bytes otherwise', async () => {
+test('a decoded object is the same as long as it is referenced, and is decoded again otherwise', async () => {
   const cell = new RevisionCell('/a', 7, encodeStored(object));
   const held = cell.object();
   cell.rest();
@@ -67,7 +67,7 @@ test('an object at rest is the same as long as somebody holds it, and is read fr
   assert.deepEqual(released.object().metadata, { ...object.metadata, resourceVersion: '8' });
 });
 
-test('other forms of an object at rest are made anew, but for those that were given', async () => {
+test('other forms of an object are encoded again, except those that were given', async () => {
   const cell = new RevisionCell('/a', 7, encodeStored(object));
   const views = () => [cell.view('own', () => cell.object()), cell.view('given', () => assert.fail('not kept'))];
   const gone = new WeakRef(cell.view('own', () => cell.object()));
@@ -106,7 +106,7 @@ test('an object of which only times are others is stamped, not encoded, and read
 
   assert.equal(stamped(cell, { ...stamp, after: 'later than that' }), undefined);
   assert.equal(stamped(cell, { ...stamp, before: '09:00' }), undefined);
-  // What says the same in two places, what others wrote, and what is not in memory any more goes the long way.
+  // Not stamped: a time that occurs twice, foreign encodings, and values that are no longer in memory.
   assert.equal(stamped(new RevisionCell('/a', 7, encodeStored(lease('10:00', '10:00')))), undefined);
   assert.equal(stamped(new RevisionCell('/a', 7, Buffer.from(JSON.stringify(lease('no', '10:00'))))), undefined);
   cell.jsonLine();

@@ -17,7 +17,7 @@ async function isSettled(promise: Promise<void> | undefined): Promise<boolean> {
   return settled;
 }
 
-test('the first bytes of an answer never wait', () => {
+test('the first bytes of a response never wait', () => {
   const budget = new AnswerBudget(limits);
   for (let at = 0; at < 1000; at++) assert.equal(budget.enter(`h${at % 3}`, open).take(5), undefined);
   assert.equal(budget.bytes, 0);
@@ -55,7 +55,7 @@ test('calls that hold all there is never wait for each other in a circle', async
   assert.equal(budget.bytes, 0);
 });
 
-test('the oldest call of a server goes beyond its share, so that one of them ends', async () => {
+test('the oldest call of a server may exceed its share, so that one call ends', async () => {
   const budget = new AnswerBudget(limits);
   const other = budget.enter('b', open);
   assert.equal(other.take(10), undefined);
@@ -67,7 +67,7 @@ test('the oldest call of a server goes beyond its share, so that one of them end
   assert.deepEqual(await Promise.all(waits.slice(1).map(isSettled)), [true, false, false]);
 });
 
-test('a wait ends with its call, and what it held is free again', async () => {
+test('a wait ends with its call, and its bytes are released', async () => {
   const budget = new AnswerBudget(limits);
   const first = budget.enter('a', open);
   assert.equal(first.take(45), undefined);

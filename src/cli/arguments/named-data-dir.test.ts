@@ -1,4 +1,4 @@
-/** What a name stands for, with clusters of the same name and of the other kind on the machine. */
+/** The data directory of a name, with clusters of the same name and of the other kind on the machine. */
 import assert from 'node:assert/strict';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -26,7 +26,7 @@ function cluster(folder: string, kind: 'real' | 'simulated', simulated?: true): 
 }
 const refused = { name: 'UserError', exitCode: 2 };
 
-test('a start by name takes a cluster of its kind, and never one of the other', async () => {
+test('a start by name uses a cluster of its kind, and never one of the other', async () => {
   const real = cluster('a', 'real');
   assert.equal(await namedDataDir(NAME, { simulate: false }), real);
   await assert.rejects(namedDataDir(NAME, { simulate: true }), {
@@ -48,7 +48,7 @@ test('a name of two clusters is refused with both directories', async () => {
     );
 });
 
-test('a cluster with a data directory of its own does not get the name of another, and keeps its own', async () => {
+test('a cluster in an explicit data directory does not get the name of another, and keeps its own', async () => {
   await checkNameIsFree(NAME, join(home, 'x'));
   const dataDir = cluster('a', 'real');
   await assert.rejects(checkNameIsFree(NAME, join(home, 'x')), refused);

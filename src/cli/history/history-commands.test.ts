@@ -64,7 +64,7 @@ test('a unified diff has three lines of context, and a hunk per place', () => {
   assert.equal(unifiedDiff({ name: 'a', text: 'x\n' }, { name: 'b', text: 'x\n' }), '');
 });
 
-test('any two texts become each other by their diff', () => {
+test('the diff of any two texts turns one into the other', () => {
   let seed = 7;
   const random = (below: number): number => (seed = (seed * 1103515245 + 12345) & 0x7fffffff) % below;
   for (let round = 0; round < 300; round++) {
@@ -92,7 +92,7 @@ function patched(from: readonly string[], diff: string): string[] {
   return [...result, ...from.slice(next)];
 }
 
-test('what is restored over an object keeps its identity, owners, finalizers and status', () => {
+test('an object that is restored over an existing one keeps its identity, owners, finalizers and status', () => {
   const past = {
     apiVersion: 'v1',
     kind: 'Pod',
@@ -116,7 +116,7 @@ test('what is restored over an object keeps its identity, owners, finalizers and
   });
 });
 
-test('what is created again has no identity of the old one', () => {
+test('an object that is created again has a new identity', () => {
   const labels = { app: 'j', 'controller-uid': 'u', 'batch.kubernetes.io/controller-uid': 'u' };
   const job = {
     apiVersion: 'batch/v1',

@@ -30,7 +30,7 @@ test('an empty file becomes a kubeconfig with one context, which is current', ()
   assert.deepEqual(config['clusters'], [{ name: 'dev', cluster: { server: 'https://127.0.0.1:6443' } }]);
 });
 
-test('what others wrote stays, comments and unknown keys included, and is as before once the cluster is out', () => {
+test('entries of others stay, comments and unknown keys included, and the file is as before once the cluster is removed', () => {
   const merged = mergeCluster(OTHERS, entry('dev'), alive);
   assert.match(merged, /^# mine\n/);
   assert.match(merged, /name: prod # keep\n/);
@@ -54,7 +54,7 @@ test('a second merge changes nothing; a changed port changes the cluster and lea
   assert.deepEqual([moved['current-context'], moved.contexts[1]?.context.namespace], ['prod', 'web']);
 });
 
-test('entries of others and of living clusters are not replaced; those of a cluster that is gone are', () => {
+test('entries of others and of existing clusters are not replaced; those of a deleted cluster are', () => {
   for (const [list, what] of [
     ['contexts', 'context'],
     ['clusters', 'cluster'],
@@ -76,7 +76,7 @@ test('entries of others and of living clusters are not replaced; those of a clus
   );
 });
 
-test('the context before comes back whichever of two clusters goes first', () => {
+test('the previous context is restored whichever of two clusters is removed first', () => {
   const both = mergeCluster(mergeCluster(OTHERS, entry('a'), alive), entry('b'), alive);
   for (const order of [
     ['a', 'b'],
@@ -87,7 +87,7 @@ test('the context before comes back whichever of two clusters goes first', () =>
   }
 });
 
-test('a cluster that gets another name has one context, as current as it was, and gives way to the one before', () => {
+test('a renamed cluster has one context, current as before, and restores the previous one at its end', () => {
   const renamed = mergeCluster(mergeCluster(OTHERS, entry('a', '/data'), alive), entry('b', '/data'), alive);
   assert.deepEqual(
     ownContexts(renamed).map(({ name }) => name),
@@ -103,7 +103,7 @@ test('a cluster that gets another name has one context, as current as it was, an
   assert.match(mergeCluster(unused, entry('b', '/data'), alive), /current-context: prod/);
 });
 
-test('a cluster that gives way to another follows its new name', () => {
+test('a previous context is restored under its new name after a rename', () => {
   const both = mergeCluster(mergeCluster(OTHERS, entry('a'), alive), entry('c'), alive);
   const renamed = mergeCluster(both, entry('b', '/data/a'), alive);
   assert.equal((parse(removeCluster(renamed, '/data/c')) as { 'current-context': string })['current-context'], 'b');
@@ -124,7 +124,7 @@ function reversed(text: string): string {
   return JSON.stringify({ ...config, contexts: config.contexts.toReversed() });
 }
 
-test('a context of Keelson’s is not taken out for another data directory', () => {
+test('a context of Keelson is not removed for another data directory', () => {
   const merged = mergeCluster(OTHERS, entry('dev'), alive);
   assert.equal(removeCluster(merged, '/data/other'), merged);
 });

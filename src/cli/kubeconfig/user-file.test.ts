@@ -28,7 +28,7 @@ test('a file and its folder are made, with mode 0600, and nothing else is left i
   assert.deepEqual(readdirSync(join(folder, 'a/.kube')), ['config']);
 });
 
-test('what does not change is not written, but gets a mode that is asked for', async () => {
+test('an unchanged file is not written, but gets the requested mode', async () => {
   const file = join(folder, 'same');
   writeFileSync(file, 'x', { mode: 0o600 });
   const before = statSync(file).ino;

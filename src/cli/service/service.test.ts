@@ -1,4 +1,4 @@
-/** Services of systemd: the unit, held against systemd's own reader, and what is written, kept and removed. */
+/** systemd services: the unit, verified by systemd's own parser, and the files that are written, kept and removed. */
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -36,7 +36,7 @@ describe('the unit', () => {
     assert.match(verify(file), /kill mode/, 'what it refuses is seen');
   });
 
-  test('is not blamed for what systemd says of other units', () => {
+  test('ignores the warnings of systemd about other units', () => {
     const own = [
       '/tmp/x/keelson.service:7: Failed to parse kill mode',
       'keelson.service: Command /x is not executable',
@@ -45,7 +45,7 @@ describe('the unit', () => {
     assert.equal(linesAbout('keelson.service', [...others, ...own].join('\n')), own.join('\n'));
   });
 
-  test('escapes what systemd would expand, and quotes what would end a word', () => {
+  test('escapes specifiers of systemd, and quotes separators of words', () => {
     const text = unitText({ role: 'server', command: ['/k', ...HARD_WORDS], dataDir: '/x' });
     assert.ok(
       text.includes(String.raw`ExecStart=/k --a=b 50%% $$HOME "two words" "a\"b" "a\\b" "line\nline" "it's" ";" ""`),
@@ -53,7 +53,7 @@ describe('the unit', () => {
     );
   });
 
-  test('says whose it is', () => {
+  test('names its owner', () => {
     for (const dataDir of ['/var/lib/keelson', '/srv/a b/ü%\n'])
       assert.equal(unitDataDir(unitText({ role: 'agent', command: ['/k'], dataDir })), dataDir);
     assert.equal(unitDataDir('[Service]\nExecStart=/x\n'), undefined);
@@ -73,7 +73,7 @@ describe('the unit', () => {
   });
 });
 
-/** What systemd says of a unit, without what it says of the machine's others; it exits with 0 where it ignores a line. */
+/** The warnings of systemd about a unit, without those about other units; systemd exits with 0 where it ignores a line. */
 function verify(file: string): string {
   const { stdout, stderr, error } = spawnSync(SYSTEMD_ANALYZE, ['verify', file], { encoding: 'utf8', timeout: 60_000 });
   assert.ifError(error);
@@ -169,7 +169,7 @@ describe('installing', () => {
     assert.deepEqual(calls, []);
   });
 
-  test('a unit of another cluster or of somebody else stays', async () => {
+  test('a unit of another cluster or of another program stays', async () => {
     const { files, exec, calls } = machine();
     await files.makeDir(SYSTEM_UNITS);
     for (const [text, why] of [
@@ -200,7 +200,7 @@ describe('installing', () => {
     assert.deepEqual(calls, []);
   });
 
-  test('a token goes when the unit names it no longer', async () => {
+  test('a token file is removed when the unit no longer names it', async () => {
     const { files, exec } = machine();
     const file = `${SYSTEM_UNITS}/keelson.service.token`;
     const withToken = unitText({ role: 'server', command: ['/k', `--token-file=${file}`], dataDir: '/d' });
@@ -211,7 +211,7 @@ describe('installing', () => {
     assert.equal(await files.exists(file), false);
   });
 
-  test('what systemd refuses is the error', async () => {
+  test('the error of systemd is the error', async () => {
     const { files, exec } = machine();
     exec.program('systemctl', ({ args }) => (args[0] === 'restart' ? { exitCode: 1, stderr: 'Job failed\n' } : {}));
     await assert.rejects(
@@ -220,7 +220,7 @@ describe('installing', () => {
     );
   });
 
-  test('a machine without systemd is told apart', async () => {
+  test('a machine without systemd has its own error', async () => {
     const { files } = machine();
     await assert.rejects(requireSystemd({ files }), /systemd does not run this machine/);
     await files.makeDir('/run/systemd/system');

@@ -28,7 +28,7 @@ test('names of files become names of objects', () => {
     assert.equal(addonName(file), name);
 });
 
-test('namespaces and definitions of kinds come first, lists are taken apart, empty documents passed over', async () => {
+test('namespaces and definitions of kinds come first, lists are expanded, empty documents skipped', async () => {
   const text = `
 apiVersion: v1
 kind: List

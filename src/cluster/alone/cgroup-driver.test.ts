@@ -82,7 +82,7 @@ describe('the driver of cgroups', () => {
     );
   });
 
-  /** A machine with a bus; `far` tells how each of its connections stands. */
+  /** A machine with a bus; `far` records the state of its connections. */
   function machine(hello: () => ReturnType<BusAnswer>) {
     const sim = createSimPlatform();
     const far: ('open' | 'over')[] = [];
@@ -112,7 +112,7 @@ describe('the driver of cgroups', () => {
     assert.equal(far.length, 1);
   });
 
-  it('leaves no connection behind where systemd does not want us', async () => {
+  it('leaves no connection behind where systemd refuses it', async () => {
     const { sim, far, start } = machine(() => {
       throw new BusRefusal('org.freedesktop.DBus.Error.AccessDenied');
     });
@@ -121,13 +121,13 @@ describe('the driver of cgroups', () => {
     assert.deepEqual(far, ['over']);
   });
 
-  it('gives up a connection that is being made', async () => {
+  it('aborts a connection that is being opened', async () => {
     const { sim, lifetime, start } = machine(() => ['s', []]);
     let isOver = false;
     sim.net.dial = async () => {
       const [ours, theirs] = createDuplexPair();
       const listen = async (): Promise<void> => {
-        // It never answers.
+        // The bus never answers.
         for await (const _ of theirs.incoming) lifetime.abort(new Error('the kubelet is stopping'));
       };
       const over = (): void => void (isOver = true);

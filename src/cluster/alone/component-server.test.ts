@@ -1,4 +1,4 @@
-/** What a component serves to whom, under virtual time. */
+/** The paths that a component serves by the rights of the client, under virtual time. */
 import assert from 'node:assert/strict';
 import { before, test } from 'node:test';
 import { ConfigMaps } from '../../api/gen/resources.ts';
@@ -73,7 +73,7 @@ function machine() {
   return { api, clock, log, open, authorities, request, away, publish };
 }
 
-test('the authority of clients is taken up when the API server comes later, and when it changes', async () => {
+test('the authority of clients is loaded when the API server becomes available, and when it changes', async () => {
   const { api, clock, open, authorities, away, publish } = machine();
   api.intercept = away;
   const server = await clock.drive(open(true));
@@ -104,7 +104,7 @@ test('where a lookup that fails is not tolerated, nothing is served', async () =
   assert.deepEqual(authorities, []);
 });
 
-test('checks that fail are told: who it is by 401, whether they may by 500', async () => {
+test('failed checks are reported: authentication by 401, authorization by 500', async () => {
   const { api, clock, log, open, request, away, publish } = machine();
   publish('');
   const server = await clock.drive(open(false));

@@ -1,4 +1,4 @@
-/** What load balancers and probes are told of the service proxy, under virtual time. */
+/** The health of the service proxy as load balancers and probes read it, under virtual time. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Nodes, Services } from '../../api/gen/resources.ts';
@@ -64,7 +64,7 @@ async function setUp() {
   return { clock, api, nft, ask, both, start, end };
 }
 
-test('changes that wait for a minute are told, until they are in the kernel', async () => {
+test('changes that wait for a minute are unhealthy until they are in the kernel', async () => {
   const { clock, api, nft, ask, both, start, end } = await setUp();
   assert.deepEqual(await both(), [200, 200], 'nothing waits before the start');
   const { running } = await start();

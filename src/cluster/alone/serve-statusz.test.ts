@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { VirtualClock } from '../../platform/sim/virtual-clock.ts';
 import { serveStatusz } from './serve-statusz.ts';
 
-test('a component that runs alone tells since when, and what else it serves', async () => {
+test('a component that runs alone reports its start time and its other paths', async () => {
   const clock = new VirtualClock();
   const serve = serveStatusz(clock, 'kube-scheduler', ['/metrics', '/healthz']);
   await clock.advance(5000);

@@ -37,7 +37,7 @@ async function machine() {
 }
 
 describe('serving certificates in files', () => {
-  it('are taken up when they change, each part by itself', async () => {
+  it('are reloaded when they change, each file on its own', async () => {
     const { clock, write, served, stop } = await machine();
     await clock.advance(60_000);
     assert.deepEqual(served, [], 'nothing has changed');
@@ -56,7 +56,7 @@ describe('serving certificates in files', () => {
     assert.equal(clock.pendingTimers, 0);
   });
 
-  it('stay as they were while the files do not fit or are not there, which is said once', async () => {
+  it('stay unchanged while the files are invalid or missing, which is logged once', async () => {
     const { clock, write, served, errors, files, stop } = await machine();
     await write({ cert: 'cert 2' });
     await clock.advance(50_000);
@@ -82,7 +82,7 @@ describe('serving certificates in files', () => {
     ['an empty key', 'key', () => ''],
   ];
   for (const [about, file, given] of bad)
-    it(`stay as they were for ${about}, which is said once`, async () => {
+    it(`stay unchanged for ${about}, which is logged once`, async () => {
       const { clock, write, served, errors, files, stop } = await machine();
       await files.writeFile(`/${file}`, given());
       await clock.advance(50_000);
@@ -93,7 +93,7 @@ describe('serving certificates in files', () => {
       stop.abort();
     });
 
-  it('of names and the authority of front proxies are taken up, each by itself', async () => {
+  it('of names and the authority of front proxies are reloaded, each on its own', async () => {
     const platform = createSimPlatform();
     const { files, clock } = platform;
     const write = (name: string, given: string): Promise<void> => files.writeFile(`/${name}`, given);
@@ -150,7 +150,7 @@ describe('serving certificates in files', () => {
       });
   });
 
-  it('keep the authority of the files when the certificate comes from elsewhere', async () => {
+  it('keep the authority of the files when the certificate has another source', async () => {
     const { clock, write, served, identity, stop } = await machine();
     identity.setPair({ certPem: text('signed 7'), keyPem: 'own 7' });
     await write({ ca: 'ca 2' });

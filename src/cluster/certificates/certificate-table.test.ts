@@ -13,7 +13,7 @@ const file = (name: string, startDays: number, endDays: number) => ({
   times: { notBeforeMs: NOW + startDays * DAY_MS, notAfterMs: NOW + endDays * DAY_MS },
 });
 
-test('a row says when a certificate ends and whether that is soon; authorities come first and are warned of earlier', () => {
+test('a row has the expiry of a certificate and whether that is soon; authorities come first and expire sooner', () => {
   const unreadable = { path: '/d/pki/x.crt', isAuthority: false, renewsItself: false, error: 'no PEM' };
   const files = [
     file('a.crt', -1, 31),

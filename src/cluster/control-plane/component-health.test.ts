@@ -6,7 +6,7 @@ import { createTestObjects } from '../../apiserver/authz/objects-fixture.ts';
 import { VirtualClock } from '../../platform/sim/virtual-clock.ts';
 import { createComponentHealth } from './component-health.ts';
 
-test('a part is well that runs here, or whose lease is held; the store when it answers', async () => {
+test('a component is healthy that runs here, or whose lease is held; the store when it answers', async () => {
   const clock = new VirtualClock();
   const objects = createTestObjects();
   const problems: Error[] = [];

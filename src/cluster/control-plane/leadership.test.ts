@@ -68,7 +68,7 @@ describe('components of several servers', () => {
     await clock.drive(b.ended);
   });
 
-  it('stop while the store is away, and go on when it is back', async () => {
+  it('stop while the store is down, and continue when it is back', async () => {
     const { clock, run, working, down } = setUp();
     const a = run('a');
     await clock.advance(5000);

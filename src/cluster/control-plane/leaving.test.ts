@@ -33,7 +33,7 @@ test('not ready at once, served for the delay, then closed to new ones until the
   assert.equal(now.drained, true, 'watches do not hold it up');
 });
 
-test('with Retry-After the door stays open to say no; watches get their grace; nobody holds it up for ever', async () => {
+test('with Retry-After the listener stays open for refusals; watches get their grace period; no client delays the end', async () => {
   const options = { shutdownDelayMs: 0, shutdownSendRetryAfter: true, shutdownWatchGraceMs: 3000 };
   const { clock, leaving, now, begin } = scene(options, 10_000);
   begin();

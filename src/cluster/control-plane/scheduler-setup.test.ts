@@ -28,7 +28,7 @@ extenders: [{ urlPrefix: 'https://x:1', filterVerb: f, tlsConfig: { caFile: /ca 
   );
 });
 
-it('Takes a Policy of the early releases, in YAML or JSON', async () => {
+it('Accepts a Policy of early releases, in YAML or JSON', async () => {
   const policy = { kind: 'Policy', apiVersion: 'v1', predicates: [{ name: 'HostName' }], priorities: [] };
   const texts = [
     JSON.stringify(policy),

@@ -24,7 +24,7 @@ async function setUp() {
   return { identity, away, versions, clock: platform.clock, stop: () => platform.clock.drive(server.stop()) };
 }
 
-test('storage versions are recorded once the lease stands that they are recorded under', async () => {
+test('storage versions are recorded once the identity lease exists', async () => {
   const { identity, away, versions, clock, stop } = await setUp();
   const started = identity.start(new AbortController().signal);
   await clock.advance(9000);
@@ -37,7 +37,7 @@ test('storage versions are recorded once the lease stands that they are recorded
   await stop();
 });
 
-test('a server that ends before its lease stands records nothing', async () => {
+test('a server that ends before its lease exists records nothing', async () => {
   const { identity, away, versions, clock, stop } = await setUp();
   const life = new AbortController();
   const started = identity.start(life.signal);

@@ -1,4 +1,4 @@
-/** Leaving a cluster whose members do not agree, and ending an etcd that does not end. */
+/** Leaving a cluster whose members disagree, and ending an etcd that does not stop. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createNodeClock } from '../../platform/node/clock.ts';
@@ -9,7 +9,7 @@ import { endEtcd } from './etcd-process.ts';
 import { createOwnEtcd, etcdPkiDir } from './own-etcd.ts';
 import { removeEtcdMember } from './remove-etcd-member.ts';
 
-test('members without a leader are asked again, and what is waited for is said once', async (t) => {
+test('members without a leader are asked again, and the cause is logged once', async (t) => {
   let lists = 0;
   const etcd = await startSpokenEtcd(() =>
     ++lists > 40 ? { status: 0 } : { status: 14, message: 'etcdserver: no leader' },
@@ -29,7 +29,7 @@ test('members without a leader are asked again, and what is waited for is said o
   );
 });
 
-test('lists without the new member end its start only when they come one after another', async (t) => {
+test('lists without the new member abort its start only when they are consecutive', async (t) => {
   const own = (isLearner: boolean) => [{ ID: '7', name: 'b', peerURLs: [peerUrl], clientURLs: [], isLearner }];
   const peerUrl = 'http://127.0.0.1:2';
   const lists = [[], [], own(true), [], []];

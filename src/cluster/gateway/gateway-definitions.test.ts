@@ -1,4 +1,7 @@
-/** The definitions that ship, on the API server: it takes them, and they default and refuse as upstream's. */
+/**
+ * Keelson's definitions of the Gateway API on the API server: it accepts them, and their defaults and validation equal
+ * upstream's.
+ */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { DEFINITIONS, settle, startCustomServer } from '../../apiserver/apiextensions/custom-fixture.ts';
@@ -14,7 +17,7 @@ const httpRoute = (name: string, spec: object) => ({
   spec,
 });
 
-test('definitions, defaults and rules of the Gateway API', async () => {
+test("definitions, defaults and rules of the Gateway API are upstream's", async () => {
   const server = await startCustomServer();
   const end = new AbortController();
   const defined = gatewayApiDefined(server.server.objects, end.signal);

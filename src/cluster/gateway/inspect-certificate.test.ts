@@ -1,4 +1,4 @@
-/** Which certificates and keys a data plane gets. */
+/** The certificates and keys that a data plane accepts. */
 import assert from 'node:assert/strict';
 import { createPrivateKey } from 'node:crypto';
 import { before, test } from 'node:test';
@@ -13,19 +13,19 @@ before(async () => {
   authority = await createTestAuthority('test');
 });
 
-test('names of a certificate with its key', async () => {
+test('the names of a certificate are returned when the key fits', async () => {
   const { certPem, keyPem } = await authority.issue('CN=x', ['Web.example', '*.web.example']);
   assert.deepEqual(inspect(certPem, keyPem), ['web.example', '*.web.example']);
 });
 
-test("another's key, and what is none", async () => {
+test("another certificate's key and invalid PEM are refused", async () => {
   const [one, two] = [await authority.issue('CN=x', ['a']), await authority.issue('CN=x', ['a'])];
   assert.throws(() => inspect(one.certPem, two.keyPem), /tls\.key is not the key of tls\.crt/);
   assert.throws(() => inspect(one.certPem, 'x'), /tls\.crt or tls\.key cannot be read/);
   assert.throws(() => inspect('x', one.keyPem), /tls\.crt or tls\.key cannot be read/);
 });
 
-test('a key that OpenSSL takes for too small is refused', async () => {
+test('a key that OpenSSL considers too small is refused', async () => {
   const algorithm = {
     name: 'RSASSA-PKCS1-v1_5',
     hash: 'SHA-256',
@@ -43,7 +43,7 @@ test('a key that OpenSSL takes for too small is refused', async () => {
 
 test('a key that makes each handshake slow is refused', async () => {
   const { certPem } = await authority.issue('CN=x', ['a']);
-  // To make a true one would take seconds; nobody looks at its primes.
+  // A valid key of this size would take seconds to generate; its primes are not checked.
   const number = (bits: number): string => Buffer.alloc(bits / 8, 0xff).toString('base64url');
   const half = Object.fromEntries(['p', 'q', 'dp', 'dq', 'qi'].map((name) => [name, number(2056)]));
   const key = createPrivateKey({

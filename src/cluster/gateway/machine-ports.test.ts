@@ -1,4 +1,4 @@
-/** Ports that a machine needs itself: which they are, how flags that name one are refused, and how a start frees them. */
+/** The ports that a machine needs itself: their users, the refusal of flags that name one, and their release at a start. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { createSimPlatform } from '../../platform/sim/sim-platform.ts';
@@ -13,7 +13,7 @@ const config = {
   nodePorts: { first: 31_000, last: 31_009 },
 };
 
-describe('a port that the machine needs', () => {
+describe('ports that the machine needs', () => {
   const cases: readonly (readonly [port: number, user: string | undefined])[] = [
     [22, 'SSH'],
     [53, 'DNS'],
@@ -39,7 +39,7 @@ describe('a port that the machine needs', () => {
   for (const [port, user] of cases)
     test(`${port}: ${user ?? 'none'}`, () => assert.equal(machinePorts(config).userOf(port), user));
 
-  test('is none of --gateway-http-port and --gateway-https-port, in one line that says whose it is', () => {
+  test("a flag that names one is refused in one line with the port's user", () => {
     const ports = machinePorts(config);
     checkRoutePorts({ gateway: { http: 80, https: 443 } }, ports);
     checkRoutePorts({}, ports);
@@ -53,7 +53,7 @@ describe('a port that the machine needs', () => {
     });
   });
 
-  test('is read from etcd.json and the options', async () => {
+  test('ports are read from etcd.json and the options', async () => {
     const { files } = createSimPlatform();
     await files.makeDir('/d');
     const urls = { clientUrl: 'https://10.0.0.1:3379', peerUrl: 'https://10.0.0.1:3380' };
@@ -96,7 +96,7 @@ describe('a data plane that outlived Keelson', () => {
     await freeing;
     return !(await files.exists(record)) && !exec.kill(pid, 0);
   };
-  test('ends where it holds a port that has become the API server’s', async () =>
+  test('is ended when it holds a port that is now the API server’s', async () =>
     assert.equal(await ended(8443, [undefined, 8443]), true));
-  test('goes on where it does not', async () => assert.equal(await ended(8080, [8443]), false));
+  test('continues otherwise', async () => assert.equal(await ended(8080, [8443]), false));
 });

@@ -1,4 +1,7 @@
-/** Whether routes or a load balancer has a port, as a start finds things stored: before any informer or data plane is there. */
+/**
+ * Whether routes or a load balancer has a port, decided at a start from stored objects alone, before any informer or data plane
+ * runs.
+ */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { Service } from '../../api/gen/core-v1.ts';
@@ -53,7 +56,7 @@ function userOf({ ingress, gateway, recorded = '' }: Stored, one: Service, port:
   );
 }
 
-describe('a port belongs', () => {
+describe('the owner of a port', () => {
   const nodes = 'the nodes themselves';
   const cases: readonly (readonly [what: string, stored: Stored, service: Service, port: number, user?: string])[] = [
     ['to the API server', {}, service(JANUARY, ['192.0.2.1']), 6443, nodes],
@@ -75,6 +78,6 @@ describe('a port belongs', () => {
   ];
   for (const [what, stored, one, port, user] of cases) test(what, () => assert.equal(userOf(stored, one, port), user));
 
-  test('to a service on a node that serves no routes, whatever it served before', () =>
+  test('is the service on a node that serves no routes, whatever it served before', () =>
     assert.equal(userOf({ ingress: 'keelson', recorded: '80' }, service(MARCH), 80, false), undefined));
 });

@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import { createSimPlatform } from '../../platform/sim/sim-platform.ts';
 import { makeHelmFolders } from './helm-folders.ts';
 
-test('a file in the place of a folder holds charts back, and nothing else, until it goes', async () => {
+test('a file in the place of a folder blocks charts, and nothing else, until it is removed', async () => {
   const platform = createSimPlatform();
   const { clock, files } = platform;
   await files.makeDir('/data');

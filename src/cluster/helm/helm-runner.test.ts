@@ -1,4 +1,4 @@
-/** What helm is started with, and in which order, against a helm that is a function. */
+/** The arguments and order of helm calls, with a function in place of helm. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { gunzipSync, gzipSync } from 'node:zlib';
@@ -81,7 +81,7 @@ async function release(spec: HelmChartSpec, answers: Answers = { status: NOT_FOU
 }
 
 describe('helm', () => {
-  test('gets files of its own, an empty environment and a user without rights, and leaves nothing', async () => {
+  test('gets its own files, an empty environment and a user without rights, and leaves nothing', async () => {
     const { invocations, written, left, commands } = await release({
       repo: 'https://charts.example.com',
       chart: 'shop',
@@ -140,7 +140,7 @@ describe('helm', () => {
     assert.equal(info.status, 'failed');
   });
 
-  test('that fails is quoted without its progress; one that does not end says so', async () => {
+  test('that fails is quoted without its progress; one that does not end is reported', async () => {
     const stderr = 'level=WARN msg="x"\nI am busy\nError: INSTALLATION FAILED: no\ndetails';
     const failed = await release({ chartContent: 'AAAA' }, { status: NOT_FOUND, install: { exitCode: 1, stderr } });
     assert.deepEqual(failed.outcome, { ok: false, message: 'Error: INSTALLATION FAILED: no\ndetails' });
@@ -156,7 +156,7 @@ describe('helm', () => {
     assert.deepEqual([away.outcome.ok, away.commands.length], [false, 1], 'what cannot be asked is not installed');
   });
 
-  test('uninstalls what may be gone already', async () => {
+  test('uninstalls a release that may be missing', async () => {
     const { commands } = await release({ chartContent: 'AAAA', timeout: '90s', targetNamespace: 't' }, {}, true);
     assert.deepEqual(commands, [
       ['uninstall', '--namespace=t', '--wait', '--ignore-not-found', '--timeout=1m30s', '--', 'web'],
@@ -208,7 +208,7 @@ describe('a request', () => {
     assert.equal(failurePolicy, 'retry');
   });
 
-  test('has the hash of what it releases: neither credentials nor ignored Secrets change it', async () => {
+  test('has the hash of its release: neither credentials nor ignored Secrets change it', async () => {
     const hashOf = async (spec: HelmChartSpec) => requestHash(await requestOf(spec), '', (text) => text);
     const spec: HelmChartSpec = {
       chart: 'a',

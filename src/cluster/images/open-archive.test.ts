@@ -12,7 +12,7 @@ import { openArchive } from './open-archive.ts';
 const folder = mkdtempSync(join(tmpdir(), 'keelson-archive-'));
 after(() => rmSync(folder, { recursive: true }));
 
-/** Larger than what is read ahead, packed too. */
+/** Larger than the read-ahead, also compressed. */
 const NO_ARCHIVE = Buffer.concat([Buffer.from('<html>'), randomBytes(8_000_000)]);
 const EMPTY_ARCHIVE = Buffer.alloc(10_240);
 
@@ -37,10 +37,10 @@ const forms: readonly [string, (data: Buffer) => Buffer][] = [
 ];
 
 for (const [form, pack] of forms)
-  test(`a ${form} file is closed when it was read, when it is no archive, and when nobody reads it`, async () => {
+  test(`a ${form} file is closed after its end, when it is no archive, and without a reader`, async () => {
     const path = join(folder, form);
     const closed = async (): Promise<void> => {
-      // Closing takes some turns of the loop; one that is left open stays so.
+      // Closing takes some turns of the event loop; a leaked file stays open.
       for (let turns = 0; turns < 10_000 && isOpen(path); turns += 1) await turn();
       assert.equal(isOpen(path), false);
     };

@@ -15,7 +15,7 @@ async function* chunks(): AsyncGenerator<Uint8Array> {
 }
 
 describe('images of several machines', () => {
-  it('come onto the others where the runtime of one does not answer', async () => {
+  it('are imported on the others where the runtime of one does not answer', async () => {
     const read: number[] = [];
     const works = machine(async (shared) => {
       for await (const chunk of shared) read.push(...chunk);

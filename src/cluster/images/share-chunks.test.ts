@@ -16,7 +16,7 @@ async function all(chunks: AsyncIterable<number>): Promise<number[]> {
 }
 
 describe('a stream that several read', () => {
-  it('gives each of them everything', async () => {
+  it('gives each reader every chunk', async () => {
     const shared = shareChunks(numbers(3), 3);
     assert.deepEqual(await Promise.all(shared.map(all)), [
       [0, 1, 2],
@@ -36,7 +36,7 @@ describe('a stream that several read', () => {
     assert.deepEqual(read, [0, 1]);
   });
 
-  it('goes on without a reader that stops or fails', async () => {
+  it('continues without a reader that stops or fails', async () => {
     const [first, second] = shareChunks(numbers(4), 2);
     const failing = (async () => {
       for await (const chunk of first!) if (chunk === 1) throw new Error('refused');

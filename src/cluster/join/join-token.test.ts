@@ -5,7 +5,7 @@ import { formatJoinToken, parseJoinToken } from './join-token.ts';
 const hash = 'ab'.repeat(32);
 const TOKEN = 'abcdef.0123456789abcdef';
 
-test('a secure token says whom to trust and who asks', () => {
+test('a secure token contains the hash of the authority and the credentials', () => {
   assert.deepEqual(parseJoinToken(formatJoinToken(hash, TOKEN)), { bootstrapToken: TOKEN, caHashes: [hash] });
 });
 

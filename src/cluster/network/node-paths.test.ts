@@ -18,7 +18,7 @@ const own = {
   podCidrs: ['10.42.0.0/24'],
 };
 
-test('neighbours are next hops, others are at the end of a tunnel, this node is neither', () => {
+test('neighbours are next hops, others are reached by a tunnel, this node by neither', () => {
   const nodes = [
     node('c', '10.42.2.0/24', '192.168.2.12'),
     node('a', '10.42.0.0/24', '192.168.1.10'),
@@ -39,7 +39,7 @@ test('nodes without a range, or without an address of its family, have no path',
   assert.deepEqual(nodePaths(nodes, own).paths, []);
 });
 
-test('a second range goes by link where there is one, else through the tunnel of the first', () => {
+test('a second range uses the link where there is one, else the tunnel of the first', () => {
   const dual = (name: string, number: number, ...ips: string[]): Node => {
     const podCIDRs = [`10.42.${number}.0/24`, `fd42:0:0:${number}::/64`];
     return { ...node(name, podCIDRs[0], ...ips), spec: { podCIDRs } };
@@ -68,7 +68,7 @@ const made = (second: number, of: Node): Node => ({
   metadata: { ...of.metadata, uid: of.metadata.name, creationTimestamp: `2026-01-01T00:00:0${second}Z` },
 });
 
-test('a node takes no range outside the cluster, of this node or of an older one, however it is written', () => {
+test('ranges outside the cluster, of this node or of an older one are ignored, in every spelling', () => {
   const older = made(1, node('b', '10.42.8.0/24', '192.168.1.11'));
   for (const range of [
     '0.0.0.0/0',

@@ -21,7 +21,7 @@ test('annotations in bits per second', () => {
 
 for (const text of ['fast', '10', '2P']) test(`refuses ${text}`, () => assert.throws(() => bandwidthOf(pod(text))));
 
-test('what pods send is policed; without such pods there is no table', () => {
+test('the egress of pods is policed; without such pods there is no table', () => {
   const rules = policingRules({ nftTable: 'kt' }, [
     { device: 'veth1', limits: { egress: 8_000_000 } },
     { device: 'veth2', limits: { ingress: 8_000_000 } },

@@ -18,9 +18,9 @@ const instance = deriveInstance(
 );
 
 interface Host {
-  /** What `iptables -S FORWARD` says. */
+  /** The output of `iptables -S FORWARD`. */
   readonly forward: string;
-  /** Base chains as `nft -j list chains` tells them. */
+  /** Base chains in the format of `nft -j list chains`. */
   readonly chains?: readonly object[];
 }
 
@@ -69,7 +69,7 @@ describe('the pod network', () => {
     }
   });
 
-  it('lets pods and marked packets pass where FORWARD drops, once; takes that back', async () => {
+  it('accepts pods and marked packets where FORWARD drops, once; and removes the rules', async () => {
     const { network, present } = setUp({ forward: '-P FORWARD DROP' });
     await network.start();
     await network.start();
@@ -89,7 +89,7 @@ describe('the pod network', () => {
     assert.deepEqual([...present], []);
   });
 
-  it('keeps pods from each other by link-local addresses where the kernel has IPv6, and takes that back', async () => {
+  it('isolates pods by link-local addresses where the kernel has IPv6, and removes the rules', async () => {
     const { network, platform, scripts } = setUp({ forward: '-P FORWARD ACCEPT' });
     for (const [path, value] of [
       ['/proc/sys/net/bridge/bridge-nf-call-ip6tables', '0'],
@@ -113,7 +113,7 @@ describe('the pod network', () => {
     assert.deepEqual([...present], []);
   });
 
-  it('routes loopback addresses over the bridge alone, and not before they are guarded; the guard goes last', async () => {
+  it('routes loopback addresses over the bridge only, and only after the guard; the guard is removed last', async () => {
     const { network, platform, ran, scripts } = setUp({ forward: '-P FORWARD ACCEPT' });
     const { files } = platform;
     await assert.rejects(network.routeLoopback(), { code: 'ENOENT' });
@@ -142,7 +142,7 @@ describe('the pod network', () => {
     assert.deepEqual(ran.slice(0, 2), [`ip link del ${instance.bridge}`, 'nft']);
   });
 
-  it('is looked after each minute until the end; a foreign chain that drops is told once', async () => {
+  it('is checked every minute until the end; a foreign chain that drops is logged once', async () => {
     const chains = [{ family: 'inet', table: 'firewalld', name: 'filter_FORWARD', hook: 'forward', policy: 'drop' }];
     const { network, ran, platform } = setUp({ forward: '-P FORWARD ACCEPT', chains });
     await network.start();

@@ -28,7 +28,7 @@ async function setUp() {
   };
 }
 
-test('DNS has a certificate of a week, of a user of its own, and keys only in a file for its owner', async () => {
+test('DNS has a certificate of a week, of its own user, and keys only in a file that its owner reads', async () => {
   const { files, write, certificate } = await setUp();
   await write();
   const { user, lastsMs } = await certificate();
@@ -38,7 +38,7 @@ test('DNS has a certificate of a week, of a user of its own, and keys only in a 
   assert.match(await files.readText(KUBECONFIG), /"client-key":"\/d\/pki\/dns-client-current\.pem"/);
 });
 
-test('what is fresh is left, what has six days to go is replaced', async () => {
+test('a fresh certificate is kept, one with six days left is replaced', async () => {
   const { clock, files, write } = await setUp();
   await write();
   const first = await files.readText(PAIR);

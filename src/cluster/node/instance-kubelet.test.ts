@@ -55,7 +55,7 @@ test('A field the instance owns is refused with the reason, whichever way it is 
   assert.equal((await load({ port: ['10250'] })).port, 10_250, 'the same value is no change');
 });
 
-test('What no kubelet takes is refused in upstream’s words', async () => {
+test('Settings that no kubelet accepts are refused with the text of upstream', async () => {
   await assert.rejects(
     loadInstanceDocument(createMemoryFiles({ nowMs: () => 0 }), of, { args: { 'max-pods': ['-1'] } }),
     /failed to validate kubelet configuration/,

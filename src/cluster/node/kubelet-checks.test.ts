@@ -1,4 +1,4 @@
-/** What a kubelet checks of the machine, and where it puts processes. */
+/** Checks of a kubelet on the machine, and its cgroups. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { completeConfiguration } from '../../kubelet/configuration/fields.ts';
@@ -23,7 +23,7 @@ describe('the machine of a kubelet', () => {
     return platform;
   }
 
-  it('has the kernel values the kubelet counts on, where that is asked for', async () => {
+  it('has the sysctls that the kubelet needs, where that is required', async () => {
     const config = completeConfiguration({ protectKernelDefaults: true });
     await checkMachine(await machine(kernel), config);
     const other = await machine({ ...kernel, 'kernel/panic': '0' });

@@ -5,7 +5,7 @@ import { createAuthority } from '../../component-helpers/pki/certificates.ts';
 import { createSimPlatform } from '../../platform/sim/sim-platform.ts';
 import { createNodeCertificate } from './node-certificate.ts';
 
-test('what the node asks for in vain is counted, and what it has bears the time it lasts, until it is stopped', async () => {
+test('failed requests of the node are counted, and its certificate has its remaining lifetime, until the stop', async () => {
   const platform = createSimPlatform();
   const { clock, metrics } = platform;
   const client = createInProcessClient({
@@ -27,7 +27,7 @@ test('what the node asks for in vain is counted, and what it has bears the time 
   assert.equal(metrics.value('kubelet_certificate_manager_client_ttl_seconds'), undefined);
 });
 
-test('the time a certificate lasts is told as it passes, and after its end is negative', async () => {
+test('the remaining lifetime of a certificate decreases, and is negative after its end', async () => {
   const platform = createSimPlatform();
   const { clock, metrics, crypto, random } = platform;
   const deps = { crypto, random, nowMs: () => clock.nowMs() };

@@ -5,7 +5,7 @@ import { checkNetwork, chooseNetwork } from './choose-network.ts';
 const routed = (...cidrs: readonly string[]) => cidrs.map((cidr) => ({ cidr, device: 'tun0', isRoute: true }));
 
 describe('the network of nodes', () => {
-  it('is the first that nothing else has, in more than one of the private ranges', () => {
+  it('is the first free one, in more than one of the private ranges', () => {
     for (const [others, network] of [
       [[], '10.58.0.0/24'],
       [['10.58.0.7/32', '10.42.0.0/16,fd42::/56', '10.58.2.0/23'], '10.58.1.0/24'],
@@ -16,7 +16,7 @@ describe('the network of nodes', () => {
       assert.equal(chooseNetwork(routed(...others)), network, others.join());
   });
 
-  it('that a user chose may be part of a range that is routed, and of nothing else', () => {
+  it('of a user may be part of a routed range, and overlap nothing else', () => {
     checkNetwork('10.9.0.0/24', routed('10.0.0.0/8', '192.0.2.0/24'));
     for (const other of [
       { cidr: '10.9.0.0/24', device: 'tun0', isRoute: true },

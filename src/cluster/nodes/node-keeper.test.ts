@@ -5,7 +5,7 @@ import { NodeKeeper } from './node-keeper.ts';
 
 const MINUTE_MS = 60_000;
 
-/** A node whose makes fail, or that ends as soon as it is made. */
+/** A node whose creation fails, or that ends as soon as it is created. */
 function setUp(name = 'a') {
   const { clock, log } = createSimPlatform();
   const keeper = new NodeKeeper({ clock, log });
@@ -40,7 +40,7 @@ describe('a node that cannot be made', () => {
       assert.ok(pauses.slice(6).every((pauseMs) => pauseMs === MINUTE_MS));
     });
 
-  it('shows why, until it runs or a user takes it in hand', async () => {
+  it('shows the reason, until it runs or a user starts or stops it', async () => {
     const { keeper, node, seconds } = setUp();
     await seconds(200);
     assert.equal(keeper.problem('a'), 'no such device');

@@ -1,4 +1,4 @@
-/** What of the network of nodes is made, with an `ip` that is a function. */
+/** The network of the nodes, with a function in place of `ip`. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { createSimPlatform } from '../../platform/sim/sim-platform.ts';
@@ -30,7 +30,7 @@ function setUp(dataDir = '/data') {
 }
 
 describe('the network of the nodes of a machine', () => {
-  it('has a bridge with an address of its own, which no node that comes or goes changes', async () => {
+  it('has a bridge with its own address, which no change of the nodes changes', async () => {
     const macs = await Promise.all(
       ['/a', '/b'].map(async (dataDir) => {
         const { platform, instance, lines } = setUp(dataDir);

@@ -4,7 +4,7 @@ import { createSimPlatform } from '../../platform/sim/sim-platform.ts';
 import { addressIn, entriesFor, nodePlace, readNodesFile, writeNodesFile } from './nodes-file.ts';
 
 describe('further nodes of a machine', () => {
-  it('are numbered after it, and keep what they are', () => {
+  it('are numbered after it, and keep their numbers', () => {
     assert.deepEqual(entriesFor(1, 'vm'), []);
     assert.deepEqual(entriesFor(3, 'vm'), [
       { name: 'vm-2', number: 2 },
@@ -14,7 +14,7 @@ describe('further nodes of a machine', () => {
     assert.deepEqual(entriesFor(3, 'vm', kept), [kept[0], { name: 'vm-3', number: 3 }]);
   });
 
-  it('have device names that the kernel takes, and an address by their number', () => {
+  it('have device names of a valid length, and an address by their number', () => {
     const place = nodePlace({ dataDir: '/d', runDir: '/run/keelson/abcdef', hash: 'abcdef' }, '10.58.4.0/24', {
       name: 'vm-20',
       number: 20,

@@ -58,7 +58,7 @@ describe('the network of a cluster’s nodes', () => {
     ['an address', { addresses: ['10.58.7.9'] }],
     ['a cluster that is stopped', { stopped: ['10.58.7.0/24'] }],
   ] as const)
-    it(`is another where ${what} has come into the one it had, unless nodes are on it`, async () => {
+    it(`is another where ${what} has taken the former one, unless nodes use it`, async () => {
       const { platform, settle } = await setUp(world);
       const moved = await settle('/a', { kept: '10.58.7.0/24' });
       assert.notEqual(moved, '10.58.7.0/24');
@@ -80,7 +80,7 @@ describe('the network of a cluster’s nodes', () => {
     assert.equal(await settle('/a'), '192.168.224.0/24');
   });
 
-  it('is what the user chose, or refused by name', async () => {
+  it('is that of the user, or is refused with the conflict', async () => {
     const { settle } = await setUp({ stopped: ['10.58.0.0/24'], routes: [{ dst: '10.0.0.0/8', dev: 'tun0' }] });
     assert.equal(await settle('/a', { wanted: '10.70.0.0/24', kept: '10.58.3.0/24' }), '10.70.0.0/24');
     await assert.rejects(settle('/a', { wanted: '10.58.0.0/27' }), /overlaps 10\.58\.0\.0\/24, which the cluster in /);

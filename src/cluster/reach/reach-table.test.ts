@@ -1,4 +1,4 @@
-/** The table of workloads says of each pair what their pods say one by one. */
+/** The table of workloads equals the results of all pairs of their pods. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import fc from 'fast-check';
@@ -73,8 +73,8 @@ const policyOf = (
     : { podSelector, policyTypes: ['Ingress'], ingress: list },
 });
 
-describe('the table of who reaches whom', () => {
-  test('says of each pair of workloads what all pairs of their pods say', () => {
+describe('the table of reachable workloads', () => {
+  test('has for each pair of workloads the result of all pairs of their pods', () => {
     fc.assert(
       fc.property(fc.array(pod, { maxLength: 8 }), fc.array(policy, { maxLength: 4 }), (specs, policySpecs) => {
         const pods = specs.map(podOf);
@@ -109,7 +109,7 @@ describe('the table of who reaches whom', () => {
     );
   });
 
-  test('of thousands of pods that policies tell apart one by one is bounded, and made in steps', () => {
+  test('of thousands of pods that policies distinguish is bounded, and computed in steps', () => {
     const pods = Array.from({ length: 2000 }, (_, at) => {
       const labels = { app: `a${at}` };
       return {

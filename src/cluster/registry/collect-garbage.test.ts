@@ -1,4 +1,4 @@
-/** What the registry removes, and what it keeps: real files, requests on loopback. */
+/** The files that the registry removes and keeps: real files, requests on loopback. */
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { digestOf, INDEX, HOUR_MS, DAY_MS, type Answer, startTestRegistry } from './registry-fixture.ts';
@@ -7,7 +7,7 @@ const registry = await startTestRegistry();
 after(() => registry.close());
 const { parts, time, send, pushBlob, putManifest, imageOf, collect } = registry;
 
-test('garbage goes when its time has come: what tags, indexes and subjects lead to stays', async () => {
+test('garbage is deleted after its time: everything reachable from tags, indexes and subjects stays', async () => {
   const tagged = await imageOf('kept', 'kept-layer');
   await putManifest('kept', '1', tagged);
   const child = await imageOf('kept', 'child-layer');
@@ -39,7 +39,7 @@ test('garbage goes when its time has come: what tags, indexes and subjects lead 
   time.passedMs = startMs;
 });
 
-test('what repositories with the longest paths have is no garbage', async () => {
+test('blobs of repositories with the longest paths are no garbage', async () => {
   const name = Array.from({ length: 120 }, () => 'a').join('/');
   assert.equal((await putManifest(name, '1', await imageOf(name, 'deep-layer'))).status, 201);
   time.passedMs += 8 * DAY_MS;

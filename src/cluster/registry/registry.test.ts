@@ -8,7 +8,7 @@ const registry = await startTestRegistry();
 after(() => registry.close());
 const { parts, send, pushBlob, putManifest, imageOf } = registry;
 
-test('takes an image and gives it back by tag and by digest, byte for byte', async () => {
+test('stores an image and returns it by tag and by digest, byte for byte', async () => {
   assert.equal((await send('GET', '/v2/')).status, 200);
   const manifest = await imageOf('team/app', 'layer');
   const put = await putManifest('team/app', '1', manifest);
@@ -41,7 +41,7 @@ test('takes an image and gives it back by tag and by digest, byte for byte', asy
   }
 });
 
-test('takes a blob in pieces, says how far it is, and refuses a piece out of order', async () => {
+test('stores a blob in pieces, reports its progress, and refuses a piece out of order', async () => {
   const begun = await send('POST', '/v2/a/blobs/uploads/');
   assert.equal(begun.status, 202);
   const place = begun.headers['location']!;
@@ -66,7 +66,7 @@ test('takes a blob in pieces, says how far it is, and refuses a piece out of ord
   assert.equal(codeOf(await send('GET', place)), 'BLOB_UPLOAD_UNKNOWN');
 });
 
-test('takes sha512, announced or not', async () => {
+test('accepts sha512, announced or not', async () => {
   for (const query of ['', '?digest-algorithm=sha512']) {
     const { headers } = await send('POST', `/v2/a/blobs/uploads/${query}`);
     const digest = digestOf(`long${query}`, 'sha512');
@@ -76,7 +76,7 @@ test('takes sha512, announced or not', async () => {
   assert.equal((await send('POST', '/v2/a/blobs/uploads/?digest-algorithm=md5')).status, 400);
 });
 
-test('gives parts of a blob', async () => {
+test('returns ranges of a blob', async () => {
   const digest = await pushBlob('a', '0123456789');
   const part = async (range: string) => {
     const { status, headers, body } = await send('GET', `/v2/a/blobs/${digest}`, { headers: { range } });
@@ -114,7 +114,7 @@ test('lists tags in order and by pages', async () => {
   assert.equal((await send('GET', '/v2/paged/tags/list?n=-1')).status, 400);
 });
 
-test('gives several tags to a manifest that is pushed by its digest', async () => {
+test('adds several tags to a manifest that is pushed by its digest', async () => {
   const manifest = await imageOf('many', 'x');
   const digest = digestOf(JSON.stringify(manifest));
   const put = await putManifest('many', `${digest}?tag=1&tag=2`, manifest);
@@ -123,7 +123,7 @@ test('gives several tags to a manifest that is pushed by its digest', async () =
   assert.equal((await send('GET', '/v2/many/manifests/2')).status, 200);
 });
 
-test('lists what refers to a manifest, which may come later, and filters it', async () => {
+test('lists the referrers of a manifest, which may be pushed later, and filters them', async () => {
   const subject = digestOf('to come');
   const empty = await send('GET', `/v2/refs/referrers/${subject}`);
   assert.deepEqual([empty.status, empty.headers['content-type']], [200, INDEX]);

@@ -73,7 +73,7 @@ test('an upload ends that cannot be put away: its hash is of the whole', async (
   assert.deepEqual(readdirSync(join(place, 'uploads')), []);
 });
 
-test('an upload that has no file takes nobody’s place', async () => {
+test('an upload without a file uses no slot', async () => {
   const { uploads } = await startUploads(() => ({ writeFile: full }));
   for (let count = 0; count <= UPLOAD_LIMITS.maxCount; count++)
     await assert.rejects(uploads.begin('a', 'sha256'), FULL);

@@ -12,7 +12,7 @@ import { type RemoteSnapshots, SnapshotSchedule } from './snapshot-schedule.ts';
 const START_MS = parseTime('2026-01-31T23:58:30Z');
 const series = { base: 'snapshot', nodeName: 'node-1' };
 
-test('names have the time; base names are what files and keys may be called', () => {
+test('names contain the time; base names are valid names of files and keys', () => {
   const name = snapshotName(series, START_MS + 999);
   assert.equal(name, `snapshot-node-1-${START_MS / 1000}`);
   assert.equal(createdMsOf(name), START_MS);
@@ -43,7 +43,7 @@ test('retention counts one base name and one node, however alike others begin', 
   assert.deepEqual(excessSnapshots(own, node, { retention: 0, nowMs: START_MS }), []);
 });
 
-test('a folder lists whole files alone, and pruning leaves what is not of the series', async () => {
+test('a folder lists complete files only, and pruning keeps files of other series', async () => {
   const { files } = createSimPlatform();
   await files.makeDir('/s/folder');
   for (const name of ['snapshot-node-1-1700000001', 'snapshot-node-1-1700000002', 'mine.db'])
@@ -134,7 +134,7 @@ describe('a schedule', () => {
     await world.stop();
   });
 
-  test('a failure is an event and stands in the status until one succeeds; older ones are kept', async () => {
+  test('a failure is an event and in the status until a snapshot succeeds; older ones are kept', async () => {
     const world = begin('* * * * *');
     await world.platform.clock.advance(30_000);
     const { save } = world;
@@ -204,7 +204,7 @@ describe('a schedule', () => {
     await world.stop();
   });
 
-  test('a server that stops does not wait for a bucket that does not answer, and calls it no failure', async () => {
+  test('a server that stops does not wait for a bucket that does not answer, and reports no failure', async () => {
     const remote = async (signal: AbortSignal): Promise<RemoteSnapshots> => ({
       async upload() {
         await aborted(signal);
@@ -221,7 +221,7 @@ describe('a schedule', () => {
     assert.equal((await world.names()).length, 1);
   });
 
-  test('what a killed process left of a save goes with the next; what is another’s stays', async () => {
+  test('the rest of a killed save is deleted by the next; that of another process stays', async () => {
     const world = begin('* * * * *');
     const { files } = world.platform;
     const left = '/data/snapshots/snapshot-node-1-1700000000.0123456789abcdef.partial';

@@ -26,7 +26,7 @@ const span = (name: string): FinishedSpan => ({
   error: 'broken',
 });
 
-/** A collector that answers as it is told. */
+/** A collector whose responses the test sets. */
 function rig() {
   const platform = createSimPlatform({});
   const taken: string[][] = [];
@@ -67,7 +67,7 @@ test('spans leave in batches, after five seconds or when there are many', async 
   assert.deepEqual(await counted(), ['keelson_trace_spans_exported_total 602']);
 });
 
-test('what a collector does not take is tried again, then dropped and counted', async () => {
+test('rejected spans are sent again, then dropped and counted', async () => {
   const { clock, exporter, taken, collector, counted } = rig();
   collector.answer = () => {
     throw new GrpcError('Unavailable', 'away');
@@ -151,7 +151,7 @@ test('a span has the field numbers and wire types of opentelemetry-proto', () =>
   );
 });
 
-/** A message's fields by number, without knowing the message. */
+/** A message's fields by number, without its schema. */
 function fieldsOf(bytes: Uint8Array): Map<number, unknown[]> {
   const reader = new BinaryReader(bytes);
   const fields = new Map<number, unknown[]>();

@@ -1,4 +1,4 @@
-/** Explanations at once: whose accounts keep whom from asking, and who waits. */
+/** Limits of concurrent explanations: by account, and the queue. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { StatusError } from '../../api/status-error.ts';
@@ -65,7 +65,7 @@ describe('places of explanations', () => {
     );
   });
 
-  test('who waited ten seconds is refused, and who left takes no place', async () => {
+  test('a request that waited ten seconds is refused, and one whose client disconnected uses no slot', async () => {
     const { ask, end, entered, clock } = scene();
     const works = OTHERS.map((name) => ask(user(name)));
     const leaves = new AbortController();

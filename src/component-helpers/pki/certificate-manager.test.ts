@@ -43,7 +43,7 @@ async function setUp() {
 }
 
 describe('the certificate of a node', () => {
-  it('is renewed when 70 to 90 percent of its life are over, told, and kept for the next start', async () => {
+  it('is renewed after 70 to 90 percent of its life, reported, and stored for the next start', async () => {
     const { clock, files, make, asked, endOf } = await setUp();
     const manager = make();
     const stop = new AbortController();
@@ -83,7 +83,7 @@ describe('the certificate of a node', () => {
     await clock.drive(keeping);
   });
 
-  it('is asked for again when what was signed cannot be read; meanwhile the old one stays', async () => {
+  it('is requested again when the signed certificate is invalid; meanwhile the old one stays', async () => {
     const { clock, files, make, asked, setReadable } = await setUp();
     const manager = make();
     const stop = new AbortController();
@@ -99,7 +99,7 @@ describe('the certificate of a node', () => {
     await clock.drive(keeping);
   });
 
-  it('is not asked for again after three refusals in a row', async () => {
+  it('is not requested again after three consecutive refusals', async () => {
     const platform = createSimPlatform();
     const answers = ['refused', 'refused', 'away', 'refused', 'refused', 'refused'];
     const asked: number[] = [];
@@ -117,7 +117,7 @@ describe('the certificate of a node', () => {
     assert.equal(asked.length, answers.length);
   });
 
-  it('is asked for until somebody signs; one that is over is of no use', async () => {
+  it('is requested until it is signed; an expired one is not used', async () => {
     const { clock, make, asked, setSigns } = await setUp();
     const stop = new AbortController();
     await clock.drive(make().ensure(stop.signal));

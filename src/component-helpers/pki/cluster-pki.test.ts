@@ -13,7 +13,7 @@ const crypto = {
   webcrypto: webcrypto as typeof globalThis.crypto,
 };
 
-test('certificates are made once, and anew when they are old, lost or for other names', async () => {
+test('certificates are created once, and again when they are old, lost or for other names', async () => {
   let nowMs = parseTime('2026-03-04T05:06:07Z');
   const files = createMemoryFiles({ nowMs: () => nowMs });
   const deps = { crypto, random: createSeededRandom(1), nowMs: () => nowMs };

@@ -16,7 +16,7 @@ const random = { bytes: (n: number) => new Uint8Array(randomBytes(n)) } as unkno
 const deps = { crypto, random, nowMs: () => parseTime('2026-03-04T05:06:07Z') };
 const DAY_MS = 86_400_000;
 
-/** What Node.js reads of the same certificate. */
+/** The fields of a certificate as Node.js parses them. */
 function readByNode(pem: string): object {
   const cert = new X509Certificate(pem);
   return {
@@ -27,7 +27,7 @@ function readByNode(pem: string): object {
   };
 }
 
-test('what Node.js reads of a certificate is read, and its addresses', async () => {
+test('a certificate has the fields that Node.js reads, and its addresses', async () => {
   const ca = await createAuthority(deps, 'keelson-ca', 3650 * DAY_MS);
   const pair = await issueCertificate(deps, ca, {
     commonName: 'système:nœud',
@@ -134,7 +134,7 @@ for (const [what, parts] of [
     assert.throws(() => readCertificate(deps, pem), /malformed/);
   });
 
-test('what is no certificate, or a part of one, is refused', async () => {
+test('texts that are no certificate, or a part of one, are refused', async () => {
   const whole = new X509Certificate((await createAuthority(deps, 'ca', DAY_MS)).certPem).raw;
   assert.equal(readCertificate(deps, pemOf(whole)).commonName, 'ca');
   for (let length = 1; length < whole.length; length++)

@@ -23,7 +23,7 @@ async function library(): Promise<typeof import('@peculiar/x509')> {
   return x509;
 }
 
-test('what an authority is and what it signs, as others read it', async () => {
+test('an authority and a certificate it signed, as other libraries read them', async () => {
   const x509 = await library();
   const ca = await createAuthority(deps, 'kubernetes', 36_500 * DAY_MS);
   const pair = await issueCertificate(deps, ca, {
@@ -68,7 +68,7 @@ test('what an authority is and what it signs, as others read it', async () => {
   assert.equal(names.length, 43);
 });
 
-test('a request says what is asked for, and is signed', async () => {
+test('a request contains the requested attributes, and is signed', async () => {
   const asked = { commonName: 'system:node:a', organizations: ['system:nodes'] };
   for (const [dnsNames, ipAddresses] of [[[], []] as const, [['a'], ['10.0.0.1']] as const]) {
     const { requestPem } = await createRequest(deps, { ...asked, dnsNames, ipAddresses });

@@ -11,7 +11,7 @@ function ended(name: string, [startMs, endMs]: readonly [number, number], parent
   return step;
 }
 
-test('steps come back from their text with times, parents, details and errors', () => {
+test('steps are unpacked with times, parents, details and errors', () => {
   const sync = ended('syncPod', [1000.5, 1300.25]);
   const pull = ended('pull', [1001, 1200.125], sync);
   pull.detail = 'image:1';
@@ -21,7 +21,7 @@ test('steps come back from their text with times, parents, details and errors', 
   assert.deepEqual(unpackSteps(packSteps(steps)!), steps);
 });
 
-test('steps of which one goes on are not packed', () => {
+test('steps with an open one are not packed', () => {
   assert.equal(packSteps([ended('a', [1, 2]), new RecordedStep('b', 2)]), undefined);
 });
 
@@ -29,7 +29,7 @@ function recordOf(records: StepRecords, index: number): StepRecord {
   return records.of({ uid: `u-${index}`, namespace: 'ns', name: `p-${index}` });
 }
 
-test('a record is published the same after many others came, and takes further steps', () => {
+test('a record is equal after many others were added, and accepts further steps', () => {
   const clock = new VirtualClock();
   const records = new StepRecords(clock, 100);
   const record = recordOf(records, 0);

@@ -6,7 +6,7 @@ const step = { name: 'sync', startMs: 5 };
 const told = (steps: unknown, more: object = {}) =>
   parseSteps({ component: 'kube-scheduler', uid: 'u', steps, ...more }, 'kubelet');
 
-test('steps of a node are taken as the component that was asked, without control characters', () => {
+test('steps of a node get the name of the component that was read, without control characters', () => {
   const read = told(
     [
       { ...step, detail: '\u001b[2Jx' },
@@ -19,7 +19,7 @@ test('steps of a node are taken as the component that was asked, without control
   assert.equal(read.steps[1]!.parent, 0);
 });
 
-test('what is no list of steps is not taken, whatever its form', () => {
+test('values that are no list of steps are ignored, whatever their form', () => {
   const chain = (length: number) => Array.from({ length }, (_, at) => ({ ...step, ...(at > 0 && { parent: at - 1 }) }));
   assert.notEqual(told(chain(16)), undefined);
   for (const steps of [

@@ -25,7 +25,7 @@ const step = (name: string, startMs: number, endMs: number, parent?: number): Tr
 test('only steps without others in them account for time, and each moment counts once', () => {
   const kubelet = (steps: readonly TraceStep[]) => traceOf([{ component: 'kubelet', steps, finishedMs: 1100 }]);
   assert.equal(kubelet([step('a', 100, 1100)]).accountedFor, 1);
-  // The step around the others says nothing of the 500 ms between them.
+  // The enclosing step does not account for the 500 ms between the inner ones.
   const within = kubelet([step('sync', 100, 1100), step('a', 100, 300, 0), step('b', 800, 1100, 0)]);
   assert.equal(within.accountedFor, 0.5);
   assert.equal(kubelet([step('a', 100, 700), step('b', 300, 600), step('c', 650, 700)]).accountedFor, 0.6);
@@ -65,7 +65,7 @@ test('a pod travels from one component to the next by a watch', () => {
   );
 });
 
-test('the waterfall has a line for each step, what failed, and what is missing', () => {
+test('the waterfall has a line for each step, failures, and missing parts', () => {
   const steps = [
     step('syncPod', 0, 500),
     { ...step('pull', 0, 250, 0), error: 'no such image', detail: 'web:1' },
@@ -101,7 +101,7 @@ test('records are bounded in pods and in steps of a pod', () => {
   assert.equal(records.find('default', 'c')?.pod.uid, 'newer');
 });
 
-test('a scope takes down nested steps with their failures, and the times do not follow jumps of wall time', async () => {
+test('a scope records nested steps with their failures, and the times ignore jumps of wall time', async () => {
   const clock = new VirtualClock();
   const record = new StepRecords(clock, 1).of({ uid: UID, namespace: 'default', name: 'web' });
   const startMs = clock.nowMs();

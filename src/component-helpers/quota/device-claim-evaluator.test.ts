@@ -67,7 +67,7 @@ for (const [what, given, expected, others = []] of [
     [claim('a', '2025-01-01T00:00:00Z', { annotations: {} })],
   ],
 ] as const)
-  test(`of a claim's extended resources is taken off: ${what}`, () => {
+  test(`the usage of a claim for extended resources is reduced by: ${what}`, () => {
     const mine = claim('c');
     const evaluator = createDeviceClaimEvaluator({
       deviceClasses: () => classes,

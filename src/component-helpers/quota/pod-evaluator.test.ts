@@ -4,7 +4,7 @@ import type { Pod } from '../../api/gen/core-v1.ts';
 import { countSteps } from '../../base/count-steps-fixture.ts';
 import { podUsage } from './pod-evaluator.ts';
 
-/** A pod whose containers ask for less than they still have. */
+/** A pod whose containers request less than they still have allocated. */
 function shrinking(count: number): Pod {
   const resources = { requests: { cpu: '1' } };
   const names = Array.from({ length: count }, (_, at) => `c${at}`);
@@ -15,7 +15,7 @@ function shrinking(count: number): Pod {
   } as unknown as Pod;
 }
 
-test('containers count what they still have', () => {
+test('containers count their allocated resources', () => {
   assert.deepEqual(podUsage(shrinking(3), 0), { 'count/pods': '1', pods: '1', cpu: '9', 'requests.cpu': '9' });
 });
 

@@ -1,4 +1,4 @@
-/** Requirements of a quota's scopes, merged, match what each of them matches. */
+/** Merged requirements of a quota's scopes match the same pods as each of them. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Pod, ScopedResourceSelectorRequirement } from '../../api/gen/core-v1.ts';
@@ -65,7 +65,7 @@ test('every three requirements', () => {
       }
 });
 
-test('scopes by name stand beside requirements', () => {
+test('scopes by name are combined with requirements', () => {
   const spec = {
     scopes: ['NotBestEffort', 'PriorityClass'],
     scopeSelector: { matchExpressions: [priority('NotIn', 'a')] },

@@ -1,4 +1,4 @@
-/** The upgrade tunnel: what reaches the backend, and when. */
+/** The upgrade tunnel: the bytes that reach the backend, and when. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { ByteSink, Duplex } from '../../platform/streams.ts';
@@ -158,14 +158,14 @@ test("a client that breaks off ends the backend's connection", async () => {
   await backend.closed;
 });
 
-test('a tunnel nobody takes leaves the backend', async () => {
+test('an unused tunnel disconnects from the backend', async () => {
   const { answer, backend } = await tunnelTo('HTTP/1.1 101 Switching Protocols\r\n\r\n');
   assert.equal(answer.kind, 'upgrade');
   if (answer.kind === 'upgrade') answer.dispose();
   await backend.closed;
 });
 
-test('without 101 nothing of the client reaches the backend: its answer is passed on and it is left', async () => {
+test('without 101 no byte of the client reaches the backend: its response is forwarded and the connection closed', async () => {
   for (const [head, expected] of [
     ['HTTP/1.1 404 Not Found\r\nContent-Type: text/plain\r\nContent-Length: 5\r\n\r\nnope!GARBAGE', 'nope!'],
     ['HTTP/1.1 400 Bad Request\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n2\r\nde\r\n0\r\n\r\n', 'abcde'],
@@ -186,14 +186,14 @@ test('without 101 nothing of the client reaches the backend: its answer is passe
   }
 });
 
-test('what asks for no upgrade, or comes to nobody, is refused', async () => {
+test('requests without an upgrade, or for a missing backend, are refused', async () => {
   const { net } = createSimPlatform();
   const request = { method: 'GET', url: 'http://127.0.0.1/', signal: new AbortController().signal };
   await assert.rejects(openTunnel(net, { ...request, headers: {} }), { message: 'Upgrade request required' });
   await assert.rejects(openTunnel(net, { ...request, headers }), { code: 'ECONNREFUSED' });
 });
 
-test('nothing a request names can begin a header or a request of its own', async () => {
+test('no value of a request can inject a header or a second request', async () => {
   const { net, clock } = createSimPlatform();
   let sent = '';
   net.listenRaw(80, (socket) => {

@@ -5,7 +5,7 @@ import { type Access, allows, allowsPath, type Deed } from './access.ts';
 const pods = { group: '', resource: 'pods' };
 const deployments = { group: 'apps', resource: 'deployments' };
 
-test('rules are read as by RBAC', () => {
+test('rules are evaluated as RBAC does', () => {
   const access: Access = {
     complete: true,
     pathRules: [],
@@ -32,7 +32,7 @@ test('rules are read as by RBAC', () => {
   );
 });
 
-test('rules of paths may end in a star', () => {
+test('paths of rules may end in a star', () => {
   const access = (...nonResourceURLs: string[]): Access => ({
     complete: true,
     rules: [],

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { endOf } from './exec.ts';
 
-test('the status at the end of a stream says how the command ended', () => {
+test('the status at the end of a stream states how the command ended', () => {
   const status = (more: object): string => JSON.stringify({ kind: 'Status', ...more });
   assert.deepEqual(endOf(status({ status: 'Success' })), { kind: 'success' });
   assert.deepEqual(

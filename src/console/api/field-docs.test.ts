@@ -32,7 +32,7 @@ const docs = new FieldDocs(
   },
 );
 
-test('a field has the description at its place before that of its type, and the fields of its type', () => {
+test('a field has its own description before that of its type, and the fields of its type', () => {
   const spec = docs.at(['spec']);
   assert.equal(spec.description, 'What should be.');
   assert.deepEqual(
@@ -45,7 +45,7 @@ test('a field has the description at its place before that of its type, and the 
   );
 });
 
-test('lists have the fields of their items, maps take any key, and values and presets are named', () => {
+test('lists have the fields of their items, maps accept any key, and enumerations and defaults are listed', () => {
   assert.deepEqual(
     docs.at(['spec', 'containers']).fields.map(({ name }) => name),
     ['constructor', 'name'],
@@ -56,7 +56,7 @@ test('lists have the fields of their items, maps take any key, and values and pr
   assert.deepEqual([policy.values, policy.preset], [['A', 'B'], 'A']);
 });
 
-test('what is not described is answered by what is above it; names of Object’s own are no fields', () => {
+test('an undescribed field yields the nearest described one above it; names of inherited properties are no fields', () => {
   assert.deepEqual(docs.at(['spec', 'nothing', 'more']).path, ['spec']);
   assert.deepEqual(docs.at(['spec', 'toString']).path, ['spec']);
   assert.deepEqual(docs.at(['constructor']).path, []);

@@ -5,7 +5,7 @@ import { ApiError, sendJson } from './http.ts';
 const { fetch: own } = globalThis;
 afterEach(() => void (globalThis.fetch = own));
 
-/** The server answers so, one request after the other; undefined: the browser drops the request. */
+/** A server with these responses, one per request; undefined: the browser drops the request. */
 function answering(...answers: readonly (Response | undefined)[]): { readonly asked: () => number } {
   let asked = 0;
   globalThis.fetch = () => {
@@ -18,7 +18,7 @@ function answering(...answers: readonly (Response | undefined)[]): { readonly as
 const lost = (message: RegExp) => (error: unknown) =>
   error instanceof ApiError && error.code === 0 && message.test(error.message);
 
-/** Its content ends before it is whole. */
+/** A response whose content breaks off. */
 function brokenOff(): Response {
   return new Response(
     new ReadableStream({
@@ -30,7 +30,7 @@ function brokenOff(): Response {
   );
 }
 
-test('a read that the browser drops is asked for once more; a write is not', async () => {
+test('a read that the browser drops is repeated once; a write is not', async () => {
   answering(undefined, Response.json({ a: 1 }));
   assert.deepEqual(await sendJson('/x'), { a: 1 });
   const { asked } = answering(undefined, undefined, Response.json({}));
@@ -41,7 +41,7 @@ test('a read that the browser drops is asked for once more; a write is not', asy
   assert.equal(writes.asked(), 1);
 });
 
-test('an answer that breaks off is an error of the API, as one that never came', async () => {
+test('a response that breaks off is the same error as one that does not arrive', async () => {
   answering(brokenOff());
   await assert.rejects(sendJson('/x'), lost(/broke off/));
 });

@@ -17,14 +17,14 @@ function answer(
   );
 }
 
-test('lines come whole, however the answer is cut, and the last one without its end', async () => {
+test('lines are whole wherever the response is cut, and the last one may lack its line end', async () => {
   const lines: string[] = [];
   for await (const some of linesOf(answer(['a\nb', 'c\n', 'd'], (controller) => controller.close())))
     lines.push(...some);
   assert.deepEqual(lines, ['a', 'bc', 'd']);
 });
 
-test('an answer that breaks off is a failure of the server, so that lists and objects are read again', async () => {
+test('a response that breaks off is a failure of the server, so that lists and objects are read again', async () => {
   const broken = linesOf(answer([], (controller) => controller.error(new TypeError('network error'))));
   await assert.rejects(broken.next(), (error) => error instanceof ApiError && error.code === 0);
 });

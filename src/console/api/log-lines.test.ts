@@ -21,7 +21,7 @@ test('lines are the same wherever the text is cut into pieces', () => {
   assert.deepEqual(cutAll(text.split(''), 100), whole);
 });
 
-test('a line keeps its first characters and tells how many are missing', () => {
+test('a long line keeps its first characters and the number of the missing ones', () => {
   for (const pieces of [['abcdefgh\nij'], 'abcdefgh\nij'.split(''), ['abcd', 'efgh', '\nij']])
     assert.deepEqual(cutAll(pieces, 5), [
       ['abcde', 3],

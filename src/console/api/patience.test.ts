@@ -13,7 +13,7 @@ const failing = (...codes: readonly number[]) => {
   return { read, asked: () => asked };
 };
 
-test('what did not reach the server is sent again, what it refuses is not', async ({ mock }) => {
+test('requests that did not reach the server are repeated, refused ones are not', async ({ mock }) => {
   mock.timers.enable({ apis: ['setTimeout'] });
   const { signal } = new AbortController();
   const settle = async (work: Promise<unknown>): Promise<unknown> => {
@@ -33,7 +33,7 @@ test('what did not reach the server is sent again, what it refuses is not', asyn
   assert.equal(refused.asked(), 1);
 });
 
-test('it ends with its signal', async () => {
+test('repeating ends with the signal', async () => {
   const ended = new AbortController();
   const { read, asked } = failing(0, 0, 0, 0);
   const answer = untilAnswered(read, ended.signal);

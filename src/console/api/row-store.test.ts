@@ -19,7 +19,7 @@ const byValue: RowOrder = {
   compare: (a, b) => Number(a.cells[0]) - Number(b.cells[0]),
 };
 
-test('however changes come, the rows are those of sorting all anew', () => {
+test('the rows after any changes are those of a complete sort', () => {
   const change = fc.tuple(fc.nat(60), fc.nat(20), fc.boolean());
   fc.assert(
     fc.property(fc.array(fc.array(change, { maxLength: 30 }), { maxLength: 8 }), fc.boolean(), (batches, large) => {
@@ -33,7 +33,7 @@ test('however changes come, the rows are those of sorting all anew', () => {
           else rows.set(row.uid, row);
           return { type: removes ? 'remove' : 'put', row };
         });
-        // Many at once are merged, few are put in one by one.
+        // Many changes at once are merged, few are inserted one by one.
         const others = large ? Array.from({ length: 501 }, (_, index) => rowOf(1000 + index, 0)) : [];
         store.apply([...others.map((row) => ({ type: 'remove', row }) as const), ...changes]);
       }
@@ -47,7 +47,7 @@ test('however changes come, the rows are those of sorting all anew', () => {
   );
 });
 
-test('after a second reading, rows that it did not bring are gone', () => {
+test('rows that a second complete read lacks are removed', () => {
   const store = new RowStore();
   store.apply([1, 2, 3].map((uid) => ({ type: 'put', row: rowOf(uid, uid) })));
   store.keep(new Set(['u1', 'u3']));

@@ -33,14 +33,14 @@ const kinds: readonly Kind[] = kindsOf({
   ],
 });
 
-test('a resource is known once, in the version its group prefers', () => {
+test("a resource is listed once, in its group's preferred version", () => {
   assert.deepEqual(
     kinds.map((kind) => `${kindId(kind)} ${kind.version}`),
     ['pods v1', 'events v1', 'events.events.k8s.io v1', 'widgets.example.org v2', 'podgroups.example.org v1'],
   );
 });
 
-test('a word names a kind as for kubectl', () => {
+test('a word names a kind as in kubectl', () => {
   for (const word of ['po', 'pod', 'Pods', 'pods']) assert.equal(kindId(findKind(kinds, word)!), 'pods');
   assert.equal(kindId(findKind(kinds, 'ev')!), 'events');
   assert.equal(kindId(findKind(kinds, 'events.events.k8s.io')!), 'events.events.k8s.io');
@@ -49,7 +49,7 @@ test('a word names a kind as for kubectl', () => {
   assert.deepEqual(kindsFor(kinds, 'pod').map(kindId), ['pods', 'podgroups.example.org']);
 });
 
-test('kinds that nobody named stand below their groups', () => {
+test("kinds outside the menu's subjects are listed by group", () => {
   const { main, other } = menuOf(kinds);
   assert.deepEqual(
     main.map((section) => section.kinds.map(kindId)),

@@ -5,14 +5,14 @@ import { diffLines } from './line-diff.ts';
 const marked = (before: string, after: string): readonly string[] =>
   diffLines(before.replaceAll(' ', '\n'), after.replaceAll(' ', '\n')).map(({ mark, text }) => mark + text);
 
-test('lines of both texts are told once, those of one alone with their mark', () => {
+test('common lines occur once, lines of one text have its mark', () => {
   assert.deepEqual(marked('a b c', 'a b c'), [' a', ' b', ' c']);
   assert.deepEqual(marked('a b c', 'a x c'), [' a', '-b', '+x', ' c']);
   assert.deepEqual(marked('a b c d', 'b x d e'), ['-a', ' b', '-c', '+x', ' d', '+e']);
   assert.deepEqual(marked('a a', 'a'), [' a', '-a']);
 });
 
-test('what a difference holds gives both texts again, also where it is too long to be compared', () => {
+test('both texts can be restored from a difference, also when they are too long to compare', () => {
   const long = (seed: number): string => Array.from({ length: 3000 }, (_, i) => `${(i * seed) % 7}`).join('\n');
   for (const [a, b] of [
     ['', 'x'],

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { toneOf, toneOfShare } from './tone.ts';
 
-test('words of the server have a tone, sentences have none', () => {
+test('status words of the server have a tone, sentences have none', () => {
   const tones = {
     Running: 'good',
     'Init:0/2': 'busy',

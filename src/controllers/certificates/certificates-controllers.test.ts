@@ -53,7 +53,7 @@ const create = (h: ServerHarness, spec: object): Promise<unknown> =>
   h.create(CertificateSigningRequests, { metadata: { name: 'r' }, spec });
 
 describe('certificate requests', () => {
-  it('signs what is approved, and nothing before', async () => {
+  it('signs approved requests, and no others', async () => {
     const h = await start();
     await create(h, {
       request: await pem('jane', 'team'),

@@ -1,4 +1,4 @@
-/** What the built-in signers never sign, whoever approved it. */
+/** Requests that the built-in signers refuse although they are approved. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { ParsedRequest } from '../../component-helpers/pki/certificates.ts';
@@ -54,7 +54,7 @@ const badNodeNames = [
 ];
 
 for (const signer of [KUBELET_CLIENT, KUBELET_SERVING])
-  test(`${signer} signs for node names alone, and for none that the cluster itself has`, () => {
+  test(`${signer} signs for node names only, and for no name of the cluster itself`, () => {
     for (const name of ['node-1', 'n', 'ip-10-0-0-1.ec2.internal', 'kubernetes-worker-1', 'svc-1', '10.49.0.1']) {
       const names = signer === KUBELET_SERVING ? { dnsNames: [name], ipAddresses: ['10.0.0.2', '2001:db8::2'] } : {};
       assert.equal(problemOf(signer, { ...nodeCalled(name), ...names }), undefined, name);
@@ -94,7 +94,7 @@ test('no kubelet serves under a name or address of the cluster itself', () => {
     );
 });
 
-test('no signer signs names with control characters, wherever they stand', () => {
+test('no signer signs names with control characters, at any position', () => {
   for (const signer of BUILT_IN_SIGNERS)
     for (const character of ['\r\n', '\n', '\r', '\0', '\u007f', '\u001b'])
       for (const field of ['commonName', 'organizations', 'dnsNames', 'emailAddresses', 'uris'] as const) {

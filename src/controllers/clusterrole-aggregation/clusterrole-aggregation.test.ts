@@ -10,7 +10,7 @@ const role = (name: string, verbs: string[], labels: Record<string, string> = {}
   rules: [{ apiGroups: [''], resources: ['pods'], verbs }],
 });
 
-it('cluster roles gather the rules of those they select, and lose them again', async () => {
+it('cluster roles aggregate the rules of the roles they select, and lose them again', async () => {
   const h = startHarness([createClusterRoleAggregationController]);
   const toView = { 'rbac.example.com/aggregate-to-view': 'true' };
   h.api.seed(ClusterRoles, {

@@ -50,7 +50,7 @@ function recountStatus(world: World) {
   };
 }
 
-/** Who must go or come, update aside; by name, since a node is known by itself only. */
+/** The pods to create and delete, without updates; by name, since a node is identified only by itself. */
 function recountPlan(world: World): string[] {
   const { set, nodes, hash, nowMs } = world;
   const groups = grouped(world);
@@ -99,7 +99,7 @@ function recountPlan(world: World): string[] {
   return steps.sort();
 }
 
-/** What a rolling update does at once, and how many of which it does in turn, and once they can be spared. */
+/** A rolling update: immediate replacements, and the number and candidates of replacements that wait for availability. */
 function recountRollout(world: World): { now: string[]; among: Set<string>; inTurn: number } {
   const { set, nodes, hash, nowMs } = world;
   const groups = grouped(world);
@@ -246,7 +246,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   { weight: 1, arbitrary: fc.constant({ owner: 'gone' } as const) },
 );
 
-test('whatever becomes of pods, nodes, the set and the clock, a tally says what a look at all of them says', () => {
+test('for all changes of pods, nodes, the set and the clock, a tally equals a recount', () => {
   const selector = compileLabelMap({ app: 'web' });
   fc.assert(
     fc.property(someRules, fc.array(step, { maxLength: 40 }), fc.array(fc.boolean()), (first, steps, looks) => {
@@ -280,7 +280,7 @@ test('whatever becomes of pods, nodes, the set and the clock, a tally says what 
   );
 });
 
-test('a look that goes wrong leaves the numbers right', () => {
+test('a recount that throws leaves the numbers correct', () => {
   const [selector, nodes] = [compileLabelMap({ app: 'web' }), createManualInformer(Nodes)];
   nodes.put(nodeOf({ name: 'n0', taint: undefined, zone: 'x' }));
   const facts = { life: '1', app: 'web', node: 'n0', bound: true, phase: 'Running', ready: 'True' } as const;

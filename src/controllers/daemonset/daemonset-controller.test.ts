@@ -174,7 +174,7 @@ describe('daemonset', () => {
     assert.deepEqual(await images(h), ['v1', 'v1', 'v1', 'v1']);
     assert.deepEqual((await h.list(ControllerRevisions)).map((r) => r.revision).sort(), [2, 3]);
     assert.equal((await set(h)).status?.updatedNumberScheduled, 4);
-    // How often the template changed is the server's to say, and the pods bear it.
+    // The server sets the number of template changes, and the pods have it as a label.
     const changes = 'deprecated.daemonset.template.generation';
     await h.update(DaemonSets, 'default/agent', (draft) => void delete draft.metadata.annotations);
     assert.deepEqual(
@@ -254,7 +254,7 @@ describe('daemonset', () => {
     await h.stop();
   });
 
-  it('stops rolling when new pods do not become ready', async () => {
+  it('pauses the update while new pods are not ready', async () => {
     const h = await start(['a', 'b', 'c']);
     await change(h, (spec) => void (spec.template = template('v2')));
     await h.run(2000, { which: (pod) => pod.spec?.containers[0]?.image === 'v1' });
@@ -275,7 +275,7 @@ describe('daemonset', () => {
     await h.stop();
   });
 
-  it('keeps as many old revisions as asked', async () => {
+  it('keeps the configured number of old revisions', async () => {
     const h = await start(['a'], { revisionHistoryLimit: 1 });
     for (const image of ['v2', 'v3', 'v4']) {
       await change(h, (spec) => void (spec.template = template(image)));

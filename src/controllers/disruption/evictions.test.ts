@@ -1,4 +1,7 @@
-/** Evictions against the real server: what budgets have no say in, what they forbid, and what is meant. Upstream: test/integration/evictions. */
+/**
+ * Evictions with the real server: pods that budgets do not cover, refused evictions, and the DeleteOptions. Upstream:
+ * test/integration/evictions.
+ */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { PodDisruptionBudgets, Pods } from '../../api/gen/resources.ts';
@@ -30,7 +33,7 @@ const asked = (h: ServerHarness, name: string, deleteOptions: object = {}): Prom
 };
 const evict = (h: ServerHarness, name: string, deleteOptions?: object): Promise<unknown> =>
   h.clock.drive(asked(h, name, deleteOptions));
-/** '' where it is granted. */
+/** '' where the eviction is granted. */
 const answer = (eviction: Promise<unknown>): Promise<string> =>
   eviction.then(
     () => '',
@@ -78,7 +81,7 @@ describe('an eviction', () => {
       await h.stop();
     });
 
-  it('of a pod that something holds says so to it, and counts', async () => {
+  it('of a pod with a finalizer sets its condition, and counts for the budget', async () => {
     const h = await start(3, { minAvailable: 1 });
     await h.update(Pods, 'default/a', (draft) => void (draft.metadata.finalizers = ['test/hold']));
     assert.equal(await answer(evict(h, 'a')), '');
@@ -107,7 +110,7 @@ describe('an eviction', () => {
     await h.stop();
   });
 
-  it('is granted to as many at once as the budget says', async () => {
+  it('is granted to as many pods at once as the budget allows', async () => {
     const h = await start(10, { minAvailable: 6 });
     assert.equal(await allowed(h), 4);
     const answers = await h.clock.drive(Promise.all([...'abcdefghij'].map((name) => answer(asked(h, name)))));

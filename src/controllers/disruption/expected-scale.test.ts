@@ -26,7 +26,7 @@ for (const [apiVersion, kind, isKnown] of [
   ['v1', 'ReplicationController', true],
   ['apps/v1', 'ReplicationController', false],
 ] as const)
-  test(`an owner of ${apiVersion}, ${kind}, is ${isKnown ? '' : 'not '}looked up among what is followed`, async () => {
+  test(`an owner of ${apiVersion}, ${kind}, is ${isKnown ? '' : 'not '}read from the informers`, async () => {
     const pod: Stored<Pod> = stored({
       metadata: {
         name: 'p',

@@ -31,7 +31,7 @@ const content = async (h: ServerHarness) =>
     .sort();
 
 describe('endpoint slice mirroring', () => {
-  it('mirrors what was written by hand, by address family, and follows it', async () => {
+  it('mirrors manual Endpoints by address family, and their changes', async () => {
     const h = await start();
     assert.deepEqual(await content(h), [
       ['IPv4', 5432, ['192.0.2.1 true', '192.0.2.2 false']],

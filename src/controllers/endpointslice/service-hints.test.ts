@@ -50,7 +50,7 @@ const hints: readonly [wish: string | undefined, expected: unknown[]][] = [
   ],
 ];
 for (const [wish, expected] of hints)
-  it(`trafficDistribution ${wish}: endpoints say whom they are for`, async () => {
+  it(`trafficDistribution ${wish}: endpoints have hints`, async () => {
     const [slice] = await slicesOf(wish === undefined ? {} : { trafficDistribution: wish });
     assert.deepEqual(
       slice?.endpoints?.map((endpoint) => endpoint.hints),
@@ -58,7 +58,7 @@ for (const [wish, expected] of hints)
     );
   });
 
-it('topology-mode Auto: endpoints are for zones by their processors, and the service is told when that ends', async () => {
+it('topology-mode Auto: endpoints have hints for zones by their CPUs, and an event reports when that ends', async () => {
   const h = startHarness([createEndpointSliceController]);
   const node = (name: string, ready: string): Node => ({
     metadata: { name, labels: { [ZONE]: name } },
@@ -98,7 +98,7 @@ it('topology-mode Auto: endpoints are for zones by their processors, and the ser
   await h.stop();
 });
 
-it('a service of both families has slices of both, each with the pods that have such an address', async () => {
+it('a service of both families has slices of both, each with the pods of that family', async () => {
   const found = await slicesOf({ ipFamilies: ['IPv4', 'IPv6'], ipFamilyPolicy: 'RequireDualStack' });
   assert.deepEqual(
     found.map(({ addressType, endpoints }) => [addressType, endpoints?.map(({ addresses }) => addresses[0])]).sort(),

@@ -85,7 +85,7 @@ describe('garbage collector', () => {
     await h.stop();
   });
 
-  it('orphan: the owner goes alone and its dependents forget it', async () => {
+  it('orphan: only the owner is deleted, and its dependents lose the reference', async () => {
     const h = start(seedTree);
     await h.clock.advance(1000);
     await remove(h, DEPLOYMENT_PATH, 'Orphan');
@@ -95,7 +95,7 @@ describe('garbage collector', () => {
     await h.stop();
   });
 
-  it('finds after a restart what lost its owner meanwhile, but trusts only uids', async () => {
+  it('deletes after a restart objects whose owner is gone, and identifies owners by uid only', async () => {
     const h = start((api) => {
       const now = api.seed(C, object('owner'));
       api.seed(P, object('good', [owner(C, now)]));
@@ -114,7 +114,7 @@ describe('garbage collector', () => {
     await h.stop();
   });
 
-  it('does not take an owner from another namespace for one, and says so', async () => {
+  it('ignores an owner in another namespace, and reports that', async () => {
     const h = start((api) => {
       const other = api.seed(C, object('owner', [], 'other'));
       api.seed(P, object('lost', [owner(C, other)]));
@@ -128,7 +128,7 @@ describe('garbage collector', () => {
     await h.stop();
   });
 
-  // Whoever may create anything in the namespace writes such a reference: the uid is another's, name or kind are wrong.
+  // References that any user with create rights may write: the uid of another object, a wrong name or kind.
   const wrongClaims: readonly Partial<OwnerReference>[] = [
     { kind: 'ConfigMap', apiVersion: 'v1' },
     { name: 'nobody' },
@@ -180,7 +180,7 @@ describe('garbage collector', () => {
     await h.stop();
   });
 
-  it('waits for kinds nobody serves', async () => {
+  it('waits for kinds that are not served', async () => {
     const h = start(
       (api) => void api.seed(P, object('p', [{ apiVersion: 'example.com/v1', kind: 'Widget', name: 'w', uid: 'x' }])),
     );
@@ -189,7 +189,7 @@ describe('garbage collector', () => {
     await h.stop();
   });
 
-  it('asks about an owner of a kind that is not watched once for all its dependents, until it is gone', async () => {
+  it('reads an owner of a kind without a watch once for all its dependents, until it is gone', async () => {
     const event = anyInfo(Events);
     const h = start((api) => {
       const reference = owner(event, api.seed(event, object('e')));
@@ -208,7 +208,7 @@ describe('garbage collector', () => {
   });
 
   for (const policy of ['Foreground', 'Orphan'] as const)
-    it(`${policy}: what another's finalizer keeps is let go as often as it is deleted`, async () => {
+    it(`${policy}: an object with a finalizer of another writer is processed at each deletion`, async () => {
       const h = await startServerHarness([createGarbageCollector]);
       await h.create(ConfigMaps, { metadata: { name: 'kept', finalizers: ['test/hold'] } });
       for (let deletion = 0; deletion < 3; deletion++) {

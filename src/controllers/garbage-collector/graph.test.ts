@@ -1,4 +1,4 @@
-/** Owner references of any number: what they make the graph ask for, and what it looks at. */
+/** Owner references of any number: the reads they cause, and the nodes that are examined. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { OwnerReference } from '../../api/gen/meta-v1.ts';
@@ -28,7 +28,7 @@ function graphAndQueue() {
   return { graph, asked };
 }
 
-test('owners that were not seen are no nodes, and only who names them is looked at', () => {
+test('unseen owners are no nodes, and only objects that name them are examined', () => {
   const { graph, asked } = graphAndQueue();
   const owners = Array.from({ length: MANY }, (_, at) => reference(`o${at}`));
   for (const uid of ['a', 'b']) graph.observe(object(uid, owners));
@@ -43,7 +43,7 @@ test('owners that were not seen are no nodes, and only who names them is looked 
   assert.deepEqual([...graph.dependentsOf('o7')], []);
 });
 
-test('an object whose owners were all seen needs no reading; one that lost an owner does', () => {
+test('an object whose owners were all seen needs no read; one that lost an owner does', () => {
   const { graph, asked } = graphAndQueue();
   graph.observe(object('a', [reference('o1'), reference('o2')]));
   for (const uid of ['o1', 'o2']) {

@@ -1,4 +1,4 @@
-/** Who goes with which of several owners, in a real server. Upstream: test/integration/garbagecollector. */
+/** Deletion of objects with several owners, in a real server. Upstream: test/integration/garbagecollector. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { ConfigMaps, ReplicationControllers, ReplicaSets, Pods } from '../../api/gen/resources.ts';
@@ -25,7 +25,7 @@ const there = async (h: ServerHarness): Promise<string[]> =>
 const start = (): Promise<ServerHarness> => startServerHarness([createGarbageCollector]);
 
 describe('a dependent', () => {
-  it('of an owner that stays does not hold up one that goes: it forgets that one', async () => {
+  it('of an owner that stays does not delay one that is deleted: it loses that reference', async () => {
     const h = await start();
     const [stays, goes] = [await made(h, 'stays'), await made(h, 'goes')];
     await made(h, 'both', [ref(stays), ref(goes, true)]);
@@ -59,7 +59,7 @@ describe('a dependent', () => {
       await h.stop();
     });
 
-  it('of an owner that never was goes at once; beside one that is it stays', async () => {
+  it('of an owner that never existed is deleted at once; with another that exists it stays', async () => {
     const h = await start();
     const owner = await made(h, 'owner');
     const nobody = { ...ref(owner), name: 'nobody', uid: 'no-such-uid' };
@@ -70,7 +70,7 @@ describe('a dependent', () => {
     await h.stop();
   });
 
-  it('in a ring goes with it', async () => {
+  it('in a cycle is deleted with it', async () => {
     const h = await start();
     const a = await made(h, 'a');
     const b = await made(h, 'b', [ref(a, true)]);
@@ -82,7 +82,7 @@ describe('a dependent', () => {
     await h.stop();
   });
 
-  it('of many generations goes with the first, whatever they are', async () => {
+  it('of many generations is deleted with the first, whatever the kinds', async () => {
     const h = await start();
     let owner: KubernetesObject = await made(h, 'first');
     for (let generation = 0; generation < 6; generation++)
@@ -94,7 +94,7 @@ describe('a dependent', () => {
   });
 });
 
-describe('what nobody says how to delete', () => {
+describe('the default deletion policy of each kind', () => {
   const template = { metadata: { labels: { a: 'b' } }, spec: { containers: [{ name: 'c', image: 'i' }] } };
   const cases: [what: string, info: ResourceInfo<KubernetesObject>, selector: object, left: string[]][] = [
     ['a ReplicaSet takes its pods along', ReplicaSets as never, { matchLabels: { a: 'b' } }, []],

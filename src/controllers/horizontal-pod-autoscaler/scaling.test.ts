@@ -17,7 +17,7 @@ import { normalizeDesiredReplicas, normalizeDesiredReplicasWithBehaviors, emptyH
 const NOW_MS = 3_600_000;
 const HOUR_AGO = 0;
 
-/** What a test says of a pod: its use in thousandths, or why it has none. */
+/** A pod of a test: its use in thousandths, or why it has none. */
 type PodCase = number | 'missing' | 'pending' | 'failed' | 'unready' | 'fresh';
 
 function podOf(what: PodCase, index: number): Stored<Pod> {
@@ -163,7 +163,7 @@ describe('without a behaviour', () => {
     });
   }
 
-  it('shrinks to the highest wish of the last five minutes', () => {
+  it('shrinks to the highest recommendation of the last five minutes', () => {
     const history = emptyHistory();
     history.recommendations = [
       { replicas: 9, atMs: NOW_MS - 301_000 },
@@ -201,7 +201,7 @@ describe('with a behaviour', () => {
     );
   }
 
-  it('what was added within the period is part of the allowance', () => {
+  it('pods added within the period count for the limit', () => {
     const history = emptyHistory();
     history.ups.push({ change: 2, atMs: NOW_MS - 30_000 });
     const given = up({ selectPolicy: 'Max', policies: [pods] });
@@ -215,7 +215,7 @@ describe('with a behaviour', () => {
     assert.equal(later.replicas, 14);
   });
 
-  it('grows to the lowest wish of its window', () => {
+  it('grows to the lowest recommendation of its window', () => {
     const history = emptyHistory();
     history.recommendations.push({ replicas: 12, atMs: NOW_MS - 10_000 });
     const given = up({ stabilizationWindowSeconds: 60, selectPolicy: 'Max', policies: [{ ...percent, value: 900 }] });

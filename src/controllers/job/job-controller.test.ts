@@ -23,7 +23,7 @@ const change = (h: ServerHarness, edit: (spec: Spec) => void) =>
   h.update(Jobs, 'default/j', (draft) => edit(draft.spec as Spec));
 const conditions = async (h: ServerHarness): Promise<string[]> =>
   ((await job(h)).status?.conditions ?? []).map((c) => `${c.type}=${c.status} ${c.reason}: ${c.message}`);
-/** What the job controller counts under a name, by its labels. */
+/** The values of a metric of the job controller, by labels. */
 const counts = async (h: ServerHarness, name: string): Promise<string[]> =>
   [...(await h.metrics.expose()).matchAll(new RegExp(`^job_controller_${name}({.*)$`, 'gm'))].map(([, told]) => told!);
 const numbers = ({ status: { active = 0, succeeded = 0, failed = 0, terminating = 0 } = {} }: Job): object => ({
@@ -105,7 +105,7 @@ describe('job', () => {
     await h.stop();
   });
 
-  it('follows parallelism; pods taken back are no failures', async () => {
+  it('follows parallelism; pods that are removed are no failures', async () => {
     const h = await start({ completions: 10, parallelism: 4 });
     await change(h, (spec) => void (spec.parallelism = 1));
     await h.run(300);
@@ -115,7 +115,7 @@ describe('job', () => {
     await h.stop();
   });
 
-  it('retries with a growing wait and gives up past the back-off limit', async () => {
+  it('retries with growing pauses and fails beyond the back-off limit', async () => {
     const h = await start({ backoffLimit: 2 });
     for (const waitMs of [10_000, 20_000]) {
       await finish(h, 'Failed');
@@ -133,7 +133,7 @@ describe('job', () => {
     await h.stop();
   });
 
-  it('fails past its deadline and stops what runs', async () => {
+  it('fails after its deadline and deletes running pods', async () => {
     const h = await start({ activeDeadlineSeconds: 60, parallelism: 2, completions: 2 });
     await h.run(61_000, { stepMs: 1000 });
     assert.deepEqual(await conditions(h), [
@@ -146,7 +146,7 @@ describe('job', () => {
     await h.stop();
   });
 
-  it('stops while suspended and starts its clock anew when resumed', async () => {
+  it('deletes its pods while suspended and restarts its deadline when resumed', async () => {
     const h = await start({ parallelism: 2, completions: 2, activeDeadlineSeconds: 100 });
     const started = (await job(h)).status?.startTime;
     await change(h, (spec) => void (spec.suspend = true));
@@ -165,7 +165,7 @@ describe('job', () => {
     await h.stop();
   });
 
-  it('gives each pod of an indexed job its index, and makes failed ones again', async () => {
+  it('gives each pod of an indexed job its index, and replaces failed ones', async () => {
     const h = await start({ completionMode: 'Indexed', completions: 3, parallelism: 3 });
     assert.deepEqual(await indexes(h), ['0', '1', '2']);
     const pod = (await h.pods()).find((p) => indexOf(p) === '1') as Pod;
@@ -251,7 +251,7 @@ describe('job', () => {
     await h.stop();
   });
 
-  it('FailIndex gives up one index and leaves the others be', async () => {
+  it('FailIndex fails one index, and the others continue', async () => {
     const h = await start({
       completionMode: 'Indexed',
       completions: 2,
@@ -280,7 +280,7 @@ describe('job', () => {
     await h.stop();
   });
 
-  it('the first rule that matches counts: conditions of the pod, too; Count goes on to the limit', async () => {
+  it('the first matching rule counts, also by pod conditions; Count continues to the limit', async () => {
     const onPodConditions = [{ type: 'DisruptionTarget', status: 'True' }];
     const rules = [
       { action: 'Ignore', onPodConditions },
@@ -373,7 +373,7 @@ describe('job', () => {
     await h.stop();
   });
 
-  it('lets pods go whose job is gone', async () => {
+  it('removes the finalizers of pods whose job is gone', async () => {
     const h = await start();
     await h.remove(Jobs, 'default/j');
     await h.run(300);

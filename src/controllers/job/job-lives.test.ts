@@ -1,4 +1,4 @@
-/** What happens to pods while no job controller runs counts once when one does again. Upstream: test/integration/job. */
+/** Changes of pods while no job controller runs are counted once when one starts again. Upstream: test/integration/job. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { Job } from '../../api/gen/batch-v1.ts';
@@ -10,7 +10,7 @@ import { startServerHarness, type ServerHarness } from '../server-harness-fixtur
 type Spec = NonNullable<Job['spec']>;
 
 interface Lives extends ServerHarness {
-  /** Lets something happen while the controller is away, then starts it over. */
+  /** Runs an action while the controller is stopped, then starts the controller again. */
   away(happens: () => Promise<unknown>): Promise<void>;
 }
 
@@ -52,8 +52,8 @@ const finish = async (h: ServerHarness, phase: 'Succeeded' | 'Failed', indexes?:
     if (indexes === undefined || indexes.includes(indexOf(pod))) await h.finish(pod, phase, exitCode);
 };
 
-describe('a job whose controller was away', () => {
-  it('counts what failed and what succeeded meanwhile, each once', async () => {
+describe('a job whose controller was stopped', () => {
+  it('counts failures and successes of that time, each once', async () => {
     const h = await start();
     await h.away(() => Promise.resolve());
     assert.deepEqual(await tally(h), [1, 0, 0, 0], 'makes no second pod');
@@ -107,7 +107,7 @@ describe('a job whose controller was away', () => {
     await h.stop();
   });
 
-  it('fails by its policy for a failed pod that somebody has deleted', async () => {
+  it('fails by its policy for a failed pod that was deleted', async () => {
     const h = await start({
       parallelism: 2,
       completions: 2,
@@ -145,7 +145,7 @@ describe('a job whose controller was away', () => {
 });
 
 describe('a job', () => {
-  it('grows and shrinks with its indexes, and does again what it no longer knows', async () => {
+  it('scales with its indexes, and repeats unknown ones', async () => {
     const h = await start({ completionMode: 'Indexed', completions: 3, parallelism: 3 });
     const resize = async (size: number) => {
       await change(h, (spec) => Object.assign(spec, { completions: size, parallelism: size }));
@@ -164,7 +164,7 @@ describe('a job', () => {
     await h.stop();
   });
 
-  it('has failed only when its pods are gone', async () => {
+  it('is Failed only when its pods are gone', async () => {
     const h = await start({
       parallelism: 2,
       completions: 2,
@@ -185,7 +185,7 @@ describe('a job', () => {
     await h.stop();
   });
 
-  it('takes where pods may run, and what they need, until it is resumed', async () => {
+  it('accepts scheduling directives and resources until it is resumed', async () => {
     const h = await start({ suspend: true });
     await change(h, (spec) => {
       spec.template.spec!.nodeSelector = { disk: 'fast' };

@@ -45,7 +45,7 @@ function podOf(index: number, phase = 'Running'): Stored<Pod> {
 }
 
 describe('the plan of an indexed job', () => {
-  it('starts the lowest indexes that have neither a pod nor an end', () => {
+  it('starts the lowest indexes without a pod and a result', () => {
     const random = createSeededRandom(3);
     let started = 0;
     for (let round = 0; round < 2000; round++) {
@@ -91,7 +91,7 @@ describe('the plan of an indexed job', () => {
     }
   });
 
-  it('counts and judges a job of 2147483647 indexes whose status and policy name most of them', () => {
+  it('evaluates a job of 2147483647 indexes whose status and policy name most of them', () => {
     const view = viewOf({
       completions: MOST,
       parallelism: 1,

@@ -18,7 +18,7 @@ function resting(quietMs: (nowMs: number) => number, clock = new VirtualClock())
   return { clock, stop, ends, periods };
 }
 
-test('there is a round after every period, unless nothing can come to pass', async () => {
+test('there is a round after every period, unless nothing can change', async () => {
   const { clock, ends, stop } = resting((nowMs) => (nowMs === 10_000 ? 12_000 : 0));
   await clock.advance(30_000);
   assert.deepEqual(ends, [5, 10, 25, 30]);
@@ -27,7 +27,7 @@ test('there is a round after every period, unless nothing can come to pass', asy
   assert.equal(clock.pendingTimers, 0);
 });
 
-test('what disturbs the quiet is seen by the round that would have been next', async () => {
+test('a change during the quiet is seen by the round that would have been next', async () => {
   const { clock, ends, periods } = resting((nowMs) => (nowMs < 60_000 ? Infinity : 0));
   await clock.advance(60_000);
   assert.deepEqual(ends, []);
@@ -41,7 +41,7 @@ test('what disturbs the quiet is seen by the round that would have been next', a
   assert.deepEqual(ends, [65, 70, 75]);
 });
 
-test('what disturbs at the end of a period is seen at once', async () => {
+test('a change at the end of a period is seen at once', async () => {
   const { clock, ends, periods } = resting((nowMs) => (nowMs < 20_000 ? 40_000 : 0));
   await clock.advance(20_000);
   periods.disturb();
@@ -50,7 +50,7 @@ test('what disturbs at the end of a period is seen at once', async () => {
 });
 
 test('a timer that is late does not make the quiet a period longer', async () => {
-  /** Timers as real ones are: a little later than asked for. */
+  /** Timers as in reality: a little late. */
   class LateClock extends VirtualClock {
     override setTimer(delayMs: number, callback: () => void): CancelTimer {
       return super.setTimer(delayMs + 1, callback);

@@ -1,4 +1,4 @@
-/** Pods of nodes that are gone or declared out of service, in a real server. Upstream: test/integration/podgc. */
+/** Pods of nodes that are deleted or out of service, in a real server. Upstream: test/integration/podgc. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { Nodes, Pods } from '../../api/gen/resources.ts';
@@ -28,7 +28,7 @@ const letGo = async (h: ServerHarness): Promise<string[]> => {
   return (await h.list(Pods)).map(({ metadata }) => metadata.name ?? '');
 };
 
-describe('a pod of a node that is gone', () => {
+describe('a pod of a deleted node', () => {
   const gone = ['DeletionByPodGC', 'PodGC: node no longer exists'];
   const cases: [phase: string, told: (string | undefined)[]][] = [
     ['Pending', ['Failed', ...gone]],
@@ -37,7 +37,7 @@ describe('a pod of a node that is gone', () => {
     ['Failed', ['Failed', undefined, undefined]],
   ];
   for (const [phase, told] of cases)
-    it(`and was ${phase} is ${told[0]}, and deleted, though something holds it`, async () => {
+    it(`and was ${phase} is ${told[0]}, and deleted, although it has a finalizer`, async () => {
       const h = await start();
       await podOnNode(h, phase);
       await h.remove(Nodes, 'n');

@@ -22,7 +22,7 @@ const pod = (
     status: { phase: 'Running', conditions: [{ type: 'Ready', status: ready ? 'True' : 'False' }] },
   });
 
-test('each ready victim tells how old it is beside the youngest ready pod', () => {
+test('each ready victim has its age relative to the youngest ready pod', () => {
   const cases: [pods: Stored<Pod>[], desired: number, ratios: readonly number[]][] = [
     [[pod('a', { ageS: 10 }), pod('b', { ageS: 40, cost: -1 }), pod('c', { ageS: 20, cost: -1 })], 1, [2, 4]],
     [[pod('a', { ageS: 10 }), pod('b', { ageS: 5, ready: false }), pod('c', { ageS: 40, cost: -1 })], 1, [4]],

@@ -15,7 +15,7 @@ import { createPodTallies, PodTally, type PodCounts, type TallyRules } from './p
 
 const START_MS = 1_700_000_000_000;
 
-/** All pods looked at, as upstream does. */
+/** Evaluates all pods, as upstream does. */
 function recount(all: readonly Pod[], uid: string, { rules, nowMs }: { rules: TallyRules; nowMs: number }): PodCounts {
   const owned = all.filter((pod) => controllerOf(pod)?.uid === uid);
   const active = owned.filter((pod) => isPodActive(pod) && rules.selector.matches(pod.metadata.labels));
@@ -73,7 +73,7 @@ function podOf(
   });
 }
 
-test('whatever comes, changes and goes, and whichever way the clock is set, the tally equals a recount', () => {
+test('for all additions, changes and deletions, and all clock changes, the tally equals a recount', () => {
   const step: fc.Arbitrary<Step> = fc.oneof(
     { weight: 8, arbitrary: fc.record({ pod: aPod }) },
     { weight: 1, arbitrary: fc.record({ gone: fc.constantFrom('p0', 'p1', 'p2', 'p3', 'p4') }) },

@@ -7,7 +7,7 @@ import { startServerHarness } from '../server-harness-fixture.ts';
 
 const template = { metadata: { labels: { app: 'x', tier: 'a' } }, spec: { containers: [{ name: 'c', image: 'i' }] } };
 
-it('a ReplicationController keeps its number, adopts, releases, and says what there is', async () => {
+it('a ReplicationController keeps its replicas, adopts, releases, and reports its pods', async () => {
   const h = await startServerHarness([(deps) => createReplicaController(deps, replicationControllerFlavour)]);
   await h.create(Pods, { metadata: { name: 'orphan', labels: { app: 'x' } }, spec: template.spec });
   await h.create(ReplicationControllers, {

@@ -35,7 +35,7 @@ const refusal = async (work: Promise<unknown>): Promise<string> =>
   );
 
 describe('resource quota', () => {
-  it('charges at creation and refuses what exceeds', async () => {
+  it('charges at creation and refuses an excess', async () => {
     const h = await start({ pods: '2', 'requests.cpu': '1' });
     assert.deepEqual(await used(h), { pods: '0', 'requests.cpu': '0' });
     await h.create(Pods, pod('a', { requests: { cpu: '600m' } }));
@@ -52,7 +52,7 @@ describe('resource quota', () => {
     await h.stop();
   });
 
-  it('does not overshoot when many come at once', async () => {
+  it('is not exceeded by simultaneous requests', async () => {
     const h = await start({ pods: '5' });
     const results = await h.clock.drive(
       Promise.allSettled(
@@ -67,7 +67,7 @@ describe('resource quota', () => {
     await h.stop();
   });
 
-  it('charges no quota for what another one refuses', async () => {
+  it('charges no quota for requests that another one refuses', async () => {
     const h = await start({ pods: '5' });
     await h.create(ResourceQuotas, { metadata: { name: 'tight' }, spec: { hard: { pods: '1' } } });
     await h.clock.advance(1000);
@@ -77,12 +77,12 @@ describe('resource quota', () => {
     await h.stop();
   });
 
-  it('is in force as it was counted last', async () => {
+  it('is enforced with its last count', async () => {
     const h = await start({ pods: '1' });
     await h.create(Pods, pod('a'));
     const quota = await h.get<ResourceQuota>(ResourceQuotas, 'default/q');
     const hard = { pods: '2', configmaps: '0' };
-    // Nobody has counted yet: no time passes.
+    // No time passes, so the quota is not counted yet.
     await h.admin.resource(ResourceQuotas).update({ ...quota, spec: { hard } });
     const create = async (name: string): Promise<string> =>
       await refusal(h.admin.resource(Pods).create({ ...(pod(name) as Pod), metadata: { namespace: 'default', name } }));
@@ -105,7 +105,7 @@ describe('resource quota', () => {
     await h.stop();
   });
 
-  it('names all containers that leave out what is under quota, unless the pod speaks for them', async () => {
+  it('names all containers without a value under quota, unless the pod-level resources have one', async () => {
     const h = await start({ 'requests.cpu': '2', 'limits.memory': '2Gi' });
     const silent = { containers: ['b', 'a'].map((name) => ({ name, image: 'i' })) };
     assert.equal(
@@ -117,7 +117,7 @@ describe('resource quota', () => {
     await h.stop();
   });
 
-  it('counts what claims still hold, in whole bytes', async () => {
+  it('counts what claims still use, in whole bytes', async () => {
     const h = await start({ 'requests.storage': '10Gi' });
     const storage = (quantity: string): object => ({
       metadata: { name: 'c' },
@@ -138,7 +138,7 @@ describe('resource quota', () => {
     await h.stop();
   });
 
-  it('counts what a pod has until a resize is done', async () => {
+  it('counts the allocated resources of a pod until a resize is done', async () => {
     const h = await start({ 'requests.cpu': '9', 'limits.cpu': '9' });
     await h.create(Pods, pod('p', { requests: { cpu: '1' }, limits: { cpu: '2' } }));
     const resources = { requests: { cpu: '3' }, limits: { cpu: '4' } };
@@ -156,7 +156,7 @@ describe('resource quota', () => {
     await h.stop();
   });
 
-  it('gives back what is deleted or has ended', async () => {
+  it('releases deleted and ended objects', async () => {
     const h = await start({ pods: '2', 'count/pods': '3' });
     await h.create(Pods, pod('a'));
     await h.create(Pods, pod('b'));
@@ -169,7 +169,7 @@ describe('resource quota', () => {
     await h.stop();
   });
 
-  it('corrects what a failed request was charged at the next count', async () => {
+  it('corrects the charge of a failed request at the next count', async () => {
     const h = await start({ configmaps: '10' });
     await h.create(ConfigMaps, { metadata: { name: 'c' } });
     assert.match(await refusal(h.create(ConfigMaps, { metadata: { name: 'c' } })), /already exists/);
@@ -179,7 +179,7 @@ describe('resource quota', () => {
     await h.stop();
   });
 
-  it('counts what was there before, and any kind by count/', async () => {
+  it('counts existing objects, and any kind by count/', async () => {
     const h = await startServerHarness([createResourceQuotaController]);
     const template = { metadata: { labels: { a: 'b' } }, spec: { containers: [{ name: 'c', image: 'i' }] } };
     await h.create(Deployments, { metadata: { name: 'd' }, spec: { selector: { matchLabels: { a: 'b' } }, template } });
@@ -320,7 +320,7 @@ describe('resource quota', () => {
 describe('limit ranger', () => {
   const range = (limits: object[]): object => ({ metadata: { name: 'l' }, spec: { limits } });
 
-  it('fills what containers leave out and says so', async () => {
+  it('sets missing values of containers and reports that', async () => {
     const h = await startServerHarness([]);
     await h.create(
       LimitRanges,

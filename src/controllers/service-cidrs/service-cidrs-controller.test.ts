@@ -22,7 +22,7 @@ it("the cluster's range is ready and held", async () => {
   await h.stop();
 });
 
-it('another range is told not to be in use, and goes at once', async () => {
+it('another range is reported as unused, and deleted at once', async () => {
   const h = await start();
   await h.create(ServiceCIDRs, { metadata: { name: 'more' }, spec: { cidrs: ['10.77.0.0/16'] } });
   await h.run(500);

@@ -74,7 +74,7 @@ describe('token secrets', () => {
     await h.stop();
   });
 
-  it('are made for every account where early releases’ habit is asked for, once', async () => {
+  it('are created once for every account where the legacy behaviour is enabled', async () => {
     const h = await start(true);
     await h.clock.advance(1000);
     const [reference] = (await h.get(ServiceAccounts, 'default/default')).secrets ?? [];

@@ -40,7 +40,7 @@ function viewOf(spec: Spec, pods: readonly Stored<Pod>[], currentReplicas = 0): 
 
 type Replicas = readonly (Stored<Pod> | undefined)[];
 
-/** What upstream does with a list of all replicas. */
+/** Upstream's algorithm on a list of all replicas. */
 function plainPlan(view: StatefulView): StatefulPlan {
   const { set, pods } = view;
   const { start, count } = ordinalRange(set);
@@ -149,7 +149,7 @@ describe('the plan of a StatefulSet', () => {
     assert.equal(keep.length, 1);
   });
 
-  it('updates one pod at a time whatever maxUnavailable says, and none while a pod above is missing', () => {
+  it('updates one pod at a time with any maxUnavailable, and none while a pod above is missing', () => {
     const pods = [0, 1].map((ordinal) => podOf({ ordinal, revision: OLD }));
     const plan = (partition: number, replicas: number): readonly Stored<Pod>[] =>
       planStatefulSet(

@@ -55,7 +55,7 @@ describe('storage version garbage collector', () => {
       await h.stop();
     });
 
-  it('follows the leases, and the version in common changes with who is left', async () => {
+  it('follows the leases, and the common version changes with the remaining servers', async () => {
     const h = await start();
     await version(h, record('apiserver-a'), record('apiserver-b', 'apps/v1beta1'));
     const status = async () => (await h.list(StorageVersions))[0]?.status;
@@ -75,7 +75,7 @@ describe('storage version garbage collector', () => {
   });
 });
 
-describe('what servers say together', () => {
+describe('the common version of several servers', () => {
   const at = (ms: number): string => formatTime(ms);
   const of = (status: StorageVersion['status']) => ({ metadata: { name: 'v' }, ...(status && { status }) });
   const before = statusOfServers(of(undefined), [record('a')], 1000);

@@ -22,7 +22,7 @@ for (const [before, nodes, seconds] of rows)
   it(`${nodes} nodes, of band ${before} before: ${seconds} s`, () =>
     assert.equal(secondsOfBand(nextBand(before, nodes)), seconds));
 
-it('nodes are told, each at its next event when the cluster has grown, and other annotations stay', async () => {
+it('nodes are annotated, each at its next event after the cluster has grown, and other annotations stay', async () => {
   const h = startHarness([createTtlController]);
   const ttl = (name: string): unknown => {
     const node = h.api.objects(Nodes).find((one) => one.metadata.name === name);

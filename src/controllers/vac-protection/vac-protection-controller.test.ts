@@ -16,7 +16,7 @@ async function withClass() {
   return { h, left };
 }
 
-it('an unused class goes at once', async () => {
+it('an unused class is deleted at once', async () => {
   const { h, left } = await withClass();
   await h.remove(VolumeAttributesClasses, '/gold');
   await h.run(100);
@@ -24,7 +24,7 @@ it('an unused class goes at once', async () => {
   await h.stop();
 });
 
-it('a class goes when the last claim and volume that have it or are to have it are gone', async () => {
+it('a class is deleted when the last claim and volume with it as current or target class are gone', async () => {
   const { h, left } = await withClass();
   const access = { accessModes: ['ReadWriteOnce'] };
   await h.create(PersistentVolumes, {

@@ -5,7 +5,7 @@ import { ValidatingAdmissionPolicies } from '../../api/gen/resources.ts';
 import { startHarness } from '../controllers-fixture.ts';
 import { createValidatingAdmissionPolicyStatusController } from './status-controller.ts';
 
-it('a policy is told what its expressions get wrong, once per generation', async () => {
+it('the status of a policy has the errors of its expressions, once per generation', async () => {
   const h = startHarness([createValidatingAdmissionPolicyStatusController]);
   const resourceRules = [{ apiGroups: [''], apiVersions: ['v1'], operations: ['*'], resources: ['pods'] }];
   const policy = (name: string, expression: string): ValidatingAdmissionPolicy => ({

@@ -28,7 +28,7 @@ describe('the configuration of containerd', () => {
     assert.match(text, /restrict_oom_score_adj = false/);
   });
 
-  it('tells runc the cgroup driver', () => {
+  it('sets the cgroup driver of runc', () => {
     const text = containerdConfig({ ...options, cgroupDriver: 'systemd' });
     assert.match(text, /runtimes\.runc\.options\]\n {2}SystemdCgroup = true/);
   });

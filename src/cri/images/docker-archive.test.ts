@@ -9,7 +9,7 @@ const blob = (path: string): { digest: string; size: number; magic: Uint8Array }
   magic: Buffer.from([0x1f, 0x8b]),
 });
 
-/** Keeps nothing: only the names are looked at. */
+/** Stores nothing: the test compares only the names. */
 const content = {
   write: async () => ({ digest: 'sha256:manifest', written: true }),
   setReferences: async () => undefined,
@@ -17,7 +17,7 @@ const content = {
 
 const entryOf = (name: string): unknown => ({ Config: name, Layers: ['layer'], RepoTags: [`${name}:1`] });
 
-test('images keep their names; a given one is for an archive of one image', async () => {
+test('images keep their names; a given one applies to an archive of one image', async () => {
   const two = [entryOf('a'), entryOf('b')];
   const namesOf = async (manifests: readonly unknown[], chosenNames?: readonly string[]): Promise<unknown> =>
     (await dockerImages({ manifests, blob, content, chosenNames })).map(({ names }) => names);

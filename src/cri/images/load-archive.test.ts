@@ -1,4 +1,4 @@
-/** Hostile archives: refused with a word of what is wrong, within bounded work. */
+/** Hostile archives: refused with the reason, within bounded work. */
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { test } from 'node:test';
@@ -36,7 +36,7 @@ const named = (digest: string): File => [
   JSON.stringify({ manifests: [{ digest, annotations: { 'io.containerd.image.name': 'x/y:1' } }] }),
 ];
 
-/** Takes everything; counts what is asked of it. */
+/** Accepts all content; counts the calls. */
 function fakeContent(): { readonly content: ContentClient; readonly calls: () => number } {
   let calls = 0;
   const content = {
@@ -81,7 +81,7 @@ test('documents of another form than they should have', async () => {
   for (const [what, files] of odd) await assert.rejects(load(archive(files)), ImageArchiveError, what);
 });
 
-test('an index that names another thousands of times, and that one as well, is gone through once', async () => {
+test('an index that names another thousands of times, and itself, is visited once', async () => {
   let last = blob({ config: { digest: 'sha256:none' }, layers: [] });
   const files: File[] = [last.file];
   for (let depth = 0; depth < 3; depth++) {
@@ -103,7 +103,7 @@ test('names that would fill the memory are refused', async () => {
   );
 });
 
-test('a header whose parts have no whole length', async () => {
+test('a header whose fields have invalid lengths', async () => {
   for (const length of ['1e-9', '0.5', '-1', 'NaN', '0'])
     await assert.rejects(load(Buffer.concat([member('x', `${length} a=b\n`, 'x'), member('f', '')])), /damaged header/);
 });

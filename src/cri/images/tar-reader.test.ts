@@ -60,13 +60,13 @@ function short(): Buffer {
   return readFileSync(`${root}.tar`);
 }
 
-test('a body that nobody reads is passed over', async () => {
+test('an unread body is skipped', async () => {
   const names: string[] = [];
   for await (const { name } of readTar(inPieces(archive('gnu'), 512))) names.push(name);
   assert.ok(names.includes(`${LONG}/deep`) && names.includes('link'));
 });
 
-test('what is cut short, damaged or no archive is refused', async () => {
+test('truncated and damaged archives, and other files, are refused', async () => {
   const data = archive('gnu');
   const cut = data.subarray(0, data.indexOf('x'.repeat(100)) + 50);
   const wrongSum = Buffer.from(data);

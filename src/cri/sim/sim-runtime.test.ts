@@ -115,7 +115,7 @@ describe('scenarios', () => {
     await assert.rejects(next, { code: 'Unavailable' });
   });
 
-  it('tells its use in whole numbers', async () => {
+  it('reports its use in whole numbers', async () => {
     const usages: SimUsageSpec[] = [
       { cpu: '1u', memory: '64Mi' },
       { cpu: 1 / 3, memory: 1e6 / 3 },
@@ -137,7 +137,7 @@ describe('scenarios', () => {
     }
   });
 
-  it('uses what its image says: steadily, in steps, or computed', async () => {
+  it('uses the resources of its image: steadily, in steps, or computed', async () => {
     const reading = async (usage: SimUsageSpec) => {
       const { platform, cri, launch } = await start({ usage });
       const id = await launch();
@@ -181,7 +181,7 @@ describe('scenarios', () => {
     assert.deepEqual(await exitOf({ memory: 100 }, 100, 50), [137, 'OOMKilled']);
   });
 
-  it('refuses what means nothing where it is said', () => {
+  it('refuses invalid behaviours where they are declared', () => {
     for (const spec of [
       { start: 'soon' },
       { exits: { code: 1, after: 'later' } },

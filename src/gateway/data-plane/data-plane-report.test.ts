@@ -6,7 +6,7 @@ import { MAX_REPORT_BYTES, readReport } from './data-plane-report.ts';
 const PORTS = new Set([80, 443]);
 const read = (report: unknown) => readReport(JSON.stringify(report), PORTS);
 
-test('a report says how the ports stand that are served, once each', () => {
+test('a report has the state of each served port once', () => {
   const report = {
     applied: 3,
     listeners: [{ port: 80 }, { port: 443, problem: 'EADDRINUSE' }],
@@ -18,7 +18,7 @@ test('a report says how the ports stand that are served, once each', () => {
   ]);
 });
 
-test('what a process that was taken over may send instead is no report', () => {
+test('malformed reports, as of a compromised process, are refused', () => {
   const whole = { applied: 1, listeners: [], problems: [] };
   for (const wrong of [
     null,
@@ -35,7 +35,7 @@ test('what a process that was taken over may send instead is no report', () => {
   assert.equal(read({ ...whole, problems: Array(5000).fill('x'.repeat(5000)) }).problems.join('').length, 100_000);
 });
 
-test('a line that does not end is given up', () => {
+test('a line without an end is refused at the limit', () => {
   const take = createLineReader(() => undefined, MAX_REPORT_BYTES);
   const chunk = 'x'.repeat(64 * 1024);
   assert.throws(() => {

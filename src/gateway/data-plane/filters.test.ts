@@ -1,4 +1,4 @@
-/** Redirects, rewrites, changed headers, mirrors and timeouts through the data plane. */
+/** Redirects, rewrites, header changes, mirrors and timeouts of the data plane. */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { request, type ClientRequest, type IncomingMessage } from 'node:http';
@@ -24,13 +24,13 @@ describe('paths', () => {
     ['/', '/b', '/x', '/b/x'],
   ];
   for (const [prefix, value, path, expected] of cases)
-    test(`prefix ${prefix} replaced by "${value}" makes ${expected} of ${path}`, () => {
+    test(`prefix ${prefix} replaced by "${value}" gives ${expected} for ${path}`, () => {
       const filters = { rewrite: { path: { type: 'prefix', value } } } as const;
       const one = route({ path: { type: 'prefix', value: prefix } });
       assert.equal(rewrittenTarget(filters, one, { path, query: '?q' }), `${expected}?q`);
     });
 
-  test('the whole path replaced keeps the query', () => {
+  test('replacing the whole path keeps the query', () => {
     const filters = { rewrite: { path: { type: 'full', value: '/z' } } } as const;
     assert.equal(rewrittenTarget(filters, route(), { path: '/a/b', query: '?q=1' }), '/z?q=1');
   });
@@ -66,7 +66,7 @@ describe('redirects', () => {
       assert.equal(redirectLocation({ status: 302, ...redirect }, one, { ...target, port }), expected);
     });
 
-  test('is an answer of its own, with a status and changed headers', async () => {
+  test('a redirect is a response with its own status and header changes', async () => {
     const plane = await startPlane();
     const redirect = { status: 308, scheme: 'https' } as const;
     const responseHeaders = { set: [['x-by', 'gateway']] } as const;
@@ -83,7 +83,7 @@ describe('redirects', () => {
   });
 });
 
-test('headers are set, added and removed on both ways; a backend’s own changes come after the rule’s', async () => {
+test('headers are set, added and removed in both directions; a backend’s changes follow the rule’s', async () => {
   const plane = await startPlane();
   const b = await startBackend((message, response) => {
     response.setHeader('x-answer', 'backend');
@@ -110,7 +110,7 @@ test('headers are set, added and removed on both ways; a backend’s own changes
   assert.deepEqual([got['x-forwarded-host'], headers['x-answer'], headers['x-gone']], ['a.example', 'rule', undefined]);
 });
 
-describe('a filter of a snapshot that would change the framing', () => {
+describe('filters in a snapshot that would change the framing are ignored', () => {
   const framing = ['content-length', 'transfer-encoding', 'connection', 'te', 'trailer', 'upgrade', 'expect', 'host'];
   const changes = [
     ...framing.flatMap((name) => [
@@ -152,7 +152,7 @@ describe('a filter of a snapshot that would change the framing', () => {
     });
 });
 
-test('a mirror gets a copy, body included, and its answer changes nothing', async () => {
+test('a mirror receives a copy with the body, and its response has no effect', async () => {
   const plane = await startPlane();
   const copies: string[] = [];
   const b = await startBackend((message, response) => {
@@ -181,7 +181,7 @@ test('a mirror gets a copy, body included, and its answer changes nothing', asyn
   assert.deepEqual(copies, ['POST /x copied']);
 });
 
-test('a copy ends with a request that is cut or has no backend to go to', async () => {
+test('a copy ends when its request is cut or has no backend', async () => {
   const plane = await startPlane();
   const gone = { protocol: 'http', endpoints: [{ address: '127.0.0.1', port: 1 }] } as const;
   const taking = await startBackend((message) => message.resume());
@@ -204,7 +204,7 @@ test('a copy ends with a request that is cut or has no backend to go to', async 
   }
 });
 
-test('mirrors beside each other get their own shares', async () => {
+test('several mirrors receive their own shares', async () => {
   const plane = await startPlane();
   const counts = { half: 0, quarter: 0, all: 0 };
   const b = await startBackend((_message, response) => response.end());
@@ -236,7 +236,7 @@ function upload(port: number): { client: ClientRequest; answer: Promise<Incoming
 }
 
 describe('timeouts', () => {
-  test('a backend that does not begin its answer in time: 504, and its request is ended', async () => {
+  test('a backend that does not begin its response in time causes 504, and its request is ended', async () => {
     const clock = new VirtualClock();
     const plane = await startPlane(clock);
     let left: Promise<unknown> | undefined;
@@ -252,7 +252,7 @@ describe('timeouts', () => {
     await left;
   });
 
-  test('a body may take any time while it goes on; the answer’s time begins at its end', async () => {
+  test('a body may take any time while it progresses; the response’s timeout begins at its end', async () => {
     const clock = new VirtualClock();
     const plane = await startPlane(clock);
     let received = 0;
@@ -279,7 +279,7 @@ describe('timeouts', () => {
     assert.equal((await answer).statusCode, 504);
   });
 
-  test('a client that stops within a body gets 408; one whose answer has begun may be silent', async () => {
+  test('a client that stops within a body gets 408; one whose response has begun may be silent', async () => {
     const clock = new VirtualClock();
     const plane = await startPlane(clock);
     let answerNow = false;
@@ -307,7 +307,7 @@ describe('timeouts', () => {
     assert.deepEqual([answer.statusCode, text], [200, 'begun, whole']);
   });
 
-  test('a backend that does not answer a request to switch in time: 504, without retry', async () => {
+  test('a backend that does not respond to an upgrade in time causes 504, without retry', async () => {
     const clock = new VirtualClock();
     const plane = await startPlane(clock);
     let count = 0;
@@ -325,7 +325,7 @@ describe('timeouts', () => {
     assert.equal(count, 2);
   });
 
-  test('a request that takes too long is cut, an answer that began in time is not held to the first limit', async () => {
+  test('a request that takes too long is cut; the first limit does not apply to a response that began in time', async () => {
     const clock = new VirtualClock();
     const plane = await startPlane(clock);
     let finish = (): void => undefined;

@@ -1,4 +1,4 @@
-/** HTTP/2 without TLS, by prior knowledge, beside HTTP/1.1 on one port. */
+/** HTTP/2 without TLS, by prior knowledge, on the same port as HTTP/1.1. */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import type { ServerResponse } from 'node:http';
@@ -24,7 +24,7 @@ async function start() {
   return made;
 }
 
-test('a client with prior knowledge is served, as are those of HTTP/1.1', async () => {
+test('clients with prior knowledge and HTTP/1.1 clients are served', async () => {
   const { port } = await start();
   const session = connectHttp2(`http://127.0.0.1:${port}`);
   atEnd(() => session.destroy());
@@ -38,7 +38,7 @@ test('a client with prior knowledge is served, as are those of HTTP/1.1', async 
   assert.match((await get(port, '/', { method: 'POST', body: 'p' })).body, /^POST .* http p$/);
 });
 
-test('the requests of a client that ends its side end with it: nobody would notice when it goes', async () => {
+test('when a client ends its side, its requests end, because its later disappearance could not be noticed', async () => {
   const { port, serve } = await startPlane();
   const b = await startBackend((_request, answer) => void answer.write('begun'));
   await serve([route()], { b });
@@ -57,7 +57,7 @@ test('the requests of a client that ends its side end with it: nobody would noti
   assert.equal(answer.writableFinished, false);
 });
 
-test('heads that arrive byte by byte, also those that begin as the preface does', async () => {
+test('heads that arrive byte by byte are served, also those that begin like the preface', async () => {
   const { port } = await start();
   for (const method of ['PUT', 'PROPFIND', 'GET']) {
     const socket = connect({ host: '127.0.0.1', port });
@@ -71,7 +71,7 @@ test('heads that arrive byte by byte, also those that begin as the preface does'
   }
 });
 
-test('a client that ends its side after a part of the preface is let go; requests in one write are all answered', async () => {
+test('a client that ends its side after part of the preface is disconnected; all requests of one write are answered', async () => {
   const { port } = await start();
   const socket = connect({ host: '127.0.0.1', port });
   socket.end('PRI * HT');
@@ -81,7 +81,7 @@ test('a client that ends its side after a part of the preface is let go; request
   assert.equal(answers.match(/HTTP\/1\.1 200/g)?.length, 3);
 });
 
-test('a client that sends nothing is let go after the time that a head may take', async () => {
+test('a client that sends nothing is disconnected after the timeout of a head', async () => {
   const { clock } = createSimPlatform();
   const { port, serve } = await startPlane(clock);
   await serve([route()], {});

@@ -1,4 +1,6 @@
-/** HTTP/1.1 through the data plane over real sockets: what backends and clients get of each other. */
+/**
+ * HTTP/1.1 through the data plane over real sockets: the requests that backends receive and the responses that clients receive.
+ */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { createServer as createNetServer, connect } from 'node:net';
@@ -7,7 +9,7 @@ import { atEnd, endAll, get, portOf, raw, route, startBackend, startPlane, turn 
 
 afterEach(endAll);
 
-/** A backend that says what it got. */
+/** A backend that returns the request it received. */
 const echo = (): ReturnType<typeof startBackend> =>
   startBackend((message, response) => {
     const chunks: Buffer[] = [];
@@ -30,7 +32,7 @@ const parsed = (text: string) =>
   };
 
 describe('requests', () => {
-  test('method, path, query, headers and body reach the backend; its answer the client', async () => {
+  test('method, path, query, headers and body reach the backend, and its response the client', async () => {
     const [plane, b] = [await startPlane(), await echo()];
     await plane.serve([route()], { b });
     const { status, headers, body } = await get(plane.port, '/a%20b?x=1&x=2', {
@@ -48,7 +50,7 @@ describe('requests', () => {
     assert.equal(headers['x-own'], 'a, b');
   });
 
-  test('what clients say of themselves is replaced, and what belongs to one connection stays there', async () => {
+  test('forwarding headers of clients are replaced, and connection headers are not forwarded', async () => {
     const [plane, b] = [await startPlane(), await echo()];
     await plane.serve([route()], { b });
     const { body } = await get(plane.port, '/', {
@@ -109,7 +111,7 @@ describe('requests', () => {
       assert.equal(count, 0);
     });
 
-  test('paths are matched as the backend sees them', async () => {
+  test('paths are matched in the form that the backend receives', async () => {
     const [plane, b] = [await startPlane(), await echo()];
     const path = { type: 'prefix', value: '/public' } as const;
     await plane.serve([route({ path })], { b });
@@ -130,7 +132,7 @@ describe('requests', () => {
     assert.match(answer, /"host":"web\.example"/);
   });
 
-  test('no route, no endpoint, nobody there', async () => {
+  test('a missing route, a missing endpoint and an unreachable backend have their statuses', async () => {
     const plane = await startPlane();
     const gone = { protocol: 'http', endpoints: [{ address: '127.0.0.1', port: 1 }] } as const;
     await plane.serve(
@@ -146,7 +148,7 @@ describe('requests', () => {
     assert.deepEqual(statuses, [404, 503, 500, 502]);
   });
 
-  test('an endpoint that cannot be reached is followed by the next one, whatever the method', async () => {
+  test('after an unreachable endpoint the next one is tried, for every method', async () => {
     const [plane, b] = [await startPlane(), await echo()];
     const endpoints = [{ address: '127.0.0.1', port: 1 }, ...b.endpoints];
     await plane.serve([route()], { b: { protocol: 'http', endpoints } });
@@ -165,7 +167,7 @@ describe('requests', () => {
     assert.equal((await get(plane.port, '/')).body, 'ok');
   });
 
-  test('weights share requests exactly', async () => {
+  test('requests are divided exactly by weight', async () => {
     const plane = await startPlane();
     const one = await startBackend((_message, response) => response.end('1'));
     const two = await startBackend((_message, response) => response.end('2'));
@@ -182,13 +184,13 @@ describe('requests', () => {
 });
 
 describe('framing', () => {
-  /** What a backend got as requests when a client sent one. */
+  /** The requests that a backend received when a client sent one. */
   const smuggled = 'GET /admin HTTP/1.1\r\nHost: internal\r\nContent-Length: 0\r\n\r\n';
   const chunked = (head: string): string =>
     `${head}transfer-encoding: chunked\r\nconnection: close\r\n\r\n${smuggled.length.toString(16)}\r\n${smuggled}\r\n0\r\n\r\n`;
 
   for (const method of ['GET', 'DELETE', 'OPTIONS', 'POST'])
-    test(`a body is never the next request at the backend: ${method}`, async () => {
+    test(`a backend never reads a body as the next request: ${method}`, async () => {
       const [plane, b] = [await startPlane(), await echo()];
       const seen: string[] = [];
       b.server.on('request', ({ method: got, url }) => seen.push(`${got} ${url}`));
@@ -200,7 +202,7 @@ describe('framing', () => {
       assert.ok(body.includes(JSON.stringify(smuggled).slice(1, -1)));
     });
 
-  test('a backend that switches protocols unasked is an error at once', async () => {
+  test('a backend that switches protocols without a request causes an error at once', async () => {
     const plane = await startPlane();
     const b = await startBackend((_message, response) => {
       response.socket?.write('HTTP/1.1 101 Switching Protocols\r\nconnection: Upgrade\r\nupgrade: x\r\n\r\n');
@@ -211,7 +213,7 @@ describe('framing', () => {
 });
 
 describe('connections', () => {
-  test('a change of routes holds for the next request and leaves an answer under way alone', async () => {
+  test('a change of routes applies to the next request and does not affect a response in progress', async () => {
     const plane = await startPlane();
     let finish = (): void => undefined;
     const slow = await startBackend((_message, response) => {
@@ -234,7 +236,7 @@ describe('connections', () => {
     assert.match(text, /other/);
   });
 
-  test('an answer that the backend cuts is cut for the client', async () => {
+  test('a response that the backend cuts is cut for the client', async () => {
     const plane = await startPlane();
     const b = await startBackend((_message, response) => {
       response.write('half', () => response.destroy());
@@ -245,7 +247,7 @@ describe('connections', () => {
     assert.doesNotMatch(answer, /0\r\n\r\n$/);
   });
 
-  test('a client that leaves ends its request at the backend', async () => {
+  test('a client that disconnects ends its request at the backend', async () => {
     const plane = await startPlane();
     let left: Promise<unknown> | undefined;
     const b = await startBackend((_message, response) => {
@@ -259,7 +261,7 @@ describe('connections', () => {
     await left;
   });
 
-  test('a switched connection carries bytes both ways, and its ends', async () => {
+  test('a switched connection carries bytes and ends in both directions', async () => {
     const plane = await startPlane();
     const b = await startBackend(() => assert.fail('no plain request'));
     b.server.on('upgrade', (message, socket, head: Buffer) => {
@@ -282,7 +284,7 @@ describe('connections', () => {
     assert.match(text, /early late$/);
   });
 
-  test('a backend that refuses to switch answers', async () => {
+  test('the response of a backend that refuses to switch is forwarded', async () => {
     const plane = await startPlane();
     const b = await startBackend((_message, response) => {
       response.statusCode = 403;
@@ -296,7 +298,7 @@ describe('connections', () => {
     assert.match(answer, /^HTTP\/1\.1 403 Forbidden\r\n[^]*\r\n\r\nno$/);
   });
 
-  test('cleartext HTTP/2 is not switched to: the request is an ordinary one', async () => {
+  test('an upgrade to cleartext HTTP/2 is ignored: the request is an ordinary one', async () => {
     const [plane, b] = [await startPlane(), await echo()];
     await plane.serve([route()], { b });
     const head =
@@ -306,7 +308,7 @@ describe('connections', () => {
     assert.doesNotMatch(answer, /h2c/);
   });
 
-  test('a port that somebody else has is reported, and opened once it is free', async () => {
+  test('a port in use is reported, and opened once it is free', async () => {
     const plane = await startPlane();
     const holder = createNetServer();
     holder.listen(plane.port);

@@ -1,4 +1,4 @@
-/** TLS and HTTP/2 through the data plane over real sockets: names, certificates that change, streams, trailers. */
+/** TLS and HTTP/2 through the data plane over real sockets: names, changing certificates, streams, trailers. */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { connect as connectHttp2, createServer as createHttp2Server, type ClientHttp2Session } from 'node:http2';
@@ -51,7 +51,7 @@ async function ask(session: ClientHttp2Session, head: Record<string, string>, bo
   return { status: Number(headers[':status']), headers, trailers, body: text };
 }
 
-/** An HTTP/2 server without TLS that answers as gRPC servers do. */
+/** An HTTP/2 server without TLS that responds like gRPC servers. */
 async function startGrpcLike(): Promise<Backend> {
   const server = createHttp2Server();
   server.on('stream', (stream, headers) => {
@@ -68,7 +68,7 @@ async function startGrpcLike(): Promise<Backend> {
 }
 
 describe('HTTP/2', () => {
-  test('an HTTP/1.1 backend answers an HTTP/2 client', async () => {
+  test('an HTTP/1.1 backend can serve an HTTP/2 client', async () => {
     const plane = await startPlane();
     const b = await startBackend((message, response) => {
       let body = '';
@@ -90,7 +90,7 @@ describe('HTTP/2', () => {
     assert.deepEqual([answer.status, answer.headers['set-cookie']], [200, ['a=1', 'b=2']]);
   });
 
-  test('a header that is there twice passes from HTTP/1.1 to HTTP/2, both ways', async () => {
+  test('repeated headers pass between HTTP/1.1 and HTTP/2 in both directions', async () => {
     const plane = await startPlane();
     const twice = ['x-content-type-options', 'nosniff', 'x-content-type-options', 'nosniff', 'retry-after', '1'];
     const b = await startBackend((_message, response) => {
@@ -109,7 +109,7 @@ describe('HTTP/2', () => {
     );
   });
 
-  test('trailers that belong to a connection or name a host do not pass', async () => {
+  test('trailers that belong to a connection or name a host are dropped', async () => {
     const plane = await startPlane();
     const trailers = 'keep-alive: x\r\nte: y\r\nhost: z\r\nx-sum: 5\r\n';
     const head = 'HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n';
@@ -122,7 +122,7 @@ describe('HTTP/2', () => {
     assert.deepEqual([answer.body, Object.keys(answer.trailers)], ['text', ['x-sum']]);
   });
 
-  test('a request in the manner of gRPC: bytes both ways as they come, trailers at the end', async () => {
+  test('a request like those of gRPC: bytes in both directions as they arrive, trailers at the end', async () => {
     const plane = await startPlane();
     await plane.serve([route()], { b: await startGrpcLike() }, [await certificate([''])]);
     const session = client(plane.tlsPort);
@@ -140,7 +140,7 @@ describe('HTTP/2', () => {
     assert.deepEqual([trailers['grpc-status'], trailers['x-te']], ['0', 'trailers']);
   });
 
-  test('an answer that is all in its head, and one that is reset', async () => {
+  test('a response that consists of headers, and one that is reset, are forwarded', async () => {
     const plane = await startPlane();
     await plane.serve([route()], { b: await startGrpcLike() }, [await certificate([''])]);
     const session = client(plane.tlsPort);
@@ -150,7 +150,7 @@ describe('HTTP/2', () => {
     assert.equal(session.destroyed, false);
   });
 
-  test('a body without a length is never the next request at the backend, whatever the method and headers', async () => {
+  test('a backend never reads a body without a length as the next request, whatever the method and headers', async () => {
     const plane = await startPlane();
     const seen: string[] = [];
     const b = await startBackend((message, response) => {
@@ -184,7 +184,7 @@ describe('certificates', () => {
     return String(subject.CN);
   };
 
-  test('the name that a client asks for chooses: exact, wildcard of one label, else the default', async () => {
+  test('the requested name selects the certificate: exact, wildcard of one label, else the default', async () => {
     const plane = await startPlane();
     await plane.serve([], {}, [
       await certificate(['web.example'], 'CN=exact'),
@@ -197,7 +197,7 @@ describe('certificates', () => {
     assert.deepEqual(found, ['exact', 'exact', 'wild', 'default', 'default', 'default']);
   });
 
-  test('a replaced certificate holds for the next connection; those that are open go on', async () => {
+  test('a replaced certificate applies to the next connection; open connections continue', async () => {
     const plane = await startPlane();
     const b = await startBackend((_message, response) => response.end('ok'));
     const serve = async (subject: string): Promise<void> =>
@@ -210,7 +210,7 @@ describe('certificates', () => {
     assert.equal((await ask(session, { ':path': '/' })).body, 'ok');
   });
 
-  test('one that cannot be read is a problem of the report and leaves the others', async () => {
+  test('an invalid certificate is a problem of the report and does not affect the others', async () => {
     const plane = await startPlane();
     await plane.serve([], {}, [
       { names: ['bad.example'], certPem: 'x', keyPem: 'y' },
@@ -220,7 +220,7 @@ describe('certificates', () => {
     assert.equal(await shown(plane.tlsPort, 'bad.example'), 'default');
   });
 
-  test('reports are read however many names those that cannot be read have', async () => {
+  test("a report with any number of invalid certificates' names is readable", async () => {
     const plane = await startPlane();
     const names = Array.from({ length: 6000 }, (_, index) => `${'n'.repeat(200)}${index}.example`);
     await plane.serve([], {}, [{ names, certPem: 'x', keyPem: 'y' }]);

@@ -1,4 +1,4 @@
-/** Copies of requests: what they keep in memory, when they end, and what their failures say of an endpoint. */
+/** Mirrored requests: their memory, their end, and the effect of their failures on an endpoint. */
 import assert from 'node:assert/strict';
 import { PassThrough } from 'node:stream';
 import { test } from 'node:test';
@@ -16,7 +16,7 @@ import { Mirrors, type Mirror } from './mirror.ts';
 const ENDPOINT = { address: '192.0.2.1', port: 80 };
 const CHUNK = Buffer.alloc(64 * 1024);
 
-/** A backend whose connection and answer the test decides. */
+/** A backend whose connection and response the test controls. */
 class FakeBackend {
   readonly failed: unknown[] = [];
   readonly written: Buffer[] = [];
@@ -72,7 +72,7 @@ class FakeBackend {
   }
 }
 
-test('an upload beyond 256 KiB to a mirror that cannot be reached leaves nothing in memory', () => {
+test('an upload beyond 256 KiB to an unreachable mirror leaves nothing in memory', () => {
   const backend = new FakeBackend();
   const mirror = backend.start({ hasBody: true });
   for (let sent = 0; sent < 4; sent++) mirror.write(CHUNK);
@@ -80,12 +80,12 @@ test('an upload beyond 256 KiB to a mirror that cannot be reached leaves nothing
   for (let sent = 0; sent < 100; sent++) mirror.write(CHUNK);
   assert.equal(backend.isCancelled, true);
   mirror.end();
-  // What was kept would be sent now.
+  // Kept bytes would be sent now.
   backend.connect();
   assert.deepEqual([backend.written.length, backend.hasEnd], [0, false]);
 });
 
-test('a mirror that stops taking the upload is given up and gets no more of it', () => {
+test('a mirror that stops reading the upload is aborted and receives no more of it', () => {
   const backend = new FakeBackend();
   backend.takesAll = false;
   const mirror = backend.start({ hasBody: true });
@@ -96,7 +96,7 @@ test('a mirror that stops taking the upload is given up and gets no more of it',
   assert.deepEqual([backend.written.length, backend.isCancelled, backend.hasEnd], [1, true, false]);
 });
 
-test('a mirror that has failed or answered gets no more of the upload', async () => {
+test('a mirror that has failed or responded receives no more of the upload', async () => {
   for (const finish of ['fail', 'answer'] as const) {
     const backend = new FakeBackend();
     const mirror = backend.start({ hasBody: true });
@@ -105,12 +105,12 @@ test('a mirror that has failed or answered gets no more of the upload', async ()
     await (finish === 'fail' ? backend.fail(new Error('reset')) : backend.answer());
     mirror.write(CHUNK);
     mirror.end();
-    // Without an end of its body the request would hold its connection.
+    // Without the end of its body the request would hold its connection.
     assert.deepEqual([backend.written.length, backend.hasEnd, backend.isCancelled], [1, false, true], finish);
   }
 });
 
-test('a mirror that has the whole request answers on its own time', async () => {
+test('a mirror that has received the whole request may respond later', async () => {
   const backend = new FakeBackend();
   const mirror = backend.start({ hasBody: true });
   backend.connect();
@@ -121,7 +121,7 @@ test('a mirror that has the whole request answers on its own time', async () => 
   assert.deepEqual([backend.hasEnd, backend.isCancelled], [true, false]);
 });
 
-test('a copy whose request is cut ends with it; one without a body is whole at once', async () => {
+test('a copy ends when its request is cut; a copy without a body is complete at once', async () => {
   for (const hasBody of [true, false]) {
     const backend = new FakeBackend();
     backend.start({ hasBody }).cut();
@@ -131,7 +131,7 @@ test('a copy whose request is cut ends with it; one without a body is whole at o
   }
 });
 
-test('an endpoint is avoided after a connection that failed, not after one that broke or was given up', async () => {
+test('an endpoint is avoided after a failed connection, not after one that broke or was aborted', async () => {
   for (const [error, expected] of [
     [new NotSentError(new Error('refused')), [ENDPOINT]],
     [new Error('reset'), []],

@@ -1,4 +1,4 @@
-/** What one client may take of a data plane: pipelined requests, requests under way, copies that nobody answers. */
+/** Limits of one client: pipelined requests, requests in progress, and mirrored requests without a response. */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import type { ServerResponse } from 'node:http';
@@ -33,7 +33,7 @@ test('pipelined requests reach the backend one after the other', async () => {
   assert.equal(most, 1);
 });
 
-test('more requests of one address than its share are refused until others end', async () => {
+test('requests of one address beyond its share are refused until others end', async () => {
   const plane = await startPlane(undefined, createPlaneLimits({ total: 16 }));
   const held: ServerResponse[] = [];
   const b = await startBackend((message, response) => {
@@ -51,7 +51,7 @@ test('more requests of one address than its share are refused until others end',
   assert.equal((await get(plane.port, '/')).status, 200);
 });
 
-test('a client that leaves gives its share back', async () => {
+test('a client that disconnects releases its share', async () => {
   const plane = await startPlane(undefined, createPlaneLimits({ total: 8 }));
   const b = await startBackend((message, response) => {
     if (message.url !== '/hold') response.end('ok');
@@ -69,7 +69,7 @@ test('a client that leaves gives its share back', async () => {
   }
 });
 
-test('a copy that nobody answers is given up after a minute', async () => {
+test('a mirrored request without a response is aborted after a minute', async () => {
   const clock = new VirtualClock();
   const plane = await startPlane(clock);
   const b = await startBackend((_message, response) => response.end('main'));

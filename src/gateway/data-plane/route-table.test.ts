@@ -1,4 +1,4 @@
-/** Patterns of routes: whole texts, and texts too long for the pattern's size. Hosts and paths: `ingress-routes.test.ts`. */
+/** Patterns of routes: whole texts, and texts too long for the pattern's size. `ingress-routes.test.ts` tests hosts and paths. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { route } from './data-plane-fixture.ts';
@@ -13,7 +13,7 @@ const matches = (value: string, text: string): boolean => {
   return table.find({ host: 'h', method: 'GET', path: '/', query: '', header }) !== undefined;
 };
 
-test('a pattern is for the whole text', () => {
+test('a pattern must match the whole text', () => {
   assert.deepEqual(
     [matches('a|b', 'a'), matches('a|b', 'ab'), matches('[0-9]+', '12'), matches('[0-9]+', 'x12')],
     [true, false, true, false],
@@ -26,7 +26,7 @@ test('a text that is too long for a large pattern does not match', () => {
   assert.equal(matches('a+', 'a'.repeat(30_000)), true);
 });
 
-test('of wildcards the longest is asked first, those of one label only for the nearest', () => {
+test('the longest wildcard is tried first, and wildcards of one label only for the nearest name', () => {
   const table = new RouteTable([
     route({ source: 'one', host: '*.example', wildcardDepth: 'one' }),
     route({ source: 'many', host: '*.b.example', wildcardDepth: 'many' }),
@@ -48,7 +48,7 @@ test('of wildcards the longest is asked first, those of one label only for the n
   );
 });
 
-test('exact paths, prefixes and expressions are asked in the order of the snapshot', () => {
+test('exact paths, prefixes and expressions are tried in the order of the snapshot', () => {
   const of = (source: string, path: Route['match']['path'], more: object = {}): Route =>
     route({ source, match: { path, ...more } });
   const prefix = (value: string) => ({ type: 'prefix', value }) as const;
@@ -74,7 +74,7 @@ test('exact paths, prefixes and expressions are asked in the order of the snapsh
   assert.equal(find('//x'), 'empty segment');
 });
 
-test('one request does no more work than one expression may, however many it is tried against', () => {
+test('a request does no more work than one expression may, however many it is tried against', () => {
   const pattern = (end: number): string => `(a?){400}a{400}[y-z]{1,${end}}`;
   const expressions = Array.from({ length: 128 }, (_, at) =>
     route({

@@ -1,4 +1,7 @@
-/** The process that opens ports and the one that serves end together. Real processes: signals are what is tested. */
+/**
+ * The process that opens ports and the serving process end together. The tests use real processes, because they are about
+ * signals.
+ */
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
@@ -13,7 +16,7 @@ before(async () => {
 });
 after(() => rm(folder, { recursive: true }));
 
-/** Runs a program of both processes; the serving one prints its id once it waits. */
+/** Runs a program as both processes; the serving one prints its pid once it waits. */
 async function start(serving: string) {
   const module = new URL('two-processes.ts', import.meta.url).href;
   const program = join(folder, 'program.mjs');
@@ -44,7 +47,7 @@ const isThere = (pid: number): boolean => {
   }
 };
 
-test('a serving process that does not end by itself is killed', async () => {
+test('a serving process that does not exit is killed', async () => {
   const stuck =
     "process.on('SIGTERM', () => {}); process.stderr.write('pid ' + process.pid); setInterval(() => {}, 1000);";
   const { parent, pid, ended } = await start(stuck);
@@ -53,7 +56,7 @@ test('a serving process that does not end by itself is killed', async () => {
   assert.equal(isThere(pid), false);
 });
 
-test('one that ends by itself has its exit code handed on', async () => {
+test('the exit code of a serving process is passed on', async () => {
   const { parent, ended } = await start(
     "process.on('SIGTERM', () => process.exit(7)); process.stderr.write('pid ' + process.pid); setInterval(() => {}, 1000);",
   );
@@ -61,7 +64,7 @@ test('one that ends by itself has its exit code handed on', async () => {
   assert.equal(await ended, 7);
 });
 
-test('one that asks for a unix socket of its own choice is killed, and nothing is opened', async () => {
+test('a serving process that requests another unix socket is killed, and nothing is opened', async () => {
   const path = join(folder, 'plugin.sock');
   const { ended, text } = await start(`
 const { createServer } = await import('node:net');
@@ -74,7 +77,7 @@ createServer().listen({ path: ${JSON.stringify(join(folder, 'control'))} }, () =
   assert.equal(existsSync(path), false);
 });
 
-test('one that asks for it in a form that Node.js takes for the same is killed as well', async () => {
+test('the same request in another form that Node.js accepts is refused, too', async () => {
   const path = join(folder, 'plugin.sock');
   const { ended, text } = await start(`
 process.stderr.write('pid ' + process.pid);
@@ -87,7 +90,7 @@ process.send(message, () => setTimeout(() => process.exit(existsSync(message.add
   assert.equal(existsSync(path), false);
 });
 
-test('root that may not become another user says what is missing, and both processes end', async () => {
+test('root without the right to change the user fails with what is missing, and both processes end', async () => {
   const { ended, text } = await start(`
 process.getuid = () => 0;
 process.setgroups = () => { throw new Error('EPERM'); };

@@ -1,4 +1,4 @@
-/** Clients that take nothing of their answers hold neither memory nor a place for long. */
+/** Clients that do not read their responses hold neither memory nor a share of requests for long. */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import type { ServerResponse } from 'node:http';
@@ -12,7 +12,7 @@ import { HELD_BYTES, StalledBodies } from './stalled-bodies.ts';
 
 afterEach(endAll);
 
-/** A client over HTTP/2 that never lets a byte of a body through. */
+/** An HTTP/2 client with a flow-control window of zero. */
 function requestWithoutWindow(port: number, path: string): ClientHttp2Stream {
   const session = connectHttp2(`http://127.0.0.1:${port}`, { settings: { initialWindowSize: 0 } });
   atEnd(() => session.destroy());
@@ -20,7 +20,7 @@ function requestWithoutWindow(port: number, path: string): ClientHttp2Stream {
   return stream.on('error', () => undefined);
 }
 
-test('an answer of which a client takes nothing gives its place back after a minute, the gateway’s own too', async () => {
+test('a response that a client does not read releases its share after a minute, also a response of the gateway itself', async () => {
   const clock = new VirtualClock();
   const plane = await startPlane(clock, createPlaneLimits({ total: 8 }));
   const b = await startBackend((_message, response) => response.end('short'));
@@ -38,7 +38,7 @@ test('an answer of which a client takes nothing gives its place back after a min
   }
 });
 
-test('while bodies that nobody takes hold too much, the longest-standing end', async () => {
+test('when unread bodies hold too much memory, those that have waited longest are ended', async () => {
   const clock = new VirtualClock();
   const stalled = new StalledBodies(clock, { totalBytes: 2 * HELD_BYTES, stalledMs: 2000, stillMs: 60_000 });
   const plane = await startPlane(clock, undefined, stalled);

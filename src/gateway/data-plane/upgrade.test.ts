@@ -1,4 +1,4 @@
-/** How long connections that ask to switch protocols last: refused ones, and joined ones whose other side is gone. */
+/** The lifetime of connections that request to switch protocols: refused ones, and joined ones whose other side has vanished. */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { connect, Socket } from 'node:net';
@@ -14,7 +14,7 @@ afterEach(endAll);
 const HEAD = 'GET /x HTTP/1.1\r\nhost: a\r\nconnection: Upgrade\r\nupgrade: websocket\r\n\r\n';
 const SWITCHED = 'HTTP/1.1 101 Switching Protocols\r\nconnection: Upgrade\r\nupgrade: websocket\r\n\r\n';
 
-/** A client that asks to switch and never ends its side. */
+/** A client that requests to switch and never ends its side. */
 function ask(port: number): Socket {
   const socket = connect({ host: '127.0.0.1', port, allowHalfOpen: true });
   socket.on('error', () => undefined);
@@ -27,7 +27,7 @@ async function turns(count = 50): Promise<void> {
   for (let at = 0; at < count; at++) await turn();
 }
 
-test('clients that are refused give their share back though they keep their side open', async () => {
+test('refused clients release their share although they keep their side open', async () => {
   const plane = await startPlane(undefined, createPlaneLimits({ total: 16 }));
   const b = await startBackend((message, response) => {
     response.statusCode = message.url === '/x' ? 403 : 200;
@@ -41,14 +41,14 @@ test('clients that are refused give their share back though they keep their side
       let text = '';
       for await (const chunk of socket) text += String(chunk);
       assert.match(text, /^HTTP\/1\.1 (403 [^]*answered|503 [^]*\n)$/);
-      // The plane learns of no end.
+      // The plane is not notified of an end.
       await turns();
       assert.equal((await get(plane.port, '/')).status, 200);
     }
   }
 });
 
-test('a client that does not read the answer of a backend that refuses is given up after a minute', async () => {
+test("a client that does not read a refusing backend's response is disconnected after a minute", async () => {
   const clock = new VirtualClock();
   const plane = await startPlane(clock);
   let isGone = false;
@@ -67,7 +67,7 @@ test('a client that does not read the answer of a backend that refuses is given 
   }
 });
 
-test('TCP finds peers of a switched connection that are gone without a word', async (context) => {
+test('TCP keep-alive detects vanished peers of a switched connection', async (context) => {
   const keepAlive = context.mock.method(Socket.prototype, 'setKeepAlive');
   const plane = await startPlane();
   const b = await startBackend(() => assert.fail('no plain request'));
@@ -81,7 +81,7 @@ test('TCP finds peers of a switched connection that are gone without a word', as
   assert.equal(new Set(calls.map((call) => call.this)).size, 2);
 });
 
-/** A connection whose peer takes nothing. */
+/** A connection whose peer reads nothing. */
 class Stuck extends Duplex {
   override _read(): void {}
   override _write(_chunk: Buffer, _encoding: BufferEncoding, _callback: () => void): void {}
@@ -97,7 +97,7 @@ class Ending extends Stuck {
   }
 }
 
-test('what one side of a joined connection does not take is dropped ten seconds after the other has closed', async () => {
+test('bytes that one side of a joined connection does not read are dropped ten seconds after the other has closed', async () => {
   const clock = new VirtualClock();
   const [client, backend] = [new Stuck(), new Ending()];
   joinConnections(client, backend, clock);

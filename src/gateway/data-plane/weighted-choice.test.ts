@@ -1,4 +1,4 @@
-/** Shares over changes of the snapshot. */
+/** Shares across changes of the snapshot. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { route } from './data-plane-fixture.ts';
@@ -19,7 +19,7 @@ test('a backend of 1 % gets its share although the snapshot changes with every t
   assert.equal(rare, 10);
 });
 
-test('other weights begin anew', () => {
+test('changed weights restart the distribution', () => {
   const choice = new WeightedChoice();
   const ofWeights = (one: number, two: number) =>
     route({ source: 'r', backends: [one, two].map((weight, at) => ({ backend: `b${at}`, weight })) });

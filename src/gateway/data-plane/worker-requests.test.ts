@@ -1,4 +1,4 @@
-/** What a serving process that was taken over asks of the process that opens ports, over the channel of Node's cluster. */
+/** Requests of a compromised serving process to the process that opens ports, over the channel of Node's cluster module. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { isAllowedRequest } from './worker-requests.ts';
@@ -13,7 +13,7 @@ test('ports on all addresses and the control socket are opened', () => {
   assert.equal(isAllowedRequest({ act: 'online' }, CONTROL), true);
 });
 
-test('other unix sockets, descriptors, addresses and datagrams are not', () => {
+test('other unix sockets, descriptors, addresses and datagram sockets are refused', () => {
   for (const request of [
     { address: '/var/lib/kubelet/plugins_registry/x.sock', port: -1, addressType: -1 },
     { address: CONTROL, port: 80, addressType: -1 },

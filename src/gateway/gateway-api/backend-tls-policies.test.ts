@@ -1,4 +1,4 @@
-/** BackendTLSPolicy: which backends are verified and how, and the status with upstream's reasons. */
+/** BackendTLSPolicy: the verification of backends, and the status with upstream's reasons. */
 import assert from 'node:assert/strict';
 import { before, describe, test } from 'node:test';
 import type { Stored } from '../../api/object.ts';
@@ -111,8 +111,8 @@ function build(policies: readonly Stored<BackendTlsPolicy>[], { port = 80, kind 
 
 const ACCEPTED = ['Accepted=True Accepted', 'ResolvedRefs=True ResolvedRefs'];
 
-describe('a policy that is accepted', () => {
-  test('has its backend verified by the name and the authorities', () => {
+describe('an accepted policy', () => {
+  test('has its backend verified by host name and authorities', () => {
     const { backend, reasons, policies } = build([policy('p')]);
     assert.equal(backend?.protocol, 'https');
     assert.equal(backend?.verification?.serverName, 'inner.example');
@@ -124,7 +124,7 @@ describe('a policy that is accepted', () => {
     );
   });
 
-  test('by names of its own instead, and the authorities of the system', () => {
+  test("with alternative names and the system's authorities is verified by those", () => {
     const subjectAltNames = [
       { type: 'Hostname', hostname: 'Alt.example' },
       { type: 'URI', uri: 'spiffe://x/y' },
@@ -143,13 +143,13 @@ describe('a policy that is accepted', () => {
     assert.deepEqual(reasons, [ACCEPTED]);
   });
 
-  test('HTTP/2 stays HTTP/2', () => {
+  test('keeps HTTP/2', () => {
     assert.equal(build([policy('p')], { port: 81 }).backend?.protocol, 'h2');
     assert.equal(build([policy('p')], { kind: 'GRPCRoute' }).backend?.protocol, 'h2');
     assert.equal(build([], { port: 81 }).backend?.protocol, 'h2c');
   });
 
-  test('that names a port goes before one for the service, and is for that port alone', () => {
+  test('for a port has precedence over one for the whole service, and applies only to that port', () => {
     const both = [policy('all'), policy('one', { age: 1, sectionName: 'web', hostname: 'web.example' })];
     assert.equal(build(both).backend?.verification?.serverName, 'web.example');
     assert.equal(build(both, { port: 81 }).backend?.verification?.serverName, 'inner.example');
@@ -157,7 +157,7 @@ describe('a policy that is accepted', () => {
   });
 });
 
-describe('a policy that is not', () => {
+describe('a policy that is not accepted', () => {
   const [noAuthority, badRef] = ['Accepted=False NoValidCACertificate', 'ResolvedRefs=False InvalidCACertificateRef'];
   const named = (name: string, kind = 'ConfigMap') => ({ caCertificateRefs: [{ group: '', kind, name }] });
   const cases: readonly (readonly [what: string, ReturnType<typeof policy>, readonly string[]])[] = [
@@ -172,21 +172,21 @@ describe('a policy that is not', () => {
     ],
   ];
   for (const [what, one, expected] of cases)
-    test(`${what}: nothing reaches the backend, which the policy says and not the route`, () => {
+    test(`${what}: nothing reaches the backend; the policy reports the reason, the route does not`, () => {
       const { backend, reasons, route } = build([one]);
       assert.equal(backend, undefined);
       assert.deepEqual(reasons, [expected]);
       assert.deepEqual(route, ['Accepted=True', 'ResolvedRefs=True']);
     });
 
-  test('of several references those that are there do', () => {
+  test('with some unresolved references uses the others', () => {
     const refs = ['ca', 'missing'].map((name) => ({ group: '', kind: 'ConfigMap', name }));
     const { backend, reasons } = build([policy('p', { caCertificateRefs: refs })]);
     assert.equal(backend?.verification?.caPem, caPem.trim());
     assert.deepEqual(reasons, [[ACCEPTED[0], badRef]]);
   });
 
-  test('a younger one of the same target is in conflict, whatever comes first', () => {
+  test('a younger policy for the same target is in conflict, in any order of arrival', () => {
     const { backend, reasons } = build([
       policy('late', { age: 2, hostname: 'late.example' }),
       policy('early', { age: 1 }),
@@ -195,14 +195,14 @@ describe('a policy that is not', () => {
     assert.deepEqual(reasons, [ACCEPTED, ['Accepted=False Conflicted', ACCEPTED[1]]]);
   });
 
-  test('a target that is not there', () => {
+  test('a missing target', () => {
     assert.equal(build([policy('p', { sectionName: 'no' })]).reasons[0]?.[0], 'Accepted=False TargetNotFound');
     const { policies, backend } = build([policy('p', { target: 'other' })]);
     assert.deepEqual(policies, []);
     assert.equal(backend?.protocol, 'http');
   });
 
-  test('a target that is not there beside one that is: the policy holds for that one, and says so', () => {
+  test('a missing target beside an existing one: the policy applies to the existing one and reports the other', () => {
     const both = policy('p');
     const targetRefs = [...both.spec.targetRefs, { group: '', kind: 'Service', name: 'gone' }];
     const { policies, reasons, backend } = build([{ ...both, spec: { ...both.spec, targetRefs } }]);
@@ -224,7 +224,7 @@ describe('a policy that is not', () => {
 });
 
 describe('the certificates of authorities', () => {
-  test('are read for policies of Services that routes name alone, and once as long as the text stays', () => {
+  test('are parsed only for policies of Services that routes refer to, and once while the text stays', () => {
     const others = Array.from({ length: 50 }, (_, at) => policy(`p${at}`, { target: `other${at}` }));
     const before = reads;
     cache.read(caPem.replace('\n', '\n\n'));
@@ -235,7 +235,7 @@ describe('the certificates of authorities', () => {
     assert.equal(build(others).policies.length, 0);
   });
 
-  test('are forgotten beyond 256 texts', () => {
+  test('are evicted beyond 256 texts', () => {
     let count = 0;
     const own = new CaCertificateCache(() => count++);
     const text = (at: number): string => `${at}\n-----BEGIN CERTIFICATE-----\nx\n-----END CERTIFICATE-----`;
@@ -246,7 +246,7 @@ describe('the certificates of authorities', () => {
     assert.equal(count, 258);
   });
 
-  test('each policy is looked into in a step of its own', () => {
+  test('each policy is resolved in a step of its own', () => {
     const policies = Array.from({ length: 20 }, (_, at) => policy(`p${at}`, { sectionName: `port${at}` }));
     const context = { service: () => undefined, authoritiesIn: () => undefined };
     const resolving = allSteps(placePolicies(policies, context)).resolve(['ns/s', 'ns/s']);
@@ -254,7 +254,7 @@ describe('the certificates of authorities', () => {
   });
 });
 
-test('the status has an entry for each Gateway; those of other controllers stay, and ours go', () => {
+test('the status has an entry for each Gateway; entries of other controllers stay, and obsolete ones of ours are removed', () => {
   const others = Array.from({ length: 15 }, (_, at) => ({
     ancestorRef: { name: `other${at}` },
     controllerName: 'x.example/c',

@@ -1,4 +1,4 @@
-/** Gateways and routes: what is served where, and the conditions with upstream's reasons. */
+/** Gateways and routes: the served routes, and conditions with upstream's reasons. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { RouteTable } from '../data-plane/route-table.ts';
@@ -54,19 +54,19 @@ describe('host names', () => {
   ];
   for (const [one, other, expected] of cases)
     test(`${one || 'all'} and ${other || 'all'}`, () => assert.equal(intersection(one, other), expected));
-  test('a route without names has those of its listener', () => {
+  test('a route without host names has those of its listener', () => {
     assert.deepEqual([routeHosts('*.Example', undefined), routeHosts(undefined, [])], [['*.example'], ['']]);
   });
 });
 
-describe('which rule takes a request', () => {
+describe('precedence of rules', () => {
   const match = (name: string, one: HttpMatch): RouteRule<HttpMatch> => ({
     matches: [one],
     ...backendTo(name),
   });
   const path = (type: string, value: string) => ({ path: { type, value } });
 
-  test('exact, then the longest prefix, a method, headers, query parameters', () => {
+  test('exact paths precede the longest prefix, a method, headers, query parameters', () => {
     const rules = [
       match('root', path('PathPrefix', '/')),
       match('params', { ...path('PathPrefix', '/'), queryParams: [{ name: 'q', value: '1' }] }),
@@ -101,7 +101,7 @@ describe('which rule takes a request', () => {
     }
   });
 
-  test('of equal ones that of the older route', () => {
+  test("among equal matches the older route's has precedence", () => {
     const of = (name: string, creationTimestamp: string) => httpRoute([backendTo(name)], {}, { creationTimestamp });
     const list = [of('young', '2026-02-01T00:00:00Z'), of('old', '2026-01-01T00:00:00Z')];
     assert.equal(reached(build({ httpRoutes: list as never }), {}), 'old');
@@ -131,7 +131,7 @@ describe('which rule takes a request', () => {
     assert.deepEqual(listenersOf(built.ports)[0]?.routes[0]?.filters?.requestHeaders?.set, [['x-a', '1']]);
   });
 
-  test('alternatives of a gRPC expression are those of the service or of the method', () => {
+  test('alternatives in a gRPC expression apply to the service or to the method', () => {
     const method = { type: 'RegularExpression', service: 'a\\.A|b\\.B', method: 'Get|Put' };
     const built = build({ grpcRoutes: [httpRoute([{ matches: [{ method }], ...backendTo('s') }] as never)] as never });
     const paths = ['/a.A/Get', '/a.A/Put', '/b.B/Get', '/b.B/Put', '/a.A', 'Put', '/b.B/GetX', '/c/Get'];
@@ -140,7 +140,7 @@ describe('which rule takes a request', () => {
   });
 });
 
-/** Filters that no message could carry, or that would change where it ends. */
+/** Filters that no message can carry, or that would change the framing. */
 const unsupportedFilters: readonly (readonly [what: string, filter: RouteFilter])[] = [
   ...['Content-Length', 'transfer-encoding', 'Connection', 'keep-alive', 'TE', 'Trailer', 'upgrade', 'Host', 'expect']
     .concat(['Proxy-Authorization', 'proxy-anything', ':path', 'a b', ''])
@@ -262,7 +262,7 @@ describe('routes and their parents', () => {
       assert.equal(built.ports[0]?.routes.length, attached);
     });
 
-  test('namespaces: the same, all, by labels', () => {
+  test('namespaces are selected: the same, all, by labels', () => {
     const from = (allowed: object) => {
       const gateways = [gateway([listener({ allowedRoutes: { namespaces: allowed } })])];
       return ['ns', 'labelled', 'other'].filter((namespace) => {
@@ -280,7 +280,7 @@ describe('routes and their parents', () => {
     assert.deepEqual(from({ from: 'Selector', selector: { matchExpressions: [{ key: 'x', operator: 'Like' }] } }), []);
   });
 
-  test('a grant of the other namespace lets a route refer there, and only as it says', () => {
+  test("a grant of the other namespace allows a route's reference, exactly as far as it states", () => {
     const grant = (from: object, to: object): ReferenceGrant => ({
       metadata: { name: 'x', namespace: 'other' },
       spec: {
@@ -306,7 +306,7 @@ describe('routes and their parents', () => {
     assert.deepEqual(cases.map(resolved), [true, true, false, false, false, false]);
   });
 
-  test('the share of a backend that is not valid gets 500, that of one without endpoints 503', () => {
+  test('the share of an invalid backend gets 500, that of one without endpoints 503', () => {
     const built = build({
       httpRoutes: [
         httpRoute([
@@ -330,7 +330,7 @@ describe('routes and their parents', () => {
     assert.equal(route.emptyStatus, 500);
   });
 
-  test('entries of other controllers stay in the status; ours go with the parent', () => {
+  test('status entries of other controllers stay; ours are removed with the parent', () => {
     const other = { parentRef: { name: 'x' }, controllerName: 'example.com/other', conditions: [] };
     const own = { parentRef: { name: 'g' }, controllerName: 'keelson.dev/gateway', conditions: [] };
     const route = { ...httpRoute([]), status: { parents: [own, other] } } as HttpRoute;

@@ -1,4 +1,4 @@
-/** Which backend a request of an ingress reaches: upstream's table of path types, hosts, precedence, and what is refused. */
+/** The backend of an ingress that a request reaches: upstream's table of path types, hosts, precedence, and problems. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { Service } from '../../api/gen/core-v1.ts';
@@ -101,7 +101,7 @@ describe('paths', () => {
       assert.equal(reached([ingress({ rules })], 'h', at), matches ? 'a' : undefined);
     });
 
-  test('longer prefixes first, exact before both, in whatever order they stand', () => {
+  test('longer prefixes precede shorter ones, exact paths precede both, in any order of the rules', () => {
     const all = [
       path('/', 'Prefix', 'root'),
       path('/foo', 'Prefix', 'short'),
@@ -115,7 +115,7 @@ describe('paths', () => {
     }
   });
 
-  test('of two that claim one path the older has it', () => {
+  test('the older of two ingresses with one path has it', () => {
     const of = (name: string, creationTimestamp: string) =>
       ingress({ rules: [{ host: 'h', http: { paths: [path('/', 'Prefix', name)] } }] }, { creationTimestamp });
     const list = [of('young', '2026-02-01T00:00:00Z'), of('old', '2026-01-01T00:00:00Z')];
@@ -143,7 +143,7 @@ describe('hosts', () => {
       assert.equal(reached([ingress({ rules })], host, at), expected);
     });
 
-  test('a default backend takes what no path does: of its own hosts before that of an older ingress', () => {
+  test("a default backend gets the requests without a matching path: that of the host's own ingress precedes an older ingress's", () => {
     const backend = (name: string) => ({ service: { name, port: { number: 80 } } });
     const older = ingress({ defaultBackend: backend('older') }, { creationTimestamp: '2026-01-01T00:00:00Z' });
     const own = ingress(
@@ -171,7 +171,7 @@ describe('backends', () => {
     return { backend: Object.values(plan.backends)[0], problems: problems.get(object.metadata.uid) };
   };
 
-  test('ports by name and number, endpoints by the port’s name', () => {
+  test('ports are found by name and number, endpoints by the port’s name', () => {
     const ports = [
       { name: 'http', port: 80 },
       { name: 'admin', port: 81 },
@@ -192,7 +192,7 @@ describe('backends', () => {
       assert.deepEqual(resolved({ ports }, slices, port).backend?.endpoints, [{ address: '10.0.0.1', port: expected }]);
   });
 
-  test('ready endpoints; without any, those that serve while they end; never the others', () => {
+  test('ready endpoints are used; without any, terminating ones that still serve; never the others', () => {
     const endpoint = (address: string, conditions: object) => ({ addresses: [address], conditions });
     const ready = endpoint('10.0.0.1', { ready: true });
     const ending = endpoint('10.0.0.2', { ready: false, serving: true, terminating: true });
@@ -204,14 +204,14 @@ describe('backends', () => {
     assert.deepEqual(addresses(starting), []);
   });
 
-  test('a pod of both families is one endpoint', () => {
+  test('a pod with addresses of both families is one endpoint', () => {
     const slices = [slice(), slice({ addressType: 'IPv6', endpoints: [{ addresses: ['fd00::1'] }] })];
     const at = (family: string) =>
       resolved({ ipFamilies: [family] }, slices).backend?.endpoints.map(({ address }) => address);
     assert.deepEqual([at('IPv4'), at('IPv6')], [['10.0.0.1'], ['fd00::1']]);
   });
 
-  test('protocols by the application protocol of the port', () => {
+  test('the application protocol of the port determines the protocol', () => {
     const of = (appProtocol: string) =>
       resolved({ ports: [{ name: 'http', port: 80, appProtocol }] }).backend?.protocol;
     assert.deepEqual(['kubernetes.io/h2c', 'grpc', 'HTTPS', 'kubernetes.io/ws', 'http'].map(of), [
@@ -239,14 +239,14 @@ describe('backends', () => {
     ['a UDP port', { ports: [{ port: 80, protocol: 'UDP' }] }, 'UnsupportedBackend', /is UDP, not TCP/],
   ];
   for (const [what, parts, reason, message] of refused)
-    test(`${what} is a problem of the ingress, and its path answers 503`, () => {
+    test(`${what} is a problem of the ingress, and its path gets 503`, () => {
       const { backend, problems } = resolved(parts);
       assert.equal(backend, undefined);
       assert.equal(problems?.[0]?.reason, reason);
       assert.match(problems[0].message, message);
     });
 
-  test('a service of another namespace is none', () => {
+  test('a service of another namespace is not found', () => {
     const object = ingress(
       { defaultBackend: { service: { name: 's', port: { number: 80 } } } },
       { namespace: 'other' },

@@ -1,4 +1,4 @@
-/** A host that an Ingress and a route of a Gateway name on one port: the older is asked first, and the other says so. */
+/** A host that an Ingress and a Gateway's route name on one port: the older has precedence, and the other reports it. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Ingress } from '../../api/gen/networking-v1.ts';
@@ -107,7 +107,7 @@ function build({
   };
 }
 
-test('an older Ingress keeps its paths and its certificate; the route gets what is left, and says so', () => {
+test('an older Ingress keeps its paths and its certificate; the route gets the remaining requests and reports it', () => {
   const { reached, certificate, conditions, messages, problems } = build({ ingressAge: 1, routeAge: 2 });
   for (const port of [80, 443])
     assert.deepEqual([reached(port, '/app'), reached(port, '/')], ['Ingress a/i', 'HTTPRoute b/r']);
@@ -118,7 +118,7 @@ test('an older Ingress keeps its paths and its certificate; the route gets what 
   assert.deepEqual(problems, []);
 });
 
-test('an older Ingress that is too large to be served keeps no host', () => {
+test('an older Ingress that is too large to be served claims no host', () => {
   const paths = Array.from({ length: 8_000 }, (_, at) => `/app/${at}`);
   const { reached, conditions, problems } = build({ ingressAge: 1, routeAge: 2, paths });
   assert.equal(reached(80, '/app/1'), 'HTTPRoute b/r');
@@ -137,7 +137,7 @@ test('an older route keeps the host; the Ingress has an event', () => {
   ]);
 });
 
-test('other hosts are no conflict: the exact name is asked before the wildcard, whatever is older', () => {
+test('different hosts are no conflict: the exact name precedes the wildcard, whichever is older', () => {
   const { reached, conditions, problems } = build({ ingressAge: 1, routeAge: 2, host: '*.example' });
   assert.equal(reached(80, '/app'), 'HTTPRoute b/r');
   assert.ok(!conditions.some((one) => one.includes('HostConflict')));

@@ -167,12 +167,12 @@ describe('admission', () => {
     assert.equal(admits(pod({}), { count: 3, active: () => [pod({}), pod({}), pod({})] }), false);
   });
 
-  it('looks at no other pod for one that asks for nothing where there is room', () => {
+  it('reads no other pods for a pod without requests where there is a free slot', () => {
     const others = { count: 2, active: () => assert.fail('not to be asked') };
     assert.equal(admits(pod({}), others), true);
   });
 
-  it('needs the node only for what is about the node', () => {
+  it('needs the node only for checks about the node', () => {
     const input: AdmissionInput = {
       pod: pod(requests('1000')),
       node: undefined,

@@ -1,4 +1,4 @@
-/** In-place resize: what is allocated, deferred and refused, what is remembered, and what the pod is told. */
+/** In-place resize: allocated, deferred and refused resources, the checkpoint, and the conditions of the pod. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { Node, Pod } from '../../api/gen/core-v1.ts';
@@ -56,14 +56,14 @@ function setUp(others: readonly Pod[] = [], platform: SimPlatform = createSimPla
 const ONE = { requests: { cpu: '1', memory: '1Gi' } };
 
 describe('in-place resize', () => {
-  it('leaves a pod that asks for what it has as it is', async () => {
+  it('leaves a pod that requests its allocated resources unchanged', async () => {
     const t = setUp();
     const given = pod('a', '1');
     assert.equal(await t.drive(t.manager.resolve(given, running(ONE))), given);
     assert.deepEqual([t.events, t.told(given, running(ONE))], [[], []]);
   });
 
-  it('allocates what fits, and tells the resize until it is carried out', async () => {
+  it('allocates resources that fit, and reports the resize until it is done', async () => {
     const t = setUp([pod('b', '2')]);
     const wanted = pod('a', '2');
     const resolved = await t.drive(t.manager.resolve(wanted, running(ONE)));
@@ -79,7 +79,7 @@ describe('in-place resize', () => {
     ['what never fits', [], '5', ['PodResizePending', 'Infeasible']],
   ];
   for (const [name, others, cpu, condition] of refused) {
-    it(`keeps what the pod has for ${name}`, async () => {
+    it(`keeps the allocated resources for ${name}`, async () => {
       const t = setUp(others);
       const wanted = pod('a', cpu);
       const resolved = await t.drive(t.manager.resolve(wanted, running(ONE)));
@@ -93,7 +93,7 @@ describe('in-place resize', () => {
     });
   }
 
-  it('takes a deferred resize up when there is room', async () => {
+  it('resumes a deferred resize when there is room', async () => {
     const others = [pod('b', '3')];
     const t = setUp(others);
     const wanted = pod('a', '2');
@@ -103,7 +103,7 @@ describe('in-place resize', () => {
     assert.deepEqual(t.told(wanted, running(ONE)), [['PodResizeInProgress', undefined]]);
   });
 
-  it('tells a failure, and takes it back', async () => {
+  it('reports a failure, and clears it', async () => {
     const t = setUp();
     t.manager.setResizeFailure(pod('a', '1'), 'device or resource busy');
     assert.deepEqual(t.told(pod('a', '1'), running(ONE)), [['PodResizeInProgress', 'Error']]);
@@ -111,7 +111,7 @@ describe('in-place resize', () => {
     assert.deepEqual(t.told(pod('a', '1'), running(ONE)), []);
   });
 
-  it('tells in its events what is asked for, of which kind of container, and what is wrong', async () => {
+  it('names in its events the request, the kind of container, and the error', async () => {
     const t = setUp();
     const { metadata, spec } = pod('a', '5');
     const wanted = { metadata, spec: { ...spec!, initContainers: [{ name: 'first', image: 'i' }] } };
@@ -149,7 +149,7 @@ describe('in-place resize', () => {
     };
     const cpuOfPod = (of: Pod): string | undefined => of.spec?.resources?.requests?.['cpu'];
 
-    it('keeps what it has from the first sync on, and allocates what fits', async () => {
+    it('keeps its resources from the first sync on, and allocates those that fit', async () => {
       const t = setUp([pod('b', '1')]);
       await t.drive(t.manager.resolve(whole('2'), { ...running(ONE), containers: [] }));
       assert.deepEqual(t.told(whole('2'), running(ONE)), []);
@@ -162,7 +162,7 @@ describe('in-place resize', () => {
       assert.deepEqual(t.events, ['Normal ResizeStarted', 'Normal ResizeCompleted']);
     });
 
-    it('defers what does not fit, which others do not count, over a restart too', async () => {
+    it('defers resources that do not fit, which do not count for others, also after a restart', async () => {
       const others = [pod('b', '1')];
       const first = setUp(others);
       await first.drive(first.manager.resolve(whole('2'), { ...running(ONE), containers: [] }));
@@ -176,7 +176,7 @@ describe('in-place resize', () => {
       assert.equal(cpuOfPod(await second.drive(second.manager.resolve(whole('4'), running(ONE)))), '4');
     });
 
-    it('tells the first resources of a running pod that had none', async () => {
+    it('reports the first resources of a running pod that had none', async () => {
       const t = setUp([pod('b', '2')]);
       await t.drive(t.manager.resolve(whole(undefined), running(ONE)));
       const wanted = whole('4');
@@ -200,7 +200,7 @@ describe('in-place resize', () => {
       }
     });
 
-    it('finds what it had by its containers where nothing was kept', async () => {
+    it('reads its resources from its containers where there is no checkpoint', async () => {
       const had = running({ ...ONE, limits: { memory: '2Gi' } });
       const t = setUp([pod('b', '3')]);
       const wanted = whole('2', '3Gi', { memory: '3Gi' });
@@ -227,7 +227,7 @@ describe('in-place resize', () => {
       assert.deepEqual(t.told(after, running({ ...ONE, limits: { memory: '3Gi' } })), []);
     });
 
-    it('is told why memory cannot change where it cannot', async () => {
+    it('reports why memory cannot be changed', async () => {
       const platform = createSimPlatform();
       const manager = createAllocationManager({
         state: createAllocationState({ files: platform.files, log: platform.log }, '/state'),
@@ -245,7 +245,7 @@ describe('in-place resize', () => {
     });
   });
 
-  it('does nothing to containers of which it is not known what they were given', async () => {
+  it('changes no containers whose actual resources are unknown', async () => {
     const t = setUp();
     const wanted = pod('a', '2');
     assert.equal(await t.drive(t.manager.resolve(wanted, running(undefined))), wanted);

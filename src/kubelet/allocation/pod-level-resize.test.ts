@@ -110,7 +110,7 @@ const resizing = ({ status }: Pod): string[] =>
 describe('resize of a pod as a whole', () => {
   const app = (more: Partial<Container> = {}): Container => ({ name: 'app', image: 'web:1', ...more });
 
-  it('changes its cgroup and the containers without limits of their own, and tells what is in force', async () => {
+  it('changes its cgroup and the containers without their own limits, and reports the resources in force', async () => {
     const t = await started();
     const own = { ...app({ name: 'own' }), resources: { limits: { cpu: '100m', memory: '16Mi' } } };
     const containers = [app(), own];
@@ -141,7 +141,7 @@ describe('resize of a pod as a whole', () => {
     assert.match(told[1]!, /^Normal ResizeCompleted web: /);
   });
 
-  it('starts a container anew that lives by its limits and asks for that', async () => {
+  it('restarts a container that inherits its limits and whose resize policy requires it', async () => {
     const t = await started();
     const policy = [{ resourceName: 'memory', restartPolicy: 'RestartContainer' }];
     const containers = [app({ resizePolicy: policy })];
@@ -156,7 +156,7 @@ describe('resize of a pod as a whole', () => {
     assert.equal(t.limitsOf('web').memoryMaxBytes, 96 * MI);
   });
 
-  it('does not go below what is in use, and says so until it can', async () => {
+  it('does not go below the memory in use, and reports that until it can', async () => {
     const t = await started();
     const containers = [{ ...app(), resources: { requests: { memory: '8Mi' }, limits: { memory: '8Mi', cpu: '1m' } } }];
     t.addPod('web', { spec: { containers, resources: resources('500m', '64Mi') }, qosClass: 'Guaranteed' });
@@ -179,7 +179,7 @@ describe('resize of a pod as a whole', () => {
     const t = await started();
     t.addPod('web', { spec: { containers: [app()], resources: resources('500m', '64Mi') }, qosClass: 'Guaranteed' });
     await t.until(() => t.summary('web') === 'Running true');
-    // What the simulated container uses by itself is 10 MB.
+    // The simulated container uses 10 MB by itself.
     t.resize('web', resources('500m', '8Mi'));
     t.use('web', 40 * MI);
     await t.until((pod) => resizing(pod).includes('PodResizeInProgress Error'));
@@ -196,7 +196,7 @@ describe('resize of a pod as a whole', () => {
     assert.equal(t.limitsOf('web').memoryMaxBytes, 32 * MI);
   });
 
-  it('changes the processors of a pod whose memory is full, and raises its memory', async () => {
+  it('changes the CPU of a pod whose memory is full, and raises its memory', async () => {
     const t = await started();
     t.addPod('web', { spec: { containers: [app()], resources: resources('500m', '64Mi') }, qosClass: 'Guaranteed' });
     await t.until(() => t.summary('web') === 'Running true');
@@ -230,7 +230,7 @@ describe('resize of a pod as a whole', () => {
     assert.deepEqual([t.updates.length, t.limitsOf('web').cpuQuotaUs], [1, 50_000]);
   });
 
-  it('tells of pods that have no resources as a whole what their containers have together', async () => {
+  it('reports for pods without pod-level resources the sums of their containers', async () => {
     const t = await started();
     const one = { requests: { cpu: '100m', memory: '1Gi' }, limits: { memory: '1Gi' } };
     t.addPod('web', {

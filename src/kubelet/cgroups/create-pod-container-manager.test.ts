@@ -139,7 +139,7 @@ test('pods with processors of their own have no quota', async () => {
   assert.deepEqual([quotaOf('alone'), quotaOf('shared')], ['max', 100_000]);
 });
 
-test('memory that better classes asked for is kept from those below, as far as it is free', async () => {
+test('memory requests of better classes are protected from lower ones, as far as memory is free', async () => {
   const { platform, active, manager } = createFixture({ qosReservedMemoryPercent: 50 });
   active.push(
     podOf('g', { requests: cpuMemory('1', '2Gi'), limits: cpuMemory('1', '2Gi') }),

@@ -45,7 +45,7 @@ describe('names of slices', () => {
     });
   }
 
-  it('are read back, and what is no slice of ours keeps its name', () => {
+  it('are parsed, and a name that is no slice of ours is unchanged', () => {
     const burstable = sliceNameOf('/kubepods/burstable');
     assert.equal(childNameOf(burstable, 'kubepods-burstable-pod1_2.slice'), 'pod1-2');
     assert.equal(childNameOf(burstable, 'cri-containerd-abc.scope'), 'cri-containerd-abc.scope');
@@ -60,7 +60,7 @@ interface Machine {
   /** Units that are there, with their properties. */
   readonly units: Map<string, Map<string, DbusValue>>;
   readonly calls: string[];
-  /** How often a unit still says that it is being started. */
+  /** The number of replies in which a unit is still activating. */
   activating: number;
   drop(): void;
 }
@@ -73,7 +73,7 @@ function machine(): Machine {
     assert.equal(unixPath, '/run/dbus/system_bus_socket');
     const [ours, theirs] = createDuplexPair();
     drop = () => theirs.destroy();
-    serveBus(theirs, (message) => answer(made, message)).catch(() => undefined); // The test drops it.
+    serveBus(theirs, (message) => answer(made, message)).catch(() => undefined); // The test closes the connection.
     return ours;
   };
   const bus = createSystemBus(platform, { uid: 0, signal: new AbortController().signal });
@@ -119,7 +119,7 @@ const limitsOf = (made: Machine, unit: string): object =>
   );
 
 describe('cgroups by systemd', () => {
-  it('are slices with limits that systemd knows, in the files as well', async () => {
+  it('are slices with limits in the properties of systemd and in the files', async () => {
     const made = machine();
     made.activating = 3;
     const resources = {
@@ -160,7 +160,7 @@ describe('cgroups by systemd', () => {
     await made.platform.clock.drive(made.cgroups.destroy('/kubepods/pod1-2'));
   });
 
-  it('are adopted where they are there, and asked for again over a new connection', async () => {
+  it('are adopted where they exist, and requested again over a new connection', async () => {
     const made = machine();
     await made.platform.clock.drive(made.cgroups.create('/kubepods', { memoryMaxBytes: 1 }));
     made.drop();
@@ -174,7 +174,7 @@ describe('cgroups by systemd', () => {
     ]);
   });
 
-  it('hold pods by class, under the names that the runtime is told', async () => {
+  it('contain pods by QoS class, under the names that the runtime gets', async () => {
     const made = machine();
     const pod = {
       metadata: { name: 'a', namespace: 'default', uid: '1-2' },
@@ -213,7 +213,7 @@ describe('cgroups by systemd', () => {
     stop.abort();
   });
 
-  it('fail with what the bus says', async () => {
+  it('fail with the error of the bus', async () => {
     const made = machine();
     made.platform.net.dial = () => Promise.reject(new Error('connect ENOENT /run/dbus/system_bus_socket'));
     await assert.rejects(made.platform.clock.drive(made.cgroups.create('/kubepods', {})), /ENOENT/);

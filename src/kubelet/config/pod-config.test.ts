@@ -1,4 +1,4 @@
-/** What changes of pods mean, per source. */
+/** Operations that result from changes of pods, per source. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { Pod } from '../../api/gen/core-v1.ts';
@@ -49,7 +49,7 @@ function collect(): { updates: string[]; send: (update: PodUpdate) => void } {
 }
 
 describe('pod configuration', () => {
-  it('tells the difference between two sets, removals first', () => {
+  it('returns the difference between two sets, removals first', () => {
     const { updates, send } = collect();
     const source = createPodConfig(send).source('file');
     source.set([pod('a'), pod('b'), pod('c')]);
@@ -57,7 +57,7 @@ describe('pod configuration', () => {
     assert.deepEqual(updates, ['file ADD a,b,c', 'file REMOVE a', 'file ADD d', 'file UPDATE b', 'file RECONCILE c']);
   });
 
-  it('takes a pod that becomes a mirror, or ceases to be one, for another', () => {
+  it('treats a pod that becomes a mirror, or ceases to be one, as another pod', () => {
     const { updates, send } = collect();
     const source = createPodConfig(send).source('api');
     const mirror = pod('a', { metadata: { annotations: { 'kubernetes.io/config.mirror': 'x' } } });
@@ -92,7 +92,7 @@ describe('pod configuration', () => {
       }
     });
 
-  it('tells single changes', () => {
+  it('returns single changes', () => {
     const { updates, send } = collect();
     const source = createPodConfig(send).source('api');
     source.set([]);
@@ -104,7 +104,7 @@ describe('pod configuration', () => {
     assert.deepEqual(updates, ['api ADD', 'api ADD a', 'api DELETE a', 'api REMOVE a']);
   });
 
-  it('is ready when every source was heard', () => {
+  it('is ready when every source has delivered its pods', () => {
     const config = createPodConfig(() => undefined);
     const ready = createSourcesReady(config.sources);
     config.source('api');
@@ -176,7 +176,7 @@ describe('static pods of manifests', () => {
       ));
   }
 
-  it('come in lists too', () => {
+  it('may be lists too', () => {
     assert.equal(
       podsOfManifest({
         kind: 'PodList',

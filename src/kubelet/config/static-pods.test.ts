@@ -30,7 +30,7 @@ async function withManifest(image: string): Promise<KubeletFixture> {
 }
 
 describe('manifests of a folder that cannot be watched', () => {
-  it('are looked at every fileCheckFrequency', async () => {
+  it('are read every fileCheckFrequency', async () => {
     const platform = createSimPlatform();
     const watch = (): never => {
       throw new Error('inotify watch limit reached');
@@ -47,7 +47,7 @@ describe('manifests of a folder that cannot be watched', () => {
   });
 });
 
-/** A server of manifests, which answers with `text` and notes the headers it is asked with. */
+/** A server of manifests, which responds with `text` and records the headers of requests. */
 async function withUrl(staticPodUrl = 'http://10.0.0.1:9090/pods'): Promise<{
   readonly fixture: KubeletFixture;
   readonly asked: { readonly atMs: number; readonly token: unknown }[];
@@ -103,7 +103,7 @@ describe('static pods', () => {
     assert.deepEqual(fixture.runtime.running(), ['web-node-1/app']);
   });
 
-  it('end when the manifest goes, and their mirror with them', async () => {
+  it('end when the manifest is removed, with their mirror pods', async () => {
     const fixture = await withManifest('one');
     await fixture.platform.files.remove(`${config.staticPodPath}/web.yaml`);
     await fixture.platform.clock.runUntil(() => fixture.pod('web-node-1') === undefined, 60_000);
@@ -123,11 +123,11 @@ describe('static pods', () => {
     );
   });
 
-  it('get a new mirror at once when their node was deleted with its pods and is registered anew', async () => {
+  it('get a new mirror pod at once when their node was deleted with its pods and is registered again', async () => {
     const fixture = await withManifest('one');
     const { clock } = fixture.platform;
     for (const round of [1, 2]) {
-      // The mirror goes while there is no Node object that could own a new one.
+      // The mirror pod is deleted while there is no Node that could own a new one.
       fixture.cluster.failures.set('create nodes', new Error('not now'));
       fixture.cluster.drop(Nodes, { name: 'node-1' });
       fixture.cluster.drop(Pods, { namespace: 'default', name: 'web-node-1' });
@@ -141,7 +141,7 @@ describe('static pods', () => {
     }
   });
 
-  it('come back under the same uid after a short absence', async () => {
+  it('return with the same uid after a short absence', async () => {
     const fixture = await withManifest('one');
     const path = `${config.staticPodPath}/web.yaml`;
     fixture.runtime.scripts.set('app', { stopMs: 3_000 });
@@ -167,7 +167,7 @@ describe('static pods', () => {
 });
 
 describe('static pods from a URL', () => {
-  it('run, show as mirror pods, and are asked for with the headers every httpCheckFrequency', async () => {
+  it('run, have mirror pods, and are requested with the headers every httpCheckFrequency', async () => {
     const { fixture, asked } = await withUrl();
     const annotations = fixture.pod('web-node-1')?.metadata.annotations ?? {};
     assert.equal(annotations['kubernetes.io/config.source'], 'http');
@@ -177,7 +177,7 @@ describe('static pods from a URL', () => {
     assert.deepEqual(gaps, [20_000, 20_000]);
   });
 
-  it('follow what the URL says, which may be a list', async () => {
+  it('follow the response of the URL, which may be a list', async () => {
     const { fixture, server } = await withUrl();
     const other = manifest('two').replace('name: web', 'name: other');
     server.text = `apiVersion: v1\nkind: PodList\nitems:\n${[other]
@@ -190,7 +190,7 @@ describe('static pods from a URL', () => {
     assert.deepEqual(fixture.runtime.running(), ['other-node-1/app']);
   });
 
-  it('stay while the URL does not answer, or answers nothing', async () => {
+  it('stay while the URL does not respond, or its response is empty', async () => {
     const { fixture, server } = await withUrl();
     for (const answer of [
       { status: 503, text: 'later' },

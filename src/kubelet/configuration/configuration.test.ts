@@ -88,7 +88,7 @@ describe('the configuration file', () => {
     assert.deepEqual(config.staticPodURLHeader, { 'X-One': ['1', '2'] });
   });
 
-  it('keeps default thresholds beside given ones where asked to', async () => {
+  it('keeps default thresholds beside given ones on request', async () => {
     const config = await load(
       { '/c': `${HEAD}mergeDefaultEvictionSettings: true\nevictionHard: {memory.available: 1Gi}` },
       { file: '/c' },
@@ -98,7 +98,7 @@ describe('the configuration file', () => {
   });
 });
 
-/** As kubeadm 1.36 writes it: zeros for all it says nothing about. */
+/** As kubeadm 1.36 writes it: zeros for all fields it does not set. */
 const KUBEADM = `${HEAD}authentication:
   anonymous:
     enabled: false
@@ -148,8 +148,8 @@ syncFrequency: 0s
 volumeStatsAggPeriod: 0s
 `;
 
-describe('what is not set', () => {
-  it('has its default also where a file says zero or nothing, as kubeadm’s does', async () => {
+describe('absent fields', () => {
+  it('have their defaults also where a file has zero or an empty value, as that of kubeadm', async () => {
     const config = await load({ '/c': KUBEADM }, { file: '/c' });
     assert.deepEqual(
       config,
@@ -190,7 +190,7 @@ describe('what is not set', () => {
     ));
 });
 
-describe('whose fault it is', () => {
+describe('the source of an error', () => {
   const good = { '/c': `${HEAD}maxPods: 10` };
   const bad = { '/c': `${HEAD}port: 0` };
   const cases: readonly (readonly [string, Parameters<typeof load>, boolean])[] = [
@@ -210,7 +210,7 @@ describe('whose fault it is', () => {
       }),
     );
 
-  it("nobody's where a flag makes good what the file says", async () =>
+  it('is none where a flag overrides the value of the file', async () =>
     assert.equal((await load(bad, { file: '/c', flags: { port: ['10250'] } })).port, 10_250));
 });
 
@@ -241,7 +241,7 @@ describe('no field is silently ignored', () => {
     });
   }
 
-  it('every flag is known once', () => {
+  it('every flag is declared once', () => {
     const names = CONFIGURATION_FLAGS.map(({ flag }) => flag);
     assert.equal(new Set(names).size, names.length);
   });

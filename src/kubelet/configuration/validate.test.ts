@@ -103,9 +103,9 @@ describe('validation', () => {
     it(`refuses ${JSON.stringify(given)}`, () =>
       assert.deepEqual(validateConfiguration(completeConfiguration(given)), [complaint]));
 
-  it('takes the defaults', () => assert.deepEqual(validateConfiguration(completeConfiguration({})), []));
+  it('accepts the defaults', () => assert.deepEqual(validateConfiguration(completeConfiguration({})), []));
 
-  it('says everything that is wrong at once', () =>
+  it('reports all errors at once', () =>
     assert.rejects(load({ '/c': `${HEAD}maxPods: -1\nport: 0` }, { file: '/c' }), {
       message:
         'failed to validate kubelet configuration, error: [invalid configuration: port (--port) 0 must be between 1 and 65535, inclusive, invalid configuration: maxPods (--max-pods) -1 must not be a negative number], path: /c',

@@ -71,7 +71,7 @@ describe('pod cache', () => {
     });
   }
 
-  it('asks for an inspection when someone waits, and wakes them with it', async () => {
+  it('requests an inspection when a caller waits, and resolves the wait with it', async () => {
     const cache = createPodCache();
     const asked: string[] = [];
     cache.onWait(({ uid }) => {
@@ -83,7 +83,7 @@ describe('pod cache', () => {
     assert.deepEqual(asked, ['u']);
   });
 
-  it('tells an error to those who wait, and tries again for the next', async () => {
+  it('rejects waiting callers with an error, and tries again for the next', async () => {
     const cache = createPodCache();
     let tries = 0;
     cache.onWait(({ uid }) => {

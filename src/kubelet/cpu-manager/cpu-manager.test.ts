@@ -48,7 +48,7 @@ function container(cpu: string, more: Record<string, string> = {}, name = 'app')
   return { name, image: 'image', resources: { limits: list, requests: list } };
 }
 
-/** Runs a pod and tells where its containers are bound, or why it was refused. */
+/** Runs a pod; resolves to the CPUs of its containers, or the reason of its refusal. */
 async function run(fixture: KubeletFixture, name: string, containers: Container[], more = {}): Promise<string> {
   const qosClass = containers[0]?.resources === undefined ? 'BestEffort' : 'Guaranteed';
   fixture.addPod(name, { qosClass, spec: { containers, restartPolicy: 'Never', ...more } });
@@ -70,7 +70,7 @@ async function bound(fixture: KubeletFixture, name: string, containers: readonly
 const moves = (fixture: KubeletFixture): string[] => fixture.runtime.calls.filter((call) => call.startsWith('cpus'));
 
 describe('the static policy for processors', () => {
-  it('gives whole processors to guaranteed pods alone, and moves all others off them', async () => {
+  it('assigns whole CPUs to guaranteed pods only, and moves all others off them', async () => {
     const fixture = await started();
     assert.equal(await run(fixture, 'shared', [{ name: 'app', image: 'image' }]), '0-7');
     assert.equal(await run(fixture, 'alone', [container('2')]), '1,5');
@@ -81,7 +81,7 @@ describe('the static policy for processors', () => {
     assert.deepEqual(moves(fixture).slice(1).sort(), ['cpus c2 0-7', 'cpus c6 0-7']);
   });
 
-  it('passes an init container’s processors on, and refuses what there is no room for', async () => {
+  it('reuses the CPUs of an init container, and refuses pods without enough free CPUs', async () => {
     const fixture = await started();
     fixture.runtime.scripts.set('first', { exitAfterMs: 10 });
     const initContainers = [container('2', {}, 'first')];
@@ -92,7 +92,7 @@ describe('the static policy for processors', () => {
     );
   });
 
-  it('gives only whole cores where it is told to', async () => {
+  it('assigns only whole cores with full-pcpus-only', async () => {
     const cpuManager = {
       ...KUBELET_DEFAULTS.cpuManager,
       policy: 'static',
@@ -107,7 +107,7 @@ describe('the static policy for processors', () => {
     assert.equal(await run(fixture, 'even', [container('2')]), '1,5');
   });
 
-  it('sets no quota where processors are given alone, unless told to', async () => {
+  it('sets no quota with exclusive CPUs by default', async () => {
     const quota = async (fixture: KubeletFixture): Promise<(boolean | undefined)[]> => {
       await run(fixture, 'alone', [container('2'), container('1500m', {}, 'part')]);
       const pod = fixture.pod('alone')!;
@@ -124,7 +124,7 @@ describe('the static policy for processors', () => {
     assert.deepEqual(await quota(held), [undefined, undefined, false]);
   });
 
-  it('keeps what it gave over a restart, and refuses a memory that does not fit', async () => {
+  it('keeps its assignments over a restart, and refuses a checkpoint that does not match', async () => {
     const fixture = await started();
     await run(fixture, 'alone', [container('2')]);
     await fixture.stop();
@@ -198,12 +198,12 @@ describe('the topology manager', () => {
   }
   const wish = { 'example.com/gpu': '1' };
 
-  it('takes processors from where the device is', async () => {
+  it('assigns CPUs near the device', async () => {
     const fixture = await plugged('single-numa-node', 'container');
     assert.equal(await run(fixture, 'web', [container('2', wish)]), '2,6');
   });
 
-  it('refuses what does not lie together, or lets it be', async () => {
+  it('refuses CPUs that are not near each other, or permits them', async () => {
     const refusal =
       'Failed TopologyAffinityError Pod was rejected: Resources cannot be allocated with Topology locality';
     const restricted = await plugged('restricted', 'container');
@@ -212,7 +212,7 @@ describe('the topology manager', () => {
     assert.match(await run(bestEffort, 'web', [container('6', wish)]), /^1-3,5-7$/);
   });
 
-  it('looks at a pod as a whole where it is told to', async () => {
+  it('aligns a pod as a whole with scope pod', async () => {
     const two = [container('2', wish, 'x'), container('3', {}, 'y')];
     const each = await plugged('single-numa-node', 'container');
     assert.match(await run(each, 'web', two), /^2,6; /);
@@ -223,7 +223,7 @@ describe('the topology manager', () => {
 });
 
 describe('the pod resources socket', () => {
-  it('tells what containers have and what can be given', async () => {
+  it('reports the CPUs of containers and the allocatable ones', async () => {
     const fixture = await started({
       memoryManager: { policy: 'Static', reservedMemory: [{ numaNode: 0, limits: { memory: '1Gi' } }] },
       systemReserved: { cpu: '1', memory: '1Gi' },

@@ -15,7 +15,7 @@ describe('sets of processors', () => {
   const texts = ['', '0', '0-3', '0-1,4,6-8'];
   for (const text of texts)
     it(`reads and writes "${text}"`, () => assert.equal(formatCpuSet(parseCpuSet(text)!), text));
-  it('refuses what is no list', () => {
+  it('refuses texts that are no list', () => {
     for (const text of ['a', '3-1', '1,,2', '-1']) assert.equal(parseCpuSet(text), undefined, text);
   });
 });
@@ -33,7 +33,7 @@ describe('taking processors', () => {
   for (const [name, available, count, expected] of cases)
     it(name, () => assert.equal(formatCpuSet(takeCpus(machine, set(available), count)), expected));
 
-  it('says when there are too few', () => {
+  it('reports a lack of CPUs', () => {
     assert.throws(
       () => takeCpus(machine, set('0-1'), 3),
       /^Error: not enough cpus available to satisfy request: requested=3, available=2$/,

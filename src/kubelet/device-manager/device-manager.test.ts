@@ -76,7 +76,7 @@ describe('device plugins', () => {
     assert.equal(told(fixture), '0/0');
   });
 
-  it('refuse what is no extended resource, and other versions', async () => {
+  it('refuse names that are no extended resource, and other versions', async () => {
     const fixture = await started();
     for (const name of ['cpu', 'kubernetes.io/x', 'a.kubernetes.io/x', 'bad name/x']) {
       const plugin = createFakeDevicePlugin(fixture.sockets, { resource: name });
@@ -120,7 +120,7 @@ describe('device plugins', () => {
     });
     await fixture.platform.clock.runUntil(() => fixture.pod('third') === undefined, 10_000);
     assert.equal(await run(fixture, 'fourth', [container(2)]), 'Running');
-    // Removed at once, while its container takes its time: the scheduler has given the room away already.
+    // Deleted at once, while its container still stops: the scheduler has already given its devices to another pod.
     fixture.runtime.scripts.set('app', { stopMs: 5_000 });
     fixture.cluster.drop(Pods, { namespace: 'default', name: 'fourth' });
     assert.equal(await run(fixture, 'fifth', [container(2)]), 'Running');
@@ -136,7 +136,7 @@ describe('device plugins', () => {
     );
   });
 
-  it('ask the plugin which it prefers, and tell why it cannot', async () => {
+  it('ask the plugin for its preference, and report why it cannot answer', async () => {
     const { fixture, plugin } = await plugged({ devices: ['a', 'b', 'c'], prefers: ['c', 'b'] });
     await run(fixture, 'web', [container(2)]);
     assert.deepEqual(plugin.calls[0], 'Allocate c,b');
@@ -147,7 +147,7 @@ describe('device plugins', () => {
     );
   });
 
-  it('tell in the status of a pod how its devices are', async () => {
+  it('report in the status of a pod the health of its devices', async () => {
     const { fixture, plugin } = await plugged();
     await run(fixture, 'web', [container(1)]);
     const health = () => fixture.pod('web')?.status?.containerStatuses?.[0]?.allocatedResourcesStatus;
@@ -177,7 +177,7 @@ describe('device plugins', () => {
     assert.deepEqual(kept.Data.RegisteredDevices, { [RESOURCE]: ['a', 'b'] });
   });
 
-  it('a damaged checkpoint is told and forgotten', async () => {
+  it('a damaged checkpoint is logged and dropped', async () => {
     const { fixture, plugin } = await plugged();
     await fixture.stop();
     plugin.stop();
@@ -187,7 +187,7 @@ describe('device plugins', () => {
     assert.ok(fixture.platform.log.entries.some((line) => JSON.stringify(line).includes('failing to read checkpoint')));
   });
 
-  it('that tell of their devices without end are heard ten times a second, and nobody waits for them', async () => {
+  it('that send device lists continuously are processed ten times a second, and nothing waits for them', async () => {
     const fixture = await started();
     let told = 0;
     const socket = '/var/lib/kubelet/device-plugins/flood.sock';

@@ -107,7 +107,7 @@ async function remove(fixture: KubeletFixture, name: string): Promise<void> {
 }
 
 describe('resource claims', () => {
-  it('are made ready once, given to containers by request, and given back with their last pod', async () => {
+  it('are prepared once, given to containers by request, and unprepared with their last pod', async () => {
     const fixture = await started();
     const { calls } = await plug(fixture);
     putClaim(fixture, ['uid-web', 'uid-other']);
@@ -200,7 +200,7 @@ describe('resource claims', () => {
     assert.equal(fixture.summary('web'), 'Running true');
   });
 
-  it('are remembered over a restart, and given back when their pod went meanwhile', async () => {
+  it('are remembered over a restart, and unprepared when their pod was deleted meanwhile', async () => {
     const fixture = await started();
     const { calls } = await plug(fixture);
     putClaim(fixture, ['uid-web']);
@@ -212,7 +212,7 @@ describe('resource claims', () => {
     assert.deepEqual(calls, ['prepare card', 'unprepare card']);
   });
 
-  it('are not asked for by a later kubelet while their pod runs, and known to it all the same', async () => {
+  it('are not prepared again by a later kubelet while their pod runs, but known to it', async () => {
     const fixture = await started();
     const { calls } = await plug(fixture);
     putClaim(fixture, ['uid-web']);

@@ -1,4 +1,4 @@
-/** ResourceSlices of a node whose drivers come and go, through the whole kubelet. */
+/** ResourceSlices of a node whose drivers register and disconnect, through the whole kubelet. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ResourceSlices } from '../../api/gen/resources.ts';
@@ -22,7 +22,7 @@ function plug({ platform, sockets }: KubeletFixture): void {
   platform.files.makeSpecial(REGISTRY, 'socket');
 }
 
-/** Steps: the driver's plugin comes (`+`) or goes (`-`), requests fail or no longer do, or seconds pass. */
+/** Steps: the driver's plugin registers (`+`) or disconnects (`-`), requests fail or work again, or seconds pass. */
 type Step = '+' | '-' | 'fail' | 'works' | 'not served' | number;
 
 const cases: readonly [what: string, steps: readonly Step[], left: readonly string[]][] = [
@@ -59,7 +59,7 @@ for (const [what, steps, left] of cases)
     await fixture.stop();
   });
 
-test('slices of the node go when its kubelet starts, as soon as the API server answers', async () => {
+test('slices of the node are deleted when its kubelet starts, as soon as the API server answers', async () => {
   const fixture = createKubeletFixture();
   publish(fixture);
   fixture.cluster.failures.set('deletecollection resourceslices', new Error('no'));

@@ -15,7 +15,7 @@ import { createDynamicConfiguration } from './dynamic-configuration.ts';
 const HEAD = 'apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\n';
 const MAP = { namespace: 'kube-system', name: 'settings', kubeletConfigKey: 'kubelet' };
 
-/** A process: starts with what is chosen, again and again. */
+/** A kubelet process that starts repeatedly with the chosen configuration. */
 async function createProcess() {
   const platform = createSimPlatform();
   const { clock, files } = platform;
@@ -101,7 +101,7 @@ test('a wished configuration is started with, kept over a restart, and good afte
   assert.deepEqual(await p.told(), { ...NOTHING, assigned: version, active: version, good: version });
 });
 
-test('what fails to load gives way to the last known good one; the wish taken back, to the local one', async () => {
+test('a configuration that fails to load is replaced by the last known good one; without a reference, by the local one', async () => {
   const p = await createProcess();
   const good = (await p.put('maxPods: 50')).metadata.resourceVersion;
   await p.wish({ configMap: MAP });
@@ -128,7 +128,7 @@ test('however often the node changes, a wish that cannot be followed is tried ag
   assert.equal(p.failures() - before, 10);
 });
 
-test('a wish that cannot be followed changes nothing and is told; it is tried again', async () => {
+test('an invalid reference changes nothing and is reported; it is retried', async () => {
   const p = await createProcess();
   await p.wish({ configMap: MAP });
   await p.clock.advance(1000);

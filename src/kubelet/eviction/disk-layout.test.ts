@@ -1,4 +1,4 @@
-/** One, two or three file systems: whose thresholds hold, what is removed, whose use counts. */
+/** One, two or three file systems: the thresholds that apply, the content that is removed, the use that counts. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { kubeletConfiguration } from '../kubelet-defaults.ts';
@@ -16,7 +16,7 @@ const node = (root: number, images?: number, containers?: number): NodeStats => 
 };
 
 describe('file systems of a node', () => {
-  it('are told apart by their figures where there is no device', () => {
+  it('are distinguished by their sizes where there is no device', () => {
     const cases: readonly [NodeStats, DiskLayout][] = [
       [node(1), 'single'],
       [node(1, 1, 1), 'single'],
@@ -29,7 +29,7 @@ describe('file systems of a node', () => {
     for (const [stats, layout] of cases) assert.equal(diskLayoutOf(stats), layout);
   });
 
-  it('are told apart by their devices, be they equally large', () => {
+  it('are distinguished by their devices, also of equal size', () => {
     const on = (device: number) => ({ time: '', capacityBytes: 1, inodes: 10, [DEVICE]: device });
     const cases: readonly [number, number, number, DiskLayout][] = [
       [1, 1, 1, 'single'],
@@ -72,7 +72,7 @@ describe('file systems of a node', () => {
     ]);
   });
 
-  it('lose what lies on them, and those go who use them', () => {
+  it('are reclaimed first by removing unused content, then by evicting the pods that use them', () => {
     // Unused containers, unused images; layers, logs and volumes.
     const cases: readonly [DiskLayout, Signal, readonly [boolean, boolean, boolean, boolean]][] = [
       ['single', 'nodefs.available', [true, true, true, true]],

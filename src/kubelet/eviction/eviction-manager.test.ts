@@ -1,4 +1,4 @@
-/** Eviction under virtual time: thresholds, grace, order, limits, pressures and what pods are told. */
+/** Eviction under virtual time: thresholds, grace periods, order, limits, pressure conditions and the status of pods. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { Pod, PodStatus } from '../../api/gen/core-v1.ts';
@@ -154,7 +154,7 @@ describe('the eviction manager', () => {
     });
   }
 
-  it('tells a pod that asks for memory as a whole what it used and asked for', async () => {
+  it('reports for a pod with a pod-level memory request its use and its request', async () => {
     const own = pod('a');
     const resources = { requests: { memory: '3Gi' } };
     const t = setUp({}, [[{ ...own, spec: { ...own.spec!, resources } }, { memory: 2 * GI }]]);
@@ -167,7 +167,7 @@ describe('the eviction manager', () => {
     );
   });
 
-  it('tells the pod why, in its status and an event', async () => {
+  it('writes the reason into the status of the pod and an event', async () => {
     const t = setUp({}, [[pod('a', { request: '1Gi' }), { memory: 2 * GI }]]);
     t.world.memoryBytes = 50 * MI;
     await t.look();
@@ -203,7 +203,7 @@ describe('the eviction manager', () => {
     assert.equal(t.manager.pressure().disk, true);
   });
 
-  it('removes, and evicts for, what lies on the file system that runs low', async () => {
+  it('removes content, and evicts pods, of the file system that is low on space', async () => {
     const pods = [
       [pod('writer'), { disk: 2 * GI }],
       [pod('reader', { volumes: [{ name: 'cache', emptyDir: {} }] }), { volume: 3 * GI }],
@@ -227,14 +227,14 @@ describe('the eviction manager', () => {
     }
   });
 
-  it('says that thresholds of writable layers are not for configuration', async () => {
+  it('reports that thresholds of writable layers cannot be configured', async () => {
     const t = setUp({ evictionHard: { 'containerfs.available': '100Gi' } });
     await t.look();
     assert.equal(t.manager.pressure().disk, false);
     assert.ok(t.platform.log.entries.some(({ message }) => message.includes('found conflicting containerfs eviction')));
   });
 
-  it('goes on until the least to be reclaimed is free', async () => {
+  it('continues until the minimum reclaim is free', async () => {
     const eviction = {
       ...kubeletConfiguration({ nodeName: '', rootDirectory: '' }).eviction,
       minimumReclaim: { 'memory.available': '1Gi' },
@@ -269,7 +269,7 @@ describe('the eviction manager', () => {
     );
   });
 
-  it('tells a pressure until it has been over for the transition period', async () => {
+  it('reports a pressure until it has been over for the transition period', async () => {
     const t = setUp();
     t.world.memoryBytes = 50 * MI;
     await t.look();
@@ -329,7 +329,7 @@ describe('the eviction manager', () => {
     });
   }
 
-  it('admits under pressure what does not add to it', async () => {
+  it('admits pods under pressure that do not add to it', async () => {
     const t = setUp();
     t.world.memoryBytes = 50 * MI;
     await t.look();

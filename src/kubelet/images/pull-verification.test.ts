@@ -1,4 +1,7 @@
-/** Who may use an image that is on the node: by policy, by who pulled it, over a restart, and when records are damaged. */
+/**
+ * The pods that may use an image on the node: by policy, by the credentials of the pull, after a restart, and with damaged
+ * records.
+ */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { Secret } from '../../api/gen/core-v1.ts';
@@ -21,7 +24,7 @@ interface Asker {
   readonly image?: string;
 }
 
-/** A registry that gives `reg.example` to `right` alone, and everything else to anybody. */
+/** A registry that serves `reg.example` only to `right`, and other images to all. */
 function setUp(config: Partial<PullVerificationConfig> = {}, present = false) {
   const fixture = createRuntimeFixture({ images: [image(PRIVATE, { present }), image('free', { present })] });
   const { platform, cri, world, drive } = fixture;
@@ -114,7 +117,7 @@ describe('an image that was pulled with a secret', () => {
       );
     });
 
-  it('is known to be of whoever has shown to may use it', async () => {
+  it('may be used with all credentials that were verified for it', async () => {
     const { ask, restart } = setUp();
     const later = { namespace: 'other', secret: { name: 'own', password: 'right-own' } };
     assert.deepEqual(
@@ -205,7 +208,7 @@ describe('records of pulls', () => {
     assert.deepEqual(await record(made, 'pulling'), [], 'a pull that failed leaves none');
   });
 
-  it('of a pull whose end the kubelet did not see: what it left must be shown to be one’s own', async () => {
+  it('of a pull whose end the kubelet did not see need verified credentials', async () => {
     const made = setUp({}, true);
     const { crypto, files } = made.platform;
     await files.makeDir(`${DIRECTORY}/pulling`);
@@ -227,7 +230,7 @@ describe('records of pulls', () => {
     assert.equal(await made.restart().ask({ secret: right }), 'present');
   });
 
-  it('are of the image that was pulled, not of what a look-up from before still sees', async () => {
+  it('belong to the pulled image, not to the one of an earlier look-up', async () => {
     const made = setUp({}, true);
     const { clock, files } = made.platform;
     const [here] = (await made.cri.images.listImages({})).images.filter(({ repoTags }) => repoTags.includes(PRIVATE));
@@ -245,7 +248,7 @@ describe('records of pulls', () => {
     assert.match(await files.readText(`${DIRECTORY}/pulled/${name}`), new RegExp(`"imageRef":"${here!.id}"`));
   });
 
-  it('that are damaged keep the image to those who can pull it', async () => {
+  it('that are damaged restrict the image to pods that can pull it', async () => {
     const made = setUp();
     await made.ask({ secret: right });
     const [name] = await record(made, 'pulled');

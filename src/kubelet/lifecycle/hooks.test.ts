@@ -1,4 +1,4 @@
-/** HTTP hooks: asked as declared; a server that only speaks plain HTTP is asked so, without credentials. */
+/** HTTP hooks: sent as declared; a server that only speaks plain HTTP gets the request by HTTP, without credentials. */
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import type { HttpCall, Net } from '../../platform/net.ts';
@@ -47,7 +47,7 @@ it('falls back from HTTPS to HTTP where the server speaks no TLS', async () => {
   assert.equal(calls.length, 3, 'only the lack of TLS is answered by plain HTTP');
 });
 
-it('says nothing of what a server answered to a hook that failed', async () => {
+it('does not report the response of a server to a failed hook', async () => {
   const { clock } = createSimPlatform();
   const net = {
     async http() {

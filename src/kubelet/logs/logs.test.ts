@@ -105,7 +105,7 @@ describe('reading a log', () => {
     );
   });
 
-  it('leaves out what is written while it reads', async () => {
+  it('omits lines that are written during the read', async () => {
     const { files, clock } = createSimPlatform();
     await files.makeDir('/log');
     await files.writeFile(PATH, three);
@@ -126,7 +126,7 @@ describe('reading a log', () => {
     assert.equal(sink.text, 'three\n');
   });
 
-  it('takes the end of a log as a message', async () => {
+  it('reads the end of a log as a message', async () => {
     const { files } = createSimPlatform();
     await files.makeDir('/log');
     await files.writeFile(PATH, three);
@@ -136,7 +136,7 @@ describe('reading a log', () => {
 });
 
 describe('following', () => {
-  it('passes on what is written, through a rotation, until the container ends', async () => {
+  it('forwards written lines, through a rotation, until the container ends', async () => {
     const platform = createSimPlatform();
     const { files, clock } = platform;
     await files.makeDir('/log');
@@ -235,7 +235,7 @@ describe('rotation', () => {
     assert.equal(await files.readText(`${directory}/${names[0]}`), 'packed round 2, long enough');
   });
 
-  it('packs a file of any size a piece at a time, and removes what an earlier process left of one', async () => {
+  it('compresses a file of any size in pieces, and removes the temporary files of an earlier process', async () => {
     const fixture = createRuntimeFixture({ images: [image('web:1')] });
     await fixture.sync(podOf({ containers: [{ name: 'web', image: 'web:1' }] }));
     const { files, clock, log } = fixture.platform;
@@ -266,7 +266,7 @@ describe('rotation', () => {
     assert.equal(await files.readText(`${directory}/${packed}`), large);
   });
 
-  it('closes what it opened when a packed file cannot be made or read', async () => {
+  it('closes its files when a compressed file cannot be written or read', async () => {
     const fixture = createRuntimeFixture({ images: [image('web:1')] });
     await fixture.sync(podOf({ containers: [{ name: 'web', image: 'web:1' }] }));
     const { files, clock, log } = fixture.platform;

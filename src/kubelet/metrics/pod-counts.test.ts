@@ -11,7 +11,7 @@ afterEach(async () => {
   running = undefined;
 });
 
-test('a kubelet tells the pods it should run, counts as active, and runs', async () => {
+test('a kubelet reports the pods it should run, its active pods, and its running ones', async () => {
   const fixture = (running = createKubeletFixture());
   await fixture.start();
   const { clock, metrics } = fixture.platform;
@@ -36,7 +36,7 @@ test('a kubelet tells the pods it should run, counts as active, and runs', async
   assert.ok(Number.isInteger(lastSeen) && Math.abs(lastSeen * 1000 - clock.nowMs()) <= 10_000, String(lastSeen));
 });
 
-test('a kubelet that has stopped is not asked any more', async () => {
+test('a stopped kubelet is no longer read', async () => {
   const fixture = createKubeletFixture();
   await fixture.start();
   const { clock, metrics } = fixture.platform;
@@ -47,14 +47,14 @@ test('a kubelet that has stopped is not asked any more', async () => {
   assert.notEqual(metrics.value('kubelet_working_pods', work), undefined);
   await fixture.stop();
   fixture.addPod('later');
-  // What the next kubelet tells the registry stays.
+  // The metrics of the next kubelet stay.
   metrics.gauge({ name: 'kubelet_working_pods', help: '', labels: Object.keys(work) }).set(7, work);
   await metrics.expose();
   assert.equal(metrics.value('kubelet_desired_pods', { static: '' }), 1);
   assert.equal(metrics.value('kubelet_working_pods', work), 7);
 });
 
-test('a kubelet that stops while it starts is never asked', async () => {
+test('a kubelet that stops during its start is never read', async () => {
   const metrics = createMemoryMetrics();
   const asked: string[] = [];
   const source = (name: string) => () => {
@@ -73,7 +73,7 @@ test('a kubelet that stops while it starts is never asked', async () => {
   assert.deepEqual([asked, metrics.value('kubelet_working_pods', work)], [[], undefined]);
 });
 
-test('workers are told apart by life, wish and origin', async () => {
+test('workers are labelled by lifecycle, desired state and source', async () => {
   const metrics = createMemoryMetrics();
   const counts = createPodWorkCounts(metrics);
   counts.start(new AbortController().signal);

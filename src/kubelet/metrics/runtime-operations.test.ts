@@ -5,7 +5,7 @@ import { createSimRuntime } from '../../cri/sim/sim-runtime.ts';
 import { createSimPlatform } from '../../platform/sim/sim-platform.ts';
 import { measureRuntime } from './runtime-operations.ts';
 
-test('calls of the runtime are counted, timed and their failures told apart', async () => {
+test('calls of the runtime are counted and timed, with their failures', async () => {
   const platform = createSimPlatform();
   const { clock, metrics } = platform;
   const sim = createSimRuntime(platform);

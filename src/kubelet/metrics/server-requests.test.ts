@@ -6,7 +6,7 @@ import { textResponse } from '../server/text-response.ts';
 import { measureCgroups } from './cgroup-operations.ts';
 import { createServerRequests } from './server-requests.ts';
 
-test('requests are counted, timed, and told while they run', async () => {
+test('requests are counted, timed, and reported while they run', async () => {
   const platform = createSimPlatform();
   const { clock, metrics } = platform;
   const measure = createServerRequests(platform, 'readonly');

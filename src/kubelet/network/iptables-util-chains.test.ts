@@ -48,7 +48,7 @@ describe('chains others rely on', () => {
     assert.equal(clock.pendingTimers, 0);
   });
 
-  it('are tried again where they could not be made, which the log tells once', async () => {
+  it('are retried where they could not be created, which is logged once', async () => {
     const { clock, exec, log } = createSimPlatform();
     let six = tables(true);
     exec.program('ip6tables', ({ args }) => six.answer(args));

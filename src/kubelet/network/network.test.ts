@@ -97,7 +97,7 @@ describe('resolver configuration', () => {
     });
   }
 
-  it('keeps to the limits of resolvers and says what it left out', () => {
+  it('applies the limits of resolvers and reports the omitted entries', () => {
     const searches = Array.from({ length: 40 }, (_, index) => `s${index}`);
     const { config, warnings } = applyLimits({ servers: ['1', '2', '3', '4'], searches, options: [] });
     assert.deepEqual([config.servers.length, config.searches.length, warnings.length], [3, 32, 2]);
@@ -108,7 +108,7 @@ describe('resolver configuration', () => {
     );
   });
 
-  it('reads what it writes', () => {
+  it('parses its own output', () => {
     const config = { servers: ['10.0.0.1'], searches: ['a', 'b'], options: ['ndots:5'] };
     assert.deepEqual(parseResolvConf(formatResolvConf(config)), config);
   });

@@ -1,4 +1,4 @@
-/** Shutdowns told by a logind on a bus of the test's own, under virtual time. Real D-Bus: test/integration/dbus.test.ts. */
+/** Shutdowns of a logind on a bus of the test, under virtual time. Real D-Bus: test/integration/dbus.test.ts. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { onAbort } from '../../base/abort.ts';
@@ -15,9 +15,9 @@ interface Machine {
   readonly platform: SimPlatform;
   readonly calls: string[];
   delaySeconds: number;
-  /** What a reload of its configuration makes of it. */
+  /** The maximum delay after a reload of its configuration. */
   reloadedSeconds: number;
-  /** False: nobody answers on the socket. */
+  /** False: connections to the socket are refused. */
   reachable: boolean;
   inhibitors: string[];
   signal(member: string, ...body: DbusValue[]): Promise<void>;
@@ -48,7 +48,7 @@ function machine(): Machine {
     if (!made.reachable) throw Object.assign(new Error('connect ENOENT'), { code: 'ENOENT' });
     const [ours, theirs] = createDuplexPair();
     bus = theirs;
-    // Its end is the end of the connection.
+    // The end of the server closes the connection.
     serveBus(theirs, (message) => answer(made, message)).catch(() => undefined);
     return ours;
   };
@@ -78,8 +78,8 @@ function listen(made: Machine, graceMs = 30_000) {
   return { heard, source, stop };
 }
 
-describe('shutdowns told by logind', () => {
-  it('are held back and told, and let go once the pods have ended', async () => {
+describe('shutdowns that logind announces', () => {
+  it('are inhibited and reported, and released once the pods have ended', async () => {
     const made = machine();
     made.delaySeconds = 30;
     const { heard, source, stop } = listen(made);
@@ -104,7 +104,7 @@ describe('shutdowns told by logind', () => {
     assert.deepEqual([made.inhibitors, made.platform.clock.pendingTimers], [[], 0]);
   });
 
-  it('are waited for as long as pods may take: logind is told so', async () => {
+  it('are inhibited as long as pods may need, by the configuration of logind', async () => {
     const made = machine();
     const { stop } = listen(made);
     await made.platform.clock.advance(1_000);
@@ -115,7 +115,7 @@ describe('shutdowns told by logind', () => {
     stop();
   });
 
-  it('cannot be held back where logind does not grant the time, which is said and tried again', async () => {
+  it('cannot be inhibited where logind limits the time, which is logged and retried', async () => {
     const made = machine();
     made.reloadedSeconds = 10;
     const { stop } = listen(made);

@@ -27,7 +27,7 @@ describe('graceful shutdown', () => {
     assert.deepEqual(shutdownGroups({ totalSeconds: 0, criticalSeconds: 0 }), []);
   });
 
-  it('ends normal pods first, critical ones last, nobody past their group’s time, and then lets the machine go', async () => {
+  it('ends normal pods first, critical ones last, none after the time of its group, and then permits the shutdown', async () => {
     const platform = createSimPlatform();
     const { clock } = platform;
     const startMs = clock.monotonicMs();

@@ -1,4 +1,4 @@
-/** When a node's status, its registration and its lease are sent, and what is known of its runtime. */
+/** The times at which a node's status, its registration and its lease are sent, and the known state of its runtime. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { Node } from '../../api/gen/core-v1.ts';
@@ -81,7 +81,7 @@ describe('node status manager', () => {
     controller.abort();
   });
 
-  it('tells in events what has changed, and nothing of a first look', async () => {
+  it('reports changes by events, and none at first', async () => {
     const { platform, cluster, problems, events, pressure, manager, controller } = rig();
     await platform.files.makeDir('/k');
     const bootId = (await platform.host.info()).bootId;
@@ -184,7 +184,7 @@ describe('node lease', () => {
 });
 
 describe('runtime state', () => {
-  it('knows nothing at first, and forgets after 30 s', async () => {
+  it('is unknown at first, and expires after 30 s', async () => {
     const { clock } = createSimPlatform();
     const state = createRuntimeState(clock);
     assert.deepEqual(state.runtimeErrors(), ['container runtime status check may not have completed yet']);

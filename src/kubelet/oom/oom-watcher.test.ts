@@ -5,7 +5,7 @@ import type { Platform } from '../../platform/platform.ts';
 import { createSimPlatform } from '../../platform/sim/sim-platform.ts';
 import { startOomWatcher } from './oom-watcher.ts';
 
-it('tells the kernel’s kills for the machine’s sake, not those before it began nor those of control groups', async () => {
+it('reports kills of the whole machine, but neither earlier ones nor those of cgroups', async () => {
   const platform = createSimPlatform();
   const { clock, files, log } = platform;
   let kernelLog = '[    1.5] Out of memory: Killed process 7 (old) total-vm:1kB\n';

@@ -79,7 +79,7 @@ function rig(): Rig {
 const pod = { metadata: { name: 'web', namespace: 'default', uid: 'u' }, spec: { containers: [{ name: 'app' }] } };
 
 describe('PLEG', () => {
-  it('relists at once, then once per period, and tells of changes after the cache has them', async () => {
+  it('relists at once, then once per period, and sends changes after the cache has them', async () => {
     const { platform, runtime, pleg, events, controller } = rig();
     runtime.plant(pod);
     pleg.start(controller.signal);
@@ -93,7 +93,7 @@ describe('PLEG', () => {
     assert.equal(platform.clock.pendingTimers, 0);
   });
 
-  it('keeps nothing of a pod whose inspection found that the runtime has nothing of it any more', async () => {
+  it('drops the entry of a pod whose inspection found no more containers', async () => {
     const { platform, runtime, cache, pleg, controller } = rig();
     runtime.plant(pod);
     pleg.start(controller.signal);
@@ -108,7 +108,7 @@ describe('PLEG', () => {
     controller.abort();
   });
 
-  it('looks at one pod at once when asked, and never twice at a time', async () => {
+  it('inspects one pod at once on request, and never twice at a time', async () => {
     const { platform, runtime, pleg, events, controller } = rig();
     runtime.plant(pod);
     let looks = 0;
@@ -186,7 +186,7 @@ describe('PLEG', () => {
     await ended;
   });
 
-  it('looks once at a pod to which much happens, and not at all when it was seen meanwhile', async () => {
+  it('inspects once a pod with many events, and not at all when it was inspected meanwhile', async () => {
     const { platform, runtime, pleg, controller } = rig();
     runtime.plant(pod);
     let looks = 0;

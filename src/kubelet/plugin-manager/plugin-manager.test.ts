@@ -9,9 +9,9 @@ const DIRECTORY = '/var/lib/kubelet/plugins_registry';
 interface Fixture {
   readonly platform: SimPlatform;
   readonly sockets: FakeSockets;
-  /** What the handler was asked, in order. */
+  /** The calls of the handler, in order. */
   readonly handled: string[];
-  /** What plugins were told: `true`, or the error. */
+  /** The notifications of plugins: `true`, or the error. */
   readonly told: string[];
   readonly handler: { -readonly [key in keyof PluginHandler]: PluginHandler[key] };
   stop(): void;
@@ -51,7 +51,7 @@ function plug(f: Fixture, path: string, info: object, methods: Record<string, Fa
 
 const csi = { type: 'CSIPlugin', name: 'disks', endpoint: '/csi.sock', supportedVersions: ['1.0.0'] };
 
-test('a socket is registered, wherever below the directory, and taken off when it goes', async (t) => {
+test('a socket is registered anywhere below the directory, and unregistered when it is removed', async (t) => {
   const f = await start(t);
   plug(f, `${DIRECTORY}/disks-reg.sock`, csi);
   await f.platform.files.makeDir(`${DIRECTORY}/more`);
@@ -70,7 +70,7 @@ test('a socket is registered, wherever below the directory, and taken off when i
   ]);
 });
 
-test('a plugin that starts anew behind the same name is registered anew', async (t) => {
+test('a plugin that restarts with the same name is registered again', async (t) => {
   const f = await start(t);
   const path = `${DIRECTORY}/disks-reg.sock`;
   plug(f, path, csi);
@@ -100,7 +100,7 @@ test('files, hidden names and sockets from before the start', async (t) => {
   assert.deepEqual(f.handled, ['validate disks /csi.sock', 'register disks /csi.sock']);
 });
 
-test('what is refused is told to the plugin and tried again', async (t) => {
+test('a plugin gets the error of a refusal, and is tried again', async (t) => {
   const f = await start(t);
   f.handler.validatePlugin = async () => {
     throw new Error('too old');
@@ -123,7 +123,7 @@ test('what is refused is told to the plugin and tried again', async (t) => {
   assert.deepEqual(f.handled, ['register disks']);
 });
 
-test('an endpoint that is not the absolute path of a socket is dialed by nobody', async (t) => {
+test('an endpoint that is not the absolute path of a socket is never dialled', async (t) => {
   const f = await start(t);
   for (const [at, endpoint] of ['x', '../csi.sock', 'http://10.0.0.1/', 'unix:///csi.sock', '\0abstract'].entries())
     plug(f, `${DIRECTORY}/${at}.sock`, { ...csi, endpoint });
@@ -132,7 +132,7 @@ test('an endpoint that is not the absolute path of a socket is dialed by nobody'
   assert.equal(f.told.filter((text) => text.endsWith('is not the absolute path of a socket')).length, 5);
 });
 
-test('a plugin that hangs is waited for by nobody else', async (t) => {
+test('a plugin that hangs delays no others', async (t) => {
   const f = await start(t);
   plug(f, `${DIRECTORY}/a.sock`, csi, { GetInfo: () => new Promise<object>(() => undefined) });
   plug(f, `${DIRECTORY}/b.sock`, { ...csi, name: 'b' });

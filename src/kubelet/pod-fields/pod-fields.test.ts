@@ -23,7 +23,7 @@ test('every row is about a field', () => {
   assert.deepEqual(idle, []);
 });
 
-test('what is not simply honoured says how', () => {
+test('fields that are partly supported name the difference', () => {
   for (const { rows: table } of POD_FIELD_TABLES)
     for (const [path, [state, note]] of Object.entries(table)) assert.ok(state === 'honoured' || note !== '', path);
 });

@@ -16,7 +16,7 @@ interface Rig {
   readonly workQueue: WorkQueue;
   readonly cache: PodCache;
   readonly log: string[];
-  /** How long a sync takes, and what it comes to. */
+  /** The duration and the result of a sync. */
   sync: { takesMs: number; outcome: SyncPodOutcome; error?: Error };
   terminating: { takesMs: number; error?: Error };
 }
@@ -99,14 +99,14 @@ const deleting = (name: string, graceSeconds: number): Pod =>
   pod(name, { metadata: { deletionTimestamp: '2026-01-01T00:00:00Z', deletionGracePeriodSeconds: graceSeconds } });
 
 describe('pod workers', () => {
-  it('begin in the turn the update comes', async () => {
+  it('begin in the turn of the update', async () => {
     const { workers, log, platform } = rig();
     workers.updatePod({ pod: pod('a'), updateType: 'create' });
     await platform.clock.settle();
     assert.deepEqual(log, ['0 sync a create']);
   });
 
-  it('keep only the newest of the updates that come during a sync', async () => {
+  it('keep only the newest of the updates during a sync', async () => {
     const { workers, log, platform } = rig();
     workers.updatePod({ pod: pod('a', { v: '1' }), updateType: 'create' });
     await platform.clock.advance(10);
@@ -142,7 +142,7 @@ describe('pod workers', () => {
     assert.deepEqual(log, ['0 sync a create', '200 terminating a 20', '220 terminating a 5', '320 terminated a']);
   });
 
-  it('move on by themselves when a sync says the pod is done', async () => {
+  it('advance when a sync reports that the pod is done', async () => {
     const { log, platform, workers, ...rest } = rig();
     rest.sync.outcome = { terminal: true };
     workers.updatePod({ pod: pod('a'), updateType: 'create' });
@@ -174,7 +174,7 @@ describe('pod workers', () => {
     }
   });
 
-  it('come back exactly when a back-off ends', async () => {
+  it('sync again exactly when a back-off ends', async () => {
     const made = rig();
     made.sync.outcome = { terminal: false, retryAfterMs: 7_000 };
     made.workers.updatePod({ pod: pod('a'), updateType: 'create' });

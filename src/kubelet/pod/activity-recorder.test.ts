@@ -22,7 +22,7 @@ test('events are recorded from the first question until a minute after the last'
   assert.deepEqual(whats(), []);
 });
 
-test('a step tells how long it took, why it failed, and when the next one comes', async () => {
+test('a step has its duration, its error, and the time of the next one', async () => {
   const clock = new VirtualClock();
   const recorder = createActivityRecorder(clock);
   recorder.activityOf('a');
@@ -35,7 +35,7 @@ test('a step tells how long it took, why it failed, and when the next one comes'
   assert.equal(parseTime(event!.nextSync!) - clock.nowMs(), 1000);
 });
 
-test('what is kept is bounded: the newest events, the pods asked for last', () => {
+test('the records are bounded: the newest events, the pods requested last', () => {
   const recorder = createActivityRecorder(new VirtualClock());
   recorder.activityOf('a');
   for (let index = 0; index < 500; index++) recorder.event('a', 'pleg', `${index}`);

@@ -82,7 +82,7 @@ describe('a critical pod on a node that is full', () => {
 
   const half = asking({ cpu: '500m' });
 
-  it('takes the place of a lesser one once that has ended, which says why', async () => {
+  it('replaces a less critical pod once that has ended, whose status has the reason', async () => {
     const fixture = await full();
     const { clock } = fixture.platform;
     const sinceMs = clock.monotonicMs();
@@ -126,7 +126,7 @@ describe('a critical pod on a node that is full', () => {
       assert.deepEqual(fixture.runtime.running(), ['holder/app']);
     });
 
-  it('takes the place of one that does not end when its time is over', async () => {
+  it('replaces a pod that does not end when its time is over', async () => {
     const fixture = await full({ terminationGracePeriodSeconds: 10 });
     const { clock } = fixture.platform;
     fixture.runtime.failures.set('killPod', new Error('no answer'));

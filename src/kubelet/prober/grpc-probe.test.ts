@@ -19,7 +19,7 @@ async function serve(
 ): Promise<{ port: number; paths: string[]; sessions: Set<ServerHttp2Session> }> {
   const paths: string[] = [];
   const sessions = new Set<ServerHttp2Session>();
-  // Padded frames, as a peer may send them to hide the size of an answer.
+  // Padded frames, which hide the size of an answer.
   const server: Http2Server = createServer({ paddingStrategy: constants.PADDING_STRATEGY_MAX });
   server.on('session', (session) =>
     sessions.add(session.on('error', () => undefined).on('close', () => sessions.delete(session))),
@@ -102,7 +102,7 @@ describe('A gRPC probe', () => {
       assert.deepEqual(paths, ['POST /grpc.health.v1.Health/Check application/grpc+proto trailers kube-probe/1.36']);
     });
 
-  it('names the service it asks for', async (t) => {
+  it('sends the name of the service', async (t) => {
     const asked: string[] = [];
     const { port } = await serve(t, (stream, service) => {
       asked.push(service);
@@ -118,7 +118,7 @@ describe('A gRPC probe', () => {
     for (const session of sessions) await new Promise((resolve) => session.on('close', resolve));
   });
 
-  it('ends as a timeout where nobody listens or nobody answers', async (t) => {
+  it('ends as a timeout where nothing listens or answers', async (t) => {
     const { port } = await serve(t, () => undefined);
     assert.deepEqual(await probe(port, { timeoutMs: 100 }), {
       result: 'failure',

@@ -39,7 +39,7 @@ function serving(name: string): {
   return { platform, net: { http: async () => answer } as unknown as Net, cancelled: () => cancels };
 }
 
-describe('a body of a server that nobody trusts', () => {
+describe('a body of an untrusted server', () => {
   const expected: Readonly<Record<string, 'late' | 'done'>> = {
     stalls: 'late',
     drips: 'late',

@@ -13,7 +13,7 @@ async function environmentOf(of: Parameters<typeof configOf>[0]): Promise<Record
 const b64 = (text: string): string => Buffer.from(text).toString('base64');
 
 describe('the environment', () => {
-  it('takes values from fields, resources, config maps and secrets, later over earlier', async () => {
+  it('reads values from fields, resources, config maps and secrets, later over earlier', async () => {
     const environment = await environmentOf({
       prepare(world) {
         world.configMaps.set('settings', { REPLACE: 'from map', DUPE: 'map', 'bad=name': 'x' });
@@ -165,7 +165,7 @@ describe('security', () => {
     assert.ok(security.maskedPaths!.includes('/proc/kcore'));
   });
 
-  it('unmasks for the privileged', async () => {
+  it('unmasks paths for privileged containers', async () => {
     const { linux } = await configOf({ container: { securityContext: { privileged: true } } });
     assert.deepEqual([linux!.securityContext!.privileged, linux!.securityContext!.maskedPaths], [true, []]);
   });

@@ -8,7 +8,7 @@ const web = { name: 'web', image: 'web:1' };
 const reasons = (events: string[]): string[] => events.map((event) => event.slice(0, event.indexOf(':')));
 
 describe('ending', () => {
-  it('runs preStop within the grace period, then stops with what is left', async () => {
+  it('runs preStop within the grace period, then stops with the remaining time', async () => {
     const calls: string[][] = [];
     const fixture = createRuntimeFixture({
       images: [

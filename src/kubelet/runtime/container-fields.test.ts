@@ -1,4 +1,4 @@
-/** Fields of containers that the runtime is told, one by one, on the simulated one. */
+/** Fields of containers in the CRI request, one by one, on the simulated runtime. */
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import type { Container, Pod } from '../../api/gen/core-v1.ts';
@@ -9,7 +9,7 @@ function fixtureOf(): RuntimeFixture {
   return createRuntimeFixture({ images: [image('app:1')] });
 }
 
-/** What the container of a pod was created with, or why it was not. */
+/** The CRI configuration of a pod's container, or why it was not created. */
 async function configOf(
   fixture: RuntimeFixture,
   container: Partial<Container>,
@@ -86,7 +86,7 @@ for (const [fields, expected] of [
       assert.deepEqual({ network: options?.network, ipc: options?.ipc, pid: options?.pid }, expected);
   });
 
-it('runtimeClassName: the handler of the class, and what it takes besides', async () => {
+it('runtimeClassName: the handler of the class, and its overhead', async () => {
   const fixture = fixtureOf();
   fixture.world.handlers.set('guarded', 'kata');
   const { problem } = await configOf(fixture, {}, { runtimeClassName: 'guarded', overhead: { memory: '64Mi' } });

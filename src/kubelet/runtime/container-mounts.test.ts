@@ -129,7 +129,7 @@ describe('sub-paths', () => {
       );
     });
 
-  it('that do not exist are made where they were looked for, though a container swaps a parent for a link', async () => {
+  it('that are missing are created where they were resolved, although a container swaps a parent for a link', async () => {
     const { files } = createSimPlatform();
     for (const directory of ['/v/a', '/etc']) await files.makeDir(directory);
     const attacked = {
@@ -148,7 +148,7 @@ describe('sub-paths', () => {
   });
 
   for (const kind of ['fifo', 'char', 'socket'] as const)
-    it(`environment variables come from no ${kind}, and from no file that is swapped for a link`, async () => {
+    it(`environment variables are read from no ${kind}, and from no file that is swapped for a link`, async () => {
       const { files } = createSimPlatform();
       await files.makeDir('/v/a');
       files.makeSpecial('/v/a/env', kind);
@@ -160,7 +160,7 @@ describe('sub-paths', () => {
       await assert.rejects(readFileInside(files, { root: '/v', names: ['large'] }, 10), /more than 10 bytes/);
     });
 
-  it('are compared with what the kernel mounted', () => {
+  it('are compared with the mounts of the kernel', () => {
     const infos = [
       { device: '8:1', root: '/', path: '/' },
       { device: '8:2', root: '/vols/x', path: '/v' },

@@ -35,7 +35,7 @@ describe('starting a pod', () => {
     assert.deepEqual((await fixture.sync(pod)).steps, []);
   });
 
-  it('refuses what cannot be configured, and starts once it can', async () => {
+  it('refuses an invalid configuration, and starts once it is valid', async () => {
     const fixture = createRuntimeFixture();
     const container = { ...web, env: [{ name: 'A', valueFrom: { configMapKeyRef: { name: 'settings', key: 'a' } } }] };
     const pod = podOf({ containers: [container] });
@@ -81,7 +81,7 @@ describe('starting a pod', () => {
 });
 
 describe('images', () => {
-  it('backs off after a failed pull and says so', async () => {
+  it('backs off after a failed pull and reports that', async () => {
     const fixture = createRuntimeFixture({
       images: [image('web:1', { present: false, pull: { error: 'denied', after: '1s' } })],
     });

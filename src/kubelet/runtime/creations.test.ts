@@ -4,7 +4,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { promiseHooks } from 'node:v8';
 import { Creations } from './creations.ts';
 
-test('who waits does so for what had begun, not for what began later, whatever the order of the ends', async () => {
+test('a wait covers creations that had begun, not those that began later, whatever the order of their ends', async () => {
   const creations = new Creations();
   const seen: string[] = [];
   const answers = ['a', 'b', 'c'].map(() => Promise.withResolvers<void>());

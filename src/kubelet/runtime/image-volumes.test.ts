@@ -33,7 +33,7 @@ test('an image is pulled and mounted read-only by a runtime that can', async () 
   assert.notEqual(mount?.image?.image ?? '', '');
 });
 
-test('a pod with an image volume waits, and says why, where the runtime cannot', async () => {
+test('a pod with an image volume waits, with the reason, where the runtime does not support it', async () => {
   const fixture = createRuntimeFixture({ images: [image('app:1'), image('data:1')] });
   const version = { version: '0.1.0', runtimeName: 'containerd', runtimeVersion: '1.6.20', runtimeApiVersion: 'v1' };
   Object.assign(fixture.cri.runtime, { version: async () => version });

@@ -15,7 +15,7 @@ test('every state of CRI has one of ours, and so has a number beyond its enum', 
     assert.equal(containerState(other as CriState), 'unknown', other);
 });
 
-/** A runtime of pods `p0`, `p1` and so on, each with so many containers, which have all exited. */
+/** A runtime of pods `p0`, `p1` and so on, each with this number of exited containers. */
 function readerOf(containersOfPod: () => number): { reader: PodStatusReader; asked: string[] } {
   const asked: string[] = [];
   const labels = { [POD_UID_LABEL]: 'p' };
@@ -41,7 +41,7 @@ async function readPods(reader: PodStatusReader, count: number): Promise<void> {
   for (let at = 0; at < count; at++) await reader.getPodStatus(`p${at}`, `p${at}`, 'default');
 }
 
-test('a container that has exited is read once, until it is gone or its pod is forgotten', async () => {
+test('an exited container is read once, until it is removed or its pod is forgotten', async () => {
   let count = 3;
   const { reader, asked } = readerOf(() => count);
   for (const listed of [3, 3, 2, 3]) {

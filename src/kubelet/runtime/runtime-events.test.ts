@@ -1,4 +1,4 @@
-/** Which pod an event is said to be of, and what is asked to know it. */
+/** The pod of an event, and the requests that find it. */
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
@@ -50,7 +50,7 @@ const rounds = async (): Promise<void> => {
   for (let i = 0; i < 20; i++) await Promise.resolve();
 };
 
-it('an event of what is just being made waits for the answer; nothing is listed and no other event waits', async () => {
+it('an event of a container in creation waits for its answer; nothing is listed and no other event waits', async () => {
   const { asked, events, reader, seen, read } = world({});
   const answer = Promise.withResolvers<string>();
   await reader.learning('old', async () => 'known');
@@ -68,7 +68,7 @@ it('an event of what is just being made waits for the answer; nothing is listed 
   assert.equal(asked.lists, 0);
 });
 
-it('what nobody here made is looked for in one listing', async () => {
+it('containers of other creators are found by one listing', async () => {
   const { asked, events, seen, read } = world({ foreign: 'other' });
   events.trySend({ containerId: 'foreign', type: 'started' });
   events.trySend({ containerId: 'foreign', type: 'stopped' });
@@ -78,18 +78,18 @@ it('what nobody here made is looked for in one listing', async () => {
   assert.equal(asked.lists, 1);
 });
 
-it('what was removed before its events were read is looked for in two listings, however many there are', async () => {
+it('containers that were removed before their events were read are looked up in two listings, however many they are', async () => {
   const { asked, events, seen, read } = world({ foreign: 'other' }, () => nextTurn());
   for (let at = 0; at < 1000; at++) events.trySend({ containerId: `gone${at}`, type: 'deleted' });
   events.trySend({ containerId: 'foreign', type: 'started' });
   events.close();
   await read;
   assert.deepEqual(seen, ['other started']);
-  // The first began with the first event, the second after all.
+  // The first listing began with the first event, the second after all.
   assert.equal(asked.lists, 2);
 });
 
-it('what comes after a listing began is looked for in another one', async () => {
+it('events after the begin of a listing cause another one', async () => {
   const containers: Record<string, string> = {};
   const { asked, events, seen, read } = world(containers);
   events.trySend({ containerId: 'gone', type: 'deleted' });
@@ -102,7 +102,7 @@ it('what comes after a listing began is looked for in another one', async () => 
   assert.equal(asked.lists, 2);
 });
 
-it('so is what came while something else was made, and what failed to be made', async () => {
+it('so do events during another creation, and those of a failed creation', async () => {
   const { asked, events, reader, seen, read } = world({ foreign: 'other' });
   const answer = Promise.withResolvers<string>();
   const made = reader.learning('new', () => answer.promise);
@@ -118,7 +118,7 @@ it('so is what came while something else was made, and what failed to be made', 
   assert.equal(asked.lists, 1);
 });
 
-it('an id learned during a listing that does not show it yet stays known', async () => {
+it('an id from a creation during a listing that does not contain it stays known', async () => {
   const { reader } = world({});
   const listing = reader.getPods(true);
   await reader.learning('new', async () => 'made');

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createRuntimeFixture } from './runtime-fixture.ts';
 
-test('the runtime is asked each time how it is, and every ten seconds which one it is', async () => {
+test('the status of the runtime is read each time, its version every ten seconds', async () => {
   const { cri, runtime, platform } = createRuntimeFixture();
   let runtimeVersion = '2.1.0';
   let asked = 0;
@@ -12,7 +12,7 @@ test('the runtime is asked each time how it is, and every ten seconds which one 
   assert.deepEqual([await seen(), await seen(), await seen()], ['2.1.0', '2.1.0', '2.1.0']);
   assert.deepEqual([cri.calls.get('status'), asked], [3, 1]);
 
-  // Replaced without anybody having noticed that it was away.
+  // Replaced between two status calls, so no failure was seen.
   runtimeVersion = '2.2.0';
   await platform.clock.advance(9_999);
   assert.equal(await seen(), '2.1.0');

@@ -23,7 +23,7 @@ describe('a security context beside the user of an image', () => {
   for (const row of securityRows) {
     const { about, refused, sandboxRefused, request = {} } = row;
     const refusal = refused ?? sandboxRefused;
-    it(`${about}: the container ${refusal === undefined ? 'is made as it asks' : 'is refused'}`, async () => {
+    it(`${about}: the container ${refusal === undefined ? 'is created as requested' : 'is refused'}`, async () => {
       const { result, made } = await outcome(row);
       const last = result.steps.at(-1);
       if (refusal !== undefined) {

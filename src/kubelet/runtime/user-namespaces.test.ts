@@ -8,7 +8,7 @@ import { createUserNamespaces } from './user-namespaces.ts';
 const containers = [{ name: 'main', image: 'app:1' }];
 const own = (uid: string) => podOf({ containers, hostUsers: false }, { uid });
 
-test('a pod with users of its own has them in its sandbox, its containers and its mounts', async () => {
+test('a pod with hostUsers false has its user namespace in its sandbox, its containers and its mounts', async () => {
   const fixture = createRuntimeFixture({ images: [image('app:1')], userNamespaces: true });
   await fixture.drive(fixture.runtime.status());
   const result = await fixture.sync(own('a'));
@@ -28,7 +28,7 @@ test('a pod with users of its own has them in its sandbox, its containers and it
   for (const mount of config.mounts ?? []) assert.deepEqual((mount as { uidMappings: unknown }).uidMappings, [mapping]);
 });
 
-test('where the runtime cannot, the pod waits and says so', async () => {
+test('where the runtime does not support it, the pod waits and reports that', async () => {
   const fixture = createRuntimeFixture({ images: [image('app:1')] });
   await fixture.drive(fixture.runtime.status());
   const result = await fixture.sync(own('a'));
@@ -38,7 +38,7 @@ test('where the runtime cannot, the pod waits and says so', async () => {
   );
 });
 
-test('ranges differ, are remembered, and are free again when their pod has gone', async () => {
+test('ranges differ, are remembered, and are free again when their pod is deleted', async () => {
   const { files } = createSimPlatform();
   const paths = { rootDir: '/k', podLogsDir: '/l' };
   const make = () => createUserNamespaces({ files, paths, idsPerPod: 131_072, supported: (handler) => handler === '' });

@@ -40,7 +40,7 @@ function createFixture(change: Partial<DelegatedAuthConfig> = {}) {
   };
 }
 
-test('certificates, tokens, nobody', async () => {
+test('certificates, tokens, anonymous', async () => {
   const { auth, reviews } = createFixture();
   const peerCertificate = { commonName: 'kube-apiserver', organizations: ['system:masters'], fingerprint256: '' };
   assert.deepEqual(await auth.authenticate({ headers: {}, peerCertificate }), {
@@ -66,7 +66,7 @@ test('certificates, tokens, nobody', async () => {
   assert.equal(await open.auth.authenticate({ headers: { authorization: 'Bearer good' } }), undefined);
 });
 
-test('permission is asked for once, and again when the answer is old', async () => {
+test('authorization is requested once, and again when the answer has expired', async () => {
   const { auth, reviews, platform, deny } = createFixture();
   const principal = { name: 'ann', groups: ['dev'] };
   assert.equal(await auth.authorize(principal, 'get', 'stats'), true);

@@ -161,7 +161,7 @@ test('logs: tail, since, limit, times, streams, previous', async () => {
   for (const [query, body] of cases) assert.deepEqual(await get(`${base}${query}`), { status: 200, body }, query);
 });
 
-test('a log path of the runtime that no file can have is a refusal, which tells nothing of the path', async () => {
+test('an invalid log path of the runtime is refused without the path in the message', async () => {
   const fixture = await createFixture();
   const files = fixture.platform.files as { exists: unknown };
   files.exists = () => Promise.reject(new Error("ENAMETOOLONG: name too long, access '/logs/111'"));
@@ -172,7 +172,7 @@ test('a log path of the runtime that no file can have is a refusal, which tells 
   );
 });
 
-test('logs: what is refused', async () => {
+test('logs: refused requests', async () => {
   const { get } = await createFixture();
   const cases: readonly (readonly [string, number, string])[] = [
     ['/containerLogs/default/none/app', 404, 'pod "none" does not exist'],
@@ -263,7 +263,7 @@ test('the other paths', async () => {
   assert.equal((await get('/healthz/ping')).status, 200);
 });
 
-test('the state of a pod that is here, for those who may use the proxy of the node', async () => {
+test('the state of a pod on this node, for users who may use the proxy of the node', async () => {
   const { get, asked } = await createFixture();
   for (const route of ['podState', 'podActivity']) {
     assert.deepEqual(JSON.parse((await get(`/${route}/default/web`)).body), { uid: 'uid-web' });
@@ -273,7 +273,7 @@ test('the state of a pod that is here, for those who may use the proxy of the no
   assert.deepEqual(asked.at(-1), 'get proxy');
 });
 
-test('who is nobody or may not is refused, and what is asked for', async () => {
+test('unauthenticated and unauthorized requests are refused, with the attributes for the authorizer', async () => {
   const nobody = await createFixture({ authenticate: async () => undefined });
   assert.deepEqual(await nobody.get('/pods'), { status: 401, body: 'Unauthorized' });
   const denied = await createFixture({ authorize: async () => false });
@@ -309,7 +309,7 @@ test('who is nobody or may not is refused, and what is asked for', async () => {
   ]);
 });
 
-test('without debugging handlers, as on the read-only port, nothing looks into containers or the configuration', async () => {
+test('without debugging handlers, as on the read-only port, no path reads containers or the configuration', async () => {
   const { get } = await createFixture({}, { debuggingHandlers: false });
   const statuses: Readonly<Record<string, number>> = {
     '/configz': 404,
@@ -330,7 +330,7 @@ test('without debugging handlers, as on the read-only port, nothing looks into c
   for (const [path, status] of Object.entries(statuses)) assert.equal((await get(path)).status, status, path);
 });
 
-test('checkpoint: of a running container, into a file; what the runtime cannot do is not found', async () => {
+test('checkpoint: of a running container, into a file; not found where the runtime does not support it', async () => {
   const { get, containers } = await createFixture();
   checkpoints.length = 0;
   assert.equal((await get('/checkpoint/default/web/app')).status, 405);
@@ -370,7 +370,7 @@ test('local volumes: the directories of that volume go, and nothing else', async
     ['/localVolumes/pvc-1_default', 'DELETE', 400],
   ];
   for (const [path, method, status] of refused) {
-    // The client's URL parser takes `..` away; what is left of the path is another route.
+    // The client's URL parser removes `..`; the remaining path is another route.
     const wanted = path.endsWith('/..') ? [status, 404] : [status];
     assert.ok(wanted.includes((await get(path, method)).status), `${method} ${path}`);
     assert.deepEqual(await children(), all, `${method} ${path}`);

@@ -1,4 +1,4 @@
-/** Queries of the node's logs: what is refused, what journalctl is asked, which files serve where it knows nothing. */
+/** Queries of the node's logs: refused ones, the arguments of journalctl, and the files that are read where it has no entries. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { createSimPlatform } from '../../platform/sim/sim-platform.ts';
@@ -51,7 +51,7 @@ async function server(options: { readonly systemLogQuery?: boolean; readonly jou
 }
 
 describe('queries of the node’s logs', () => {
-  it('ask the journal for services that it knows', async () => {
+  it('read the journal of services that it knows', async () => {
     const t = await server();
     assert.deepEqual(await t.get('query=kubelet&query=containerd'), [200, 'lines of the journal\n']);
     const options =
@@ -116,7 +116,7 @@ describe('queries of the node’s logs', () => {
     assert.deepEqual(t.asked(), []);
   });
 
-  it('ask the journal only so many at a time, and as long as somebody waits', async () => {
+  it('read the journal with a limited number at a time, and only while the client waits', async () => {
     const t = await server();
     const signals: AbortSignal[] = [];
     t.platform.exec.program('journalctl', ({ args, options }) => {

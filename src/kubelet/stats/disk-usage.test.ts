@@ -6,7 +6,7 @@ import { createDiskUsage } from './disk-usage.ts';
 
 const pod = (uid: string): Pod => ({ metadata: { uid } });
 
-test('a volume that is never measured holds neither who asks nor the others', async () => {
+test('a volume whose measurement hangs delays neither callers nor other volumes', async () => {
   const { clock, files, log } = createSimPlatform();
   const hung = Promise.withResolvers<never>();
   const uses = new Map([['data', { usedBytes: 1, capacityBytes: 2, availableBytes: 1 } as never]]);

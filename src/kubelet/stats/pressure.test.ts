@@ -50,7 +50,7 @@ test('pressure of the node, all pods, pods and containers, in the summary and in
   assert.deepEqual([quiet.node.io, quiet.pods[0]!.io], [undefined, undefined]);
 });
 
-test('pressure that may not be read is left out of what is told, and logged once', async () => {
+test('unreadable pressure is left out of the statistics, and logged once', async () => {
   const { provider, platform } = await createFixture();
   await platform.files.makeDir('/proc/pressure');
   for (const resource of ['cpu', 'memory', 'io'])
@@ -71,7 +71,7 @@ test('pressure that may not be read is left out of what is told, and logged once
   assert.equal(told.length, 1);
 });
 
-test('a kernel without pressure: no field, no metric, no cgroup asked', async () => {
+test('a kernel without pressure: no field, no metric, no cgroup read', async () => {
   const { provider, platform } = await createFixture();
   platform.cgroups.groups.get('/kubepods/podu1')!.pressures = { cpu: pressure(1) };
   const { node, pods } = await provider.summary();
@@ -81,7 +81,7 @@ test('a kernel without pressure: no field, no metric, no cgroup asked', async ()
   assert.ok(!(await provider.cadvisorMetrics()).includes('container_pressure'));
 });
 
-test('pressure that the runtime tells comes before that of the cgroup', () => {
+test('the pressure of the runtime takes precedence over that of the cgroup', () => {
   const told = { Full: { Total: 4, Avg10: 1, Avg60: 2, Avg300: 3 }, Some: { Total: 5, Avg10: 0, Avg60: 0, Avg300: 0 } };
   assert.deepEqual(criPressures({ cpu: told, memory: undefined }), {
     cpu: {

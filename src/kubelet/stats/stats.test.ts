@@ -54,7 +54,7 @@ test('ended containers, as of initialization, have no readings, and pods of ende
   assert.deepEqual((await provider.summary()).pods, []);
 });
 
-test('askers within a second share a reading; volumes are measured once a minute; what the runtime lacks is asked once', async () => {
+test('requests within a second share a reading; volumes are measured once a minute; missing calls of the runtime are tried once', async () => {
   const { platform, provider, state } = await createFixture();
   await Promise.all([provider.summary(), provider.cadvisorMetrics(), provider.resourceMetrics()]);
   await platform.clock.advance(1000);
@@ -81,7 +81,7 @@ test('volumes are measured as often as they may be, or never', async () => {
   }
 });
 
-test('the kubelet’s own metrics: what runs, and the space of claimed volumes', async () => {
+test('metrics of the kubelet: running pods and containers, and the space of claimed volumes', async () => {
   const { provider } = await createFixture();
   const text = await provider.kubeletMetrics();
   const lines = text.split('\n').filter((line) => line !== '' && !line.startsWith('#'));
@@ -108,7 +108,7 @@ test('writable layers on a file system of their own; each file system is read on
   platform.files.stat = async (path) => ({ ...(await stat(path)), dev: path === '/layers' ? 2 : 1 });
   platform.files.statFileSystem = async (path) => {
     read.push(path);
-    // What a file system tells may change from one reading to the next.
+    // The figures of a file system may change between two readings.
     return { ...(await statFileSystem(path)), totalInodes: 1000 + read.length };
   };
   const { node, pods } = await provider.summary();
@@ -122,7 +122,7 @@ test('writable layers on a file system of their own; each file system is read on
   assert.deepEqual([container!.rootfs!.inodes, container!.logs!.inodes], [containerFs!.inodes, node.fs!.inodes]);
 });
 
-test('subvolumes of one file system, which have devices of their own, are not told apart by these', async () => {
+test('subvolumes of one file system, which have their own devices, are not distinguished by these', async () => {
   const { provider, platform } = await createFixture({ layersAt: '/layers' });
   await platform.files.makeDir('/layers');
   const { stat, statFileSystem } = platform.files;
@@ -141,7 +141,7 @@ test('CPU and memory alone', async () => {
   );
 });
 
-test('resource metrics, with times, and an error told by a metric', async () => {
+test('resource metrics, with times, and an error as a metric', async () => {
   const { provider, state, platform } = await createFixture();
   const text = await provider.resourceMetrics();
   const at = platform.clock.nowMs();
@@ -176,7 +176,7 @@ test("cadvisor's names", async () => {
     assert.ok(text.split('\n').includes(line), line);
 });
 
-test('cAdvisor counters come from the cgroups of pods and containers, packets from a process of the pod', async () => {
+test('cAdvisor counters are read from the cgroups of pods and containers, packets from a process of the pod', async () => {
   const { provider, platform } = await createFixture({ podStats: true });
   const { cgroups, files } = platform;
   const device = { major: 8, minor: 0, readBytes: 100, writeBytes: 200, reads: 3, writes: 4 };

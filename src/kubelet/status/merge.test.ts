@@ -100,7 +100,7 @@ describe('merging a status into the API', () => {
     );
   });
 
-  it('takes empty and absent for one, and ignores the order of conditions', () => {
+  it('treats empty and absent values alike, and ignores the order of conditions', () => {
     const a: PodStatus = {
       phase: 'Running',
       reason: '',
@@ -122,7 +122,7 @@ describe('merging a status into the API', () => {
     assert.equal(isStatusEqualByKubelet(a, { ...b, phase: 'Pending' }), false);
   });
 
-  it('fails what was lost when the pod is terminated', () => {
+  it('marks lost containers as failed when the pod is terminated', () => {
     const final = finalPodStatus(pod({}), { phase: 'Running', containerStatuses: [app({ running: {} })] });
     assert.equal(final.phase, 'Failed');
     assert.equal(final.containerStatuses?.[0]?.state?.terminated?.exitCode, 137);
@@ -143,7 +143,7 @@ describe('the patch of a status', () => {
     assert.equal(podStatusPatch(pod({ phase: 'Running' }), { phase: 'Running' }), undefined);
   });
 
-  it('carries only what changed, with the uid as a guard', () => {
+  it('contains only changes, with the uid as a precondition', () => {
     const before: PodStatus = {
       phase: 'Pending',
       reason: 'gone',

@@ -1,4 +1,4 @@
-/** The main loop: what each channel leads to, when it is due, and what holds it up. */
+/** The main loop: the handlers of each channel, their times, and the causes of a pause. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { Pod } from '../../api/gen/core-v1.ts';
@@ -10,7 +10,7 @@ import type { PodOperation } from '../types/pod-update.ts';
 
 const pod = (name: string): Pod => ({ metadata: { namespace: 'default', name, uid: name } });
 
-/** A loop whose calls are written down, `additions web`. */
+/** A loop that records its calls, `additions web`. */
 function rig({ cleanup = async () => undefined }: { cleanup?: () => Promise<void> } = {}) {
   const platform = createSimPlatform();
   const { clock } = platform;
@@ -61,7 +61,7 @@ describe('configCh', () => {
     ['RECONCILE', 'reconcile'],
   ];
   for (const [op, handler] of operations)
-    it(`${op} goes to ${handler}, and then the source has been heard`, async () => {
+    it(`${op} is passed to ${handler}, and then the source is ready`, async () => {
       const { channels, start, taken, stop } = rig();
       channels.configCh({ op, source: 'file', pods: [pod('web'), pod('db')] });
       await start();
@@ -97,7 +97,7 @@ async function rigTurn(): Promise<void> {
 }
 
 describe('the other channels', () => {
-  it('probe results are taken as they come', async () => {
+  it('probe results are processed as they arrive', async () => {
     const { channels, start, taken, stop } = rig();
     await start();
     channels.probeCh({ type: 'readiness', podUid: 'web', containerId: 'c1', result: 'success' });
@@ -106,7 +106,7 @@ describe('the other channels', () => {
     stop();
   });
 
-  it('syncCh: pods that are due at once when it rings, others when the timer looks', async () => {
+  it('syncCh: pods that are due are synced at once after a signal, others by the timer', async () => {
     const { clock, channels, start, state, taken, stop } = rig();
     state.ready = false;
     await start();
@@ -135,7 +135,7 @@ describe('housekeepingCh', () => {
     stop();
   });
 
-  it('takes no pod for an orphan before every source was heard, and looks as soon as they were', async () => {
+  it('takes no pod for an orphan before every source is ready, and cleans up as soon as they are', async () => {
     const { clock, channels, start, state, cleanups, stop } = rig();
     state.ready = false;
     await start();
@@ -149,7 +149,7 @@ describe('housekeepingCh', () => {
     stop();
   });
 
-  it('never runs twice at a time; what came meanwhile is looked at afterwards', async () => {
+  it('never runs twice at a time; later requests run afterwards', async () => {
     const gates = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
     let runs = 0;
     const { clock, channels, start, cleanups, stop } = rig({ cleanup: () => gates[runs++]!.promise });
@@ -166,7 +166,7 @@ describe('housekeepingCh', () => {
     stop();
   });
 
-  it('that failed is tried again, and the loop goes on', async () => {
+  it('that failed is retried, and the loop continues', async () => {
     let failures = 2;
     const cleanup = async (): Promise<void> => {
       if (failures-- > 0) throw new Error('the runtime is away');

@@ -21,7 +21,7 @@ describe('merging hints of two NUMA nodes', () => {
 });
 
 describe('merging hints of four NUMA nodes that do not agree', () => {
-  it('takes as many nodes as the resource that needs most', () => {
+  it('uses as many nodes as the resource with the largest need', () => {
     const lists = hintLists([{ cpu: [no(0b0011), no(0b0111), no(0b1111)] }, { gpu: [no(0b0001), no(0b0011)] }]);
     assert.deepEqual(mergeHints(lists, 0b1111), no(0b0011));
   });

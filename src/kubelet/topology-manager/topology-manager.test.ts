@@ -1,4 +1,4 @@
-/** The nearest of NUMA nodes, where that is asked for. */
+/** Alignment to the nearest NUMA nodes. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { Pod } from '../../api/gen/core-v1.ts';
@@ -48,7 +48,7 @@ describe('containers that need two NUMA nodes', () => {
     return affinity;
   }
 
-  it('get the lowest by default, the nearest where asked for', async () => {
+  it('are the lowest by default, the nearest with prefer-closest-numa-nodes', async () => {
     assert.equal(await chosen({}), 0b0011);
     assert.equal(await chosen({ preferClosestNumaNodes: true }), 0b0101);
     assert.equal(await chosen({ preferClosestNumaNodes: true, policy: 'best-effort', scope: 'pod' }), 0b0101);

@@ -1,4 +1,4 @@
-/** The atomic writer: what readers see, and what is left behind. */
+/** The atomic writer: the content that readers see, and leftover files. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createSimPlatform } from '../../platform/sim/sim-platform.ts';
@@ -26,7 +26,7 @@ test('writes once, leaves equal content alone, swaps by one link', async () => {
   assert.deepEqual(await files.readDir('/v'), ['..2026_01_01_00_00_00.000000003', '..data', 'a', 'c']);
 });
 
-test('what a killed process left is tidied up, what is not ours stays', async () => {
+test('leftovers of a killed process are removed, foreign files stay', async () => {
   await write('/w', { a: '1' }, '000000001');
   await files.makeDir('/w/..2025_12_31_00_00_00.5');
   await files.symlink('nowhere', '/w/..data_tmp');

@@ -48,7 +48,7 @@ const portals = ['10.0.0.1:3260', '10.0.0.2:3260'];
 const iscsi = { iscsi: { targetPortal: '10.0.0.1', portals: ['10.0.0.2'], iqn: 'iqn.x', lun: 1 } };
 const linkOf = (portal: string): string => `/dev/disk/by-path/ip-${portal}-iscsi-iqn.x-lun-1`;
 
-test('iSCSI logs in to every portal and takes the device over all paths', async (t) => {
+test('iSCSI logs in to every portal and uses the device over all paths', async (t) => {
   const f = await start(t);
   for (const [at, portal] of portals.entries()) await addDisk(f, `sd${at}`, linkOf(portal));
   await addMapper(f, 'sd0');
@@ -77,7 +77,7 @@ test('iSCSI makes do with the paths there are, and with the first where nothing 
   );
 });
 
-test('Fibre Channel finds a disk by its paths or its id, looks again, and has the kernel forget it', async (t) => {
+test('Fibre Channel finds a disk by its paths or its id, rescans, and removes it from the kernel', async (t) => {
   const f = await start(t);
   const { files } = f.platform;
   await files.makeDir('/sys/class/scsi_host/host0');

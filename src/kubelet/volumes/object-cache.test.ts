@@ -82,7 +82,7 @@ test('pods share a watch; the last to go ends it; reads cost nothing once it has
   assert.deepEqual([client.watching, cache.size], [0, 0]);
 });
 
-test('changes are told once each; an immutable object is watched no longer', async () => {
+test('changes are reported once each; an immutable object is no longer watched', async () => {
   const { platform, client, cache, changes, put } = createFixture();
   cache.registerPod(podNaming('p1', 'a'));
   await platform.clock.settle();
@@ -113,7 +113,7 @@ test('before its watch has synced an object is read directly, by all askers toge
   cache.stop();
 });
 
-test('watches of thousands of objects that one pod names begin in turns; one that nobody names any more does not begin', async () => {
+test('watches of thousands of objects of one pod begin in turns; one that is no longer referenced does not begin', async () => {
   const { platform, client, cache, put } = createFixture();
   const names = Array.from({ length: 1000 }, (_, at) => `m${at}`);
   for (const name of names) put(name, { data: {} });

@@ -77,7 +77,7 @@ test('a device is mounted once for two pods; its session ends with the last of i
   assert.deepEqual(left, []);
 });
 
-test('what an earlier process attached is given back', async (t) => {
+test('devices that an earlier process attached are detached', async (t) => {
   const f = start(t);
   await addIscsi(f, [1]);
   await mount(f, podNamed('a', iscsi(1)));
@@ -105,7 +105,7 @@ test('only an empty device is formatted', async (t) => {
   }
 });
 
-test('CHAP secrets are given to the session, by their names', async (t) => {
+test('CHAP secrets are passed to the session, by their names', async (t) => {
   const f = start(t);
   await addIscsi(f, [1]);
   f.client.put(Secrets, {
@@ -139,7 +139,7 @@ test('programs that are missing are named', async (t) => {
   }
 });
 
-test('git repositories are refused unless the gate is on; what leads out of the volume always', async (t) => {
+test('git repositories are refused unless the gate is on; paths outside the volume always', async (t) => {
   for (const [gitRepo, source, message] of [
     [
       false,
@@ -188,7 +188,7 @@ test('a file system on a local device is mounted once and bound', async (t) => {
   assert.deepEqual(f.platform.mounter.mounts, []);
 });
 
-test('a flexVolume driver that attaches is called in order, and anew when its program changes', async (t) => {
+test('a flexVolume driver that attaches is called in order, and again when its program changes', async (t) => {
   const f = start(t);
   const { files, exec, mounter } = f.platform;
   await files.makeDir('/flex/example.com~disk');
@@ -232,7 +232,7 @@ test('a flexVolume driver that attaches is called in order, and anew when its pr
   assert.deepEqual(mounter.mounts, []);
 });
 
-test('what a flexVolume driver says of its failure is told', async (t) => {
+test('the error of a flexVolume driver is reported', async (t) => {
   const f = start(t);
   await f.platform.files.makeDir('/flex/disk');
   await f.platform.files.writeFile('/flex/disk/disk', '');
@@ -248,7 +248,7 @@ const withoutProgram: readonly (readonly [string, Omit<Volume, 'name'>])[] = [
   ['rbd', { rbd: { monitors: ['10.0.0.9'], image: 'x' } }],
 ];
 for (const [program, volume] of withoutProgram)
-  test(`a pod whose volume needs ${program}, which is not installed, is taken down at once`, async (t) => {
+  test(`a pod whose volume needs ${program}, which is not installed, is deleted at once`, async (t) => {
     const f = start(t);
     const pod = podNamed('a', volume);
     assert.match(await firstEvent(f, pod), new RegExp(`the program ${program} is not installed on the node`));

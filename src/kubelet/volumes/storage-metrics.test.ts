@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { createMemoryMetrics } from '../../platform/sim/metrics.ts';
 import { exposeVolumeTotals } from './storage-metrics.ts';
 
-test('volumes wanted and there are counted by plugin', async () => {
+test('desired and actual volumes are counted by plugin', async () => {
   const metrics = createMemoryMetrics();
   const plugin = 'kubernetes.io/empty-dir';
   let volumes = [

@@ -32,7 +32,7 @@ const hostile: Readonly<Record<string, readonly string[]>> = {
   'a second line': ['x\ny', 'x\0y'],
 };
 
-/** What only some programs take amiss. */
+/** Values that only some programs misinterpret. */
 const special: readonly (readonly [field: string, value: string])[] = [
   ['keyring', '/etc/ceph/../shadow'],
   ['keyring', '/etc/ceph/keyring,/etc/shadow'],
@@ -92,12 +92,12 @@ for (const [field, value] of cases) {
   });
 }
 
-test('what rbd quotes from a keyring that the pod names is in no event', async (t) => {
+test('the keyring content that rbd quotes is in no event', async (t) => {
   const f = await fixtureWith(t, { rbd: { ...rbd, keyring: '/etc/shadow' } });
   assert.match(f.events[0] ?? '', /: rbd failed: exit status 1; its output is in the kubelet's log$/);
 });
 
-test('a CHAP secret sets who logs in, and no other setting of the session', async (t) => {
+test('a CHAP secret sets the user and the password, and no other setting of the session', async (t) => {
   const f = createVolumeFixture();
   t.after(() => f.stop());
   f.client.put(Secrets, {

@@ -72,7 +72,7 @@ test('a missing config map: event, back-off, and at once when it appears', async
   assert.equal(seen.state, 'done');
 });
 
-test('a wait ends after 2 min 3 s and names what is missing', async (t) => {
+test('a wait ends after 2 min 3 s and names the missing volumes', async (t) => {
   const fixture = createVolumeFixture();
   t.after(() => fixture.stop());
   fixture.start();
@@ -221,7 +221,7 @@ test('unused volumes are not made', async (t) => {
   assert.equal(fixture.manager.mountedVolumes('uid-1').size, 0);
 });
 
-test('teardown removes what is ours, unmounts what is mounted and forgets the watches', async (t) => {
+test('teardown removes own files, unmounts mounts and ends the watches', async (t) => {
   const fixture = createVolumeFixture();
   t.after(() => fixture.stop());
   fixture.start();
@@ -250,7 +250,7 @@ test('teardown removes what is ours, unmounts what is mounted and forgets the wa
   assert.equal(fixture.client.watching, 0);
 });
 
-test('teardown goes on trying when an unmount fails', async (t) => {
+test('teardown is retried when an unmount fails', async (t) => {
   const fixture = createVolumeFixture();
   t.after(() => fixture.stop());
   fixture.start();
@@ -269,7 +269,7 @@ test('teardown goes on trying when an unmount fails', async (t) => {
   assert.deepEqual(fixture.manager.awaitedVolumes('uid-1'), []);
 });
 
-test('the mount of a server that is gone is taken out of the tree', async (t) => {
+test('the mount of a dead server is detached from the tree', async (t) => {
   const fixture = createVolumeFixture();
   t.after(() => fixture.stop());
   fixture.start();
@@ -281,7 +281,7 @@ test('the mount of a server that is gone is taken out of the tree', async (t) =>
   assert.equal(fixture.platform.mounter.mounts.length, 0);
 });
 
-test('volumes an earlier process left are taken down once the sources are known, those of living pods stay', async (t) => {
+test('leftover volumes are removed once the sources are ready, those of existing pods stay', async (t) => {
   const platform = createSimPlatform();
   const left = `${FIXTURE_ROOT}/pods/gone/volumes/kubernetes.io~empty-dir/x/file`;
   const kept = `${VOLUMES}/kubernetes.io~empty-dir/scratch/file`;
@@ -357,7 +357,7 @@ test('kinds without a plugin are refused by name', async (t) => {
   }
 });
 
-test('use of volumes with content of their own is told', async (t) => {
+test('the use of volumes with their own content is reported', async (t) => {
   const fixture = createVolumeFixture();
   t.after(() => fixture.stop());
   await mountAll(

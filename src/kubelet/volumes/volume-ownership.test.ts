@@ -1,4 +1,4 @@
-/** What fsGroup makes of a volume's files, always or when its root differs. Programs do the same: kubelet-devices.test.ts. */
+/** The effect of fsGroup on a volume's files, always or when its root differs. Programs do the same: kubelet-devices.test.ts. */
 import assert from 'node:assert/strict';
 import {
   chmodSync,
@@ -91,7 +91,7 @@ describe('fsGroup', () => {
         }
         for (const call of ['readDir', 'chmod', 'openPath'] as const)
           for (let at = 0; at < 3; at++) {
-            // From this call on, what the walk looks up by name leads to the host's.
+            // From this call on, names that the walk resolves lead to files of the host.
             const attacked = beforeCall(call, at, () => {
               renameSync(join(volume, swapped), join(root, 'moved'));
               symlinkSync(join(host, swapped), join(volume, swapped));
@@ -111,13 +111,13 @@ describe('fsGroup', () => {
       }
     });
 
-  it('gives no right to write where the volume is read-only', async () => {
+  it('grants no write access where the volume is read-only', async () => {
     const { files, facts } = await volume({ gid: 0, mode: 0o700 });
     await setVolumeOwnership({ files, path: '/v', fsGroup: GROUP, readOnly: true });
     assert.deepEqual([await facts('/v'), await facts('/v/below/file')], ['4242 2750', '4242 640']);
   });
 
-  it('that is not asked for changes nothing', async () => {
+  it('that is absent changes nothing', async () => {
     const { files, facts } = await volume({ gid: 0, mode: 0o700 });
     await setVolumeOwnership({ files, path: '/v', fsGroup: undefined, readOnly: false });
     assert.deepEqual([await facts('/v'), await facts('/v/below/file')], ['0 700', '0 600']);

@@ -40,7 +40,7 @@ describe('the watchdog', () => {
     assert.deepEqual(heard, ['WATCHDOG=1']);
   });
 
-  it('is fed by a second try where the first fails, and goes on where both do', async () => {
+  it('is notified by a second check where the first fails, and checks go on where both do', async () => {
     const { platform, start, heard } = watched();
     const { notify } = platform.serviceManager;
     let failures = 1;
@@ -58,7 +58,7 @@ describe('the watchdog', () => {
     assert.ok(heard.length > 1);
   });
 
-  it('is left alone where nobody watches, and refused where the service manager makes no sense', async () => {
+  it('is disabled without a watchdog period, and refused where that is invalid', async () => {
     const { platform, start, heard } = watched();
     platform.serviceManager.watchdogPeriodMs = undefined;
     start();
@@ -72,7 +72,7 @@ describe('the watchdog', () => {
     });
   });
 
-  it('is fed by a running kubelet, and no more once its runtime has stopped answering', async () => {
+  it('is notified by a running kubelet, and no longer once its runtime has stopped answering', async () => {
     const fixture = await createKubeletFixture();
     const { platform, runtime } = fixture;
     platform.serviceManager.watchdogPeriodMs = PERIOD_MS;

@@ -27,7 +27,7 @@ describe('clock', () => {
   after(() => clearInterval(keepAlive));
 
   test('wall and monotonic time', () => {
-    // Between two looks, however long the process had to wait between them, unless somebody set the clock meanwhile.
+    // The same between two readings, whatever the delay between them, unless the clock was set meanwhile.
     const offset = (): number => Date.now() - performance.now();
     for (;;) {
       const offsetBefore = offset();
@@ -187,7 +187,7 @@ describe('files', () => {
     assert.ok((await files.statFileSystem(folder)).totalBytes > 0);
   });
 
-  test('watches a file across its replacement; says when it cannot', async () => {
+  test('watches a file across its replacement; reports when it cannot', async () => {
     await files.writeFile(path('watched'), 'a');
     const keepAlive = setInterval(() => undefined, 1000);
     let changes = 0;

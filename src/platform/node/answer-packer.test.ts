@@ -7,20 +7,20 @@ import { AnswerPacker } from './answer-packer.ts';
 const { signal } = new AbortController();
 const answer = (): Buffer[] => [Buffer.alloc(300_000, 'a'), Buffer.alloc(0), randomBytes(700_000), Buffer.from('end')];
 
-test('a packed answer is the answer, in pieces of any size', async () => {
+test('a compressed response decompresses to the response, for pieces of any size', async () => {
   const pieces = answer();
   const packed = await new AnswerPacker().pack(pieces, signal);
   assert.deepEqual(gunzipSync(Buffer.concat(packed!)), Buffer.concat(pieces));
 });
 
-test('of a hundred answers at one instant two are packed; when they are done others are', async () => {
+test('of a hundred simultaneous responses two are compressed; when they are done others are', async () => {
   const packer = new AnswerPacker();
   const all = await Promise.all(Array.from({ length: 100 }, () => packer.pack(answer(), signal)));
   assert.equal(all.filter((packed) => packed !== undefined).length, 2);
   assert.notEqual(await packer.pack(answer(), signal), undefined);
 });
 
-test('an answer that is no longer wanted is left at once, at whatever time, and makes room', async () => {
+test('an aborted response is dropped at once, at any time, and makes room', async () => {
   const packer = new AnswerPacker();
   for (let turns = 0; turns < 12; turns++) {
     const late = new AbortController();

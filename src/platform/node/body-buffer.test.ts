@@ -6,7 +6,7 @@ import { BodyBuffer } from './body-buffer.ts';
 const bytesFrom = (start: number, length: number): Buffer =>
   Buffer.from(Array.from({ length }, (_, at) => (start + at) % 251));
 
-test('what was added comes back in order, whatever the sizes of the chunks', () => {
+test('added bytes are returned in order, whatever the sizes of the chunks', () => {
   const sizes = [1, 0, 3, 4095, 4096, 4097, 1, 16_384, 20_000, 1, 1, 10_000, 4000, 4000, 4000, 4000, 4000, 7];
   const body = new BodyBuffer();
   let length = 0;

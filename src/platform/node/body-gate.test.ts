@@ -1,4 +1,4 @@
-/** Bodies of unknown length that wait at a gate once they turn out large, over HTTP/1.1 and HTTP/2. */
+/** Bodies of unknown length that wait for a slot once they turn out large, over HTTP/1.1 and HTTP/2. */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import * as http from 'node:http';
@@ -37,7 +37,7 @@ function createGated() {
 }
 
 interface Client {
-  /** Sends a body without a length. Resolves to the answer's status and text. */
+  /** Sends a body without a length. Resolves to the response's status and text. */
   post(bytes: number): Promise<string>;
   get(): Promise<unknown>;
   close(): void;
@@ -111,7 +111,7 @@ for (const isHttp2 of [false, true])
         assert.equal(times(), 0);
       }));
 
-    test('a large one asks once and is read on when it may', () =>
+    test('a large one requests a slot once and is read on when it has it', () =>
       serve(isHttp2, async (client, { asked, gate, times, hasRead }) => {
         const answer = client.post(1_000_000);
         await asked;
@@ -122,7 +122,7 @@ for (const isHttp2 of [false, true])
         assert.equal(times(), 1);
       }));
 
-    test('a large one that is refused is answered, and others are served', () =>
+    test('a large one that is refused gets a response, and others are served', () =>
       serve(isHttp2, async (client, { gate }) => {
         gate.promise.catch(() => undefined);
         gate.reject(new Error('too many'));

@@ -1,4 +1,4 @@
-/** What the platform calls back ends its own beat, datagram, connection or call when it throws: the next is served. */
+/** A callback of the platform that throws ends only its own tick, datagram, connection or call: the next is served. */
 import assert from 'node:assert/strict';
 import { mkdtemp, open, readFile, rm, writeFile } from 'node:fs/promises';
 import { connect as connectHttp2 } from 'node:http2';
@@ -26,7 +26,7 @@ after(async () => {
   await rm(directory, { recursive: true });
 });
 
-/** Throws at its first call, resolves at its second. */
+/** Throws at its first call; `again` resolves at its second. */
 function throwsOnce<A extends unknown[]>(): { callback: (...args: A) => void; again: Promise<A> } {
   const { promise, resolve } = Promise.withResolvers<A>();
   let calls = 0;
@@ -44,7 +44,7 @@ function assertLoggedOnce(log: MemoryLog): void {
   );
 }
 
-test('a ticker goes on after a beat that threw, and a timer that throws hurts no other', async () => {
+test('a ticker continues after a tick that threw, and a timer that throws affects no other', async () => {
   const log = createMemoryLog();
   const clock = createNodeClock(log);
   const { callback, again } = throwsOnce();
@@ -86,7 +86,7 @@ test('the datagram after one that threw is handled, and so is the next connectio
   assert.equal(log.entries.length, 2);
 });
 
-test('a file watcher goes on after a change whose callback threw', async () => {
+test('a file watcher continues after a change whose callback threw', async () => {
   const log = createMemoryLog();
   const file = join(directory, 'watched');
   await writeFile(file, '0');
@@ -102,7 +102,7 @@ test('a file watcher goes on after a change whose callback threw', async () => {
   assertLoggedOnce(log);
 });
 
-test('a path with a zero byte is refused by the system, whatever is asked of it', async () => {
+test('a path with a zero byte is refused by the system, for every call', async () => {
   const files = createNodeFiles(createMemoryLog());
   const path = `${directory}/a\0b`;
   const calls: Readonly<Record<string, () => Promise<unknown>>> = {
@@ -130,7 +130,7 @@ test('a path with a zero byte is refused by the system, whatever is asked of it'
   assert.deepEqual(new Set([...Object.keys(calls), 'watch']), new Set(Object.keys(files)));
 });
 
-test('a call whose handler throws, at once or later, ends alone; the connection serves the next', async () => {
+test('a call whose handler throws, at once or later, affects no other; the connection serves the next', async () => {
   const log = createMemoryLog();
   const socketPath = join(directory, 'rpc.sock');
   const server = await createListenRpc(log)(socketPath, (call) => {

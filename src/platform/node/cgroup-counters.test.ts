@@ -15,7 +15,7 @@ async function filesWith(contents: Readonly<Record<string, string>>): Promise<Me
 const CPU_STAT_V2 =
   'usage_usec 9\nuser_usec 5\nsystem_usec 4\nnr_periods 10\nnr_throttled 3\nthrottled_usec 700\nnr_bursts 0\n';
 
-test('Version 2: the counters of a cgroup come from its own files', async () => {
+test('Version 2: the counters of a cgroup are read from its own files', async () => {
   const files = await filesWith({
     '/cg/pod/cpu.stat': CPU_STAT_V2,
     '/cg/pod/memory.stat': 'anon 1\nfile 2\nkernel 3\nfile_mapped 4\ninactive_file 5\nactive_file 6\n',
@@ -56,7 +56,7 @@ test('Version 2: a container is found by its id with either cgroup driver; witho
   assert.equal(await readCountersV2(files, '/cg/gone'), undefined);
 });
 
-test('Version 1: the counters come from the mounts of four controllers', async () => {
+test('Version 1: the counters are read from the mounts of four controllers', async () => {
   const files = await filesWith({
     '/cpu/pod/cpu.stat': 'nr_periods 10\nnr_throttled 3\nthrottled_time 700\n',
     '/cpuacct/pod/cpuacct.stat': 'user 5\nsystem 4\n',

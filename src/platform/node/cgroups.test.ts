@@ -97,7 +97,7 @@ describe('version 2', () => {
     await assert.rejects(cgroups.update('/none', { pidsMax: 1 }), { code: 'ENOENT' });
   });
 
-  test('says when a parent with processes cannot delegate', async () => {
+  test('reports that a parent with processes cannot delegate', async () => {
     const busy: Files = {
       ...kernelFiles(memory, born),
       async writeFile(path) {
@@ -118,7 +118,7 @@ describe('version 2', () => {
     const killed: number[] = [];
     onKill = (pid) => {
       killed.push(pid);
-      // It takes a moment to die.
+      // The processes need a moment to end.
       clock.setTimer(60, () => void memory.writeFile('/cg/keelson/kubepods/pod1/cgroup.procs', ''));
       return true;
     };
@@ -155,7 +155,7 @@ describe('version 2', () => {
     assert.equal(await cgroups.memoryMax('/pod'), 4096);
   });
 
-  test('reads pressures, of containers by their id in either driver; what is not there is absent', async () => {
+  test('reads pressures, of containers by their id with either driver; missing ones are absent', async () => {
     const lines = (some: string): string =>
       `some avg10=${some} avg60=0.50 avg300=0.25 total=1234\nfull avg10=0.00 avg60=0.00 avg300=0.10 total=34\n`;
     const parsed = (avg10: number): object => ({

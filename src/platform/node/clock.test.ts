@@ -17,7 +17,7 @@ test('a long timer that is cancelled leaves no list of its duration', async () =
   const { setTimeout: plain } = globalThis;
   globalThis.setTimeout = ((callback: () => void, delayMs: number) => {
     const timer = plain(callback, delayMs);
-    // The only timer of its list is between the list and the list.
+    // In a list with a single timer, the list is the timer's neighbour on both sides.
     lists.push(new WeakRef((timer as unknown as { _idleNext: object })._idleNext));
     return timer;
   }) as typeof setTimeout;
@@ -34,7 +34,7 @@ test('a long timer that is cancelled leaves no list of its duration', async () =
   assert.equal(lists.filter((list) => list.deref() !== undefined).length, 0);
 });
 
-test('long timers keep no process alive, neither armed nor cancelled, nor cancelled twice', () => {
+test('long timers keep no process alive, neither armed, cancelled, nor cancelled twice', () => {
   const clock = createNodeClock();
   const before = refed();
   const cancels = [HOUR_MS, 30 * 24 * HOUR_MS].map((delayMs) => clock.setTimer(delayMs, () => undefined));

@@ -21,7 +21,7 @@ async function enters(port: number, localAddress: string, held: Socket[]): Promi
   const socket = connect({ host: '127.0.0.1', port, localAddress }).on('error', () => undefined);
   await once(socket, 'connect');
   const closed = once(socket, 'close').then(() => false);
-  // A connection that is taken stays open without a word: another that came later tells.
+  // An accepted connection is silent, so a later one proves that it was accepted.
   socket.write('GET / HTTP/1.1\r\nhost: a\r\n\r\n');
   socket.resume();
   const isOpen = await Promise.race([once(socket, 'data').then(() => true), closed]);
@@ -29,7 +29,7 @@ async function enters(port: number, localAddress: string, held: Socket[]): Promi
   return isOpen;
 }
 
-test('one address has its share, all have the whole; who leaves makes room', async () => {
+test('one address has its share, all have the total; a closed connection makes room', async () => {
   const log = createMemoryLog();
   const server = await createListenHttp(log, { total: 5, ofOneAddress: 3 })({ host: '127.0.0.1', port: 0 }, handler);
   const held: Socket[] = [];

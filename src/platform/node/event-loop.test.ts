@@ -20,7 +20,7 @@ test('a loop that is held reports about how long', async () => {
   measurement.stop();
 });
 
-/** A loop whose delays and times of activity a test sets. */
+/** A loop with delays and times of activity that a test sets. */
 function fixture() {
   const clock = new VirtualClock();
   const halts: number[] = [];
@@ -68,7 +68,7 @@ test('a resting measurement finds out that the loop was busy', async () => {
   assert.equal(state.isSampling, false);
 });
 
-test('neither work that is expected nor a busy loop lets sampling rest', async () => {
+test('neither expected work nor a busy loop pauses the sampling', async () => {
   const { clock, halts, state, measurement } = fixture();
   for (let second = 0; second < 30; second++) {
     if (second % 2 === 0) measurement.expectWork();

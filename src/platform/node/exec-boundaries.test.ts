@@ -1,4 +1,4 @@
-/** What a spawner says or does wrong ends the call it is about; the other programs, and the next ones, run. */
+/** An invalid message or a failure of a spawner ends only its call; the other programs, and later ones, run. */
 import assert from 'node:assert/strict';
 import { type ChildProcess, spawn } from 'node:child_process';
 import { EventEmitter } from 'node:events';
@@ -11,7 +11,7 @@ import { createSimPlatform } from '../sim/sim-platform.ts';
 import { createNodeExec, type NodeExec } from './exec.ts';
 import { SPAWNER_FAULT, type SpawnerRequest } from './spawner-protocol.ts';
 
-/** A spawner that says what the test says. */
+/** A spawner whose messages the test sends. */
 class FakeSpawner extends EventEmitter {
   readonly requests: SpawnerRequest[] = [];
   readonly channel = { ref: () => undefined, unref: () => undefined };
@@ -23,7 +23,7 @@ class FakeSpawner extends EventEmitter {
     this.requests.push(request);
     return true;
   }
-  /** Answers a request rightly. */
+  /** Sends a valid answer to a request. */
   end(at: number): void {
     const { id } = this.requests[at]!;
     this.emit('message', { kind: 'ended', id, exitCode: 0, stdout: '', stderr: '', timedOut: false });
@@ -62,7 +62,7 @@ for (const [what, message] of Object.entries({ null: null, 'an unreadable object
     assert.equal(counted(), 1);
   });
 
-test('answers to nobody, and of another kind, end at most their own call', async () => {
+test('answers without a call, and of another kind, end at most their own call', async () => {
   const { exec, spawners } = fixture();
   const calls = [exec.run('a', []), exec.run('b', [])];
   spawners[0]!.emit('message', { kind: 'ended', id: 99 });
@@ -86,7 +86,7 @@ test('a fault of the spawner ends the call, with its words, and is counted; an e
   assert.equal(counted(), 1);
 });
 
-test('what cannot be sent ends its call; a spawner that ends takes its calls along, and another one is started', async () => {
+test('a message that cannot be sent ends its call; a spawner that ends takes its calls along, and another one is started', async () => {
   const { exec, spawners } = fixture();
   const waiting = exec.run('a', []);
   spawners[0]!.sendError = new TypeError('could not be cloned');

@@ -24,7 +24,7 @@ test('brings both outputs, the exit code and the environment', async () => {
   assert.equal((await exec.run('true', [], { input: 'x'.repeat(1_000_000) })).exitCode, 0);
 });
 
-test('a process that ended lives no more, even while nobody has reaped it', async () => {
+test('a zombie counts as ended', async () => {
   // The inner shell ends once the outer one has become a program that does not reap it: a shell may do so at any moment.
   const inner = 'until read -r name < /proc/$PPID/comm && test "$name" = sleep; do :; done';
   const folder = await mkdtemp(join(tmpdir(), 'keelson-exec-'));
@@ -60,7 +60,7 @@ test('the deadline and the signal end the whole process group', async () => {
   await assert.rejects(call, /not wanted/);
 });
 
-test('a child left behind with the output does not hold the answer for ever', async () => {
+test('a child that keeps the output open does not delay the result forever', async () => {
   const result = await sh('sleep 300 & echo $!');
   assert.equal(exec.kill(Number(result.stdout), 'SIGKILL'), true);
 });

@@ -1,4 +1,4 @@
-/** Many clients that say hello at once, and others beside them. */
+/** Many clients that begin a TLS handshake at once, and others beside them. */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { createConnection, createServer, type Socket } from 'node:net';
@@ -61,7 +61,7 @@ test('handshakes that begin at once leave sockets and timers their turn between 
   }
 });
 
-test('a hello that comes in small pieces is answered, and what follows it in the same piece too', async () => {
+test('a ClientHello in small pieces is answered, and data behind it in the same piece too', async () => {
   const { server, ca } = await listen(false);
   const client = createConnection({ host: '127.0.0.1', port: server.port });
   const pieces: Buffer[] = [];
@@ -93,7 +93,7 @@ test('a hello that comes in small pieces is answered, and what follows it in the
   }
 });
 
-test('connections that say nothing, or leave before TLS takes them, are counted no longer', async () => {
+test('silent connections, and those that close before TLS, are no longer counted', async () => {
   const { server, ca } = await listen();
   const silent = createConnection({ host: '127.0.0.1', port: server.port });
   await once(silent, 'connect');

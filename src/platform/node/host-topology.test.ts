@@ -29,7 +29,7 @@ test('processors, NUMA nodes and how far these are from each other', async () =>
   ]);
 });
 
-test('a machine that tells of no NUMA nodes has one', async () => {
+test('a machine without NUMA nodes in /sys has one', async () => {
   const { files } = createSimPlatform();
   await files.makeDir('/r/proc');
   await files.writeFile('/r/proc/meminfo', 'MemTotal: 2048 kB\n');

@@ -1,4 +1,4 @@
-/** Whatever breaks in a handler or an answer ends that request alone, over HTTP/1.1, HTTP/2 and upgrades. */
+/** A failure in a handler or a response ends only that request, over HTTP/1.1, HTTP/2 and upgrades. */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { connect as connectHttp2, type ClientHttp2Session } from 'node:http2';
@@ -31,7 +31,7 @@ const broken = (): never => {
   throw new TypeError('broken');
 };
 
-/** What the handler does, by path; the answer is a 500 or breaks off. */
+/** The handler's response by path; clients get a 500 or an incomplete response. */
 const cases: Readonly<Record<string, readonly [make: () => HttpResponse | Promise<HttpResponse>, seen: 500 | 'cut']>> =
   {
     '/throws': [broken, 500],
@@ -160,7 +160,7 @@ describe('HTTP/2', () => {
   };
 
   for (const [path, [, seen]] of Object.entries(cases)) {
-    test(`${path} ends in ${seen}, and its connection goes on`, async () => {
+    test(`${path} ends in ${seen}, and its connection continues`, async () => {
       const { status, body, isCut } = await ask(path);
       if (seen === 'cut') assert.ok(isCut);
       else assert.deepEqual([status, (JSON.parse(body) as { code: number }).code, isCut], [500, 500, false]);
@@ -170,7 +170,7 @@ describe('HTTP/2', () => {
   }
 });
 
-test('after an answer to a chunked body that nobody read, the connection ends', async () => {
+test('after a response to an unread chunked body the connection ends', async () => {
   const answer = { kind: 'bytes', status: 403, headers: {}, chunks: [Buffer.from('no')] } as const;
   const server = await createListenHttp(createMemoryLog())({ host: '127.0.0.1', port: 0 }, () => answer);
   const socket = connectTcp(server.port, '127.0.0.1').on('error', () => undefined);

@@ -1,4 +1,7 @@
-/** Many connections that send many requests at the same instant: all are answered or refused, and others are heard meanwhile. */
+/**
+ * Many connections that send many requests at the same instant: all get a response or are refused, and other clients are served
+ * meanwhile.
+ */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { test } from 'node:test';
@@ -9,7 +12,7 @@ import { createTestAuthority } from './certificates-fixture.ts';
 import { createListenHttp } from './http-server.ts';
 import { readBrake } from './read-brake.ts';
 
-/** Pipelines on TLS connections, then one request on each that is left. Counts answers and connections that were ended. */
+/** Pipelines on TLS connections, then one request on each that is still open. Counts responses and closed connections. */
 const PIPELINES = `
   const { parentPort, workerData: { port, ca, connections, requests } } = require('node:worker_threads');
   const tls = require('node:tls');
@@ -89,7 +92,7 @@ async function crowd(program: string, numbers: { readonly connections: number; r
   }
 }
 
-test('pipelines of many connections are read by and by: each is answered whole or its connection ends', async () => {
+test('pipelines of many connections are read gradually: each gets all responses or its connection ends', async () => {
   const { results, mostHeld } = await crowd(PIPELINES, { connections: 60, requests: 900 });
   assert.equal(results.length, 60);
   assert.ok(results.includes('answered'), results.join());
@@ -97,7 +100,7 @@ test('pipelines of many connections are read by and by: each is answered whole o
   assert.equal(readBrake.held, 0);
 });
 
-test('streams of many HTTP/2 connections are answered or refused', async () => {
+test('streams of many HTTP/2 connections get a response or are refused', async () => {
   const { results } = await crowd(STREAMS, { connections: 20, requests: 200 });
   assert.equal(results.length, 4000);
   assert.deepEqual(

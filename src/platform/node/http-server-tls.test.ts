@@ -1,4 +1,4 @@
-/** HTTPS and HTTP/2: who is believed to be whom, and certificates that change while connections stand. */
+/** HTTPS and HTTP/2: verified client certificates, and certificates that change while connections exist. */
 import assert from 'node:assert/strict';
 import { connect as connectHttp2 } from 'node:http2';
 import { connect as connectTls } from 'node:tls';
@@ -28,7 +28,7 @@ describe('TLS', () => {
   });
   after(() => server.close(0));
 
-  test('knows verified client certificates and no others', async () => {
+  test('accepts verified client certificates and no others', async () => {
     const caPem = authority.caPem;
     const peer = async (tls: object): Promise<unknown> => {
       const {
@@ -56,7 +56,7 @@ describe('TLS', () => {
     await assert.rejects(get(other.certPem));
   });
 
-  test('a certificate with control characters in its names is nobody', async () => {
+  test('a client certificate with control characters in its names is refused', async () => {
     const subjects: readonly Parameters<TestAuthority['issue']>[0][] = [
       [{ CN: ['x\r\nX-Remote-User: admin'] }],
       [{ CN: ['x\0y'] }],
@@ -118,7 +118,7 @@ describe('TLS', () => {
     await new Promise<void>((resolve) => session.close(resolve));
   });
 
-  test('offers no older protocol and no other cipher than told', async () => {
+  test('offers no older protocol and no other cipher than configured', async () => {
     const one = 'ECDHE-ECDSA-AES256-GCM-SHA384';
     const strict = await listenHttp(
       { host: '127.0.0.1', port: 0, tls: { ...serverCert, minVersion: 'TLSv1.3' } },
@@ -139,7 +139,7 @@ describe('TLS', () => {
     await Promise.all([strict.close(0), picky.close(0)]);
   });
 
-  test('a connection gets the certificate of the name it asks for: whole names first, those given before those in it', async () => {
+  test('a connection gets the certificate of the name it requests: exact names first, configured ones before those in certificates', async () => {
     const wild = await authority.issue('CN=wild', ['*.example.com']);
     const whole = await authority.issue('CN=whole', ['a.example.com', 'other.example.org']);
     const given = await authority.issue('CN=given', ['unused.example.net']);
@@ -164,7 +164,7 @@ describe('TLS', () => {
     assert.equal(await shown('other.example.org'), 'given');
     assert.equal(await shown('x.example.net'), 'given');
     assert.equal(await shown('nobody.example'), 'server');
-    // Clients are known on these connections too, and by an authority that came later.
+    // Client certificates count on these connections too, also of an authority that was added later.
     const next = await createTestAuthority('next CA');
     const peer = async (from: TestAuthority): Promise<unknown> => {
       const admin = await from.issue('CN=admin');
@@ -178,7 +178,7 @@ describe('TLS', () => {
     assert.deepEqual([await peer(authority), await peer(next)], ['admin', undefined]);
     own.setCertificate({ ...serverCert, clientCaPem: next.caPem });
     assert.deepEqual([await peer(authority), await peer(next)], [undefined, 'admin']);
-    // Named certificates are renewed, together with their names; what does not fit changes nothing.
+    // Named certificates are renewed with their names; an invalid one changes nothing.
     const renewed = await authority.issue('CN=renewed', ['a.example.com', 'c.example.org']);
     assert.throws(() => own.setCertificate({ ...serverCert, sni: [{ ...renewed, keyPem: wild.keyPem, names: [] }] }));
     assert.equal(await shown('a.example.com'), 'whole');
@@ -190,7 +190,7 @@ describe('TLS', () => {
     await own.close(0);
   });
 
-  test('HTTP/2: an answer may end its connection, others on it are served to the end; so many streams at a time', async () => {
+  test('HTTP/2: a response may end its connection after the other streams; concurrent streams are limited', async () => {
     const late = Promise.withResolvers<void>();
     const own = await listenHttp(
       { host: '127.0.0.1', port: 0, tls: { ...serverCert, http2MaxStreams: 7 } },
@@ -221,7 +221,7 @@ describe('TLS', () => {
     await own.close(0);
   });
 
-  test('a second close with a shorter time ends what the first waits for', async () => {
+  test('a second close with a shorter time ends the wait of the first', async () => {
     const asked = Promise.withResolvers<void>();
     const own = await listenHttp({ host: '127.0.0.1', port: 0, tls: serverCert }, () => {
       asked.resolve();
@@ -253,13 +253,13 @@ describe('TLS', () => {
     await own.close(0);
   });
 
-  test('a new authority of clients vouches for new connections, and what does not fit changes nothing', async () => {
+  test('a new authority of clients applies to new connections, and an invalid one changes nothing', async () => {
     const next = await createTestAuthority('next CA');
     const admin = await next.issue('CN=next-admin');
     const tls = { ...serverCert, clientCaPem: authority.caPem };
     const own = await listenHttp({ host: '127.0.0.1', port: 0, tls }, handler);
     const ask = async (): Promise<unknown> => {
-      const fresh = createNodeNet(); // With connections of its own.
+      const fresh = createNodeNet(); // Has its own connections.
       const given = { caPem: authority.caPem, certPem: admin.certPem, keyPem: admin.keyPem };
       const answer = await fresh.http({ method: 'GET', url: `https://127.0.0.1:${own.port}/`, tls: given });
       const { peer } = JSON.parse(await readAll(answer)) as { peer?: string };

@@ -10,7 +10,7 @@ import { createListenHttp } from './http-server.ts';
 
 const ANSWER_BYTES = 100_000;
 
-/** Answers as large requests are answered: after a turn of the event loop, which hears of the next request before it goes on. */
+/** Responds as for large requests: after a turn of the event loop, in which the next request is parsed. */
 async function answer(request: HttpRequest): Promise<HttpResponse> {
   const { byteLength } = await request.readBody(1e6);
   await new Promise(setImmediate);
@@ -18,8 +18,8 @@ async function answer(request: HttpRequest): Promise<HttpResponse> {
 }
 
 /**
- * Sends one request after another on one connection, from a thread: a client in this thread would send the next only when
- * the server knows that the answer before has gone out.
+ * Sends one request after another on one connection, in a thread: a client in this thread would send the next only after the
+ * server has noticed that the response was sent.
  */
 const CLIENT = `
   const { parentPort, workerData: { port, ca, requests } } = require('node:worker_threads');
@@ -42,7 +42,7 @@ const CLIENT = `
   })();
 `;
 
-test('requests with large bodies that follow large answers at once are answered, each on the same connection', async () => {
+test('requests with large bodies directly behind large responses are answered, each on the same connection', async () => {
   const authority = await createTestAuthority('test CA');
   const tls = await authority.issue('CN=server', ['127.0.0.1']);
   const server = await createListenHttp(createMemoryLog())({ host: '127.0.0.1', port: 0, tls }, answer);

@@ -11,7 +11,7 @@ const listenHttp = createListenHttp(createMemoryLog());
 const net = createNodeNet();
 after(() => net.close());
 
-/** The body of an answer in chunks. Throws where its framing is broken. */
+/** Decodes a chunked body. Throws on invalid framing. */
 function unchunked(text: string): string {
   let body = '';
   for (let at = 0; ;) {
@@ -35,7 +35,7 @@ describe('plain HTTP/1.1', () => {
   });
   after(() => server.close(0));
 
-  test('answers keep every byte, small or large, in one piece or several', async () => {
+  test('responses keep every byte, small or large, in one piece or several', async () => {
     for (const [pieces, times] of [
       [1, 0],
       [1, 1],
@@ -108,7 +108,7 @@ describe('plain HTTP/1.1', () => {
     await assert.rejects(failing);
   });
 
-  test('streams written in many turns arrive whole and in order, also those asked for in one go', async () => {
+  test('streams written in many turns arrive complete and in order, also those written at once', async () => {
     const wanted = Array.from({ length: 1000 }, (_, line) => `line ${line}\n`).join('');
     assert.equal(await readAll(await net.http({ method: 'GET', url: `${base}/stream?turns` })), wanted);
     const { hostname, port } = new URL(base);

@@ -16,7 +16,7 @@ test('the last error of each component is kept with its count, the latest first'
   ]);
 });
 
-test('neither many components nor long messages fill memory', () => {
+test('neither many components nor long messages fill the memory', () => {
   const errors = new LastErrors(() => 0);
   for (let index = 0; index < 1000; index++) errors.add(`pod-${index}`, 'x'.repeat(10_000), undefined);
   assert.equal(errors.list().length, 100);

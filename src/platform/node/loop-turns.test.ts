@@ -1,9 +1,9 @@
-/** Long work of many: how much of it goes on in one turn of the loop. */
+/** Long work of many callers: how much of it runs in one turn of the loop. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { LoopTurns } from './loop-turns.ts';
 
-/** A loop whose turns a test begins, and whose time passes where work says so. */
+/** A loop whose turns a test begins, and whose time the work advances. */
 function createLoop() {
   let nowMs = 0;
   const immediates: (() => void)[] = [];
@@ -25,7 +25,7 @@ function createLoop() {
 }
 
 describe('turns of the loop', () => {
-  test('a hundred pieces of 2 ms that wait go on two in a turn, in their order, all their microtasks included', async () => {
+  test('of a hundred waiting pieces of 2 ms two run in a turn, in their order, with all their microtasks', async () => {
     const { turns, work, turn, isQuiet } = createLoop();
     const done: number[] = [];
     for (let piece = 0; piece < 100; piece++)
@@ -46,7 +46,7 @@ describe('turns of the loop', () => {
     assert.ok(isQuiet());
   });
 
-  test('work that is long goes on alone', async () => {
+  test('long work runs alone in a turn', async () => {
     const { turns, work, turn } = createLoop();
     let done = 0;
     for (let piece = 0; piece < 3; piece++)

@@ -53,7 +53,7 @@ test('the programs are called as the kernel needs it', async () => {
   assert.deepEqual([await mounter.isMountPoint('/mnt/bind/'), await mounter.isMountPoint('/mnt')], [true, false]);
 });
 
-test('thousands that ask at once whether something is mounted read the mounts twice, and see what was mounted before', async () => {
+test('thousands of simultaneous queries read the mounts twice, and see earlier mounts', async () => {
   let mounted = '/a';
   let readings = 0;
   const readText = async (): Promise<string> => {

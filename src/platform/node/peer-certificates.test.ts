@@ -113,7 +113,7 @@ describe('client certificates', () => {
     }
   });
 
-  test('a connection by an authority that is taken away is refused, one that stays goes on', async () => {
+  test('a connection by a removed authority is refused, one of a kept authority continues', async () => {
     const other = await createTestAuthority('other CA');
     const both = { ...serverCert, clientCaPem: authority.caPem + other.caPem };
     server.setCertificate(both);
@@ -124,7 +124,7 @@ describe('client certificates', () => {
     assert.deepEqual(await ask(bob), [null, true, null]);
   });
 
-  test('who keeps a certificate learns whether its authority is still trusted, also after the connection has ended', async () => {
+  test('the holder of a certificate learns whether its authority is still trusted, also after the connection has ended', async () => {
     const other = await createTestAuthority('other CA');
     const between = await other.intermediate('between');
     const leaf = await between.issue('CN=eve');
@@ -151,7 +151,7 @@ describe('client certificates', () => {
     await own.close(0);
   });
 
-  test('what no authority vouches for is refused, no certificate at all is not', async () => {
+  test('a certificate without a trusted authority is refused, a missing one is not', async () => {
     const stranger = await (await createTestAuthority('test CA')).issue('CN=ann');
     assert.deepEqual(await ask(stranger), [null, true, null]);
     assert.deepEqual(await ask({}), [null, false, null]);

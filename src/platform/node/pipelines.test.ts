@@ -1,4 +1,7 @@
-/** A client that sends many requests at once on one connection: answered in order, one in each turn, others in between. */
+/**
+ * A client that sends many requests at once on one connection: answered in order, one in each turn, with other clients in
+ * between.
+ */
 import assert from 'node:assert/strict';
 import { connect } from 'node:net';
 import { test } from 'node:test';
@@ -43,7 +46,7 @@ test('a client that lets thousands of requests wait loses its connection, and th
   assert.ok(serve <= 1001, `${serve} served`);
 });
 
-test('what waits on connections that close counts no longer', async () => {
+test('waiting requests of closed connections are no longer counted', async () => {
   const server = await createListenHttp(createMemoryLog())({ host: '127.0.0.1', port: 0 }, async ({ signal }) => {
     await new Promise((resolve) => signal.addEventListener('abort', resolve));
     return { kind: 'bytes', status: 200, headers: {}, chunks: [] };

@@ -6,7 +6,7 @@ import { ReadBrake } from './read-brake.ts';
 
 let starts = 0;
 
-/** A connection whose handle says whether it is read, and counts how often it was stopped. */
+/** A connection whose handle records whether it is read, and counts the pauses. */
 class FakeSocket extends EventEmitter {
   isRead = true;
   stops = 0;
@@ -94,7 +94,7 @@ function phaseOf(world: World, flood: ReadonlySet<FakeSocket>, withData: readonl
 }
 
 describe('brake on reading', () => {
-  test('a phase that is short stops nobody', () => {
+  test('a short phase pauses no connection', () => {
     const { open, press, turn, isQuiet } = createWorld();
     const sockets = open(100, 'a');
     for (let phase = 0; phase < 10; phase++) {
@@ -105,7 +105,7 @@ describe('brake on reading', () => {
     assert.ok(isQuiet());
   });
 
-  test('after 4 ms nobody is read any more; silent ones go on 256 at once', () => {
+  test('after 4 ms no connection is read any more; silent ones resume 256 at once', () => {
     const { open, press, turn, brake, isQuiet } = createWorld();
     const sockets = open(600, 'a');
     press(5);
@@ -148,7 +148,7 @@ describe('brake on reading', () => {
   });
 
   for (const size of [40, 250, 600, 3000])
-    test(`a flood of ${size} connections is read beside all others: behind silent ones, new, of its own address`, () => {
+    test(`a flood of ${size} connections is read beside all others: behind silent ones, new ones, those of its own address`, () => {
       const world = createWorld();
       const flood = new Set(world.open(size, 'flood'));
       const own = world.open(600).at(-1)!;
@@ -181,7 +181,7 @@ describe('brake on reading', () => {
     assert.deepEqual([...new Set(sockets.map(({ stops }) => stops))], [1]);
   });
 
-  test('a lane whose requests wait is not read before they are served', () => {
+  test('a lane with waiting requests is not read before they are served', () => {
     const { open, press, turn, waiting } = createWorld();
     const busy = open(10, 'a');
     const other = open(1, 'b');
@@ -194,7 +194,7 @@ describe('brake on reading', () => {
     assert.equal(readOf(busy), 10);
   });
 
-  test('a connection that closes or is taken out while it is not read is forgotten', () => {
+  test('a connection that closes or is removed while it is paused is forgotten', () => {
     const { open, press, turn, brake, isQuiet } = createWorld();
     const [closed, taken, stopped] = open(3, 'a');
     press(5);
@@ -240,7 +240,7 @@ describe('brake on reading', () => {
     assert.equal(socket.isRead, false);
   });
 
-  test('what Node.js itself has stopped stays stopped', () => {
+  test('a connection that Node.js itself paused stays paused', () => {
     const { open, press, turn } = createWorld();
     const [socket] = open(1, 'a');
     press(5);

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { createNodeFiles } from './files.ts';
 
-test('what may change is removed whole, links are not followed, and what is gone is no error', async () => {
+test('a volatile tree is removed completely, links are not followed, and missing files are no error', async () => {
   const base = mkdtempSync(join(tmpdir(), 'keelson-remove-'));
   try {
     mkdirSync(join(base, 'volume', '-rf', 'deep'), { recursive: true });

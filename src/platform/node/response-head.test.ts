@@ -1,4 +1,4 @@
-/** Heads of answers whose values came from clients and backends: none of them may end the process. */
+/** Response headers with values of clients and backends: none may end the process. */
 import assert from 'node:assert/strict';
 import { connect as connectHttp2 } from 'node:http2';
 import { after, before, describe, test } from 'node:test';
@@ -33,7 +33,7 @@ function answerOf(kind: (typeof kinds)[number], status: number, text: string): H
 }
 
 for (const [when, handler] of Object.entries(handlers))
-  describe(`an answer made ${when}`, () => {
+  describe(`a response created ${when}`, () => {
     let authority: TestAuthority;
     let server: HttpServer;
     let url: string;
@@ -65,7 +65,7 @@ for (const [when, handler] of Object.entries(handlers))
 
     for (const [protocol, ask] of Object.entries({ 'HTTP/1.1': overHttp1, 'HTTP/2': overHttp2 }))
       for (const kind of kinds) {
-        test(`${kind} over ${protocol} keep what a header can hold`, async () => {
+        test(`${kind} over ${protocol} keep valid header characters`, async () => {
           for (const [text, wire] of values) {
             next = answerOf(kind, 200, text);
             const head = await ask();

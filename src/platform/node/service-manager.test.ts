@@ -1,4 +1,4 @@
-/** What systemd tells by the environment, and what it is told; with its own program where that and Python are there. */
+/** The environment that systemd sets, and notifications to it; with systemd-notify where that and Python are installed. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { createSimExec, type Invocation } from '../sim/exec.ts';
@@ -15,7 +15,7 @@ function simulated(env: Record<string, string>, exitCode = 0) {
 }
 
 describe('the service manager', () => {
-  test('says how long it waits for word, of this process alone', () => {
+  test('reads its watchdog interval, of this process only', () => {
     for (const [env, expected] of [
       [{}, undefined],
       [{ WATCHDOG_USEC: '' }, undefined],
@@ -46,7 +46,7 @@ describe('the service manager', () => {
       assert.equal(managedPid(env, own), expected);
   });
 
-  test('is told in the name of this process, or not at all when it does not listen', async () => {
+  test('gets notifications in the name of this process, or none when it does not listen', async () => {
     const quiet = simulated({ WATCHDOG_USEC: '1000' });
     await quiet.manager.notify('READY=1');
     assert.deepEqual(quiet.exec.invocations, []);
@@ -60,7 +60,7 @@ describe('the service manager', () => {
     });
   });
 
-  test('hears datagrams that bear our pid', { skip: absentForNotify && `needs ${absentForNotify}` }, async () => {
+  test('receives datagrams with our pid', { skip: absentForNotify && `needs ${absentForNotify}` }, async () => {
     const exec = createNodeExec(createMemoryLog());
     const socket = await openNotifySocket();
     try {

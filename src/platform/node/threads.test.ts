@@ -9,7 +9,7 @@ const limits = { heapMb: 32, smallLength: 10, idleMs: 5 };
 const task = (name: string, deadlineMs = 20_000): { name: string; deadlineMs: number } => ({ name, deadlineMs });
 const newPool = () => createNodeThreads().pool(program, limits)!;
 
-test('a job that takes too long or too much memory is ended, and the next one runs', async () => {
+test('a job that exceeds its time or memory is ended, and the next one runs', async () => {
   const pool = newPool();
   await assert.rejects(pool.run(task('endless', 50), 'a long text'), { name: 'ThreadLimitError', limit: 'deadline' });
   await assert.rejects(pool.run(task('grows'), 'a long text'), { name: 'ThreadLimitError', limit: 'memory' });

@@ -1,4 +1,4 @@
-/** Clients that ask for long answers and read nothing of them. */
+/** Clients that request long responses and do not read them. */
 import assert from 'node:assert/strict';
 import { EventEmitter, once } from 'node:events';
 import { connect as connectHttp2 } from 'node:http2';
@@ -9,7 +9,7 @@ import { createTestAuthority } from './certificates-fixture.ts';
 import { createListenHttp } from './http-server.ts';
 import { UnsentAnswers } from './unsent-answers.ts';
 
-/** A stream of HTTP/2 that has its answer. */
+/** An HTTP/2 stream with its response. */
 class FakeStream extends EventEmitter {
   readonly writableFinished = false;
   readonly closed = false;
@@ -25,10 +25,10 @@ class FakeStream extends EventEmitter {
   }
 }
 
-/** More than the kernel takes for a connection. */
+/** More than the kernel buffers for a connection. */
 const ANSWER_BYTES = 32 * 1024 * 1024;
 const chunk = Buffer.alloc(ANSWER_BYTES / 4, 'x');
-/** Room for two answers and a bit. */
+/** Room for two and a half responses. */
 const limits = { totalBytes: 2.5 * ANSWER_BYTES, stalledMs: 2000, stillMs: 60_000 };
 
 async function withServer(
@@ -91,7 +91,7 @@ test('connections of HTTP/1.1 that are not read are cut until the rest fits', as
         return socket;
       }),
     );
-    // Who does not read sees no end: the server's side tells.
+    // A client that does not read sees no end, so the test reads the server's count.
     await until(() => open() === 8);
     await until(() => open() <= 4);
     assert.ok(open() > 0, 'those that fit stay');
@@ -99,7 +99,7 @@ test('connections of HTTP/1.1 that are not read are cut until the rest fits', as
   });
 });
 
-test('short answers on many streams of one connection that reads none are cut together, a few are left alone', async () => {
+test('short responses on many streams of one connection that is not read are aborted together, a few are kept', async () => {
   const certificate = await (await createTestAuthority('a')).issue('CN=server', ['127.0.0.1']);
   let open = 0;
   const backlog = { totalBytes: 1_000_000, stalledMs: 100, stillMs: 60_000 };
@@ -130,7 +130,7 @@ test('short answers on many streams of one connection that reads none are cut to
   }
 });
 
-test('a connection that reads its answers is counted only while they wait', () => {
+test('a connection that reads its responses is counted only while they wait', () => {
   const unsent = new UnsentAnswers();
   const session = {};
   const streams = Array.from({ length: 50 }, () => new FakeStream(session));

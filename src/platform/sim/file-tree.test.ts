@@ -43,7 +43,7 @@ test('paths with empty names, dots and links lead where they do on a real machin
   await assert.rejects(files.stat('/loop'), { code: 'ELOOP' });
 });
 
-test('a full disk refuses what needs more space, and nothing else', async () => {
+test('a full disk refuses writes that need more space, and nothing else', async () => {
   const files = createMemoryFiles({ nowMs: () => 0, totalBytes: 100, totalInodes: 4 });
   await files.writeFile('/old', '12345');
   files.occupy(3);

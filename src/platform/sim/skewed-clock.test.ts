@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { createSkewedClock } from './skewed-clock.ts';
 import { VirtualClock } from './virtual-clock.ts';
 
-test('one machine stands off the others: wall time and its jumps are its own, timers everybody’s', async () => {
+test('the clock of one machine is skewed: it has its own wall time and jumps, timers are common', async () => {
   const world = new VirtualClock({ startMs: 1_000_000 });
   const machine = createSkewedClock(world);
   const jumps: number[] = [];

@@ -7,7 +7,7 @@ function timer(id: number, dueMs: number): HeapTimer {
   return { id, dueMs, run: () => undefined, periodMs: 0, pending: true };
 }
 
-it('gives timers out by time, then by number, whatever is cancelled meanwhile', () => {
+it('returns timers by time, then by number, whatever is cancelled meanwhile', () => {
   const random = createSeededRandom('timer-heap');
   const heap = new TimerHeap();
   let expected: HeapTimer[] = [];
@@ -35,7 +35,7 @@ it('gives timers out by time, then by number, whatever is cancelled meanwhile', 
   assert.equal(heap.size, 0);
 });
 
-it('forgets what a cancelled timer was for, wherever it lies', () => {
+it('releases the callback of a cancelled timer, at any position', () => {
   const heap = new TimerHeap();
   const [first, second] = [timer(1, 10), timer(2, 20)];
   const { run } = second;

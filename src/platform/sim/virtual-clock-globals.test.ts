@@ -1,4 +1,4 @@
-/** The guard is tried on a thread of its own: it cannot be taken off again. */
+/** The guard is tested in a separate thread: it cannot be removed again. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Worker } from 'node:worker_threads';
@@ -42,6 +42,6 @@ for (const expression of [
   });
 }
 
-test('a date of a given moment is arithmetic', async () => {
+test('a date of a given time is pure arithmetic', async () => {
   assert.equal(await evaluate('new Date(0).toISOString()'), '1970-01-01T00:00:00.000Z');
 });

@@ -40,7 +40,7 @@ test('long promise chains settle between timers', async () => {
   assert.deepEqual(seen, ['first', 'late child of first', 'second']);
 });
 
-test('time stands still while a busy token is held', async () => {
+test('time does not advance while a busy token is held', async () => {
   const clock = new VirtualClock();
   const seen: number[] = [];
   clock.setTimer(1, () => {
@@ -59,7 +59,7 @@ test('time stands still while a busy token is held', async () => {
   assert.deepEqual(seen, [1, 2]);
 });
 
-test('a token that is never given back is named', async () => {
+test('the error names a token that is never released', async () => {
   const clock = new VirtualClock({ busyTimeoutMs: 5 });
   clock.holdBusy('a hung call');
   await assert.rejects(
@@ -78,7 +78,7 @@ test('a livelock is an error that names the culprit', async () => {
   );
 });
 
-test('an instant at which many timers come up is no livelock', async () => {
+test('a time with many timers is no livelock', async () => {
   const clock = new VirtualClock({ maxCallbacksPerInstant: 500 });
   let fired = 0;
   const again = (): void => {
@@ -122,7 +122,7 @@ test('sleep resolves in time or rejects with the reason', async () => {
   assert.equal(clock.pendingTimers, 0);
 });
 
-test('runUntilIdle leaves tickers alone; runUntil says why it cannot end', async () => {
+test('runUntilIdle ignores tickers; runUntil reports why it cannot end', async () => {
   const clock = new VirtualClock();
   let done = false;
   clock.setTicker(1000, () => undefined);
@@ -140,7 +140,7 @@ test('runUntilIdle leaves tickers alone; runUntil says why it cannot end', async
   );
 });
 
-test('errors of callbacks come out of the move; moves do not overlap', async () => {
+test('errors of callbacks reject the advance; advances do not overlap', async () => {
   const clock = new VirtualClock();
   clock.setTimer(1, () => {
     throw new Error('broken');

@@ -101,7 +101,7 @@ describe('the iptables rules of a service port', () => {
   ] as const)
     it(what, () => assert.deepEqual(rulesOf(changes as Partial<ServicePortView>).toSorted(), expected.toSorted()));
 
-  it('affinity: the endpoint a client had comes first', () => {
+  it("affinity: a client's former endpoint comes first", () => {
     const rules = rulesOf({ affinitySeconds: 60, cluster: [here] });
     const recent = '-m recent --name KUBE-SEP';
     assert.deepEqual(rules.slice(1, 5), [

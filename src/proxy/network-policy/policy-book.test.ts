@@ -37,7 +37,7 @@ function bookWith(pods: number): PolicyBook {
   return book;
 }
 
-test('a pod that comes changes its own elements alone, however many there are', () => {
+test('a new pod changes only its own elements, however many there are', () => {
   for (const count of [2, 500]) {
     const book = bookWith(count);
     const before = book.state();
@@ -47,7 +47,7 @@ test('a pod that comes changes its own elements alone, however many there are', 
   }
 });
 
-test('a pod that another kind of pod becomes leaves the set; what is equal changes nothing', () => {
+test('a pod that no longer matches leaves the set; an equal one changes nothing', () => {
   const book = bookWith(2);
   const before = book.state();
   allSteps(book.setPod('ns/web-0', pod('10.1.0.0', { app: 'web' }, { here: false })));
@@ -56,7 +56,7 @@ test('a pod that another kind of pod becomes leaves the set; what is equal chang
   assert.match(policyChangeScript(table, before, book.state()), /^delete element ip kt pods-\w+ \{ 10\.1\.0\.0 \}\n$/);
 });
 
-test('two pods with one address, as when an address is used again: it stays until both are gone', () => {
+test('two pods with one address, as when an address is reused: it stays until both are gone', () => {
   const book = bookWith(0);
   allSteps(book.setPod('ns/old', pod('10.5.0.1', { app: 'web' }, { here: false })));
   allSteps(book.setPod('ns/new', pod('10.5.0.1', { app: 'web' }, { here: false })));
@@ -109,7 +109,7 @@ test('policies of one namespace are not held against pods of others', () => {
   assert.ok([...book.state().sets.values()].every(({ elements }) => elements.size === 0));
 });
 
-test('a policy that concerns many pods is taken in steps, and a pod of many policies too', () => {
+test('a policy for many pods is computed in steps, and a pod of many policies too', () => {
   const book = new PolicyBook(() => ({}), sha256Hex);
   for (let at = 0; at < 20_000; at++)
     allSteps(book.setPod(`ns/${at}`, pod(`10.${at >> 16}.${(at >> 8) & 255}.${at & 255}`, {}, { here: false })));

@@ -1,4 +1,4 @@
-/** What a policy's rules let in, held against each peer with each port by itself; and what the largest policies cost. */
+/** Compares the rules of a policy with each pair of peer and port; also the cost of the largest policies. */
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { describe, it } from 'node:test';
@@ -42,7 +42,7 @@ const target: PodView = {
 const web: PodView = { namespace: 'ns', labels: { app: 'web' }, address: '10.0.0.6', here: false, ports: [] };
 const pods = [target, web];
 
-/** Whether a rule of the form this table writes takes the packet, between the selected pod and `source`. */
+/** Whether a rule in the format of this table accepts the packet, between the selected pod and `source`. */
 function takes(line: string, packet: Packet, view: PolicyView, direction: Direction = 'ingress'): boolean {
   const elements = (name: string): readonly string[] => {
     const set = view[direction]?.sets.find((known) => known.name === name);
@@ -132,7 +132,7 @@ const isOpen = (opens: OpenPorts, { protocol, port }: Packet): boolean =>
   opens === 'all' ||
   (opens.get(protocol) ?? []).some(({ first, last }) => first <= BigInt(port) && BigInt(port) <= last);
 
-/** What the answer for the pair says. */
+/** The result of the reachability answer for the pair. */
 function reaches(policy: ReadPolicy, direction: Direction, packet: Packet): boolean {
   const peer = { address: packet.source, pod: pods.find(({ address }) => address === packet.source) };
   const { opens } = directionVerdict([policy], { direction, self: target, peer, labelsOf: () => ({}) });
@@ -140,7 +140,7 @@ function reaches(policy: ReadPolicy, direction: Direction, packet: Packet): bool
 }
 
 describe('rules of a policy', () => {
-  it('let in what each peer with each port lets in, in the kernel and in the answer for a pair', () => {
+  it('accept the pairs of peer and port, in the kernel and in the answer for a pair', () => {
     const make = ruleMaker('policies');
     for (let round = 0; round < 300; round++) {
       const rules = make().map(({ peers, ports }) => ({ from: peers, ports }));
@@ -158,7 +158,7 @@ describe('rules of a policy', () => {
       }
     }
   });
-  it('let out the same in the kernel and in the answer for a pair', () => {
+  it('accept the same egress in the kernel and in the answer for a pair', () => {
     const make = ruleMaker('policies out');
     for (let round = 0; round < 300; round++) {
       const egress = make().map(({ peers, ports }) => ({ to: peers, ports }));
@@ -210,7 +210,7 @@ describe('a policy as large as a request may be', () => {
     ],
     ['9,000 names of ports', { ports: Array.from({ length: 9_000 }, (_, i) => ({ port: `p${i}` })) }],
   ] as const)
-    it(`${what}: isolates its pods, lets nothing in, and says so`, () => {
+    it(`${what}: isolates its pods, accepts nothing, and reports that`, () => {
       const view = read([rule as never]);
       assert.match(view.excess ?? '', /more than/);
       assert.deepEqual(view.ingress?.rules, []);

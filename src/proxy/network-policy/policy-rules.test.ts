@@ -7,7 +7,7 @@ import { readPolicy, type PolicyView } from './policy-rules.ts';
 const sha256Hex = (text: string): string => createHash('sha256').update(text).digest('hex');
 const read = (spec: NetworkPolicySpec, family: 4 | 6 = 4): PolicyView =>
   readPolicy({ metadata: { namespace: 'ns', name: 'p' }, spec }, { family, sha256Hex });
-/** Rules with the sets' names replaced by what is in them. */
+/** Rules with the content of sets in place of their names. */
 const ingress = (rule: NonNullable<NetworkPolicySpec['ingress']>[number], family: 4 | 6 = 4): string[] => {
   const chain = read({ podSelector: {}, ingress: [rule] }, family).ingress;
   return (chain?.rules ?? []).map((line) =>
@@ -64,7 +64,7 @@ test('an IPv6 block becomes a rule of its family', () => {
   assert.deepEqual(ingress({ from: [{ ipBlock: { cidr: 'fd00::/8' } }] }, 6), ['ip6 saddr fd00::/8 accept']);
 });
 
-test('types: as said, else ingress, and egress where there are rules for it', () => {
+test('types: as given, else ingress, and egress where there are rules for it', () => {
   const sides = (spec: NetworkPolicySpec) => {
     const policy = read(spec);
     return (['ingress', 'egress'] as const).filter((side) => policy[side] !== undefined);

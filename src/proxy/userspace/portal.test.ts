@@ -9,7 +9,7 @@ const target = (last: number): Target => ({ address: `10.42.0.${last}`, port: 80
 const [a, b, c] = [target(1), target(2), target(3)];
 
 describe('the balancer', () => {
-  it('gives the endpoints in turn, and none where there is none', () => {
+  it('returns the endpoints in turn, and none where there is none', () => {
     assert.equal(createBalancer().next('x', 0), undefined);
     const balancer = createBalancer();
     balancer.setTargets([a, b], 0);
@@ -19,11 +19,11 @@ describe('the balancer', () => {
     );
   });
 
-  it('holds a client to its endpoint until it was silent for the timeout, the endpoint went, or did not answer', () => {
+  it('keeps a client at its endpoint until the timeout without traffic, its removal, or a failed connection', () => {
     const balancer = createBalancer();
     balancer.setTargets([a, b, c], 10);
     assert.deepEqual([balancer.next('x', 0), balancer.next('y', 0)], [a, b]);
-    // Each connection begins the time anew.
+    // Each connection restarts the timeout.
     assert.deepEqual([balancer.next('x', 9_000), balancer.next('x', 18_000)], [a, a]);
     assert.equal(balancer.next('y', 10_000), c, 'silent for too long');
     balancer.setTargets([b, c], 10);
@@ -65,7 +65,7 @@ describe('a portal of datagrams', () => {
     return { address: '127.0.0.1', port: socket.local.port };
   }
 
-  it('keeps a client that goes on talking with its endpoint while that serves, chosen or not', async () => {
+  it('keeps an active client at its endpoint while that serves, chosen or not', async () => {
     const { portal, servers, ask } = await setUp();
     const [first, second] = servers as [Target, Target];
     portal.balancer.setTargets([first], 0);

@@ -1,4 +1,4 @@
-/** Arguments of plugins in KubeSchedulerConfiguration: what is taken, and what is refused with upstream's words. */
+/** Arguments of plugins in KubeSchedulerConfiguration: accepted ones, and refused ones with upstream's texts. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { readSchedulerConfig } from './read-config.ts';
@@ -83,5 +83,5 @@ describe('plugin arguments', () => {
     ['InterPodAffinity', '{ hardPodAffinityWeight: 100 }'],
   ];
   for (const [plugin, args] of taken)
-    test(`${plugin} ${args} is taken`, () => assert.doesNotThrow(() => read(plugin, args)));
+    test(`${plugin} ${args} is accepted`, () => assert.doesNotThrow(() => read(plugin, args)));
 });

@@ -174,7 +174,7 @@ test('durations of the configuration are read as Go does', () => {
   assert.deepEqual(cases.map(parseGoDuration), [15_000, 90_000, 1500, 100, 0, -5000, undefined, undefined, undefined]);
 });
 
-test('names what it read and what changes nothing', () => {
+test('lists the settings without effect', () => {
   const text = `parallelism: 4
 clientConnection: { qps: 50, burst: 100 }
 profiles: [{ pluginConfig: [{ name: VolumeBinding, args: { shape: [{ utilization: 0, score: 0 }] } }] }]`;

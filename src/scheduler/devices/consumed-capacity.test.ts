@@ -1,4 +1,4 @@
-/** Amounts that shares of devices take, and what allocations use. */
+/** Capacity that shares of devices consume, and the use of allocations. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { CapacityRequestPolicy, Device } from '../../api/gen/resource-v1.ts';
@@ -6,7 +6,7 @@ import { consumptionOf, usedDevices, type Amounts } from './consumed-capacity.ts
 
 const DRIVER = 'net.example.com';
 
-describe('what a share takes', () => {
+describe('the consumed capacity of a share', () => {
   const range: CapacityRequestPolicy = { default: '1Gi', validRange: { min: '1Gi', step: '512Mi', max: '3Gi' } };
   const values: CapacityRequestPolicy = { default: '1', validValues: ['8', '1', '2'] };
   const cases: [string, CapacityRequestPolicy | undefined, Amounts, string | undefined][] = [
@@ -34,7 +34,7 @@ describe('what a share takes', () => {
     });
 });
 
-test('counts what claims have: whole devices, shares, and nothing of administrators', () => {
+test('counts allocations of claims: whole devices, shares, and no admin access', () => {
   const base = { driver: DRIVER, pool: 'p', request: 'r' };
   const results = [
     { ...base, device: 'w' },

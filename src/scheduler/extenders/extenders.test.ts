@@ -48,7 +48,7 @@ const question = (...extenders: Extender[]) => ({
   log: createMemoryLog(),
 });
 
-test('a filter leaves the nodes it names and tells why not the others', async () => {
+test('a filter keeps the nodes it names and reports why not the others', async () => {
   const { made, calls } = extender({
     NodeNames: ['a'],
     FailedNodes: { b: 'full' },
@@ -71,7 +71,7 @@ test('a filter leaves the nodes it names and tells why not the others', async ()
   assert.deepEqual(body.NodeNames, ['a', 'b', 'c']);
 });
 
-test('whole nodes go to those that keep none, and answers may be in any case', async () => {
+test('extenders without a node cache get whole nodes, and answers may be in any case', async () => {
   const { made, calls } = extender({ nodes: { items: [{ metadata: { name: 'b' } }] } }, { nodeCacheCapable: false });
   const { feasible } = await filterByExtenders(question(made));
   assert.deepEqual(
@@ -147,7 +147,7 @@ const ALL = [
 ];
 const onB = { NodeNameToMetaVictims: { b: { Pods: [{ UID: 'uid-y' }], NumPDBViolations: 2 } } };
 
-test('victims go as uids to who keeps pods, whole to others; what is left counts', async () => {
+test('victims are sent as uids to extenders with a cache, whole to others; the returned ones count', async () => {
   const { made, calls } = extender(onB);
   assert.deepEqual(await judged(made), [['b', ['y'], 2]]);
   assert.equal(calls[0]?.url, 'http://ext:80/api/preempt');
@@ -179,19 +179,19 @@ const refusals: readonly [string, object | number, RegExp][] = [
 for (const [name, answer, error] of refusals)
   test(`preemption: an extender ${name} ends it`, () => assert.rejects(judged(extender(answer).made), error));
 
-test('preemption: an ignorable extender that fails has no say, and its empty nodes are left out', async () => {
+test('preemption: a failed ignorable extender is skipped, and its empty nodes are left out', async () => {
   assert.deepEqual(await judged(extender(500, { ignorable: true }).made), ALL);
   const answer = { NodeNameToMetaVictims: { a: { Pods: [] }, ...onB.NodeNameToMetaVictims } };
   assert.deepEqual(await judged(extender(answer, { ignorable: true }).made), [['b', ['y'], 2]]);
 });
 
-test('preemption: the next extender judges what the one before left; nothing left asks nobody', async () => {
+test('preemption: the next extender gets the nodes of the one before; without nodes none is called', async () => {
   const next = extender(onB);
   assert.deepEqual(await judged(extender({ NodeNameToMetaVictims: {} }).made, next.made), []);
   assert.equal(next.calls.length, 0);
 });
 
-test('preemption: only extenders with the verb, and for their pods, are asked', () => {
+test('preemption: only extenders with the verb, and for their pods, are called', () => {
   const asked = (config: Partial<ExtenderConfig>) => {
     const { checkedByExtenders, askExtenders } = asking(extender({}, config).made);
     return [checkedByExtenders, askExtenders !== undefined];

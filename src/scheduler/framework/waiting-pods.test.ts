@@ -9,7 +9,7 @@ const timeouts = new Map([
 ]);
 const { signal } = new AbortController();
 
-test('a pod goes on when all plugins allow it', async () => {
+test('a pod continues when all plugins allow it', async () => {
   const pods = createWaitingPods(new VirtualClock());
   const waiting = pods.wait('u', timeouts, signal);
   assert.deepEqual(pods.get('u')?.pendingPlugins, ['A', 'B']);

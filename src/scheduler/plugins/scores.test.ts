@@ -1,4 +1,4 @@
-/** Plugins whose arguments change what they do, by worked examples. */
+/** Plugins with arguments, by examples. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { compileLabelMap } from '../../api/label-selector.ts';
@@ -94,7 +94,7 @@ test('PodTopologySpread keeps pods of a set apart by default, over zones before 
   assert.ok(c > b && b > a, JSON.stringify(scores));
 });
 
-test('PodTopologySpread: a pod of no set is nobody to keep apart', () => {
+test('PodTopologySpread: a pod without an owner or service is not spread', () => {
   const scores = schedule(
     createPodTopologySpread(() => undefined),
     web('p'),

@@ -62,7 +62,7 @@ const podWith = (name: string, ...claims: string[]): Stored<Pod> =>
     spec: { volumes: claims.map((claimName) => ({ name: claimName, persistentVolumeClaim: { claimName } })) },
   });
 
-/** What each node gets to hear: '' fits. */
+/** The message for each node: '' fits. */
 function verdicts(plugin: SchedulerPlugin, pod: Stored<Pod>, nodes: readonly NodeInfo[]): string[] {
   const state = new Map<string, unknown>();
   const cache = createSchedulerCache();
@@ -202,7 +202,7 @@ describe('VolumeBinding of claims that wait', () => {
     assert.deepEqual(verdicts(createVolumeBinding(two), podWith('p', 'c', 'd'), [infos[0] as NodeInfo]), ['']);
   });
 
-  test('a volume chosen for one pod is not offered to the next until it is given back; the smallest is taken', async () => {
+  test('a volume chosen for one pod is not offered to the next until it is released; the smallest is chosen', async () => {
     const patches: unknown[] = [];
     const claims = [claim('c'), claim('d')];
     const client = {
@@ -252,7 +252,7 @@ describe('NodeVolumeLimits', () => {
   const full = new NodeInfo(a);
   full.addPod(podWith('q', 'c', 'd'));
 
-  test('one more than the driver takes is refused; a shared volume counts once', () => {
+  test('one volume beyond the limit of the driver is refused; a shared volume counts once', () => {
     const plugin = createNodeVolumeLimits(deps);
     assert.deepEqual(verdicts(plugin, podWith('p', 'e'), [full, new NodeInfo(b)]), [
       'node(s) exceed max volume count',
@@ -262,7 +262,7 @@ describe('NodeVolumeLimits', () => {
     assert.deepEqual(verdicts(plugin, testPod('p'), [full]), ['skip']);
   });
 
-  test('what is still attached counts, once; a pod that brings nothing new is welcome', () => {
+  test('volumes that are still attached count, once; a pod without new volumes fits', () => {
     const attached =
       (...names: string[]) =>
       (node: string) =>
@@ -347,7 +347,7 @@ describe('DynamicResources', () => {
   });
 });
 
-describe('a pod that is resized in place counts with the greatest of wanted, set aside and had', () => {
+describe('a pod that is resized in place counts with the maximum of requested, allocated and actual resources', () => {
   const resizing = (wanted: string, allocated: string, had: string, infeasible = false): number => {
     const pod = testPod('p', { cpu: wanted });
     return podRequests({
@@ -375,11 +375,11 @@ describe('a pod that is resized in place counts with the greatest of wanted, set
     ['9', '1', '2', true, 2000],
   ] as const;
   for (const [wanted, allocated, had, infeasible, counted] of cases)
-    test(`wanted ${wanted}, set aside ${allocated}, had ${had}${infeasible ? ', infeasible' : ''}`, () =>
+    test(`requested ${wanted}, allocated ${allocated}, actual ${had}${infeasible ? ', infeasible' : ''}`, () =>
       assert.equal(resizing(wanted, allocated, had, infeasible), counted));
 
   for (const [wanted, allocated, had, infeasible, counted] of cases)
-    test(`as a whole: wanted ${wanted}, set aside ${allocated}, had ${had}${infeasible ? ', infeasible' : ''}`, () => {
+    test(`pod level: requested ${wanted}, allocated ${allocated}, actual ${had}${infeasible ? ', infeasible' : ''}`, () => {
       const conditions = infeasible ? [{ type: 'PodResizePending', status: 'True', reason: 'Infeasible' }] : [];
       const { requests } = podRequests({
         ...testPod('p', { cpu: '20', memory: '1Gi', spec: { resources: { requests: { cpu: wanted } } } }),

@@ -56,7 +56,7 @@ const scoresOf = (result: ScheduleResult): Record<string, number[]> =>
     : Object.fromEntries(result.scored.parts.map(({ plugin, scores }) => [plugin, [...scores]]));
 
 describe('worked examples of the early formulas', () => {
-  // Node a: 3000 of 4000 milli-cpu and 5000 of 10000 bytes asked for in all; node b: 3000 of 6000 and 5000 of 10000.
+  // Node a: 3000 of 4000 milli-CPU and 5000 of 10000 bytes requested in total; node b: 3000 of 6000 and 5000 of 10000.
   const nodes = [testNode('a', { cpu: '4', memory: '10000' }), testNode('b', { cpu: '6', memory: '10000' })];
   const result = schedule(providerConfig('DefaultProvider', 's'), nodes, [
     testPod('p', { cpu: '3', memory: '5000' }),
@@ -169,7 +169,7 @@ function disk(name: string): Stored<Pod> {
   return testPod(name, { spec: { volumes: [{ name: 'd', gcePersistentDisk: { pdName: 'disk-1' } }] } });
 }
 for (const [name, pod, reason] of filtering)
-  test(`${name} alone refuses what it is for`, () => {
+  test(`${name} alone refuses the pod of its test`, () => {
     const running: [Stored<Pod>, string][] = [
       [port('q'), 'a'],
       [disk('r'), 'a'],

@@ -34,7 +34,7 @@ function queueUnderTest(
 }
 const FIT = new Set(['NodeResourcesFit']);
 
-test('higher priority first, then first come', () => {
+test('higher priority first, then the order of arrival', () => {
   const { queue } = queueUnderTest();
   for (const pod of [testPod('a'), testPod('b', { priority: 5 }), testPod('c')]) queue.add(pod);
   assert.deepEqual(
@@ -44,7 +44,7 @@ test('higher priority first, then first come', () => {
   queue.stop();
 });
 
-test('a rejected pod waits for an event its plugin asked for, and backs off longer each time', async () => {
+test('a rejected pod waits for an event of its plugin, and backs off longer each time', async () => {
   const { clock, queue } = queueUnderTest();
   queue.add(testPod('p', { cpu: '1' }));
   for (const backoffMs of [1000, 2000, 4000, 8000, 10_000, 10_000]) {
@@ -74,7 +74,7 @@ test('an event during the try is not missed', () => {
   queue.stop();
 });
 
-test('a pod deleted during the try does not come back', () => {
+test('a pod that is deleted during its attempt is not queued again', () => {
   const { queue } = queueUnderTest();
   queue.add(testPod('p'));
   const tried = queue.pop();
@@ -85,7 +85,7 @@ test('a pod deleted during the try does not come back', () => {
   queue.stop();
 });
 
-test('gates hold a pod until they are gone', () => {
+test('gates hold a pod until they are removed', () => {
   const { queue } = queueUnderTest();
   const gated = testPod('p', { spec: { schedulingGates: [{ name: 'g' }] } });
   queue.add(gated);
@@ -95,7 +95,7 @@ test('gates hold a pod until they are gone', () => {
   queue.stop();
 });
 
-/** Holds pods out while it is closed, and looks again when a node comes or the pod changes. */
+/** A gate that holds pods while it is closed, and is evaluated again when a node is added or the pod changes. */
 function plannedGate() {
   const gate = { isClosed: true, asked: 0 };
   const plugin: SchedulerPlugin = {
@@ -109,7 +109,7 @@ function plannedGate() {
   return { gate, plugin };
 }
 
-test("a gate opens by its own plugin's events, and is not asked for others", () => {
+test('a gate opens only by events of its plugin', () => {
   const { gate, plugin } = plannedGate();
   const { queue } = queueUnderTest([plugin]);
   queue.add(testPod('p'));
@@ -123,7 +123,7 @@ test("a gate opens by its own plugin's events, and is not asked for others", () 
   queue.stop();
 });
 
-test('a pod held out after it was rejected goes on when the gate lets it, whatever rejected it', async () => {
+test('a pod that is gated after a rejection is queued when the gate opens, whatever rejected it', async () => {
   const { gate, plugin } = plannedGate();
   const { clock, queue } = queueUnderTest([plugin]);
   gate.isClosed = false;
@@ -177,7 +177,7 @@ test('a plugin that cannot judge an event costs no pod', async () => {
   queue.stop();
 });
 
-test('nobody waits longer than five minutes without a try', async () => {
+test('no pod waits longer than five minutes without an attempt', async () => {
   const { clock, queue } = queueUnderTest();
   queue.add(testPod('p'));
   const tried = queue.pop();
@@ -188,7 +188,7 @@ test('nobody waits longer than five minutes without a try', async () => {
   queue.stop();
 });
 
-test('who is held out is looked at every five minutes, whatever no event has told', async () => {
+test('gated pods are evaluated every five minutes, without an event', async () => {
   const { gate, plugin } = plannedGate();
   const { clock, queue } = queueUnderTest([plugin]);
   queue.add(testPod('p'));
@@ -201,7 +201,7 @@ test('who is held out is looked at every five minutes, whatever no event has tol
   queue.stop();
 });
 
-/** Tries the next pod in vain. */
+/** A failed attempt of the next pod. */
 function failNext(queue: SchedulingQueue, rejectedBy: ReadonlySet<string>): void {
   const tried = queue.pop();
   assert.ok(tried !== undefined);
@@ -215,7 +215,7 @@ const names = (queue: SchedulingQueue): (string | undefined)[] => {
 };
 const none = { active: 0, backoff: 0, unschedulable: 0, gated: 0 };
 
-test('back-off counts from the last try: who has waited longer is ready at once', async () => {
+test('back-off counts from the last attempt: a pod that has waited longer is ready at once', async () => {
   const { clock, queue } = queueUnderTest();
   queue.add(testPod('p', { cpu: '1' }));
   failNext(queue, FIT);
@@ -225,7 +225,7 @@ test('back-off counts from the last try: who has waited longer is ready at once'
   queue.stop();
 });
 
-test('who backs off lets others go first, and is tried when there are none', async () => {
+test('pods in back-off follow all others, and are tried when there are none', async () => {
   const { clock, queue } = queueUnderTest();
   const ready: number[] = [];
   queue.add(testPod('p', { cpu: '1' }));
@@ -248,7 +248,7 @@ test('after an error the pause is kept, however few there are', async () => {
     assert.equal(queue.pop(), undefined);
     await clock.advance(1);
   }
-  // A rejection is no error: the next begins anew, and rejections were none before.
+  // A rejection is no error: the error back-off restarts, and rejections were none before.
   failNext(queue, FIT);
   wake(queue);
   assert.equal(queue.place('uid-p')?.nextTryMs, 1000);
@@ -257,7 +257,7 @@ test('after an error the pause is kept, however few there are', async () => {
   queue.stop();
 });
 
-test('of those whose back-off ends in the same second the higher priority goes first', async () => {
+test('of pods whose back-off ends in the same second the higher priority is first', async () => {
   const { clock, queue } = queueUnderTest();
   await clock.advance(100);
   for (const [name, priority] of [
@@ -273,7 +273,7 @@ test('of those whose back-off ends in the same second the higher priority goes f
   queue.stop();
 });
 
-test('a changed pod goes on backing off', () => {
+test('a changed pod stays in back-off', () => {
   const { queue } = queueUnderTest();
   const pod = testPod('p', { cpu: '1' });
   queue.add(pod);
@@ -286,7 +286,7 @@ test('a changed pod goes on backing off', () => {
   queue.stop();
 });
 
-test('a pod whose change helps, and one nobody helped for minutes, need not back off again', async () => {
+test('a pod with a helpful change, and one without an event for minutes, skip the back-off', async () => {
   const { clock, queue } = queueUnderTest();
   const pod = testPod('p', { cpu: '9' });
   queue.add(pod);
@@ -299,7 +299,7 @@ test('a pod whose change helps, and one nobody helped for minutes, need not back
   queue.stop();
 });
 
-test('a hint that goes wrong counts as one that helps, and the others are asked as well', () => {
+test('a hint that throws counts as helpful, and the others are evaluated as well', () => {
   const failures: string[] = [];
   const broken: SchedulerPlugin = {
     name: 'Broken',

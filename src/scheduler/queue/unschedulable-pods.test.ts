@@ -1,4 +1,4 @@
-/** An event is held against those alone whose rejecting plugins want its like. */
+/** An event is evaluated only for pods whose rejecting plugins registered it. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { UnschedulablePods } from './unschedulable-pods.ts';
@@ -19,7 +19,7 @@ test('pods are found by each plugin that rejected them, until they leave or are 
   assert.deepEqual([pods.size, pods.get('b'), [...pods.entries()].map(([uid]) => uid)], [1, undefined, ['a']]);
 });
 
-test('a pod may leave while it is looked at', () => {
+test('a pod may be removed during its evaluation', () => {
   const pods = new UnschedulablePods();
   for (const uid of ['a', 'b', 'c']) pods.set(uid, { rejectedBy: new Set(['Fit', 'Ports']) });
   const seen: string[] = [];

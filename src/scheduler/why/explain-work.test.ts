@@ -84,7 +84,7 @@ const cases: readonly [string, Stored<Pod>, Partial<PodSpec>, RegExp][] = [
   ['a claim of one pod', pod('p', {}, claimed), claimed, /^claim data is used by pod .* 2999 more$/],
 ];
 for (const [title, waiting, running, wanted] of cases)
-  test(`what all nodes have in common is worked out once: ${title}`, async () => {
+  test(`values that are common to all nodes are computed once: ${title}`, async () => {
     const { reads, lacks } = await readsOf(waiting, running);
     assert.ok(
       lacks.some((text) => wanted.test(text)),
@@ -93,7 +93,7 @@ for (const [title, waiting, running, wanted] of cases)
     assert.ok(reads < NODES * PODS_PER_NODE * READS_PER_POD, `${reads} reads of pods`);
   });
 
-/** A clock that goes on by a millisecond with every look at it; counts how often others had their turn. */
+/** A clock that advances by a millisecond with every reading; counts the turns of other work. */
 function countedTurns() {
   let nowMs = 0;
   let turns = 0;

@@ -31,7 +31,7 @@ function cluster() {
 const look = (pod = testPod('p', { cpu: '900m' }), cache = cluster()) =>
   explainNow({ profile, pod, snapshot: cache.snapshot(), nominations: createNominator(), clock: new VirtualClock() });
 
-test('a look names the nearest nodes first, and everything each lacks', async () => {
+test('an explanation names the nearest nodes first, and everything each lacks', async () => {
   const { result, message, nodes } = await look();
   assert.equal(result, 'Unschedulable');
   assert.equal(message, '0/3 nodes are available: 1 node(s) had untolerated taint(s), 2 Insufficient cpu.');
@@ -54,7 +54,7 @@ test('a look names the nearest nodes first, and everything each lacks', async ()
   ]);
 });
 
-test('a look at a pod that fits tells scores by plugin, and the nodes it does not fit on', async () => {
+test('an explanation of a pod that fits has scores by plugin, and the nodes it does not fit on', async () => {
   const { result, nodes } = await look(testPod('p', { cpu: '400m' }));
   assert.equal(result, 'Schedulable');
   assert.deepEqual(nodes.map(({ name, verdict }) => [name, verdict]).sort(), [
@@ -68,7 +68,7 @@ test('a look at a pod that fits tells scores by plugin, and the nodes it does no
   assert.ok(best?.scores?.some(({ name }) => name === 'NodeResourcesFit'));
 });
 
-test('a look changes nothing: the next decision is the same', async () => {
+test('an explanation changes nothing: the next decision is the same', async () => {
   const cache = cluster();
   const pod = testPod('p', { cpu: '400m' });
   const decide = () =>
@@ -81,7 +81,7 @@ test('a look changes nothing: the next decision is the same', async () => {
   assert.equal(decide(), before);
 });
 
-test('a decision that was made is told with the chosen node first', () => {
+test('an explanation of a past decision lists the chosen node first', () => {
   const cache = cluster();
   const pod = testPod('p', { cpu: '400m' });
   const result = schedulePod(
@@ -109,7 +109,7 @@ test('a decision that was made is told with the chosen node first', () => {
   });
 });
 
-test('the log forgets the oldest when too many nodes are spoken of, but not what waiting pods were told', () => {
+test('the log drops the oldest beyond a number of nodes, but not the results of waiting pods', () => {
   const log = createDecisionLog();
   const statuses = new Map(
     Array.from({ length: 20_000 }, (_, i) => [`n${i}`, { code: 'unschedulable', reasons: [], plugin: 'X' } as const]),
@@ -134,7 +134,7 @@ test('the log forgets the oldest when too many nodes are spoken of, but not what
   assert.ok(log.last('c') !== undefined, 'a new decision about the same pod takes the place of the old one');
 });
 
-test('the text names the nodes and what they lack', async () => {
+test('the text names the nodes and the lacking resources', async () => {
   const text = podWhyText(
     {
       apiVersion: 'keelson/v1',

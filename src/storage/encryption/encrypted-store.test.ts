@@ -38,7 +38,7 @@ for (const cipher of ['aescbc', 'aesgcm', 'secretbox'])
 describe('encryption at rest', () => {
   const secretKey = '/registry/secrets/n/s';
 
-  test('what is stored has the prefix of its key and not the text; other resources stay as they are', async () => {
+  test('stored values have the prefix of their key and not the text; other resources are unchanged', async () => {
     const plain = createMemoryStore({ clock: new VirtualClock() });
     const keys = { keys: [key('key1'), key('key2', 2)] };
     const store = createEncryptedStore(
@@ -55,7 +55,7 @@ describe('encryption at rest', () => {
     assert.equal(text((await store.get(secretKey))?.value), 'the text');
   });
 
-  test('keys rotate: old values are read, told as stale, and renewed by writing them again', async () => {
+  test('keys rotate: old values are decrypted, reported as stale, and encrypted again by a write', async () => {
     const plain = createMemoryStore({ clock: new VirtualClock() });
     await plain.put({ key: secretKey, value: bytes('v') });
     const store = createEncryptedStore(plain, parse(['secrets'], { identity: {} }));
@@ -85,7 +85,7 @@ describe('encryption at rest', () => {
     assert.deepEqual(seen, ['v', 'v', 'v', 'v', 'v']);
   });
 
-  test('a scan in pages tells of stale values on all of them', async () => {
+  test('a scan in pages reports stale values of all of them', async () => {
     const plain = createMemoryStore({ clock: new VirtualClock() });
     const names = ['a', 'b', 'c'].map((name) => `/registry/secrets/n/${name}`);
     for (const name of names) await plain.put({ key: name, value: bytes('v') });
@@ -140,7 +140,7 @@ describe('encryption at rest', () => {
   });
 });
 
-test('a configuration that cannot be used says where and why', () => {
+test('an invalid configuration is reported with the place and the reason', () => {
   const one = (provider: object): string => config(['secrets'], provider);
   const cases: [string, RegExp][] = [
     ['{', /./],

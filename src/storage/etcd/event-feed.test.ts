@@ -28,7 +28,7 @@ const change = (revision: number): WatchResponse =>
 
 interface Failure {
   readonly what: string;
-  /** The n-th message of a watch is handed over as this. */
+  /** Replaces the n-th message of a watch. */
   readonly message?: unknown;
   readonly onEvents?: () => void;
   readonly count: number;
@@ -46,7 +46,7 @@ const failures: readonly Failure[] = [
 ];
 
 for (const { what, message, onEvents, count } of failures)
-  test(`${what}: the same changes come again, each once, and only faults of the program are counted`, async () => {
+  test(`${what}: the same changes are delivered again, each once, and only internal faults are counted`, async () => {
     const platform = createSimPlatform({ seed: 1 });
     const ending = new AbortController();
     let watches = 0;

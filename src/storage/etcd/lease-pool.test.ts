@@ -16,7 +16,7 @@ function poolWith(detail: string): LeasePool {
   return new LeasePool({ client: { call }, clock: new VirtualClock(), random: createSeededRandom(1) });
 }
 
-test('a lease that was granted by an earlier try, whose answer was lost, is taken', async () => {
+test('a lease that an earlier attempt created, whose answer was lost, is used', async () => {
   assert.ok((await poolWith('etcdserver: lease already exists').leaseFor(60)) > 0);
 });
 

@@ -56,7 +56,7 @@ test('a churned file shrinks to twice its content while writes go on, and none w
   file.close();
 });
 
-test('a file of an older version is written anew when it is opened, and gives back from then on', async () => {
+test('a file of an older version is rewritten when it is opened, and shrinks from then on', async () => {
   const path = join(folder, 'old.db');
   const clock = new VirtualClock();
   await (await createSqliteStore({ path, platform: { clock } })).close();
@@ -80,7 +80,7 @@ test('a file of an older version is written anew when it is opened, and gives ba
   await store.close();
 });
 
-test('the log of many writes goes into the file at rest, without a compaction, and a few writes leave it', async () => {
+test('the write-ahead log of many writes is checkpointed when idle, without a compaction; a few writes leave it', async () => {
   const path = join(folder, 'log.db');
   const clock = new VirtualClock();
   const store = await createSqliteStore({ path, platform: { clock } });

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { PastRows, rowsThen } from './past-rows.ts';
 
-test('what did not change and what was replaced are joined in the order of keys', () => {
+test('unchanged and replaced rows are merged in the order of keys', () => {
   const replaced = new Map([
     ['z', 9],
     ['a', 1],
@@ -15,7 +15,7 @@ test('what did not change and what was replaced are joined in the order of keys'
   assert.deepEqual(rowsThen(unchanged, replaced), { keys: ['a', 'b', 'm', 'n', 'z'], rows: [1, 2, 5, 3, 9] });
 });
 
-test('further pages of a range are not looked for again, earlier keys and other revisions are', () => {
+test('further pages of a range need no second search, earlier keys and other revisions do', () => {
   const past = new PastRows();
   let looked = 0;
   const find = () => {

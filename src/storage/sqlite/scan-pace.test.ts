@@ -17,7 +17,7 @@ test('no more pages are on their way than may be', () => {
   assert.deepEqual([most, waits], [PAGES_AHEAD, 20 - PAGES_AHEAD]);
 });
 
-test('a reader that wants no more is not waited for', () => {
+test('a reader that has stopped is not awaited', () => {
   const reader = createScanReader();
   const mayGo = createScanPace(reader.taken, () => reader.stop());
   const gone = Array.from({ length: PAGES_AHEAD + 1 }, () => mayGo());

@@ -92,13 +92,13 @@ describe('a file that cannot be used', () => {
   });
 });
 
-test('who writes in the next turns of the loop while others do shares their commit', async () => {
+test('writes in the next turns of the loop share the commit of those in flight', async () => {
   const store = await openStore(newPath());
   let results = 0;
   const put = (key: string): Promise<unknown> => store.put({ key, value: Buffer.from('{}') }).then(() => results++);
   const resultsWhenDone = async (writing: Promise<unknown>): Promise<number> => {
     await writing;
-    await undefined; // the writers of one commit are told in one turn
+    await undefined; // all writes of one commit resolve in one turn
     return results;
   };
   const writes = [put('/a'), put('/b')];
@@ -111,7 +111,7 @@ test('who writes in the next turns of the loop while others do shares their comm
   await store.close();
 });
 
-test("result codes become the store's errors", () => {
+test('result codes are converted to the errors of the store', () => {
   const cases: [number, string, StoreError['code']][] = [
     [5, 'writing', 'unavailable'],
     [13, 'writing', 'full'],
@@ -126,7 +126,7 @@ test("result codes become the store's errors", () => {
   }
 });
 
-test('nobody but the owner reads a store, its log or a copy, whatever their modes were', async () => {
+test('only the owner can read a store, its log or a copy, whatever their modes were', async () => {
   const modes = async (): Promise<Record<string, string>> => {
     const names = (await readdir(folder)).filter((name) => name.startsWith('private'));
     const pairs = names.map(

@@ -1,4 +1,4 @@
-/** Requests as steps. That they do the same again, `test/control-plane/sim-record.test.ts` shows with kubectl. */
+/** Requests as steps. `test/control-plane/sim-record.test.ts` shows with kubectl that the steps have the same effect. */
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { parseRequestInfo } from '../../apiserver/request-info.ts';
@@ -192,7 +192,7 @@ for (const { request, contentType = 'application/json', body, answer, target, st
     if (typeof plain !== 'string') parseScenario(JSON.stringify({ name: 'x', steps: plain }));
   });
 
-it('kubectl drain is one step, until the node takes pods again', () => {
+it('kubectl drain becomes one step, until the node is uncordoned', () => {
   const cordons = new Map();
   const record = (request: string, body: unknown, target?: object): unknown => {
     const [method = '', line = ''] = request.split(' ');

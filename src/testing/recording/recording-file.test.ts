@@ -1,4 +1,4 @@
-/** When a recording is written: not with each request, never twice at once, and at the end. */
+/** A recording is written at intervals, never twice at once, and at the end. */
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { Readable } from 'node:stream';
@@ -10,7 +10,7 @@ import { RecordingFile } from './recording-file.ts';
 
 const PATH = '/recorded.yaml';
 
-/** A disk that finishes a write when the test says so. */
+/** A disk whose writes end when the test decides. */
 function slowDisk() {
   const { clock, files, log } = createSimPlatform();
   const waiting: { finish(): void; fail(error: Error): void }[] = [];
@@ -22,7 +22,7 @@ function slowDisk() {
   return { clock, log, written, waiting, files: { ...files, writeFileAtomic } as typeof files };
 }
 
-it('a thousand changes are one text and one write', async () => {
+it('a thousand changes cause one text and one write', async () => {
   const { clock, log, files } = createSimPlatform();
   let texts = 0;
   const file = new RecordingFile({ clock, log, files, path: PATH, text: () => `text ${++texts}` });
@@ -56,7 +56,7 @@ it('changes during a slow write wait for its end and are written together', asyn
   assert.deepEqual(written, ['state 0', 'state 100']);
 });
 
-it('a failed write is logged once and tried again', async () => {
+it('a failed write is logged once and repeated', async () => {
   const { clock, log, files, waiting, written } = slowDisk();
   const file = new RecordingFile({ clock, log, files, path: PATH, text: () => 'text' });
   file.markChanged();
@@ -72,7 +72,7 @@ it('a failed write is logged once and tried again', async () => {
   assert.equal(log.entries.filter(({ message }) => message.includes('could not be written')).length, 1);
 });
 
-it('requests make no text; the text has them all, in their order', async () => {
+it('requests build no text; the final text has them all, in order', async () => {
   const { clock } = createSimPlatform();
   let [changes, texts] = [0, 0];
   const cluster = {

@@ -4,7 +4,7 @@ import { createMemoryLog } from '../../platform/sim/log.ts';
 import { VirtualClock } from '../../platform/sim/virtual-clock.ts';
 import { RunningClock } from './running-clock.ts';
 
-/** `real` stands for the clock of the machine; a move of 1,000 ms takes `costMs` of it. */
+/** `real` is the clock of the machine; an advance by 1,000 ms takes `costMs` of it. */
 function start(speed: number, costMs = 0) {
   const real = new VirtualClock();
   const moves: number[] = [];
@@ -23,10 +23,10 @@ function start(speed: number, costMs = 0) {
   return { real, clock, moves, movedMs, log, fail: (now: boolean) => (fails = now) };
 }
 
-test('time runs at the speed that is asked for, and the speed that was reached is measured', async () => {
+test('time runs at the requested speed, and the reached speed is measured', async () => {
   const { real, clock, movedMs } = start(1000);
   await real.advance(10_000);
-  // The first moves are short, until it is known how long they take.
+  // The first advances are short, until their duration is known.
   const movedFirst = movedMs();
   assert.ok(movedFirst > 9_900_000 && movedFirst <= 10_000_000, `${movedFirst}`);
   assert.deepEqual(clock.state, { paused: false, speed: 1000, reached: 1000 });
@@ -35,7 +35,7 @@ test('time runs at the speed that is asked for, and the speed that was reached i
   assert.equal(movedMs() - movedFirst, 100_000);
 });
 
-test('a paused clock stands, and a step lets as much pass as it says', async () => {
+test('a paused clock stands, and a step lets its duration pass', async () => {
   const { real, clock, movedMs, moves } = start(1);
   void clock.pause();
   await real.advance(60_000);
@@ -50,7 +50,7 @@ test('a paused clock stands, and a step lets as much pass as it says', async () 
   assert.equal(movedMs(), 86_405_000);
 });
 
-test('a pause is over once time stands: a move that has begun goes to its end first', async () => {
+test('a pause ends an advance in progress before it resolves', async () => {
   const { real, clock, movedMs } = start(1, 100_000);
   await real.advance(20);
   let stands = false;
@@ -65,14 +65,14 @@ test('a pause is over once time stands: a move that has begun goes to its end fi
   assert.equal(movedMs(), stoodAt);
 });
 
-test('a pause waits for ten simulated seconds at most, however far the clock is moved', async () => {
+test('a pause waits for at most ten simulated seconds, however far the clock is advanced', async () => {
   const { real, clock, moves } = start(10_000);
   await real.advance(2000);
   await clock.pause();
   assert.equal(Math.max(...moves), 10_000);
 });
 
-test('a pause, and a run, end the step that is under way', async () => {
+test('a pause, and a run, end the current step', async () => {
   const { real, clock, movedMs } = start(1, 100);
   void clock.pause();
   for (const end of [() => void clock.pause(), () => (clock.run(), void clock.pause())]) {
@@ -86,7 +86,7 @@ test('a pause, and a run, end the step that is under way', async () => {
   }
 });
 
-test('where the machine is too slow, moves stay short, so that a pause is heard', async () => {
+test('on a slow machine advances stay short, so that a pause takes effect', async () => {
   const { real, clock, moves, movedMs } = start(1_000_000, 100);
   await real.advance(60_000);
   const last = moves.slice(-50);
@@ -100,7 +100,7 @@ test('where the machine is too slow, moves stay short, so that a pause is heard'
   assert.equal(movedMs(), stoodAt);
 });
 
-test('time that could not move on is logged once, and moves on later', async () => {
+test('a failure to advance is logged once, and time advances later', async () => {
   const { real, movedMs, log, fail, clock } = start(1);
   fail(true);
   await real.advance(1000);

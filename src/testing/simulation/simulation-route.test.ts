@@ -39,7 +39,7 @@ async function refusal(work: Promise<unknown>): Promise<string> {
   assert.fail('it was not refused');
 }
 
-test('faults are done to machines, told, and recorded as the steps of a scenario', async () => {
+test('faults of machines take effect, are reported, and are recorded as steps of a scenario', async () => {
   const { cluster, steps, send } = await start();
   await using _ = cluster;
   const post = (body: object) => send(cluster.client, 'POST', body);
@@ -66,7 +66,7 @@ test('faults are done to machines, told, and recorded as the steps of a scenario
   ]);
 });
 
-test('the clock is paused, stepped and set; what makes no sense is refused with a line', async () => {
+test('the clock is paused, stepped and set; invalid orders are refused with one line', async () => {
   const { cluster, send } = await start();
   await using _ = cluster;
   const post = (body: object) => send(cluster.client, 'POST', body);
@@ -87,7 +87,7 @@ test('the clock is paused, stepped and set; what makes no sense is refused with 
     assert.match(await refusal(post(body)), expected);
 });
 
-test('where time is real it is not moved; who has no role sees and does nothing', async () => {
+test('real time cannot be advanced; a user without the role can neither read nor order', async () => {
   const { cluster, send, steps } = await start(false);
   await using _ = cluster;
   assert.equal((await send(cluster.client, 'GET')).clock, undefined);

@@ -20,10 +20,10 @@ const role = {
 };
 
 interface Answers {
-  /** Absent: the asker may not ask. */
+  /** Absent when the client may not create a SubjectAccessReview. */
   readonly verdict?: SubjectAccessReviewStatus;
   readonly objects?: Readonly<Record<string, readonly object[]>>;
-  /** A resource that may not be listed. */
+  /** A resource that the client may not list. */
   readonly hidden?: string;
 }
 
@@ -75,7 +75,7 @@ const cases: readonly [string, Answers, { state: string; codes: string[]; notRea
 for (const [title, answers, { notReadable = 0, ...wanted }] of cases)
   test(`access: ${title}`, async () => assert.deepEqual(await explain(answers), { ...wanted, notReadable }));
 
-test('names in commands are quoted where a shell would read them', () => {
+test('names in commands are quoted where a shell would interpret them', () => {
   assert.equal(shellWord('system:node:a'), 'system:node:a');
   assert.equal(shellWord("a'b; rm $x"), `'a'\\''b; rm $x'`);
   assert.equal(shellWord(''), "''");

@@ -25,7 +25,7 @@ function explain(signerName: string, status: Status, nowMs = 0) {
 
 const is = (type: string, reason: string) => ({ type, status: 'True', reason, message: `because of ${reason}` });
 
-test('a signing request names its signer, who approves for it, and who ended it', async () => {
+test('a signing request names its signer, the approver of its signer, and the user who denied it', async () => {
   const kubelet = 'kubernetes.io/kube-apiserver-client-kubelet';
   const rows: readonly (readonly [string, Status, string, RegExp])[] = [
     [kubelet, {}, 'NotApproved', /certificatesigningrequests\/nodeclient.*kubectl certificate approve x/],
@@ -48,7 +48,7 @@ test('a signing request names its signer, who approves for it, and who ended it'
   }
 });
 
-test('a certificate tells how long it is valid, that it has expired, and where nobody accepts it', async () => {
+test('the explanation of a certificate has its validity, its expiry, and whether the API server accepts it', async () => {
   const nowMs = parseTime('2026-01-01T00:00:00Z');
   const deps = { ...createSimPlatform(), nowMs: () => nowMs };
   const { certPem } = await createAuthority(deps, 'ann', 600_000);

@@ -29,13 +29,13 @@ function stateAfter(seconds: number, observedGeneration = 1): string | undefined
   return diagnoseUnobserved(Deployments, deployment(observedGeneration), parseTime(CHANGED_AT) + seconds * 1000)?.state;
 }
 
-test('a controller has some seconds to see a change; after that it is the cause', () => {
+test('a controller has some seconds to observe a change; after that it is the cause', () => {
   assert.equal(stateAfter(1), 'Progressing');
   assert.equal(stateAfter(19), 'Progressing');
   assert.equal(stateAfter(21), 'Trouble');
 });
 
-test('a status of the present generation is no cause, however old the change', () => {
+test('a status of the current generation is no cause, however old the change is', () => {
   assert.equal(stateAfter(1, 2), undefined);
   assert.equal(stateAfter(3600, 2), undefined);
 });

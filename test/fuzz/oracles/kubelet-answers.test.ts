@@ -17,7 +17,7 @@ function call(contentLength?: string): GrpcExchange {
   };
 }
 
-test('a call that ends after its head is a finding, unless its body is not as long as announced', () => {
+test('a call that ends after its head is a finding, unless the length of its body differs from the announced one', () => {
   assert.match(judgeGrpc(call(), HEAD_ALONE)?.signature ?? '', /without a status/);
   assert.match(judgeGrpc(call('5'), HEAD_ALONE)?.signature ?? '', /without a status/);
   assert.equal(judgeGrpc(call('4'), HEAD_ALONE), undefined);

@@ -1,4 +1,4 @@
-/** Definitions, namespaces and workloads come and go: some time later nothing in memory names them. */
+/** Definitions, namespaces and workloads are created and deleted: some time later nothing in memory contains their names. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { CustomResourceDefinitions, Namespaces } from '../../../src/api/gen/resources.ts';
@@ -8,7 +8,7 @@ import { waysToTexts } from './heap-owners-fixture.ts';
 
 const ROUNDS = 4;
 
-/** Memories of a bounded number of things, which keep what is gone until as many others have come. */
+/** Caches with a fixed number of entries, which keep deleted objects until as many others have been added. */
 const BOUNDED = {
   'Lru.#entries': 'so many, the least used leaves',
   'Lru.#newest': 'one',
@@ -45,7 +45,7 @@ async function round(cluster: Cluster, number: number): Promise<void> {
   await cluster.advance('3m');
 }
 
-/** V8 itself keeps names of fields for objects to come. */
+/** V8 itself keeps names of fields for later objects. */
 const isOfV8 = (way: string): boolean => way === '*';
 
 async function found(leftOut: readonly string[]): Promise<string[]> {
@@ -53,7 +53,7 @@ async function found(leftOut: readonly string[]): Promise<string[]> {
   return [...ways].filter(([way]) => !isOfV8(way)).map(([way, { count, text }]) => `${count} by ${way}: ${text}`);
 }
 
-test('nothing but bounded memories names what came and went', async () => {
+test('only bounded caches contain names of deleted objects', async () => {
   const images = [{ name: 'churned:1' }, { name: 'ends:1', exits: { code: 0, after: '1s' } }];
   await using cluster = await Cluster.start({ nodes: 2, images });
   for (let number = 0; number < ROUNDS; number++) await round(cluster, number);
@@ -63,6 +63,6 @@ test('nothing but bounded memories names what came and went', async () => {
   );
   await cluster.advance('3h');
   assert.deepEqual(await found(Object.keys(BOUNDED)), []);
-  // The search finds what there is to find.
+  // The search works: it finds existing names.
   assert.notDeepEqual(await found([]), []);
 });

@@ -1,4 +1,4 @@
-/** The whole controller manager is killed in the midst of all its work: the world comes to the same end. */
+/** The whole controller manager is killed amid all its work: the world must reach the same end. */
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { Deployments, StatefulSets } from '../../../src/api/gen/resources.ts';
@@ -18,7 +18,7 @@ const world: CrashWorld = {
     serviceCidrs: ['10.43.0.0/16'],
     rootCaPem: 'the authority',
     signServiceAccountToken: async () => 'token',
-    // Nobody speaks for the node.
+    // no kubelet reports for the node
     nodeMonitorGracePeriodMs: 3_600_000,
   },
   before: all(addNodes('node'), ready('node', 'True')),
@@ -38,12 +38,12 @@ const world: CrashWorld = {
   stepMs: 1000,
 };
 
-/** How often slices are made and changed depends on which pods are ready when; what is left of them must be the same. */
+/** How often slices are changed depends on the order in which pods become ready; their final content must be the same. */
 function isMatterOfTime(difference: string): boolean {
   return difference.includes(' made EndpointSlice ');
 }
 
-it('the controller manager killed in the midst of its work', async () => {
+it('the controller manager killed amid its work', async () => {
   const { writes } = await survives(program, world, { most: POINTS, seed: 'manager', ignores: isMatterOfTime });
   assert.ok(writes.length > 50);
 });

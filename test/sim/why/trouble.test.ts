@@ -1,4 +1,4 @@
-/** What `keelson status` says of a whole cluster: each trouble once, with its first cause. */
+/** The part of `keelson status` about a whole cluster: each trouble once, with its first cause. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { image } from '../../../src/cri/sim/sim-image.ts';
@@ -18,7 +18,7 @@ const deployment = (name: string, containers: object[]): object => ({
 });
 const crashes = image('crashes:1', { exits: { code: 3, after: '1s' } });
 
-test('each trouble stands once with its first cause: pods of one owner together, the owner not again', async () => {
+test('each trouble is listed once with its first cause: pods of one owner together, and the owner not again', async () => {
   await using cluster = await Cluster.start({ nodes: 1, images: [image('web:1'), crashes] });
   await cluster.apply([
     deployment('fine', [{ name: 'web', image: 'web:1' }]),

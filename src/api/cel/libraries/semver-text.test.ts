@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { normalizedVersion, readVersion } from './semver-text.ts';
 
-test('texts that are no versions are refused in upstream words', () => {
+test("invalid versions are refused with upstream's texts", () => {
   const problems: Readonly<Record<string, string>> = {
     '': 'Version string empty',
     '1.2': 'No Major.Minor.Patch elements found',
@@ -27,13 +27,13 @@ test('texts that are no versions are refused in upstream words', () => {
   for (const [text, problem] of Object.entries(problems)) assert.equal(readVersion(text), problem, text);
 });
 
-test('versions have numbers, a prerelease and build data', () => {
+test('versions have numbers, a prerelease and build metadata', () => {
   assert.deepEqual(readVersion('1.22.333'), { numbers: [1n, 22n, 333n], pre: [], build: '' });
   assert.deepEqual(readVersion('0.0.0-rc.1-x+a-b.01'), { numbers: [0n, 0n, 0n], pre: ['rc', '1-x'], build: 'a-b.01' });
   assert.deepEqual(readVersion('1.0.0+a+b'), 'Invalid character(s) found in build meta data "a+b"');
 });
 
-test('normalizing drops a v and zeros and fills in what is missing', () => {
+test('normalizing removes a leading v and leading zeros and adds missing parts', () => {
   const texts: Readonly<Record<string, string>> = {
     v1: '1.0.0',
     '01.02': '1.2.0',

@@ -1,4 +1,4 @@
-/** Estimates are upstream's; rules of the kind widely used definitions have must pass the estimates; what is truly dear must not. */
+/** Estimates equal upstream's. Rules like those of widely used definitions must pass, and expensive ones must not. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Field } from '../../field-error.ts';
@@ -68,7 +68,7 @@ for (const [name, props, expected] of cases)
     if (expected.length === 0) assert.deepEqual(found, []);
   });
 
-test("every rule's estimate is the one upstream's estimator gives", () => {
+test("the estimate of every rule equals that of upstream's estimator", () => {
   const differing: string[] = [];
   for (const line of ESTIMATES.trim().split('\n')) {
     const [expected = '', rule] = [line.slice(0, line.indexOf(' ')), line.slice(line.indexOf(' ') + 1)];
@@ -76,7 +76,7 @@ test("every rule's estimate is the one upstream's estimator gives", () => {
     const [compiled] = schema.rules;
     const { program } = compiled ?? {};
     const cost = program === undefined ? Number.NaN : estimateCost(program.tree, sizeBelow(schema.size)).max;
-    // Beyond 2^53 upstream's integers do not fit a number.
+    // Upstream's integers beyond 2^53 do not fit into a number, so they are compared approximately.
     if (!(Math.abs(cost - Number(expected)) <= Number(expected) * 2 ** -50))
       differing.push(`${rule}: ${cost}, not ${expected} ${compiled?.error ?? ''}`);
   }
@@ -129,7 +129,7 @@ const nullable = [
 ];
 const notNullable = ["'a'", '1', '1u', '1.5', 'true', "b'a'", "['a']", "{'a': 1}", 'type(self)'];
 
-test('optionals, times and opaque types compare with null; scalars, lists and maps do not', () => {
+test('optionals, times and opaque types can be compared with null; scalars, lists and maps cannot', () => {
   const fault = (rule: string): boolean => faults(withRule({ type: 'string', maxLength: 5 }, rule)).length > 0;
   for (const value of nullable)
     assert.deepEqual([`${value} == null`, `null != ${value}`].filter(fault), [], `${value} compares`);

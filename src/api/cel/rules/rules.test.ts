@@ -21,7 +21,7 @@ function findings(schema: JSONSchemaProps, spec: unknown, old?: unknown): { erro
   };
 }
 
-test('rules see values by schema', () => {
+test('values have the types of their schemas', () => {
   const properties: Record<string, JSONSchemaProps> = {
     min: integer,
     ratio: { type: 'number' },
@@ -83,7 +83,7 @@ test('rules see values by schema', () => {
   assert.deepEqual(findings(root, value).errors, []);
 });
 
-test('fields may have the names of anything', () => {
+test('fields may have the names of inherited JavaScript properties', () => {
   const names = ['read', 'equals', 'toJson', 'toString', 'valueOf', 'hasOwnProperty', 'type', 'size', 'list', 'self'];
   const properties = Object.fromEntries(names.map((name) => [name, text]));
   const value = Object.fromEntries(names.map((name) => [name, name]));
@@ -95,7 +95,7 @@ test('fields may have the names of anything', () => {
   }
 });
 
-test('a property no rule can spell has rules of its own', () => {
+test('a property whose name cannot be escaped has rules of its own', () => {
   const inner = object({ size: integer }, 'self.size < 10');
   const schema = crd({ type: 'object', properties: { 'bad key!': inner } });
   assert.deepEqual(findings(schema, { 'bad key!': { size: 9 } }).errors, []);
@@ -104,7 +104,7 @@ test('a property no rule can spell has rules of its own', () => {
   ]);
 });
 
-test('failures have upstream paths and texts', () => {
+test("failures have upstream's paths and texts", () => {
   const spec = { min: integer, max: integer, list: { type: 'array', items: integer } };
   const rule = 'self.min <= self.max';
   const cases: readonly [ValidationRule, unknown, string[]][] = [
@@ -137,7 +137,7 @@ test('failures have upstream paths and texts', () => {
   ]);
 });
 
-test('transition rules run where the value before is known', () => {
+test('transition rules run where the old value is known', () => {
   const immutable = { rule: 'self == oldSelf', message: 'is immutable' };
   const spec = object({
     name: { ...text, 'x-kubernetes-validations': [immutable] },
@@ -176,7 +176,7 @@ test('transition rules run where the value before is known', () => {
   assert.deepEqual(findings(crd(spec), { once: 'second' }, { once: 'first' }).errors, []);
 });
 
-describe('order does not matter', () => {
+describe('lists of type set and map are compared without regard to order', () => {
   const ports: JSONSchemaProps = {
     type: 'array',
     'x-kubernetes-list-type': 'map',
@@ -213,7 +213,7 @@ describe('order does not matter', () => {
   const holding = [
     'self.names == oldSelf.names && !(self.names != oldSelf.names) && self.names != self.more',
     'self.plain != oldSelf.plain',
-    // The left side decides.
+    // The type of the left operand decides.
     'self.names == ["b", "a"] && self.names == self.plain && ["b", "a"] != self.names && self.plain != self.names',
     'self.names != ["a"] && self.names != ["a", "c"] && self.names in [["b", "a"]] && !(["b", "a"] in [self.names])',
     'self.sizes == [2.5, 1.0]',
@@ -229,7 +229,7 @@ describe('order does not matter', () => {
     test(rule, () => assert.deepEqual(findings(crd(object(properties, rule)), value, old).errors, []));
 });
 
-test('a dot before oldSelf does not hide that a rule compares', () => {
+test('a rule that reads .oldSelf with a leading dot is a transition rule', () => {
   const spec = object({ name: { ...text, 'x-kubernetes-validations': [{ rule: '.self == .oldSelf' }] } });
   assert.deepEqual(findings(crd(spec), { name: 'b' }).errors, []);
   assert.deepEqual(findings(crd(spec), { name: 'b' }, { name: 'a' }).errors, [
@@ -237,7 +237,7 @@ test('a dot before oldSelf does not hide that a rule compares', () => {
   ]);
 });
 
-test('what did not change is only warned of', () => {
+test('failures about unchanged values are warnings', () => {
   const spec = object({
     min: { ...integer, 'x-kubernetes-validations': [{ rule: 'self > 1' }] },
     other: integer,
@@ -260,7 +260,7 @@ test('rules stop at their budget', () => {
   ]);
 });
 
-test('fields named by keywords are read escaped and, but for literals and operators, as they are', () => {
+test('fields whose names are keywords can be read escaped, and unescaped unless they are literals or operators', () => {
   const plain = 'as break const continue else for function if import let loop package namespace return var void while';
   const properties = Object.fromEntries(
     [...plain.split(' '), 'true', 'false', 'null', 'in'].map((name) => [name, { ...text, maxLength: 5 }]),

@@ -1,4 +1,4 @@
-// Values at run time: equality, keys, constant sets and the texts of failures, as upstream's.
+// Run-time values: equality, keys, constant sets and the texts of failures are those of upstream.
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { compile } from '../compile.ts';
@@ -26,13 +26,13 @@ function failure(expression: string): string {
   assert.fail(`${expression} has a value`);
 }
 
-describe('expressions that hold', () => {
+describe('expressions about equality, keys, sets, order and lists hold', () => {
   const holding = [
-    // Nothing is equal for being the same.
+    // Identity does not make values equal: NaN differs from itself.
     'cel.bind(v, [0.0 / 0.0], v != v)',
     'cel.bind(v, {"a": 0.0 / 0.0}, v != v)',
     'cel.bind(v, [[1, 2], [3]], v == v && v == [[1, 2], [3]] && v != [[1, 2], [4]] && v != [[1, 2]])',
-    // Numbers that are equal are the same key, whatever their types; each type has keys of its own.
+    // Numbers that are equal are one key, whatever their types; each type has keys of its own.
     'size({1u: 1, 1u: 2}) == 1 && {1u: 1, 1u: 2}[1u] == 2',
     'size({dyn(1): 1, dyn(1u): 2}) == 2 && {dyn(1): 1, dyn(1u): 2}[dyn(1u)] == 2',
     'dyn({1u: "a"})[1] == "a" && dyn({1: "a"})[1u] == "a" && dyn({1u: "a"})[1.0] == "a" && !(2 in dyn({1u: "a"}))',
@@ -42,21 +42,21 @@ describe('expressions that hold', () => {
     '[1, 2].transformMapEntry(i, x, {uint(x): x})[2u] == 2',
     '{1u: "a", 2u: "b"}.transformMap(k, v, k) == {1u: 1u, 2u: 2u}',
     '{?1u: optional.of(1), ?1u: optional.none()} == {}',
-    // Constant lists are sets.
+    // Constant lists are evaluated as sets.
     '1 in [1, 2] && !(3 in [1, 2]) && "a" in ["b", "a"] && true in [true] && !(false in [true])',
     'dyn(1.0) in [1] && dyn(1u) in [1] && dyn(1) in [1u] && dyn(1) in [1.0] && dyn(0.0) in [-0.0]',
     '!(dyn(1.5) in [1]) && !(dyn("1") in [1]) && !(dyn(null) in [1]) && !(dyn([1]) in [1])',
     '!(0.0 / 0.0 in [0.0, 1.0]) && !(-1 in [1]) && dyn(-1.0) in [-1]',
-    // Texts in Go's order.
+    // Texts are ordered as in Go.
     '"a" < "b" && "a" < "ab" && "" < "a" && "b" > "ab" && "\\U0001F600" > "\\uFFFD" && "\\U0001F600" < "\\U0001F601"',
     '"x\\U0001F600" > "x\\uFFFD" && "\\uFFFD" < "\\U0001F600a" && !("a" < "a")',
     '"\\x41bc" == "Abc" && "\\u0041bc" == "Abc" && "\\U00000041bc" == "Abc" && "\\1019" == "A9" && b"\\x41bc" == b"Abc"',
-    // Flattening goes as deep as it is told.
+    // `flatten` flattens as many levels as its argument states.
     '[[1], [2, 3]].flatten() == [1, 2, 3] && [dyn([dyn([1])]), dyn(2)].flatten(1) == [dyn([1]), dyn(2)]',
     '[dyn([dyn([1])]), dyn(2)].flatten(2) == [1, 2] && [dyn([1])].flatten(0) == [dyn([1])] && [[]].flatten() == []',
-    // What has no order passes for equal.
+    // Values without an order count as equal.
     '[0.0 / 0.0, 1.0].isSorted() && [1.0, 0.0 / 0.0].min() == 1.0',
-    // Long texts are searched otherwise than short ones.
+    // Long texts are searched by another algorithm than short ones.
     `"${'ab'.repeat(50)}c${'ab'.repeat(50)}c".indexOf("${'ab'.repeat(40)}c") == 20`,
     `"${'ab'.repeat(50)}c${'ab'.repeat(50)}c".lastIndexOf("${'ab'.repeat(40)}c") == 121`,
     `"${'ab'.repeat(50)}c${'ab'.repeat(50)}c".lastIndexOf("${'ab'.repeat(40)}c", 120) == 20`,
@@ -72,7 +72,7 @@ describe('expressions that hold', () => {
   for (const expression of holding) test(expression, () => assert.equal(valueOf(expression), true));
 });
 
-test('numbers beyond 2^53 are members of a constant list as upstream has them', () => {
+test('integers beyond 2^53 are members of a constant list as upstream', () => {
   const list = new ConstantSet([9007199254740993n, 2n ** 60n, 9007199254740992]);
   assert.ok(list.has(9007199254740993n) && list.has(new Uint(9007199254740993n)));
   assert.ok(list.has(9007199254740992) && list.has(9007199254740992n) && list.has(2 ** 60));
@@ -107,7 +107,7 @@ test('failures show values as Go prints them', () => {
   assert.equal(failure('dyn({})[optional.of(type(1))]'), 'no such key: optional(int)');
 });
 
-test('what an internal error came from is its cause', () => {
+test("an internal error is the cause of the evaluation's error", () => {
   const program = compile('self.all(x, true)', { environment });
   const broken = {
     get self(): never {

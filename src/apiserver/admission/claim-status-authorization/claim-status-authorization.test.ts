@@ -34,7 +34,7 @@ interface Request {
   readonly may?: readonly string[];
 }
 
-/** Changes the status; what was asked of the authorizer, as `verb subresource@namespace#name`. */
+/** Changes the status; resolves to the questions to the authorizer, as `verb subresource@namespace#name`. */
 async function change(old: Status, status: Status, { user = from(), verb = 'update', may = [] }: Request = {}) {
   const asked: string[] = [];
   const authorizer: Authorizer = {
@@ -59,7 +59,7 @@ async function change(old: Status, status: Status, { user = from(), verb = 'upda
   return { asked, result };
 }
 
-describe('who binds a claim', () => {
+describe('the binding of a claim', () => {
   const one = onNodes(['n1']);
   const reserved = [{ resource: 'pods', name: 'p', uid: 'u' }];
   const rows: [what: string, old: Status, now: Status][] = [
@@ -90,13 +90,13 @@ describe('who binds a claim', () => {
         );
       });
 
-  it('is nobody who changes nothing of it', async () => {
+  it('is not authorized when the status does not change it', async () => {
     const old = { allocation: one, reservedFor: [] };
     assert.deepEqual(await change(old, { allocation: one }), { asked: [], result: undefined });
   });
 });
 
-describe('who speaks of devices', () => {
+describe('the device status of a claim', () => {
   const one = onNodes(['n1']);
   const associated = (driver = 'a.io', verb = 'update'): string => `associated-node:${verb} driver@ns#${driver}`;
   const arbitrary = (driver = 'a.io', verb = 'update'): string => `arbitrary-node:${verb} driver@ns#${driver}`;
@@ -154,14 +154,14 @@ describe('who speaks of devices', () => {
     );
   });
 
-  it('needs both rights to bind and speak at once', async () => {
+  it('needs both rights for a binding and a device status in one request', async () => {
     const { asked, result } = await change({}, now, { user: from('n1'), may: [associated()] });
     assert.deepEqual(asked, ['update binding@#', associated()]);
     assert.match(result ?? '', /invalid: status: Forbidden: changing status\.allocation/);
   });
 });
 
-it('looks at the status alone, in every version', () => {
+it('compares only the status, in every version', () => {
   const plugin = createClaimStatusAuthorization({ authorize: () => ({ decision: 'noOpinion', reason: '' }) });
   assert.equal(plugin.handles('UPDATE', ResourceClaimsV1beta1, 'status'), true);
   assert.equal(plugin.handles('UPDATE', ResourceClaims, ''), false);

@@ -46,7 +46,7 @@ function setUp(answers: (JsonObject | Error)[], config: Partial<ImagePolicyConfi
   return { clock, asked, annotations, ask };
 }
 
-test('the webhook is told images, namespace and its own annotations, and its word holds for a while', async () => {
+test('the webhook receives images, namespace and its own annotations, and its verdict is cached', async () => {
   const { clock, asked, annotations, ask } = setUp([
     { allowed: true, auditAnnotations: { seen: 'yes' } },
     { allowed: false, reason: 'old' },
@@ -81,7 +81,7 @@ test('the webhook is told images, namespace and its own annotations, and its wor
   assert.equal(asked.length, 4);
 });
 
-test('what passes is asked again; what stays is refused, or let through with a note', async () => {
+test('a failure is retried when transient; otherwise the pod is refused, or admitted with an audit annotation', async () => {
   const busy = new WebhookCallError('busy', { status: 503 });
   const { clock, asked, ask } = setUp([busy, busy, { allowed: true }]);
   const asking = ask(pod('a'));

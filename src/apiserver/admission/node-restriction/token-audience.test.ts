@@ -8,7 +8,7 @@ import { createTestObjects } from '../../authz/objects-fixture.ts';
 import type { AdmissionAttributes } from '../contract.ts';
 import { audienceProblem } from './token-audience.ts';
 
-/** The problem, and what the authorizer was asked. */
+/** The error, and the questions to the authorizer. */
 async function ask(
   audiences: readonly string[],
   volume: Partial<Volume>,
@@ -71,7 +71,7 @@ for (const [what, audiences, volume, well] of cases)
     assert.deepEqual([problem, asked.length], well ? [undefined, 0] : [expected, 1]);
   });
 
-test('a node gets what it is allowed', async () => {
+test('a node gets tokens for permitted audiences', async () => {
   const { problem, asked } = await ask(['vault'], { emptyDir: {} }, true);
   assert.equal(problem, undefined);
   const [{ verb, apiGroup, resource, namespace, name } = {} as AuthorizationAttributes] = asked;
@@ -81,7 +81,7 @@ test('a node gets what it is allowed', async () => {
   );
 });
 
-test('a node asks for one audience at most', async () => {
+test('a node requests one audience at most', async () => {
   const { problem } = await ask(['a', 'b'], tokenOf('a'), true);
   assert.equal(problem, 'node may only request 0 or 1 audiences');
 });

@@ -26,7 +26,7 @@ interface Row {
   readonly says: string;
 }
 
-/** One container whose context is this. */
+/** A pod of one container with this security context. */
 const context = (securityContext: object, more: object = {}): Partial<PodSpec> => ({
   containers: [{ name: 'c', securityContext, ...more }],
 });
@@ -262,7 +262,7 @@ test('exempt users, namespaces and runtime classes; updates that change nothing 
   );
 });
 
-test('labels of namespaces: bad ones are invalid, stricter ones tell of the pods that are there', async () => {
+test('labels of namespaces: invalid ones are refused, stricter ones warn of existing pods', async () => {
   const { objects, plugin } = setUp({});
   const namespace = (labels: Record<string, string>): KubernetesObject => ({ metadata: { name: 'ns', labels } });
   await assert.rejects(

@@ -29,7 +29,7 @@ interface Write {
   readonly allows?: boolean;
 }
 
-/** What was asked, and how it was refused. */
+/** The questions to the authorizer, and the refusal. */
 async function write(resource: ResourceInfo<never>, { object, old, groups = [], allows = false }: Write) {
   const known = createTestObjects();
   for (const policies of [ValidatingAdmissionPolicies, MutatingAdmissionPolicies])
@@ -60,7 +60,7 @@ const bindingKinds = [
   MutatingAdmissionPolicyBindings,
 ] as unknown as ResourceInfo<never>[];
 
-test('a policy with parameters is written by who may get all objects of their kind', async () => {
+test('a policy with parameters requires the right to get all objects of their kind', async () => {
   for (const kind of policyKinds) {
     const { asked, message } = await write(kind, { object: policy(secrets) });
     assert.deepEqual(asked, ['get /v1/secrets *#*']);
@@ -82,7 +82,7 @@ test('a policy with parameters is written by who may get all objects of their ki
   }
 });
 
-test('a binding with parameters is written by who may get what it names', async () => {
+test('a binding with parameters requires the right to get the object it names', async () => {
   const named = { name: 's', namespace: 'victim', parameterNotFoundAction: 'Deny' };
   const selecting = { selector: {}, parameterNotFoundAction: 'Deny' };
   for (const kind of bindingKinds) {

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { HOOK_ADDRESS, patchResponse, startWithWebhooks } from './webhook-fixture.ts';
 import { allow, map, MAPS } from './webhook-rules-fixture.ts';
 
-test('mutating webhooks run by configuration name, each sees what those before it changed; validating ones see the end', async () => {
+test('mutating webhooks run by configuration name, each receives the changes of those before it; validating ones receive the result', async () => {
   const server = await startWithWebhooks();
   const append = (letter: string) => ({
     name: letter,
@@ -22,7 +22,7 @@ test('mutating webhooks run by configuration name, each sees what those before i
   await server.server.stop();
 });
 
-test('a webhook that wants it is asked again when a later one changed the object, once', async () => {
+test('a webhook with reinvocation is called again, once, when a later one changed the object', async () => {
   const server = await startWithWebhooks();
   await server.configure({ name: 'a', answer: allow, hook: { reinvocationPolicy: 'IfNeeded' } });
   await server.configure({ name: 'b', answer: allow });
@@ -158,7 +158,7 @@ test('a scale is reviewed and patched as a Scale', async () => {
   await server.server.stop();
 });
 
-test('webhooks are never asked about webhook configurations; a dry run tells', async () => {
+test('webhooks are never called for webhook configurations; dryRun is passed on', async () => {
   const server = await startWithWebhooks();
   await server.configure({
     name: 'x',

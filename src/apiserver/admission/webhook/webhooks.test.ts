@@ -156,7 +156,7 @@ function wide(keys: number): Readonly<Record<string, string>> {
   return Object.fromEntries(Array.from({ length: keys }, (_, i) => [`k${i}`, '']));
 }
 
-/** Answers with fields of other types than the API's, each in a response that is sound otherwise. */
+/** Responses with fields of wrong types, each otherwise valid. */
 const wrongTypes: readonly object[] = [
   { allowed: 'true' },
   { allowed: 1 },
@@ -206,7 +206,7 @@ for (const { what, spec, query = '', status, message } of cases) {
   });
 }
 
-test('what webhooks answer is counted and timed', async () => {
+test('the answers of webhooks are counted and timed', async () => {
   const server = await startWithWebhooks();
   const { metrics, clock } = server.platform;
   const deny = () => ({ allowed: false, status: { code: 403 } });
@@ -230,7 +230,7 @@ test('what webhooks answer is counted and timed', async () => {
   const count = (name: string, labels: Record<string, string>) => metrics.value(prefix + name, labels);
   const operation = 'CREATE';
   const served = { ...of('yes', 'admit'), operation, code: '200', rejected: 'false' };
-  // In the order of names: who could not be asked kept it from the third.
+  // In the order of names: a webhook that could not be called stopped the request before the third.
   assert.equal(count('request_total', served), 2);
   const refused = { ...of('no', 'validating'), operation, error_type: 'no_error', rejection_code: '403' };
   assert.equal(count('rejection_count', refused), 1);
@@ -248,7 +248,7 @@ test('what webhooks answer is counted and timed', async () => {
   await server.server.stop();
 });
 
-test('a webhook that does not answer in its time', async () => {
+test('a webhook that does not answer before its timeout', async () => {
   const server = await startWithWebhooks();
   await server.configure({ name: 'x', answer: () => undefined, hook: { timeoutSeconds: 2 } });
   const pending = server.send('POST', MAPS, map('a'));

@@ -1,4 +1,4 @@
-/** Impersonation through a whole server: what the authorizers are asked, who the request is served for. */
+/** Impersonation through a whole server: the questions to the authorizers, and the user of the request. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { SERVER_GROUP } from '../../bootstrap/server-join.ts';
@@ -22,7 +22,7 @@ function text({ verb, apiGroup, resource, subresource, namespace, name, path }: 
   return `${verb} ${what}@${namespace}#${name}`;
 }
 
-/** A server whose authorizer allows what matches, and hears what else is asked; whom a request was served for at last. */
+/** A server whose authorizer allows matching questions and records the others, and the user of the last request. */
 async function start(may: RegExp) {
   const asked: AuthorizationAttributes[] = [];
   const server = await startTestServer({
@@ -61,7 +61,7 @@ const ON = (mode: string, verb = 'get'): string => `impersonate-on:${mode}:${ver
 const AS = (mode: string, what: string): string => `impersonate:${mode} authentication.k8s.io/${what}`;
 
 describe('constrained impersonation', () => {
-  it('of a user: what is done and every trait of theirs', async () => {
+  it('of a user: authorizes the action and every attribute of the user', async () => {
     const { run } = await start(/^impersonate(-on)?:user-info/);
     const headers = {
       'impersonate-user': 'bob',
@@ -135,7 +135,7 @@ describe('constrained impersonation', () => {
     ]);
   });
 
-  it('of nodes and accounts takes no traits: with groups only the way of old is left', async () => {
+  it('of nodes and accounts together with groups is authorized only by the legacy verb impersonate', async () => {
     const { run } = await start(/./);
     for (const user of ['system:node:n1', ACCOUNT]) {
       const { checks } = await run({ 'impersonate-user': user, 'impersonate-group': 'g' });
@@ -168,7 +168,7 @@ describe('constrained impersonation', () => {
     );
   });
 
-  it('is asked for paths that are no resources', async () => {
+  it('is authorized for paths that are no resources', async () => {
     const { run } = await start(/^impersonate(-on)?:user-info/);
     const { checks } = await run({ 'impersonate-user': 'bob' }, ANN, '/version');
     assert.equal(checks[0], 'impersonate-on:user-info:get /version@#');
@@ -179,7 +179,7 @@ describe('constrained impersonation', () => {
     ['extra values', { 'impersonate-extra-a.io%2fk': ['a', 'b', 'c', 'd'] }, 'userextras/*@#*'],
   ];
   for (const [what, headers, wildcard] of many)
-    it(`asks for all at once where there are many ${what}, then one by one`, async () => {
+    it(`authorizes all at once where there are many ${what}, then one by one`, async () => {
       const all = await start(/^impersonate/);
       const one = await all.run({ 'impersonate-user': 'bob', ...headers });
       assert.deepEqual(one.checks.slice(2), [AS('user-info', wildcard)]);
@@ -222,7 +222,7 @@ describe('impersonation as of old', () => {
     assert.equal((await run(headers, { name: 'eve', groups: [] })).checks.length, 4, 'remembered for each user apart');
   });
 
-  it('knows the groups of service accounts and of nobody, but not of nodes', async () => {
+  it('adds the groups of service accounts and of anonymous users, but not of nodes', async () => {
     const { run } = await start(/^impersonate \//);
     const groupsOf = async (headers: Record<string, string>): Promise<unknown> => (await run(headers)).served?.groups;
     assert.deepEqual(await groupsOf({ 'impersonate-user': ACCOUNT }), [
@@ -259,7 +259,7 @@ describe('headers of impersonation', () => {
     assert.deepEqual((await run({ 'impersonate-user': '', 'impersonate-uid': '' })).checks, ['get /pods@bar#foo']);
   });
 
-  it('never gives the group of server tokens: its members fetch the keys of the cluster', async () => {
+  it('never allows the group of server tokens: its members can read the keys of the cluster', async () => {
     const { run } = await start(/^impersonate/);
     const { message, served } = await run({
       'impersonate-user': 'system:bootstrap:abcdef',

@@ -26,7 +26,7 @@ async function start(version: string, resource: string) {
 
 describe('the time of taints in slices', () => {
   for (const version of ['v1', 'v1beta2', 'v1beta1'])
-    it(`is said by the server where nobody did: ${version}`, async () => {
+    it(`is set by the server where absent: ${version}`, async () => {
       const { ask, path, now, clock } = await start(version, 'resourceslices');
       await clock.advance(1_500);
       const pool = { name: 'p', generation: 1, resourceSliceCount: 1 };
@@ -61,7 +61,7 @@ describe('the time of taints in slices', () => {
 
 describe('the time of taints in rules', () => {
   for (const version of ['v1beta2', 'v1alpha3'])
-    it(`is said by the server, and anew with another effect: ${version}`, async () => {
+    it(`is set by the server, and again with another effect: ${version}`, async () => {
       const { ask, path, now, clock } = await start(version, 'devicetaintrules');
       const taint = { key: 'k', effect: 'NoSchedule' };
       const made = await ask('POST', path, { metadata: { name: 'r' }, spec: { taint } });

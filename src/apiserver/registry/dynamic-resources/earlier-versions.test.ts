@@ -51,7 +51,7 @@ describe('v1beta1 refuses what v1 refuses', () => {
       assert.match(answer.body.message, says);
     });
 
-  it('and fills in what v1 fills in, in its own form', async () => {
+  it('and sets the defaults of v1, in its own form', async () => {
     const ask = await start();
     const made = await ask('POST', claims, claim({ deviceClassName: 'gpu' }));
     assert.equal(made.status, 201, made.text);

@@ -14,7 +14,7 @@ test('rules of resources and of paths stand apart, without fields that a rule do
   });
 });
 
-test('of very many rules the answer has the first, and says so', () => {
+test('of very many rules the response has the first, and is marked incomplete', () => {
   const status = rulesReviewStatus(Array.from({ length: 25_000 }, () => ({ verbs: ['get'], resources: ['pods'] })));
   assert.deepEqual([status.resourceRules.length, status.incomplete], [10_000, true]);
   assert.equal(status.evaluationError, 'the first 10000 of 25000 rules');

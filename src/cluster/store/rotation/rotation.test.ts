@@ -1,4 +1,4 @@
-/** Keys in the text of a configuration, and what of a store is written with which. */
+/** Keys in the text of a configuration, and the keys of stored values. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createInProcessClient } from '../../../client/in-process-transport.ts';
@@ -67,7 +67,7 @@ test('with one key alone, providers of other keys go and identity stays', () => 
   assert.equal(withOnlyKey(text, 'new'), text);
 });
 
-test('a key is the only one only where every rule writes with it: what the other key wrote would be lost', () => {
+test('a key becomes the only one only where every rule writes with it: values of the other key would be lost', () => {
   const text = withFirstKey(TEXT, key);
   const other = withFirstKey(text, { name: 'by-hand', secret: secretOf(7) });
   assert.throws(() => withOnlyKey(other, 'new'), /resources\[0\]: new is not its first key any more/);
@@ -122,7 +122,7 @@ test('a rule whose first provider does not encrypt has no key to rotate', () => 
   assert.throws(() => withFirstKey(identity, key), /resources\[0\]: its first provider is none of aescbc/);
 });
 
-test('values are counted by their key; what writes would not make now is stale', () => {
+test('values are counted by their key; a value with another than the current write key is stale', () => {
   const [before, after] = [parse(TEXT), parse(withFirstKey(TEXT, key))];
   const entry = (path: string, text: string, config?: typeof before) => {
     const writer = config?.providersOf('secrets')?.[0];

@@ -29,7 +29,7 @@ const flows: fc.Arbitrary<Flow> = fc
     return { columns, edges };
   });
 
-test('every box has a place of its own within the field, and every edge a line', () => {
+test('boxes do not overlap and lie within the diagram, and every edge has a line', () => {
   fc.assert(
     fc.property(flows, (flow) => {
       const { boxes, edges, width, height } = layoutFlow(flow, LEAST_BOX_WIDTH);
@@ -47,7 +47,7 @@ test('every box has a place of its own within the field, and every edge a line',
   );
 });
 
-test('boxes fill the room between their least and their most width', () => {
+test('boxes fill the width between their minimum and their maximum', () => {
   assert.deepEqual(
     [boxWidthIn(320, 3), boxWidthIn(1040, 4), boxWidthIn(1040, 3), boxWidthIn(4000, 3)],
     [LEAST_BOX_WIDTH, 216, 300, 300],

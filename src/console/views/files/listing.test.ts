@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { below, entriesOf } from './listing.ts';
 
-test('entries are read as GNU and busybox print them', () => {
+test('entries are parsed in the formats of GNU and busybox', () => {
   const entries = entriesOf(
     [
       'total 12',

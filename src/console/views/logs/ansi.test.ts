@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { PLAIN_PEN, styledText } from './ansi.ts';
 
 const ESC = '\u001b';
-/** `text` with its classes: `[logs-ink-1 red]`. */
+/** The text with its classes: `[logs-ink-1 red]`. */
 const drawn = (raw: string): string => {
   const { text, spans } = styledText(raw);
   let at = 0;
@@ -31,13 +31,13 @@ test('colours and attributes become classes', () => {
     assert.equal(drawn(raw), expected, JSON.stringify(raw));
 });
 
-test('a line begins as the one before it ended', () => {
+test('a line starts with the attributes at the end of the line before it', () => {
   const { pen } = styledText(`${ESC}[31mred`);
   assert.deepEqual(styledText('still', pen).spans, [{ start: 0, end: 5, classes: 'logs-ink-1' }]);
   assert.equal(styledText(`${ESC}[0m`, pen).pen, PLAIN_PEN);
 });
 
-test('what moves the cursor, sets titles or links vanishes; what is unfinished or invisible is shown', () => {
+test('sequences for cursor, titles and links are removed; incomplete ones and invisible characters are shown', () => {
   for (const [raw, expected] of [
     [`${ESC}[2J${ESC}[1;1Hx`, 'x'],
     [`${ESC}]0;title\u0007x`, 'x'],
@@ -53,7 +53,7 @@ test('what moves the cursor, sets titles or links vanishes; what is unfinished o
     assert.equal(drawn(raw), expected, JSON.stringify(raw));
 });
 
-test('whatever a line holds, no control character is left and spans are in order', () => {
+test('no line leaves a control character, and its spans are in order', () => {
   const hostile = fc.array(fc.constantFrom(ESC, '[', ']', 'm', ';', '3', '8', '5', '\u0007', '\\', 'P', '<b>', '\t'));
   fc.assert(
     fc.property(hostile, (parts) => {

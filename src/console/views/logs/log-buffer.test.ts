@@ -13,7 +13,7 @@ const line = (timeMs: number, text: string, source = 0): LogLine => ({
 const textsOf = (buffer: LogBuffer): readonly string[] =>
   Array.from({ length: buffer.length }, (_, index) => buffer.at(index).text);
 
-test('lines of several logs stand in the order of their times', () => {
+test('lines of several logs are in the order of their times', () => {
   const buffer = new LogBuffer();
   buffer.add([line(1, 'a'), line(5, 'b'), line(5, 'c')]);
   assert.equal(buffer.takeChanged(), 0);
@@ -24,7 +24,7 @@ test('lines of several logs stand in the order of their times', () => {
   assert.equal(buffer.takeChanged(), 1);
 });
 
-test('the oldest lines go when there are too many, or too long ones', () => {
+test('the oldest lines are dropped when there are too many, or too many characters', () => {
   const buffer = new LogBuffer({ lines: 3, characters: 10_000 });
   buffer.add(['a', 'b', 'c', 'd', 'e'].map((text, index) => line(index, text)));
   assert.deepEqual([textsOf(buffer), buffer.dropped], [['c', 'd', 'e'], 2]);
@@ -34,7 +34,7 @@ test('the oldest lines go when there are too many, or too long ones', () => {
   assert.deepEqual([buffer.length, buffer.dropped], [0, 0]);
 });
 
-test('whatever comes, the newest are kept, in order, and the numbers of lines stay', () => {
+test('after any input the newest lines are kept in order, and line numbers stay the same', () => {
   const batches = fc.array(fc.array(fc.nat(50), { maxLength: 30 }), { maxLength: 30 });
   fc.assert(
     fc.property(batches, (times) => {

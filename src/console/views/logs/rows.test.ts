@@ -11,7 +11,7 @@ function shown(texts: readonly string[]): ShownLines {
   return { length: lines.length, at: (i) => lines[i]!, numberOf: (i) => i, indexFrom: (number) => number };
 }
 
-test('each row leads to its line, and each line to its first row', () => {
+test('each row maps to its line, and each line to its first row', () => {
   const lines = shown(['abcdefgh', '', '漢字漢字', 'x']);
   const wrapped = wrappedRows(lines, { columns: 4, indent: 1 });
   assert.equal(wrapped.rows, 8);

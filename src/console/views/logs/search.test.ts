@@ -5,7 +5,7 @@ import { LogSearch, marksIn } from './search.ts';
 
 const line = (timeMs: number, text: string): LogLine => ({ source: 0, timeMs, text, spans: [], plain: true });
 
-test('a text is found as it is written, capital or not', () => {
+test('the search is literal and ignores case', () => {
   assert.deepEqual(marksIn('a.b A.B axb', 'a.b'), [
     { start: 0, end: 3 },
     { start: 4, end: 7 },
@@ -15,7 +15,7 @@ test('a text is found as it is written, capital or not', () => {
   assert.equal(marksIn('x'.repeat(9000), 'x').length, 1000);
 });
 
-test('matches follow the lines: new ones, ones put between, dropped ones', () => {
+test('matches follow added, inserted and dropped lines', () => {
   const buffer = new LogBuffer({ lines: 4, characters: 1e6 });
   const search = new LogSearch();
   const found = (): readonly string[] => {

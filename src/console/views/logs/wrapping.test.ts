@@ -6,7 +6,7 @@ import { isPlainWidth, rowCount, rowStarts } from './wrapping.ts';
 const rows = (text: string, columns: number, indent = 0): readonly string[] =>
   rowStarts(text, columns, indent).map((start, index, starts) => text.slice(start, starts[index + 1]));
 
-test('rows have so many columns', () => {
+test('rows have the requested number of columns', () => {
   assert.deepEqual(rows('', 4), ['']);
   assert.deepEqual(rows('abcd', 4), ['abcd']);
   assert.deepEqual(rows('abcdefghi', 4), ['abcd', 'efgh', 'i']);
@@ -17,7 +17,7 @@ test('rows have so many columns', () => {
   assert.deepEqual(rows('👩👩', 2), ['👩', '👩']);
 });
 
-test('rows are counted as they are cut, and lose nothing', () => {
+test('the number of rows matches the cuts, and no character is lost', () => {
   const texts = fc.oneof(fc.string(), fc.string({ unit: 'grapheme' }));
   fc.assert(
     fc.property(texts, fc.integer({ min: 2, max: 9 }), fc.nat(1), (text, columns, indent) => {

@@ -42,13 +42,13 @@ for (const [what, traits, careful, agreed] of [
     const pod = podOf(traits);
     assert.equal(drainAction(pod, none), careful);
     assert.equal(drainAction(pod, { deleteEmptyDir: true, force: true }), agreed);
-    // Whoever agrees to all losses that are counted has nothing left in the way.
+    // With all options set no pod blocks the drain.
     const losses = drainLosses([pod]);
     const counted = drainAction(pod, { deleteEmptyDir: losses.emptyDir > 0, force: losses.unmanaged > 0 });
     assert.equal(counted, agreed);
   });
 
-test('draining: the command has the flags that were agreed to', () => {
+test('draining: the command has the flags of the options', () => {
   assert.equal(drainCommand('n1', none), 'kubectl drain n1 --ignore-daemonsets');
   assert.equal(
     drainCommand('n1', { deleteEmptyDir: true, force: true }),

@@ -32,7 +32,7 @@ const at = (content: string): string =>
     lines.findIndex((line) => line.includes(content)),
   ).join('.');
 
-test('a line is about the field whose key it has, below all keys further left', () => {
+test('the field of a line is its key, below all keys with less indentation', () => {
   assert.equal(at('apiVersion'), 'apiVersion');
   assert.equal(at('example.com'), 'metadata.annotations.example.com/a: b');
   assert.equal(at('- name: web'), 'spec.template.spec.containers.[].name');
@@ -45,7 +45,7 @@ test('a line is about the field whose key it has, below all keys further left', 
   assert.equal(at('replicas'), 'spec.replicas');
 });
 
-test('an empty line is about what its place is in', () => {
+test('the field of an empty line is the one that encloses the cursor', () => {
   const empty = lines.findIndex((line) => line === '');
   assert.deepEqual(pathOfLine(lines, empty, 0), []);
   const indented = [...lines.slice(0, empty), '        ', ...lines.slice(empty + 1)];

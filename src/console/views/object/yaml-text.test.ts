@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { withoutBookKeeping } from './yaml-text.ts';
 
-test('managers and the revision of an object are left out, whatever else is called so', () => {
+test('managed fields and the revision of an object are removed, other fields of the same name are kept', () => {
   const yaml = (managers: string): string =>
     `apiVersion: v1\ndata:\n  managedFields: mine\n  resourceVersion: mine\nkind: ConfigMap\nmetadata:\n${managers}  name: a\n`;
   const kept = yaml('');

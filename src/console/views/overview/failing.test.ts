@@ -14,7 +14,7 @@ const row = (name: string, word: string, ageMs: number, deleting = false): Row =
 });
 const status = ({ cells }: Row): string => String(cells[1]);
 
-test('the gravest comes first, short waits and what is being deleted are left out', () => {
+test('the most severe objects come first; short waits and deleted objects are left out', () => {
   const watched = [
     {
       kind: 'pods',

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import type { Pod } from '../../../api/gen/core-v1.ts';
 import { containersOf, probeWords, resourceWords, stateWords } from './container-facts.ts';
 
-test('containers stand in the order in which they start, each with its status', () => {
+test('containers are listed in the order in which they start, each with its status', () => {
   const pod = {
     metadata: { name: 'p' },
     spec: {
@@ -24,7 +24,7 @@ test('containers stand in the order in which they start, each with its status', 
   );
 });
 
-test('states, probes and resources in words', () => {
+test('states, probes and resources are formatted', () => {
   assert.equal(stateWords({ running: { startedAt: '2026-01-01T00:00:00Z' } }).word, 'Running');
   assert.deepEqual(stateWords({ terminated: { exitCode: 137, reason: 'OOMKilled' } }), {
     word: 'OOMKilled',

@@ -22,7 +22,7 @@ const conditions = [
   condition('Initialized', 'True'),
 ];
 
-test('a pod is at the first station that is not over', () => {
+test('the current station is the first that is not completed', () => {
   assert.equal(now({ spec, status: {} }), 'Scheduled busy');
   const unschedulable = [condition('PodScheduled', 'False', 'Unschedulable')];
   assert.equal(now({ spec, status: { conditions: unschedulable } }), 'Scheduled bad');
@@ -37,7 +37,7 @@ test('a pod is at the first station that is not over', () => {
   assert.equal(now({ spec, status: { conditions: all, containerStatuses: running } }), 'Ready good');
 });
 
-test('a pod that ends is at its end, however far it came', () => {
+test('a terminating pod is at the last station, whatever it reached before', () => {
   const metadata = { name: 'p', deletionTimestamp: TIME, deletionGracePeriodSeconds: 30 };
   assert.equal(now({ metadata, spec, status: { conditions } }), 'Terminating busy');
   assert.equal(now({ spec, status: { phase: 'Succeeded', conditions } }), 'Ended done');

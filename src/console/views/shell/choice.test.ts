@@ -21,7 +21,7 @@ const choice = (query: string, chosen = NOTHING_CHOSEN, mayAttach = true) =>
   shellChoiceOf(pod, new URLSearchParams(query), { mayAttach, chosen });
 const ATTACH = { mode: 'attach', command: '' } as const;
 
-test('running containers are offered, and the default one is chosen', () => {
+test('running containers are offered, and the default one is selected', () => {
   assert.deepEqual(choice('').containers, ['main', 'side']);
   assert.equal(choice('').container, 'side');
   assert.equal(choice('container=main').container, 'main');
@@ -29,13 +29,13 @@ test('running containers are offered, and the default one is chosen', () => {
   assert.deepEqual(choice('container=ended').containers, ['main', 'side', 'ended']);
 });
 
-test('attach is chosen only where it is allowed', () => {
+test('attach is selected only when it is allowed', () => {
   assert.equal(choice('', ATTACH).mode, 'attach');
   assert.equal(choice('', ATTACH, false).mode, 'exec');
   assert.equal(choice('container=main', ATTACH).tty, true);
 });
 
-test('an address chooses neither a command nor to attach', () => {
+test('an address selects neither a command nor attach', () => {
   const { mode, command } = choice('command=rm+-rf+/data&mode=attach');
   assert.deepEqual({ mode, command }, { mode: 'exec', command: '' });
 });

@@ -16,7 +16,7 @@ const tile = (uid: string): Tile => ({
   tone: 'good',
 });
 
-/** Groups of nodes with so many pods each; the first group may be that of pods without a node. */
+/** Groups of nodes with these numbers of pods; the first group may be that of pods without a node. */
 const groupsOf = (counts: readonly (readonly number[])[], waiting: number): readonly SceneGroup[] => {
   const node = (name: string, count: number) => ({
     name,
@@ -45,7 +45,7 @@ const world = fc.record({
   size: fc.constantFrom(...TILE_SIZES),
 });
 
-test('whatever is drawn at a place is found there, within the width, and nothing overlaps', () => {
+test('every item is found at the point where it is drawn, within the width, and none overlap', () => {
   fc.assert(
     fc.property(world, ({ counts, waiting, width, size }) => {
       const groups = groupsOf(counts, waiting);
@@ -54,7 +54,7 @@ test('whatever is drawn at a place is found there, within the width, and nothing
         const place = placeOf(layout, item)!;
         assert.ok(place.left >= 0 && place.left + place.width <= width + 0.01, JSON.stringify({ item, place, width }));
         assert.ok(place.top + place.height <= layout.height);
-        if (item.index < 0 && layout.measures.head === 0) continue; // its tiles lie over it
+        if (item.index < 0 && layout.measures.head === 0) continue; // its tiles cover it
         assert.deepEqual(itemAt(layout, place.left + place.width / 2, place.top + place.height / 2), item);
       }
     }),

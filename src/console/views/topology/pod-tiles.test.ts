@@ -29,7 +29,7 @@ const rowOf = (uid: number, node: number, status: string): Row => ({
   ],
 });
 
-test('however changes come, each node has the tiles of its pods, in order and in their states', () => {
+test('after any changes each node has the tiles of its pods, in order and with their states', () => {
   const change = fc.tuple(
     fc.nat(30),
     fc.nat(3),

@@ -1,4 +1,4 @@
-/** TLS towards backends: who they are is checked before anything is sent, over HTTP/1.1, HTTP/2 and upgrades. */
+/** TLS to backends: the backend's identity is verified before anything is sent, over HTTP/1.1, HTTP/2 and upgrades. */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { createSecureServer } from 'node:http2';
@@ -19,7 +19,7 @@ after(endAll);
 
 type Verification = NonNullable<Backend['verification']>;
 
-/** A server with a certificate for `inner.example` that counts what reaches it, and says which name was asked for. */
+/** A server with a certificate for `inner.example`, which counts requests and records the requested server name. */
 async function startTls(protocol: 'https' | 'h2') {
   const { certPem: cert, keyPem: key } = await authority.issue('CN=inner.example', ['inner.example']);
   const seen: string[] = [];
@@ -55,7 +55,7 @@ for (const protocol of ['https', 'h2'] as const)
       return { status, body: body.trim(), seen };
     };
 
-    test('the right name and authority', async () => {
+    test('a backend with the right name and authority is accepted', async () => {
       const { status, body } = await ask((right) => right);
       assert.deepEqual([status, body], [200, `${protocol} inner.example`]);
     });
@@ -70,7 +70,7 @@ for (const protocol of ['https', 'h2'] as const)
         const { status, seen } = await ask(change);
         assert.deepEqual([status, seen], [502, []]);
       });
-    test('one of the names, whatever is asked for', async () => {
+    test('one of several alternative names is enough, whatever name was requested', async () => {
       const altNames = [
         { type: 'DNS', value: 'other.example' },
         { type: 'DNS', value: 'inner.example' },
@@ -97,7 +97,7 @@ test('connections that were verified by other names are not shared', async () =>
   }
 });
 
-test('an upgrade goes to a backend that is who it should be, and to no other', async () => {
+test('an upgrade is sent only to a backend whose identity is verified', async () => {
   for (const [serverName, expected] of [
     ['inner.example', /^HTTP\/1\.1 101 [^]*hello$/],
     ['other.example', /^HTTP\/1\.1 502 /],
@@ -111,7 +111,7 @@ test('an upgrade goes to a backend that is who it should be, and to no other', a
   }
 });
 
-test('names of certificates', () => {
+test('names of certificates are parsed', () => {
   const has = (subjectaltname: string, type: 'DNS' | 'URI', value: string): boolean =>
     checkAltNames([{ type, value }], { subjectaltname }) === undefined;
   const all = 'DNS:a.example, URI:spiffe://x/y, DNS:*.w.example, URI:"https://a,b", IP Address:10.0.0.1';
@@ -141,7 +141,7 @@ test('names within entries of other types are no names of the certificate', () =
       }
 });
 
-test('a certificate whose names cannot be read has none', () => {
+test('a certificate whose names cannot be parsed has none', () => {
   for (const subjectaltname of ['email:"a, DNS:a.example', 'DNS:"\\x", DNS:a.example', 'a, DNS:a.example', '"', ':'])
     assert.ok(
       checkAltNames([{ type: 'DNS', value: 'a.example' }], { subjectaltname }) instanceof Error,
@@ -149,7 +149,7 @@ test('a certificate whose names cannot be read has none', () => {
     );
 });
 
-test('authorities are parsed once for all connections that are verified alike, and are no part of their keys', () => {
+test('authorities are parsed once for all connections with the same verification, and are not part of connection keys', () => {
   const verification = { serverName: 'a.example', caPem: authority.caPem };
   const optionsOf = (more: Partial<Verification>) =>
     tlsOptions({ verification: { ...verification, ...more } }, 'b.example') as Record<string, unknown>;
@@ -160,7 +160,7 @@ test('authorities are parsed once for all connections that are verified alike, a
   const others = [{ caPem: stranger.caPem }, { altNames: [{ type: 'DNS', value: 'x.example' }] }] as const;
   for (const other of others) assert.notEqual(optionsOf(other)['sessionIdContext'], one['sessionIdContext']);
   assert.doesNotMatch(new Agent().getName({ host: 'h', ...one }), /CERTIFICATE/);
-  // Those not used for long are let go.
+  // Contexts that were not used for long are evicted.
   for (let count = 0; count < 300; count++) optionsOf({ serverName: `${count}.example` });
   assert.notEqual(optionsOf({})['secureContext'], one['secureContext']);
 });

@@ -13,7 +13,7 @@ import {
   unmount,
 } from './csi-volumes-fixture.ts';
 
-test('what the controller attaches is waited for, and used in the eyes of the node while it may be mounted', async (t) => {
+test('a volume that the controller attaches is awaited, and in volumesInUse while it may be mounted', async (t) => {
   const csi = await start(t, { attachRequired: true });
   const { f } = csi;
   bind(csi);
@@ -51,7 +51,7 @@ test('what the controller attaches is waited for, and used in the eyes of the no
   assert.ok(f.client.peek(VolumeAttachments, { name }), 'the controller takes it back');
 });
 
-test('a pod that goes while its volume is being attached waits for nothing', async (t) => {
+test('a pod that is deleted while its volume is being attached waits for nothing', async (t) => {
   const csi = await start(t, { attachRequired: true });
   bind(csi);
   const pod = podNamed('a');
@@ -64,7 +64,7 @@ test('a pod that goes while its volume is being attached waits for nothing', asy
   assert.deepEqual(leftOnDisk(csi), []);
 });
 
-test('a kubelet that attaches itself asks for it and takes it back', async (t) => {
+test('a kubelet that attaches itself creates and deletes the attachment', async (t) => {
   const csi = await start(t, { attachRequired: true }, { attachesItself: true });
   const { f } = csi;
   bind(csi);

@@ -1,4 +1,4 @@
-/** CSI volumes when something goes wrong: drivers that hang or fail, kubelets that start anew. */
+/** CSI volumes after failures: drivers that hang or fail, kubelets that restart. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createVolumeFixture, podWith } from '../volume-fixture.ts';
@@ -20,7 +20,7 @@ test('a driver that hangs keeps only its own pod waiting', async (t) => {
   ]);
 });
 
-test('a kubelet that starts anew takes down what it finds: unpublished, then unstaged, when the driver is back', async (t) => {
+test('a restarted kubelet removes leftover volumes: unpublished, then unstaged, when the driver is back', async (t) => {
   const first = await start(t);
   bind(first);
   await mount(first, podNamed('a'));
@@ -39,7 +39,7 @@ test('a kubelet that starts anew takes down what it finds: unpublished, then uns
   assert.deepEqual(leftOnDisk(second), []);
 });
 
-test('a kubelet that starts anew goes on with the volumes of pods that are still here', async (t) => {
+test('a restarted kubelet keeps the volumes of existing pods', async (t) => {
   const first = await start(t, { attachRequired: false });
   bind(first);
   await mount(first, podNamed('a'));
@@ -59,7 +59,7 @@ test('a kubelet that starts anew goes on with the volumes of pods that are still
   assert.deepEqual(f.platform.mounter.mounts, []);
 });
 
-test('an unpublish that fails is tried again, and the rest of the pod goes meanwhile', async (t) => {
+test('a failed unpublish is retried, and the rest of the pod is deleted meanwhile', async (t) => {
   const csi = await start(t);
   bind(csi);
   const pod = podNamed('a');
@@ -88,7 +88,7 @@ test('a driver that hangs while an earlier process is cleaned up after delays no
   assert.deepEqual([f.manager.podHasVolumes('uid-a'), f.manager.podHasVolumes('uid-b')], [true, false]);
 });
 
-test('after an unstage nobody knows the end of, the next pod has the volume staged again', async (t) => {
+test('after an unstage with an unknown result, the next pod has the volume staged again', async (t) => {
   const csi = await start(t);
   bind(csi);
   const [a, b] = [podNamed('a'), podNamed('b')];

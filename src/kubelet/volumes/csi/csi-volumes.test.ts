@@ -25,7 +25,7 @@ import {
   unmount,
 } from './csi-volumes-fixture.ts';
 
-test('the driver is told of in the CSINode and the node, and no longer when it goes', async (t) => {
+test('the driver is listed in the CSINode and the node, until it disconnects', async (t) => {
   const info = { nodeId: 'n-7', maxVolumesPerNode: 5, accessibleTopology: { segments: { 'example.com/rack': 'r1' } } };
   const { f } = await start(t, undefined, { info });
   assert.deepEqual(f.client.peek(CSINodes, { name: 'node-1' })?.spec.drivers, [
@@ -39,7 +39,7 @@ test('the driver is told of in the CSINode and the node, and no longer when it g
   assert.deepEqual(f.client.peek(Nodes, { name: 'node-1' })!.metadata.annotations, {});
 });
 
-test('the CSINode is there before any driver, and says what drivers take over', async () => {
+test('the CSINode exists before any driver, and lists the migrated plugins', async () => {
   const { client } = createVolumeFixture();
   client.put(Nodes, { metadata: { name: 'node-1', uid: 'node-uid' }, status: {} } as never);
   const object = createCsiNodeObject(client, 'node-1');
@@ -55,7 +55,7 @@ test('the CSINode is there before any driver, and says what drivers take over', 
   assert.deepEqual(Object.keys(annotations ?? {}), ['own', name], 'an older one is told, too');
 });
 
-test('a driver whose topology is not the one the node has is refused', async (t) => {
+test('a driver whose topology differs from the labels of the node is refused', async (t) => {
   const csi = await start(t);
   const info = { nodeId: 'n-7', accessibleTopology: { segments: { 'example.com/rack': 'r1' } } };
   csi.f.client.put(Nodes, { metadata: { name: 'node-1', labels: { 'example.com/rack': 'r2' } } } as never);
@@ -117,7 +117,7 @@ test('staged once for all pods, published for each, unstaged after the last; not
   assert.deepEqual(leftOnDisk(csi), []);
 });
 
-test('a driver that is missing is named, and the pod starts once it has come', async (t) => {
+test('an event names a missing driver, and the pod starts once it has registered', async (t) => {
   const csi = await start(t);
   bind(csi);
   await csi.f.csiHandler.deregisterPlugin(fakeDriverPlugin, never);
@@ -133,7 +133,7 @@ test('a driver that is missing is named, and the pod starts once it has come', a
   assert.deepEqual(leftOnDisk(csi), []);
 });
 
-test('an inline volume gets what its driver asks for: facts of the pod, tokens, secrets', async (t) => {
+test('an inline volume gets the values its driver requires: pod information, tokens, secrets', async (t) => {
   const csi = await start(t, {
     podInfoOnMount: true,
     volumeLifecycleModes: ['Ephemeral'],
@@ -177,7 +177,7 @@ test('an inline volume gets what its driver asks for: facts of the pod, tokens, 
   assert.deepEqual(leftOnDisk(csi), []);
 });
 
-test('tokens go into the secrets where the driver wants them there', async (t) => {
+test('tokens are in the secrets where the driver requires it', async (t) => {
   const csi = await start(t, {
     attachRequired: false,
     tokenRequests: [{ audience: '' }],
@@ -278,7 +278,7 @@ test('a volume that has grown is grown by the driver, before the pod starts and 
   assert.equal(csi.driver.calls.filter((call) => call.startsWith('NodePublish')).length, 1);
 });
 
-test('a driver tells the use of its volumes; one that hangs delays no statistics', async (t) => {
+test('a driver reports the use of its volumes; one that hangs delays no statistics', async (t) => {
   const csi = await start(t, { attachRequired: false }, { capabilities: ['GET_VOLUME_STATS'] });
   bind(csi);
   await mount(csi, podNamed('a'));
@@ -318,7 +318,7 @@ test('types that were once built in go to their drivers, named when they are mis
   assert.deepEqual(leftOnDisk(csi), []);
 });
 
-test('a driver that wants it is asked anew how many volumes it takes', async (t) => {
+test('a driver with an update period is asked again for its volume limit', async (t) => {
   const { f } = await start(t, { attachRequired: false, nodeAllocatableUpdatePeriodSeconds: 30 });
   const count = (): number | undefined =>
     f.client.peek(CSINodes, { name: 'node-1' })?.spec.drivers[0]?.allocatable?.count;

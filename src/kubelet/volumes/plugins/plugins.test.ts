@@ -291,7 +291,7 @@ test("host path types, in upstream's words", async () => {
   }
 });
 
-test('a path on a hung file system is looked at by a program with a deadline', async () => {
+test('a path on a hung file system is inspected by a program with a deadline', async () => {
   const failure = await failureOf(
     { name: 'vol', hostPath: { path: '/net/x', type: 'Directory' } },
     async ({ platform }) => {

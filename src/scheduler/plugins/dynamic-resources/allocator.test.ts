@@ -108,7 +108,7 @@ describe('allocating shares', () => {
   ];
   for (const [about, claims, of, expected] of cases) test(about, () => assert.equal(allocate(claims, of), expected));
 
-  test('takes what its pool shares once for all shares, and goes back over them', () => {
+  test('consumes a shared counter of the pool once for all shares, and backtracks over them', () => {
     const consumesCounters = [{ counterSet: 'card', counters: { parts: { value: '2' } } }];
     const devices = [shared('x', { consumesCounters }), shared('y', { consumesCounters })];
     const three = { requests: [request('h', '1Gi', { count: 3 })] };
@@ -122,7 +122,7 @@ describe('allocating shares', () => {
   });
 });
 
-test('a search over alternatives that all want every device of a kind is given up after so many steps', () => {
+test('a search over alternatives that all need every device of a kind is aborted after a number of steps', () => {
   const names = Array.from({ length: 12 }, (_, at) => `d${at}`);
   const slice = {
     metadata: { name: 's' },

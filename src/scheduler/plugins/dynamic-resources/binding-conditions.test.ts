@@ -31,7 +31,7 @@ function set(devices: Device[] = [device], args?: DynamicResourcesArgs) {
   /** Claims that the scheduler sees as they were; the others it sees as they are. */
   const stale = new Map<string, ResourceClaim>();
   const pods = new Map<string, Pod>();
-  /** When the writes that begin now are answered. */
+  /** Resolves when writes that begin now get their answer. */
   const answers: { come: Promise<void> } = { come: Promise.resolve() };
   const add = (name: string): void => {
     claims.set(name, {
@@ -90,7 +90,7 @@ function set(devices: Device[] = [device], args?: DynamicResourcesArgs) {
     const { state, pod } = states.get(name)!;
     plugin.unreserve?.(state, pod, 'a');
   };
-  /** Takes a pod up to its binding; what came of it appears in `verdicts`. */
+  /** Schedules a pod up to its binding; the result is added to `verdicts`. */
   const schedule = async (name: string, wants = ['c']): Promise<(Status | undefined)[]> => {
     const resourceClaims = wants.map((resourceClaimName) => ({ name: resourceClaimName, resourceClaimName }));
     const pod = testPod(name, { spec: { resourceClaims } });
@@ -164,7 +164,7 @@ describe('devices that are made ready', () => {
     assert.equal(clock.pendingTimers, 0);
   });
 
-  test('are given back when they fail, and can be allocated again', async () => {
+  test('are deallocated when they fail, and can be allocated again', async () => {
     const { clock, schedule, tell, claim, waits } = set();
     const verdicts = await schedule('p');
     tell('attached', 'broken');
@@ -184,7 +184,7 @@ describe('devices that are made ready', () => {
     [600, undefined],
     [20, { filterTimeoutMs: 10_000, bindingTimeoutMs: 20_000 }],
   ] as const)
-    test(`are given back when they take longer than ${seconds} s`, async () => {
+    test(`are deallocated when they take longer than ${seconds} s`, async () => {
       const { clock, schedule, claim, waits } = set([device], args);
       const verdicts = await schedule('p');
       await clock.advance((seconds - 1) * 1000);
@@ -231,7 +231,7 @@ describe('devices that are made ready', () => {
       assert.equal(clock.pendingTimers, 0);
     });
 
-  test('are waited for no longer when they were given back, and not before what was written shows', async () => {
+  test('are no longer awaited when they were deallocated, and not before the write is visible', async () => {
     const { clock, schedule, update, stale, claim } = set();
     stale.set('c', claim());
     const verdicts = await schedule('p');
@@ -256,7 +256,7 @@ describe('devices that are made ready', () => {
     assert.equal(clock.pendingTimers, 0);
   });
 
-  test('are free for the next pod of the claim once the first has gone, though nobody was scheduled meanwhile', async () => {
+  test('are free for the next pod of the claim once the first is deleted, although no pod was scheduled meanwhile', async () => {
     const { schedule, tell, clock, update, claim } = set();
     const first = await schedule('p');
     tell('attached', 'powered');
@@ -280,11 +280,11 @@ describe('devices that are made ready', () => {
     const second = schedule('q');
     unreserve('p');
     await second;
-    // What q has written does not show yet, but counts.
+    // The write of q is not visible yet, but counts.
     await assert.rejects(schedule('r'), /is in the process of being allocated/);
   });
 
-  test('stay with who has decided on them while giving them back took its time', async () => {
+  test('stay with the pod that allocated them while the deallocation was delayed', async () => {
     const { clock, schedule, tell, claim, stale, answers } = set();
     const first = await schedule('p');
     tell('broken');

@@ -63,7 +63,7 @@ const exactly = (expression?: string, more: Partial<NonNullable<DeviceRequest['e
 
 const four = [device('small-1'), device('small-2'), device('big-3'), device('big-4')];
 
-/** Names of the devices given, or why there are none. */
+/** Names of the allocated devices, or why there are none. */
 function allocate(
   devices: NonNullable<ResourceClaim['spec']['devices']>,
   of: { slices?: ResourceSlice[]; inUse?: string[]; on?: Stored<Node> } = {},
@@ -117,7 +117,7 @@ describe('allocating devices', () => {
   for (const [name, requests, of, expected] of cases)
     test(name, () => assert.equal(allocate({ requests }, of), expected));
 
-  test('goes back when a later request or a constraint asks for it', () => {
+  test('backtracks when a later request or a constraint requires it', () => {
     const any = { ...exactly(), name: 'any' };
     const small = { ...exactly(`device.attributes["${DRIVER}"].model == "small"`, { count: 2 }), name: 'small' };
     assert.equal(allocate({ requests: [any, small] }), 'any=big-3 small=small-1 small=small-2');
@@ -146,7 +146,7 @@ describe('allocating devices', () => {
     assert.equal(allocate({ requests: [exactly()] }, { slices: rack, on: node('z') }), 'none');
   });
 
-  test('parts of a device share what there is of it', () => {
+  test('partitions of a device share its counters', () => {
     const part = (name: string, value: string): Device => ({
       name,
       consumesCounters: [{ counterSet: 'card', counters: { memory: { value } } }],
@@ -195,7 +195,7 @@ describe('the plugin', () => {
     return { plugin, patches, cycle };
   }
 
-  test('writes what it found, with the finalizer and the pod', async () => {
+  test('writes the allocation, with the finalizer and the pod', async () => {
     const { plugin, patches, cycle } = set();
     const { pod, state } = cycle('p');
     assert.deepEqual(plugin.filter?.(state, pod, new NodeInfo(node('b')))?.reasons, ['cannot allocate all claims']);
@@ -223,7 +223,7 @@ describe('the plugin', () => {
     });
   });
 
-  test('gives back what was only decided on, and counts what others have', () => {
+  test('drops unwritten allocations, and counts those of others', () => {
     const results = ['small-1', 'small-2', 'big-3'].map((name) => ({
       request: 'r',
       driver: DRIVER,
@@ -261,7 +261,7 @@ describe('the plugin', () => {
     ['is not allocated', {}, 'b', 'still not schedulable', false],
   ];
   for (const [what, status, where, message, gives] of elsewhere)
-    test(`a pod without a node: a claim that ${what} is ${gives ? 'given back' : 'kept'}`, async () => {
+    test(`a pod without a node: a claim that ${what} is ${gives ? 'deallocated' : 'kept'}`, async () => {
       const { plugin, patches, cycle } = set({ claim: { status: status! } });
       const { pod, state } = cycle('p');
       plugin.filter?.(state, pod, new NodeInfo(node(where)));
@@ -281,7 +281,7 @@ describe('the plugin', () => {
     assert.deepEqual(told, { message: 'no new claims to deallocate' });
   });
 
-  test('says what is wrong with a claim', () => {
+  test('reports the error of a claim', () => {
     assert.deepEqual(
       set({ requests: [{ name: 'r', exactly: { deviceClassName: 'no' } }] }).cycle('p').refused?.reasons,
       ['request r: device class no does not exist'],

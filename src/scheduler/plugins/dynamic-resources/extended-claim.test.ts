@@ -1,4 +1,4 @@
-/** What a pod's status says of the claim for its extended resources, once it is bound. */
+/** The status of a bound pod with a claim for its extended resources. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { DeviceClasses, Nodes, Pods, ResourceClaims } from '../../../api/gen/resources.ts';
@@ -42,7 +42,7 @@ describe('a pod bound to a node whose device plugin has its extended resource', 
     });
 });
 
-test('the claim of an attempt that failed goes when no device class stands for the resource any more', async (t) => {
+test('the claim of a failed attempt is deleted when no device class has the resource any more', async (t) => {
   const run = await startScheduler(t, (api) => {
     const node = testNode('n');
     const allocatable = { ...node.status?.allocatable, [GPU]: '1' };

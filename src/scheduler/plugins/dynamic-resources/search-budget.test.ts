@@ -1,4 +1,4 @@
-/** What a search for devices costs: requests, selectors, constraints and devices multiply. */
+/** The cost of a search for devices: the product of requests, selectors, constraints and devices. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Node } from '../../../api/gen/core-v1.ts';
@@ -34,7 +34,7 @@ function claimOf(selectorsOf: (request: number) => string[]): ResourceClaim {
   return { metadata: { name: 'c', namespace: 'default' }, spec: { devices: { requests, constraints } } };
 }
 
-/** Attempts until there is a result, each with a budget of its own, as the scheduler makes them. */
+/** The number of attempts until there is a result, each with its own budget, as the scheduler makes them. */
 function attemptsOf(claim: ResourceClaim, evaluations: number): number {
   for (let attempt = 1; attempt <= 1000; attempt++) {
     const input = { node, pools: allDevices(slices), inUse: new Set<string>() };
@@ -50,19 +50,19 @@ function attemptsOf(claim: ResourceClaim, evaluations: number): number {
   throw new Error('attempts make no progress');
 }
 
-test('an attempt that spends its budget ends, and the next goes on from there', () => {
+test('an attempt that exhausts its budget ends, and the next continues there', () => {
   const claim = claimOf(() => times(10, (at) => `device.attributes["x.io"].a >= ${90 + (at % 5)}`));
   const distinct = claimOf((request) => times(10, (at) => `device.attributes["x.io"].a + ${request} >= ${90 + at}`));
   assert.ok(attemptsOf(claim, 3000) > 1);
   assert.ok(attemptsOf(distinct, 3000) > 10);
 });
 
-test('requests that want the same share what is known of a device', () => {
+test('equal requests share the results about a device', () => {
   const same = claimOf(() => times(10, () => 'device.attributes["x.io"].a >= 99'));
   assert.equal(attemptsOf(same, 800 * 11), 1);
 });
 
-test('devices of other nodes are not looked at, and the order stays', () => {
+test('devices of other nodes are not evaluated, and the order is the same', () => {
   const pools = allDevices(slices);
   const found = reachableDevices(node, pools);
   assert.deepEqual(

@@ -153,6 +153,6 @@ const affinityCases: readonly [string, Omit<Scene, 'nodes'>, string][] = [
 for (const [name, scene, wanted] of affinityCases)
   test(`pod affinity: ${name}`, () => assert.equal(outcome({ nodes: zones, ...scene }), wanted));
 
-test('the first of a group that wants to be together goes anywhere', () => {
+test('the first pod of a group with affinity to itself fits anywhere', () => {
   assert.ok(['a', 'b', 'c'].includes(outcome({ nodes: zones, pod: pod('p', web, near(term(ZONE))) })));
 });

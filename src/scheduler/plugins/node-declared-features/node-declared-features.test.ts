@@ -1,4 +1,4 @@
-/** Worked examples: nodes whose kubelets can do what a pod needs, and what wakes one that found none. */
+/** Examples: nodes that declare features that a pod needs, and the events that retry a pod without a node. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { Node, Pod } from '../../../api/gen/core-v1.ts';
@@ -53,7 +53,7 @@ describe('a pod that needs a feature', () => {
       );
     });
 
-  test('is of another class than one that needs none: answers of one are none for the other', () => {
+  test('separates pods by required features: cached results of one do not apply to the other', () => {
     assert.notEqual(
       podClassKey(needing),
       podClassKey({ ...needing, spec: { containers: [{ name: 'c', image: 'i' }] } }),
@@ -61,7 +61,7 @@ describe('a pod that needs a feature', () => {
   });
 });
 
-test('only what the declared features have to do with is told of', () => {
+test('only changes of declared features are queueing events', () => {
   assert.deepEqual(nodeChanges(declaring('n'), declaring('n', RESTART)), ['node/update-declared-feature']);
   assert.deepEqual(nodeChanges(declaring('n', RESTART), declaring('n', RESTART)), []);
 });

@@ -141,7 +141,7 @@ const spreadCases: readonly [string, Scene, string][] = [
 for (const [name, scene, wanted] of spreadCases)
   test(`topology spread: ${name}`, () => assert.equal(outcome(scene), wanted));
 
-test('what a pod asks of labels grows with its constraints, not with their square nor with its node selector', () => {
+test('the label look-ups of a pod grow with its constraints, not with their square nor with its node selector', () => {
   /** Labels of a node that are read while a pod with so many constraints is scheduled. */
   const readsWith = (count: number): number => {
     let reads = 0;

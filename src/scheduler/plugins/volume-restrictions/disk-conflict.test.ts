@@ -38,7 +38,7 @@ test('which disks two pods may not share', () => {
   }
 });
 
-test('each volume of thousands is looked at once, however many pods are compared', () => {
+test('each volume of thousands is compared once, however many pods there are', () => {
   let reads = 0;
   const counted = (pod: number) => {
     const volumes = Array.from({ length: 2000 }, (_, at): Volume => ({
