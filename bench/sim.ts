@@ -1,10 +1,9 @@
-// Benchmarks of keelson/testing beside their goals, each part in a process of its own: start, many clusters at once, an hour
-// at rest, a big Deployment, a month of a CronJob, thousands of nodes.
+// Benchmarks of keelson/testing beside their goals, each part in a separate process: start, many clusters at once, an idle hour,
+// a big Deployment, a month of a CronJob, thousands of nodes.
 //
 //   node bench/sim.ts [--quick] [--sources] [--nodes N] [--pods N] [PART...]
-//
-// Parts are those of `parts` below; without any all run, with `--quick` those of a few seconds. The bundle is measured (build
-// it first), or the sources. Times are judged by the processor's, which other people's work on the machine changes least.
+// Parts are those of `parts` below; without any all run, with `--quick` those of a few seconds. The bundle is measured (build it
+// first), or the sources. Processor times are compared with the goals, because other work on the machine affects them least.
 import { spawn } from 'node:child_process';
 import { performance } from 'node:perf_hooks';
 import { parseArgs } from 'node:util';
@@ -56,7 +55,7 @@ function reportTime(what: string, { wallMs, cpuMs: usedMs }: Measured, goalMs?: 
   else report(what, shown, { goal: `<= ${text(goalMs)}`, met: usedMs <= goalMs });
 }
 
-/** What is held after one ordinary collection, which is judged, and what is resident then. */
+/** The memory held after one ordinary collection, which is compared with the goal, and the resident memory then. */
 function reportMemory(what: string, goalMb?: number): number {
   globalThis.gc?.();
   const { rss, heapUsed, arrayBuffers } = process.memoryUsage();
@@ -84,14 +83,14 @@ function deployment(name: string, replicas: number): object {
 const parts: Readonly<Record<string, Part>> = {
   import: {
     quick: true,
-    run: async (load) => reportTime('import of keelson/testing', await measure(load), 150),
+    run: async (load) => reportTime('import of keelson/testing', await measure(load), 100),
   },
   start: {
     quick: true,
     async run(load) {
       const { Cluster } = await load();
       const first = await measure(() => Cluster.start());
-      reportTime('first Cluster.start, 1 node, all controllers', first);
+      reportTime('first Cluster.start, 1 node, all controllers', first, 100);
       await first.result.stop();
       for (let time = 0; time < 20; time++) await (await Cluster.start()).stop();
       const warm = await measure(() => Cluster.start());
@@ -162,7 +161,7 @@ const parts: Readonly<Record<string, Part>> = {
         metadata: { name: 'nightly' },
         spec: { schedule: '0 3 * * *', jobTemplate: { spec: { template: { spec: task } } } },
       });
-      reportTime('a virtual month of a nightly CronJob, 1 node', await measure(() => cluster.advance('30d')), 30_000);
+      reportTime('a virtual month of a nightly CronJob, 1 node', await measure(() => cluster.advance('30d')), 25_000);
     },
   },
   scale: {
@@ -187,12 +186,12 @@ const parts: Readonly<Record<string, Part>> = {
       reportMemory(`${nodes} nodes and ${pods} pods`, Math.round(3000 * share));
       const minute = await measure(() => cluster.advance('1m'));
       reportTime('a virtual minute of them at rest (60 % of a core)', minute, 36_000 * share);
-      // What was remembered of the starts for watchers that come back is forgotten by now.
+      // By then, the starts that are kept for resuming watches have expired.
       await cluster.advance('1m');
       reportMemory('the same, at rest', Math.round(3000 * share));
-      // Beside what is judged: buffers that one collection finds unused count until they are swept.
+      // In addition to the compared figure: unused buffers count until they are swept.
       reportMemory('the same, after a second collection');
-      // A stop in order of so many takes longer than the measurement.
+      // A graceful stop of this many takes longer than the measurement.
       process.exit(0);
     },
   },

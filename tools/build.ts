@@ -1,8 +1,7 @@
-// `npm run build`: bundles the sources into dist/, a script (chunk-script.ts) per entry and per part that loads on demand.
-// Skips the work when the sources are those of the last build. dist/build.json holds what bin/keelson compares.
-//
-// Worker and process files are found as `new URL('./worker.ts', import.meta.url)` in the sources; the build points such
-// an address at the program in front of the entry's script, and fails when the file is no entry below.
+// `npm run build`: bundles the sources into dist/, a script (chunk-script.ts) per entry and per part that loads on demand. Skips
+// the work when the sources are those of the last build. dist/build.json holds what bin/keelson compares.
+// The sources refer to files of workers and processes by `new URL('./worker.ts', import.meta.url)`; the build replaces such an
+// address by the program in front of the entry's script, and fails when the file is no entry below.
 import { createHash } from 'node:crypto';
 import { existsSync, globSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
@@ -16,7 +15,7 @@ import { type ChunkScript, checkOrder, chunkScript } from './chunk-script.ts';
 import { emitTypes } from './emit-types.ts';
 import { isMain, repositoryRoot } from './repository.ts';
 
-/** Bundles and the sources they start from. Those but `main` are left out when their source is not there. */
+/** Bundles with their entry modules. Entries other than `main` are left out when their source is missing. */
 export const entries: Readonly<Record<string, string>> = {
   main: 'src/cli/main.ts',
   'sqlite-worker': 'src/storage/sqlite/worker.ts',
@@ -26,16 +25,17 @@ export const entries: Readonly<Record<string, string>> = {
   spawner: 'src/platform/node/spawner.ts',
   dns: 'src/dns/main.ts',
   'sim-worker': 'src/cli/sim-worker.ts',
+  'replay-worker': 'src/cli/replay-worker.ts',
   'testing-library': 'src/testing/index.ts',
   'testing-vitest-library': 'src/testing/runners/vitest.ts',
   'testing-jest-library': 'src/testing/runners/jest.ts',
 };
 
 /**
- * Small modules that nearly every part uses stand together: by themselves the bundler would make a chunk of each set of parts
- * that shares some, and a start would load forty more of them. A group takes in what its modules import, so no two chunks
- * import each other. What the YAML parser needs loads on demand. The highest priority comes first; the bundler takes a negative
- * one for the highest.
+ * Small modules that nearly every part uses are grouped: otherwise the bundler would create a chunk for each set of parts that
+ * shares some, and a start would load forty more. A group includes the modules that its modules import, so no two chunks import
+ * each other. The YAML parser's modules load on demand. Groups are listed by priority, the highest first; for the bundler, a
+ * negative priority is the highest.
  */
 const sharedByAll = [
   { name: 'base', test: /[\\/]src[\\/](base|platform)[\\/][^\\/]+\.ts$/, priority: 3 },
@@ -48,17 +48,17 @@ const sharedByAll = [
   { name: 'instance', test: /[\\/]src[\\/]cluster[\\/]instance[\\/][^\\/]+\.ts$/, priority: 0 },
 ];
 
-/** Threads, whose compiled code is kept. The other programs are small. */
+/** Threads whose compiled code is cached. The other programs are small. */
 const KEEPING_CODE: ReadonlySet<string> = new Set(['sqlite-worker', 'history-worker', 'yaml-worker', 'sim-worker']);
 
-/** The folder of `keelson/testing`'s declarations, and the record of the sources they are of. */
+/** The folder of `keelson/testing`'s declarations, and the record of the sources that they were built from. */
 const TYPES = 'types';
 const TYPES_RECORD = 'types.json';
 
-/** The folder of the browser's code, which `build-console.ts` keeps. */
+/** The folder of the browser's code, which `build-console.ts` manages. */
 const CONSOLE = 'console';
 
-/** What is recorded of a build: of which contents, and the cheap fingerprint of the files that held them. */
+/** The record of a build: the hash of the contents, and a cheap fingerprint of the files. */
 interface BuildRecord {
   readonly contents: string;
   readonly fingerprint: string;
@@ -90,7 +90,7 @@ export async function build(root: string): Promise<string> {
   return `${files.length} files`;
 }
 
-// A process that runs from an earlier build may yet load a chunk of it: those go only after a day.
+// Chunks of an earlier build are removed only after a day, because a process of that build may still load one.
 function removeOldFiles(dist: string, current: ReadonlySet<string>): void {
   const keptMs = 24 * 3600 * 1000;
   for (const name of readdirSync(dist)) {
@@ -105,8 +105,8 @@ function removeOldFiles(dist: string, current: ReadonlySet<string>): void {
 }
 
 /**
- * Makes the declarations of `keelson/testing` of the last build, if they are of another: whoever packs `dist` has them,
- * whether or not npm runs scripts then. Starting does not wait for it.
+ * Builds the declarations of `keelson/testing` for the last build unless they are current, so that a packed `dist` has them even
+ * when npm runs no scripts. Starting Keelson does not wait for it.
  * @throws Error with the compiler's messages
  */
 export function buildTypes(root: string): void {
@@ -128,7 +128,7 @@ function readRecord(path: string): BuildRecord | undefined {
   try {
     return JSON.parse(readFileSync(path, 'utf8')) as BuildRecord;
   } catch {
-    return undefined; // a torn record means a build that did not end
+    return undefined; // an incomplete record is that of an interrupted build
   }
 }
 
@@ -189,7 +189,7 @@ async function bundle(root: string, dist: string): Promise<string[]> {
   }
 }
 
-/** Rewrites the addresses of worker files from sources to programs; all stand in one folder. */
+/** Rewrites the addresses of worker files from sources to programs, which are all in one folder. */
 function entryAddresses(root: string): Plugin {
   const bySource = new Map(Object.entries(entries).map(([name, source]) => [join(root, source), name]));
   const address = /new URL\(\s*(['"])(\.{1,2}\/[^'"]+\.ts)\1\s*,\s*import\.meta\.url\s*\)/g;
@@ -208,10 +208,10 @@ function entryAddresses(root: string): Plugin {
 }
 
 /**
- * Makes scripts of the chunks. It comes last, for the bundler prints a chunk anew after `renderChunk`. What is not ASCII is
- * escaped: V8 keeps the text of a script as long as it runs, and one character beyond Latin 1 (a typographic apostrophe in a
- * message) makes it keep two bytes for each of a megabyte. Comments are gone by then; what is left stands in strings,
- * templates and regular expressions, where an escape means the same.
+ * Turns chunks into scripts. This plugin is the last, because the bundler prints a chunk again after `renderChunk`. Characters
+ * beyond ASCII are escaped: V8 keeps a script's text while it runs, and one character beyond Latin 1 (such as a typographic
+ * apostrophe) makes it use two bytes for each character of a megabyte. Comments are removed before; the remaining characters are
+ * in strings, templates and regular expressions, where an escape means the same.
  */
 function scripts(): Plugin {
   return {

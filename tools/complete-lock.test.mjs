@@ -4,7 +4,7 @@ import { test } from 'node:test';
 
 import { completeLock, platformOf } from './complete-lock.mjs';
 
-test('the platform is in the name', () => {
+test('the platform is parsed from the name', () => {
   const cases = {
     '@a/darwin-arm64': { os: ['darwin'], cpu: ['arm64'] },
     '@oxlint/binding-linux-x64-musl': { os: ['linux'], cpu: ['x64'], libc: ['musl'] },
@@ -17,7 +17,7 @@ test('the platform is in the name', () => {
   for (const [name, expected] of Object.entries(cases)) assert.deepEqual(platformOf(name), expected, name);
 });
 
-test('missing packages of other platforms are added, others are left alone', () => {
+test('missing packages of other platforms are added, other entries are unchanged', () => {
   const optionalDependencies = {
     'a-linux-x64': '1.0.0',
     'a-win32-x64': '1.0.0',
@@ -40,13 +40,13 @@ test('missing packages of other platforms are added, others are left alone', () 
   assert.deepEqual(completeLock(lock).added, []);
 });
 
-test('this lock file is complete and names no registry', () => {
+test('this lock file is complete and contains no registry address', () => {
   const text = readFileSync(new URL('../package-lock.json', import.meta.url), 'utf8');
   assert.deepEqual(completeLock(JSON.parse(text)).added, [], 'run: node tools/complete-lock.mjs');
   assert.doesNotMatch(text, /"resolved"/);
 });
 
-test('only tools for developers on other platforms stand in the lock without a hash', () => {
+test("only developers' tools for other platforms have an entry without a hash", () => {
   const lock = JSON.parse(readFileSync(new URL('../package-lock.json', import.meta.url), 'utf8'));
   const bare = Object.entries(lock.packages).filter(
     ([path, { integrity, link }]) => path !== '' && !integrity && !link,

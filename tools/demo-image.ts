@@ -1,4 +1,4 @@
-// The image of the demo: this machine's busybox serving one page, so that no registry is needed.
+// Builds the image of the demo: this machine's busybox serving one page, so that no registry is needed.
 //
 //   node tools/demo-image.ts FILE    writes the archive
 import { writeFileSync } from 'node:fs';
@@ -8,10 +8,10 @@ import { buildImage, type ImageArchive } from './image-archive.ts';
 import { isMain } from './repository.ts';
 import type { TarEntry } from './tar.ts';
 
-/** The reference of the demo image, as pods name it. */
+/** The reference of the demo image in pods. */
 export const DEMO_IMAGE_NAME = 'localhost/keelson/demo:1';
 
-/** The commands of busybox the image links. Of those that look up names (nc) a static busybox crashes at a name. */
+/** The commands of busybox that the image links. A static busybox crashes when a command such as nc resolves a name. */
 export const busyboxCommands = `
 awk base64 basename cat chmod chown cmp cp cut date dd df diff dirname du echo env expr false find free grep
 head hostname httpd id ip kill killall less ln ls md5sum mkdir mkfifo mktemp mount mv nc netstat nproc od
@@ -21,7 +21,7 @@ tee test time timeout top touch tr true truncate tty umount uname uniq vi watch 
   .trim()
   .split(/\s+/);
 
-// The first process of a container gets no signal it has no handler for, and httpd has none: the shell takes them.
+// The first process of a container receives no signal without a handler, and httpd has none, so the shell handles them.
 const START_SCRIPT = `#!/bin/sh
 mkdir -p /www
 echo "Hello from $(hostname)" > /www/index.html
@@ -31,7 +31,7 @@ echo "serving on port \${PORT:-8080}"
 wait
 `;
 
-/** What stands in every image: users, a home, a writable /tmp, and busybox with its commands at /bin. */
+/** The files of every image: users, a home, a writable /tmp, and busybox with its commands in /bin. */
 export function baseFiles(): TarEntry[] {
   const busybox = findProgram('busybox');
   if (busybox === undefined) throw new Error('no busybox on this machine (Debian package busybox-static)');
@@ -45,10 +45,10 @@ export function baseFiles(): TarEntry[] {
   ];
 }
 
-/** Builds the demo image: an HTTP server on port 8080 (or $PORT) that greets with its host name. */
-export function demoImage(): ImageArchive {
+/** Builds the demo image: an HTTP server on port 8080 (or $PORT) whose page contains its host name. */
+export function demoImage(name = DEMO_IMAGE_NAME): ImageArchive {
   return buildImage({
-    name: DEMO_IMAGE_NAME,
+    name,
     files: [
       ...baseFiles(),
       { path: 'start', kind: 'file', content: START_SCRIPT, mode: 0o755 },

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
-import { emptyComments, emptyCommentsBelow, unnamedComments } from './empty-comments.ts';
+import { emptyComments, emptyCommentsBelow, riddles, unnamedComments } from './empty-comments.ts';
 import { plantTree } from './planted-tree.ts';
 
 /** Comments that repeat the declaration below them. */
@@ -22,7 +22,7 @@ const empty: readonly (readonly [string, string])[] = [
   ['What the plugin works with.', 'export interface VolumeBindingDeps extends VolumeObjects {'],
 ];
 
-/** Comments that tell something, and comments of no declaration. */
+/** Comments with information, and comments of no declaration. */
 const telling: readonly (readonly [string, string])[] = [
   ['Seconds since the start.', 'const age = 1;'],
   ['Creates it unless it is there.', 'export async function createLease(): Promise<void> {'],
@@ -39,7 +39,7 @@ const telling: readonly (readonly [string, string])[] = [
 
 const sourceOf = (comment: string, declaration: string): string => `const x = 1;\n/** ${comment} */\n${declaration}\n`;
 
-test('a comment whose words all stand in its declaration is empty', () => {
+test('a comment whose words all occur in its declaration is empty', () => {
   for (const [comment, declaration] of empty)
     assert.deepEqual(
       emptyComments(sourceOf(comment, declaration)),
@@ -48,12 +48,12 @@ test('a comment whose words all stand in its declaration is empty', () => {
     );
 });
 
-test('a comment with a word or a sign of its own tells something', () => {
+test('a comment with a word or a sign of its own has information', () => {
   for (const [comment, declaration] of telling)
     assert.deepEqual(emptyComments(sourceOf(comment, declaration)), [], `${comment} ${declaration}`);
 });
 
-test('a comment may have several lines, and the head of a file is its own', () => {
+test("a comment may have several lines, and a file's first comment is never empty", () => {
   assert.deepEqual(emptyComments('const x = 1;\n/**\n * The name\n * of the pod.\n */\nconst podName = 1;\n'), [
     { firstLine: 2, lastLine: 5, text: 'The name of the pod.' },
   ]);
@@ -72,6 +72,7 @@ test('empty comments are found in products, tools and tests, and not in generate
     files: 3,
     violations: ['src/api/bad.ts:2 The name.', 'test/bad.test.ts:2 The name.', 'tools/bad.ts:2 The name.'],
     unnamed: [],
+    riddles: [],
   });
 });
 
@@ -95,13 +96,32 @@ test('a comment that begins with the owner of a thing leaves out the thing', () 
   );
 });
 
-test('a comment that names the thing, and text within one, may have the word', () => {
+test('the same word is accepted when the thing is named, and inside a text', () => {
   for (const text of ['Steps of one turn.', 'Offers a node.', 'The size. Of keys: 0.'])
     assert.deepEqual(unnamedComments(sourceOf(text, 'const x = 1;')), [], text);
 });
 
-test('comments that leave out the thing are found in the product alone', () => {
+test('comments that leave out the thing are found only in the product', () => {
   const source = sourceOf('Of one turn, at most.', 'const STEPS = 1;');
   using tree = plantTree({ 'src/api/bad.ts': source, 'tools/bad.ts': source });
   assert.deepEqual(emptyCommentsBelow(tree.root).unnamed, ['src/api/bad.ts:2 Of one turn, at most.']);
+});
+
+test('a turn of phrase with a plain word is a riddle, only in comments of the product', () => {
+  const texts = (source: string): readonly string[] =>
+    riddles(source).map(({ firstLine, text }) => `${firstLine} ${text}`);
+  assert.deepEqual(texts(sourceOf('Gives back what it holds.', 'const x = 1;')), [
+    '2 "Gives back" (returns, releases)',
+  ]);
+  assert.deepEqual(texts('/**\n * Each is\n * told.\n */\nf();\n// waits for nothing\n'), [
+    '1 "is told" (is called with, is notified of)',
+    '6 "for nothing" (without effect, at once)',
+  ]);
+  assert.deepEqual(texts(sourceOf('Waits for nothing but seats.', "const x = 'of late, is told';")), []);
+  using tree = plantTree({
+    'src/api/bad.ts': sourceOf('Reads what was lost of late.', 'const x = 1;'),
+    'src/api/good.test.ts': sourceOf('Reads what was lost of late.', 'const x = 1;'),
+    'tools/good.ts': sourceOf('Reads what was lost of late.', 'const x = 1;'),
+  });
+  assert.deepEqual(emptyCommentsBelow(tree.root).riddles, ['src/api/bad.ts:2 "of late" (recently)']);
 });

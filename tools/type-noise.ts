@@ -1,9 +1,8 @@
-// Counts what the types of the product should make needless, and fails when there is more of it than before:
+// Counts code that the product's types should make unnecessary, and fails when there is more than before:
 // - a default for metadata that every stored object has (`metadata.name ?? ''`): take `Stored<T>` (src/api/object.ts);
-// - a type forced through `unknown`: give the value its type where it is made;
-// - a property spread in only when it is defined: `undefined` does no harm in an object of dependencies or options. Where an
-//   object goes on as JSON key by key, or is kept by the thousand, the spread is right.
-// The bounds only ever fall: who removes some lowers the bound.
+// - a cast through `unknown` or `never`: give the value its type where it is created;
+// - a conditional spread of a property: `undefined` does no harm in an object of dependencies or options. For an object that is
+//   sent as JSON, or stored by the thousand, the spread is right. The bounds may only fall: who removes some lowers the bound.
 import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
@@ -12,22 +11,23 @@ import { isMain, repositoryRoot } from './repository.ts';
 interface Pattern {
   readonly name: string;
   readonly pattern: RegExp;
-  /** How many the product has. */
+  /** The limit for the product. */
   readonly most: number;
 }
 
-/** What is counted. Exported for its test. */
+/** The counted patterns. Exported for its test. */
 export const patterns: readonly Pattern[] = [
   {
     name: 'defaults for metadata',
     pattern: /\bmetadata[?!]?\.(?:name|namespace|uid|resourceVersion) \?\? ''/g,
     most: 153,
   },
-  { name: 'types forced through unknown', pattern: /\bas unknown as\b/g, most: 6 },
+  { name: 'types forced through unknown', pattern: /\bas unknown as\b/g, most: 5 },
+  { name: 'types forced through never', pattern: /^(?!\s*(?:\/\/|\/?\*)).*?\bas never\b/gm, most: 14 },
   { name: 'conditional spreads', pattern: /\.\.\.\([^;{}]*?(?:\? \{\s*\} :|&& \{)/g, most: 327 },
 ];
 
-/** How often each pattern occurs in the sources, by its name. */
+/** The number of occurrences of each pattern in the sources, by its name. */
 export function countNoise(sources: readonly string[]): ReadonlyMap<string, number> {
   const count = (pattern: RegExp): number => sources.reduce((sum, text) => sum + [...text.matchAll(pattern)].length, 0);
   return new Map(patterns.map(({ name, pattern }) => [name, count(pattern)]));

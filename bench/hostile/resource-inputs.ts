@@ -1,4 +1,4 @@
-// Objects of other kinds whose validation, defaulting or compiling depends on more than their size.
+// Objects of other kinds whose validation, defaulting or compilation costs more than their size suggests.
 import { fill, list, type HostileInput, type HostileRequest } from './bodies.ts';
 
 const post = (path: string, body: string): HostileRequest => ({
@@ -256,6 +256,11 @@ const others: Readonly<Record<string, readonly [path: string, () => string]>> = 
   'policy expression of calls': [
     '/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicies',
     () => policy(`object${fill('.a', 2_000_000)} == 1`),
+  ],
+  'metrics in an annotation': [
+    '/apis/autoscaling/v1/namespaces/{}/horizontalpodautoscalers',
+    () =>
+      `{"metadata":{"name":"a","annotations":{"autoscaling.alpha.kubernetes.io/metrics":"[${fill('{},', 2_900_000)}{}]"}},"spec":{"maxReplicas":1}}`,
   ],
   'many policy expressions': [
     '/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicies',

@@ -10,34 +10,34 @@ import { HEAP_ENVIRONMENT } from '../../src/cli/heap-environment.ts';
 import { kubeconfigOf } from '../hostile/kubeconfig.ts';
 import { sleep } from '../run/wait.ts';
 
-/** Of the first commit and of the second. */
+/** Values of the first and of the second commit. */
 export type Sides<T> = readonly [T, T];
 
-/** Connections at a time. */
+/** The number of concurrent connections. */
 export const CONNECTIONS = 16;
 
 const START_TIMEOUT_MS = 60_000;
 
 /** A server that is ready. */
 export interface Server {
-  /** How long it took to be ready. */
+  /** The time until it was ready. */
   readonly startMs: number;
-  /** Processor time until then. */
+  /** Processor time until it was ready. */
   readonly startCpuMs: number;
-  /** What it wrote to its standard output. */
+  /** Its standard output. */
   output(): string;
-  /** Processor time of all its threads, in microseconds. Threads that have ended are not in it. */
-  cpuUs(): number;
-  /** Memory of its own, in bytes: private pages, none that it maps from a file. */
+  /** Processor time of all its threads, or of those with this name, in microseconds. Threads that have ended do not count. */
+  cpuUs(thread?: string): number;
+  /** Its private pages in bytes, without mapped files. */
   anonymousBytes(): number;
   send(method: string, path: string, body?: string): Promise<void>;
   stop(): Promise<void>;
 }
 
-/** What is started. */
+/** The tree to start, and its flags. */
 export interface Build {
   readonly tree: string;
-  /** Flags of `up` beside those that every server has. */
+  /** Flags of `up` in addition to those of every server. */
   readonly flags: readonly string[];
 }
 
@@ -65,7 +65,7 @@ export async function startServer({ tree, flags }: Build, nodeArgs: readonly str
       startMs: performance.now() - startedMs,
       startCpuMs: endedToo(child.pid!),
       output: () => chunks.join(''),
-      cpuUs: () => threadsUs(child.pid!),
+      cpuUs: (thread) => threadsUs(child.pid!, thread),
       anonymousBytes: () => anonymousBytes(child.pid!),
       send,
       stop() {
@@ -79,7 +79,7 @@ export async function startServer({ tree, flags }: Build, nodeArgs: readonly str
   }
 }
 
-/** Works with one server of each side, and ends both. `round` alternates which of them starts first. */
+/** Runs one server of each side, and ends both. `round` alternates which of them starts first. */
 export async function withServers<T>(
   builds: Sides<Build>,
   work: (servers: Sides<Server>) => Promise<T>,
@@ -104,7 +104,7 @@ interface Reached {
   readonly send: Server['send'];
 }
 
-/** Until it answers. @throws with what went wrong at last */
+/** Waits until it responds. @throws with the last error */
 async function reach(child: ChildProcess, kubeconfig: string, startedMs: number): Promise<Reached> {
   for (let cause: unknown; ; await sleep(5)) {
     if (child.exitCode !== null || child.signalCode !== null) throw new Error('a server ended at its start', { cause });
@@ -155,11 +155,12 @@ function freePort(): Promise<number> {
   });
 }
 
-function threadsUs(pid: number): number {
+function threadsUs(pid: number, name?: string): number {
   let ns = 0;
   for (const thread of readdirSync(`/proc/${pid}/task`)) {
     const path = `/proc/${pid}/task/${thread}/schedstat`;
-    if (existsSync(path)) ns += Number(readFileSync(path, 'utf8').split(' ')[0]);
+    const isMeant = name === undefined || readFileSync(`/proc/${pid}/task/${thread}/comm`, 'utf8').trim() === name;
+    if (isMeant && existsSync(path)) ns += Number(readFileSync(path, 'utf8').split(' ')[0]);
   }
   return ns / 1000;
 }
@@ -170,7 +171,7 @@ function anonymousBytes(pid: number): number {
   return Number(kib) * 1024;
 }
 
-/** With threads that have ended, but in the kernel's ticks of 10 ms. */
+/** Includes threads that have ended, but in the kernel's ticks of 10 ms. */
 function endedToo(pid: number): number {
   const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]!.split(' ');
   return (Number(fields[11]) + Number(fields[12])) * 10;

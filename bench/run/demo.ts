@@ -1,4 +1,4 @@
-// The demo of `npm run up`, reached by its name: the cluster's own DNS, asked through its Service, says the address.
+// The demo of `npm run up`, reached by name: the cluster's own DNS, queried through its Service, resolves the address.
 import { Resolver } from 'node:dns/promises';
 
 import { dnsAddress } from '../../src/cluster/network/pod-network.ts';
@@ -9,22 +9,27 @@ import { until } from './wait.ts';
 
 const NAME = 'demo.default.svc.cluster.local';
 
-/** Puts image and objects in place and resolves once the Service answers by name: how long that took, in milliseconds. */
+/** The milliseconds from importing the image and applying the objects until the Service responds by name. */
 export async function demoByNameMs(client: KubeClient, dataDir: string): Promise<number> {
   const startedMs = performance.now();
   await provideImage((await clusterStatus(dataDir)).containerdSocket);
   await deploy(client);
+  await until(await answersByName(client), { what: `an answer of ${NAME}`, timeoutMs: 60_000, everyMs: 20 });
+  return performance.now() - startedMs;
+}
+
+/** A check whether the demo's Service answers by its name. */
+export async function answersByName(client: KubeClient): Promise<() => Promise<boolean>> {
   const dns = new Resolver({ timeout: 500, tries: 1 });
   dns.setServers([await dnsOf(client)]);
   const answers = async (): Promise<boolean> => {
     const [address] = await dns.resolve4(NAME);
     return (await fetchText(`http://${address}/`)) !== undefined;
   };
-  await until(() => answers().catch(() => false), { what: `an answer of ${NAME}`, timeoutMs: 60_000, everyMs: 20 });
-  return performance.now() - startedMs;
+  return () => answers().catch(() => false);
 }
 
-/** Takes the objects away and waits for the end of the pods: what is measured next has the node to itself. */
+/** Deletes the objects and waits for the end of the pods, so that the next measurement has the node to itself. */
 export async function removeDemo(client: KubeClient): Promise<void> {
   for (const object of demoObjects())
     await client.send(`${collectionPath(object)}/${object.metadata.name}`, { method: 'DELETE' });

@@ -1,4 +1,4 @@
-// One cluster of our own for the benchmark: bin/keelson in a temporary directory, on a free port, removed afterwards.
+// One cluster for the benchmark: bin/keelson in a temporary directory, on a free port, removed afterwards.
 import { createHash } from 'node:crypto';
 import { spawn, type ChildProcess } from 'node:child_process';
 import { closeSync, existsSync, mkdtempSync, openSync, readFileSync, rmSync } from 'node:fs';
@@ -15,7 +15,7 @@ import { until } from './wait.ts';
 
 const program = join(repositoryRoot, 'bin/keelson');
 
-/** How long a start took, from the exec of bin/keelson, in milliseconds. */
+/** The milliseconds of a start from the exec of bin/keelson. */
 export interface StartTimes {
   readonly apiReadyMs: number;
   readonly nodeReadyMs: number;
@@ -26,7 +26,7 @@ export interface BenchInstance {
   readonly dataDir: string;
   readonly kubeconfig: string;
   readonly server: string;
-  /** The six characters in the names of all that is the instance's on this machine. */
+  /** The six characters in the names of the instance's resources on this machine. */
   hash(): string;
   /** Process id of the running keelson. */
   pid(): number;
@@ -38,7 +38,7 @@ export interface BenchInstance {
   remove(): Promise<void>;
 }
 
-/** Prepares one; nothing runs yet. */
+/** Prepares an instance; nothing runs yet. */
 export async function createBenchInstance(
   upArgs: readonly string[],
   nodeArgs: readonly string[],
@@ -47,7 +47,7 @@ export async function createBenchInstance(
   const port = await freePort();
   const server = `https://127.0.0.1:${port}`;
   const kubeconfig = join(dataDir, 'admin.kubeconfig');
-  // Simulated nodes have names of their own, which nobody may choose.
+  // The names of simulated nodes cannot be chosen.
   const simulated = upArgs.includes('--simulate');
   const nodeName = simulated ? 'node-1' : 'bench';
   const naming = simulated ? [] : ['--node-name', nodeName];
@@ -97,7 +97,7 @@ export async function createBenchInstance(
   };
 }
 
-/** As `up --detach` would start it. */
+/** Starts it as `up --detach` does. */
 function launch(args: readonly string[], logFile: string): ChildProcess {
   const log = openSync(logFile, 'a');
   const child = spawn(process.execPath, args, {
@@ -120,7 +120,7 @@ async function end(child: ChildProcess): Promise<void> {
   clearTimeout(late);
 }
 
-/** Ready said since the start, not left over in the store from an earlier run (heartbeats are in whole seconds). */
+/** Whether the node became Ready since the start, not in an earlier run (heartbeats are in whole seconds). */
 async function nodeReady(
   client: KubeClient,
   { nodeName, sinceMs }: { nodeName: string; sinceMs: number },
@@ -138,7 +138,8 @@ async function nodeReady(
   );
 }
 
-function freePort(): Promise<number> {
+/** A TCP port of loopback that nothing listens on. */
+export function freePort(): Promise<number> {
   return new Promise((resolve, reject) => {
     const server = createServer().on('error', reject);
     server.listen(0, '127.0.0.1', () => {

@@ -1,6 +1,6 @@
 /**
- * Schedules of cron jobs in upstream's dialect: what is wrong with one, and what it says in words that any reader of cron
- * takes alike. Pure. Upstream: robfig/cron.
+ * Schedules of cron jobs in upstream's dialect: validation, and conversion to a form that all dialects of cron read alike. Pure.
+ * Upstream: robfig/cron.
  */
 
 interface CronField {
@@ -57,12 +57,12 @@ function rangeProblem(text: string, field: CronField): string | undefined {
   return step !== undefined && Number(step) === 0 ? `step of range should be a positive number: ${text}` : undefined;
 }
 
-/** The items of a field: upstream skips empty ones. */
+/** The items of a field; as upstream, empty ones are skipped. */
 function itemsOf(part: string): string[] {
   return part.split(',').filter((item) => item !== '');
 }
 
-/** The numbers a part of a field stands for: `N/step` goes on to the highest, and a step may lead beyond it. */
+/** The numbers that an item of a field denotes. `N/step` continues to the field's maximum; a step may exceed it. */
 function numbersOf(text: string, field: CronField): number[] {
   const [range = '', step = '1'] = text.split('/');
   const [low, high = text.includes('/') ? field.high : low] = isStar(range.split('-')[0])
@@ -76,8 +76,8 @@ function numbersOf(text: string, field: CronField): number[] {
 const isStar = (range: string | undefined): boolean => range === '*' || range === '?';
 
 /**
- * A valid schedule in the plainest words there are: each field a list of numbers, or `*` where the dialect takes it for
- * unrestricted, which decides how the two kinds of days go together. Macros stay.
+ * A valid schedule in its plainest form: each field is a list of numbers, or `*` when the dialect counts it as unrestricted,
+ * which decides whether both kinds of days must match or one. Macros are returned unchanged.
  */
 export function plainCronSchedule(schedule: string): string {
   const text = schedule.trim();
@@ -90,17 +90,17 @@ export function plainCronSchedule(schedule: string): string {
   return fields.join(' ');
 }
 
-/** What is wrong with a schedule in upstream's dialect (robfig/cron), or undefined. */
+/** The error of a schedule in upstream's dialect (robfig/cron); undefined for a valid one. */
 export function cronScheduleProblem(schedule: string): string | undefined {
+  if (schedule === '') return 'empty spec string';
   const text = schedule.trim();
-  if (text === '') return 'empty spec string';
   if (text.startsWith('@')) {
     if (MACROS.includes(text)) return undefined;
     return /^@every (\d+(\.\d+)?(ns|us|\u00b5s|ms|s|m|h))+$/.test(text)
       ? undefined
       : `unrecognized descriptor: ${text}`;
   }
-  const parts = text.split(/\s+/);
+  const parts = text.split(/\s+/).filter((part) => part !== '');
   if (parts.length !== FIELDS.length) return `expected exactly 5 fields, found ${parts.length}: [${parts.join(' ')}]`;
   for (const [index, part] of parts.entries()) {
     for (const range of itemsOf(part)) {

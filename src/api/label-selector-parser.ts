@@ -6,7 +6,7 @@ import { quote } from '../base/go-quote.ts';
 import { compileRequirements, type LabelMatcher, type LabelOperator, type LabelRequirement } from './label-selector.ts';
 import { isLabelValue, isQualifiedName } from './names.ts';
 
-/** The text is no label selector; the message is upstream's. */
+/** The error of an invalid label selector, with upstream's message. */
 export class LabelSelectorParseError extends Error {
   override readonly name = 'LabelSelectorParseError';
 }
@@ -19,25 +19,38 @@ interface Token {
 const TOKEN = /\s*(?:(==|!=|[=!(),<>])|([^\s=!(),<>]+)|$)/gy;
 const BINARY_OPERATORS = 'in, notin, =, ==, !=, gt, lt';
 
-function tokenize(text: string): Token[] {
-  const tokens: Token[] = [];
-  TOKEN.lastIndex = 0;
-  while (TOKEN.lastIndex < text.length) {
-    const match = TOKEN.exec(text);
-    if (match === null) break;
-    if (match[1] !== undefined) tokens.push({ kind: 'symbol', text: match[1] });
-    else if (match[2] !== undefined) tokens.push({ kind: 'identifier', text: match[2] });
-    else break;
-  }
-  tokens.push({ kind: 'end', text: '' });
-  return tokens;
+const END: Token = { kind: 'end', text: '' };
+
+/** The limits of a selector. A longer selector is not parsed to its end. */
+export interface LabelSelectorLimits {
+  readonly requirements: number;
+  /** The number of values of all requirements together. */
+  readonly values: number;
 }
 
 class Parser {
-  readonly #tokens: readonly Token[];
-  #next = 0;
-  constructor(text: string) {
-    this.#tokens = tokenize(text);
+  readonly #text: string;
+  readonly #limits: LabelSelectorLimits;
+  /** The index at which the token after `#token` begins. */
+  #at = 0;
+  #token: Token;
+  #values = 0;
+
+  constructor(text: string, limits: LabelSelectorLimits) {
+    this.#text = text;
+    this.#limits = limits;
+    this.#token = this.#read();
+  }
+
+  #read(): Token {
+    if (this.#at >= this.#text.length) return END;
+    TOKEN.lastIndex = this.#at;
+    const match = TOKEN.exec(this.#text);
+    this.#at = TOKEN.lastIndex;
+    if (match?.[1] !== undefined) return { kind: 'symbol', text: match[1] };
+    if (match?.[2] !== undefined) return { kind: 'identifier', text: match[2] };
+    this.#at = this.#text.length;
+    return END;
   }
 
   parse(): LabelRequirement[] {
@@ -47,6 +60,7 @@ class Parser {
       if (token.kind !== 'identifier' && token.text !== '!')
         fail(`found '${token.text}', expected: !, identifier, or 'end of string'`);
       requirements.push(this.#requirement());
+      if (requirements.length > this.#limits.requirements) tooMany(this.#limits.requirements, 'requirements');
       const after = this.#take();
       if (after.kind === 'end') break;
       if (after.text !== ',') fail(`found '${after.text}', expected: ',' or 'end of string'`);
@@ -58,12 +72,16 @@ class Parser {
   }
 
   #peek(): Token {
-    return this.#tokens[this.#next]!;
+    return this.#token;
   }
   #take(): Token {
-    const token = this.#peek();
-    if (token.kind !== 'end') this.#next++;
+    const token = this.#token;
+    if (token.kind !== 'end') this.#token = this.#read();
     return token;
+  }
+
+  #countValue(): void {
+    if (++this.#values > this.#limits.values) tooMany(this.#limits.values, 'values');
   }
 
   #requirement(): LabelRequirement {
@@ -98,6 +116,7 @@ class Parser {
   }
 
   #exactValue(): string {
+    this.#countValue();
     const token = this.#peek();
     if (token.kind === 'end' || token.text === ',') return '';
     if (token.kind !== 'identifier') wrap(`found '${token.text}', expected: identifier`);
@@ -111,6 +130,7 @@ class Parser {
     let needsValue = true;
     for (;;) {
       const token = this.#take();
+      if (token.kind === 'identifier' || (needsValue && token.text === ',')) this.#countValue();
       if (token.kind === 'identifier') {
         values.add(token.text);
         needsValue = false;
@@ -120,7 +140,7 @@ class Parser {
         if (needsValue) values.add('');
         needsValue = true;
       } else if (token.text === ')') {
-        // `(a,)` and `()` name the empty value.
+        // `(a,)` and `()` contain the empty value.
         if (needsValue) values.add('');
         return [...values].toSorted();
       } else {
@@ -132,6 +152,10 @@ class Parser {
 
 function fail(message: string): never {
   throw new LabelSelectorParseError(message);
+}
+
+function tooMany(most: number, what: string): never {
+  fail(`the label selector has too many ${what}: at most ${most} are allowed`);
 }
 
 function wrap(message: string): never {
@@ -156,12 +180,14 @@ function checked(requirement: LabelRequirement): LabelRequirement {
   return requirement;
 }
 
-/** Parses a selector text into requirements. Throws {@link LabelSelectorParseError}. */
-function parseLabelRequirements(text: string): LabelRequirement[] {
-  return new Parser(text).parse();
+/** Throws {@link LabelSelectorParseError}. */
+function parseLabelRequirements(text: string, limits: LabelSelectorLimits): LabelRequirement[] {
+  return new Parser(text, limits).parse();
 }
 
-/** Parses and compiles a selector text; empty selects everything. Throws {@link LabelSelectorParseError}. */
-export function parseLabelSelector(text: string): LabelMatcher {
-  return compileRequirements(parseLabelRequirements(text));
+const UNLIMITED: LabelSelectorLimits = { requirements: Infinity, values: Infinity };
+
+/** Parses and compiles a selector; an empty text selects everything. Throws {@link LabelSelectorParseError}. */
+export function parseLabelSelector(text: string, limits = UNLIMITED): LabelMatcher {
+  return compileRequirements(parseLabelRequirements(text, limits));
 }

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { matchesFields, parseFieldSelector } from './field-selector.ts';
+import { fieldSelectorOf, matchesFields, parseFieldSelector } from './field-selector.ts';
 import { compileLabelSelector, formatLabelSelector } from './label-selector.ts';
 import { parseLabelSelector } from './label-selector-parser.ts';
 
-test('label selector texts', () => {
+test('label selector texts match labels', () => {
   const cases: readonly (readonly [string, Record<string, string>, boolean])[] = [
     ['', {}, true],
     ['a=b', { a: 'b' }, true],
@@ -24,11 +24,11 @@ test('label selector texts', () => {
   for (const [text, labels, want] of cases) assert.equal(parseLabelSelector(text).matches(labels), want, text);
 });
 
-test('label selector texts are written canonically', () => {
+test('label selector texts are formatted canonically', () => {
   assert.equal(parseLabelSelector('z,b in (y,x),!a,c!=d').toString(), '!a,b in (x,y),c!=d,z');
 });
 
-test('an empty set holds the empty text', () => {
+test('an empty set contains the empty text', () => {
   const selector = parseLabelSelector('a in ()');
   assert.deepEqual(
     [selector.matches({ a: '' }), selector.matches({ a: 'b' }), selector.matches({})],
@@ -37,7 +37,7 @@ test('an empty set holds the empty text', () => {
   assert.equal(parseLabelSelector('a notin ()').matches({ a: 'b' }), true);
 });
 
-test('label selector errors', () => {
+test("invalid label selectors have upstream's errors", () => {
   const cases: readonly (readonly [string, string])[] = [
     ['a b', "unable to parse requirement: found 'b', expected: in, notin, =, ==, !=, gt, lt"],
     ['a=b,', "found '', expected: identifier after ','"],
@@ -49,7 +49,7 @@ test('label selector errors', () => {
   assert.throws(() => parseLabelSelector('a=%'), /Invalid value: "%": a valid label must be/);
 });
 
-test('label selector objects', () => {
+test('label selector objects match labels', () => {
   assert.equal(compileLabelSelector(undefined).matches({}), false);
   assert.equal(compileLabelSelector({}).matches({ a: 'b' }), true);
   const selector = { matchLabels: { b: '1' }, matchExpressions: [{ key: 'a', operator: 'In', values: ['y', 'x'] }] };
@@ -68,7 +68,7 @@ test('field selectors match by equality and inequality', () => {
   assert.throws(() => parseFieldSelector('abc'), { message: "invalid selector: 'abc'; can't understand 'abc'" });
 });
 
-test('faults of field selectors are reported as upstream reports them', () => {
+test("errors of field selectors are upstream's", () => {
   const cases: readonly (readonly [string, string])[] = [
     ['a=\\x', 'invalid field selector: invalid escape sequence: \\x'],
     ['a=b\\', 'invalid field selector: invalid escape sequence: \\'],
@@ -78,4 +78,11 @@ test('faults of field selectors are reported as upstream reports them', () => {
   for (const [text, message] of cases) assert.throws(() => parseFieldSelector(text), { message });
   for (const everything of ['', ',', '=', '!=', '==', '=,!=']) assert.deepEqual(parseFieldSelector(everything), []);
   assert.deepEqual(parseFieldSelector('a=\\,\\=\\\\'), [{ field: 'a', operator: '=', value: ',=\\' }]);
+});
+
+test("values with the selector's own characters are escaped and matched", () => {
+  for (const value of ['', 'a', 'a,b=c', '\\', 'a\\,b', '=,\\=', 'x,metadata.name!=y'])
+    assert.deepEqual(parseFieldSelector(fieldSelectorOf({ 'metadata.name': value })), [
+      { field: 'metadata.name', operator: '=', value },
+    ]);
 });

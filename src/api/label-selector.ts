@@ -1,84 +1,27 @@
 /**
- * Label selectors: LabelSelector objects and their matching. The text form is parsed in label-selector-parser.ts.
- * Upstream: apimachinery/pkg/labels, metav1.LabelSelectorAsSelector.
+ * Label selectors: LabelSelector objects and their matching. label-selector-parser.ts parses the text form. Upstream:
+ * apimachinery/pkg/labels, metav1.LabelSelectorAsSelector.
  */
 import type { LabelSelector, LabelSelectorRequirement } from './gen/meta-v1.ts';
+import { compareTexts } from '../base/compare-texts.ts';
+import { type LabelOperator, type LabelRequirement, type Labels, requirementsTest } from './label-requirement.ts';
 
-/** Operators of a requirement. */
-export type LabelOperator = '=' | '==' | '!=' | 'in' | 'notin' | 'exists' | '!' | 'gt' | 'lt';
-
-export interface LabelRequirement {
-  readonly key: string;
-  readonly operator: LabelOperator;
-  readonly values: readonly string[];
-}
-
-/** Labels of an object. */
-export type Labels = Readonly<Record<string, string>> | undefined;
+export type { LabelOperator, LabelRequirement, Labels } from './label-requirement.ts';
 
 export interface LabelMatcher {
   matches(labels: Labels): boolean;
-  /** True when it selects everything. */
+  /** True when the selector matches all labels. */
   readonly isEverything: boolean;
-  /** True when it selects nothing whatever the labels. */
+  /** True when the selector matches no labels. */
   readonly isNothing: boolean;
   readonly requirements: readonly LabelRequirement[];
-  /** Canonical text. */
+  /** The canonical text. */
   toString(): string;
 }
 
-/** A LabelSelector object that cannot be compiled; the message is upstream's. */
+/** The error of a LabelSelector object that cannot be compiled, with upstream's message. */
 class LabelSelectorError extends Error {
   override readonly name = 'LabelSelectorError';
-}
-
-function hasOwn(labels: Labels, key: string): boolean {
-  return labels !== undefined && Object.hasOwn(labels, key);
-}
-
-/** Lists longer than this are looked up by hash. */
-const SHORT_LIST = 8;
-
-/** Whether a value is among those of a requirement. */
-type Includes = (value: string) => boolean;
-
-function membership(values: readonly string[]): Includes {
-  if (values.length === 1) return (value) => value === values[0];
-  if (values.length <= SHORT_LIST) return (value) => values.includes(value);
-  const set = new Set(values);
-  return (value) => set.has(value);
-}
-
-interface Term {
-  readonly requirement: LabelRequirement;
-  readonly includes: Includes;
-}
-
-function holds({ requirement, includes }: Term, labels: Labels): boolean {
-  const { key, operator, values } = requirement;
-  const has = hasOwn(labels, key);
-  const value = has ? labels![key]! : '';
-  switch (operator) {
-    case '=':
-    case '==':
-    case 'in':
-      return has && includes(value);
-    case '!=':
-    case 'notin':
-      return !has || !includes(value);
-    case 'exists':
-      return has;
-    case '!':
-      return !has;
-    case 'gt':
-    case 'lt':
-      return has && comparesAs(operator, value, values[0] ?? '');
-  }
-}
-
-function comparesAs(operator: 'gt' | 'lt', value: string, bound: string): boolean {
-  if (!/^[+-]?\d+$/.test(value) || !/^[+-]?\d+$/.test(bound)) return false;
-  return operator === 'gt' ? BigInt(value) > BigInt(bound) : BigInt(value) < BigInt(bound);
 }
 
 /** The text of one requirement: `a in (x,y)`, `!b`, `c=d`. */
@@ -100,26 +43,24 @@ function formatLabelRequirement({ key, operator, values }: LabelRequirement): st
   }
 }
 
-/** A matcher for requirements that must all hold. */
+/** A matcher for requirements of which all must match. They are sorted when they are first read. */
 export function compileRequirements(requirements: readonly LabelRequirement[]): LabelMatcher {
-  const sorted = requirements.toSorted((a, b) => (a.key < b.key ? -1 : a.key > b.key ? 1 : 0));
-  const terms = sorted.map((requirement): Term => ({ requirement, includes: membership(requirement.values) }));
+  let sorted: readonly LabelRequirement[] | undefined;
+  const inOrder = (): readonly LabelRequirement[] =>
+    (sorted ??= requirements.toSorted((a, b) => compareTexts(a.key, b.key)));
   return {
-    matches(labels) {
-      for (const term of terms) if (!holds(term, labels)) return false;
-      return true;
-    },
-    isEverything: sorted.length === 0,
+    matches: requirementsTest(requirements),
+    isEverything: requirements.length === 0,
     isNothing: false,
-    requirements: sorted,
-    toString: () => sorted.map(formatLabelRequirement).join(','),
+    get requirements() {
+      return inOrder();
+    },
+    toString: () => inOrder().map(formatLabelRequirement).join(','),
   };
 }
 
-/** Selects all. */
 export const everything: LabelMatcher = compileRequirements([]);
 
-/** Selects none. */
 export const nothing: LabelMatcher = {
   matches: () => false,
   isEverything: false,
@@ -143,7 +84,7 @@ function fromExpression(expression: LabelSelectorRequirement): LabelRequirement 
   return { key: expression.key, operator, values: expression.values ?? [] };
 }
 
-/** Requirements of a plain label map: each label must be equal. */
+/** Requirements of a plain label map: each label must have this value. */
 export function requirementsFromMap(labels: Readonly<Record<string, string>>): LabelRequirement[] {
   return Object.entries(labels).map(([key, value]) => ({ key, operator: '=' as const, values: [value] }));
 }
@@ -151,8 +92,8 @@ export function requirementsFromMap(labels: Readonly<Record<string, string>>): L
 const compiled = new WeakMap<LabelSelector, LabelMatcher>();
 
 /**
- * Compiles a LabelSelector object: absent selects nothing, empty selects everything. Remembered per object, which must
- * not change afterwards. Throws {@link LabelSelectorError} for an unknown operator.
+ * Compiles a LabelSelector object: an absent one selects nothing, an empty one everything. The result is cached for the object,
+ * which must not change afterwards. Throws {@link LabelSelectorError} for an unknown operator.
  */
 export function compileLabelSelector(selector: LabelSelector | undefined): LabelMatcher {
   if (selector === undefined || selector === null) return nothing;
@@ -165,12 +106,54 @@ export function compileLabelSelector(selector: LabelSelector | undefined): Label
   return matcher;
 }
 
-/** Matcher of a plain map (services, replication controllers): absent or empty selects everything, as upstream's SelectorFromSet. */
+const compiledMaps = new WeakMap<object, LabelMatcher>();
+
+/**
+ * The matcher of a plain map (services, replication controllers): an absent or empty map selects everything, as upstream's
+ * SelectorFromSet. Remembered per map, which must not change afterwards.
+ */
 export function compileLabelMap(labels: Labels): LabelMatcher {
-  return compileRequirements(requirementsFromMap(labels ?? {}));
+  if (labels === undefined || labels === null) return everything;
+  let matcher = compiledMaps.get(labels);
+  if (matcher === undefined) compiledMaps.set(labels, (matcher = new MapMatcher(labels)));
+  return matcher;
 }
 
-/** The canonical text of a LabelSelector object: what a scale's status carries. */
+/** Compares with the map itself: a namespace may have thousands of maps, each of thousands of labels. */
+class MapMatcher implements LabelMatcher {
+  readonly isNothing = false;
+  readonly #wanted: NonNullable<Labels>;
+  readonly #keys: readonly string[];
+
+  constructor(wanted: NonNullable<Labels>) {
+    this.#wanted = wanted;
+    this.#keys = Object.keys(wanted);
+  }
+
+  get isEverything(): boolean {
+    return this.#keys.length === 0;
+  }
+
+  matches(labels: Labels = {}): boolean {
+    // Inherited properties are no texts, so that an equal one is the object's own.
+    for (const key of this.#keys) if (labels[key] !== this.#wanted[key]) return false;
+    return true;
+  }
+
+  get requirements(): readonly LabelRequirement[] {
+    return this.#compiled.requirements;
+  }
+
+  toString(): string {
+    return this.#compiled.toString();
+  }
+
+  get #compiled(): LabelMatcher {
+    return compileRequirements(requirementsFromMap(this.#wanted));
+  }
+}
+
+/** The canonical text of a LabelSelector object, as in a scale's status. */
 export function formatLabelSelector(selector: LabelSelector | undefined): string {
   return compileLabelSelector(selector).toString();
 }

@@ -1,27 +1,27 @@
 /**
- * Validation of object metadata, on create and on update. Upstream: apimachinery/pkg/api/validation/objectmeta.go and
- * the stricter finalizer check of apis/core/validation.
+ * Validation of object metadata on create and update. Upstream: apimachinery/pkg/api/validation/objectmeta.go and the stricter
+ * finalizer check of apis/core/validation.
  */
 import type { ManagedFieldsEntry, ObjectMeta, OwnerReference } from './gen/meta-v1.ts';
 import type { Field } from './field-error.ts';
 import { isLabelValue, isQualifiedName, nameIsDnsLabel, type NameCheck } from './names.ts';
 
-/** All annotations of an object together, keys and values, in bytes. */
+/** The limit for keys and values of all annotations together. */
 const TOTAL_ANNOTATION_SIZE_LIMIT_BYTES = 262144;
 
 /** The error text for an immutable field. */
 export const FIELD_IMMUTABLE_TEXT = 'field is immutable';
 
-/** What kind of object the metadata belongs to. */
+/** Rules that depend on the kind of the object. */
 export interface MetaRules {
   readonly namespaced: boolean;
   readonly validateName: NameCheck;
-  /** Default: the stricter check of apis/core/validation. */
+  /** Default: `standard`. */
   readonly finalizers?: FinalizerNames;
 }
 
 /**
- * `standard`: standard or with a path (apis/core/validation). `qualified`: any qualified name, and only on create
+ * `standard`: a standard name or one with a path (apis/core/validation). `qualified`: any qualified name, checked only on create
  * (apimachinery's check alone).
  */
 export type FinalizerNames = 'standard' | 'qualified';
@@ -34,7 +34,7 @@ const QUALIFIED_FINALIZERS: ReadonlySet<string> = new Set([
   'coordination.k8s.io',
 ]);
 
-/** What finalizers of a built-in group's objects may be called. */
+/** The rule for finalizer names in a built-in group. */
 export function finalizerNamesOf(group: string): FinalizerNames {
   return QUALIFIED_FINALIZERS.has(group) ? 'qualified' : 'standard';
 }
@@ -100,7 +100,7 @@ function validateOwnerReferences(owners: readonly OwnerReference[], field: Field
     if (owner.controller !== true) continue;
     if (controller === undefined) controller = owner;
     else {
-      const names = `${controller.name} and ${owner.name}`;
+      const names = [controller, owner].map(({ kind, name }) => `${kind}/${name}`).join(' and ');
       field.invalid(
         owners,
         `Only one reference can have Controller set to true. Found "true" in references for ${names}`,
@@ -110,8 +110,10 @@ function validateOwnerReferences(owners: readonly OwnerReference[], field: Field
 }
 
 function validateOwnerReference(owner: OwnerReference, field: Field): void {
-  const version = owner.apiVersion.split('/').at(-1) ?? '';
-  if (version === '') field.at('apiVersion').invalid(owner.apiVersion, 'version must not be empty');
+  const parts = owner.apiVersion.split('/');
+  // As upstream, a text that is no group and version has neither.
+  if (parts.length > 2 || parts.at(-1) === '')
+    field.at('apiVersion').invalid(owner.apiVersion, 'version must not be empty');
   for (const name of ['kind', 'name', 'uid'] as const) {
     if ((owner[name] ?? '') === '') field.at(name).invalid(owner[name] ?? '', 'must not be empty');
   }
@@ -122,12 +124,12 @@ function validateOwnerReference(owner: OwnerReference, field: Field): void {
 
 const MAX_MANAGER_BYTES = 128;
 const MAX_SUBRESOURCE_BYTES = 256;
-/** What Go takes for printable is letters, marks, numbers, punctuation, symbols and the ASCII space. */
+/** Go's printable characters: letters, marks, numbers, punctuation, symbols and the ASCII space. */
 const UNPRINTABLE = /[^\p{L}\p{M}\p{N}\p{P}\p{S} ]/gu;
 
 const PRINTABLE_ASCII = /^[ -~]*$/;
 
-/** The name of who writes, in options and in managed fields. Of one that is too long no characters are looked at. */
+/** Checks a field manager's name in options and managed fields. The characters of a name that is too long are not checked. */
 export function validateFieldManager(manager: string, field: Field): void {
   if (Buffer.byteLength(manager) > MAX_MANAGER_BYTES) {
     field.tooLong(MAX_MANAGER_BYTES);
@@ -154,12 +156,12 @@ function validateManagedFields(entries: readonly ManagedFieldsEntry[], field: Fi
 
 const STANDARD_FINALIZERS = new Set(['kubernetes', 'orphan', 'foregroundDeletion']);
 
-/** Whether this is one of the finalizers Kubernetes itself defines, which have no path. */
+/** Whether this is one of the finalizers that Kubernetes defines, whose names have no path. */
 export function isStandardFinalizer(finalizer: string): boolean {
   return STANDARD_FINALIZERS.has(finalizer);
 }
 
-/** Checks finalizers: qualified names, never orphan and foreground at once. */
+/** Checks finalizers: qualified names, and never orphan and foreground together. */
 function validateFinalizers(finalizers: readonly string[], field: Field, names: FinalizerNames = 'standard'): void {
   for (const [index, finalizer] of finalizers.entries()) {
     field.complain(finalizer, isQualifiedName(finalizer));
@@ -181,7 +183,7 @@ const IMMUTABLE = [
   'deletionGracePeriodSeconds',
 ] as const;
 
-/** Checks metadata of an update: what may not change, and what is checked on create too. The caller has copied system fields. */
+/** Checks metadata of an update: immutable fields, and the checks on create. The caller has copied system fields. */
 export function validateObjectMetaUpdate(
   meta: ObjectMeta,
   { old, finalizers = 'standard' }: { readonly old: ObjectMeta; readonly finalizers?: FinalizerNames },

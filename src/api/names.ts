@@ -1,6 +1,6 @@
 /**
- * Which texts are names, labels, ports … Every check returns complaints with upstream's texts; empty: fine.
- * Upstream: apimachinery/pkg/util/validation, pkg/api/validation/path.
+ * Checks of names, labels, ports and similar texts. Every check returns a list of upstream's error texts, which is empty for a
+ * valid text. Upstream: apimachinery/pkg/util/validation, pkg/api/validation/path.
  */
 import { parseCidr, parseIp } from '../base/cidr.ts';
 import { appendAll } from '../base/lists.ts';
@@ -61,7 +61,7 @@ const WILDCARD_TEXT = regexText(
 );
 const ENV_TEXT = "a valid environment variable name must consist only of printable ASCII characters other than '='";
 
-/** The complaint about an empty text. */
+/** The error of an empty text. */
 export const EMPTY_TEXT = 'must be non-empty';
 
 function whole(pattern: string): RegExp {
@@ -82,17 +82,17 @@ function checkShape(text: string, maxLength: number, shape: { regex: RegExp; tex
   return complaints;
 }
 
-/** Limits count bytes of UTF-8. */
+/** Whether a text exceeds a limit in bytes of UTF-8. */
 function isLonger(text: string, bytes: number): boolean {
   return text.length * 3 > bytes && Buffer.byteLength(text) > bytes;
 }
 
-/** `must be no more than 63 bytes`: labels, and whatever upstream checks by declaration. */
+/** `must be no more than 63 bytes`: the error for labels and for fields with declarative validation. */
 export function maxLengthText(max: number): string {
   return `must be no more than ${max} bytes`;
 }
 
-/** `must be no more than 63 characters`: the names of objects. It counts bytes all the same. */
+/** `must be no more than 63 characters`: the error for names of objects. The limit counts bytes all the same. */
 function maxCharactersText(max: number): string {
   return `must be no more than ${max} characters`;
 }
@@ -118,19 +118,19 @@ export function isDns1123Subdomain(text: string): string[] {
   return checkShape(text, 253, { regex: subdomainRegex, text: SUBDOMAIN_TEXT });
 }
 
-/** The same, counted in bytes: in label keys and where upstream checks by declaration. */
+/** A DNS name whose length is counted in bytes, as in label keys and declarative validation. */
 export function isLongName(text: string): string[] {
   const complaints = isLonger(text, 253) ? [maxLengthText(253)] : [];
   return subdomainRegex.test(text) ? complaints : [...complaints, SUBDOMAIN_TEXT];
 }
 
-/** The same in any case: names of drivers. */
+/** `isLongName` in any case, for names of drivers. */
 export function isLongNameCaseless(text: string): string[] {
   const complaints = isLonger(text, 253) ? [maxLengthText(253)] : [];
   return subdomainRegex.test(text.toLowerCase()) ? complaints : [...complaints, CASELESS_TEXT];
 }
 
-/** A DNS label, counted in bytes, where upstream checks by declaration. */
+/** A DNS label whose length is counted in bytes, as in declarative validation. */
 export function isShortName(text: string): string[] {
   const complaints = isLonger(text, 63) ? [maxLengthText(63)] : [];
   return [...complaints, ...labelShape(text)];
@@ -216,7 +216,7 @@ export function isUnixId(id: number): string[] {
   return Number.isInteger(id) && id >= 0 && id <= 2147483647 ? [] : [inclusiveRangeText(0, 2147483647)];
 }
 
-/** `25%`. */
+/** A percentage such as `25%`. */
 export function isPercent(text: string): string[] {
   const message = "a valid percent string must be a numeric string followed by an ending '%'";
   return /^[0-9]+%$/.test(text) ? [] : [regexText(message, '[0-9]+%', '1%', '93%')];
@@ -227,7 +227,7 @@ export function isHttpHeaderName(text: string): string[] {
   return /^[-A-Za-z0-9]+$/.test(text) ? [] : [regexText(message, '[-A-Za-z0-9]+', 'X-Header-Name')];
 }
 
-/** A name that is one segment of a path: roles, bindings, flow schemas. */
+/** A name that is one path segment: roles, bindings, flow schemas. */
 export function isPathSegmentName(text: string): string[] {
   if (text === '.' || text === '..') return [`may not be '${text}'`];
   return ['/', '%'].filter((part) => text.includes(part)).map((part) => `may not contain '${part}'`);
@@ -243,30 +243,18 @@ export function isCidr(text: string): string[] {
   return parseCidr(text) === undefined ? ['must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)'] : [];
 }
 
-/** `domain/path`, e.g. a signer name or `managedBy`. */
-export function isDomainPrefixedPath(text: string): string[] {
-  const slash = text.indexOf('/');
-  if (slash <= 0 || slash === text.length - 1) return ['must be a domain-prefixed path (such as "acme.io/foo")'];
-  const complaints = isDns1123Subdomain(text.slice(0, slash));
-  const path = text.slice(slash + 1);
-  if (!/^[A-Za-z0-9/\-._~%!$&'()*+,;=:]+$/.test(path)) {
-    complaints.push(regexText('Invalid path', "[A-Za-z0-9/\\-._~%!$&'()*+,;=:]+"));
-  }
-  return complaints;
-}
-
-/** With a generateName prefix a trailing dash is no fault: it is masked as upstream does. */
+/** Replaces a trailing dash of a generateName prefix, as upstream does, so that it is not an error. */
 export function maskTrailingDash(name: string): string {
   return name.length > 1 && name.endsWith('-') ? `${name.slice(0, -2)}a` : name;
 }
 
-/** A check of object names; `prefix`: the text is a generateName. */
+/** A check of object names. `prefix` is true when the text is a generateName. */
 export type NameCheck = (name: string, prefix: boolean) => string[];
 
 /** Names that are DNS names: most resources. */
 export const nameIsDnsSubdomain: NameCheck = (name, prefix) =>
   isDns1123Subdomain(prefix ? maskTrailingDash(name) : name);
-/** The same, as upstream checks it by declaration: classes of devices. */
+/** `nameIsDnsSubdomain` with upstream's declarative validation: device classes. */
 export const nameIsLongName: NameCheck = (name, prefix) => isLongName(prefix ? maskTrailingDash(name) : name);
 /** Names that are DNS labels: namespaces, and services since v1.36. */
 export const nameIsDnsLabel: NameCheck = (name, prefix) => isDns1123Label(prefix ? maskTrailingDash(name) : name);

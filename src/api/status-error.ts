@@ -1,7 +1,7 @@
 /**
- * Errors of the API: a Status with upstream's reason, code and message. Upstream: apimachinery/pkg/api/errors.
- * Every API-visible failure is a `StatusError`; anything else that reaches the outermost filter is a bug and becomes a
- * 500 InternalError.
+ * Errors of the API: a Status with upstream's reason, code and message. Upstream: apimachinery/pkg/api/errors. Every failure
+ * visible in the API is a `StatusError`; any other error that reaches the outermost filter is a bug and becomes a 500
+ * InternalError.
  */
 import { aggregateText } from '../base/errors.ts';
 import type { Status, StatusCause, StatusDetails } from './gen/meta-v1.ts';
@@ -29,7 +29,7 @@ export type StatusReason =
   | 'StoreReadError'
   | '';
 
-/** An error that carries the Status a client gets. */
+/** An error with the Status that the client receives. */
 export class StatusError extends Error {
   readonly status: Status;
   constructor(status: Status, options?: ErrorOptions) {
@@ -45,7 +45,7 @@ export class StatusError extends Error {
   }
 }
 
-/** The fields in the order of upstream's structs: clients exist that compare texts. */
+/** The fields in the order of upstream's structs, because some clients compare texts. */
 function inOrder(fields: Status): Status {
   const { kind = 'Status', apiVersion = 'v1', metadata = {}, status, message, reason, details, code, ...rest } = fields;
   return {
@@ -69,20 +69,20 @@ function detailsInOrder({ causes, retryAfterSeconds, ...rest }: StatusDetails): 
   };
 }
 
-/** Names a resource in error texts: `deployments.apps`. */
+/** A resource in error texts: `deployments.apps`. */
 export interface GroupResource {
   readonly group: string;
   readonly resource: string;
 }
 
-/** One invalid field. `text` is what follows the field path: `Required value`, `Invalid value: 3: must be …`. */
+/** One invalid field. `text` follows the field path: `Required value`, `Invalid value: 3: must be …`. */
 export interface FieldCause {
   readonly reason: string;
   readonly field: string;
   readonly text: string;
 }
 
-/** Code and reason go together, so they come as one. */
+/** The code and the reason, which depend on each other, are one parameter. */
 function failure(
   [code, reason]: readonly [number, StatusReason],
   message: string,
@@ -112,7 +112,7 @@ export function notFound(resource: GroupResource, name: string): StatusError {
   return failure([404, 'NotFound'], `${qualified(resource)} "${name}" not found`, detailsOf(resource, name));
 }
 
-/** 404 for a path nothing serves. */
+/** 404 for a path that is not served. */
 export function noSuchPath(): StatusError {
   return failure([404, 'NotFound'], 'the server could not find the requested resource', {});
 }
@@ -179,9 +179,9 @@ export function expired(message: string): StatusError {
   return failure([410, 'Expired'], message);
 }
 
-/** An answer lists no more; the text of each may repeat a whole value. */
+/** Further causes are not listed; the text of each may repeat a whole value. */
 const MAX_CAUSES = 1000;
-/** Characters of all causes that an answer shows; it shows each twice. */
+/** The limit of characters of all causes in a response, which contains each twice. */
 const MAX_CAUSES_LENGTH = 512 * 1024;
 
 /** 422 with a cause per field. `kind` is the object's kind with its group: `{ group: 'apps', kind: 'Deployment' }`. */
@@ -203,7 +203,7 @@ export function invalid(
   });
 }
 
-/** The first ones, as many as there is room for; one at least. */
+/** The first causes within the limits, at least one. */
 function shownCauses(all: readonly FieldCause[]): readonly FieldCause[] {
   let length = 0;
   const end = all.findIndex(({ field, text }, index) => {
@@ -235,7 +235,7 @@ export function timeout(message: string): StatusError {
   return failure([504, 'Timeout'], `Timeout: ${message}`);
 }
 
-/** Any code and reason, for what upstream answers but names nowhere. */
+/** A StatusError with any code and reason, for upstream's responses without a constructor. */
 export function statusFailure(code: number, reason: StatusReason, message: string): StatusError {
   return failure([code, reason], message);
 }
@@ -245,7 +245,12 @@ export function isReason(error: unknown, ...reasons: readonly StatusReason[]): e
   return error instanceof StatusError && reasons.includes(error.reason);
 }
 
-/** Rethrows all but the absence of an object: `await client.delete(key).catch(ignoreNotFound)`. */
+/** Rethrows every error except AlreadyExists: `await client.create(object).catch(ignoreAlreadyExists)`. */
+export function ignoreAlreadyExists(error: unknown): undefined {
+  if (!isReason(error, 'AlreadyExists')) throw error;
+}
+
+/** Rethrows every error except NotFound: `await client.delete(key).catch(ignoreNotFound)`. */
 export function ignoreNotFound(error: unknown): undefined {
   if (!isReason(error, 'NotFound')) throw error;
 }

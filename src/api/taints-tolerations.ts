@@ -1,12 +1,12 @@
-/** Whether tolerations bear taints. Upstream: component-helpers/scheduling/corev1, api/core/v1 toleration.go. */
+/** Whether tolerations tolerate taints. Upstream: component-helpers/scheduling/corev1, api/core/v1 toleration.go. */
 import type { Taint, Toleration } from './gen/core-v1.ts';
 
-/** `key=value:effect`, as kubectl takes it. */
+/** A taint in kubectl's form: `key=value:effect`. */
 export function taintText({ key, value = '', effect }: Taint): string {
   return `${key}${value === '' ? '' : `=${value}`}:${effect}`;
 }
 
-/** Orders two integer texts; undefined when either is invalid. */
+/** Compares two integers in text form; undefined when either is invalid. */
 function compareIntegers(a: string, b: string): number | undefined {
   if (!/^(0|-?[1-9]\d*)$/.test(a) || !/^(0|-?[1-9]\d*)$/.test(b)) return undefined;
   const left = BigInt(a);
@@ -14,7 +14,7 @@ function compareIntegers(a: string, b: string): number | undefined {
   return left < right ? -1 : left > right ? 1 : 0;
 }
 
-/** Whether one toleration bears one taint. Empty effect or key (with Exists) bear all. */
+/** Whether one toleration tolerates one taint. An empty effect matches all effects, an empty key (with Exists) all keys. */
 export function toleratesTaint(toleration: Toleration, taint: Taint): boolean {
   const { effect = '', key = '', operator = '', value = '' } = toleration;
   if (effect !== '' && effect !== taint.effect) return false;
@@ -34,13 +34,13 @@ export function toleratesTaint(toleration: Toleration, taint: Taint): boolean {
   }
 }
 
-/** Shorter lists are looked through. */
+/** Shorter lists are searched linearly. */
 const INDEXED_FROM = 16;
 
-/** Tolerations by the key of the taints they bear: neither list is short because the other is. */
+/** Tolerations by the key of the taints that they tolerate, because both lists may be long. */
 class TolerationIndex {
   readonly #byKey = new Map<string, Toleration[]>();
-  /** Without a key, one for each effect and time: others add nothing. */
+  /** One toleration without a key for each effect and time; more would be redundant. */
   readonly #ofAnyKey = new Map<string, Toleration>();
 
   constructor(tolerations: readonly Toleration[]) {
@@ -79,19 +79,19 @@ function indexOf(tolerations: readonly Toleration[]): TolerationIndex {
   return index;
 }
 
-/** The tolerations that bear the taint; of those without a key, the one with the least time among equals. */
-export function tolerationsBearing(tolerations: readonly Toleration[], taint: Taint): Toleration[] {
+/** The tolerations that tolerate the taint. Of equal ones without a key only that with the least time is returned. */
+export function getMatchingTolerations(tolerations: readonly Toleration[], taint: Taint): Toleration[] {
   if (tolerations.length < INDEXED_FROM) return tolerations.filter((toleration) => toleratesTaint(toleration, taint));
   return indexOf(tolerations).bearing(taint);
 }
 
-/** Whether any of the tolerations bears the taint. */
+/** Whether any of the tolerations tolerates the taint. */
 export function tolerationsTolerateTaint(tolerations: readonly Toleration[], taint: Taint): boolean {
   if (tolerations.length < INDEXED_FROM) return tolerations.some((toleration) => toleratesTaint(toleration, taint));
   return indexOf(tolerations).bearing(taint).length > 0;
 }
 
-/** The first taint among those `concerns` selects that nothing bears. */
+/** The first taint that `concerns` selects and that no toleration tolerates. */
 export function findUntoleratedTaint(
   taints: readonly Taint[],
   tolerations: readonly Toleration[],

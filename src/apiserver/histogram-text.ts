@@ -1,10 +1,15 @@
 /** A histogram as Prometheus reads it: for metrics of the hot path, which are counted in plain arrays. */
 
-/** What was counted: per bucket, not added up. */
+/** Counts per bucket, not added up. */
 export interface HistogramCounts {
   readonly counts: readonly number[];
   readonly sum: number;
   readonly total: number;
+}
+
+/** Appends the lines before the series of a metric. */
+export function exposeHead(lines: string[], name: string, type: string, help: string): void {
+  lines.push(`# HELP ${name} ${help}`, `# TYPE ${name} ${type}`);
 }
 
 /** Appends the lines of one series. `labels` is the text between the braces, without `le`; it may be empty. */

@@ -1,5 +1,5 @@
 /**
- * What the filters learn about a request before a resource handler sees it. Upstream: request.RequestInfo plus
+ * What the filters know about a request before the resource handler. Upstream: request.RequestInfo plus
  * authorizer.Attributes.
  */
 import type { Principal } from '../api/transport.ts';
@@ -16,9 +16,9 @@ export type ApiVerb =
   | 'delete'
   | 'deletecollection'
   | 'proxy'
-  /** A method that means no verb: nothing serves it. */
+  /** For methods without a verb, which nothing serves. */
   | ''
-  /** Non-resource requests carry the lower-case HTTP method instead. */
+  /** Non-resource requests have the lower-case HTTP method instead. */
   | 'head'
   | 'post'
   | 'put'
@@ -35,20 +35,20 @@ export interface RequestInfo {
   readonly resource: string;
   readonly subresource: string;
   readonly name: string;
-  /** Path below the sub-resource, decoded: for proxy. */
+  /** The decoded path below the sub-resource, for proxies. */
   readonly rest: string;
-  /** The deprecated `watch/` prefix made it a watch. Its selectors are not authorized, as upstream. */
+  /** Whether the deprecated `watch/` prefix was used. Its selectors are not authorized, as upstream. */
   readonly viaWatchPath?: boolean;
-  /** What is asked for of the object, other than the object itself. Keelson's own: `object-views.ts`. */
+  /** The requested view of the object. Keelson's own: `object-views.ts`. */
   readonly view?: string;
   readonly labelSelector?: string;
   readonly fieldSelector?: string;
 }
 
-/** Longer bodies and objects are worked on in steps, between which others have their turn. */
+/** Longer bodies and objects are handled in steps, between which other requests get a turn. */
 export const LARGE_BYTES = 64 * 1024;
 
-/** One request while it is being served. */
+/** One request in progress. */
 export interface RequestContext {
   readonly info: RequestInfo;
   readonly user: Principal;
@@ -60,10 +60,15 @@ export interface RequestContext {
   addAuditAnnotation(key: string, value: string): void;
   /** Records what the request waited for and how long, for the report if it is refused later. */
   addWait?(name: string, milliseconds: number): void;
-  /** The request's body, or the object it changes, is so long that each step of the work on it takes milliseconds. */
+  /** Whether the body, or the object it changes, is so long that each step of the work takes milliseconds. */
   isLarge?: boolean;
-  /** Takes down the parts of the work, where somebody wants to know. */
+  /** Records the parts of the work, where the request is traced. */
   readonly trace?: RequestTrace | undefined;
-  /** Lets other work run, between two steps of the work on a large object. */
+  /** Lets other requests run between two steps of work on a large object. */
   pause?(): Promise<void> | undefined;
+  /**
+   * The same for work of this request alone: rejects when its time is over or its client has disconnected, like a
+   * cancelled context in Go.
+   */
+  nextStep?(): Promise<void> | undefined;
 }

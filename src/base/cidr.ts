@@ -42,8 +42,19 @@ export function formatIp(ip: IpAddress): string {
   return ip.family === 4 ? formatIpv4(ip.value) : formatIpv6(ip.value);
 }
 
+/** A range with the address that its text has, host bits included. */
+export interface WrittenCidr {
+  readonly range: Cidr;
+  readonly ip: IpAddress;
+}
+
 /** Parses `address/length` and clears host bits; undefined when the text is invalid. */
 export function parseCidr(text: string): Cidr | undefined {
+  return parseWrittenCidr(text)?.range;
+}
+
+/** As `parseCidr`, with the address as it is written. */
+export function parseWrittenCidr(text: string): WrittenCidr | undefined {
   const slash = text.indexOf('/');
   if (slash < 0) return undefined;
   const ip = parseIp(text.slice(0, slash));
@@ -52,7 +63,7 @@ export function parseCidr(text: string): Cidr | undefined {
   const prefixLength = Number(lengthText);
   if (prefixLength > bits(ip.family)) return undefined;
   const hostBits = BigInt(bits(ip.family) - prefixLength);
-  return { family: ip.family, base: (ip.value >> hostBits) << hostBits, prefixLength };
+  return { ip, range: { family: ip.family, base: (ip.value >> hostBits) << hostBits, prefixLength } };
 }
 
 /** The ranges of a text that names one, or one of each family, separated by commas. */

@@ -1,4 +1,4 @@
-/** What was caught, which need not be an Error. */
+/** Texts and codes of caught values, which need not be Errors. */
 
 /** The text of what was caught. */
 export function errorMessage(error: unknown): string {
@@ -11,7 +11,15 @@ export function hasErrorCode(error: unknown, ...codes: readonly string[]): boole
   return typeof error.code === 'string' && codes.includes(error.code);
 }
 
-/** Several texts as one: one alone stands bare, equal ones stand once. Upstream: aggregate.Error (apimachinery's util/errors). */
+/** Rethrows every error except ENOENT: `await files.lstat(path).catch(ignoreMissingFile)`. */
+export function ignoreMissingFile(error: unknown): undefined {
+  if (!hasErrorCode(error, 'ENOENT')) throw error;
+}
+
+/**
+ * Several texts as one: a single one without brackets, equal ones only once. Upstream: aggregate.Error
+ * (apimachinery's util/errors).
+ */
 export function aggregateText(texts: readonly string[]): string {
   const distinct = [...new Set(texts)];
   return distinct.length === 1 ? distinct[0]! : `[${distinct.join(', ')}]`;

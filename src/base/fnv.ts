@@ -9,7 +9,7 @@ const encoder = new TextEncoder();
 export function fnv32a(data: string | Uint8Array): number {
   let hash = 0x811c9dc5;
   const bytes = toBytes(data);
-  // By index: the iterator of an array of a megabyte takes several times as long.
+  // By index, here and below: the iterator of an array of a megabyte takes several times as long.
   for (let at = 0; at < bytes.length; at++) hash = Math.imul(hash ^ bytes[at]!, 0x01000193);
   return hash >>> 0;
 }
@@ -17,15 +17,17 @@ export function fnv32a(data: string | Uint8Array): number {
 /** FNV-1, 32 bits. */
 export function fnv32(data: string | Uint8Array): number {
   let hash = 0x811c9dc5;
-  for (const byte of toBytes(data)) hash = Math.imul(hash, 0x01000193) ^ byte;
+  const bytes = toBytes(data);
+  for (let at = 0; at < bytes.length; at++) hash = Math.imul(hash, 0x01000193) ^ bytes[at]!;
   return hash >>> 0;
 }
 
 /** FNV-1a, 64 bits. In halves of 32, whose products doubles hold exactly: big integers take ten times as long. */
 export function fnv64a(data: string | Uint8Array): bigint {
   let [high, low] = [0xcbf29ce4, 0x84222325];
-  for (const byte of toBytes(data)) {
-    const mixed = (low ^ byte) >>> 0;
+  const bytes = toBytes(data);
+  for (let at = 0; at < bytes.length; at++) {
+    const mixed = (low ^ bytes[at]!) >>> 0;
     const product = mixed * 0x1b3;
     // The prime is 2^40 + 0x1b3.
     high = (high * 0x1b3 + mixed * 0x100 + Math.floor(product / 2 ** 32)) >>> 0;

@@ -21,3 +21,8 @@ export function smallest(values: Iterable<number>, most = Infinity): number {
   for (const value of values) found = Math.min(found, value);
   return found;
 }
+
+/** Whether a list of allowed values has this one; a list that is absent or empty allows all. */
+export function allows(list: readonly string[] | undefined, value: string): boolean {
+  return list === undefined || list.length === 0 || list.includes(value);
+}

@@ -1,9 +1,10 @@
 /**
  * An ordered set of strings in chunks of a few hundred: inserting, removing and seeking stay cheap at hundreds of
- * thousands of keys, where one flat array would move megabytes per insertion. What is added gets its place when the order
- * is next asked for: of most kinds of objects that is seldom.
- * By hand rather than by a B-tree of npm: additions that nobody reads in order yet cost nothing.
+ * thousands of keys, where one flat array would move megabytes per insertion. Added strings are sorted in when the
+ * order is next needed: for most kinds of objects that is seldom. By hand rather than by a B-tree of npm, which would
+ * sort at once.
  */
+import { compareTexts } from './compare-texts.ts';
 
 const MAX_CHUNK = 512;
 
@@ -12,16 +13,11 @@ const PLAIN_TEXT = /^[\u0000-\ud7ff]*$/;
 
 type Order = (a: string, b: string) => number;
 
-function compareUnits(a: string, b: string): number {
-  if (a === b) return 0;
-  return a < b ? -1 : 1;
-}
-
 /** Strings in the order of `compare`, which must be that of the code units for strings without any from U+D800 on. */
 export class SortedKeys {
   readonly #compare: Order;
   readonly #chunks: string[][] = [];
-  /** Strings that are not in a chunk yet. */
+  /** Strings that are not yet in a chunk. */
   #added: string[] = [];
   /** Whether every string that was ever placed matches PLAIN_TEXT. */
   #isPlain = true;
@@ -55,7 +51,7 @@ export class SortedKeys {
 
   #insert(key: string): void {
     this.#isPlain &&= PLAIN_TEXT.test(key);
-    const compare = this.#isPlain ? compareUnits : this.#compare;
+    const compare = this.#isPlain ? compareTexts : this.#compare;
     const at = Math.min(this.#chunkFor(key, compare), this.#chunks.length - 1);
     const chunk = this.#chunks[at]!;
     chunk.splice(lowerBound(chunk, key, compare), 0, key);
@@ -106,7 +102,7 @@ export class SortedKeys {
   }
 
   #orderFor(key: string): Order {
-    return this.#isPlain && PLAIN_TEXT.test(key) ? compareUnits : this.#compare;
+    return this.#isPlain && PLAIN_TEXT.test(key) ? compareTexts : this.#compare;
   }
 }
 

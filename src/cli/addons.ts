@@ -1,4 +1,4 @@
-/** `keelson addons`: the files of manifests that a server keeps applied, and switching single ones off and on. */
+/** `keelson addons`: lists the manifest files that a server keeps applied and the parts of Keelson; enables and disables them. */
 import { existsSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { Command, Option } from 'commander';
@@ -7,6 +7,7 @@ import { discoverResources } from '../client/discovery.ts';
 import { ADDON_NAMESPACE, type Addon } from '../cluster/addons/addon-record.ts';
 import { addonFiles, addonName } from '../cluster/addons/addon-files.ts';
 import type { ResourceInfo } from '../api/resource-info.ts';
+import { isPart, listParts, switchPart } from './addon-parts.ts';
 import { columns } from './columns.ts';
 import { dataDirOption } from './cluster-options.ts';
 import { UserError } from './usage-error.ts';
@@ -15,7 +16,7 @@ interface RawOptions {
   readonly dataDir: string;
 }
 
-/** A file and what became of it. */
+/** A file and its state. */
 interface ListedAddon {
   readonly name: string;
   readonly state: string;
@@ -25,7 +26,7 @@ interface ListedAddon {
 
 export function addonsCommand(): Command {
   return new Command('addons')
-    .description('files in the data directory’s manifests folder: list them, switch one off or on')
+    .description('manifests that are kept applied and parts of Keelson (DNS, metrics …): list, enable, disable them')
     .addCommand(
       new Command('ls')
         .description('list them')
@@ -40,8 +41,16 @@ export function addonsCommand(): Command {
           }
         }),
     )
-    .addCommand(switching('disable', 'take what a file made out of the cluster and pass the file over', true))
-    .addCommand(switching('enable', 'apply a file again, or what ships with Keelson: gateway-api, helm', false));
+    .addCommand(
+      switching(
+        'disable',
+        'remove the objects of a file and skip it, or leave a part out from the next start on',
+        true,
+      ),
+    )
+    .addCommand(
+      switching('enable', 'apply a file, or gateway-api or helm; or run a part from the next start on', false),
+    );
 }
 
 function switching(word: string, description: string, skipped: boolean): Command {
@@ -52,6 +61,7 @@ function switching(word: string, description: string, skipped: boolean): Command
     .action(async (name: string, { dataDir }: RawOptions) => {
       const folder = `${resolve(dataDir)}/manifests`;
       const known = (await filesOf(resolve(dataDir))).find((each) => each.name === name)?.path;
+      if (known === undefined && isPart(name)) return changePart(resolve(dataDir), name, !skipped);
       const file = known ?? (skipped ? undefined : await writePackaged(folder, name));
       if (file === undefined) throw new UserError(`there is no addon ${name} (keelson addons ls)`);
       if (skipped) writeFileSync(`${file}.skip`, '');
@@ -59,24 +69,40 @@ function switching(word: string, description: string, skipped: boolean): Command
     });
 }
 
-/** What ships with Keelson and is no part of a cluster until it is enabled. */
+async function changePart(dataDir: string, name: Parameters<typeof switchPart>[2], enabled: boolean): Promise<void> {
+  const { createNodePlatform } = await import('../platform/node/node-platform.ts');
+  const platform = createNodePlatform({ startSpawner: false, log: { level: 'error' } });
+  try {
+    const isChanged = await switchPart(platform.files, dataDir, name, enabled);
+    const state = enabled ? 'enabled' : 'disabled';
+    process.stdout.write(
+      isChanged
+        ? `${name} is ${state} from the next start on: keelson down, then keelson up\n`
+        : `${name} is ${state} already\n`,
+    );
+  } finally {
+    platform.close();
+  }
+}
+
+/** Addons that ship with Keelson and belong to no cluster until they are enabled. */
 const PACKAGED: Readonly<Record<string, () => Promise<readonly object[]>>> = {
   helm: async () => (await import('../cluster/helm/helm-definitions.ts')).helmDefinitions(),
   'gateway-api': async () => (await import('../gateway/gateway-api/definitions.ts')).gatewayApiObjects(),
 };
 
-/** Writes the file of an addon that ships; undefined: there is none of the name. */
+/** Writes the file of an addon that ships with Keelson; undefined when there is no addon of that name. */
 async function writePackaged(folder: string, name: string): Promise<string | undefined> {
   if (!Object.hasOwn(PACKAGED, name)) return undefined;
   const file = `${folder}/${name}.json`;
   const items = await PACKAGED[name]!();
-  // Renamed into place: what is half written would be applied.
+  // Renamed into place, since a partial file would be applied.
   writeFileSync(`${folder}/.${name}.json`, JSON.stringify({ apiVersion: 'v1', kind: 'List', items }));
   renameSync(`${folder}/.${name}.json`, file);
   return file;
 }
 
-/** Files that are passed over included. */
+/** Includes files that are skipped. */
 async function filesOf(dataDir: string): Promise<readonly { readonly name: string; readonly path: string }[]> {
   const folder = `${dataDir}/manifests`;
   if (!existsSync(folder)) throw new UserError(`${folder} is not there: no server ran on ${dataDir}`);
@@ -110,7 +136,8 @@ async function listed(dataDir: string): Promise<readonly ListedAddon[]> {
       const state = existsSync(`${path}.skip`) ? 'disabled' : (message ?? applied);
       return { name, state, objects: objects.length, file: path };
     });
-    return [...present, ...available];
+    const parts = listParts(dataDir).map((part) => ({ ...part, objects: 0, file: '' }));
+    return [...present, ...available, ...parts];
   } finally {
     close();
   }

@@ -2,20 +2,17 @@
 import { Command } from 'commander';
 import { isIP } from 'node:net';
 import { resolve } from 'node:path';
+import type { FlannelBackend } from '../cluster/instance/instance.ts';
 import type { AgentOptions } from '../cluster/join/agent-options.ts';
-import {
-  dataDirOption,
-  parseEndpoint,
-  parseNodeName,
-  parseNodePortAddresses,
-  parseStubDomains,
-} from './cluster-options.ts';
+import { dataDirOption, parseEndpoint } from './cluster-options.ts';
+import { parseNodeName, parseNodePortAddresses, parseStubDomains } from './network-options.ts';
 import { instanceStart, type InstanceStart } from './instance-start.ts';
 import { parseKubeletSettings, type RawKubeletSettings } from './kubelet-settings.ts';
 import { parseServers, readJoinToken, withJoinToken, type RawJoinToken } from './join-options.ts';
 import {
   checkPrivileges,
   configOption,
+  flannelBackendOption,
   kubeletArgOption,
   kubeletConfigOption,
   logLevelOption,
@@ -28,7 +25,7 @@ import {
   stubDomainOption,
 } from './server-options.ts';
 import { parseRegistry, registryOption, type RawRegistry } from './registry-option.ts';
-import { UserError } from './usage-error.ts';
+import { wrongUsage } from './usage-error.ts';
 
 /** Options of `keelson agent` before they are checked. */
 export interface RawAgentOptions extends RawJoinToken, RawKubeletSettings {
@@ -37,6 +34,7 @@ export interface RawAgentOptions extends RawJoinToken, RawKubeletSettings {
   readonly nodeName?: string;
   readonly nodeIp?: string;
   readonly containerRuntimeEndpoint?: string;
+  readonly flannelBackend?: FlannelBackend;
   readonly proxyMode?: 'nftables' | 'iptables' | 'userspace';
   readonly nodeportAddresses?: readonly string[];
   readonly dnsStubDomain?: readonly string[];
@@ -44,6 +42,7 @@ export interface RawAgentOptions extends RawJoinToken, RawKubeletSettings {
   readonly restart?: string;
   readonly detach?: boolean;
   readonly registry?: RawRegistry;
+  readonly tunnel?: boolean;
 }
 
 export function agentCommand(): Command {
@@ -60,7 +59,7 @@ export function agentCommand(): Command {
     });
 }
 
-/** Adds the options that make an agent what it is. */
+/** Adds the options of an agent. */
 export function agentOptions(command: Command): Command {
   const joining = command.option('--server <urls>', 'https://host:port of the cluster’s servers, separated by commas');
   return withJoinToken(joining)
@@ -71,6 +70,7 @@ export function agentOptions(command: Command): Command {
       '--container-runtime-endpoint <endpoint>',
       'use this CRI endpoint (unix:///path) instead of a containerd of our own',
     )
+    .option('--tunnel', 'let the servers reach this node by connections that it opens: for machines behind NAT')
     .addOption(kubeletConfigOption())
     .addOption(kubeletArgOption())
     .addOption(nodeLabelOption())
@@ -78,6 +78,7 @@ export function agentOptions(command: Command): Command {
     .addOption(registryOption())
     .addOption(configOption())
     .addOption(stubDomainOption())
+    .addOption(flannelBackendOption())
     .addOption(proxyModeOption())
     .addOption(nodePortAddressesOption())
     .addOption(logLevelOption())
@@ -89,24 +90,22 @@ export async function parseAgentOptions(raw: RawAgentOptions): Promise<AgentOpti
   const servers = raw.server === undefined ? undefined : parseServers('--server', raw.server);
   const token = await readJoinToken(raw);
   const endpoint = parseEndpoint(raw.containerRuntimeEndpoint);
-  if (raw.nodeIp !== undefined && isIP(raw.nodeIp) === 0) throw usage(`--node-ip: ${raw.nodeIp} is no address`);
+  if (raw.nodeIp !== undefined && isIP(raw.nodeIp) === 0) throw wrongUsage(`--node-ip: ${raw.nodeIp} is no address`);
   return {
     dataDir: resolve(raw.dataDir),
     nodeName: parseNodeName(raw.nodeName),
     servers,
     token,
     ...parseStubDomains(raw.dnsStubDomain),
+    flannelBackend: raw.flannelBackend,
     proxyMode: raw.proxyMode,
     ...parseNodePortAddresses(raw.nodeportAddresses),
     nodeIp: raw.nodeIp,
+    tunnel: raw.tunnel === true,
     containerRuntimeEndpoint: endpoint,
     ...parseRegistry(raw.registry),
     ...(await parseKubeletSettings(raw)),
   };
-}
-
-function usage(text: string): UserError {
-  return new UserError(text, 2);
 }
 
 async function runAgent(options: AgentOptions, start: InstanceStart): Promise<number> {

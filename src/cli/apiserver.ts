@@ -2,6 +2,7 @@
 import type { Command } from 'commander';
 import { apiServerFlags, parseApiServerOptions, type ApiServerOptions } from '../apiserver/command-line/list.ts';
 import { componentCommand } from './component-command.ts';
+import { endLater } from './end-later.ts';
 import { logContained } from './last-net.ts';
 
 export function apiServerCommand(): Command {
@@ -29,10 +30,11 @@ async function run(options: ApiServerOptions): Promise<number> {
     const port = await Promise.race([started, stopped.promise]);
     if (port !== undefined) platform.log.info('Serving securely', { address: options.serving.bindAddress, port });
     await stopped.promise;
-    await started.catch(() => undefined); // Cut short by the signal.
+    await started.catch(() => undefined); // interrupted by the signal
     return 0;
   } finally {
     await server.stop();
     platform.close();
+    endLater(platform.log);
   }
 }

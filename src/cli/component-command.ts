@@ -5,6 +5,7 @@ import { fixedOptions, type FixedFlags } from '../component-helpers/command-line
 import { logOptions } from '../component-helpers/command-line/log-options.ts';
 import { KUBERNETES_VERSION } from '../base/version.ts';
 import type { NodePlatform } from '../platform/node/node-platform.ts';
+import { endLater } from './end-later.ts';
 import { logContained } from './last-net.ts';
 import { UserError } from './usage-error.ts';
 
@@ -74,6 +75,7 @@ export async function onNodePlatform<T>(values: FlagValues, run: (platform: Node
     return await run(platform);
   } finally {
     platform.close();
+    endLater(platform.log);
   }
 }
 

@@ -1,7 +1,7 @@
 /** Flags of `keelson controller-manager`: upstream's, and which of them change nothing here. */
 import { anyValue, anyValues, componentFlags, onlyDefault } from '../component-helpers/command-line/component-flags.ts';
 import { type FixedFlags, fixedOptions } from '../component-helpers/command-line/fixed-flags.ts';
-import type { Flag } from '../component-helpers/command-line/flags.ts';
+import { type Flag, named } from '../component-helpers/command-line/flags.ts';
 import { logOptions } from '../component-helpers/command-line/log-options.ts';
 import { componentServingFixed, componentServingOptions } from './component-serving.ts';
 import { clientFixedFlags, CLIENT_FLAGS, electionFlags, INSECURE_FLAGS } from './component-client-flags.ts';
@@ -112,8 +112,6 @@ export const controllerManagerFixedFlags: FixedFlags = {
     'pv-recycler-timeout-increment-hostpath': '30',
   }),
 };
-
-const named = (name: string, description: string, type: Flag['type'] = 'string'): Flag => ({ name, type, description });
 
 /** Flags that configure the controllers. */
 export const controllerFlags: readonly Flag[] = [

@@ -6,7 +6,7 @@ import type { LeaderElectionConfig } from '../client/leader-election.ts';
 import type { ControllersConfig } from '../controllers/controller.ts';
 import { controllers } from '../controllers/list.ts';
 import { selectControllers } from '../controllers/selection.ts';
-import { UserError } from './usage-error.ts';
+import { UserError, wrongUsage } from './usage-error.ts';
 
 /** Options before they are checked. */
 export interface RawControllerManagerOptions {
@@ -64,9 +64,9 @@ export interface ControllerManagerOptions {
 /** Checks the flags. Throws `UserError` with exit code 2. */
 export function parseControllerManagerOptions(raw: RawControllerManagerOptions): ControllerManagerOptions {
   if (raw.kubeconfig === undefined)
-    throw usage('--kubeconfig is needed: it says where the API server is and who calls');
+    throw wrongUsage('--kubeconfig is needed: it says where the API server is and who calls');
   if ((raw.clusterSigningCertFile === undefined) !== (raw.clusterSigningKeyFile === undefined))
-    throw usage('--cluster-signing-cert-file and --cluster-signing-key-file go together');
+    throw wrongUsage('--cluster-signing-cert-file and --cluster-signing-key-file go together');
   const election = leaderElection(raw);
   return {
     kubeconfig: raw.kubeconfig,
@@ -94,7 +94,8 @@ function namesOf(list: readonly string[]): string[] {
 function ranges(raw: RawControllerManagerOptions): Partial<ControllersConfig> {
   const list = (flag: string, text: string | undefined): string[] => {
     const items = text === undefined ? [] : text.split(',');
-    for (const item of items) if (parseCidr(item) === undefined) throw usage(`${flag}: ${item} is no address range`);
+    for (const item of items)
+      if (parseCidr(item) === undefined) throw wrongUsage(`${flag}: ${item} is no address range`);
     return items;
   };
   const mask = (flag: string, text: string | undefined, most: number): number | undefined =>
@@ -105,7 +106,7 @@ function ranges(raw: RawControllerManagerOptions): Partial<ControllersConfig> {
   const ipv6 = mask('--node-cidr-mask-size-ipv6', raw.nodeCidrMaskSizeIpv6, 128);
   const clusterCidrs = list('--cluster-cidr', raw.clusterCidr);
   if (raw.allocateNodeCidrs === true && clusterCidrs.length === 0)
-    throw usage('--allocate-node-cidrs: --cluster-cidr is needed to allocate from');
+    throw wrongUsage('--allocate-node-cidrs: --cluster-cidr is needed to allocate from');
   return {
     clusterCidrs: raw.allocateNodeCidrs === true ? clusterCidrs : [],
     serviceCidrs: list('--service-cluster-ip-range', raw.serviceClusterIpRange),
@@ -116,14 +117,14 @@ function ranges(raw: RawControllerManagerOptions): Partial<ControllersConfig> {
 
 function leaderElection(raw: RawControllerManagerOptions): Omit<LeaderElectionConfig, 'lead' | 'identity'> | undefined {
   const wanted = String(raw.leaderElect ?? true);
-  if (wanted !== 'true' && wanted !== 'false') throw usage(`--leader-elect: ${wanted} is neither true nor false`);
+  if (wanted !== 'true' && wanted !== 'false') throw wrongUsage(`--leader-elect: ${wanted} is neither true nor false`);
   const leaseDurationMs = duration('--leader-elect-lease-duration', raw.leaderElectLeaseDuration);
   const renewDeadlineMs = duration('--leader-elect-renew-deadline', raw.leaderElectRenewDeadline);
   const retryPeriodMs = duration('--leader-elect-retry-period', raw.leaderElectRetryPeriod);
   if (leaseDurationMs <= renewDeadlineMs)
-    throw usage('--leader-elect-lease-duration must be longer than --leader-elect-renew-deadline');
+    throw wrongUsage('--leader-elect-lease-duration must be longer than --leader-elect-renew-deadline');
   if (renewDeadlineMs <= retryPeriodMs * 1.2)
-    throw usage('--leader-elect-renew-deadline must be longer than 1.2 times --leader-elect-retry-period');
+    throw wrongUsage('--leader-elect-renew-deadline must be longer than 1.2 times --leader-elect-retry-period');
   if (wanted === 'false') return undefined;
   return {
     namespace: raw.leaderElectResourceNamespace,
@@ -136,17 +137,13 @@ function leaderElection(raw: RawControllerManagerOptions): Omit<LeaderElectionCo
 
 function duration(flag: string, text: string): number {
   const ms = parseDurationMs(text);
-  if (ms === undefined || ms <= 0) throw usage(`${flag}: ${text} is not a duration such as 15s`);
+  if (ms === undefined || ms <= 0) throw wrongUsage(`${flag}: ${text} is not a duration such as 15s`);
   return ms;
 }
 
 function whole(flag: string, text: string, [least, most]: readonly [number, number]): number {
   const value = Number(text);
   if (!Number.isInteger(value) || value < least || value > most)
-    throw usage(`${flag}: ${text} is not a whole number from ${least} to ${most}`);
+    throw wrongUsage(`${flag}: ${text} is not a whole number from ${least} to ${most}`);
   return value;
-}
-
-function usage(message: string): UserError {
-  return new UserError(message, 2);
 }

@@ -15,6 +15,7 @@ import {
 } from './controller-manager-flags.ts';
 import type { RawControllerManagerOptions } from './controller-manager-options.ts';
 import { markServing } from './supervision.ts';
+import { readFlagFile } from './flag-file.ts';
 import { UserError } from './usage-error.ts';
 
 export function controllerManagerCommand(): Command {
@@ -93,11 +94,7 @@ async function readFiles(
   raw: RawControllerManagerOptions,
 ): Promise<Partial<ControllersConfig>> {
   const read = async (flag: string, path: string | undefined): Promise<string | undefined> =>
-    path === undefined
-      ? undefined
-      : await files.readText(path).catch((error: unknown) => {
-          throw new UserError(`${flag}: ${errorMessage(error)}`, 2, { cause: error });
-        });
+    path === undefined ? undefined : await readFlagFile(files, flag, path);
   const rootCaPem = await read('--root-ca-file', raw.rootCaFile);
   const certPem = await read('--cluster-signing-cert-file', raw.clusterSigningCertFile);
   const keyPem = await read('--cluster-signing-key-file', raw.clusterSigningKeyFile);

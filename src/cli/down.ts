@@ -6,6 +6,7 @@ import { Command } from 'commander';
 import type { ClusterStatus } from '../cluster/cluster-status.ts';
 import { isInstanceThere, NoAnswerError, requestControl } from '../cluster/instance/control-client.ts';
 import { checkOwnDataDir } from '../cluster/instance/own-data-dir.ts';
+import { lockDataDir } from '../cluster/instance/control-socket.ts';
 import { endInstance } from '../cluster/instance/end-instance.ts';
 import { supervisorOf } from '../cluster/instance/supervisor-record.ts';
 import { rootRunDir } from '../cluster/instance/control-place.ts';
@@ -16,6 +17,8 @@ import { dataDirOption } from './cluster-options.ts';
 import { UserError } from './usage-error.ts';
 
 const STATUS_TIMEOUT_MS = 15_000;
+/** Longer than a stop with the removal of some pods takes. */
+const LONG_MS = 15_000;
 
 export function downCommand(): Command {
   return new Command('down')
@@ -37,6 +40,7 @@ export function downCommand(): Command {
         await withdraw(dataDir);
         await endInstance(platform, dataDir);
         platform.close();
+        await removeRunDir(dataDir);
         if (!deleteData) return;
         await rm(dataDir, { recursive: true });
         forgetCluster(dataDir);
@@ -47,22 +51,40 @@ export function downCommand(): Command {
       await withdraw(dataDir);
       const { takeDown } = await import('../cluster/take-down.ts');
       const platform = createNodePlatform({ log: { level: 'warn' } });
+      const patience = setTimeout(() => {
+        process.stderr.write(
+          `keelson: this takes long; if a part of the cluster does not stop, ${dataDir}/logs/keelson.log names it\n`,
+        );
+      }, LONG_MS);
       try {
         const problems = await takeDown(platform, { dataDir, deleteData });
         if (problems.length > 0) throw new UserError(problems.join('; '));
         if (deleteData) forgetCluster(dataDir);
       } finally {
+        clearTimeout(patience);
         platform.close();
       }
     });
 }
 
-/** Whether there is a directory, or a process or run directory of one that was deleted by hand. */
+/** An instance that was killed has left its run directory. Another that has started since keeps it. */
+async function removeRunDir(dataDir: string): Promise<void> {
+  if (process.getuid?.() !== 0 || !existsSync(dataDir) || !existsSync(rootRunDir(dataDir))) return;
+  const lock = lockDataDir(dataDir);
+  if (lock === undefined) return;
+  try {
+    await rm(rootRunDir(dataDir), { recursive: true, force: true });
+  } finally {
+    lock.release();
+  }
+}
+
+/** Whether there is a data directory, or a process or run directory of a deleted one. */
 async function isAnything(dataDir: string): Promise<boolean> {
   return existsSync(dataDir) || existsSync(rootRunDir(dataDir)) || (await isInstanceThere(dataDir));
 }
 
-/** Takes the cluster's context out of the user's kubeconfig. Goes on where it cannot, and says so. */
+/** Removes the cluster's context from the user's kubeconfig. Prints a failure and continues. */
 async function withdraw(dataDir: string): Promise<void> {
   const files = new Set([readSettings(dataDir)['kubeconfig-file'], userKubeconfig()]);
   for (const file of files) {
@@ -73,13 +95,18 @@ async function withdraw(dataDir: string): Promise<void> {
   }
 }
 
-/** Whether the cluster is simulated and leaves nothing on the machine. Users other than root can have no other. */
+/**
+ * Whether the cluster is simulated and leaves nothing on the machine. Users other than root can only have such
+ * clusters.
+ */
 async function isSimulated(dataDir: string): Promise<boolean> {
-  const status = await statusOf(dataDir);
+  const settings = readSettings(dataDir);
+  // Recorded at the start, since an instance whose store hangs does not answer.
+  const status = settings.version === undefined ? await statusOf(dataDir) : settings;
   return status?.simulated === true || (process.getuid?.() !== 0 && supervisorOf(dataDir) !== undefined);
 }
 
-/** The status of the instance; of an instance that hangs, what it noted when it started. */
+/** The status of the instance; if it hangs, the one recorded at its start. */
 async function statusOf(dataDir: string): Promise<Partial<ClusterStatus> | undefined> {
   try {
     return (await requestControl(dataDir, 'status', STATUS_TIMEOUT_MS)) as Partial<ClusterStatus> | undefined;

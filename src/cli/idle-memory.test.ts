@@ -19,7 +19,7 @@ test('memory is released when the process is idle, enough is unused and the last
     leftBytes: 0,
     workedMs: 0,
     sinceCollectionMs: Infinity,
-    aftermathDue: false,
+    afterBusyDue: false,
   };
   const cases: [Partial<typeof idle>, boolean][] = [
     [{}, true],
@@ -33,8 +33,8 @@ test('memory is released when the process is idle, enough is unused and the last
     [{ usedBytes: 200 * MIB, workedMs: 1001 }, true],
     [{ sinceCollectionMs: 19_000 }, false],
     [{ sinceCollectionMs: 20_000 }, true],
-    [{ unusedBytes: 4 * MIB, aftermathDue: true }, true],
-    [{ unusedBytes: 4 * MIB, aftermathDue: true, sinceCollectionMs: 19_000 }, false],
+    [{ unusedBytes: 4 * MIB, afterBusyDue: true }, true],
+    [{ unusedBytes: 4 * MIB, afterBusyDue: true, sinceCollectionMs: 19_000 }, false],
   ];
   for (const [difference, expected] of cases) {
     assert.equal(shouldCollect({ ...idle, ...difference }), expected, JSON.stringify(difference));
@@ -68,7 +68,7 @@ test('the process is checked every ten seconds, a busy one is not collected, and
   await clock.advance(20_000);
   assert.deepEqual(collections, [20_000, 60_000]);
   for (let tick = 1; tick <= 11; tick++) {
-    cpuMs += 100; // Little work that comes together.
+    cpuMs += 100; // A short burst of work.
     await clock.advance(10_000);
   }
   assert.deepEqual(collections, [20_000, 60_000, 180_000]);
@@ -101,7 +101,7 @@ test('a collection returns emptied pages to the operating system', async () => {
   assert.ok(busy - idle > 40 * MIB, `${busy} before, ${idle} after`);
 });
 
-/** What is done in a minute of idleness after so much work, where a plain collection leaves so much. */
+/** The actions in a minute of idleness after this much work, where a plain collection leaves this much memory. */
 async function idleMinute(workMs: number, liveBytes: number, residentBytes = 300 * MIB): Promise<string[]> {
   const { clock } = createSimPlatform();
   const done: string[] = [];

@@ -1,11 +1,10 @@
 /**
- * Gives memory back once a busy time is over. V8 keeps the space of its young objects as large as the busiest moment made
- * it (67 MB were seen, all but empty) and collects nothing while nothing is allocated; a full collection shrinks it, and
- * frees what dead objects hold outside of the heap (25 MB after a start, of which the heap says nothing). It stops the process:
- * a thorough one, which alone returns pages to the system, takes 2 ms and 3.5 ms of processor time per MB of live objects
- * (30 MB: 60 ms; 250 MB, of 100,000 objects: 450 ms), a plain one half of that. So it happens only when the process does
- * next to nothing, and after much more work than that (how much garbage the work left cannot be seen from here), and a
- * thorough one only after a busy time, when little is live.
+ * Returns memory after a busy time. V8 keeps the space of its young objects as large as at the busiest moment (67 MB
+ * were seen, nearly empty) and collects nothing while nothing is allocated; a full collection shrinks it, and frees
+ * what dead objects hold outside of the heap (25 MB after a start). It blocks the process: a thorough collection,
+ * which alone returns pages to the system, takes 2 ms and 3.5 ms of processor time per MB of live objects (30 MB: 60
+ * ms; 250 MB, of 100,000 objects: 450 ms), a plain one half of that. So it happens only when the process is nearly
+ * idle and after much more work than that, and a thorough one only after a busy time, when little is live.
  */
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
@@ -18,15 +17,18 @@ const IDLE_SHARE = 0.03;
 const WORTHWHILE_BYTES = 8 * 1024 * 1024;
 /** A thorough collection follows where no more than this is live ... */
 const THOROUGH_BYTES = 96 * 1024 * 1024;
-/** ... or no more than this, while so much more is resident that it is worth a second. */
+/** ... or no more than this, while so much more is resident that a collection of a second pays off. */
 const RARELY_THOROUGH_BYTES = 256 * 1024 * 1024;
 const MUCH_RESIDENT_BYTES = 384 * 1024 * 1024;
 /** ... after more processor time than this: a start takes less. */
 const BUSY_WORK_MS = 5_000;
 const WORTHWHILE_WORK_MS = 1_000;
 const BETWEEN_COLLECTIONS_MS = 20_000;
-/** This long after a busy time no watch resumes from older changes: caches release them and memory is collected once more. */
-const AFTERMATH_MS = 150_000;
+/**
+ * This long after a busy time no watch resumes from older changes: caches release them, and memory is collected
+ * again.
+ */
+const AFTER_BUSY_MS = 150_000;
 
 /** Measurements of the process since the last check. */
 export interface MemorySample {
@@ -40,15 +42,15 @@ export interface MemorySample {
   /** Processor time since the last collection. */
   readonly workedMs: number;
   readonly sinceCollectionMs: number;
-  /** The changes kept for resuming watches were released and are not collected yet. */
-  readonly aftermathDue: boolean;
+  /** Whether changes kept for resuming watches were released and not collected yet. */
+  readonly afterBusyDue: boolean;
 }
 
 /** Whether a collection is due. Pure. */
-export function shouldCollect({ cpuShare, workedMs, sinceCollectionMs, aftermathDue, ...heap }: MemorySample): boolean {
-  // What one collection leaves, as a plain one does, the next leaves too: to look at it would be to collect for ever.
+export function shouldCollect({ cpuShare, workedMs, sinceCollectionMs, afterBusyDue, ...heap }: MemorySample): boolean {
+  // Memory that one collection leaves, the next would leave too: collecting for it would never end.
   const returnsUnused = heap.usedBytes <= THOROUGH_BYTES && heap.unusedBytes - heap.leftBytes > WORTHWHILE_BYTES;
-  const worthwhile = returnsUnused || workedMs > WORTHWHILE_WORK_MS || aftermathDue;
+  const worthwhile = returnsUnused || workedMs > WORTHWHILE_WORK_MS || afterBusyDue;
   return cpuShare < IDLE_SHARE && worthwhile && sinceCollectionMs >= BETWEEN_COLLECTIONS_MS;
 }
 
@@ -95,7 +97,7 @@ export function returnMemoryWhenIdle(
       leftBytes,
       workedMs,
       sinceCollectionMs: nowMs - collectedMs,
-      aftermathDue: busyEndedMs !== undefined && nowMs - busyEndedMs >= AFTERMATH_MS,
+      afterBusyDue: busyEndedMs !== undefined && nowMs - busyEndedMs >= AFTER_BUSY_MS,
     };
     cpuMs += usedMs;
     checkedMs = nowMs;
@@ -103,18 +105,20 @@ export function returnMemoryWhenIdle(
     collectedMs = nowMs;
     const wasBusy = workedMs > BUSY_WORK_MS;
     if (wasBusy) busyEndedMs = nowMs;
-    else if (sample.aftermathDue) busyEndedMs = undefined;
+    else if (sample.afterBusyDue) busyEndedMs = undefined;
     workedMs = 0;
     release();
-    giveBack(clock, memory, wasBusy || sample.aftermathDue).then(
+    giveBack(clock, memory, wasBusy || sample.afterBusyDue).then(
       (heap) => (leftBytes = heap.unusedBytes),
-      // What cannot be given back stays.
+      // Memory that could not be released stays.
       (error: unknown) => log.unexpected('memory could not be released', error),
     );
   });
 }
 
-/** Runs each release in a turn of its own: a WeakRef holds its target until the turn ends, and other work waits less. */
+/**
+ * Runs each release in a turn of its own: a WeakRef holds its target until the turn ends, and other work waits less.
+ */
 async function giveBack(clock: Clock, memory: ProcessMemory, isThorough: boolean): Promise<HeapBytes> {
   await clock.yield();
   memory.collect(false);
@@ -144,8 +148,9 @@ export function thisProcess(): ProcessMemory {
 }
 
 /**
- * V8's own collection on demand, which Node.js offers by flag alone. Thorough is the last resort: after any other
- * V8 keeps the pages it emptied in a pool (130 MB after a busy minute), resident, until it chooses to reduce its memory.
+ * V8's own collection on demand, which Node.js offers only by a flag. The thorough kind is V8's last resort: after
+ * any other V8 keeps the emptied pages in a pool (130 MB after a busy minute), resident, until it chooses to reduce
+ * its memory.
  */
 function collector(): ProcessMemory['collect'] {
   setFlagsFromString('--expose-gc');

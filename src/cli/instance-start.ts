@@ -1,7 +1,7 @@
-/** How an instance is started, apart from what it is: in the background or not, what it remembers, whom it tells. */
+/** How an instance is started: in the background or not, what it remembers, and where it reports progress. */
 import { resolve } from 'node:path';
 import type { Command } from 'commander';
-import { settingsOf } from './arguments/settle-options.ts';
+import { isFromCommandLine, settingsOf } from './arguments/settle-options.ts';
 import type { Settings } from './arguments/settings-file.ts';
 import type { KubeconfigTarget } from './kubeconfig/publish.ts';
 import { userKubeconfig } from './kubeconfig/user-file.ts';
@@ -18,15 +18,17 @@ export interface RawInstanceStart {
 
 export interface InstanceStart {
   readonly logLevel: 'debug' | 'info' | 'warn' | 'error';
-  /** Started again after an abnormal end. */
+  /** Whether it was restarted after an abnormal end. */
   readonly supervised: boolean;
-  /** What later starts take up. */
+  /** The settings for later starts. */
   readonly settings: Settings;
+  /** Whether the user chose a store on the command line or in a file, which a later start uses again. */
+  readonly hasOwnStore?: boolean;
   /** The user's kubeconfig that gets the cluster's context. */
   readonly kubeconfig: KubeconfigTarget | undefined;
 }
 
-/** Reads it from the options, settled. Throws `UserError` with exit code 2. */
+/** Reads the settings from the options. Throws `UserError` with exit code 2. */
 export function instanceStart(command: Command, raw: RawInstanceStart): InstanceStart {
   const kubeconfig = targetOf(raw);
   return {
@@ -37,6 +39,7 @@ export function instanceStart(command: Command, raw: RawInstanceStart): Instance
       'kubeconfig-file': kubeconfig?.file,
       simulated: raw.simulate === true || undefined,
     },
+    hasOwnStore: isFromCommandLine(command, 'store'),
     kubeconfig,
   };
 }

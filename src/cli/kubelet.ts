@@ -6,6 +6,7 @@ import { KUBERNETES_VERSION } from '../base/version.ts';
 import type { KubeletConfigurationV1Beta1 } from '../kubelet/configuration/fields.ts';
 import type { DynamicConfiguration } from '../kubelet/dynamic-configuration/dynamic-configuration.ts';
 import type { NodePlatform } from '../platform/node/node-platform.ts';
+import { endLater } from './end-later.ts';
 import { logContained } from './last-net.ts';
 import { parseNodeLabels } from './node-labels.ts';
 import { UserError } from './usage-error.ts';
@@ -96,6 +97,7 @@ async function run(flags: KubeletFlags, rest: readonly string[]): Promise<number
   } finally {
     stopLooking();
     platform.close();
+    endLater(platform.log);
   }
 }
 
@@ -130,7 +132,7 @@ async function dynamicOf(
   return createDynamicConfiguration({ ...platform, log, checkpoints, load });
 }
 
-/** What flags say is wrong usage, what files say is not. */
+/** An error of a flag is wrong usage, an error of a file is not. */
 async function asUserError(loading: Promise<KubeletConfigurationV1Beta1>): Promise<KubeletConfigurationV1Beta1> {
   const { KubeletConfigurationError } = await import('../kubelet/configuration/decode.ts');
   const { KubeletFlagError } = await import('../kubelet/configuration/flags.ts');
@@ -149,7 +151,7 @@ async function configFile(
   if (file !== undefined) {
     const kind = await files.stat(file).then(
       (stat) => stat.kind,
-      () => 'nothing', // Reading it says why.
+      () => 'nothing', // Reading the file later reports the reason.
     );
     if (kind === 'directory')
       throw new UserError(`--config ${config} is a directory: manifests of pods are given by --pod-manifest-path`, 2);

@@ -1,6 +1,7 @@
 /**
- * The last net of the process: an error that no part of it caught ends it with its stack in the log, a crash report and an
- * exit code after which the supervisor starts it again. What state such a process is in, nobody knows.
+ * The last handler for errors: an error that no other part caught ends the process with its stack in the log, a crash
+ * report and an exit code after which the supervisor restarts it. The process must not continue, since its state is
+ * unknown.
  */
 import { writeSync } from 'node:fs';
 import { AbortCallbackError } from '../base/abort.ts';
@@ -24,17 +25,17 @@ export function logContained(log: Log): void {
   contain = (error) => log.unexpected(error.message, error.cause);
 }
 
-/** Installs the handlers for the whole process. Rejections that nobody awaits reach them too. */
+/** Installs the handlers for the whole process. Unhandled rejections reach them too. */
 export function installLastNet(): void {
   process.on('uncaughtException', (error: unknown, origin) => {
-    // The platform throws here what a listener throws; the others were called, and the abort went on.
+    // The platform throws here what a listener threw; other listeners were called, and the abort is complete.
     if (error instanceof AbortCallbackError) return contain(error);
     // First, as it is least likely to fail.
     writeStderr(`keelson: an unexpected error ends the process (${origin}): ${textOf(error)}\n`);
     try {
       report?.(error, origin);
     } catch (second) {
-      writeStderr(`keelson: it cannot be reported: ${textOf(second)}\n`);
+      writeStderr(`keelson: the crash report could not be written: ${textOf(second)}\n`);
     } finally {
       process.exit(EXIT_INTERNAL);
     }
@@ -50,6 +51,6 @@ function writeStderr(text: string): void {
   try {
     writeSync(2, text);
   } catch {
-    // The pipe's reader has left.
+    // The pipe's reader has disconnected.
   }
 }

@@ -1,4 +1,4 @@
-/** What a command brings into memory: the modules it reaches, at once and on demand. */
+/** The modules that a command loads: at its start and on demand. */
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join, relative, resolve } from 'node:path';
@@ -18,7 +18,7 @@ function reachedFrom(...entries: string[]): Set<string> {
   return walk(entries, importsOf);
 }
 
-/** Without what is loaded on demand. */
+/** Without modules that are loaded on demand. */
 function loadedBy(...entries: string[]): Set<string> {
   return walk(entries, (file) => importsOf(file, false));
 }
@@ -62,14 +62,33 @@ describe('modules that a command loads', () => {
     );
   });
 
+  it('a server loads no module of OpenID Connect before the first sign-in', () => {
+    const routes = 'apiserver/console/oidc/oidc-routes.ts';
+    const entries = [
+      'cluster/cluster.ts',
+      'cluster/control-plane/control-plane.ts',
+      'cluster/alone/api-server-process.ts',
+    ];
+    assert.ok(reachedFrom(...entries).has(routes), 'on demand it is reached');
+    const loaded = [...loadedBy(...entries, 'cluster/control-plane/api-server-setup.ts')];
+    assert.deepEqual(
+      loaded.filter((path) => path.startsWith('apiserver/console/oidc/')),
+      [],
+    );
+  });
+
   it('the command line loads each command when it is used', () => {
-    const text = readFileSync(join(sources, 'cli/main.ts'), 'utf8');
-    const atOnce = [...text.matchAll(/^import (?!type )[^;]*?from '(\.[^']+)'/gm)].map(([, path]) => path);
+    const importsOf = (file: string): string[] => {
+      const text = readFileSync(join(sources, file), 'utf8');
+      return [...text.matchAll(/^import (?!type )[^;]*?from '(\.[^']+)'/gm)].map(([, path]) => path!);
+    };
+    const atOnce = [...importsOf('cli/main.ts'), ...importsOf('cli/program.ts')];
     assert.deepEqual(atOnce.sort(), [
       '../base/errors.ts',
       '../base/version.ts',
       '../cluster/preflight-error.ts',
       './last-net.ts',
+      './program.ts',
       './supervision.ts',
       './usage-error.ts',
     ]);

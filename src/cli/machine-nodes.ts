@@ -6,7 +6,7 @@ import type { NodesOptions } from '../cluster/nodes/nodes-options.ts';
 import { nodeCount, type RawServerOptions } from './cluster-options.ts';
 import { parseRegistry } from './registry-option.ts';
 import { supervisedCommand } from './supervision.ts';
-import { UserError } from './usage-error.ts';
+import { wrongUsage } from './usage-error.ts';
 
 const MAX_NODES = 20;
 
@@ -16,12 +16,13 @@ export function parseMachineNodes(
   options: ClusterOptions,
 ): NodesOptions | undefined {
   if (raw.nodes === undefined) {
-    if (raw.nodesNetwork !== undefined) throw usage('--nodes-network connects several nodes: add --nodes');
+    if (raw.nodesNetwork !== undefined) throw wrongUsage('--nodes-network connects several nodes: add --nodes');
     return undefined;
   }
   const count = nodeCount(raw.nodes, 1, MAX_NODES);
   if (count > 1) refuseUnsupported(raw, options);
-  else if (raw.nodesNetwork !== undefined) throw usage('--nodes-network connects several nodes: --nodes 2 or more');
+  else if (raw.nodesNetwork !== undefined)
+    throw wrongUsage('--nodes-network connects several nodes: --nodes 2 or more');
   const isSupervised = raw.restart !== 'never';
   return {
     count,
@@ -34,7 +35,7 @@ export function parseMachineNodes(
   };
 }
 
-/** Room for the machine, the most nodes there can be, and the two addresses that are nobody's. */
+/** Room for the machine, the most nodes there can be, and the network and broadcast addresses. */
 const LONGEST_PREFIX = 27;
 const SHORTEST_PREFIX = 8;
 
@@ -42,10 +43,10 @@ function parseNetwork(text: string | undefined): string | undefined {
   if (text === undefined) return undefined;
   const range = text.includes(',') ? undefined : parseCidr(text);
   if (range === undefined || rangeFamily(text) !== 4)
-    throw usage(`--nodes-network: ${text} is no range of IPv4 such as 172.29.240.0/24`);
+    throw wrongUsage(`--nodes-network: ${text} is no range of IPv4 such as 172.29.240.0/24`);
   const { prefixLength } = range;
   if (prefixLength < SHORTEST_PREFIX || prefixLength > LONGEST_PREFIX)
-    throw usage(`--nodes-network: ${text} must be between /${SHORTEST_PREFIX} and /${LONGEST_PREFIX}`);
+    throw wrongUsage(`--nodes-network: ${text} must be between /${SHORTEST_PREFIX} and /${LONGEST_PREFIX}`);
   return formatCidr(range);
 }
 
@@ -54,16 +55,16 @@ function refuseUnsupported(
   { nodeName }: ClusterOptions,
 ): void {
   if (containerRuntimeEndpoint !== undefined)
-    throw usage('--nodes: each node has a containerd of its own; leave --container-runtime-endpoint out');
-  if (cni === 'none') throw usage('--nodes: CNI plugins of yours would meet in one folder; leave --cni none out');
+    throw wrongUsage('--nodes: each node has a containerd of its own; leave --container-runtime-endpoint out');
+  if (cni === 'none') throw wrongUsage('--nodes: CNI plugins of yours would meet in one folder; leave --cni none out');
   if (clusterCidr?.split(',')[0]?.includes(':') === true)
-    throw usage('--nodes: the first range of --cluster-cidr must be of IPv4, which connects the nodes');
+    throw wrongUsage('--nodes: the first range of --cluster-cidr must be of IPv4, which connects the nodes');
   // As a host name; a dash and two digits follow.
   if (nodeName.length > 60)
-    throw usage(`--nodes: ${nodeName} leaves no room for the names of others; give a --node-name`);
+    throw wrongUsage(`--nodes: ${nodeName} leaves no room for the names of others; give a --node-name`);
 }
 
-/** What holds for the node of the machine holds for all. */
+/** Settings of the machine's node are those of all its nodes. */
 function agentArgs(raw: RawServerOptions): readonly string[] {
   const {
     kubeletConfig,
@@ -76,6 +77,7 @@ function agentArgs(raw: RawServerOptions): readonly string[] {
   const { registryPort } = parseRegistry(raw.registry);
   return [
     ...['--log-level', raw.logLevel],
+    ...(raw.flannelBackend === undefined ? [] : ['--flannel-backend', raw.flannelBackend]),
     ...(raw.proxyMode === undefined ? [] : ['--proxy-mode', raw.proxyMode]),
     ...nodeportAddresses.flatMap((text) => ['--nodeport-addresses', text]),
     ...dnsStubDomain.flatMap((text) => ['--dns-stub-domain', text]),
@@ -87,8 +89,4 @@ function agentArgs(raw: RawServerOptions): readonly string[] {
     ...nodeLabel.flatMap((text) => ['--node-label', text]),
     ...nodeTaint.flatMap((text) => ['--node-taint', text]),
   ];
-}
-
-function usage(text: string): UserError {
-  return new UserError(text, 2);
 }

@@ -101,7 +101,7 @@ for (const [change, message] of wrong) {
   });
 }
 
-test('routes are served where they are asked for, or a port of theirs is; `none` wins over ports that are remembered', () => {
+test('routes are served where they are enabled, or one of their ports is set; `none` overrides stored ports', () => {
   const gatewayOf = (change: Partial<RawServerOptions>) => parseServerOptions({ ...raw, ...change }).gateway;
   const defaults = { http: 80, https: 443 };
   assert.equal(gatewayOf({}), undefined);
@@ -149,6 +149,8 @@ test('keelson status prints one screen', () => {
       part,
     );
   assert.match(statusScreen({ ...status, podsByPhase: {} }), /\npods {8}none\n/);
+  const errors = [{ component: 'c', count: 1, lastTime: 't', message: 'a failed\n , because\n' }];
+  assert.match(statusScreen({ ...status, errors }), /\nerror {7}c, once, at t: a failed , because\n/);
   assert.equal(statusScreen({ ...status, phase: 'starting' }), 'keelson is starting (pid 7)\n');
 });
 

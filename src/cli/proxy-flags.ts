@@ -1,7 +1,7 @@
 /** Flags of `keelson proxy`: upstream's, and which of them change nothing here. */
 import { anyValue, anyValues, componentFlags, onlyDefault } from '../component-helpers/command-line/component-flags.ts';
 import { type FixedFlags, fixedOptions } from '../component-helpers/command-line/fixed-flags.ts';
-import type { Flag } from '../component-helpers/command-line/flags.ts';
+import { type Flag, named } from '../component-helpers/command-line/flags.ts';
 import { logOptions } from '../component-helpers/command-line/log-options.ts';
 
 const LIMITS = 'limits of connection tracking are the machine’s';
@@ -64,8 +64,6 @@ export const proxyFixedFlags: FixedFlags = {
   'proxy-port-range': anyValue('', 'ports of the userspace mode are chosen by the kernel'),
   'write-config-to': onlyDefault('', 'the configuration is not written anywhere', 'not offered'),
 };
-
-const named = (name: string, description: string, type: Flag['type'] = 'string'): Flag => ({ name, type, description });
 
 /** Flags that configure the proxy. */
 export const proxySettings: readonly Flag[] = [

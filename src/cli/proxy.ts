@@ -7,7 +7,7 @@ import type { KubeProxyConfiguration } from '../proxy/kube-proxy-configuration.t
 import type { ProxyMode } from '../proxy/proxy-config.ts';
 import type { Client } from '../client/client.ts';
 import type { NodePlatform } from '../platform/node/node-platform.ts';
-import { parseNodePortAddresses } from './cluster-options.ts';
+import { parseNodePortAddresses } from './network-options.ts';
 import { componentCommand, componentLog, rawOptions, readComponentFlags } from './component-command.ts';
 import { logContained } from './last-net.ts';
 import { proxyFixedFlags, proxyFlags, proxySettings } from './proxy-flags.ts';
@@ -112,6 +112,7 @@ type Running = Settled & { readonly log: ReturnType<typeof componentLog> };
 async function runProxy(settings: Running): Promise<void> {
   const { kubeconfig, nodeName, mode, clusterCidr, nodePortAddresses = [], cleanup } = settings;
   const { createServiceProxy } = await import('../proxy/service-proxy.ts');
+  const { createAbsentClient } = await import('../client/absent-client.ts');
   const { createInformerFactory } = await import('../client/informer-factory.ts');
   const { createEventBroadcaster } = await import('../client/event-broadcaster.ts');
   const { createNodePlatform } = await import('../platform/node/node-platform.ts');
@@ -121,7 +122,7 @@ async function runProxy(settings: Running): Promise<void> {
     // Taking rules away reads nothing from the API.
     const client =
       kubeconfig === undefined
-        ? ({ resource: (info: object) => ({ info }) } as never)
+        ? createAbsentClient(platform.clock, 'rules are taken away without the API')
         : await clientOf(platform, kubeconfig, settings.master);
     const serviceCidr = settings.serviceCidr ?? (cleanup === true ? clusterCidr : await serviceCidrOf(client));
     const fixed = { nodeName, nftTable: TABLE, masqueradeMark: MASQUERADE_MARK };

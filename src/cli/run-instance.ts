@@ -6,60 +6,36 @@ import { createHash } from 'node:crypto';
 import { chmod, rm } from 'node:fs/promises';
 import { constants } from 'node:os';
 import { errorMessage } from '../base/errors.ts';
-import { VERSION } from '../base/version.ts';
-import type { ClusterStatus, InstanceStatus } from '../cluster/cluster-status.ts';
+import type { ClusterStatus } from '../cluster/cluster-status.ts';
 import { acquireControlLock, InstanceRunningError, type ControlLock } from '../cluster/instance/control-socket.ts';
 import { instanceHash } from '../cluster/instance/instance.ts';
-import { NODE_ACTIONS, type NodeAction } from '../cluster/nodes/node-actions.ts';
+import { NODE_ACTIONS } from '../cluster/nodes/node-actions.ts';
 import { createProgress, type Progress } from '../cluster/progress.ts';
 import { workingCopy } from '../cluster/store/snapshots.ts';
 import type { CancelTimer } from '../platform/clock.ts';
 import { createNodePlatform, type NodePlatform } from '../platform/node/node-platform.ts';
 import { LOG_FILE_VARIABLE } from '../platform/node/log-rotation.ts';
-import { readSettings, writeSettings } from './arguments/settings-file.ts';
 import { boundDaemonLogs } from './daemon-logs.ts';
 import { returnMemoryWhenIdle } from './idle-memory.ts';
-import type { InstanceStart } from './instance-start.ts';
+import { endLater } from './end-later.ts';
+import type { InstanceRun, RunnableCluster } from './instance-run.ts';
 import { welcome } from './kubeconfig/welcome.ts';
 import { logContained } from './last-net.ts';
 import { noteCluster } from './machine-clusters.ts';
 import { printProgress } from './progress.ts';
+import { SettingsWriter } from './settings-writer.ts';
 import { restartMessage, superviseInstance } from './supervised-instance.ts';
+import { StoreMove } from './store-move.ts';
 import { markServing, supervision } from './supervision.ts';
 import { UserError } from './usage-error.ts';
 
-/** A cluster or node that runs in the foreground. */
-export interface RunnableCluster {
-  /** Starts it. Resolves when it is ready. */
-  start(): Promise<void>;
-  stop(): Promise<void>;
-  /** Rejects when a part fails for good after the start. */
-  readonly failed: Promise<never>;
-  status(): Promise<InstanceStatus>;
-  /** Copies the store to this file while work goes on; rejects where there is nothing to copy. Absent: no store. */
-  backup?(file: string): Promise<void>;
-  /** Verbs and paths of requests being served, for crash reports. */
-  underWay?(): readonly string[];
-  /** Records an event for this machine's node. Absent when it has no node. */
-  announce?(reason: 'KeelsonRestarted', message: string): void;
-  /** Does what a user asks of a further node of this machine. Absent: it cannot have any. */
-  actOnNode?(action: NodeAction, name: string): Promise<string>;
-  /** Releases caches in a quiet time. */
-  releaseMemory?(): void;
-}
-
-export interface InstanceRun {
-  readonly dataDir: string;
-  readonly start: InstanceStart;
-  /** Checks and prepares everything; nothing runs before `start`. Throws `PreflightError`. The signal: it is to stop. */
-  create(platform: NodePlatform, progress: Progress, signal: AbortSignal): Promise<RunnableCluster>;
-}
-
 /** Runs until stopped; resolves to the exit code. */
 export async function runInstance(run: InstanceRun): Promise<number> {
+  // Containers, helm and gateways inherit it and run as other users. Private files are created with a mode of their own.
+  if (process.getuid?.() === 0) process.umask(0o022);
   const hash = instanceHash(run.dataDir, (text) => createHash('sha256').update(text).digest('hex'));
   const lock = await acquireControlLock(run.dataDir).catch((error: unknown) => {
-    // Somebody else has started it meanwhile: its supervisor has nothing left to do.
+    // Another process has started it meanwhile: its supervisor has nothing left to do.
     throw error instanceof InstanceRunningError ? new UserError(error.message, supervision?.restarts ? 2 : 1) : error;
   });
   const platform = createNodePlatform({ cgroupRoot: `/keelson-${hash}`, log: { level: run.start.logLevel } });
@@ -73,6 +49,7 @@ export async function runInstance(run: InstanceRun): Promise<number> {
   } finally {
     await lock.release();
     platform.close();
+    endLater(platform.log);
   }
 }
 
@@ -89,6 +66,8 @@ async function runLocked(run: InstanceRun, { platform, lock, progress }: Running
   const underWay = (): readonly string[] => running.cluster?.underWay?.() ?? [];
   const supervised = await superviseInstance({ log, clock, exec, underWay, end: stopped.trigger }, run.dataDir);
   const restarts = supervised.last && { restarts: supervised.last };
+  const move = new StoreMove(run);
+  const settings = new SettingsWriter(platform.files, run.dataDir);
   const handlers = {
     status: async () => ({
       ...(running.cluster ? await running.cluster.status() : STARTING),
@@ -100,11 +79,19 @@ async function runLocked(run: InstanceRun, { platform, lock, progress }: Running
     stop: stopped.trigger,
     snapshot: () => snapshot(run.dataDir, running.cluster),
     node: (action: string, name: string) => actOnNode(running.cluster, action, name),
+    moveStore: (text: string, report: (line: string) => void) =>
+      move.request({ text, report, cluster: running.cluster, files: platform.files }),
   };
   lock.serve(handlers, log);
   if (!inBackground()) progress.follow(printProgress);
-  running.cluster = await create(run, { platform, progress }, stopped.signal);
-  if (running.cluster !== undefined) await serve(run, running.cluster, { platform, progress, supervised, stopped });
+  while (!stopped.happened()) {
+    await move.attempt(platform, async (current) => {
+      running.cluster = await create(current, { platform, progress }, stopped.signal);
+      if (running.cluster === undefined) return;
+      await serve(current, running.cluster, { platform, progress, settings, supervised, stopped, move });
+      running.cluster = undefined;
+    });
+  }
   supervised.end();
   return 0;
 }
@@ -124,26 +111,30 @@ async function create(
 }
 
 interface Serving extends Pick<Running, 'platform' | 'progress'> {
+  readonly settings: SettingsWriter;
   readonly supervised: Awaited<ReturnType<typeof superviseInstance>>;
   readonly stopped: Stop;
+  readonly move: StoreMove;
 }
 
-/** Starts it, and runs until it is to stop. */
+/** Starts the cluster, and runs until it is to stop. */
 async function serve(
   run: InstanceRun,
   cluster: RunnableCluster,
-  { platform, progress, supervised, stopped }: Serving,
+  { platform, progress, settings, supervised, stopped, move }: Serving,
 ): Promise<void> {
   let stopRotating: CancelTimer | undefined;
   const stopLooking = returnMemoryWhenIdle(platform, { release: () => cluster.releaseMemory?.() });
   try {
     await Promise.race([cluster.start(), stopped.promise]);
     if (!stopped.happened()) {
-      await remember(platform, run, cluster);
+      await settings.write(run.start.settings, await cluster.status());
+      noteCluster(run.dataDir, platform.log);
       progress.finish('ready');
-      if (!inBackground()) await welcome(run.dataDir, run.start.kubeconfig);
+      if (!inBackground() && !move.hasMoved) await welcome(run.dataDir, run.start.kubeconfig);
       markServing();
       stopRotating = boundDaemonLogs(platform, `${run.dataDir}/logs`);
+      move.settle();
       if (supervised.last !== undefined) cluster.announce?.('KeelsonRestarted', restartMessage(supervised.last));
       await platform.serviceManager
         .notify('READY=1')
@@ -151,7 +142,7 @@ async function serve(
           platform.log.warn('Failed to notify systemd that the cluster is ready', { err: error }),
         );
     }
-    await Promise.race([stopped.promise, cluster.failed]);
+    await Promise.race([stopped.promise, cluster.failed, move.committed()]);
   } finally {
     stopLooking();
     stopRotating?.();
@@ -162,19 +153,6 @@ async function serve(
 /** Started by `--detach`, which shows the progress itself. */
 function inBackground(): boolean {
   return process.env[LOG_FILE_VARIABLE] !== undefined;
-}
-
-async function remember(
-  { files, log }: NodePlatform,
-  { dataDir, start }: InstanceRun,
-  cluster: RunnableCluster,
-): Promise<void> {
-  const { server, role } = await cluster.status();
-  const port = role === 'agent' ? {} : { 'https-port': new URL(server).port || '443' };
-  const { 'record-file': recordFile, 'ran-unrecorded': ranUnrecorded } = readSettings(dataDir);
-  const recording = { 'record-file': recordFile, 'ran-unrecorded': ranUnrecorded };
-  await writeSettings(files, dataDir, { ...start.settings, ...port, ...recording, version: VERSION });
-  noteCluster(dataDir, log);
 }
 
 const STARTING = { phase: 'starting', pid: process.pid };

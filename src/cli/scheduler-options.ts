@@ -9,7 +9,7 @@ import {
 import { SchedulerConfigError } from '../scheduler/config/fields.ts';
 import { defaultSchedulerConfig, type SchedulerConfig } from '../scheduler/config/scheduler-config.ts';
 import { providerConfig, readPolicy } from '../scheduler/policy/read-policy.ts';
-import { UserError } from './usage-error.ts';
+import { UserError, wrongUsage } from './usage-error.ts';
 
 /** Options before they are checked. */
 export interface RawSchedulerOptions {
@@ -54,14 +54,15 @@ export interface SchedulerFiles {
 /** Combines flags and files. Throws `UserError` with exit code 2. */
 export function parseSchedulerOptions(raw: RawSchedulerOptions, files: SchedulerFiles): SchedulerOptions {
   const sources = [raw.config, raw.policyConfigFile, raw.algorithmProvider].filter((one) => one !== undefined);
-  if (sources.length > 1) throw usage('--config, --policy-config-file and --algorithm-provider exclude one another');
+  if (sources.length > 1)
+    throw wrongUsage('--config, --policy-config-file and --algorithm-provider exclude one another');
   const file =
     files.config === undefined ? undefined : checked('--config', () => readSchedulerConfig(files.config ?? ''));
   const kubeconfig = raw.kubeconfig ?? file?.kubeconfig ?? '';
-  if (kubeconfig === '') throw usage('--kubeconfig is needed: it says where the API server is and who calls');
+  if (kubeconfig === '') throw wrongUsage('--kubeconfig is needed: it says where the API server is and who calls');
   const leaderElection = flagsOver(file?.leaderElection ?? LEADER_ELECTION, raw);
   const [problem] = checkLeaderElection(leaderElection);
-  if (problem !== undefined) throw usage(problem);
+  if (problem !== undefined) throw wrongUsage(problem);
   return { scheduler: schedulerOf(raw, files, file), leaderElection, kubeconfig };
 }
 
@@ -90,11 +91,11 @@ function checked<T>(flag: string, read: () => T): T {
 function flagsOver(base: LeaderElectionSettings, raw: RawSchedulerOptions): LeaderElectionSettings {
   const duration = (flag: string, text: string | undefined, otherwiseMs: number): number => {
     const ms = text === undefined ? otherwiseMs : parseGoDuration(text);
-    if (ms === undefined) throw usage(`${flag}: ${text} is not a duration such as 15s`);
+    if (ms === undefined) throw wrongUsage(`${flag}: ${text} is not a duration such as 15s`);
     return ms;
   };
   if (raw.leaderElect !== undefined && raw.leaderElect !== 'true' && raw.leaderElect !== 'false')
-    throw usage(`--leader-elect: ${raw.leaderElect} is neither true nor false`);
+    throw wrongUsage(`--leader-elect: ${raw.leaderElect} is neither true nor false`);
   return {
     leaderElect: raw.leaderElect === undefined ? base.leaderElect : raw.leaderElect === 'true',
     leaseDurationMs: duration('--leader-elect-lease-duration', raw.leaderElectLeaseDuration, base.leaseDurationMs),
@@ -103,8 +104,4 @@ function flagsOver(base: LeaderElectionSettings, raw: RawSchedulerOptions): Lead
     resourceName: raw.leaderElectResourceName ?? base.resourceName,
     resourceNamespace: raw.leaderElectResourceNamespace ?? base.resourceNamespace,
   };
-}
-
-function usage(message: string): UserError {
-  return new UserError(message, 2);
 }

@@ -2,13 +2,13 @@
 import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
 import type { Command } from 'commander';
-import { errorMessage } from '../base/errors.ts';
 import type { NodePlatform } from '../platform/node/node-platform.ts';
 import { componentCommand, onNodePlatform, rawOptions, readComponentFlags } from './component-command.ts';
 import { schedulerFixedFlags, schedulerFlags, schedulerServing, schedulingFlags } from './scheduler-flags.ts';
 import type { ComponentServes } from './serve-component.ts';
 import { parseSchedulerOptions, type RawSchedulerOptions } from './scheduler-options.ts';
 import { markServing } from './supervision.ts';
+import { readFlagFile } from './flag-file.ts';
 import { UserError } from './usage-error.ts';
 
 export function schedulerCommand(): Command {
@@ -36,13 +36,11 @@ async function run(args: readonly string[]): Promise<number> {
 }
 
 async function runOn(platform: NodePlatform, raw: RawSchedulerOptions, serves: ComponentServes): Promise<number> {
-  const read = async (flag: string, path: string): Promise<string> =>
-    platform.files.readText(path).catch((error: unknown) => {
-      throw new UserError(`${flag}: ${errorMessage(error)}`, 2, { cause: error });
-    });
+  const read = async (flag: string, path: string | undefined): Promise<string | undefined> =>
+    path === undefined ? undefined : await readFlagFile(platform.files, flag, path);
   const options = parseSchedulerOptions(raw, {
-    config: raw.config === undefined ? undefined : await read('--config', raw.config),
-    policy: raw.policyConfigFile === undefined ? undefined : await read('--policy-config-file', raw.policyConfigFile),
+    config: await read('--config', raw.config),
+    policy: await read('--policy-config-file', raw.policyConfigFile),
   });
   const { loadKubeconfig } = await import('../client/kubeconfig.ts');
   const { createRestClient } = await import('../client/rest-client.ts');

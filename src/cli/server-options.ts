@@ -6,6 +6,7 @@ import { apiServerFlags } from '../apiserver/options/api-server-options.ts';
 import { withFlags } from './flags.ts';
 import { withHelmOptions, withProxies } from './helm-options.ts';
 import { dataDirOption } from './cluster-options.ts';
+import { FLANNEL_BACKENDS } from '../cluster/instance/instance.ts';
 import type { InstanceStart } from './instance-start.ts';
 import { withSnapshotOptions } from './snapshot/schedule-options.ts';
 import { registryOption } from './registry-option.ts';
@@ -61,6 +62,7 @@ function withNetworkOptions(command: Command): Command {
         .choices(['keelson', 'none'])
         .default('keelson'),
     )
+    .addOption(flannelBackendOption())
     .addOption(
       new Option(
         '--dns <who>',
@@ -78,6 +80,9 @@ function withNetworkOptions(command: Command): Command {
     )
     .option('--gateway-http-port <port>', 'port of routes (default: 80)')
     .option('--gateway-https-port <port>', 'port of routes with TLS (default: 443)')
+    .addOption(partOption('load-balancer', 'services of type LoadBalancer get the nodes’ addresses'))
+    .addOption(partOption('local-path', 'volumes of the class local-path are made on the nodes'))
+    .addOption(partOption('metrics', 'metrics.k8s.io is served, for kubectl top and autoscalers'))
     .addOption(proxyModeOption())
     .addOption(nodePortAddressesOption())
     .option('--cluster-domain <name>', 'DNS domain of services', 'cluster.local')
@@ -93,6 +98,20 @@ function withNetworkOptions(command: Command): Command {
       '--container-runtime-endpoint <endpoint>',
       'use this CRI endpoint (unix:///path) instead of a containerd of our own',
     );
+}
+
+/** A flag that leaves a part out for one that the user installs. */
+function partOption(flag: string, description: string): Option {
+  const option = new Option(`--${flag} <who>`, `keelson: ${description}; none: by what you bring`);
+  return option.choices(['keelson', 'none']).default('keelson');
+}
+
+/** `--flannel-backend`. */
+export function flannelBackendOption(): Option {
+  return new Option(
+    '--flannel-backend <backend>',
+    'what connects nodes, the same for all of a cluster; vxlan: routes, and VXLAN where no link is shared; wireguard-native: encrypted tunnels (default: that of the last start, or of the cluster it joins, or vxlan)',
+  ).choices(FLANNEL_BACKENDS);
 }
 
 /** `--dns-stub-domain`. */

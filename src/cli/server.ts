@@ -1,8 +1,9 @@
-/** `keelson server`: the control plane of a cluster of several machines, with a node on this one unless told otherwise. */
+/** `keelson server`: the control plane of a cluster of several machines, by default with a node on this one. */
 import { resolve } from 'node:path';
 import { Command } from 'commander';
 import type { ClusterOptions, OwnEtcdOptions } from '../cluster/cluster-options.ts';
-import { parsePort, parseServerOptions, parseStore, type RawServerOptions } from './cluster-options.ts';
+import { parseServerOptions, parseStore, type RawServerOptions } from './cluster-options.ts';
+import { parsePort } from './network-options.ts';
 import { parseServers, readJoinToken, withJoinToken, type RawJoinToken } from './join-options.ts';
 import { parseControllerManagerSettings } from './controller-manager-settings.ts';
 import { parseKubeletSettings } from './kubelet-settings.ts';
@@ -36,7 +37,7 @@ export function serverCommand(): Command {
     });
 }
 
-/** Adds the options that make a server what it is. */
+/** Adds the options of a server. */
 export function serverOptions(command: Command): Command {
   const joining = withServerOptions(command)
     .addOption(writeKubeconfigOption('none'))

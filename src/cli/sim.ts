@@ -19,6 +19,11 @@ interface RunOptions {
   readonly verbose?: true;
 }
 
+interface ReplayOptions extends Pick<RunOptions, 'verbose'> {
+  readonly console?: true;
+  readonly print?: true;
+}
+
 export function simCommand(): Command {
   const command = new Command('sim').description('run scenarios against a simulated cluster on virtual time');
   command
@@ -39,9 +44,9 @@ export function simCommand(): Command {
     .description('repeat the run of a replay file, twice, and compare')
     .argument('<file>', 'a scenario with its seed')
     .addOption(verboseOption())
-    .action((file: string, options: Pick<RunOptions, 'verbose'>) =>
-      withPool('1', (pool) => replay(pool, file, options)),
-    );
+    .option('--console', 'open the run in the console in the browser, moved back and forth; any scenario will do')
+    .option('--print', 'print the link and open nothing (with --console)')
+    .action((file: string, options: ReplayOptions) => withPool('1', (pool) => replay(pool, file, options)));
   command
     .command('shrink')
     .description('remove from a replay file what its failure does not need')
@@ -131,10 +136,11 @@ function printTimeline(seed: number, { result, failure }: SimAnswer): void {
 function printReplay(path: string): void {
   print(`    replay file: ${path}`);
   print(`    what happened: keelson sim replay -v ${path}`);
+  print(`    in the browser: keelson sim replay --console ${path}`);
   print(`    fewer steps: keelson sim shrink ${path}`);
 }
 
-/** Waits that waited for nothing in every run that passed. */
+/** Waits that ended at once in every successful run. */
 function idleWaits(answers: readonly SimAnswer[]): string[] {
   const passed = answers.flatMap(({ result }) => result ?? []);
   const idle = passed.map(({ notes }) => notes.filter(({ kind }) => kind === 'alreadyTrue'));
@@ -156,8 +162,16 @@ function writeReplay(file: string, text: string, seed: number): string {
   return path;
 }
 
-async function replay(pool: SimPool, file: string, { verbose }: Pick<RunOptions, 'verbose'>): Promise<void> {
+async function replay(pool: SimPool, file: string, options: ReplayOptions): Promise<void> {
   const { text, scenario } = read(file);
+  const { verbose } = options;
+  if (options.print === true && options.console !== true)
+    throw new UserError('--print prints the link to the console: add --console', 2);
+  if (options.console === true) {
+    const { replayInConsole } = await import('./sim-replay-console.ts');
+    await replayInConsole(pool, { text, scenario, print: options.print === true });
+    return;
+  }
   const answer = await runSeeded(pool, { text, scenario, timeline: verbose });
   const { failure, result } = answer;
   if (verbose === true) printTimeline(scenario.seed!, answer);

@@ -26,12 +26,15 @@ import type { HistoryLog } from '../storage/history-log.ts';
 import type { Store } from '../storage/store.ts';
 import { Cluster } from '../testing/cluster.ts';
 import { parseImages, type Scenario } from '../testing/scenario.ts';
+import { replayFileRoutes, type ReplayFiles } from '../testing/simulation/replay-file-route.ts';
 import { simulationRoutes } from '../testing/simulation/simulation-route.ts';
 import { makePki, type Listening } from '../testing/listener.ts';
 import { readSettings, writeSettings } from './arguments/settings-file.ts';
 import type { InstanceStart } from './instance-start.ts';
+import { createReplayFiles } from './replay-files.ts';
 import { beginRecording, type Recording } from './recording.ts';
-import { runInstance, type RunnableCluster } from './run-instance.ts';
+import type { RunnableCluster } from './instance-run.ts';
+import { runInstance } from './run-instance.ts';
 import { SimulatedTime } from './simulated-time.ts';
 import { supervision } from './supervision.ts';
 
@@ -67,6 +70,7 @@ class SimulatedCluster implements RunnableCluster {
   #listening: Listening | undefined;
   #store: Store | undefined;
   #recording: Recording | undefined;
+  readonly #files: ReplayFiles;
   readonly #time: SimulatedTime;
   #snapshots: Snapshots | undefined;
   readonly #lifetime = new AbortController();
@@ -77,6 +81,7 @@ class SimulatedCluster implements RunnableCluster {
     this.#progress = progress;
     this.#startedMs = platform.clock.monotonicMs();
     this.#time = new SimulatedTime(platform, options.speed);
+    this.#files = createReplayFiles({ clock: platform.clock, host: options.bindAddress ?? '127.0.0.1' });
   }
 
   async start(): Promise<void> {
@@ -106,6 +111,7 @@ class SimulatedCluster implements RunnableCluster {
             {
               choice: store,
               file: `${dataDir}/state.db`,
+              hasLog: this.#options.snapshots?.log !== undefined,
               encryption: encryptionConfigFile === undefined ? undefined : { file: encryptionConfigFile, reload: true },
             },
           )),
@@ -126,7 +132,8 @@ class SimulatedCluster implements RunnableCluster {
 
   #routes(): ReturnType<typeof simulationRoutes> {
     const { running: clock } = this.#time;
-    return simulationRoutes({ cluster: () => this.#cluster, clock, recording: this.#recording });
+    const routes = simulationRoutes({ cluster: () => this.#cluster, clock, recording: this.#recording });
+    return this.#options.console === false ? routes : [...routes, ...replayFileRoutes(this.#files)];
   }
 
   async #scheduleSnapshots(cluster: Cluster): Promise<void> {
@@ -166,7 +173,7 @@ class SimulatedCluster implements RunnableCluster {
   #history(): ((clock: Clock) => HistoryLog) | undefined {
     const { history: limits, dataDir, speed } = this.#options;
     if (limits === undefined) return undefined;
-    // That of virtual time would be of another life of the cluster.
+    // Virtual time starts anew with each simulation: a kept history would mix its times with those of the last.
     const path = speed === undefined ? `${dataDir}/history.db` : ':memory:';
     return (clock) => createSqliteHistory({ path, limits, clock, log: this.#platform.log });
   }
@@ -201,6 +208,7 @@ class SimulatedCluster implements RunnableCluster {
 
   async stop(): Promise<void> {
     this.#lifetime.abort(new Error('keelson is stopping'));
+    await this.#files.close();
     await this.#time.stop();
     await this.#cluster?.stop();
     await this.#recording?.close();

@@ -1,6 +1,7 @@
 /** `keelson snapshot`: a cluster's state to a file and back, and the files that are kept. */
 import { basename, resolve } from 'node:path';
 import { Command } from 'commander';
+import { dateOf } from '../api/time.ts';
 import type { StoreChoice } from '../cluster/store/store-options.ts';
 import { dataDirOption, parseStore, type RawStoreOptions } from './cluster-options.ts';
 import {
@@ -13,7 +14,8 @@ import {
 } from './snapshot/folder-commands.ts';
 import { withPlatform } from './run-once.ts';
 import { withBucket, withSnapshotFile } from './snapshot/bucket.ts';
-import { withS3Options, type RawS3Options } from './snapshot/s3-options.ts';
+import { fileUnlessAt, type RawMoment, restoreMoment, withMoment } from './snapshot/moment.ts';
+import { withS3Options } from './snapshot/s3-options.ts';
 import { snapshotConfigOption, snapshotDirOption } from './snapshot/schedule-options.ts';
 import { verifyCommand } from './snapshot/verify-command.ts';
 import { UserError } from './usage-error.ts';
@@ -46,9 +48,17 @@ export function snapshotCommand(): Command {
       }),
   );
   snapshot.addCommand(
-    options(new Command('restore').description("put a snapshot in the place of a stopped cluster's state"))
-      .argument('<file>', 'the snapshot; with --s3 its name')
-      .action((file: string, raw: Raw & RawS3Options) => withSnapshotFile(raw, file, (path) => restore(path, raw))),
+    withMoment(
+      options(
+        new Command('restore').description("put a snapshot, or any moment, in the place of a stopped cluster's state"),
+      ),
+    )
+      .argument('[file]', 'the snapshot; with --s3 its name')
+      .action(async (named: string | undefined, raw: Raw & RawMoment) => {
+        const file = fileUnlessAt(named, raw);
+        if (file === undefined) await restoreAt(raw);
+        else await withSnapshotFile(raw, file, (path) => restore(path, raw));
+      }),
   );
   for (const command of [verifyCommand(), lsCommand(), pruneCommand(), deleteCommand()]) snapshot.addCommand(command);
   return snapshot;
@@ -104,6 +114,18 @@ async function restore(file: string, raw: Raw): Promise<void> {
   const { revision, keyCount, keptAs } = await restoreSnapshot(resolve(raw.dataDir), file);
   const kept = keptAs === undefined ? '' : `; what was there is kept as ${keptAs}`;
   process.stdout.write(`restored ${keyCount} objects as of revision ${revision}${kept}\n`);
+}
+
+async function restoreAt(raw: Raw & RawMoment): Promise<void> {
+  const { choice, own } = await storeOf(raw);
+  if (own || choice.kind !== 'sqlite')
+    throw new UserError('--at: only with SQLite; etcd keeps no log of its changes', 2);
+  const { revision, timeMs, snapshot, keptAs, keyCount } = await restoreMoment(raw);
+  const kept = keptAs === undefined ? '' : `; what was there is kept as ${keptAs}`;
+  const time = dateOf(timeMs).toISOString();
+  process.stdout.write(
+    `restored ${keyCount} objects as of revision ${revision} (${time}), from ${snapshot} and its log${kept}\n`,
+  );
 }
 
 async function restoreOwn(file: string, raw: Raw): Promise<void> {

@@ -2,7 +2,7 @@
 import { resolve } from 'node:path';
 import { Command, Option } from 'commander';
 import { errorMessage } from '../base/errors.ts';
-import type { ClusterStatus } from '../cluster/cluster-status.ts';
+import type { ClusterStatus, SnapshotLogStatus } from '../cluster/cluster-status.ts';
 import { requestControl } from '../cluster/instance/control-client.ts';
 import { supervisorOf } from '../cluster/instance/supervisor-record.ts';
 import { firstCauses, objectText } from '../why/explanation.ts';
@@ -28,7 +28,7 @@ export function statusCommand(): Command {
     });
 }
 
-/** What the status and its objects together say. */
+/** The status with the objects of the cluster. */
 export interface WholeStatus extends ClusterStatus {
   /** Absent while the API does not answer, and on machines that have no control plane. */
   readonly trouble?: Troubles | undefined;
@@ -56,7 +56,7 @@ async function troublesOf(status: ClusterStatus): Promise<Troubles | undefined> 
   }
 }
 
-/** A name and what stands behind it. */
+/** A name and its text. */
 type Line = readonly [string, string];
 
 /** Formats the status screen. Pure. */
@@ -126,8 +126,18 @@ function snapshotsLine({ snapshots }: ClusterStatus): Line[] {
     last === undefined ? 'none yet' : `the last ${last.time} (${last.name}, ${mib(last.sizeBytes)})`,
     ...(failure === undefined ? [] : [`the last attempt failed at ${failure.time}: ${failure.message}`]),
     `the next ${nextTime ?? 'not known yet'} (${schedule})`,
+    ...logParts(snapshots.log),
   ];
   return [['snapshots', parts.join('; ')]];
+}
+
+function logParts(log: SnapshotLogStatus | undefined): string[] {
+  if (log === undefined) return [];
+  const { range, failure } = log;
+  return [
+    range === undefined ? 'no log of changes yet' : `any moment from ${range.fromTime} to ${range.toTime}`,
+    ...(failure === undefined ? [] : [`the log of changes failed at ${failure.time}: ${failure.message}`]),
+  ];
 }
 
 function diskLine({ disk }: ClusterStatus): Line[] {
@@ -139,7 +149,7 @@ function diskLine({ disk }: ClusterStatus): Line[] {
 function errorLines({ errors = [] }: ClusterStatus): Line[] {
   return errors.map(({ component, count, lastTime, message }) => {
     const times = count === 1 ? `once, at ${lastTime}` : `${count} times, the last at ${lastTime}`;
-    return ['error', `${component || 'keelson'}, ${times}: ${message}`];
+    return ['error', `${component || 'keelson'}, ${times}: ${message.trim().replaceAll(/\s*\n\s*/g, ' ')}`];
   });
 }
 

@@ -14,6 +14,7 @@ import { checkPrivileges, runDetached, runServer, withServerOptions, writeKubeco
 
 interface RawUpOptions extends RawServerOptions {
   readonly simulate?: boolean;
+  readonly rootless?: boolean;
   readonly nodes?: string;
   readonly nodesNetwork?: string;
   readonly images?: string;
@@ -28,6 +29,7 @@ export function upCommand(): Command {
   return withServerOptions(command)
     .addOption(writeKubeconfigOption('default'))
     .option('--simulate', 'simulated nodes instead of this machine: no root, no containers; for load tests and demos')
+    .option('--rootless', 'only examine what pods without root would need of this machine: no cluster is started')
     .option('--nodes <n>', 'how many nodes: of this machine, the others in namespaces of their own; or simulated ones')
     .option(
       '--nodes-network <cidr>',
@@ -41,6 +43,11 @@ export function upCommand(): Command {
     )
     .option('--detach', 'return when the node is Ready and leave the cluster running')
     .action(async (raw: RawUpOptions) => {
+      if (raw.rootless === true) {
+        const { examineRootless } = await import('./rootless.ts');
+        process.exitCode = await examineRootless();
+        return;
+      }
       const options = {
         ...parseServerOptions(raw),
         ...(await parseKubeletSettings(raw)),
@@ -102,11 +109,15 @@ const OF_REAL_MACHINES = [
   'containerRuntimeEndpoint',
   'dns',
   'dnsStubDomain',
+  'flannelBackend',
   'gateway',
   'gatewayHttpPort',
   'gatewayHttpsPort',
   'helmJobImage',
   'helmProgram',
+  'loadBalancer',
+  'localPath',
+  'metrics',
   'nodeIp',
   'nodeName',
   'nodeportAddresses',

@@ -9,3 +9,8 @@ export class UserError extends Error {
     this.exitCode = exitCode;
   }
 }
+
+/** An error of wrong usage: exit code 2. */
+export function wrongUsage(message: string): UserError {
+  return new UserError(message, 2);
+}

@@ -1,13 +1,13 @@
-/** `--version` after each command. The command line runs in this process: its file, loaded anew for each. */
+/** `--version` after each command. The command line runs in this process: its module is loaded again for each. */
 import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
 import { KUBERNETES_VERSION, VERSION } from '../base/version.ts';
+import { program } from './program.ts';
 
 const main = join(import.meta.dirname, 'main.ts');
 
-/** The exit code and what was written. */
+/** The exit code and the output. */
 async function keelson(t: TestContext, ...args: string[]): Promise<readonly [unknown, string]> {
   const { argv, exitCode } = process;
   let said = '';
@@ -31,10 +31,8 @@ async function keelson(t: TestContext, ...args: string[]): Promise<readonly [unk
 }
 
 const components = ['apiserver', 'controller-manager', 'scheduler', 'kubelet', 'proxy'];
-const listed = /const commands[^{]*\{\n(.*?)\n\};/s.exec(readFileSync(main, 'utf8'))?.[1] ?? '';
-const commands = [...listed.matchAll(/^ {2}'?([\w-]+)'?:/gm)].map(([, name = '']) => name);
-
 test('every command prints its version with --version', async (t) => {
+  const commands = (await program([])).commands.map((command) => command.name());
   assert.ok(commands.length > 10 && components.every((name) => commands.includes(name)), commands.join());
   for (const args of [[], ...commands.map((name) => [name]), ['token', 'create'], ['sim', 'run']]) {
     const version = components.includes(args[0] ?? '') ? `Kubernetes ${KUBERNETES_VERSION}` : VERSION;

@@ -56,7 +56,7 @@ export function whyCommand(): Command {
     });
 }
 
-/** What an answer says, without times, counts and words that change while it stays the same. */
+/** The content of an answer, without times, counts and words that change while it stays the same. */
 function verdictOf({ answers, notLookedAt }: Answers): string {
   return JSON.stringify([answers.map(({ explanation }) => explanation), notLookedAt], (name, value: unknown) =>
     PASSING.has(name) ? undefined : value,
@@ -71,7 +71,7 @@ async function textOf({ answers, notLookedAt, isList }: Answers, output: string)
   );
   if (notLookedAt === 0) return text;
   const rest = `${notLookedAt} more were not looked at: name fewer\n`;
-  if (output !== 'json') return `${text}\n${rest}`;
+  if (output !== 'json') return answers.length === 0 ? rest : `${text}\n${rest}`;
   process.stderr.write(rest);
   return text;
 }

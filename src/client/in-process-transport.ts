@@ -2,23 +2,15 @@
  * The client inside the server's own process: calls the API handler directly, passing objects instead of bytes, through
  * the same filters as everybody else. Authentication is replaced by the given principal; authorization is not skipped.
  */
-import { stringifyJson } from '../api/codec/json.ts';
-import { linkedController } from '../base/abort.ts';
-import { internalError } from '../api/status-error.ts';
-import type { ApiBody, ApiHandler, ApiHeaders, ApiRequest, ApiResponse, Principal } from '../api/transport.ts';
+import type { ApiBody, ApiHandler, ApiRequest, ApiResponse, Principal } from '../api/transport.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Duplex } from '../platform/streams.ts';
-import type { Client, WatchEvent } from './client.ts';
+import { decodeErrorBody, errorOfAnswer } from './answer-error.ts';
+import type { Client } from './client.ts';
+import { toAnswer, toRawAnswer } from './in-process-answers.ts';
+import { InProcessWatch } from './in-process-watch.ts';
 import { createMemoryDuplexPair } from './memory-duplex.ts';
-import {
-  createTransportClient,
-  decodeErrorBody,
-  errorOfAnswer,
-  type ClientTransport,
-  type TransportAnswer,
-  type TransportRequest,
-} from './transport-client.ts';
-import { bodyOfStream, eventsOfStream, type StreamResponse, valueOfStream } from './stream-answers.ts';
+import { createTransportClient, type ClientTransport, type TransportRequest } from './transport-client.ts';
 import { readAnswerHead } from './upgrade-head.ts';
 
 export interface InProcessClientDeps {
@@ -27,7 +19,7 @@ export interface InProcessClientDeps {
   readonly clock: Clock;
   /** Also the default field manager, up to its first slash. */
   readonly userAgent: string;
-  /** The request whose answer is made of these calls: they come from where it came from, and impersonate whom it does. */
+  /** The request that makes these calls: they have its source address and its impersonation. */
   readonly partOf?: ApiRequest;
 }
 
@@ -36,7 +28,7 @@ export function createInProcessClient(deps: InProcessClientDeps): Client {
   return createTransportClient(createInProcessTransport(deps), deps.clock);
 }
 
-/** The signal of calls that nobody ends. */
+/** The signal of calls that are never aborted. */
 const never = new AbortController().signal;
 
 function createInProcessTransport(deps: InProcessClientDeps): ClientTransport {
@@ -118,129 +110,6 @@ function toApiBody(body: unknown): ApiBody {
       yield body;
     },
   };
-}
-
-function plainHeaders(headers: ApiHeaders): Record<string, string> {
-  const plain: Record<string, string> = {};
-  for (const [name, value] of Object.entries(headers)) {
-    plain[name.toLowerCase()] = typeof value === 'string' ? value : value.join(', ');
-  }
-  return plain;
-}
-
-function toAnswer(response: ApiResponse, clock: Clock): TransportAnswer | Promise<TransportAnswer> {
-  if (response.kind === 'object') {
-    return { status: response.status, headers: plainHeaders(response.headers), object: response.object };
-  }
-  if (response.kind === 'stream') return streamAnswer(response, clock);
-  return toRawAnswer(response).then(({ status, headers, body }) => ({
-    status,
-    headers,
-    object: decodeErrorBody(body),
-  }));
-}
-
-async function streamAnswer(response: StreamResponse, clock: Clock): Promise<TransportAnswer> {
-  const object = await valueOfStream(response, clock);
-  return { status: response.status, headers: plainHeaders(response.headers), object };
-}
-
-async function toRawAnswer(
-  response: ApiResponse,
-): Promise<{ status: number; headers: Record<string, string>; body: Uint8Array }> {
-  switch (response.kind) {
-    case 'object':
-      return {
-        status: response.status,
-        headers: plainHeaders(response.headers),
-        body: Buffer.from(stringifyJson(response.object), 'utf8'),
-      };
-    case 'bytes':
-      return { status: response.status, headers: plainHeaders(response.headers), body: oneChunk(response.chunks) };
-    case 'stream': {
-      const body = await bodyOfStream(response);
-      return { status: response.status, headers: plainHeaders(response.headers), body };
-    }
-    case 'watch':
-    case 'upgrade':
-      throw internalError(`the API handler answered a plain request with a response of kind ${response.kind}`);
-  }
-}
-
-/** A single chunk as it is: big documents are asked for again and again. */
-function oneChunk(chunks: readonly Uint8Array[]): Uint8Array {
-  return chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks);
-}
-
-type Batch = readonly WatchEvent<unknown>[];
-
-/**
- * The watch is asked for with the first batch. Not a generator: every event of every informer comes this way. A class: each
- * simulated node has a handful.
- */
-class InProcessWatch implements AsyncIterableIterator<Batch> {
-  readonly #request: TransportRequest;
-  readonly #send: (signal: AbortSignal) => ApiResponse | Promise<ApiResponse>;
-  readonly #clock: Clock;
-  #stop: ReturnType<typeof linkedController> | undefined;
-  #inner: AsyncIterator<Batch> | undefined;
-  #ended = false;
-
-  constructor(
-    request: TransportRequest,
-    send: (signal: AbortSignal) => ApiResponse | Promise<ApiResponse>,
-    clock: Clock,
-  ) {
-    this.#request = request;
-    this.#send = send;
-    this.#clock = clock;
-  }
-
-  next(): Promise<IteratorResult<Batch>> {
-    if (this.#ended) return Promise.resolve({ done: true, value: undefined });
-    return (this.#inner === undefined ? this.#open() : this.#inner.next()).then(
-      (result) => {
-        if (result.done === true) this.#end();
-        return result;
-      },
-      (error: unknown) => {
-        this.#end();
-        throw error;
-      },
-    );
-  }
-
-  async return(): Promise<IteratorResult<Batch>> {
-    this.#end();
-    await this.#inner?.return?.();
-    return { done: true, value: undefined };
-  }
-
-  [Symbol.asyncIterator](): this {
-    return this;
-  }
-
-  async #open(): Promise<IteratorResult<Batch>> {
-    this.#request.signal?.throwIfAborted();
-    this.#stop = linkedController(this.#request.signal);
-    const response = await this.#send(this.#stop.signal);
-    if (response.kind === 'stream' && response.status < 400) {
-      this.#inner = eventsOfStream(response, this.#clock);
-      return this.#inner.next();
-    }
-    if (response.kind !== 'watch') {
-      const answer = await toAnswer(response, this.#clock);
-      throw errorOfAnswer(answer.status, answer.object);
-    }
-    this.#inner = (response.events as AsyncIterable<Batch>)[Symbol.asyncIterator]();
-    return this.#inner.next();
-  }
-
-  #end(): void {
-    if (!this.#ended) this.#stop?.abort(new Error('watch stopped'));
-    this.#ended = true;
-    this.#stop?.dispose();
-  }
 }
 
 async function openUpgrade(response: ApiResponse, clock: Clock): Promise<Duplex> {

@@ -21,7 +21,8 @@ export interface InformerFactoryDeps {
 export function createInformerFactory(deps: InformerFactoryDeps): InformerFactory {
   // The key contains the kind, so the stored informer has the type that the caller asks for.
   const informers = new Map<string, Pick<SharedInformer<never>, 'run' | 'waitForSync'>>();
-  const started = new Set<string>();
+  const started: Pick<SharedInformer<never>, 'waitForSync'>[] = [];
+  let toStart: Pick<SharedInformer<never>, 'run' | 'waitForSync'>[] = [];
   const log = deps.log.child('informer');
 
   return {
@@ -38,19 +39,21 @@ export function createInformerFactory(deps: InformerFactoryDeps): InformerFactor
         log,
       });
       informers.set(key, made);
+      toStart.push(made);
       return made;
     },
     existing: <T extends KubernetesObject>(info: ResourceInfo<T>) =>
       informers.get(shareKey(info, {})) as SharedInformer<T> | undefined,
     start(signal) {
-      for (const [key, informer] of informers) {
-        if (started.has(key)) continue;
-        started.add(key);
+      const starting = toStart;
+      toStart = [];
+      for (const informer of starting) {
+        started.push(informer);
         background(log, 'an informer broke off', informer.run(signal));
       }
     },
     async waitForSync(signal) {
-      await Promise.all([...started].map((key) => informers.get(key)?.waitForSync(signal)));
+      await Promise.all(started.map((informer) => informer.waitForSync(signal)));
     },
   };
 }

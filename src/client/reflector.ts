@@ -3,7 +3,7 @@
  * tools/cache.Reflector.
  *
  * Invariants: the target sees changes in revision order; after a broken watch it resumes at the last revision seen; after
- * 410 it lists anew; failures back off from 0.8 s to 30 s with jitter, and so do watches that end at once.
+ * 410 it lists again; failures back off from 0.8 s to 30 s with jitter, and so do watches that end at once.
  */
 import { createBackoff } from '../base/backoff.ts';
 import { isReason, StatusError } from '../api/status-error.ts';
@@ -16,7 +16,7 @@ import type { Log } from '../platform/log.ts';
 import type { Random } from '../platform/random.ts';
 import type { ListOptions, ResourceClient, WatchEvent } from './client.ts';
 
-/** What the reflector feeds. Calls come one after another and must not throw. */
+/** The store that the reflector fills. Calls come one after another and must not throw. */
 export interface ReflectorTarget<T> {
   /** The whole content as of `revision`. */
   replace(items: readonly T[], revision: string): void;
@@ -25,7 +25,6 @@ export interface ReflectorTarget<T> {
   bookmark(revision: string): void;
 }
 
-/** What to reflect, from where, into what. */
 export interface ReflectorDeps<T extends KubernetesObject> {
   readonly client: ResourceClient<T>;
   readonly target: ReflectorTarget<Stored<T>>;
@@ -36,7 +35,10 @@ export interface ReflectorDeps<T extends KubernetesObject> {
 }
 
 const BACKOFF = { initialMs: 800, maxMs: 30_000, factor: 2, jitter: 1 } as const;
-/** While nobody answers at all: a server that comes back is found within seconds, not after a minute as upstream's clients. */
+/**
+ * The longest pause while the server does not answer at all, so that its return is noticed within seconds; upstream's
+ * clients take up to a minute.
+ */
 const ABSENCE_MS = 4_000;
 const BACKOFF_RESET_MS = 120_000;
 const MIN_WATCH_TIMEOUT_SECONDS = 300;
@@ -62,7 +64,7 @@ export async function runReflector<T extends KubernetesObject>(
       if (signal.aborted) return;
       const wasAbsent = absent;
       absent = isAbsence(error instanceof WatchEnded ? error.cause : error);
-      if (wasAbsent && !absent) backoff.reset(); // It answers again, if only that the revision is too old.
+      if (wasAbsent && !absent) backoff.reset(); // the server answers again, even if with an error
       if (error instanceof WatchEnded) revision = error.revision;
       if (isExpired(error instanceof WatchEnded ? error.cause : error)) {
         revision = undefined;
@@ -78,7 +80,7 @@ export async function runReflector<T extends KubernetesObject>(
   }
 }
 
-/** Whether nobody answered: the network's errors have a code of their own kind. */
+/** Whether the server did not answer: errors of the network have codes of their own. */
 function isAbsence(error: unknown): boolean {
   return !(error instanceof StatusError) && typeof (error as { code?: unknown } | undefined)?.code === 'string';
 }
@@ -101,11 +103,11 @@ function report<T extends KubernetesObject>(deps: ReflectorDeps<T>, error: unkno
   const fields = { resource: groupResourceOf(deps.client.info), err: error };
   if (error instanceof WatchEnded && error.cause === undefined) deps.log.debug('watch ended at once', fields);
   else if (isExpired(error instanceof WatchEnded ? error.cause : error))
-    deps.log.info('watch expired, listing anew', fields);
+    deps.log.info('watch expired, listing again', fields);
   else deps.log.warn('failed to list or watch', fields);
 }
 
-/** The server's list items bear no kind, or that of bare metadata; cached objects do, so that references to them can be made. */
+/** Adds the kind, which list items lack (or have that of bare metadata), so that references to the cached object can be made. */
 function withKind<T extends KubernetesObject>(deps: ReflectorDeps<T>, object: Stored<T>): Stored<T> {
   if (deps.selection.metadataOnly === true) {
     const { info } = deps.client;

@@ -8,23 +8,18 @@ import { headerValueOf } from '../base/header-text.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { HttpAnswer, HttpCall, Net, TlsOptions } from '../platform/net.ts';
 import type { Client, WatchEvent } from './client.ts';
-import {
-  createTransportClient,
-  decodeErrorBody,
-  errorOfAnswer,
-  type ClientTransport,
-  type TransportRequest,
-} from './transport-client.ts';
+import { decodeErrorBody, errorOfAnswer } from './answer-error.ts';
+import { createTransportClient, type ClientTransport, type TransportRequest } from './transport-client.ts';
 import { decodeWatchLines } from './watch-decoder.ts';
 
 /** Gives bearer tokens; asked before every request, so it caches. */
 export interface TokenSource {
   token(): Promise<string>;
-  /** The server refused the last token: forget it. */
+  /** Forgets the last token, which the server refused. */
   invalidate?(): void;
 }
 
-/** Where the server is and who calls. */
+/** The server's address and the client's credentials. */
 export interface RestClientDeps {
   readonly net: Net;
   readonly clock: Clock;
@@ -69,7 +64,7 @@ function createRestTransport(deps: RestClientDeps): ClientTransport {
       method: request.method,
       url: `${base}${request.path}${request.query === '' ? '' : `?${request.query}`}`,
       headers,
-      timeoutMs: deps.timeoutMs ?? DEFAULT_TIMEOUT_MS,
+      headTimeoutMs: deps.timeoutMs ?? DEFAULT_TIMEOUT_MS,
       body,
       tls,
       signal: request.signal,

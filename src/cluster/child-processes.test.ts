@@ -12,11 +12,11 @@ import { createDnsDaemon } from './node/dns-daemon.ts';
 
 interface Machine {
   readonly platform: SimPlatform;
-  /** Programs whose handling worked. */
+  /** Programs that were handled without a fault. */
   readonly good: () => number;
 }
 
-/** A machine on which handling the program number `at` (from 0) throws, at once or where its answer is read. */
+/** A machine on which handling the program number `at` (from 0) throws, at once or when its output is read. */
 function machine(at: number): Machine {
   const platform = createSimPlatform();
   let started = 0;
@@ -85,15 +85,16 @@ const loops: Readonly<Record<string, Loop>> = {
   },
   'the supervision of the DNS process': {
     at: 0,
-    start({ platform }, signal) {
+    async start({ platform }, signal) {
       const instance = { runDir: '/run', dataDir: '/data', logDir: '/logs', serviceCidr: '10.43.0.0/16' };
+      await platform.files.makeDir('/run');
       return createDnsDaemon(platform, { ...instance, clusterDomain: 'c' } as Instance, undefined).start(signal);
     },
   },
 };
 
 for (const [what, { at, start }] of Object.entries(loops))
-  test(`${what} goes on after handling a program threw, which is counted`, async () => {
+  test(`${what} continues after handling a program threw, which is counted`, async () => {
     const host = machine(at);
     const { platform } = host;
     const ending = new AbortController();

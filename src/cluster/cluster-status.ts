@@ -1,11 +1,11 @@
-/** What `keelson status` shows. */
+/** The status that `keelson status` prints. */
 import type { NodeStatus } from './nodes/node-status.ts';
 import type { StoreStatus } from '../storage/store.ts';
 
-/** Before the store is open. */
+/** The status before the store is open. */
 export const NO_STORE: StoreStatus = { kind: 'none', revision: 0, compactedRevision: 0, sizeBytes: 0, keyCount: 0 };
 
-/** What a component logged as errors, since the process started. */
+/** The errors that a component logged since the process started. */
 export interface ErrorStatus {
   readonly component: string;
   readonly count: number;
@@ -19,16 +19,30 @@ export interface DiskStatus {
   readonly availableBytes: number;
 }
 
-/** Snapshots by a schedule. */
+/** The status of scheduled snapshots. */
 export interface SnapshotStatus {
   readonly schedule: string;
   readonly dir: string;
   /** Absent while the server starts. */
   readonly nextTime?: string | undefined;
-  /** The newest that is kept. */
+  /** The newest kept snapshot. */
   readonly last?: { readonly name: string; readonly time: string; readonly sizeBytes: number };
-  /** Why the last attempt failed. Absent when it did not. */
+  /** Why the last attempt failed; absent after a success. */
   readonly failure?: { readonly time: string; readonly message: string } | undefined;
+  /** The change log; absent when there is none. */
+  readonly log?: SnapshotLogStatus | undefined;
+}
+
+/** The change log beside snapshots. */
+export interface SnapshotLogStatus {
+  readonly failure: { readonly time: string; readonly message: string } | undefined;
+  /** The moments that can be restored; absent before the first snapshot. */
+  readonly range?: {
+    readonly fromRevision: number;
+    readonly fromTime: string;
+    readonly toRevision: number;
+    readonly toTime: string;
+  };
 }
 
 /** One part of the cluster. */
@@ -38,39 +52,39 @@ export interface ComponentStatus {
   readonly message: string;
 }
 
-/** How often an instance was started again, since the user started it. */
+/** How often the supervisor has restarted the instance since the user started it. */
 export interface RestartStatus {
   readonly count: number;
   readonly lastTime: string;
-  /** How the run before this one ended: `signal SIGKILL`. */
+  /** How the previous run ended: `signal SIGKILL`. */
   readonly lastEnd: string;
-  /** The crash report's file, or `none` and why it could not be written. */
+  /** The path of the crash report, or `none` and why it could not be written. */
   readonly report: string;
 }
 
-/** The whole picture of one instance. */
+/** The whole status of one instance. */
 export interface ClusterStatus extends InstanceStatus {
   /** The latest first. */
   readonly errors: readonly ErrorStatus[];
   /** Absent where it cannot be read. */
   readonly disk?: DiskStatus;
-  /** Absent: never. */
+  /** Absent: the instance was never restarted. */
   readonly restarts?: RestartStatus;
 }
 
-/** What an instance says of itself, without its process. */
+/** The status of an instance, without its process. */
 export interface InstanceStatus {
   readonly phase: 'starting' | 'running';
-  /** Nodes are simulated; nothing of the cluster is on this machine but its process and data directory. */
+  /** Nodes are simulated: on this machine there is only the process and the data directory. */
   readonly simulated?: true;
-  /** This machine joined a cluster whose control plane is elsewhere: it knows no nodes, pods and store. */
+  /** This machine is an agent of another machine's cluster: its status has no nodes, pods and store. */
   readonly role?: 'agent';
   readonly pid: number;
   readonly version: string;
   readonly kubernetesVersion: string;
   readonly uptimeSeconds: number;
   readonly memoryBytes: number;
-  /** Objects of the process and what they hold outside V8's heap, garbage included. */
+  /** Memory of live objects and of buffers outside V8's heap, including garbage. */
   readonly aliveMemoryBytes: number;
   readonly server: string;
   readonly kubeconfig?: string;
@@ -86,10 +100,10 @@ export interface InstanceStatus {
     readonly kubeletVersion: string;
     readonly runtime: string;
   }[];
-  /** Those of `keelson up --nodes`, without the machine itself. */
+  /** The nodes of `keelson up --nodes`, without the machine itself. */
   readonly machineNodes?: readonly NodeStatus[];
   readonly podsByPhase?: Readonly<Record<string, number>>;
   readonly store?: StoreStatus;
-  /** Absent where no schedule was given. */
+  /** Absent without a schedule. */
   readonly snapshots?: SnapshotStatus | undefined;
 }

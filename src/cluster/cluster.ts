@@ -1,7 +1,7 @@
 /**
- * A cluster's server in one process: the control plane and, unless it has none, the node of this machine, with containerd
- * and DNS beside it. Started in declared order, stopped in reverse. Stopping leaves pods, containerd and DNS running:
- * `take-down.ts` ends them. `keelson up` and `keelson server` are this.
+ * A cluster's server in one process: the control plane and, unless disabled, this machine's node with containerd and
+ * DNS. Parts start in the declared order and stop in reverse. Stopping leaves pods, containerd and DNS running:
+ * `take-down.ts` ends them. `keelson up` and `keelson server` use this.
  */
 import type { Platform } from '../platform/platform.ts';
 import { KUBERNETES_VERSION, VERSION } from '../base/version.ts';
@@ -13,46 +13,55 @@ import { nodeAddresses } from './instance/host-address.ts';
 import { advertisedAddress, localServerUrl } from './instance/server-addresses.ts';
 import { makeInstanceDirectories } from './instance/instance-directories.ts';
 import type { Instance } from './instance/instance.ts';
+import { StopParts } from './stop-parts.ts';
 import { createLocalNode, type LocalNode } from './node/local-node.ts';
 import type { ControlPlane } from './control-plane/control-plane.ts';
-import { createLocalServer, type LocalServer } from './control-plane/local-server.ts';
+import { createLocalServer } from './control-plane/local-server.ts';
+import { type LocalServer } from './control-plane/local-server-contract.ts';
 import { createLocalConnection } from './node/node-connection.ts';
 import type { PortReservation } from './instance/port-reservation.ts';
 import type { NamespaceNodes } from './nodes/namespace-nodes.ts';
 import type { NodeAction } from './nodes/node-actions.ts';
+import type { MoveContext, MoveReport } from './store/move/move-store.ts';
+import type { StoreChoice } from './store/store-options.ts';
 import { PreflightError } from './preflight-error.ts';
 import type { Progress } from './progress.ts';
 
-/** How the cluster is set up, settled. */
+/** The checked and completed settings of the cluster. */
 export interface ClusterConfig {
   readonly instance: Instance;
   readonly options: ClusterOptions;
   readonly cniBinDirs: readonly string[];
   readonly kubeletPort: PortReservation;
-  /** Held for the API server, where its port was left to choose. */
+  /** Holds the API server's port if it was chosen automatically. */
   readonly apiPort: PortReservation | undefined;
-  /** The state is in an etcd of this server's own. */
+  /** The server runs its own etcd. */
   readonly ownEtcd: boolean;
   readonly progress: Progress;
 }
 
 export interface Cluster {
-  /** Resolves when the node is Ready; without a node when the control plane runs. */
+  /** Resolves when the node is Ready; without a node, when the control plane runs. */
   start(): Promise<void>;
-  /** Ends this process's part. Pods keep running. */
+  /** Ends this process's parts. Pods keep running. */
   stop(): Promise<void>;
-  /** Rejects when a part fails for good after the start. */
+  /** Rejects when a part fails permanently after the start. */
   readonly failed: Promise<never>;
   status(): Promise<InstanceStatus>;
-  /** Copies the store to this file while work goes on. */
+  /** Copies the store to this file while the cluster runs. */
   backup(file: string): Promise<void>;
-  /** Does what a user asks of a further node of this machine; resolves to the line about it. Rejects with `PreflightError`. */
+  /**
+   * Applies a user's action to a further node of this machine; resolves to a line for the user. Rejects with
+   * `PreflightError`.
+   */
   actOnNode(action: NodeAction, name: string): Promise<string>;
-  /** Records a warning event of this machine's node, where it has one. */
+  /** Moves the state to another store. Rejects with `PreflightError`; the old store is then still in use. */
+  moveStore(to: StoreChoice, context: MoveContext): Promise<MoveReport>;
+  /** Records a warning event on this machine's node, if it has one. */
   announce(reason: 'KeelsonRestarted', message: string): void;
-  /** Verbs and paths of the requests that are being served. */
+  /** Verbs and paths of the requests in progress. */
   underWay(): readonly string[];
-  /** For a quiet time: gives back what it holds to be quick. */
+  /** Frees caches; called while the cluster is idle. */
   releaseMemory(): void;
 }
 
@@ -69,7 +78,7 @@ class RunningCluster implements Cluster {
   readonly #startedMs: number;
   readonly #server: LocalServer;
   readonly #node: LocalNode | undefined;
-  /** Once they are prepared, where there are any. */
+  /** Set once they are prepared; undefined without further nodes. */
   #nodes: NamespaceNodes | undefined;
   #started: Promise<void> = Promise.resolve();
 
@@ -109,7 +118,7 @@ class RunningCluster implements Cluster {
     this.#started = started.then(
       () => undefined,
       () => undefined,
-    ); // The caller gets the error.
+    ); // the caller gets the error
     return started;
   }
 
@@ -118,11 +127,12 @@ class RunningCluster implements Cluster {
     await this.#node?.readFiles();
     const read = await this.#server.readFiles(this.#node?.plainPorts() ?? []);
     await makeInstanceDirectories(this.#platform.files, instance, this.#platform.log);
-    // containerd takes as long to start as the control plane, and the network needs neither: all start at once.
+    // containerd takes as long to start as the control plane, and the network depends on neither: all start in
+    // parallel.
     this.#node?.prepare(signal);
     if (this.#node === undefined) await kubeletPort.release();
     const preparing = this.#prepareNodes();
-    preparing.catch(() => undefined); // Awaited below.
+    preparing.catch(() => undefined); // awaited below
     const { controlPlane, pki } = await this.#server.start(read, signal);
     const server = localServerUrl(options, instance.httpsPort);
     const connection = createLocalConnection(this.#platform, { controlPlane, pki, instance, server });
@@ -133,7 +143,7 @@ class RunningCluster implements Cluster {
     await whenPodsAreTaken({ objects: controlPlane.server.objects, clock: this.#platform.clock }, signal);
   }
 
-  /** Nothing of it is loaded where there are no further nodes, and were none. */
+  /** Loads their code only if there are further nodes, or were. */
   async #prepareNodes(): Promise<NamespaceNodes | undefined> {
     const { instance, options } = this.#config;
     const { machineNodes: nodes, nodeIp } = options;
@@ -157,13 +167,19 @@ class RunningCluster implements Cluster {
 
   async stop(): Promise<void> {
     this.#lifetime.abort(new Error('keelson is stopping'));
-    await this.#started; // A start that is cut short ends at its next step: nothing is opened behind the back of a stop.
-    await Promise.all([this.#nodes?.stop(), this.#node?.stop()]);
-    await this.#server.stop();
+    const parts = new StopParts(this.#platform);
+    // A cancelled start ends at its next step: nothing may be opened after the stop.
+    await parts.wait('the start', this.#started);
+    await Promise.all([parts.wait('further nodes', this.#nodes?.stop()), this.#node?.stop(parts)]);
+    await this.#server.stop(parts);
   }
 
   async backup(file: string): Promise<void> {
     await this.#server.backup(file);
+  }
+
+  moveStore(to: StoreChoice, context: MoveContext): Promise<MoveReport> {
+    return this.#server.moveStore(to, context);
   }
 
   announce(reason: 'KeelsonRestarted', message: string): void {

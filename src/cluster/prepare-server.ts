@@ -1,4 +1,4 @@
-/** What a server's start settles first: where its state is, what it joins, then its instance. Nothing is started here. */
+/** Settles a server's start: where its state is, what it joins, then its instance. Nothing is started here. */
 import type { Platform } from '../platform/platform.ts';
 import type { ClusterOptions } from './cluster-options.ts';
 import { prepareOwnEtcd } from './etcd/prepare-etcd.ts';
@@ -29,6 +29,8 @@ export async function prepareServer(
   const place = { runDir: rootRunDir(dataDir), logDir: `${dataDir}/logs` };
   await freePorts(platform, place, [options.httpsPort ?? kept?.httpsPort, kept?.kubeletPort]);
   const etcd = await prepareOwnEtcd(platform, options, kept, signal);
+  if (etcd !== undefined && options.snapshots?.log !== undefined)
+    throw new PreflightError('--snapshot-log: only with SQLite; etcd keeps no log of its changes');
   const prepared = await prepareInstance(platform, asJoined(options, etcd?.joined ?? kept), kept);
   return { ...prepared, ownEtcd: etcd !== undefined };
 }
@@ -36,9 +38,20 @@ export async function prepareServer(
 /** A server that joins another's cluster takes what the cluster has, whatever its own defaults are. */
 function asJoined(
   options: ClusterOptions,
-  cluster: Pick<InstanceFile, 'clusterCidr' | 'serviceCidr' | 'clusterDomain' | 'cni' | 'dns'> | undefined,
+  cluster:
+    | Pick<InstanceFile, 'clusterCidr' | 'serviceCidr' | 'clusterDomain' | 'cni' | 'dns' | 'flannelBackend'>
+    | undefined,
 ): ClusterOptions {
   if (options.etcd?.join === undefined || cluster === undefined) return options;
   const { clusterCidr, serviceCidr, clusterDomain, cni, dns } = cluster;
-  return { ...options, clusterCidr, serviceCidr, clusterDomain, ...(cni && { cni }), ...(dns && { dns }) };
+  const flannelBackend = options.flannelBackend ?? cluster.flannelBackend;
+  return {
+    ...options,
+    clusterCidr,
+    serviceCidr,
+    clusterDomain,
+    flannelBackend,
+    ...(cni && { cni }),
+    ...(dns && { dns }),
+  };
 }

@@ -1,4 +1,5 @@
 /** Whether custom resources are served, asked of the API server's own objects. */
+import { isConditionTrue } from '../component-helpers/conditions.ts';
 import type { CustomResourceDefinition } from '../api/gen/apiextensions-v1.ts';
 import { CustomResourceDefinitions } from '../api/gen/resources.ts';
 import type { ObjectStore } from '../apiserver/registry/object-store.ts';
@@ -7,11 +8,10 @@ import { createDeferred } from '../base/deferred.ts';
 
 /** Whether the definition is established and serves the version. */
 export function servesVersion(definition: CustomResourceDefinition | undefined, version: string): boolean {
-  const isEstablished = definition?.status?.conditions?.some(
-    ({ type, status }) => type === 'Established' && status === 'True',
-  );
   return (
-    isEstablished === true && definition!.spec.versions.some(({ name, served }) => name === version && served === true)
+    definition !== undefined &&
+    isConditionTrue(definition, 'Established') &&
+    definition.spec.versions.some(({ name, served }) => name === version && served === true)
   );
 }
 

@@ -2,6 +2,7 @@
  * `keelson down`: ends everything of one instance and leaves the machine as it was. Each step is tried whatever became of
  * the others; what could not be done is returned as lines for the user. Only what bears the instance's names is touched.
  */
+import { isAtOrBelow } from '../base/paths.ts';
 import { errorMessage } from '../base/errors.ts';
 import { appendAll } from '../base/lists.ts';
 import type { Files } from '../platform/files.ts';
@@ -21,7 +22,7 @@ import { removeCgroups } from './node/remove-cgroups.ts';
 import { removeNodeServices } from './node/node-services.ts';
 import { takeDownNodes } from './nodes/take-down-nodes.ts';
 
-/** What is to be taken down. */
+/** The parts to be taken down. */
 export interface TakeDownOptions {
   readonly dataDir: string;
   readonly deleteData: boolean;
@@ -49,7 +50,7 @@ const PARTIAL = /^\.(admin\.kubeconfig|instance\.json|etcd\.json)\.tmp-[\d-]+$/;
 /** Likewise, in a folder of ours. */
 const PARTIAL_IN_FOLDER = /^\..+\.tmp-[\d-]+$/;
 
-/** Takes down; resolves to the problems met. Nothing there is no problem. */
+/** Takes down; resolves to the problems met. A missing part is no problem. */
 export async function takeDown(platform: Platform, options: TakeDownOptions): Promise<readonly string[]> {
   const { files } = platform;
   if (!(await files.exists(options.dataDir))) return [];
@@ -140,7 +141,7 @@ async function takeDownInstance(
 
 /** Unmounts what is mounted below these directories, the deepest first. */
 async function unmountAll({ mounter }: Platform, roots: readonly string[]): Promise<void> {
-  const below = (path: string): boolean => roots.some((root) => path === root || path.startsWith(`${root}/`));
+  const below = (path: string): boolean => roots.some((root) => isAtOrBelow(path, root));
   const mounts = (await mounter.list()).map((m) => m.path).filter(below);
   for (const path of mounts.sort((a, b) => b.length - a.length)) await mounter.unmount(path, { lazy: true });
 }

@@ -1,13 +1,10 @@
 /**
- * Which node a daemon pod is for, what it tolerates, and whether it belongs there. Upstream: daemon/util, daemon_controller
- * NodeShouldRunDaemonPod. For the DaemonSet controller, and whoever drains or shuts down nodes.
+ * A daemon pod's node, its tolerations, and whether it should run there. Upstream: daemon/util, daemon_controller
+ * NodeShouldRunDaemonPod. Used by the DaemonSet controller and by node drains and shutdown.
  */
 import type { Affinity, Node, NodeSelectorRequirement, Pod, PodSpec, Taint, Toleration } from '../api/gen/core-v1.ts';
 import { findUntoleratedTaint } from '../api/taints-tolerations.ts';
 import { nodeSelectorMatches } from './node-affinity.ts';
-
-/** Annotation of a DaemonSet with the number of its template changes: a field in beta versions; the pods bear it as a label. */
-export const TEMPLATE_GENERATION = 'deprecated.daemonset.template.generation';
 
 const EXISTS = (key: string, effect: string): Toleration => ({ key, operator: 'Exists', effect });
 

@@ -1,8 +1,9 @@
-/** What a node's status, labels and taints say. Upstream: component-helpers/node, controller/util/node. */
+/** The state of a node, by its status, labels and taints. Upstream: component-helpers/node, controller/util/node. */
 import type { Node, NodeCondition, Taint } from '../api/gen/core-v1.ts';
 
 const REGION = 'topology.kubernetes.io/region';
 const ZONE = 'topology.kubernetes.io/zone';
+const EXCLUDED = 'node.kubernetes.io/exclude-from-external-load-balancers';
 
 export function nodeCondition(node: Node | undefined, type: string): NodeCondition | undefined {
   return node?.status?.conditions?.find((condition) => condition.type === type);
@@ -11,6 +12,11 @@ export function nodeCondition(node: Node | undefined, type: string): NodeConditi
 /** Whether the Ready condition is True. */
 export function isNodeReady(node: Node | undefined): boolean {
   return nodeCondition(node, 'Ready')?.status === 'True';
+}
+
+/** Whether load balancers and routes exclude the node: the label counts with any value. */
+export function isExcludedFromLoadBalancers(node: Node | undefined): boolean {
+  return node?.metadata.labels?.[EXCLUDED] !== undefined;
 }
 
 /** `region:\0:zone` of a node, '' when it names neither. Upstream: GetZoneKey. */
@@ -31,7 +37,6 @@ export function sameTaint(a: Pick<Taint, 'key' | 'effect'>, b: Pick<Taint, 'key'
   return a.key === b.key && a.effect === b.effect;
 }
 
-/** Whether the node bears the taint. */
 export function hasTaint(node: Node, taint: Pick<Taint, 'key' | 'effect'>): boolean {
   return (node.spec?.taints ?? []).some((other) => sameTaint(other, taint));
 }

@@ -10,11 +10,12 @@ import type { Pod } from '../api/gen/core-v1.ts';
 import type { Stored } from '../api/object.ts';
 import { isPodReady, podCondition } from './pods.ts';
 import { largest } from '../base/lists.ts';
+import { compareTexts } from '../base/compare-texts.ts';
 
-/** Annotation that makes a pod dearer to delete; an integer. */
+/** Annotation with an integer: pods with a higher cost are deleted later. */
 const POD_DELETION_COST = 'controller.kubernetes.io/pod-deletion-cost';
 
-/** The pods, those to delete first in front. `rankOf`: siblings on the pod's node. */
+/** The pods sorted so that those to delete first come first. `rankOf`: siblings on the pod's node. */
 export function rankPodsForDeletion(
   pods: readonly Stored<Pod>[],
   rankOf: (pod: Pod) => number,
@@ -53,7 +54,7 @@ function compare(a: Facts, b: Facts): number {
     const difference = value - (b.ordered[index] ?? 0);
     if (difference !== 0) return difference;
   }
-  return a.uid < b.uid ? -1 : a.uid > b.uid ? 1 : 0;
+  return compareTexts(a.uid, b.uid);
 }
 
 /** The binary logarithm of the age; unknown or future times count as youngest. */

@@ -6,10 +6,10 @@ import type { PersistentVolume, Pod, PodSpec, SecretReference } from '../api/gen
 
 type NamesOf = (pod: Pod) => ReadonlySet<string>;
 
-/** Shorter sets are made anew: to remember those of every pod would take more room than it saves time. */
+/** Smaller sets are computed each time: caching those of every pod would cost more memory than it saves time. */
 const REMEMBERED_FROM = 16;
 
-/** The same for the same pod: a node asks for each object of a list of thousands, and each is looked up among all. */
+/** Caches the result by pod: a node asks for each object of a list of thousands, and each is looked up among all. */
 function remembered(namesOf: NamesOf): NamesOf {
   const known = new WeakMap<Pod, ReadonlySet<string>>();
   return (pod) => {
@@ -22,12 +22,17 @@ function remembered(namesOf: NamesOf): NamesOf {
   };
 }
 
+/** Adds names that are set. */
+function adderTo(names: Set<string>): (name: string | undefined) => void {
+  return (name) => {
+    if (name !== undefined && name !== '') names.add(name);
+  };
+}
+
 /** Names of the secrets a pod refers to. */
 export const secretNames = remembered((pod: Pod): ReadonlySet<string> => {
   const names = new Set<string>();
-  const add = (name: string | undefined): void => {
-    if (name !== undefined && name !== '') names.add(name);
-  };
+  const add = adderTo(names);
   for (const reference of pod.spec?.imagePullSecrets ?? []) add(reference.name);
   for (const volume of pod.spec?.volumes ?? []) {
     add(volume.secret?.secretName);
@@ -55,9 +60,7 @@ export const secretNames = remembered((pod: Pod): ReadonlySet<string> => {
 /** Names of the config maps a pod refers to. */
 export const configMapNames = remembered((pod: Pod): ReadonlySet<string> => {
   const names = new Set<string>();
-  const add = (name: string | undefined): void => {
-    if (name !== undefined && name !== '') names.add(name);
-  };
+  const add = adderTo(names);
   for (const volume of pod.spec?.volumes ?? []) {
     add(volume.configMap?.name);
     for (const source of volume.projected?.sources ?? []) add(source.configMap?.name);

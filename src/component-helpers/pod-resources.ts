@@ -1,7 +1,8 @@
 /**
- * What a pod asks for in all: containers and sidecars together, or the largest init container if that is more, plus
- * overhead; what a container still holds counts while it is resized; pod-level requests replace the sum where they are given. Upstream: component-helpers/resource.PodRequests.
- * Results are remembered per pod object, which is immutable.
+ * A pod's total requests: containers and sidecars together, or the largest init container if that is more, plus
+ * overhead; during a resize the resources that a container still holds count; pod-level requests replace the sum
+ * where they are set. Upstream: component-helpers/resource.PodRequests. Results are cached per pod object, which is
+ * immutable.
  */
 import { isRestartableInitContainer } from '../api/pod-containers.ts';
 import type { Container, Pod, PodSpec } from '../api/gen/core-v1.ts';
@@ -12,11 +13,11 @@ export interface ResourceAmounts {
   milliCpu: number;
   memoryBytes: number;
   ephemeralBytes: number;
-  /** Absent when there are none: most pods ask for nothing of the kind. */
+  /** Absent when there are none, as for most pods. */
   scalars?: Record<string, number>;
 }
 
-/** A pod's requests, and the same with upstream's assumptions for containers that ask for nothing (scoring only). */
+/** A pod's requests; `nonZero` has upstream's defaults for containers without requests (for scoring only). */
 export interface PodRequests {
   readonly requests: Readonly<ResourceAmounts>;
   readonly nonZero: { readonly milliCpu: number; readonly memoryBytes: number };
@@ -33,7 +34,7 @@ const remembered = new WeakMap<Pod, PodRequests>();
 /** Requests by spec, for pods whose status does not matter: versions that differ in their status share the spec. */
 const rememberedOfSpecs = new WeakMap<PodSpec, PodRequests>();
 
-/** The pod asked for last: the scheduler asks for one pod at every node. */
+/** The last pod: the scheduler asks for one pod at every node. */
 let lastPod: Pod | undefined;
 let lastFound: PodRequests | undefined;
 
@@ -56,15 +57,20 @@ function compute(pod: Pod): PodRequests {
   return found;
 }
 
+/** Whether the node can never carry out the pod's pending resize. Upstream: IsPodResizeInfeasible. */
+export function isResizeInfeasible({ status }: Pod): boolean {
+  return (
+    status?.conditions?.some(({ type, reason }) => type === 'PodResizePending' && reason === 'Infeasible') === true
+  );
+}
+
 /** `held`: by containers of the pod. */
 function requestsOf(spec: PodSpec, pod?: Pod, held?: ReadonlyMap<string, Held>): PodRequests {
-  // A resize that can never be carried out here takes no room.
-  const never = pod?.status?.conditions?.some(
-    ({ type, reason }) => type === 'PodResizePending' && reason === 'Infeasible',
-  );
+  // An infeasible resize reserves nothing.
+  const never = pod !== undefined && isResizeInfeasible(pod);
   const wanted = (c: Container): RequestList =>
-    never === true && held?.has(c.name) === true ? withoutResizable(c.resources?.requests) : c.resources?.requests;
-  const podLevel = podLevelOf(spec, pod, never === true);
+    never && held?.has(c.name) === true ? withoutResizable(c.resources?.requests) : c.resources?.requests;
+  const podLevel = podLevelOf(spec, pod, never);
   const requests = total(spec, podLevel, (c) => withHeld(amountsOf(wanted(c)), held?.get(c.name)));
   const assumed = total(spec, podLevel, (c) =>
     withHeld(withDefaults(amountsOf(c.resources?.requests), c.resources?.requests), held?.get(c.name)),
@@ -73,8 +79,8 @@ function requestsOf(spec: PodSpec, pod?: Pod, held?: ReadonlyMap<string, Held>):
 }
 
 /**
- * CPU and memory that containers hold by their statuses while they are resized: the larger of what is allocated and what
- * is in force. Until a resize down has been carried out the room is not free. Upstream: UseStatusResources.
+ * CPU and memory that containers hold by their statuses during a resize: the larger of the allocated and the actual
+ * resources. The room is not free until a resize down has been carried out. Upstream: UseStatusResources.
  */
 function heldByContainers({ status }: Pod): ReadonlyMap<string, Held> | undefined {
   let held: Map<string, Held> | undefined;
@@ -109,7 +115,7 @@ function withDefaults(amounts: ResourceAmounts, requests: RequestList): Resource
   return amounts;
 }
 
-/** Whether the pod's status shows the resources of the pod as a whole. */
+/** Whether the pod's status has pod-level resources. */
 function holdsAsWhole({ spec, status }: Pod): boolean {
   return (
     spec?.resources?.requests !== undefined &&
@@ -117,7 +123,7 @@ function holdsAsWhole({ spec, status }: Pod): boolean {
   );
 }
 
-/** What replaces the sum of the containers, where the pod says so itself; while it is resized what it still holds counts. */
+/** The pod-level resources, which replace the sum of the containers; while it is resized the resources it still holds count. */
 function podLevelOf({ resources }: PodSpec, pod: Pod | undefined, never: boolean): ResourceAmounts | undefined {
   const asked = resources?.requests;
   if (asked === undefined) return undefined;
@@ -177,12 +183,11 @@ export function amountsOf(list: RequestList): ResourceAmounts {
   return amounts;
 }
 
-/** Nothing of everything. */
 export function emptyAmounts(): ResourceAmounts {
   return { milliCpu: 0, memoryBytes: 0, ephemeralBytes: 0 };
 }
 
-/** Adds in place; `sign` -1 takes away. */
+/** Adds in place; a `sign` of -1 subtracts. */
 export function addAmounts(to: ResourceAmounts, more: Readonly<ResourceAmounts>, sign: 1 | -1 = 1): void {
   to.milliCpu += sign * more.milliCpu;
   to.memoryBytes += sign * more.memoryBytes;

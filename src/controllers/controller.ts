@@ -1,6 +1,7 @@
 /**
- * The common shape of controllers and the loop most of them are: informers put keys in a queue, workers sync one key at a
- * time, failures come back later. Upstream: the Run/worker/syncHandler pattern of pkg/controller.
+ * The interface of controllers and the loop that most of them are: informers put keys into a queue, workers sync one
+ * key at a time, failed keys are retried. Upstream: the Run, worker, processNextWorkItem and syncHandler of
+ * pkg/controller.
  */
 import { onAbort } from '../base/abort.ts';
 import type { Secret, ServiceAccount } from '../api/gen/core-v1.ts';
@@ -16,7 +17,7 @@ import type { BasePlatform } from '../platform/platform.ts';
 import { isProgramError } from '../platform/unexpected.ts';
 import type { CloudNodes } from './cloud-node-lifecycle/cloud-nodes.ts';
 
-/** A control loop. Constructing one adds its handlers to the shared informers and does nothing else. */
+/** A control loop. The constructor adds its handlers to the shared informers and does nothing else. */
 export interface Controller {
   /** Upstream's name in `--controllers`. */
   readonly name: string;
@@ -30,28 +31,28 @@ export interface ControllersConfig {
   readonly clusterCidrs?: readonly string[];
   readonly nodeCidrMaskSizeIpv4?: number;
   readonly nodeCidrMaskSizeIpv6?: number;
-  /** Ranges never given to nodes: the service ranges. */
+  /** Ranges that nodes never get: the service ranges. */
   readonly serviceCidrs?: readonly string[];
-  /** What the names of services end with. Default `cluster.local`. */
+  /** The suffix of the names of services. Default `cluster.local`. */
   readonly clusterDomain?: string;
-  /** The names in the API server's certificate: no other server may have a certificate with them. */
+  /** The names in the API server's certificate; kubelets get no certificate with them. */
   readonly apiServerNames?: { readonly dnsNames: readonly string[]; readonly ipAddresses: readonly string[] };
   /** CA bundle published in every namespace as `kube-root-ca.crt`. */
   readonly rootCaPem?: string;
   /** The authority that signs certificate requests of the built-in signers. Absent: requests are not signed. */
   readonly clusterSigning?: KeyPairPem;
-  /** Signs the token of an account for a secret that is to hold it. Absent: such secrets stay without one. */
+  /** Signs an account's token for a token secret. Absent: such secrets get no token. */
   readonly signServiceAccountToken?: (account: ServiceAccount, secret: Secret) => Promise<string>;
-  /** Early releases' habit: every account gets a secret with a token at once. Default false. */
+  /** As in early releases: every account gets a token secret at once. Default false. */
   readonly automaticTokenSecrets?: boolean;
   readonly nodeMonitorGracePeriodMs?: number;
   readonly nodeMonitorPeriodMs?: number;
   readonly terminatedPodGcThreshold?: number;
-  /** Knows the machines behind the nodes. Absent: there is no cloud. */
+  /** Reports the state of nodes' machines. Absent: there is no cloud. */
   readonly cloudNodes?: CloudNodes;
 }
 
-/** What a user sets of the controllers of a cluster whose ranges and authority are settled. */
+/** Settings that a user may change, for a cluster whose ranges and authority are fixed. */
 export interface ControllerSettings extends Pick<
   ControllersConfig,
   | 'automaticTokenSecrets'
@@ -61,13 +62,14 @@ export interface ControllerSettings extends Pick<
   | 'nodeMonitorPeriodMs'
   | 'terminatedPodGcThreshold'
 > {
-  /** Upstream's names of those to run; all when absent. */
+  /** Upstream's names of the controllers that run; all when absent. */
   readonly names?: readonly string[];
+  /** Names of `names` whose controllers do not run. */
+  readonly withoutNames?: readonly string[];
 }
 
-/** What every controller is made from. */
 export interface ControllerDeps {
-  /** Acts as the controller manager itself: for the few whose work upstream does under that name. */
+  /** Has the identity of the controller manager itself, for the few controllers that use it upstream too. */
   readonly client: Client;
   /** A client that acts as the controller's own service account (`system:serviceaccount:kube-system:<account>`). */
   clientFor(account: string): Client;
@@ -89,11 +91,11 @@ export interface KeyedLoopConfig {
   readonly workers: number;
   /** Caches that must be filled before the first sync. */
   readonly informers: readonly Informer<never>[];
-  /** Brings the object of this key one step closer. Rejecting means: again, later. */
+  /** Syncs the object of the key. A rejection means that it is retried with back-off. */
   sync(key: string, signal: AbortSignal): Promise<void>;
-  /** After this many failures in a row a key is dropped until something changes. Default: never. */
+  /** After this many failures in a row the key is dropped until the next event. Default: never. */
   readonly maxRetries?: number;
-  /** A failed key comes back after this time at the latest. Default: upstream's 1000 s. */
+  /** The longest back-off of a failed key. Default: upstream's 1000 s. */
   readonly maxRetryMs?: number;
 }
 
@@ -105,8 +107,8 @@ export function createKeyedLoop(deps: ControllerDeps, config: KeyedLoopConfig): 
 
   async function work(signal: AbortSignal): Promise<void> {
     for (let key = await queue.get(); key !== undefined; key = await queue.get()) {
-      // In-process calls resolve without the loop turning: a busy queue must not keep I/O and timers waiting. And
-      // changes come in bursts (all pods of a set at once): what the burst still brings is seen by this sync, not by the next.
+      // In-process calls resolve without a turn of the event loop: a busy queue must not block I/O and timers.
+      // Changes also come in bursts (all pods of a set at once): after the yield this sync sees the whole burst.
       await clock.yield();
       try {
         if (!signal.aborted) await config.sync(key, signal);
@@ -141,7 +143,7 @@ export function createKeyedLoop(deps: ControllerDeps, config: KeyedLoopConfig): 
   };
 }
 
-/** Waits for caches to be filled; false when the signal aborts before. */
+/** Waits for the caches; false when the signal aborts first. */
 async function areSynced(informers: readonly Informer<never>[], signal: AbortSignal): Promise<boolean> {
   try {
     await Promise.all(informers.map((informer) => informer.waitForSync(signal)));
@@ -151,21 +153,21 @@ async function areSynced(informers: readonly Informer<never>[], signal: AbortSig
   }
 }
 
-/** Lets informers of any kind stand in one list. */
+/** Types a list of informers of different kinds. */
 export function informerList(
   ...informers: readonly { waitForSync(signal?: AbortSignal): Promise<void> }[]
 ): readonly Informer<never>[] {
   return informers as readonly Informer<never>[];
 }
 
-/** Work that is done again and again. */
+/** A task that runs periodically. */
 export interface PeriodicTask {
   readonly name: string;
   readonly periodMs: number;
-  /** What the first round waits for. */
+  /** The informers that the first round waits for. */
   readonly informers?: readonly Informer<never>[];
   round(signal: AbortSignal): Promise<void>;
-  /** What there is between two rounds; never rejects. Default: a sleep of a period. */
+  /** The pause between two rounds; never rejects. Default: a sleep of a period. */
   rest?(signal: AbortSignal): Promise<void>;
 }
 
@@ -186,7 +188,7 @@ export async function runPeriodically(deps: ControllerDeps, task: PeriodicTask, 
   }
 }
 
-/** Whether a create failed because its namespace is going away: nothing to retry. */
+/** Whether a create failed because its namespace is terminating, so that a retry is useless. */
 export function isNamespaceTerminating(error: unknown): boolean {
   return (
     isReason(error, 'Forbidden') &&

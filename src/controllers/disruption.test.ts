@@ -58,6 +58,7 @@ describe('disruption', () => {
         [condition?.type, condition?.status, condition?.reason],
         ['DisruptionAllowed', reason === 'SufficientPods' ? 'True' : 'False', reason],
       );
+      assert.match(condition?.message ?? '', /healthy/);
       await h.stop();
     });
   }
@@ -66,6 +67,12 @@ describe('disruption', () => {
     const h = await start({ maxUnavailable: 1 });
     const [first, second] = await h.pods();
     await evict(h, first);
+    const [spent] = (await budget(h)).status?.conditions ?? [];
+    assert.deepEqual(
+      [spent?.reason, spent?.message],
+      ['InsufficientPods', 'no more pods are healthy than have to be'],
+      'as the controller writes it',
+    );
     await h.clock.advance(200);
     await assert.rejects(evict(h, second), /disruption budget/);
     await h.run(500);
@@ -87,7 +94,7 @@ describe('disruption', () => {
     await h.stop();
   });
 
-  it('takes evictions as early clients write them, not as nobody does', async () => {
+  it('accepts evictions in the versions of early clients, and refuses unknown ones', async () => {
     const h = await start({ maxUnavailable: 2 });
     const [pod] = await h.pods();
     const deleteOptions = { dryRun: ['All'] };
@@ -128,12 +135,17 @@ describe('disruption', () => {
   });
 
   const announced: [what: string, reason: string, phase: string, after: string][] = [
-    ['is taken back', 'PreemptionByScheduler', 'Running', 'False'],
+    [
+      'is taken back',
+      'PreemptionByScheduler',
+      'Running',
+      'False StalePodDisruption the pod was not deleted within two minutes',
+    ],
     ['by the kubelet stays', 'TerminationByKubelet', 'Running', 'True TerminationByKubelet m'],
     ['of a pod that has ended stays', 'EvictionByEvictionAPI', 'Failed', 'True EvictionByEvictionAPI m'],
   ];
   for (const [what, reason, phase, after] of announced)
-    it(`an announced end that does not come ${what}, in two minutes`, async () => {
+    it(`an announced deletion that does not happen ${what}, in two minutes`, async () => {
       const h = await start({ minAvailable: 3 });
       const [pod] = await h.pods();
       const key = `default/${pod?.metadata.name}`;

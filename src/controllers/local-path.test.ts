@@ -5,7 +5,7 @@ import { onAbort } from '../base/abort.ts';
 import { Nodes, PersistentVolumeClaims, PersistentVolumes, StorageClasses } from '../api/gen/resources.ts';
 import type { PersistentVolume, PersistentVolumeClaim } from '../api/gen/core-v1.ts';
 import type { KubeletConnector } from '../apiserver/registry/services.ts';
-import { localPathStorageClass } from '../apiserver/bootstrap/local-path-storage-class.ts';
+import { localPathStorageClass } from '../apiserver/bootstrap/local-path-class.ts';
 import { createPersistentVolumeBinder } from './persistentvolume-binder/binder-controller.ts';
 import { createPvProtectionController } from './pv-protection/pv-protection-controller.ts';
 import { createPvcProtectionController } from './pvc-protection/pvc-protection-controller.ts';
@@ -15,9 +15,9 @@ import { createLocalPathProvisioner } from './local-path/local-path-controller.t
 type ClaimSpec = NonNullable<PersistentVolumeClaim['spec']>;
 
 interface World extends ServerHarness {
-  /** What kubelets were asked, as `node METHOD path`. */
+  /** The requests to kubelets, as `node METHOD path`. */
   readonly asked: string[];
-  /** What kubelets answer; 0: nobody answers. */
+  /** The status of kubelets' responses; 0: no response. */
   answer: number;
 }
 
@@ -105,7 +105,7 @@ describe('local-path provisioner', () => {
     await h.stop();
   });
 
-  it('takes a long name', async () => {
+  it('accepts a long name', async () => {
     const h = await startWorld();
     const name = 'c'.repeat(253);
     await h.create(PersistentVolumeClaims, {
@@ -142,7 +142,7 @@ describe('local-path provisioner', () => {
     ['bare', 'node "bare" keeps no local-path volumes'],
     ['gone', 'node "gone" does not exist'],
   ] as const) {
-    it(`gives the claim back to the scheduler: ${why}`, async () => {
+    it(`returns the claim to the scheduler: ${why}`, async () => {
       const h = await startWorld();
       await claimOn(h, node);
       assert.equal((await getClaim(h)).metadata.annotations?.[SELECTED_NODE], undefined);
@@ -181,7 +181,7 @@ describe('local-path provisioner', () => {
     await h.stop();
   });
 
-  it('keeps the directory of a deleted volume whose policy came to be Retain', async () => {
+  it('keeps the directory of a deleted volume whose policy was changed to Retain', async () => {
     const h = await startWorld();
     await claimOn(h, 'n1');
     const name = (await volumesOf(h))[0]?.metadata.name ?? '';
@@ -211,7 +211,7 @@ describe('local-path provisioner', () => {
   });
 
   for (const answer of [500, 0]) {
-    it(`tries again while the node ${answer === 0 ? 'does not answer' : 'fails'}`, async () => {
+    it(`retries while the node ${answer === 0 ? 'does not answer' : 'fails'}`, async () => {
       const h = await startWorld();
       await claimOn(h, 'n1');
       h.answer = answer;

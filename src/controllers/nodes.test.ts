@@ -58,7 +58,7 @@ async function live(h: Harness, seconds: number, alive: string[]): Promise<void>
 }
 
 describe('node lifecycle', () => {
-  it('marks a silent node Unknown after the grace period, taints it, tells and evicts its pods; and takes it all back', async () => {
+  it('marks a silent node Unknown after the grace period, taints it, writes events and evicts its pods; and reverts all of it', async () => {
     const h = startHarness([createNodeLifecycleController, createTaintEvictionController]);
     for (const name of ['n1', 'n2']) {
       h.api.seed(Nodes, readyNode(name));
@@ -85,10 +85,10 @@ describe('node lifecycle', () => {
     assert.deepEqual(taints(h, 'n2'), ['unreachable:NoExecute', 'unreachable:NoSchedule']);
     assert.deepEqual(taints(h, 'n1'), []);
     assert.deepEqual(
-      h.pods().map((p) => [p.metadata.name, p.status?.conditions?.[0]?.status]),
+      h.pods().map((p) => [p.metadata.name, p.status?.conditions?.[0]?.status, p.status?.conditions?.[0]?.reason]),
       [
-        ['bears', 'False'],
-        ['daemon', 'False'],
+        ['bears', 'False', 'NodeNotReady'],
+        ['daemon', 'False', 'NodeNotReady'],
       ],
     );
     await live(h, 310, ['n1']);
@@ -105,7 +105,7 @@ describe('node lifecycle', () => {
     await h.stop();
   });
 
-  it('tells who has come and gone, another machine of the same name too', async () => {
+  it('reports new and removed nodes, also another machine of the same name', async () => {
     const h = startHarness([createNodeLifecycleController]);
     const told = (): string[] => h.events().filter((text) => /Regist|Remov/.test(text));
     h.api.seed(Nodes, readyNode('n1'));
@@ -128,7 +128,7 @@ describe('node lifecycle', () => {
     await h.stop();
   });
 
-  it('keeps the labels of early releases as today’s say', async () => {
+  it('copies today’s labels to the labels of early releases', async () => {
     const h = startHarness([createNodeLifecycleController]);
     const labels = { 'kubernetes.io/os': 'linux', 'kubernetes.io/arch': 'arm64', 'beta.kubernetes.io/arch': 'amd64' };
     h.api.seed(Nodes, { ...readyNode('n1'), metadata: { name: 'n1', labels } });
@@ -167,7 +167,7 @@ describe('node lifecycle', () => {
     await h.stop();
   });
 
-  it('evicts nobody when every node is silent', async () => {
+  it('evicts no pod when every node is silent', async () => {
     const h = startHarness([createNodeLifecycleController, createTaintEvictionController]);
     h.api.seed(Nodes, readyNode('n1'));
     h.api.seed(Pods, podOn('p', 'n1'));
@@ -249,7 +249,7 @@ describe('node lifecycle', () => {
 
 describe('node ipam', () => {
   const config = { clusterCidrs: ['10.42.0.0/22'], serviceCidrs: ['10.42.1.0/24'] };
-  it('cuts a range per node, never twice, never one of services, and reuses what is given back', async () => {
+  it('allocates a range per node, never twice, never one of services, and reuses released ones', async () => {
     const h = startHarness([createNodeIpamController], {
       config,
       before: (api) =>

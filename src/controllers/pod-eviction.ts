@@ -1,6 +1,6 @@
 /**
- * Deletes a pod that does not tolerate a taint: an event, the condition with the reason, the deletion. Upstream: addConditionAndDeletePod
- * of tainteviction and devicetainteviction.
+ * Evicts a pod because of a taint: writes an event and a condition, and deletes the pod. Upstream:
+ * addConditionAndDeletePod of tainteviction and devicetainteviction.
  */
 import type { Pod } from '../api/gen/core-v1.ts';
 import { isReason } from '../api/status-error.ts';
@@ -18,19 +18,19 @@ export interface PodEvictionDeps {
   readonly clock: Clock;
 }
 
-/** In whose name: the reason of the event, reason and message of the condition DisruptionTarget. */
+/** The reason of the event, and reason and message of the condition DisruptionTarget. */
 export interface EvictionWords {
-  readonly event: string;
+  readonly event: 'DeviceTaintManagerEviction' | 'TaintManagerEviction';
   readonly reason: string;
   readonly message: string;
 }
 
 export interface EvictionMetrics {
-  /** Records how many seconds after it was due a pod was deleted. */
+  /** Records the delay in seconds between the due time and the deletion. */
   deleted(latencySeconds: number): void;
 }
 
-/** Registers upstream's metrics of a controller that evicts. */
+/** Registers upstream's metrics of an evicting controller. */
 export function createEvictionMetrics(metrics: Metrics, subsystem: string): EvictionMetrics {
   const total = metrics.counter({
     name: `${subsystem}_pod_deletions_total`,
@@ -49,7 +49,7 @@ export function createEvictionMetrics(metrics: Metrics, subsystem: string): Evic
   };
 }
 
-/** Evicts the pod of this very uid. Resolves to false when it is gone already; rejects when the API refuses. */
+/** Evicts the pod with this uid. Resolves to false when it is already gone; rejects when the API refuses. */
 export async function evictPod(
   { pods, recorder, clock }: PodEvictionDeps,
   pod: Stored<Pod>,
@@ -66,7 +66,7 @@ export async function evictPod(
   };
   try {
     const before = pod.status?.conditions?.find(({ type }) => type === condition.type);
-    // Said already, by one that did not come to the deletion.
+    // An earlier controller set the condition and stopped before the deletion.
     const hasCondition =
       before?.status === 'True' && before.reason === words.reason && before.message === words.message;
     if (!hasCondition) {

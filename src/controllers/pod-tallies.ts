@@ -1,8 +1,8 @@
 /**
- * Keeps what a controller counts of its owners' pods up with what the informer tells, owner by owner.
+ * Keeps a controller's counts of its owners' pods up to date with the informer's events, for each owner.
  *
- * Invariant: a tally holds the pods that the informer holds of its owner, and beyond them only those that were adopted and
- * are not yet told of as such.
+ * Invariant: a tally has the owner's pods of the informer, and beyond them only adopted ones whose adoption the
+ * informer has not delivered yet.
  */
 import type { Pod } from '../api/gen/core-v1.ts';
 import type { KubernetesObject, Stored } from '../api/object.ts';
@@ -10,11 +10,11 @@ import type { Informer } from '../client/informer.ts';
 import { controllerOf } from '../component-helpers/owner-references.ts';
 import { PODS_BY_CONTROLLER } from './pod-events.ts';
 
-/** What is counted of one owner's pods. */
+/** The counts of one owner's pods. */
 export interface Tally {
-  /** The pod has this state now. */
+  /** Replaces the pod's contribution by its current state. */
   put(pod: Stored<Pod>): void;
-  /** The pod is gone, or another's. */
+  /** The pod was deleted, or belongs to another owner. */
   remove(uid: string): void;
 }
 
@@ -26,26 +26,26 @@ export interface TallyKind<T extends Tally, R> {
 
 /** The tallies of one kind of owners. */
 export interface Tallies<T extends Tally, R> {
-  /** What the informer holds of the owner's pods, counted by these rules; kept up from then on. */
+  /** The counts of the owner's pods by these rules, kept up to date from then on. */
   of(owner: Stored<KubernetesObject>, rules: R): T;
-  /** These pods now have the tally's owner: they count before the informer delivers it. */
+  /** These pods were adopted: they count before the informer delivers it. */
   adopted(tally: T, pods: readonly Stored<Pod>[]): void;
   all(): Iterable<T>;
-  /** The owner is gone. */
+  /** The owner was deleted. */
   forget(owner: Stored<KubernetesObject>): void;
 }
 
 /** Attaches the handler. The informer has {@link PODS_BY_CONTROLLER}. */
 export function createTallies<T extends Tally, R>(pods: Informer<Pod>, kind: TallyKind<T, R>): Tallies<T, R> {
   const tallies = new Map<string, T>();
-  /** By the uids of pods of which the informer has not told since they were adopted. */
-  const untold = new Map<string, T>();
+  /** By uid, the adopted pods whose adoption the informer has not reported yet. */
+  const unreported = new Map<string, T>();
   const tallyOf = (pod: Stored<Pod>): T | undefined => tallies.get(controllerOf(pod)?.uid ?? '');
   const drop = (pod: Stored<Pod>): void => {
     const { uid } = pod.metadata;
     tallyOf(pod)?.remove(uid);
-    untold.get(uid)?.remove(uid);
-    untold.delete(uid);
+    unreported.get(uid)?.remove(uid);
+    unreported.delete(uid);
   };
 
   pods.addHandler({
@@ -54,7 +54,7 @@ export function createTallies<T extends Tally, R>(pods: Informer<Pod>, kind: Tal
       drop(old);
       tallyOf(pod)?.put(pod);
     },
-    // A deletion tells the state that was stored last, so the one put last.
+    // The deletion event has the last stored state, which was the last one put.
     onDelete: drop,
   });
   return {
@@ -70,10 +70,10 @@ export function createTallies<T extends Tally, R>(pods: Informer<Pod>, kind: Tal
       for (const { metadata } of claimed) {
         const { uid } = metadata;
         const now = pods.get({ namespace: metadata.namespace, name: metadata.name });
-        // Else it is gone, or told of already.
+        // Otherwise the pod is gone, or the informer has delivered its adoption.
         if (now?.metadata.uid !== uid || controllerOf(now) !== undefined) continue;
         tally.put(now);
-        untold.set(uid, tally);
+        unreported.set(uid, tally);
       }
     },
     all: () => tallies.values(),

@@ -1,4 +1,7 @@
-/** What pods and Services are to each other, for EndpointSlices and Endpoints alike. Upstream: endpointslice/util, endpoint. */
+/**
+ * How pods become endpoints of Services; the controllers of EndpointSlices and Endpoints share this. Upstream:
+ * endpointslice/util, endpoint.
+ */
 import type { ObjectReference, Pod, Service } from '../api/gen/core-v1.ts';
 import { compileLabelMap } from '../api/label-selector.ts';
 import { parseTime } from '../api/time.ts';
@@ -7,23 +10,23 @@ import { type Informer, onEveryChange } from '../client/informer.ts';
 import { keyOfObject } from '../client/object-store.ts';
 import { isPodReady, isPodTerminal, podCondition } from '../component-helpers/pods.ts';
 
-/** When the change that led to an endpoint update happened. */
+/** When the change happened that led to an update of endpoints. */
 export const TRIGGER_TIME_ANNOTATION = 'endpoints.kubernetes.io/last-change-trigger-time';
-/** Marks endpoints of Services without an address of their own. */
+/** Marks endpoints of headless Services. */
 export const HEADLESS_LABEL = 'service.kubernetes.io/headless';
 
-/** Whether our controllers look after the Service's endpoints. */
+/** Whether the Service has a selector, so that its endpoints are managed by controllers. */
 export function hasManagedEndpoints(service: Service): boolean {
-  return service.spec?.type !== 'ExternalName' && Object.keys(service.spec?.selector ?? {}).length > 0;
+  return service.spec?.type !== 'ExternalName' && !compileLabelMap(service.spec?.selector).isEverything;
 }
 
-/** Whether the Service has an address of its own. */
+/** Whether the Service has a cluster IP. */
 export function isServiceIpSet(service: Service): boolean {
   const ip = service.spec?.clusterIP ?? '';
   return ip !== '' && ip !== 'None';
 }
 
-/** Whether a pod can be an endpoint at all: it has an address and has not ended. */
+/** Whether a pod can be an endpoint: it has an address and has not ended. */
 export function canBeEndpoint(pod: Pod, includeTerminating: boolean): boolean {
   if (isPodTerminal(pod) || podIps(pod).length === 0) return false;
   return includeTerminating || pod.metadata.deletionTimestamp === undefined;
@@ -40,13 +43,13 @@ export function podIpsOfFamily(pod: Pod, family: 4 | 6): string[] {
   return podIps(pod).filter((ip) => parseIp(ip)?.family === family);
 }
 
-/** The name a pod asks for under this Service's DNS name. */
+/** The host name that a pod has under this Service's DNS name. */
 export function endpointHostname(pod: Pod, service: Service): string | undefined {
   const hostname = pod.spec?.hostname ?? '';
   return hostname !== '' && pod.spec?.subdomain === service.metadata.name ? hostname : undefined;
 }
 
-/** The reference an endpoint has to its pod. */
+/** The endpoint's targetRef. */
 export function podTargetRef(pod: Pod): ObjectReference {
   const { namespace, name, uid } = pod.metadata;
   return {
@@ -57,7 +60,7 @@ export function podTargetRef(pod: Pod): ObjectReference {
   };
 }
 
-/** A text that changes whenever the pod's part in endpoints changes. */
+/** A text of everything in a pod that its endpoints depend on. */
 function endpointFacts(pod: Pod): string {
   const { spec, status, metadata } = pod;
   return JSON.stringify([
@@ -73,7 +76,10 @@ function endpointFacts(pod: Pod): string {
   ]);
 }
 
-/** Calls `enqueue` with the keys of changed Services, `enqueueForPod` with those of Services a pod's change concerns. */
+/**
+ * Calls `enqueue` with the keys of changed Services, `enqueueForPod` with those of Services that a pod's change
+ * concerns.
+ */
 export function watchServicesAndPods(deps: {
   readonly services: Informer<Service>;
   readonly pods: Informer<Pod>;
@@ -105,14 +111,13 @@ export function selectedPods(service: Service, pods: Informer<Pod>): Pod[] {
   return pods.list(service.metadata.namespace).filter((pod) => selector.matches(pod.metadata.labels));
 }
 
-/** Finds out which change a sync is for. Upstream: endpointslice/trigger_time_tracker. */
+/** Finds the change that triggered a sync. Upstream: endpointslice/trigger_time_tracker. */
 export interface TriggerTimes {
-  /** The earliest change since the last call for this Service; undefined when nothing that has a time changed. */
+  /** The earliest change since the last call for this Service; undefined when no change with a time is known. */
   since(service: Service, pods: readonly Pod[]): string | undefined;
   forget(key: string): void;
 }
 
-/** Makes a tracker without memory of any Service. */
 export function createTriggerTimes(): TriggerTimes {
   const seen = new Map<string, { created: string | undefined; pods: ReadonlyMap<string, string> }>();
   return {
@@ -126,7 +131,7 @@ export function createTriggerTimes(): TriggerTimes {
         if (time !== undefined) now.set(pod.metadata.name ?? '', time);
       }
       seen.set(key, { created: creationTimestamp, pods: now });
-      // Seen for the first time (after a restart, say) nothing is known about what changed.
+      // At the first sync (after a restart, say) earlier changes are unknown.
       if (before === undefined) return creationTimestamp;
       const isNew = (time: string, was: string | undefined): boolean =>
         was === undefined || parseTime(time) > parseTime(was);

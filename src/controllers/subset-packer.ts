@@ -1,11 +1,15 @@
-/** Endpoints in as few subsets as can be: what endpoints of services are made of, and what is made of those written by hand. Upstream: api/v1/endpoints.RepackSubsets. */
+/**
+ * Packs endpoints into as few subsets as possible, for both the endpoints of services and those that users write.
+ * Upstream: api/v1/endpoints.RepackSubsets.
+ */
 import type { EndpointAddress, EndpointPort, EndpointSubset } from '../api/gen/core-v1.ts';
+import { compareTexts } from '../base/compare-texts.ts';
 
 interface Member {
   readonly address: EndpointAddress;
   readonly ready: boolean;
 }
-/** Ports that have their addresses in common. */
+/** Ports with the same addresses. */
 export interface Slot {
   readonly ports: readonly EndpointPort[];
   readonly members: Map<string, Member>;
@@ -15,14 +19,14 @@ export interface Slot {
 export class SubsetPacker {
   readonly #slots: Slot[] = [];
 
-  /** A slot for ports of which no other slot has one; no ports: for addresses without. */
+  /** A slot for ports that no other slot has; without ports: for addresses alone. */
   slot(ports: readonly EndpointPort[]): Slot {
     const slot = { ports, members: new Map<string, Member>() };
     this.#slots.push(slot);
     return slot;
   }
 
-  /** An address is there for a slot's ports. Said both to be ready and not, it is not. */
+  /** Adds an address to a slot. An address that is both ready and not ready counts as not ready. */
   addTo(slot: Slot, address: EndpointAddress, ready: boolean): void {
     const member = JSON.stringify([address.ip, address.targetRef?.uid]);
     if (slot.members.get(member)?.ready !== false) slot.members.set(member, { address, ready });
@@ -62,9 +66,9 @@ function portText(port: EndpointPort): string {
   return `${port.name ?? ''} ${port.protocol} ${port.port}`;
 }
 
-/** By the code units of a text, which is made once of each. */
+/** Sorts by code units of a text that is computed once for each item. */
 function sortedBy<T>(list: readonly T[], textOf: (item: T) => string): T[] {
   const keyed = list.map((item) => ({ item, text: textOf(item) }));
-  keyed.sort((a, b) => (a.text < b.text ? -1 : a.text > b.text ? 1 : 0));
+  keyed.sort((a, b) => compareTexts(a.text, b.text));
   return keyed.map(({ item }) => item);
 }

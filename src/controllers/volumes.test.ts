@@ -12,7 +12,7 @@ type ClaimSpec = NonNullable<PersistentVolumeClaim['spec']>;
 
 const start = (): Promise<ServerHarness> =>
   startServerHarness([createPersistentVolumeBinder, createPvcProtectionController, createPvProtectionController]);
-/** `going`: somebody has deleted it, and something holds it. */
+/** `going`: deleted, with a finalizer. */
 type Made = PersistentVolume & { readonly going?: boolean };
 const volume = (name: string, storage: string, spec: Partial<VolumeSpec> = {}, labels = {}): Made => ({
   metadata: { name, labels },
@@ -136,7 +136,7 @@ describe('volume binder', () => {
     });
   }
 
-  it('gives no volume to two claims', async () => {
+  it('binds no volume to two claims', async () => {
     const h = await start();
     for (const name of ['a', 'b', 'c', 'd']) await h.create(PersistentVolumeClaims, { ...claim(), metadata: { name } });
     for (const name of ['v', 'w']) await h.create(PersistentVolumes, volume(name, '2Gi'));
@@ -152,7 +152,7 @@ describe('volume binder', () => {
     ['Retain', 'Released'],
     ['Delete', 'Failed'],
   ] as const) {
-    it(`${policy}: the volume is ${phase} when its claim is gone, and another claim does not get it`, async () => {
+    it(`${policy}: the volume is ${phase} when its claim is gone, and no other claim gets it`, async () => {
       const h = await start();
       await h.create(PersistentVolumes, volume('v', '2Gi', { persistentVolumeReclaimPolicy: policy }));
       await h.create(PersistentVolumeClaims, claim());
@@ -167,7 +167,7 @@ describe('volume binder', () => {
     });
   }
 
-  it('says that a claim has lost its volume', async () => {
+  it('reports a claim that has lost its volume', async () => {
     const h = await start();
     await h.create(PersistentVolumes, volume('v', '2Gi'));
     await h.create(PersistentVolumeClaims, claim());
@@ -191,12 +191,16 @@ describe('volume binder', () => {
     await h.create(PersistentVolumes, volume('v', '2Gi', { storageClassName: 'late' }));
     await h.create(PersistentVolumeClaims, claim({ storageClassName: 'late' }));
     await h.create(PersistentVolumeClaims, { ...claim({ storageClassName: 'now' }), metadata: { name: 'd' } });
+    await h.create(StorageClasses, { metadata: { name: 'none' }, provisioner: 'kubernetes.io/no-provisioner' });
+    await h.create(PersistentVolumeClaims, { ...claim({ storageClassName: 'none' }), metadata: { name: 'e' } });
     await h.clock.advance(1000);
     assert.equal((await getClaim(h)).status?.phase, 'Pending');
     const other = await h.get<PersistentVolumeClaim>(PersistentVolumeClaims, 'default/d');
     assert.equal(other.metadata.annotations?.['volume.kubernetes.io/storage-provisioner'], 'example.com/nfs');
     const events = await h.events();
     assert.ok(events.includes('Normal WaitForFirstConsumer waiting for first consumer to be created before binding'));
+    const none = 'Warning ProvisioningFailed no volume plugin matched name: kubernetes.io/no-provisioner';
+    assert.ok(events.includes(none), events.join('\n'));
     assert.ok(
       events.some((event) =>
         event.startsWith(
@@ -207,7 +211,7 @@ describe('volume binder', () => {
     await h.stop();
   });
 
-  it('says which pods a late-binding claim waits for', async () => {
+  it('reports which pods a late-binding claim waits for', async () => {
     const h = await start();
     await h.create(StorageClasses, {
       metadata: { name: 'late' },
@@ -222,7 +226,7 @@ describe('volume binder', () => {
     await h.stop();
   });
 
-  it('gives a claim that names no class the default one when there is one, unless a volume without class fits', async () => {
+  it('gives a claim without a class the default one, unless a volume without class fits', async () => {
     const h = await start();
     const unnamed = (name: string): object => {
       const { storageClassName: _, ...spec } = (claim() as { spec: ClaimSpec }).spec;
@@ -272,7 +276,7 @@ describe('volume binder', () => {
 });
 
 describe('protection', () => {
-  it('an in-tree volume to be deleted outlives whoever deletes it, until it is to be retained', async () => {
+  it('an in-tree volume to be deleted stays without a deleter, until it is to be retained', async () => {
     const h = await start();
     const annotations = { 'pv.kubernetes.io/provisioned-by': 'kubernetes.io/host-path' };
     const made = volume('v', '2Gi', { persistentVolumeReclaimPolicy: 'Delete' });
@@ -290,7 +294,7 @@ describe('protection', () => {
     await h.stop();
   });
 
-  it('a claim in use goes when its pod is gone, a bound volume when its claim is', async () => {
+  it('a claim in use is deleted when its pod is gone, a bound volume when its claim is', async () => {
     const h = await start();
     await h.create(PersistentVolumes, volume('v', '2Gi'));
     await h.create(PersistentVolumeClaims, claim());

@@ -1,6 +1,6 @@
 /**
- * What every CRI runtime must do for the kubelet, run on the simulated one in unit tests and on a real containerd in
- * test/integration. It names only what both can: an image that runs until told to stop and one that ends with code 3.
+ * The requirements of the kubelet for a CRI runtime, run on the simulated one in unit tests and on a real containerd in
+ * test/integration. It uses only two images: one that runs until it is stopped and one that ends with code 3.
  */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
@@ -72,21 +72,21 @@ export function describeRuntime(name: string, open: () => Promise<RuntimeUnderTe
     };
     const state = async (containerId: string) =>
       (await call(under.cri.runtime.containerStatus({ containerId }))).status!;
-    /** Its program has set up how it takes signals; a container runs before it has. */
+    /** Its program has installed its signal handlers; a container is Running before that. */
     const isUp = async (containerId: string): Promise<void> => {
       const { logPath } = await state(containerId);
       for (let left = 1200; !(await under.readText(logPath)).includes(' up\n'); await under.pause())
         assert.notEqual(left--, 0, 'the container never said that it is up');
     };
 
-    it('tells version and readiness', async () => {
+    it('reports version and readiness', async () => {
       const version = await call(under.cri.runtime.version({}));
       assert.equal(version.runtimeApiVersion, 'v1');
       const { status } = await call(under.cri.runtime.status({}));
       assert.equal(status!.conditions.find((condition) => condition.type === 'RuntimeReady')!.status, true);
     });
 
-    it('takes a sandbox through its life', async () => {
+    it('runs a sandbox through its lifecycle', async () => {
       const config = sandboxConfig();
       const podSandboxId = await runSandbox(config);
       const { status } = await call(under.cri.runtime.podSandboxStatus({ podSandboxId }));
@@ -112,7 +112,7 @@ export function describeRuntime(name: string, open: () => Promise<RuntimeUnderTe
       );
     });
 
-    it('takes a container through its life', async () => {
+    it('runs a container through its lifecycle', async () => {
       const config = sandboxConfig();
       const podSandboxId = await runSandbox(config);
       const containerId = await create(podSandboxId, config, under.running);
@@ -151,7 +151,7 @@ export function describeRuntime(name: string, open: () => Promise<RuntimeUnderTe
       await removeSandbox(podSandboxId);
     });
 
-    it('tells of an exit by event, after which the status agrees, and keeps the log', async () => {
+    it('reports an exit by event, after which the status agrees, and keeps the log', async () => {
       const config = sandboxConfig();
       const podSandboxId = await runSandbox(config);
       const containerId = await create(podSandboxId, config, under.failing);
@@ -165,7 +165,7 @@ export function describeRuntime(name: string, open: () => Promise<RuntimeUnderTe
         }
         throw new Error('events ended');
       })();
-      // A subscription says nothing until its first event: make one.
+      // A subscription sends nothing until its first event, so this makes one.
       const other = sandboxConfig();
       await removeSandbox(await runSandbox(other));
       await call(under.cri.runtime.startContainer({ containerId }));
@@ -177,7 +177,7 @@ export function describeRuntime(name: string, open: () => Promise<RuntimeUnderTe
       await removeSandbox(podSandboxId);
     });
 
-    it('refuses what cannot be', async () => {
+    it('refuses invalid requests', async () => {
       const config = sandboxConfig();
       const podSandboxId = await runSandbox(config);
       const unknown = { image: { image: 'keelson.test/none:1' } };

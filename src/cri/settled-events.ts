@@ -1,6 +1,6 @@
 /**
- * Holds back `stopped` until CRI tells the same: containerd publishes an exit before its CRI plugin has taken note of it, and
- * whoever lists at once would still see the container run, and then hear no more.
+ * Delays `stopped` events until CRI reports the same state: containerd publishes an exit before its CRI plugin has
+ * processed it, so that a list at once would still show a running container, with no further event.
  */
 import { linkedController } from '../base/abort.ts';
 import { Channel } from '../base/channel.ts';
@@ -9,14 +9,14 @@ import { isCriCode } from './cri-error.ts';
 import type { CriRuntimeService } from './gen/cri-types.ts';
 import type { CriEvent } from './runtime-service.ts';
 
-/** A source of events and the service to ask. */
+/** A source of events, and the service to ask for states. */
 export interface SettledEventsDeps {
   readonly clock: Clock;
   readonly runtime: CriRuntimeService;
   source(signal: AbortSignal): AsyncIterable<CriEvent>;
 }
 
-/** Waits between questions; after the last the event passes all the same, for the periodic relist to correct. */
+/** Pauses between the checks; after the last one the event is delivered anyway, and the periodic relist corrects it. */
 const WAITS_MS = {
   container: [0, 1, 2, 4, 8, 16, 32, 64, 128, 256, 500],
   // CRI reports it once the shim has gone, and thirty pods that end at once would cause hundreds of calls.
@@ -25,7 +25,7 @@ const WAITS_MS = {
 
 type Kind = keyof typeof WAITS_MS;
 
-/** Whether the container, or the sandbox of this id, runs no longer; undefined when there is none of this kind. */
+/** Whether the container or sandbox of this id has stopped; undefined when there is none of this kind. */
 async function hasStopped(runtime: CriRuntimeService, kind: Kind, id: string): Promise<boolean | undefined> {
   try {
     if (kind === 'container') {
@@ -40,13 +40,13 @@ async function hasStopped(runtime: CriRuntimeService, kind: Kind, id: string): P
   }
 }
 
-/** Events in the order they settle. Ends and fails as the source does. */
+/** Events in the order in which they settle. Ends and fails like the source. */
 export function createSettledEvents({
   clock,
   runtime,
   source,
 }: SettledEventsDeps): (signal: AbortSignal) => AsyncIterable<CriEvent> {
-  /** False when there is none of this kind. */
+  /** False when the runtime has no object of this id. */
   const settled = async (kind: Kind, id: string, signal: AbortSignal): Promise<boolean> => {
     for (const waitMs of WAITS_MS[kind]) {
       if (waitMs > 0) await clock.sleep(waitMs, signal);
@@ -59,7 +59,7 @@ export function createSettledEvents({
     try {
       if (!(await settled('container', containerId, signal))) await settled('sandbox', containerId, signal);
     } catch {
-      // The runtime went away or the reader did: the event is only a wake-up, it must not be lost.
+      // The runtime or the reader has disconnected: the event only triggers a read, and must not be lost.
     }
   };
 
@@ -96,7 +96,7 @@ export function createSettledEvents({
     try {
       yield* channel;
     } finally {
-      // A reader that leaves ends the subscription: nobody would read its channel.
+      // When the reader stops, the subscription ends, since nobody would read its channel.
       own.abort(new Error('nobody reads the events'));
       own.dispose();
     }

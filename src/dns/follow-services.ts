@@ -1,7 +1,8 @@
 /**
- * Feeds the zone from the API's Services and EndpointSlices. While the API is away the zone answers from what it knows; only
- * what DNS reads is kept of each object.
+ * Feeds the zone from the API's Services and EndpointSlices. While the API is unavailable the zone answers from its
+ * last state. Only the fields that DNS needs are kept.
  */
+import { onlyDefined } from '../base/only-defined.ts';
 import { EndpointSlices, Services } from '../api/gen/resources.ts';
 import type { Service } from '../api/gen/core-v1.ts';
 import type { EndpointSlice } from '../api/gen/discovery-v1.ts';
@@ -11,9 +12,9 @@ import type { MutableZone } from './zone.ts';
 
 /** The link between the API and the zone. */
 export interface ServiceFollower {
-  /** Whether the zone has held everything once. */
+  /** Whether the zone has been complete once. */
   isReady(): boolean;
-  /** Resolves then; rejects when aborted. */
+  /** Resolves when the zone is complete; rejects when aborted. */
   ready(signal?: AbortSignal): Promise<void>;
 }
 
@@ -48,15 +49,15 @@ function projectService({ metadata, spec = {} }: Stored<Service>): Stored<Servic
   const { namespace, name, resourceVersion, uid } = metadata;
   const { type, clusterIP, clusterIPs, externalName, ports } = spec;
   return {
-    metadata: pick({ namespace, name, resourceVersion, uid }),
-    spec: pick({ type, clusterIP, clusterIPs, externalName, ports }),
+    metadata: onlyDefined({ namespace, name, resourceVersion, uid }),
+    spec: onlyDefined({ type, clusterIP, clusterIPs, externalName, ports }),
   };
 }
 
 function projectSlice({ metadata, addressType, endpoints, ports }: Stored<EndpointSlice>): Stored<EndpointSlice> {
   const { namespace, name, resourceVersion, uid } = metadata;
   const service = metadata.labels?.[SERVICE_LABEL];
-  const kept = pick({
+  const kept = onlyDefined({
     namespace,
     name,
     resourceVersion,
@@ -68,14 +69,7 @@ function projectSlice({ metadata, addressType, endpoints, ports }: Stored<Endpoi
     addressType,
     ports: ports ?? [],
     endpoints: (endpoints ?? []).map(({ addresses, hostname, conditions }) =>
-      pick({ addresses, hostname, conditions }),
+      onlyDefined({ addresses, hostname, conditions }),
     ),
-  };
-}
-
-/** The object without its undefined fields. */
-function pick<T extends object>(object: T): { [K in keyof T]: Exclude<T[K], undefined> } {
-  return Object.fromEntries(Object.entries(object).filter(([, value]) => value !== undefined)) as {
-    [K in keyof T]: Exclude<T[K], undefined>;
   };
 }

@@ -6,15 +6,14 @@
  * Invariants: every rejection is a `GrpcError` except an abort by the caller, which rejects with the signal's reason; one
  * that never reached the server has `sent` false.
  */
-import type { Http2SessionManager } from '@connectrpc/connect-node';
-import { onAbort } from '../base/abort.ts';
 import { errorMessage } from '../base/errors.ts';
 import { stepByStep } from '../base/steps.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { GrpcCallOptions } from './call-options.ts';
 import { GrpcError } from './grpc-error.ts';
 import { createFrameReader, frame, HEADER_BYTES, tooLarge } from './grpc-frames.ts';
-import { brokenCall, callStatus, requestHeaders } from './grpc-headers.ts';
+import { brokenCall, requestHeaders } from './grpc-headers.ts';
+import { CANCEL, followCall, type Http2Stream, ignoreLateErrors, send } from './grpc-stream.ts';
 import { checkTarget, createSessions, type GrpcTarget, unreachable } from './grpc-target.ts';
 import { createMessageCodec } from './message-codec.ts';
 import type { ProtobufTable } from './protobuf-table.ts';
@@ -31,11 +30,11 @@ export interface GrpcCaller {
   unary(method: GrpcMethod, request: object, options: GrpcCallOptions): Promise<object>;
   /** Server streaming (one request) and bidirectional streaming (an async iterable of requests). */
   stream(method: GrpcMethod, requests: object | AsyncIterable<object>, options: GrpcCallOptions): AsyncIterable<object>;
-  /** Breaks the connection, and with it the calls that run. The next call makes it anew. */
+  /** Closes the connection and fails the calls in progress. The next call connects again. */
   disconnect(): void;
 }
 
-/** Where to call and what the services look like; later tables may name types of earlier ones. */
+/** The server's address and the tables of its services; later tables may refer to types of earlier ones. */
 export interface GrpcCallerConfig {
   readonly target: GrpcTarget;
   readonly tables: readonly ProtobufTable[];
@@ -44,11 +43,6 @@ export interface GrpcCallerConfig {
   /** Larger answers end the call with ResourceExhausted. Default: no limit. */
   readonly maxMessageBytes?: number;
 }
-
-type Http2Stream = Awaited<ReturnType<Http2SessionManager['request']>>;
-
-/** HTTP/2's error code CANCEL. */
-const CANCEL = 8;
 
 interface MethodTypes {
   readonly path: string;
@@ -69,16 +63,12 @@ function methodTypes(tables: readonly ProtobufTable[], { service, method }: Grpc
   throw new GrpcError('Unimplemented', `unknown method ${method} for service ${service}`);
 }
 
-function isAsyncIterable(value: object): value is AsyncIterable<object> {
-  return Symbol.asyncIterator in value;
-}
-
 /** Opens nothing yet: the connection is made by the first call and again after it breaks. */
 export function createGrpcCaller({ clock }: { readonly clock: Clock }, config: GrpcCallerConfig): GrpcCaller {
   const { maxMessageBytes = Infinity } = config;
   const sessions = createSessions(config.target);
   const codec = createMessageCodec(config.tables);
-  /** What cannot be read is the peer's fault, not the program's. Go's words. */
+  /** An unreadable message is the peer's fault, not the program's. Go's words. */
   const decode = (type: string, message: Uint8Array): object => {
     try {
       return codec.decode(type, message);
@@ -107,10 +97,10 @@ export function createGrpcCaller({ clock }: { readonly clock: Clock }, config: G
     );
     try {
       const stream = await Promise.race([opening, late.promise]);
-      hear(stream);
+      ignoreLateErrors(stream);
       return stream;
     } catch (error) {
-      opening.then((stream) => stream.close(CANCEL)).catch(() => undefined); // Should it come after all.
+      opening.then((stream) => stream.close(CANCEL)).catch(() => undefined); // if it opens after all
       signal?.throwIfAborted();
       throw brokenCall(error, false);
     } finally {
@@ -141,7 +131,7 @@ export function createGrpcCaller({ clock }: { readonly clock: Clock }, config: G
     async *stream(method, requests, options) {
       const { path, input, output } = typesOf(method);
       const call = followCall(await open(path, options), { clock, ...options });
-      call.done.catch(() => undefined); // Awaited when the answers have ended.
+      call.done.catch(() => undefined); // awaited when the answers have ended
       try {
         send(call.stream, requests, (request) => frame(codec.encode(input, request))).catch((error: unknown) => {
           call.stream.destroy(error as Error);
@@ -154,7 +144,7 @@ export function createGrpcCaller({ clock }: { readonly clock: Clock }, config: G
           }
         } catch (error) {
           if (error instanceof GrpcError) throw error;
-          await call.done; // Says why better than the stream does.
+          await call.done; // its error is more precise than the stream's
           throw brokenCall(error);
         }
         await call.done;
@@ -165,88 +155,4 @@ export function createGrpcCaller({ clock }: { readonly clock: Clock }, config: G
     },
     disconnect: () => sessions.abort(),
   };
-}
-
-/**
- * The manager stops listening to a connection that ends; the error of one that the server was closing at that moment comes
- * after and would end the process.
- */
-function hear({ session }: Http2Stream): void {
-  if (session === undefined || session.listeners('error').includes(ignoreError)) return;
-  session.on('error', ignoreError);
-}
-
-function ignoreError(): void {
-  // The calls under way report the error.
-}
-
-async function send(
-  stream: Http2Stream,
-  requests: object | AsyncIterable<object>,
-  encode: (request: object) => Uint8Array,
-): Promise<void> {
-  try {
-    if (!isAsyncIterable(requests)) {
-      stream.end(encode(requests));
-      return;
-    }
-    for await (const request of requests) {
-      if (stream.destroyed) return;
-      if (!stream.write(encode(request))) await drained(stream);
-    }
-    stream.end();
-  } catch (error) {
-    stream.destroy(error as Error);
-  }
-}
-
-/** Resolves when more can be written, or nothing ever. Leaves no listener: a long call waits many times. */
-function drained(stream: Http2Stream): Promise<void> {
-  return new Promise((resolve) => {
-    const done = (): void => {
-      stream.off('drain', done).off('close', done);
-      resolve();
-    };
-    stream.on('drain', done).on('close', done);
-  });
-}
-
-interface FollowedCall {
-  readonly stream: Http2Stream;
-  /** Resolves when the runtime has said OK, rejects with its error, the abort's reason or the deadline. */
-  readonly done: Promise<void>;
-  /** Ends the call with this error. */
-  end(reason: GrpcError): void;
-}
-
-/** Watches a call to its end: status, abort, deadline. */
-function followCall(
-  stream: Http2Stream,
-  { clock, signal, timeoutMs }: GrpcCallOptions & { readonly clock: Clock },
-): FollowedCall {
-  const { promise, resolve, reject } = Promise.withResolvers<void>();
-  let status: ReturnType<typeof callStatus>;
-  let failure: unknown;
-  const end = (reason: unknown): void => {
-    failure ??= reason;
-    stream.close(CANCEL);
-    reject(reason);
-  };
-  const leave = (): void => end(signal?.reason);
-  const stopTimer = !timeoutMs
-    ? undefined
-    : clock.setTimer(timeoutMs, () => end(new GrpcError('DeadlineExceeded', 'context deadline exceeded')));
-  const unhook = onAbort(signal, leave);
-  stream
-    .on('response', (headers) => (status = callStatus(headers)))
-    .on('trailers', (headers) => (status = callStatus(headers) ?? status))
-    .on('error', (error) => (failure ??= error))
-    .on('close', () => {
-      stopTimer?.();
-      unhook();
-      if (status === 'OK') resolve();
-      else reject(status ?? (failure === signal?.reason && signal?.aborted ? failure : brokenCall(failure)));
-    });
-  if (signal?.aborted === true) leave();
-  return { stream, done: promise, end };
 }

@@ -1,6 +1,6 @@
 /**
- * Every reason an event of the kubelet can bear: one list in upstream's words, which the kubelet's recorder takes and no
- * other. Upstream: pkg/kubelet/events/event.go, and the few that its parts name themselves.
+ * Every reason of the kubelet's events, in upstream's words; the kubelet's recorder accepts no other. Upstream:
+ * pkg/kubelet/events/event.go, and a few that other packages define.
  */
 import type { KubernetesObject } from '../api/object.ts';
 import type { EventTarget } from '../client/event-recorder.ts';
@@ -45,7 +45,7 @@ type PodReason =
   | 'SandboxChanged'
   | 'VolumeResizeFailed';
 
-/** Why a pod is not taken: reason of its status too. */
+/** Why a pod is not admitted; also the reason in its status. */
 export type AdmissionReason =
   | `OutOf${string}`
   | 'Evicted'
@@ -62,7 +62,22 @@ export type AdmissionReason =
   | 'TopologyAffinityError'
   | 'UnexpectedAdmissionError';
 
+/** Changes of the node's status. */
+export type NodeStatusReason =
+  | 'NodeHasDiskPressure'
+  | 'NodeHasInsufficientMemory'
+  | 'NodeHasInsufficientPID'
+  | 'NodeHasNoDiskPressure'
+  | 'NodeHasSufficientMemory'
+  | 'NodeHasSufficientPID'
+  | 'NodeNotReady'
+  | 'NodeNotSchedulable'
+  | 'NodeReady'
+  | 'NodeSchedulable'
+  | 'Rebooted';
+
 type NodeReason =
+  | NodeStatusReason
   | 'ContainerGCFailed'
   | 'EvictionThresholdMet'
   | 'FailedNodeAllocatableEnforcement'
@@ -71,18 +86,7 @@ type NodeReason =
   | 'InvalidDiskCapacity'
   | 'KeelsonRestarted'
   | 'NodeAllocatableEnforced'
-  | 'NodeHasDiskPressure'
-  | 'NodeHasInsufficientMemory'
-  | 'NodeHasInsufficientPID'
-  | 'NodeHasNoDiskPressure'
-  | 'NodeHasSufficientMemory'
-  | 'NodeHasSufficientPID'
   | 'Starting'
-  | 'NodeNotReady'
-  | 'NodeNotSchedulable'
-  | 'NodeReady'
-  | 'NodeSchedulable'
-  | 'Rebooted'
   | 'Shutdown'
   | 'SystemOOM';
 

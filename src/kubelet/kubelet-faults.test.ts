@@ -31,6 +31,26 @@ describe('kubelet under faults', () => {
     assert.equal(fixture.pod('web')?.status?.containerStatuses?.[0]?.restartCount, 1);
   });
 
+  it('stops at once while the API server is silent, and reports no failure that is the stop itself', async () => {
+    const fixture = createKubeletFixture();
+    await fixture.start();
+    const silence = Promise.withResolvers<never>();
+    silence.promise.catch(() => undefined);
+    fixture.cluster.silence = silence.promise;
+    fixture.addPod('web');
+    fixture.addPod('private', { spec: { imagePullSecrets: [{ name: 'none' }] } });
+    await fixture.platform.clock.advance(400_000);
+    const stopping = fixture.stop();
+    silence.reject(new Error('keelson is stopping'));
+    await stopping;
+    const logged = fixture.platform.log.entries.filter(({ fields }) => /is stopping/.test(String(fields['err'])));
+    assert.deepEqual(logged, []);
+    assert.deepEqual(
+      fixture.events.filter((event) => event.startsWith('Warning')),
+      [],
+    );
+  });
+
   it('retries a status the API refused', async () => {
     const fixture = await started();
     fixture.cluster.failures.set('patch pods/status', serviceUnavailable('down'));
@@ -62,7 +82,7 @@ describe('kubelet under faults', () => {
     assert.equal(fixture.pod('web'), undefined);
   });
 
-  it('tells that a pod could not be stopped, and tries again', async () => {
+  it('reports that a pod could not be stopped, and retries', async () => {
     const fixture = await started();
     fixture.addPod('web');
     await fixture.platform.clock.advance(1_000);
@@ -75,7 +95,7 @@ describe('kubelet under faults', () => {
     assert.equal(fixture.pod('web'), undefined);
   });
 
-  it('tells that the status could not be determined', async () => {
+  it('reports that the status could not be determined', async () => {
     const fixture = await started();
     fixture.addPod('web');
     await fixture.platform.clock.advance(10);
@@ -90,7 +110,7 @@ describe('kubelet under faults', () => {
     assert.equal(fixture.summary('web'), 'Running true');
   });
 
-  it('says NotReady while the runtime is down, pauses, and recovers', async () => {
+  it('reports NotReady while the runtime is down, pauses, and recovers', async () => {
     const fixture = await started();
     const ready = (): string | undefined =>
       fixture.cluster.get(Nodes, { name: 'node-1' })?.status?.conditions?.find(({ type }) => type === 'Ready')?.status;
@@ -139,7 +159,7 @@ describe('kubelet under faults', () => {
     assert.ok(fixture.pod('web')?.status?.conditions?.some(({ type }) => type === 'example.com/gate'));
   });
 
-  it('finishes after a restart what was deleted while it was away', async () => {
+  it('finishes after a restart deletions that were requested meanwhile', async () => {
     const before = await started();
     before.runtime.scripts.set('once', { exitAfterMs: 100 });
     before.addPod('job', { spec: { restartPolicy: 'Never', containers: [{ name: 'once' }] } });
@@ -157,7 +177,7 @@ describe('kubelet under faults', () => {
     assert.deepEqual(after.runtime.running(), []);
   });
 
-  it('kills what runs of a pod that vanished from the API', async () => {
+  it('kills containers of a pod that is missing in the API', async () => {
     const fixture = await started();
     fixture.addPod('web');
     await fixture.platform.clock.advance(1_000);
@@ -207,7 +227,7 @@ describe('kubelet and a slow start', () => {
     assert.equal(ready?.status, 'True');
   });
 
-  it('keeps what an ending pod uses, also when it left the API', async () => {
+  it('keeps the volumes of an ending pod, also when the API has deleted it', async () => {
     const fixture = await started();
     fixture.runtime.scripts.set('app', { stopMs: 2_000 });
     fixture.addPod('web');

@@ -50,7 +50,7 @@ describe('kubelet with the runtime manager', () => {
     assert.equal([...fixture.cri.containers.values()].filter(({ state }) => state === 'CONTAINER_RUNNING').length, 0);
   });
 
-  it('looks once at what a start made: the events that come with it need no look of their own', async () => {
+  it('inspects the pod once after a start: the events of the start cause no further inspection', async () => {
     const fixture = await started(image('web:1'));
     const { clock } = fixture.platform;
     fixture.addPod('web', { spec: spec('web:1') });
@@ -59,7 +59,7 @@ describe('kubelet with the runtime manager', () => {
     assert.equal(fixture.cri.calls.get('containerStatus'), 1);
   });
 
-  it('restarts what crashed, at once and then after its back-off', async () => {
+  it('restarts crashed containers, at once and then after their back-off', async () => {
     const fixture = await started(image('web:1'));
     const { clock } = fixture.platform;
     fixture.addPod('web', { spec: spec('web:1') });
@@ -82,7 +82,7 @@ describe('kubelet with the runtime manager', () => {
     assert.ok(clock.monotonicMs() - sinceMs <= 10_500, `${clock.monotonicMs() - sinceMs} ms`);
   });
 
-  it('says why an image cannot be pulled', async () => {
+  it('reports why an image cannot be pulled', async () => {
     const fixture = await started(image('web:1', { present: false, pull: { error: 'denied', after: '1s' } }));
     fixture.addPod('web', { spec: spec('web:1') });
     await fixture.platform.clock.advance(2_000);
@@ -90,6 +90,22 @@ describe('kubelet with the runtime manager', () => {
       fixture.pod('web')?.status?.containerStatuses?.[0]?.state?.waiting?.reason ?? '',
       /^(ErrImagePull|ImagePullBackOff)$/,
     );
+  });
+
+  it('reports that the sandbox exists while an image is still pulled', async () => {
+    const fixture = await started(image('web:1', { present: false, pull: { after: '60s' } }));
+    fixture.addPod('web', { spec: spec('web:1') });
+    const { clock } = fixture.platform;
+    const sandbox = () => {
+      const { conditions = [] } = fixture.pod('web')?.status ?? {};
+      const { status, reason } = conditions.find(({ type }) => type === 'PodReadyToStartContainers') ?? {};
+      return { status, reason };
+    };
+    await clock.advance(10_000);
+    assert.deepEqual(sandbox(), { status: 'True', reason: 'PodSandboxReady' });
+    assert.equal(fixture.summary('web'), 'Pending false');
+    await clock.runUntil(() => fixture.summary('web') === 'Running true', 120_000);
+    assert.deepEqual(sandbox(), { status: 'True', reason: 'PodSandboxReady' });
   });
 
   it('makes a new sandbox when the old one was lost', async () => {

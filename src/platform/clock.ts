@@ -9,7 +9,7 @@
 /** Cancels a timer. Calling it twice, or after the timer fired, does nothing. */
 export type CancelTimer = () => void;
 
-/** Given back exactly once by whoever holds virtual time still. */
+/** Called exactly once by the holder of a busy token. */
 export type ReleaseBusy = () => void;
 
 /** Wall time, monotonic time and timers. */
@@ -25,13 +25,13 @@ export interface Clock {
   /** Resolves after `delayMs`; rejects with the signal's reason when aborted first. */
   sleep(delayMs: number, signal?: AbortSignal): Promise<void>;
   /**
-   * Resolves in a later turn of the loop: lets I/O and other work run. Never moves virtual time. Lanes in
-   * which work waits take turns; that of the cluster itself has none, and comes after each of the others.
+   * Resolves in a later turn of the event loop, so that I/O and other work run. Never moves virtual time. Lanes with
+   * waiting work take turns; the cluster's own work (no lane) comes after each of the others.
    */
   yield(lane?: string): Promise<void>;
   /**
-   * Called before work that may take milliseconds. Undefined: go on; a promise must be awaited, as somebody else does such work in this
-   * turn of the loop. Never asks to wait where time stands still.
+   * Called before work that may take milliseconds. Undefined: continue; a promise must be awaited, since other such
+   * work runs in this turn. Never waits under virtual time.
    */
   turn(lane?: string): Promise<void> | undefined;
   /** Holds virtual time still until released; taken by every adapter around real asynchronous work. Free on the real clock. */
@@ -40,7 +40,14 @@ export interface Clock {
   onWallJump(listener: (jumpMs: number) => void): CancelTimer;
 }
 
-/** Sleeps until the time is up or the signal aborts, whichever is first. For loops that ask the signal themselves. */
+/** Sleeps until the time is up or the signal aborts, whichever is first. For loops that check the signal themselves. */
 export function sleepUnlessAborted(clock: Clock, delayMs: number, signal: AbortSignal): Promise<void> {
   return clock.sleep(delayMs, signal).catch(() => undefined);
+}
+
+/** Resolves when the work has settled or the time is up, whichever is first. Never rejects. */
+export async function settledWithin(clock: Clock, limitMs: number, work: Promise<unknown>): Promise<void> {
+  const waited = new AbortController();
+  await Promise.race([work.catch(() => undefined), sleepUnlessAborted(clock, limitMs, waited.signal)]);
+  waited.abort();
 }

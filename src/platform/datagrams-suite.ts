@@ -1,10 +1,10 @@
-/** What every Datagrams adapter must do. */
+/** The requirements for every Datagrams adapter. */
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import type { Datagrams, SocketAddress } from './datagrams.ts';
 import type { Net } from './net.ts';
 
-/** An adapter with an address of its own, and how to let its work happen. */
+/** An adapter with its own address, and a function that waits for its work. */
 export interface DatagramsSubject {
   readonly datagrams: Datagrams;
   readonly net: Pick<Net, 'dial'>;
@@ -13,7 +13,7 @@ export interface DatagramsSubject {
 
 /** Declares the tests. */
 export function describeDatagrams(subject: () => DatagramsSubject): void {
-  it('datagrams arrive with their sender, and answers go back', async () => {
+  it('datagrams arrive with their sender, and replies return', async () => {
     const { datagrams, address } = subject();
     const server = await datagrams.openDatagrams({ address, port: 0 }, (data, from) =>
       server.send(Buffer.concat([Buffer.from('re '), data]), from),
@@ -29,7 +29,7 @@ export function describeDatagrams(subject: () => DatagramsSubject): void {
     server.send(Buffer.from('late'), client.local);
   });
 
-  it('an address is taken once, until it is closed', async () => {
+  it('an address is bound once, until it is closed', async () => {
     const { datagrams, address } = subject();
     const first = await datagrams.openDatagrams({ address, port: 0 }, () => undefined);
     await assert.rejects(

@@ -1,23 +1,23 @@
 /**
- * Gives a tree of files to a group, through a file port. Upstream: pkg/volume/volume_linux.go.
+ * Gives a file tree to a group, through a file port. Upstream: pkg/volume/volume_linux.go.
  *
- * Containers may rename and link meanwhile: each file is opened once, without following a link, and only what was opened
- * is changed. Links are left alone: their targets may lie outside the tree. Owners stay.
+ * Containers may rename and link files at the same time: each file is opened once, without following links, and only
+ * the open file is changed. Links are skipped: their targets may be outside the tree. Owners are kept.
  */
-import { hasErrorCode } from '../base/errors.ts';
+import { ignoreMissingFile } from '../base/errors.ts';
 import type { Files } from './files.ts';
 
 const WRITABLE_MASK = 0o660;
 const READ_ONLY_MASK = 0o440;
 const DIRECTORY_MASK = 0o2110;
 
-/** What to give to whom. */
+/** A file tree, and the group to give it to. */
 export interface GroupOrder {
   readonly path: string;
   readonly gid: number;
-  /** Gives no right to write. */
+  /** Whether the group gets no write permission. */
   readonly readOnly: boolean;
-  /** Leaves the tree alone when its root is right already. */
+  /** Whether the tree is skipped when its root is correct already. */
   readonly onlyIfRootDiffers: boolean;
 }
 
@@ -34,21 +34,21 @@ async function rootIsRight(files: Files, { path, gid, readOnly }: GroupOrder): P
   return stat.gid === gid && (stat.mode & wanted) === wanted;
 }
 
-/** PATH_MAX: upstream's walk ends there too. It also bounds how many directories are open at once. */
+/** PATH_MAX, which ends upstream's walk too. Also bounds the number of open directories. */
 const MAX_PATH_LENGTH = 4096;
 
 interface Change {
   readonly gid: number;
   readonly mask: number;
-  /** Length of the path from the host's root. */
+  /** The length of the path from the host's root. */
   readonly length: number;
 }
 
-/** The root comes last, so that a walk that broke off is seen as such by `onlyIfRootDiffers`. */
+/** The root comes last, so that `onlyIfRootDiffers` notices an interrupted walk. */
 async function changeBelow(files: Files, path: string, to: Change): Promise<void> {
   if (to.length > MAX_PATH_LENGTH)
     throw new Error(`a path below the volume has more than ${MAX_PATH_LENGTH} characters`);
-  const opened = await files.openPath(path).catch(unlessGone);
+  const opened = await files.openPath(path).catch(ignoreMissingFile);
   if (opened === undefined) return;
   try {
     const { kind, gid, mode } = await opened.stat();
@@ -57,14 +57,9 @@ async function changeBelow(files: Files, path: string, to: Change): Promise<void
     for (const name of isDirectory ? await files.readDir(opened.path) : [])
       await changeBelow(files, `${opened.path}/${name}`, { ...to, length: to.length + 1 + Buffer.byteLength(name) });
     if (gid !== to.gid) await files.chown(opened.path, -1, to.gid);
-    // A change of group clears set-group-id bits, so the mode is set after it, always.
+    // A change of group clears set-group-id bits, so the mode is always set after it.
     await files.chmod(opened.path, mode | to.mask | (isDirectory ? DIRECTORY_MASK : 0));
   } finally {
     await opened.close();
   }
-}
-
-function unlessGone(error: unknown): undefined {
-  if (hasErrorCode(error, 'ENOENT')) return undefined;
-  throw error;
 }

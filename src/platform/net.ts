@@ -1,6 +1,6 @@
 /**
- * The network port, cut at the level Keelson uses: an HTTP(S) server, an HTTP(S) client, raw streams and datagrams.
- * Simulation replaces what is above sockets: no simulated component opens one.
+ * The network port at the level that Keelson uses: an HTTP(S) server, an HTTP(S) client, raw streams and datagrams.
+ * Simulations replace everything above sockets: simulated components open none.
  */
 import type { Duplex } from './streams.ts';
 
@@ -10,7 +10,7 @@ export interface TlsOptions {
   readonly keyPem?: string;
   /** Certificate authorities to trust. */
   readonly caPem?: string;
-  /** Checks the peer's name against this instead of the host dialled. */
+  /** Verifies the peer's name against this instead of the dialled host. */
   readonly serverName?: string;
   /** Skips verification of the peer. */
   readonly insecureSkipVerify?: boolean;
@@ -34,10 +34,16 @@ export interface HttpCall {
   readonly unixPath?: string;
   /** A list is sent as that many lines. */
   readonly headers?: Readonly<Record<string, string | readonly string[]>>;
-  /** Chunks are sent as they come, with the `content-length` of the headers if there is one. */
+  /** Chunks are sent as they come, with the headers' `content-length` if there is one. */
   readonly body?: string | Uint8Array | AsyncIterable<Uint8Array>;
   readonly tls?: TlsOptions;
+  /** The time limit of the whole exchange, including the response's body, like the timeout of Go's http.Client. */
   readonly timeoutMs?: number;
+  /**
+   * The time limit of the response's head only: the body may take any time, as that of a watch, or its reader limits
+   * it.
+   */
+  readonly headTimeoutMs?: number;
   readonly signal?: AbortSignal;
 }
 
@@ -45,7 +51,7 @@ export interface HttpCall {
 export interface HttpAnswer {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
-  /** Cookies apart: joined to one line they would be one. */
+  /** Cookies, which must not be joined to one line. */
   readonly setCookie?: readonly string[];
   readonly body: AsyncIterable<Uint8Array>;
   /** Drops the rest of the body and the connection. */
@@ -66,7 +72,10 @@ export interface Net {
   http(call: HttpCall): Promise<HttpAnswer>;
   /** Asks for an upgrade; resolves with the plain answer when the peer refuses. */
   upgrade(call: HttpCall): Promise<HttpUpgrade | HttpAnswer>;
-  /** All addresses of a name, as dialling would find them. Rejects with Node's codes (ENOTFOUND …) when there are none. */
+  /**
+   * All addresses of a name, as dialling would find them. Rejects with Node's codes (ENOTFOUND …) when there are
+   * none.
+   */
   lookup(host: string): Promise<readonly string[]>;
   /** Addresses of this host's interfaces. */
   interfaces(): readonly {

@@ -1,19 +1,25 @@
-/** Says of objects that ask for more than is programmed for one: in the log and by an event, once while it is so. */
+/**
+ * Reports objects that exceed the limits of what is programmed for one object: in the log and by an event, once while
+ * it lasts.
+ */
 import type { KubernetesObject } from '../api/object.ts';
 import type { EventRecorder } from '../client/event-recorder.ts';
 import type { Log } from '../platform/log.ts';
 
 export interface ExcessReportDeps {
   readonly log: Log;
-  /** Absent: in the log alone. */
+  /** Absent: only logged. */
   readonly recorder?: EventRecorder | undefined;
 }
 
-/** Notes an object as it is now, by its key; undefined: it is gone. */
+/** Reports an object's current version; undefined: it was deleted. */
 export type ReportExcess = (key: string, object: KubernetesObject | undefined, excess: string | undefined) => void;
 
 /** Makes a report for one kind. The reason is the event's. */
-export function createExcessReport({ log, recorder }: ExcessReportDeps, reason: string): ReportExcess {
+export function createExcessReport(
+  { log, recorder }: ExcessReportDeps,
+  reason: 'NetworkPolicyTooLarge' | 'ServiceTooLarge',
+): ReportExcess {
   const reported = new Map<string, string>();
   return (key, object, excess) => {
     if (object === undefined || excess === undefined) {

@@ -1,21 +1,21 @@
 /**
- * Which addresses a Service of type LoadBalancer gets: those of the nodes, as there is no balancer in front of them. Pure.
- * A port of an address belongs to one service; who has it keeps it, then the older service gets it.
+ * Chooses the addresses of Services of type LoadBalancer among the nodes' addresses, as there is no external load
+ * balancer. Pure. A port of an address belongs to one service: to its current one, otherwise to the oldest.
  */
 import type { LoadBalancerIngress, Node, Service } from '../api/gen/core-v1.ts';
 import type { EndpointSlice } from '../api/gen/discovery-v1.ts';
 import { parseIp } from '../base/cidr.ts';
 import { appendAll } from '../base/lists.ts';
-import { isNodeReady } from '../component-helpers/nodes.ts';
+import { isExcludedFromLoadBalancers, isNodeReady } from '../component-helpers/nodes.ts';
 
-/** What a service is to have. */
+/** The addresses chosen for a service. */
 export interface Assignment {
   readonly addresses: readonly string[];
-  /** Why it has none, where there are addresses that others hold. */
+  /** Why it has none although nodes have addresses. */
   readonly problem?: string;
 }
 
-/** What addresses are chosen from. */
+/** The candidates. */
 export interface Surroundings {
   readonly nodes: readonly Node[];
   slicesOf(service: Service): readonly EndpointSlice[];
@@ -23,14 +23,12 @@ export interface Surroundings {
 }
 
 /**
- * What of the nodes themselves has a TCP port (API server, kubelet, routes), so that the service does not get it: it would
- * cut them off. Undefined: nothing.
+ * The process of the nodes that uses a TCP port (API server, kubelet, routes) and would lose it to the service;
+ * undefined: none.
  */
 export type PortUser = (service: Service, port: number) => string | undefined;
 
-const EXCLUDE_LABEL = 'node.kubernetes.io/exclude-from-external-load-balancers';
-
-/** Whether this controller gives the service its addresses: another class belongs to another one. */
+/** Whether this controller is responsible for the service: it has no other load balancer class. */
 function wantsAddresses(service: Service): boolean {
   return (
     service.spec?.type === 'LoadBalancer' &&
@@ -44,7 +42,7 @@ export function ingressOf(service: Service): readonly LoadBalancerIngress[] {
   return service.status?.loadBalancer?.ingress ?? [];
 }
 
-/** Chooses for all services at once, by their key. */
+/** Chooses for all services, by key. */
 export function assignAddresses(services: readonly Service[], surroundings: Surroundings): Map<string, Assignment> {
   const holders = new PortHolders();
   const nodes = new NodeAddresses(surroundings.nodes);
@@ -69,7 +67,7 @@ export function assignAddresses(services: readonly Service[], surroundings: Surr
   return assigned;
 }
 
-/** Why the service gets no address: the nodes themselves need one of its ports. */
+/** Why the service gets no address: the nodes themselves use one of its ports. */
 function portOfNodes(service: Service, { portUser }: Surroundings): string | undefined {
   for (const { port, protocol = 'TCP' } of service.spec?.ports ?? []) {
     const user = protocol === 'TCP' ? portUser(service, port) : undefined;
@@ -83,11 +81,11 @@ interface Holder {
   readonly addresses: ReadonlySet<string>;
 }
 
-/** Which services have which ports on which addresses: a list for each port, a set of addresses for each service. */
+/** The services with ports on addresses, indexed by port and by service. */
 class PortHolders {
   readonly #byPort = new Map<string, Holder[]>();
 
-  /** Takes the addresses on which nobody has one of the ports. */
+  /** Takes the addresses on which no other service has any of the ports. */
   take(key: string, wanted: readonly string[], ports: readonly string[]): string[] {
     const others = new Set(ports.flatMap((port) => this.#byPort.get(port) ?? []));
     let free = [...new Set(wanted)];
@@ -121,15 +119,13 @@ function byPrecedence(a: Service, b: Service): number {
   return first < second ? -1 : first > second ? 1 : 0;
 }
 
-/** The addresses of the nodes that take traffic from outside, each node looked at once. */
+/** The nodes' addresses for external traffic; each node is evaluated once. */
 class NodeAddresses {
   readonly #byName = new Map<string, readonly string[]>();
   readonly #all = new Map<number, readonly string[]>();
 
   constructor(nodes: readonly Node[]) {
-    const eligible = nodes.filter(
-      (n) => n.metadata.labels?.[EXCLUDE_LABEL] === undefined && n.metadata.deletionTimestamp === undefined,
-    );
+    const eligible = nodes.filter((n) => !isExcludedFromLoadBalancers(n) && n.metadata.deletionTimestamp === undefined);
     const ready = eligible.filter(isNodeReady);
     const chosen = ready.length > 0 ? ready : eligible;
     for (const family of FAMILIES) {
@@ -171,7 +167,7 @@ function candidateAddresses(service: Service, nodes: NodeAddresses, { slicesOf }
   return loadBalancerIP !== undefined && addresses.includes(loadBalancerIP) ? [loadBalancerIP] : addresses;
 }
 
-/** The node's external addresses of a family, else its internal ones. */
+/** The node's external addresses of a family, otherwise its internal ones. */
 function nodeAddresses(node: Node, family: number): string[] {
   const ofType = (type: string): string[] =>
     (node.status?.addresses ?? [])

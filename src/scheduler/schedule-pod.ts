@@ -1,7 +1,7 @@
 /**
- * One scheduling cycle: from a pod and a snapshot to the best node, or to the reasons why there is none. Pure but for the
- * plugins and the random choice among equals. Looks at a sample of a large cluster, as upstream does. Upstream:
- * schedule_one.go (schedulePod, findNodesThatFitPod).
+ * One scheduling cycle: from a pod and a snapshot to the best node, or to the reasons why there is none. Pure apart
+ * from the plugins and the random choice among equal nodes. In a large cluster it examines a sample of the nodes, as
+ * upstream does. Upstream: schedule_one.go (schedulePod, findNodesThatFitPod).
  */
 import type { Pod } from '../api/gen/core-v1.ts';
 import type { Stored } from '../api/object.ts';
@@ -19,7 +19,7 @@ import { noteRefusals, stillRefused, type RefusalQuestion } from './refusal-memo
 export type ScheduleResult =
   | {
       readonly node: string;
-      /** Absent when there was but one node to choose. */
+      /** Absent when only one node was feasible. */
       readonly scored?: Scored;
       readonly statuses: ReadonlyMap<string, Status>;
       /** Names of the plugins whose Filter ran. */
@@ -40,7 +40,10 @@ export interface ScheduleInput {
 
 const MIN_FEASIBLE = 100;
 
-/** The number of feasible nodes that is enough; without a percentage its share falls as the cluster grows. Upstream: numFeasibleNodesToFind. */
+/**
+ * The number of feasible nodes at which the search stops; without a percentage its share falls as the cluster grows.
+ * Upstream: numFeasibleNodesToFind.
+ */
 export function feasibleNodesToFind(nodeCount: number, percentageOfNodesToScore: number = 0): number {
   if (nodeCount < MIN_FEASIBLE) return nodeCount;
   const percentage =
@@ -48,7 +51,7 @@ export function feasibleNodesToFind(nodeCount: number, percentageOfNodesToScore:
   return Math.max(MIN_FEASIBLE, Math.floor((nodeCount * percentage) / 100));
 }
 
-/** The feasible nodes, and the reasons of the others. */
+/** The feasible nodes, and the statuses of the others. */
 export interface FoundNodes {
   readonly feasible: readonly NodeInfo[];
   readonly statuses: ReadonlyMap<string, Status>;
@@ -64,7 +67,7 @@ export function schedulePod(input: ScheduleInput, state: CycleState): ScheduleRe
   return pickNode(input, state, { found: findNodes(input, state) });
 }
 
-/** The first half: PreFilter and Filter. */
+/** Runs PreFilter and Filter. */
 export function findNodes(input: ScheduleInput, state: CycleState): FoundNodes {
   const { profile, pod, snapshot } = input;
   const pre = runPreFilter(profile, state, { pod, snapshot });
@@ -102,7 +105,7 @@ function filterNodes(input: ScheduleInput, state: CycleState, pre: PreFiltered):
   return { feasible, statuses: allStatuses, filters: pre.filters, nodeCount, memory };
 }
 
-/** The second half: scores and the choice. `more`: scores that extenders add. */
+/** Scores the nodes and chooses one. `more`: extenders' scores. */
 export function pickNode(
   input: ScheduleInput,
   state: CycleState,
@@ -127,10 +130,10 @@ export function pickNode(
   });
   if (more !== undefined)
     feasible.forEach(({ name }, i) => (scored.totals[i] = (scored.totals[i] ?? 0) + (more.get(name) ?? 0)));
-  return { node: chooseBest(scored, input.random), scored, statuses, filters: names };
+  return { node: selectHost(scored, input.random), scored, statuses, filters: names };
 }
 
-/** Filter plugins for each node: first those whose results are remembered, as long as they come first in order; then the others. */
+/** The filter plugins that run for each node: first a leading group whose results are remembered, then the others. */
 interface AskedFilters {
   readonly all: readonly SchedulerPlugin[];
   readonly memory?: ClassMemory;
@@ -140,7 +143,7 @@ interface AskedFilters {
 
 function splitFilters({ profile, pod, snapshot }: ScheduleInput, pre: PreFiltered): AskedFilters {
   const all = pre.filters;
-  // Where PreFilter names the nodes (DaemonSets), each is examined once, and no other pod has the same question.
+  // PreFilter names the nodes (DaemonSets): each is examined once, and no other pod shares the result.
   if (profile.memories === undefined || pre.nodeNames !== undefined) return { all, others: all };
   const end = all.findIndex((plugin) => plugin.nodeLocal !== true);
   const local = end === -1 ? all : all.slice(0, end);
@@ -154,7 +157,7 @@ function filterNode(
   state: CycleState,
   { asked, node }: { asked: AskedFilters; node: NodeInfo },
 ): Status | undefined {
-  // The pod must fit with and without the node's nominated pods; the result without them is mostly remembered.
+  // The pod must fit with and without the nominated pods; the result without them is mostly remembered.
   const status =
     asked.memory?.filter(state, pod, node) ??
     (asked.others.length === 0 ? undefined : runFilters(asked.others, state, { pod, node }));
@@ -163,7 +166,7 @@ function filterNode(
   return runFiltersWithNominated(asked.all, state, { pod, node, nominations });
 }
 
-/** Undefined where a filter depends on more than pod and node: then no result holds for the next pod. */
+/** Undefined where a filter depends on more than pod and node: the result then does not hold for the next pod. */
 function refusalQuestion(input: ScheduleInput, state: CycleState, asked: AskedFilters): RefusalQuestion | undefined {
   const { memory, others } = asked;
   if (memory === undefined || others.length > 0) return undefined;
@@ -175,7 +178,7 @@ function refusalQuestion(input: ScheduleInput, state: CycleState, asked: AskedFi
   };
 }
 
-/** Nodes that PreFilter ruled out have a reason, too. */
+/** Adds the statuses of nodes that PreFilter ruled out. */
 function withExcluded(
   statuses: Map<string, Status>,
   pre: ReturnType<typeof runPreFilter>,
@@ -208,13 +211,13 @@ function findFeasible(
       else statuses.set(node.name, status);
     }
   } finally {
-    // Also after a filter's error: the next attempt begins with other nodes.
+    // Also after a filter's error: the next attempt starts at other nodes.
     if (named === undefined && nodes.length > 0) cursor.startAt = (cursor.startAt + visited) % nodes.length;
   }
 }
 
-/** The node of the highest score; among equals a random one. */
-function chooseBest({ nodes, totals }: Scored, random: Random): string {
+/** The node with the highest score; a random one among equals. Upstream: selectHost. */
+function selectHost({ nodes, totals }: Scored, random: Random): string {
   let at = 0;
   let equals = 1;
   for (let i = 1; i < totals.length; i++) {

@@ -1,8 +1,8 @@
 /**
- * The contract of object history: every state of every recorded key, kept within a size and an age beside the store.
+ * The history of objects: every state of every recorded key, kept beside the store within limits of size and age.
  *
- * Invariants: records of a lane are appended in the order of their revisions; what was appended is kept in whole segments
- * and forgotten oldest first; losing it never harms the store. Values are opaque bytes.
+ * Invariants: records of a lane are appended in revision order; they are kept in whole segments and removed oldest
+ * first; losing the history never harms the store. Values are opaque bytes.
  */
 
 export interface HistoryAuthor {
@@ -13,7 +13,7 @@ export interface HistoryAuthor {
   readonly subresource: string;
 }
 
-/** What a record says; `known`: the state before the first change that was recorded, of whoever made it. */
+/** The kind of a record; `known`: the state before the first recorded change, whose author is unknown. */
 export type HistoryChange = 'created' | 'changed' | 'deleted' | 'known';
 
 /** One state of one key. */
@@ -23,18 +23,18 @@ export interface HistoryRecord {
   /** Wall-clock milliseconds at which the change was seen; 0: not known. */
   readonly timeMs: number;
   readonly change: HistoryChange;
-  /** Absent: another server's change, or one from before the history began. */
+  /** Absent: another server made the change, or it was made before the history began. */
   readonly author?: HistoryAuthor | undefined;
   /** Empty for a deletion. */
   readonly value: Uint8Array;
 }
 
-/** `events`: what changes often and is worth little. It has a share of its own, so that it never pushes out the rest. */
+/** `events`: frequent changes of little value. They have a share of their own, so that they never displace the rest. */
 export type HistoryLane = 'objects' | 'events';
 
 export const HISTORY_LANES: readonly HistoryLane[] = ['objects', 'events'];
 
-/** Changes that were not recorded: those after the first revision, up to the second. */
+/** Unrecorded changes: after the first revision, up to the second. */
 export interface HistoryGap {
   readonly lane: HistoryLane;
   readonly after: number;
@@ -43,20 +43,20 @@ export interface HistoryGap {
   readonly changes: number;
 }
 
-/** What is appended at once. */
+/** The records that are appended together. */
 export interface HistoryBatch {
   readonly records: Readonly<Record<HistoryLane, readonly HistoryRecord[]>>;
   readonly gaps: readonly HistoryGap[];
-  /** Every recorded key's changes up to this revision have been appended, but for the gaps. */
+  /** All changes up to this revision have been appended, apart from the gaps. */
   readonly covered: number;
 }
 
 export interface LaneStatus {
   /** Changes after this revision are kept; 0: nothing has been recorded yet. */
   readonly since: number;
-  /** When that was. */
+  /** The time of `since`. */
   readonly sinceMs: number;
-  /** Objects unchanged since this revision may have no record: their next change records the state before it as well. */
+  /** Objects unchanged since this revision may have no record: their next change also records the state before it. */
   readonly baseline: number;
   readonly sizeBytes: number;
   readonly records: number;
@@ -73,10 +73,10 @@ export interface HistoryQuery {
   readonly key: string;
   /** Only revisions below this one. */
   readonly before?: number | undefined;
-  /** Only what was so at this wall-clock time or earlier, or at an unknown time. */
+  /** Only states at this wall-clock time or earlier, or at an unknown time. */
   readonly atMs?: number | undefined;
   readonly limit: number;
-  /** The page ends earlier where its values are longer; it has one record at least. */
+  /** A page ends earlier when its values are longer; it has at least one record. */
   readonly maxBytes: number;
 }
 
@@ -85,21 +85,21 @@ export interface HistoryPage {
   readonly records: readonly HistoryRecord[];
   /** Whether older records are there. */
   readonly more: boolean;
-  /** The record that follows the first one and is not wanted; absent: there is none. Its value is left out. */
+  /** The record after the first one, without its value, when it is not part of the page; absent: there is none. */
   readonly next?: HistoryRecord | undefined;
   readonly gaps: readonly HistoryGap[];
   readonly status: LaneStatus;
 }
 
-/** What was so at a moment, of a lane. */
+/** The state of a lane at a moment. */
 export interface HistoryMoment {
-  /** The newest change that was recorded at this time or before; the lane's `since` where none was. */
+  /** The newest change recorded at or before this time; the lane's `since` without any. */
   readonly revision: number;
   readonly gaps: readonly HistoryGap[];
   readonly status: LaneStatus;
 }
 
-/** A part of the way through a lane, from the newest change to the oldest. */
+/** A part of the walk through a lane, from the newest change to the oldest. */
 export interface HistoryPart {
   readonly lane: HistoryLane;
   /** The newest change that was not read yet; absent for the first part. */
@@ -108,7 +108,7 @@ export interface HistoryPart {
   readonly maxBytes: number;
 }
 
-/** The keys that begin so and have changed after a revision. */
+/** Keys with this prefix that have changed after a revision. */
 export interface ChangedKeysQuery extends HistoryPart {
   readonly prefix: string;
   /** Keys before this one are left out. */
@@ -124,7 +124,7 @@ export interface StatesQuery extends HistoryPart {
 
 export interface HistoryFound {
   readonly records: readonly HistoryRecord[];
-  /** Where the next part begins; absent: there is nothing more to be found. */
+  /** The start of the next part; absent: the walk is complete. */
   readonly next?: number | undefined;
   /** Bytes of the lane that were read. */
   readonly bytes: number;
@@ -135,22 +135,23 @@ export interface HistoryLimits {
   readonly ageMs: number;
 }
 
-/** The history's keeper. All methods reject with `StoreError`. */
+/** All methods reject with `StoreError`. */
 export interface HistoryLog {
   /**
-   * What is there. Forgets everything when it is of another store: when it has seen revisions that are yet to come.
-   * `nowRevision`: the store's newest.
+   * Opens the history. Removes everything when it belongs to another store, that is, has revisions that are yet to
+   * come. `nowRevision`: the store's newest at the wall-clock time `sinceMs`; a new history has every change after
+   * it.
    */
-  open(nowRevision: number): Promise<HistoryStatus>;
+  open(nowRevision: number, sinceMs: number): Promise<HistoryStatus>;
   append(batch: HistoryBatch): Promise<HistoryStatus>;
   read(query: HistoryQuery): Promise<HistoryPage>;
-  /** Which revision a lane had come to at a wall-clock time. */
+  /** The revision of a lane at a wall-clock time. */
   locate(query: { readonly lane: HistoryLane; readonly timeMs: number }): Promise<HistoryMoment>;
-  /** Finds the oldest change of each key after the revision, as far as this part goes. Values are left out. */
+  /** The oldest change of each key after the revision, within this part. Values are left out. */
   changedKeys(query: ChangedKeysQuery): Promise<HistoryFound>;
-  /** Finds the newest record of each key up to the revision, as far as this part goes. */
+  /** The newest record of each key up to the revision, within this part. */
   states(query: StatesQuery): Promise<HistoryFound>;
-  /** Forgets what is too old or too much. */
+  /** Removes what exceeds the limits of age and size. */
   prune(): Promise<HistoryStatus>;
   close(): Promise<void>;
 }

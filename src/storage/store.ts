@@ -6,6 +6,8 @@
  * changes them. The counter starts at 1 for an empty store.
  */
 
+import type { StoreChangeLog } from './change-log.ts';
+
 /** A key with its value at one revision. */
 export interface StoredEntry {
   readonly key: string;
@@ -29,7 +31,7 @@ interface StorePut {
   readonly createRevision: number;
 }
 
-/** Without a value: `value` is there so that it can be asked for. */
+/** A deletion has no value; the field exists so that `event.value` can be read. */
 interface StoreDelete {
   readonly type: 'delete';
   readonly key: string;
@@ -44,7 +46,7 @@ export interface PutRequest {
   readonly value: Uint8Array;
   /** Required current mod revision; 0: the key must not exist; absent: unconditional. */
   readonly expectRevision?: number;
-  /** The key goes away by itself after so long without another write of it (events). */
+  /** The key is deleted if it is not written again for this long (events). */
   readonly ttlSeconds?: number;
 }
 
@@ -54,7 +56,7 @@ export interface DeleteRequest {
   readonly expectRevision?: number;
 }
 
-/** How a write ended. A lost compare is no error: it brings the current entry (absent: the key is not there). */
+/** The result of a write. A failed compare is no error: it has the current entry (absent: the key does not exist). */
 export type WriteResult =
   | { readonly ok: true; readonly revision: number }
   | { readonly ok: false; readonly current?: StoredEntry };
@@ -82,7 +84,7 @@ export interface RangeResult {
 export interface ScanRange {
   readonly start: string;
   readonly end: string;
-  /** Most entries of a page where the store does not choose itself. Default 10,000, as upstream. */
+  /** The most entries of a page, if the store does not choose. Default 10,000, as upstream. */
   readonly pageEntries?: number;
 }
 
@@ -98,11 +100,11 @@ export interface StoreWatch {
 }
 
 export interface StoreWatcher {
-  /** `revision`: the store's revision these events bring the watcher to. */
+  /** `revision`: the store's revision after these events. */
   onEvents(events: readonly StoreEvent[], revision: number): void;
-  /** The watcher has seen everything up to this revision, though nothing of it may concern its range. */
+  /** The watcher has seen everything up to this revision, even without events in its range. */
   onProgress?(revision: number): void;
-  /** The watch is over (compacted start revision, store gone). Called once. */
+  /** The watch has ended (compacted start revision, store closed). Called once. */
   onError(error: Error): void;
 }
 
@@ -113,11 +115,11 @@ export interface StoreStatus {
   readonly compactedRevision: number;
   readonly sizeBytes: number;
   readonly keyCount: number;
-  /** Why the last write failed; absent when it did not. */
+  /** Why the last write failed; absent after a success. */
   readonly problem?: string;
 }
 
-/** What went wrong; `unknownOutcome`: a write may or may not have happened. */
+/** The kind of failure; `unknownOutcome`: a write may or may not have happened. */
 export type StoreErrorCode =
   | 'compacted'
   | 'futureRevision'
@@ -149,29 +151,36 @@ export interface Store {
   get(key: string): Promise<StoredEntry | undefined>;
   range(request: RangeRequest): Promise<RangeResult>;
   /**
-   * Everything in [start, end) at one revision, which it resolves to, in pages and in any order: for filling caches, with
-   * no more than some pages in memory at once. Absent where `range` does as well; `scanStore` serves all stores.
+   * Reads everything in [start, end) at one revision, to which it resolves, in pages in any order: for filling
+   * caches, with few pages in memory. Absent if `range` is as good; `scanStore` works with all stores.
    */
   scan?(range: ScanRange, onPage: (page: ScanPage) => void): Promise<number>;
   put(request: PutRequest): Promise<WriteResult>;
   delete(request: DeleteRequest): Promise<WriteResult>;
   /** Watches [start, end) for changes after `afterRevision` (those at greater revisions). */
   watch(range: { start: string; end: string; afterRevision: number }, watcher: StoreWatcher): StoreWatch;
-  /** Forgets history before `revision`, which itself stays readable. Reads at, and watches after, lower ones fail with `compacted`. */
+  /**
+   * Removes history before `revision`, which itself remains readable. Reads at, and watches after, lower revisions
+   * fail with `compacted`.
+   */
   compact(revision: number): Promise<void>;
   status(): Promise<StoreStatus>;
   /**
-   * The newest revision, linearizable. Only on stores that other processes write too: there a read is fresh once the
-   * watch has come so far. Elsewhere absent: the watch is never behind what was acknowledged.
+   * The newest revision, linearizable. Only for stores that other processes write too: a read is fresh once the watch
+   * has reached it. Absent for others, whose watch is never behind acknowledged writes.
    */
   latestRevision?(): Promise<number>;
-  /** Whether the value is kept in a form writes no longer use (an old encryption key): writing the same again renews it. */
+  /** Whether the value has a form that writes no longer use (an old encryption key): writing it again renews it. */
   isStale?(key: string): boolean;
-  /** How values are encrypted that are kept beside the store; absent: they are not. */
+  /** The encryption of values that are kept beside the store; absent: they are not encrypted. */
   readonly cipher?: ValueCipher | undefined;
-  /** Writes a whole and consistent copy to a new file while work goes on. Absent where there is no file to copy. */
+  /**
+   * Writes a complete and consistent copy to a new file while the store is in use. Absent for stores without a file.
+   */
   backup?(path: string): Promise<void>;
-  /** Finishes what was accepted, then closes. */
+  /** The log of every change, to restore any moment. Absent for stores without one. */
+  readonly changeLog?: StoreChangeLog | undefined;
+  /** Completes accepted writes, then closes. */
   close(): Promise<void>;
 }
 

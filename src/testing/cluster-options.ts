@@ -1,4 +1,4 @@
-/** How a cluster is started: what may be said, what is refused, and the clock and the store that come of it. */
+/** The options of a cluster: their validation, and the clock and the store that they select. */
 import { parseTime } from '../api/time.ts';
 import { didYouMean } from '../base/nearest-name.ts';
 import type { WriteOptions } from '../client/client.ts';
@@ -28,58 +28,67 @@ import {
   type Shape,
   text,
 } from './scenario-shape.ts';
+import { type Entry, writeAll } from './snapshot.ts';
 import type { SimNodeSpec } from './sim-node-spec.ts';
 
-/** How a cluster is started. */
+/** The options of `Cluster.start`. */
 export interface ClusterOptions {
-  /** Machines: how many, or what kind. Default 1. */
+  /** Machines: their number, or their specifications. Default 1. */
   readonly nodes?: number | readonly Partial<SimNodeSpec>[];
-  /** Upstream's names of the controllers to run; default all, `[]` none. */
+  /** Upstream's names of the controllers to run; default all, `[]` for none. */
   readonly controllers?: readonly string[];
   /** Default true. */
   readonly scheduler?: boolean;
-  /** As the file of `--scheduler-config`: a KubeSchedulerConfiguration or a Policy, in YAML. */
+  /** The content of the file for `--scheduler-config`: a KubeSchedulerConfiguration or a Policy, in YAML. */
   readonly schedulerConfig?: string | undefined;
-  /** `virtual`: time moves only while the test waits, straight to the next thing to happen. Default virtual. */
+  /** `virtual`: time advances only while the test waits, straight to the next timer. Default virtual. */
   readonly clock?: 'real' | 'virtual';
   /** Where virtual time starts. Default 2026-01-01T00:00:00Z. */
   readonly startAt?: string | number;
-  /** The seed of all randomness. Default 1 on virtual time; on real time, another at each start. */
+  /** The seed of all randomness. Default 1 on virtual time; on real time, a new one at each start. */
   readonly seed?: number | string;
-  /** `memory` (default), or a store of your own, which the cluster closes. Called again by `restore` and `fork`: each must be empty. */
+  /**
+   * `memory` (default), or a function that opens a store, which the cluster closes. `restore` and `fork` call it again: each
+   * store must be empty.
+   */
   readonly store?: 'memory' | ((clock: Clock) => Promise<Store> | Store);
-  /** Makes the keeper of objects' history, which the cluster closes. Default: no history is kept. */
+  /** Creates the log of objects' history, which the cluster closes. Default: no history is recorded. */
   readonly history?: ((clock: Clock) => HistoryLog) | undefined;
-  /** Certificates and keys for `listen` and for tokens, to keep them over restarts. Default: made when they are needed. */
+  /** Certificates and keys for `listen` and for tokens, to be reused by later clusters. Default: created when they are needed. */
   readonly pki?: ClusterPki;
-  /** Warns a test that sleeps really while the virtual clock stands. Default true; a scenario has no code that could sleep. */
+  /**
+   * Warns a test that sleeps in real time while the virtual clock stands. Default true. Scenarios set it to false, because they
+   * contain no code.
+   */
   readonly sleepHint?: boolean;
   readonly images?: readonly SimImage[];
-  /** Images nobody described: containers that run for ever (`run`, the default), or a failed pull (`refuse`). */
+  /**
+   * The behavior of images without a description: containers that run for ever (`run`, the default), or a failed pull (`refuse`).
+   */
   readonly unknownImages?: 'run' | 'refuse';
   /**
-   * The machines are a cloud's: nodes whose machine was terminated are deleted, those of machines without power tainted.
+   * The machines belong to a cloud: nodes whose machine was terminated are deleted, those of machines without power tainted.
    * Default false.
    */
   readonly cloud?: boolean;
-  /** As the API server's `--runtime-config`: versions to serve beside those served by default. */
+  /** The API server's `--runtime-config`: versions to serve beside those served by default. */
   readonly runtimeConfig?: string;
-  /** Whether ports of the cluster serve the console in the browser. Default true. */
+  /** Whether ports of the cluster serve the console. Default true. */
   readonly console?: boolean | undefined;
   /** Paths that the API server serves beside its own. */
   readonly routes?: readonly NonResourceRoute[] | undefined;
-  /** Where the lines of all components go. Default: they are kept in memory, and seen nowhere. */
+  /** Receives the log lines of all components. Default: they are kept in memory and not printed. */
   readonly log?: Log;
   /** Keeps a line for every change of the store, for `eventLog()`. */
   readonly keepEventLog?: boolean;
   /**
-   * What becomes of fields that a kind does not have, in `apply` and in calls of `client` that do not say so themselves.
-   * Default Strict: they are refused. Clients on a port of `listen()` say it for themselves, as anywhere.
+   * The field validation of `apply`, and of calls of `client` that do not set it. Default Strict: unknown fields are refused.
+   * Clients on a port of `listen()` set their own.
    */
   readonly fieldValidation?: WriteOptions['fieldValidation'];
 }
 
-/** Its fields, by name. Exported for the test of their documentation. */
+/** The fields of `ClusterOptions` with their shapes. Exported for the test of their documentation. */
 export const CLUSTER_FIELDS: Readonly<Record<keyof ClusterOptions, Shape>> = {
   nodes: listOr(listOf(fields(plainNodeFields)), plainNumber),
   controllers: listOf(text),
@@ -103,7 +112,7 @@ export const CLUSTER_FIELDS: Readonly<Record<keyof ClusterOptions, Shape>> = {
   fieldValidation: oneOf('Strict', 'Warn', 'Ignore'),
 };
 
-/** What would fail later, elsewhere, and less clearly. */
+/** Throws for invalid options, which would otherwise fail later with a less clear error. */
 export function checkOptions(options: ClusterOptions): void {
   checkShape('Cluster.start', fields(CLUSTER_FIELDS), options);
   const { controllers = [], nodes = 1, startAt = 0, images = [] } = options;
@@ -119,7 +128,9 @@ export function checkOptions(options: ClusterOptions): void {
   for (const spec of images) image(spec.name, spec);
 }
 
-/** The clock, and how the test waits on it; in real time, the loop that the cluster shares with all else in this process. */
+/**
+ * The clock, and how the test waits on it; in real time, the event loop that the cluster shares with the rest of this process.
+ */
 export async function createPace({
   clock = 'virtual',
   startAt,
@@ -141,10 +152,20 @@ export async function createPace({
   };
 }
 
-/** Old revisions that are kept, at most twice as many. Nothing asks for older ones; those of 50,000 pods would fill gigabytes. */
+/**
+ * The number of old revisions that are kept, at most twice as many. No reader needs older ones; those of 50,000 pods would take
+ * gigabytes.
+ */
 const KEPT_CHANGES = 5_000;
 
-/** The store of the test's choice. */
-export async function openStore({ store = 'memory' }: ClusterOptions, clock: Clock): Promise<Store> {
-  return store === 'memory' ? createMemoryStore({ clock, keepChanges: KEPT_CHANGES }) : store(clock);
+/** Opens the store that the options select and writes the entries into it. */
+export async function openStore(
+  { store = 'memory' }: ClusterOptions,
+  clock: Clock,
+  entries: readonly Entry[] = [],
+): Promise<Store> {
+  if (store === 'memory') return createMemoryStore({ clock, keepChanges: KEPT_CHANGES, entries });
+  const opened = await store(clock);
+  await writeAll(opened, entries);
+  return opened;
 }

@@ -1,6 +1,6 @@
 /**
- * The state behind a `Cluster`: the store, and the world of servers and machines that runs over it until it is replaced by
- * `restore` or ended. Images, webhooks and listeners of pods outlive a world.
+ * The state behind a `Cluster`: the store, and the world of servers and machines over it, which `restore` replaces. Images,
+ * webhooks and listeners of pods outlive a world.
  */
 import type { Pod } from '../api/gen/core-v1.ts';
 import { Pods } from '../api/gen/resources.ts';
@@ -22,14 +22,14 @@ import { readSchedulerConfig } from './scheduler-config.ts';
 import type { SimNodeSpec } from './sim-node-spec.ts';
 import type { WorldIdentity } from './sim-world-deps.ts';
 import { SimWorld } from './sim-world.ts';
-import { type ClusterSnapshot, readAll, readEntries, writeAll, writeEntries } from './snapshot.ts';
+import { type ClusterSnapshot, readAll, readEntries, shareObjects, storedEntries } from './snapshot.ts';
 import { TestWebhooks } from './webhooks.ts';
 
 interface StateParts {
   readonly pace: Pace;
   readonly store: Store;
   readonly eventLoop?: EventLoop | undefined;
-  /** What a fork has of the cluster it came from, beside the objects. */
+  /** The parts that a fork shares with its origin, beside the objects. */
   readonly origin?: Pick<ClusterState, 'images' | 'webhooks'> & { readonly identity: WorldIdentity | undefined };
 }
 
@@ -40,22 +40,22 @@ export class ClusterState {
   readonly pace: Pace;
   readonly images = new Map<string, SimImage>();
   readonly webhooks: TestWebhooks;
-  /** The authority of real ports, once there is one. */
+  /** The certificate authority of real ports, once there is one. */
   pki: ClusterPki | undefined;
   readonly #podListeners: PodListener[] = [];
   #world: SimWorld;
   #store: Store;
   #history: HistoryLog | undefined;
-  /** Webhooks and the like may listen on this machine. */
+  /** Webhooks and other servers may listen on this machine. */
   readonly #realNet: TestNet;
   readonly #eventLoop: EventLoop | undefined;
-  /** The keys and the authority of the world before this one, of this cluster or of the one it was forked from. */
+  /** The keys and the certificate authority of the previous world, of this cluster or of its origin. */
   #identity: WorldIdentity | undefined;
   #restores = 0;
   #schedulerSetup: SchedulerSetup | undefined;
   #forks = 0;
 
-  /** Nothing runs before `begin`. */
+  /** No component runs before `begin`. */
   static async open(options: ClusterOptions): Promise<ClusterState> {
     const { seed, ...parts } = await createPace(options);
     return new ClusterState({ ...options, seed }, { ...parts, store: await openStore(options, parts.pace.clock) });
@@ -87,7 +87,7 @@ export class ClusterState {
     return [...this.#world.nodes.values()].map(({ spec }) => spec);
   }
 
-  /** Absent while the API server is down. */
+  /** Undefined while the API server is down. */
   objects(): SimWorld['server']['objects'] | undefined {
     return this.#world.serverUp ? this.#world.server.objects : undefined;
   }
@@ -101,12 +101,12 @@ export class ClusterState {
     this.#world.server.objects.onChange(Pods, listener);
   }
 
-  /** @param nodes machines that the stored state knows already */
+  /** @param nodes machines whose Node objects the stored state already contains */
   async begin(nodes: readonly SimNodeSpec[] = []): Promise<void> {
     const world = this.#world;
     this.#schedulerSetup = await readSchedulerConfig(this.options, { pace: this.pace, platform: world.platform });
     await this.pace.drive(world.startServer());
-    const components = [world.startComponent('controllers'), world.startComponent('scheduler')];
+    const components = [world.components.start('controllers'), world.components.start('scheduler')];
     await this.pace.drive(Promise.all([...components, ...nodes.map((spec) => world.addNode(spec).start())]));
   }
 
@@ -130,10 +130,9 @@ export class ClusterState {
     const { clock } = this.pace;
     if (clock instanceof VirtualClock) clock.jumpWall(snapshot.nowMs - clock.nowMs());
     this.#restores++;
-    this.#store = await openStore(this.options, clock);
+    this.#store = await this.pace.drive(openStore(this.options, clock, storedEntries(snapshot.entries)));
     await this.#history?.close();
     this.#history = this.options.history?.(clock);
-    await this.pace.drive(writeEntries(this.#store, snapshot.entries));
     this.#world = this.#createWorld();
     await this.begin(snapshot.nodes);
   }
@@ -144,11 +143,11 @@ export class ClusterState {
     const startAt = this.pace.clock.nowMs();
     const options = { ...this.options, startAt, seed: `${this.options.seed}/fork-${++this.#forks}` };
     const { seed, ...parts } = await createPace(options);
-    const store = await openStore(options, parts.pace.clock);
+    const store = await parts.pace.drive(openStore(options, parts.pace.clock, entries));
+    shareObjects(entries);
     const origin = { images: this.images, webhooks: this.webhooks, identity: this.#world.identity };
     const fork = new ClusterState({ ...options, seed, pki: this.pki }, { ...parts, store, origin });
     try {
-      await fork.pace.drive(writeAll(store, entries));
       await fork.begin(nodes);
     } catch (error) {
       await fork.end();

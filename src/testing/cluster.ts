@@ -1,6 +1,6 @@
 /**
- * A Kubernetes cluster inside this process: the real API server, controllers, scheduler and kubelets, on simulated machines
- * and on real or virtual time. The entry of `keelson/testing`.
+ * A Kubernetes cluster inside this process: the real API server, controllers, scheduler and kubelets, on simulated machines and
+ * on real or virtual time. The entry point of `keelson/testing`.
  */
 import type { Event, Pod } from '../api/gen/core-v1.ts';
 import { CustomResourceDefinitions, Events } from '../api/gen/resources.ts';
@@ -22,7 +22,7 @@ import { checkOptions, type ClusterOptions } from './cluster-options.ts';
 import { ClusterState } from './cluster-state.ts';
 import { customKinds } from './custom-kinds.ts';
 import { spanMs, type Duration } from './duration.ts';
-import type { EventLog } from './event-log.ts';
+import { type EventLogSummary, summaryOf } from './event-log.ts';
 import { explainAccess, explainObject, explanationOf, traceOf } from './explain.ts';
 import { TestFaults } from './faults.ts';
 import { findEvents, type EventFilter } from './find-events.ts';
@@ -33,16 +33,15 @@ import { OpenPorts } from './open-ports.ts';
 import { checkOptionNames, image as describeImage } from './option-shapes.ts';
 import { resolveReference, type ObjectReference, type ResolvedReference } from './references.ts';
 import { createSleepHint } from './sleep-hint.ts';
+import { ADMIN } from './sim-identities.ts';
 import type { ClusterSnapshot } from './snapshot.ts';
-import { createUserClient } from './user-client.ts';
+import { createUserClient, forwardingClient } from './user-client.ts';
 import { eventually, waitForObject, type Expectation, type WaitOptions } from './wait.ts';
 import type { WebhookFunction } from './webhooks.ts';
 
-const ADMIN: Principal = { name: 'kubernetes-admin', groups: ['system:masters', 'system:authenticated'] };
-
 /** A running cluster. */
 export class Cluster implements AsyncDisposable {
-  /** Typed client of the administrator, in this process. Objects it returns are the caller's own. */
+  /** A typed client of the administrator, in this process. The objects that it returns are copies. */
   readonly client: Client;
   readonly nodes: TestNodes;
   readonly faults: TestFaults;
@@ -52,7 +51,7 @@ export class Cluster implements AsyncDisposable {
   readonly #sleepHint: (call: string) => void;
 
   static {
-    // What a run has written is told after its end too.
+    // `eventLog` can be called after the end of the cluster.
     reportCallers(Cluster, (cluster, call) => cluster.#before(call), ['stop', 'eventLog']);
   }
 
@@ -74,10 +73,8 @@ export class Cluster implements AsyncDisposable {
   private constructor(state: ClusterState) {
     this.#state = state;
     const { pace, options } = state;
-    this.#sleepHint =
-      pace.kind === 'virtual' && options.sleepHint !== false
-        ? createSleepHint({ clock: pace.clock, idleMs, warn })
-        : (): void => undefined;
+    const hints = pace.kind === 'virtual' && options.sleepHint !== false;
+    this.#sleepHint = hints ? createSleepHint({ clock: pace.clock, idleMs, warn }) : (): void => undefined;
     this.client = this.clientFor(ADMIN);
     const untainted = options.controllers?.includes('node-lifecycle-controller') ?? true;
     const before = (call: string): void => this.#before(call);
@@ -88,25 +85,26 @@ export class Cluster implements AsyncDisposable {
     this.#ports = new OpenPorts({ state, client: this.client, restartControllers });
   }
 
-  /** Now, milliseconds since the Unix epoch. */
+  /** The current time in milliseconds since 1970. */
   get nowMs(): number {
     return this.#state.pace.clock.nowMs();
   }
 
-  /** The clock everything in the cluster runs on. */
+  /** The clock of all components of the cluster. */
   get clock(): Clock {
     return this.#state.pace.clock;
   }
 
-  /** A client that acts as this user; what it may do, RBAC says. */
+  /** Whether the API server runs. */
+  get isServed(): boolean {
+    return this.#state.world.serverUp;
+  }
+
+  /** A client that acts as this user, with the rights that RBAC grants. */
   clientFor(principal: Principal, userAgent: string = 'keelson-testing'): Client {
     checkOptionNames('clientFor', principal, { name: true, uid: true, groups: true, extra: true });
-    const forward: Client = {
-      resource: (info) => this.#state.world.clientFor(principal, userAgent).resource(info),
-      raw: (request) => this.#state.world.clientFor(principal, userAgent).raw(request),
-      upgrade: (request) => this.#state.world.clientFor(principal, userAgent).upgrade(request),
-    };
-    return createUserClient(forward, {
+    const current = (): Client => this.#state.world.clientFor(principal, userAgent);
+    return createUserClient(forwardingClient(current), {
       pace: this.#state.pace,
       before: (call) => this.#before(call),
       fieldValidation: this.#state.options.fieldValidation ?? 'Strict',
@@ -114,12 +112,12 @@ export class Cluster implements AsyncDisposable {
     });
   }
 
-  /** Makes a function of the test a webhook. Gives the URL for `clientConfig.url`; no caBundle is needed. */
+  /** Makes a function of the test a webhook. Returns the URL for `clientConfig.url`; no caBundle is needed. */
   webhook(path: string, answer: WebhookFunction): string {
     return this.#state.webhooks.add(path, answer);
   }
 
-  /** Describes an image for all nodes: from now on, containers of this name behave so. */
+  /** Sets the behavior of all containers with an image of this name, on all nodes. */
   image(name: string, spec: SimImageSpec = {}): SimImage {
     const image = describeImage(name, spec);
     this.#state.images.set(image.name, image);
@@ -127,7 +125,7 @@ export class Cluster implements AsyncDisposable {
     return image;
   }
 
-  /** Server-side apply of YAML or objects, in their order. Fields that the kind does not have are refused. */
+  /** Server-side apply of YAML or objects, in order. Unknown fields are refused. */
   async apply(
     manifests: Manifests,
     options: Pick<WriteOptions, 'fieldValidation' | 'fieldManager'> = {},
@@ -142,7 +140,7 @@ export class Cluster implements AsyncDisposable {
     return await applyManifests(deps, manifests, options);
   }
 
-  /** Waits for an object to be as expected; see `Expectation`. Rejects with a `WaitError` that shows what it was instead. */
+  /** Waits until an object is as expected; see `Expectation`. Rejects with a `WaitError` that shows the object's state. */
   async waitFor<T extends KubernetesObject>(
     reference: ObjectReference,
     expectation: Expectation<T>,
@@ -156,17 +154,19 @@ export class Cluster implements AsyncDisposable {
     )) as T;
   }
 
-  /** Explains an object as it is now: causes, down to the first one, and what would cure them. Rejects when it is not there. */
+  /**
+   * Explains an object's current state: causes, down to the first one, and their cures. Rejects when the object does not exist.
+   */
   async why(reference: ObjectReference): Promise<Explanation> {
     return await explainObject(this, this.resolve(reference));
   }
 
-  /** Explains why a user may do something, or may not: the rule and its binding, or what would have to be granted. */
+  /** Explains why a user may do something, or may not: the rule and its binding, or the missing right. */
   async whyCan(words: AccessWords): Promise<Explanation> {
     return await explainAccess(this, words);
   }
 
-  /** Where the time of a pod's start went, step by step. Rejects when there is no such pod. */
+  /** The timeline of a pod's start, step by step. Rejects when the pod does not exist. */
   async trace(reference: ObjectReference): Promise<PodTrace> {
     return await traceOf(this, this.resolve(reference));
   }
@@ -177,68 +177,58 @@ export class Cluster implements AsyncDisposable {
     return await eventually(this.#state.pace, check, options);
   }
 
-  /** Lets so much time pass, with everything that happens in it. */
+  /** Lets this much time pass, with all events in it. */
   async advance(duration: Duration): Promise<void> {
     const totalMs = spanMs(duration);
     await this.#moving({ call: 'advance', totalMs }, () => this.#state.pace.advance(totalMs));
   }
 
-  /** Sets the wall clock of all machines forwards or back, as an administrator or a time server does. Virtual time only. */
+  /** Moves the wall clock of all machines forwards or back, as an administrator or a time server does. Virtual time only. */
   jumpWallClock(byMs: number): void {
     const { clock } = this.#state.pace;
     if (!(clock instanceof VirtualClock)) throw new Error('only a virtual clock can be set');
     clock.jumpWall(byMs);
   }
 
-  /** Lets everything happen that can at this instant. */
+  /** Runs everything that can happen at the current instant. */
   async settle(): Promise<void> {
     await this.#state.pace.settle();
   }
 
-  /** Events in the order they last happened. */
+  /** Events in the order of their last occurrence. */
   events(filter: EventFilter = {}): Event[] {
     checkOptionNames('events', filter, { about: true, reason: true, type: true });
     return findEvents(this.#state.world.server.objects.list(Events), filter, (about) => this.resolve(about));
   }
 
-  /** What a reference names: of the built-in kinds, or of those that definitions have added. Throws when it names nothing. */
+  /** The resource, namespace and name of a reference, of built-in and custom kinds. Throws for an invalid one. */
   resolve(reference: ObjectReference): ResolvedReference {
     return resolveReference(reference, customKinds(this.#state.objects()));
   }
 
-  /** All objects of a kind as the API server holds them: shared, not to be changed, and never a call away. */
+  /** All objects of a kind from the API server's cache, without a call. They are shared and must not be changed. */
   peek<T extends KubernetesObject>(info: ResourceInfo<T>): readonly T[] {
     return this.#state.objects()?.list(info) ?? [];
   }
 
-  /** One object as the API server holds it, found by its key: shared, not to be changed, and never a call away. */
+  /** One object from the API server's cache by its key, without a call. It is shared and must not be changed. */
   peekOne({ info, namespace, name }: ResolvedReference): KubernetesObject | undefined {
     return this.#state.objects()?.get(info, namespace, name);
   }
 
-  /** How full the store is. */
+  /** The size of the store. */
   async storeStatus(): Promise<StoreStatus> {
     return await this.#state.storeStatus();
   }
 
-  /** Calls back at every change of a pod, over restarts of the API server; first with all there are. */
+  /** Calls `listener` at every change of a pod, also after restarts of the API server; first for all existing pods. */
   onPodChange(listener: (pod: Pod | undefined, old: Pod | undefined) => void): void {
     this.#state.onPodChange(listener);
   }
 
-  /** Everything that changed the store so far: equal for equal seeds. Lines only with `keepEventLog`. */
-  eventLog(): {
-    readonly hash: string;
-    readonly count: number;
-    readonly byResource: ReadonlyMap<string, number>;
-    readonly lines: readonly string[];
-    readonly revision: number;
-    readonly changesAfter: EventLog['changesAfter'];
-  } {
-    const { log } = this.#state.world;
-    const { lines, changesAfter } = log;
-    const counts = { count: log.count(), byResource: new Map(log.byResource()), revision: log.revision() };
-    return { hash: log.hash(), ...counts, lines, changesAfter };
+  /** A summary of all changes of the store, equal for equal seeds. Lines are kept only with `keepEventLog`. */
+  eventLog(): EventLogSummary {
+    return summaryOf(this.#state.world.log);
   }
 
   /** Opens a real HTTPS port. */
@@ -252,34 +242,34 @@ export class Cluster implements AsyncDisposable {
     return (await this.#ports.first()).kubeconfig;
   }
 
-  /** A link to the console in the browser that signs in once, within a minute, as the administrator; opens a port when there is none. */
+  /** A link to the console that signs in as the administrator, once and within a minute; opens a port when there is none. */
   async console(): Promise<string> {
     return await this.#ports.consoleLink(this.#state.world.clientFor(ADMIN, 'keelson-testing'));
   }
 
-  /** The cluster's state as plain JSON. Take it while nothing moves: between two waits. */
+  /** The cluster's state as plain JSON. Call it between two waits, while nothing runs. */
   async snapshot(): Promise<ClusterSnapshot> {
     return await this.#state.snapshot();
   }
 
   /**
-   * Goes back to a snapshot, as restoring etcd and starting all machines anew does: objects are as they were then, no
-   * container runs, all watches break. Virtual time is set to the snapshot's.
+   * Restores a snapshot, as restoring etcd and starting all machines again does: objects have their former state, no container
+   * runs, all watches break. Virtual time is set to the snapshot's.
    */
   async restore(snapshot: ClusterSnapshot): Promise<void> {
     await this.#state.restore(snapshot);
   }
 
   /**
-   * Another cluster that begins with this one's state: objects, machines, images, webhooks, keys and time; of a warmed cluster
-   * each test can have one. Containers start anew, as after `restore`. From then on neither sees what the other does; each has to
-   * be stopped. Take it while nothing moves: between two waits.
+   * Creates another cluster with this one's state: objects, machines, images, webhooks, keys and time, so that each test can have
+   * a copy of a prepared cluster. Containers start again, as after `restore`. Both clusters are then independent, and each has to
+   * be stopped. Call it between two waits, while nothing runs.
    */
   async fork(): Promise<Cluster> {
     return new Cluster(await this.#state.fork());
   }
 
-  /** Ends everything. Calling it again does nothing more. */
+  /** Stops everything. Further calls have no effect. */
   stop(): Promise<void> {
     this.#stopped ??= this.#end();
     return this.#stopped;
@@ -289,14 +279,14 @@ export class Cluster implements AsyncDisposable {
     await this.stop();
   }
 
-  /** Says how far a call is that takes long, where a test waits for it: not in scenarios, nor on the real clock. */
+  /** Reports the progress of a long call when a test waits for it; not in scenarios, nor in real time. */
   async #moving<T>(move: { readonly call: string; readonly totalMs?: number }, work: () => Promise<T>): Promise<T> {
     const { pace, options } = this.#state;
     if (pace.kind === 'real' || options.sleepHint === false) return await work();
     return await reportProgress({ clock: pace.clock, everyRealMs, warn }, move, work);
   }
 
-  /** Before each call of the test but `stop`. Throws when the cluster has stopped. */
+  /** Called before each call of the test except `stop`. Throws when the cluster has stopped. */
   #before(call: string): void {
     if (this.#stopped !== undefined)
       throw new Error(

@@ -1,33 +1,49 @@
 /**
- * Everything that happened to the stored state, as one running hash and, if wanted, line by line: two runs of one seed are
- * the same run exactly when their hashes are.
+ * All changes of the stored state as one running hash and, optionally, line by line. Two runs with the same seed are identical
+ * exactly when their hashes are equal.
  */
 import type { Clock } from '../platform/clock.ts';
 import { prefixEnd, type Store, type StoreEvent } from '../storage/store.ts';
 
 /** The log of one store. */
 export interface EventLog {
-  /** A hash of all changes so far, with times and contents. */
+  /** The hash of all changes so far, with times and contents. */
   hash(): string;
-  /** Changes so far. */
+  /** The number of changes so far. */
   count(): number;
   /** Changes so far by resource: `pods`, `events`, `leases` … */
   byResource(): ReadonlyMap<string, number>;
-  /** The store's revision that was seen last. */
+  /** The last revision of the store that was processed. */
   revision(): number;
-  /** The changes after a revision, with the state before each; rejects once the store has forgotten them. */
+  /** The changes after a revision, with the state before each; rejects when the store has compacted them. */
   changesAfter(revision: number): Promise<readonly StoreChange[]>;
   /** `12.345 17 put /registry/pods/default/web 1c0ffee` for each change; empty unless lines are kept. */
   readonly lines: readonly string[];
   stop(): void;
 }
 
-/** One change; the value before it is absent for a key that was not there. */
+/** One change. The value before it is absent for a new key. */
 export interface StoreChange {
   readonly key: string;
   readonly revision: number;
   readonly before: Uint8Array | undefined;
   readonly after: Uint8Array | undefined;
+}
+
+/** The part of a log that tests see; lines only when they are kept. */
+export interface EventLogSummary {
+  readonly hash: string;
+  readonly count: number;
+  readonly byResource: ReadonlyMap<string, number>;
+  readonly lines: readonly string[];
+  readonly revision: number;
+  readonly changesAfter: EventLog['changesAfter'];
+}
+
+/** The current hash and counts; `lines` keeps growing. */
+export function summaryOf(log: EventLog): EventLogSummary {
+  const counts = { count: log.count(), byResource: new Map(log.byResource()), revision: log.revision() };
+  return { hash: log.hash(), ...counts, lines: log.lines, changesAfter: (revision) => log.changesAfter(revision) };
 }
 
 /** Follows a store from its beginning. */
@@ -91,7 +107,7 @@ function eventsAfter(store: Store, afterRevision: number, until: number): Promis
   });
 }
 
-/** `pods` of `/registry/pods/default/web`. */
+/** The resource of a key: `pods` for `/registry/pods/default/web`. */
 export function resourceOf(key: string): string {
   const start = key.indexOf('/', 1) + 1;
   const end = key.indexOf('/', start);
@@ -99,9 +115,8 @@ export function resourceOf(key: string): string {
 }
 
 /**
- * A running hash of 53 bits: quick in plain JavaScript, and no one tries to break it. Bytes are taken four at a time; the
- * state stands in local variables while they are, for a captured variable that leaves the range of small integers costs an
- * allocation per step.
+ * A running hash of 53 bits, which is fast in JavaScript and not cryptographic. It consumes four bytes at a time. Its state is
+ * kept in local variables during the loop, because a captured variable beyond the range of small integers allocates at each step.
  */
 function createHash53(): { addText(text: string): void; addBytes(bytes: Uint8Array): void; digest(): string } {
   const state = new Int32Array([0xdeadbeef | 0, 0x41c6ce57]);
@@ -122,7 +137,7 @@ function createHash53(): { addText(text: string): void; addBytes(bytes: Uint8Arr
       const whole = bytes.byteLength & ~3;
       for (let index = 0; index < whole; index += 4) {
         const value = view.getInt32(index, true);
-        // The product's upper half comes down: else a word's upper bytes would never reach the lower ones of the hash.
+        // Shifts the product's upper half down; otherwise the upper bytes of a word would not affect the lower ones of the hash.
         high = Math.imul(high ^ value ^ (high >>> 15), HIGH_FACTOR);
         low = Math.imul(low ^ value ^ (low >>> 13), LOW_FACTOR);
       }

@@ -1,13 +1,14 @@
-/** What can go wrong between the parts of a simulated cluster, on demand. */
+/** Faults between the components of a simulated cluster, caused by tests. */
 import { reportCallers } from './caller.ts';
 import type { Pace } from './pace.ts';
-import type { ComponentName, SimWorld } from './sim-world.ts';
+import type { ComponentName } from './sim-components.ts';
+import type { SimWorld } from './sim-world.ts';
 import type { StoreFaults } from './faulty-store.ts';
 
-/** A part that calls the API server: `controllers`, `scheduler`, `kubelet` (all of them) or `kubelet/NODE`. */
+/** A component that calls the API server: `controllers`, `scheduler`, `kubelet` (all of them) or `kubelet/NODE`. */
 export type Part = ComponentName | 'kubelet' | `kubelet/${string}`;
 
-/** What can be ended and started: the API server too. */
+/** The components that can be ended and started, including the API server. */
 export type RestartablePart = ComponentName | 'apiserver';
 
 export class TestFaults {
@@ -26,27 +27,29 @@ export class TestFaults {
     this.#before = before;
   }
 
-  /** What is wrong with the store; assign to it. */
+  /** The faults of the store, which tests change by assignment. */
   get store(): StoreFaults {
     return this.#world().faults;
   }
 
-  /** Breaks the watches of a part, or of all; they are resumed as after a lost connection. */
+  /** Breaks the watches of a component, or of all; they are resumed as after a lost connection. */
   dropWatches(part?: Part): void {
     for (const gate of this.#world().gates(part)) gate.dropWatches();
   }
 
-  /** Lets watch events reach a part, or all, so much later: stale caches. Lasts until the part restarts or 0 is set. */
+  /**
+   * Delays watch events for a component, or for all, which makes caches stale. Lasts until the component restarts or 0 is set.
+   */
   lagWatches(lagMs: number, part?: Part): void {
     for (const gate of this.#world().gates(part)) gate.lagWatches(lagMs);
   }
 
-  /** Delivers a fraction (0 to 1) of the batches of watch events that reach a part, or all, twice. Lasts as `lagWatches` does. */
+  /** Delivers a fraction (0 to 1) of the batches of watch events to a component, or to all, twice. Lasts like `lagWatches`. */
   repeatWatches(rate: number, part?: Part): void {
     for (const gate of this.#world().gates(part)) gate.repeatWatches(rate);
   }
 
-  /** Refuses the calls of a part, or of all, until `reconnect`. */
+  /** Refuses the calls of a component, or of all, until `reconnect`. */
   disconnect(part?: Part): void {
     for (const gate of this.#world().gates(part)) gate.close();
   }
@@ -56,33 +59,33 @@ export class TestFaults {
     for (const gate of this.#world().gates(part)) gate.open();
   }
 
-  /** Whether a controller (by upstream's name), or the `apiserver`, does its work: runs, and is not disconnected. */
+  /** Whether a controller (by upstream's name), or the `apiserver`, is working: it runs and is not disconnected. */
   works(name: string): boolean {
     return this.#world().works(name);
   }
 
-  /** Ends a part at once; `start` brings a new one. */
+  /** Ends a component at once; `start` starts a new one. */
   async crash(part: RestartablePart): Promise<void> {
     if (part === 'apiserver') this.#world().crashServer();
-    else this.#world().crashComponent(part);
+    else this.#world().components.crash(part);
   }
 
-  /** Starts a part that was ended. */
+  /** Starts a component that was ended. */
   async start(part: RestartablePart): Promise<void> {
     const world = this.#world();
-    await this.#pace.drive(part === 'apiserver' ? world.startServer() : world.startComponent(part));
+    await this.#pace.drive(part === 'apiserver' ? world.startServer() : world.components.start(part));
   }
 
-  /** Stops a part in order and starts it again. */
+  /** Stops a component gracefully and starts it again. */
   async restart(part: RestartablePart): Promise<void> {
     const world = this.#world();
-    await this.#pace.drive(part === 'apiserver' ? world.stopServer() : world.stopComponent(part));
+    await this.#pace.drive(part === 'apiserver' ? world.stopServer() : world.components.stop(part));
     await this.start(part);
   }
 
   /**
-   * Ends a part when its `writes`th write from now has reached the store and before it hears of that, and starts a new one
-   * after `downMs`.
+   * Ends a component when its `writes`th write from now has reached the store and before the component receives the response, and
+   * starts a new one after `downMs`.
    */
   crashAfterWrites(part: RestartablePart | `kubelet/${string}`, writes: number, downMs: number = 0): void {
     const world = this.#world();
@@ -108,13 +111,13 @@ export class TestFaults {
     gate.afterWrites(
       writes,
       crashed(
-        () => (node === undefined ? world.crashComponent(name) : node.crashKubelet()),
-        () => (node === undefined ? world.startComponent(name) : node.start()),
+        () => (node === undefined ? world.components.crash(name) : node.crashKubelet()),
+        () => (node === undefined ? world.components.start(name) : node.start()),
       ),
     );
   }
 
-  /** What goes wrong on a timer comes out of the wait that moves time. */
+  /** An error in a timer is thrown by the wait that advances time. */
   #fail(error: unknown): void {
     this.#pace.clock.setTimer(0, () => {
       throw error;

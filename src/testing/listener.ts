@@ -1,7 +1,6 @@
 /**
- * A real HTTPS port of a simulated cluster, for kubectl, `@kubernetes/client-node`, or an operator in any language.
- * Certificates are made when the first port is opened. On a virtual clock time does not move by requests: `advance` and
- * `waitFor` move it.
+ * A real HTTPS port of a simulated cluster, for kubectl, `@kubernetes/client-node`, or an operator in any language. Certificates
+ * are created when the first port is opened. Requests do not advance a virtual clock: `advance` and `waitFor` do.
  */
 import { createHttpHandler } from '../apiserver/http-adapter.ts';
 import type { ApiHandler, ApiResponse } from '../api/transport.ts';
@@ -25,23 +24,25 @@ export interface Listening {
   close(): Promise<void>;
 }
 
-/** Where to listen. */
+/** The address and options of a port. */
 export interface ListenAt {
   /** Default 127.0.0.1. */
   readonly host?: string;
-  /** Default 0: a free one. */
+  /** Default 0: any free port. */
   readonly port?: number;
-  /** Further names and addresses clients use. */
+  /** Further names and addresses of the port for its certificate. */
   readonly names?: readonly string[];
   /** The name of cluster, user and context in the kubeconfig. Default `keelson`. */
   readonly clusterName?: string;
-  /** Stands between the port's clients and the API server. */
+  /** Wraps the API server's handler for the port's clients. */
   readonly wrapHandler?: (handler: ApiHandler) => ApiHandler;
-  /** Virtual time moves by itself: a request that waits does not move it. */
+  /** Virtual time advances by itself and not while a request waits. */
   readonly timeRuns?: boolean;
+  /** The port's certificate authority is not published to pods: the port changes nothing in the cluster. */
+  readonly leaveCluster?: boolean;
 }
 
-/** Its fields, by name: the compiler wants each. */
+/** The fields of `ListenAt`; the type requires each of them. */
 export const LISTEN_FIELDS: Readonly<Record<keyof ListenAt, true>> = {
   host: true,
   port: true,
@@ -49,9 +50,9 @@ export const LISTEN_FIELDS: Readonly<Record<keyof ListenAt, true>> = {
   clusterName: true,
   wrapHandler: true,
   timeRuns: true,
+  leaveCluster: true,
 };
 
-/** What a port is opened with. */
 export interface ListenerDeps {
   readonly pace: Pace;
   readonly random: Random;
@@ -62,7 +63,7 @@ export interface ListenerDeps {
   readonly pki: ClusterPki;
 }
 
-/** Makes authority and certificates in `files`, with real randomness and by real time: real clients check them. */
+/** Creates authority and certificates in `files`, with real randomness and real time, because real clients verify them. */
 export function makePki(
   platform: Pick<Platform, 'files' | 'crypto' | 'random' | 'clock'>,
   dir: string,
@@ -102,7 +103,7 @@ export async function openListener(
     clock: pace.clock,
   });
   const handler = (request: HttpRequest) =>
-    // Where time runs, nothing holds it: a token is checked in simulated time.
+    // Time that runs by itself is not held, because tokens are checked in simulated time.
     request.path.startsWith('/console') && timeRuns !== true
       ? whileTimeStands(pace.clock, () => Promise.resolve(serve(request)))
       : drive(Promise.resolve(serve(holding(request, pace.clock))));
@@ -126,7 +127,7 @@ export async function openListener(
   };
 }
 
-/** The server of the moment; 503 while there is none. */
+/** Passes requests to the running server; 503 while there is none. */
 function whileUp(handler: () => ApiHandler | undefined): ApiHandler {
   return (request) => handler()?.(request) ?? DOWN;
 }
@@ -138,7 +139,7 @@ const DOWN: ApiResponse = {
   chunks: [Buffer.from('the API server is down\n')],
 };
 
-/** The console's code and files are loaded in real time. */
+/** Loads the console's code and files in real time. */
 async function whileTimeStands<T>(clock: Clock, work: () => Promise<T>): Promise<T> {
   const release = clock.holdBusy('a request for the console');
   try {
@@ -148,7 +149,7 @@ async function whileTimeStands<T>(clock: Clock, work: () => Promise<T>): Promise
   }
 }
 
-/** Reading a body is real work: virtual time stands still meanwhile. */
+/** Virtual time stands while a body is read, which takes real time. */
 function holding(request: HttpRequest, clock: Clock): HttpRequest {
   const { method, path, query, headers, remoteAddress, peerCertificate, signal, wantsUpgrade } = request;
   return {

@@ -1,4 +1,7 @@
-/** The real HTTPS ports of a cluster, its kubeconfig and links to its console. The authority is made with the first port. */
+/**
+ * The real HTTPS ports of a cluster, its kubeconfig and links to its console. The certificate authority is created with the first
+ * port.
+ */
 import { ConfigMaps } from '../api/gen/resources.ts';
 import type { Client } from '../client/client.ts';
 import type { ClusterPki } from '../component-helpers/pki/cluster-pki.ts';
@@ -8,7 +11,7 @@ import { makePki, openListener, type ListenAt, type Listening } from './listener
 
 interface OpenPortsDeps {
   readonly state: ClusterState;
-  /** Acts as the administrator. */
+  /** A client with the administrator's rights. */
   readonly client: Client;
   readonly restartControllers: () => Promise<void>;
 }
@@ -29,7 +32,7 @@ export class OpenPorts {
       ...(at.host === undefined ? [] : [at.host]),
       ...(at.names ?? []),
     ]);
-    await this.#publishAuthority(state.pki.ca);
+    if (at.leaveCluster !== true) await this.#publishAuthority(state.pki.ca);
     const opened = await openListener(
       {
         pace: state.pace,
@@ -52,7 +55,7 @@ export class OpenPorts {
     return listening;
   }
 
-  /** The port opened first; opens one when there is none. */
+  /** The first port; opens one when there is none. */
   async first(): Promise<Listening> {
     const [open] = this.#listening;
     return open ?? (await this.listen({}));
@@ -73,13 +76,13 @@ export class OpenPorts {
     await Promise.all([...this.#listening].map((listening) => listening.close()));
   }
 
-  /** Pods and clients inside the cluster find the authority of the real port in `kube-root-ca.crt`. */
+  /** Pods and clients inside the cluster find the real port's authority in `kube-root-ca.crt`. */
   async #publishAuthority(ca: ClusterPki['ca']): Promise<void> {
     const { state, client, restartControllers } = this.#deps;
     if (state.world.authority.certPem === ca.certPem) return;
     state.world.authority = ca;
     const { items } = await client.resource(ConfigMaps).list({ fieldSelector: 'metadata.name=kube-root-ca.crt' });
     if (items.length === 0) return;
-    await restartControllers(); // They read the authority when they start, and correct what differs.
+    await restartControllers(); // controllers read the authority when they start, and correct config maps that differ
   }
 }

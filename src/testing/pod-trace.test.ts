@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Pod } from '../api/gen/core-v1.ts';
+import { Pods } from '../api/gen/resources.ts';
 import { Cluster } from './cluster.ts';
 import { image } from '../cri/sim/sim-image.ts';
 
@@ -50,7 +51,7 @@ test("a trace accounts for the time of a pod's start, from the request to the re
   );
 });
 
-test('a trace names what it does not have, and tells failed attempts', async () => {
+test('a trace lists its missing parts and includes failed attempts', async () => {
   await using cluster = await Cluster.start({ images, nodes: [{ name: 'small' }] });
   const pod = (name: string, spec: object) =>
     cluster.apply([{ apiVersion: 'v1', kind: 'Pod', metadata: { name }, spec } as never]);
@@ -77,4 +78,21 @@ test('a trace names what it does not have, and tells failed attempts', async () 
   await cluster.client.raw({ method: 'DELETE', path: '/api/v1/namespaces/default/pods/wide' });
   assert.deepEqual((await cluster.trace('pod/wide')).missing, ['kubelet: the pod is gone']);
   assert.match((await cluster.trace('pod/placed')).missing.join(), /kubelet of small: /);
+});
+
+test('a trace accounts for the wait for readiness gates, and says for which', async () => {
+  await using cluster = await Cluster.start({ images: [image('web:1', {})] });
+  const spec = { readinessGates: [{ conditionType: 'x.io/lb' }], containers: [{ name: 'web', image: 'web:1' }] };
+  await cluster.apply([{ apiVersion: 'v1', kind: 'Pod', metadata: { name: 'web' }, spec } as never]);
+  await cluster.waitFor('pod/web', 'ContainersReady');
+  await cluster.advance('1m');
+  const patch = { status: { conditions: [{ type: 'x.io/lb', status: 'True' }] } };
+  const key = { namespace: 'default', name: 'web' };
+  await cluster.client.resource(Pods).patch(key, { type: 'strategic', patch }, { subresource: 'status' });
+  await cluster.waitFor('pod/web', 'Ready');
+  const trace = await cluster.trace('pod/web');
+  assert.ok(trace.accountedFor! > 0.95, JSON.stringify(trace, undefined, 1));
+  const { durationMs = 0, detail } = trace.steps.find(({ name }) => name === 'readiness gates') ?? {};
+  assert.equal(Math.round(durationMs / 1000), 60);
+  assert.match(detail ?? '', /x\.io\/lb/);
 });

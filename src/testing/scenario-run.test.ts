@@ -1,4 +1,4 @@
-/** What a run tells of itself: its timeline, waits that waited for nothing, when faults are noticed, what changed at rest. */
+/** The output of a run: its timeline, waits that ended at once, predictions about faults, and changes at rest. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { Cluster } from './cluster.ts';
@@ -22,7 +22,7 @@ const APPLY = `
 const scenarioOf = (steps: string, head = 'nodes: 3') => parseScenario(`name: x\n${head}\nsteps:${steps}\n`);
 
 describe('the timeline of a run', () => {
-  it('has steps, changes with their authors, and events, in order; following it changes nothing', async () => {
+  it('has steps, changes with their authors, and events; recording it changes nothing in the run', async () => {
     const scenario = scenarioOf(`${APPLY}
   - crash: node/node-1
   - wait: { for: node/node-1, until: Ready=Unknown }
@@ -54,7 +54,7 @@ describe('the timeline of a run', () => {
     assert.ok(!timeline.some((line) => line.includes('lease/')), 'leases are heartbeats');
   });
 
-  it('goes on over a crash of the API server, and ends with the failure', async () => {
+  it('continues across a crash of the API server, and ends with the failure', async () => {
     const scenario = scenarioOf(`
   - apply: { apiVersion: v1, kind: ConfigMap, metadata: { name: before } }
   - crash: apiserver
@@ -76,7 +76,7 @@ describe('the timeline of a run', () => {
     assert.match(message, /\nstep 2: clients are refused from now on; containers run on$/);
   });
 
-  it('names fields of objects that are being deleted, of secrets without their values', async () => {
+  it('names fields of deleted objects, and of secrets without their values', async () => {
     const scenario = scenarioOf(`
   - apply: { apiVersion: v1, kind: Secret, metadata: { name: s, finalizers: [example.com/hold] }, stringData: { a: open-sesame } }
   - patch: { object: secret/s, merge: { stringData: { a: shibboleth } } }
@@ -90,7 +90,7 @@ describe('the timeline of a run', () => {
 });
 
 describe('a wait', () => {
-  it('that was true already says so, and which loss nobody has noticed', async () => {
+  it('whose condition was already met has a note, which names a loss that was not noticed yet', async () => {
     const { notes } = await runScenario(
       scenarioOf(`${APPLY}
   - crash: node/node-1
@@ -105,7 +105,7 @@ describe('a wait', () => {
     assert.match(idle[0]!.text, /was so already: .*that node-1 is lost is noticed at \+\S+ at the earliest$/);
   });
 
-  it('that waited, if only for something of the same instant, does not', async () => {
+  it('that waited, even for an event of the same instant, has no note', async () => {
     const { notes } = await runScenario(
       scenarioOf(`${APPLY}
   - crash: node/node-1
@@ -122,7 +122,7 @@ describe('a wait', () => {
   });
 });
 
-describe('a fault says when it is noticed, and it is noticed then:', () => {
+describe('the note about a fault predicts when it is noticed:', () => {
   for (const fault of ['crash: node/node-1', 'crash: kubelet/node-1', 'stop: kubelet/node-1', 'partition: node-1'])
     for (const advance of ['0s', '7s', '23s'])
       it(`${fault} after ${advance}`, async () => {
@@ -144,7 +144,7 @@ describe('a fault says when it is noticed, and it is noticed then:', () => {
         assert.match(notes[0]!.text, /pods? (is|are) deleted 5m0s after that\.$/);
       });
 
-  it('not at all without the controller; and pods of the only node stay', async () => {
+  it('it is not noticed without the controller, and pods of the only node stay', async () => {
     const crash = '\n  - crash: node/node-1';
     const off = await runScenario(scenarioOf(crash, 'controllers: []'), 1);
     assert.match(off.notes[0]!.text, /Nobody notices while the node-lifecycle-controller does not run/);
@@ -158,8 +158,8 @@ describe('a fault says when it is noticed, and it is noticed then:', () => {
   });
 });
 
-describe('a rest that is none', () => {
-  it('names what changed, and how', async () => {
+describe('an unmet rest', () => {
+  it('names the changes', async () => {
     await using cluster = await Cluster.start({ nodes: 3 });
     await cluster.advance('10m');
     await cluster.apply(JSON.stringify({ ...POD }));
@@ -171,7 +171,10 @@ describe('a rest that is none', () => {
       () => assert.fail('passed'),
       (failure: Error) => failure,
     );
-    assert.match(error.message, /^not at rest, in one minute changed: 1 pods\n {2}pod\/p: Ready True → False$/);
+    assert.match(
+      error.message,
+      /^not at rest, in one minute changed: 1 pods\n {2}pod\/p: Ready True → False \(NodeNotReady: Node is not ready\)$/,
+    );
   });
 });
 

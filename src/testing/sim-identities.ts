@@ -1,13 +1,17 @@
 /**
- * Who is who on the simulated network. No bytes travel there, so no certificate is looked into: a name in place of a PEM
- * text stands for the certificate, and the network says whose it is. Real certificates are made when a real port is opened.
+ * Identities on the simulated network. No bytes are transferred, so no certificate is parsed: a name in place of a PEM text
+ * stands for the certificate, and the network maps it to its owner. Real certificates are created when a real port is opened.
  */
+import type { Principal } from '../api/transport.ts';
 import type { PeerCertificate } from '../platform/http.ts';
 
-/** The API server's certificate towards kubelets. */
+/** The user of `cluster.client`. */
+export const ADMIN: Principal = { name: 'kubernetes-admin', groups: ['system:masters', 'system:authenticated'] };
+
+/** The API server's client certificate for kubelets. */
 export const API_SERVER_CLIENT = { certPem: 'simulated: kube-apiserver-kubelet-client', keyPem: '' };
 
-/** What kubelets serve with. */
+/** The serving certificate of kubelets. */
 export const NODE_TLS = { certPem: 'simulated: kubelet', keyPem: '', clientCaPem: 'simulated: authority' };
 
 /** The certificate that a name stands for. */
@@ -17,8 +21,8 @@ export function verifySimulatedPeer(certPem: string): PeerCertificate | undefine
 }
 
 /**
- * The certificate in the `kube-root-ca.crt` of clusters on virtual time without a real port: well-formed, always the same,
- * and its key does not exist. Opening a port puts a real one in its place.
+ * The certificate in `kube-root-ca.crt` of clusters on virtual time without a real port: well-formed, always the same, without a
+ * private key. Opening a port replaces it by a real one.
  */
 export const PLACEHOLDER_CA_PEM = `-----BEGIN CERTIFICATE-----
 MIIBkTCCATegAwIBAgIUTTfPd8kfrWIPdvs10n6qzXXCPWwwCgYIKoZIzj0EAwIw

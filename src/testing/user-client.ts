@@ -1,6 +1,6 @@
 /**
- * The client handed to tests: what it returns is the test's own to change, a call that needs virtual time to move (a slow
- * store, a signature) moves it that far and no further, misspelt fields are refused, and failures show the test's line.
+ * The client for tests: its objects are copies, a call that needs virtual time to advance (a slow store, a signature) advances it
+ * only that far, misspelt fields are refused, and errors show the test's line.
  */
 import type { CustomResourceDefinition } from '../api/gen/apiextensions-v1.ts';
 import type { KubernetesObject } from '../api/object.ts';
@@ -10,17 +10,24 @@ import { withCaller } from './caller.ts';
 import type { Pace } from './pace.ts';
 import { proposeFields } from './unknown-fields.ts';
 
-/** What the client stands in. */
 export interface UserClientDeps {
   readonly pace: Pace;
-  /** Called first by every call, with its name. Throws when there can be none. */
+  /** Called first by every call, with its name. Throws when the call is not possible. */
   readonly before: (call: string) => void;
-  /** The field validation of calls without one of their own. */
+  /** The field validation of calls that do not set it. */
   readonly fieldValidation: WriteOptions['fieldValidation'];
   readonly definitions: () => readonly CustomResourceDefinition[];
 }
 
-/** Wraps a client. */
+/** A client that forwards to the current one, which a restart of the API server replaces. */
+export function forwardingClient(current: () => Client): Client {
+  return {
+    resource: (info) => current().resource(info),
+    raw: (request) => current().raw(request),
+    upgrade: (request) => current().upgrade(request),
+  };
+}
+
 export function createUserClient(client: Client, deps: UserClientDeps): Client {
   const { pace, before } = deps;
   const own = <A extends unknown[], R>(name: string, call: (...args: A) => Promise<R>) => {

@@ -1,4 +1,4 @@
-/** Conditions, which most kinds have: what they say of trouble. Upstream: metav1.Condition. */
+/** Evaluates conditions, which most kinds have. Upstream: metav1.Condition. */
 import type { KubernetesObject } from '../api/object.ts';
 import type { ResourceInfo } from '../api/resource-info.ts';
 import { cause, type Cause } from './explanation.ts';
@@ -12,7 +12,7 @@ export interface Condition {
   readonly lastTransitionTime?: string | null;
 }
 
-/** Conditions that are to be True by convention; of others nothing is known. */
+/** Conditions whose status is True in the normal state. The meaning of unlisted conditions is unknown. */
 const POSITIVE = new Set([
   'Ready',
   'Available',
@@ -30,7 +30,7 @@ const POSITIVE = new Set([
   'Approved',
 ]);
 
-/** Conditions that are to be False by convention. */
+/** Conditions whose status is False in the normal state. */
 const NEGATIVE = new Set([
   'Failed',
   'Degraded',
@@ -38,6 +38,7 @@ const NEGATIVE = new Set([
   'ReplicaFailure',
   'Error',
   'Conflicted',
+  'Dangling',
   'PartiallyInvalid',
   'keelson.dev/HostConflict',
 ]);
@@ -48,7 +49,7 @@ export function conditionsOf(object: KubernetesObject): readonly Condition[] {
   return conditions.filter(isCondition);
 }
 
-/** Whether it has a condition's fields: in custom resources anything may stand there. */
+/** Whether the value has a condition's fields; custom resources may have any value there. */
 function isCondition(value: unknown): value is Condition {
   if (typeof value !== 'object' || value === null) return false;
   const { type, status, reason = '', message = '', lastTransitionTime } = value as Partial<Record<string, unknown>>;
@@ -56,7 +57,7 @@ function isCondition(value: unknown): value is Condition {
   return [type, status, reason, message].every((part) => typeof part === 'string') && isTime;
 }
 
-/** Whether conditions say that all is well: one whose meaning is known does, and none of those is undecided. */
+/** Whether the conditions report no trouble: at least one with a known meaning is good, and none of those is unknown. */
 export function isHealthy(object: KubernetesObject): boolean {
   const known = conditionsOf(object).filter(({ type }) => POSITIVE.has(type) || NEGATIVE.has(type));
   return known.length > 0 && known.every(({ type, status }) => status === (POSITIVE.has(type) ? 'True' : 'False'));
@@ -66,7 +67,7 @@ export function conditionOf(object: KubernetesObject, type: string): Condition |
   return conditionsOf(object).find((condition) => condition.type === type);
 }
 
-/** A cause for each condition that says that something is wrong. */
+/** A cause for each condition that reports trouble. */
 export function conditionCauses(info: ResourceInfo, object: KubernetesObject): readonly Cause[] {
   return conditionsOf(object)
     .filter(
@@ -75,7 +76,7 @@ export function conditionCauses(info: ResourceInfo, object: KubernetesObject): r
     .map((condition) => conditionCause(info, object, condition));
 }
 
-/** One condition as a cause, in its own words. */
+/** A cause with the reason and message of one condition. */
 export function conditionCause(info: ResourceInfo, object: KubernetesObject, condition: Condition): Cause {
   const { type, status, reason = '', message = '', lastTransitionTime } = condition;
   return cause({
@@ -83,6 +84,6 @@ export function conditionCause(info: ResourceInfo, object: KubernetesObject, con
     object: nameOfObject(info, object),
     message: `condition ${type} is ${status}${reason === '' ? '' : ` (${reason})`}`,
     since: lastTransitionTime ?? undefined,
-    facts: message === '' ? [] : [message],
+    facts: message === '' ? [] : [message.trimEnd()],
   });
 }

@@ -1,7 +1,8 @@
 /**
- * What explainers read, over any client with the caller's own rights: objects, lists, events, each once. What may not be read
- * is remembered, so that an answer says what it cannot know.
+ * The reads of explainers, made through any client with the caller's rights: objects, lists, events, each once. Reads that are
+ * forbidden are recorded and listed in the explanation.
  */
+import { fieldSelectorOf } from '../api/field-selector.ts';
 import { Events } from '../api/gen/resources.ts';
 import type { Event } from '../api/gen/core-v1.ts';
 import type { KubernetesObject, Stored } from '../api/object.ts';
@@ -17,7 +18,7 @@ import { nameOf, nameOfObject } from './object-name.ts';
 import { Reads, type ReadLimits } from './reads.ts';
 import { appendAll } from '../base/lists.ts';
 
-/** An object that was asked for. Neither there nor `missing`: the caller may not read it. */
+/** An object that was looked up. With neither `object` nor `missing` the caller may not read it. */
 export interface Lookup<T> {
   readonly object?: T;
   readonly missing: boolean;
@@ -33,22 +34,22 @@ export type Explain = (
 export interface EvidenceOptions extends ReadLimits {
   readonly client: Client;
   readonly nowMs: number;
-  /** Explains objects that causes lead to. */
+  /** Explains the objects behind causes. */
   readonly explain: Explain;
 }
 
-/** A sub-resource to read, and how the answer names it. */
+/** A sub-resource, and its name in the explanation. */
 interface SubresourceRead {
   readonly name: string;
   readonly what: string;
   readonly query?: Readonly<Record<string, string>>;
 }
 
-/** Longer chains than any real one; a cycle ends sooner. */
+/** Real chains of causes are shorter; cycles end before that. */
 const MAX_DEPTH = 8;
 const MAX_LISTED = 500;
 const MAX_PAGES = 40;
-/** Views, and what is not known without them. */
+/** Keelson's own views, and what remains unknown without them. */
 const VIEWS = {
   state: 'what its kubelet knows: when it tries again, what registries and probes answered, which volumes it waits for',
   refusals: 'which part of the API server refused its pods',
@@ -61,7 +62,7 @@ export class Evidence {
   readonly #explain: Explain;
   readonly #reads: Reads;
   readonly #underWay: string[] = [];
-  /** By the list that was read. */
+  /** Sorted events by the list that was read. */
   readonly #sortedEvents = new WeakMap<readonly Event[], readonly Event[]>();
 
   constructor({ client, nowMs, explain, ...limits }: EvidenceOptions) {
@@ -91,12 +92,12 @@ export class Evidence {
     });
   }
 
-  /** Objects, the first few hundred of them; none where the caller may not list them. What is not among them may yet be there. */
+  /** The first few hundred objects; empty when the caller may not list them. An object that is not among them may still exist. */
   async list<T extends KubernetesObject>(info: ResourceInfo<T>, options: ListOptions = {}): Promise<readonly T[]> {
     return (await this.listed(info, options)) ?? [];
   }
 
-  /** The same; undefined where the caller may not list them, so that nothing is said of what is not there. */
+  /** As `list`, but undefined when the caller may not list the objects, so that none is reported as missing. */
   listed<T extends KubernetesObject>(
     info: ResourceInfo<T>,
     options: ListOptions = {},
@@ -111,7 +112,7 @@ export class Evidence {
     });
   }
 
-  /** Every object there is; undefined where the caller may not list them, or where there are more than can be looked through. */
+  /** All objects; undefined when the caller may not list them, or when there are too many to search. */
   listAll<T extends KubernetesObject>(
     info: ResourceInfo<T>,
     options: Pick<ListOptions, 'namespace'> = {},
@@ -120,7 +121,7 @@ export class Evidence {
     return this.#reads.once<readonly Stored<T>[] | undefined>(what, undefined, () => this.#pages(info, options));
   }
 
-  /** What the server serves, custom kinds included; none where it does not say. */
+  /** The kinds that the server serves, including custom kinds; empty when discovery fails. */
   served(): Promise<readonly ResourceInfo<KubernetesObject>[]> {
     return this.#reads.once<readonly ResourceInfo<KubernetesObject>[]>('the kinds that are served', [], async () => {
       const { resources } = await discoverResources(this.client, this.#reads.signal);
@@ -128,22 +129,25 @@ export class Evidence {
     });
   }
 
-  /** The server's answer to a review, which is never stored; undefined where the caller may not ask. */
+  /** The server's response to a review, which is never stored; undefined when the caller may not create it. */
   create<T extends KubernetesObject>(what: string, info: ResourceInfo<T>, review: T): Promise<T | undefined> {
     return this.#reads.once<T | undefined>(what, undefined, () =>
       this.client.resource(info).create(review, this.#options()),
     );
   }
 
-  /** Notes what was looked at in objects that had been read already. */
+  /** Records that part of an already read object was examined. */
   note(what: string): void {
     this.#reads.note(what);
   }
 
-  /** Events about an object, the newest first. */
+  /** The events about an object, the newest first. */
   async events({ metadata }: KubernetesObject): Promise<readonly Event[]> {
     const { uid = '', namespace = 'default' } = metadata;
-    const events = await this.list(Events, { namespace, fieldSelector: `involvedObject.uid=${uid}` });
+    const events = await this.list(Events, {
+      namespace,
+      fieldSelector: fieldSelectorOf({ 'involvedObject.uid': uid }),
+    });
     let sorted = this.#sortedEvents.get(events);
     if (sorted === undefined) {
       sorted = events.toSorted((a, b) => timeOfEvent(b) - timeOfEvent(a));
@@ -152,7 +156,7 @@ export class Evidence {
     return sorted;
   }
 
-  /** A sub-resource of a GET; undefined where the server has none, or the caller may not read it. */
+  /** A sub-resource, read by GET; undefined when the server does not have it, or the caller may not read it. */
   subresource<S>(
     info: ResourceInfo<KubernetesObject>,
     key: ObjectKey,
@@ -162,7 +166,7 @@ export class Evidence {
       try {
         return await this.client.resource(info).getSubresource<S>(key, subresource, { query, ...this.#options() });
       } catch (error) {
-        // A 404 that names no object: the server has no such sub-resource.
+        // A 404 without an object's name means that the server does not have the sub-resource.
         if (!isReason(error, 'NotFound') || isAbsent(error)) throw error;
         this.#reads.isAbsent(what, what);
         return undefined;
@@ -170,7 +174,7 @@ export class Evidence {
     });
   }
 
-  /** A text of a raw path; undefined where it cannot be read. */
+  /** The text at a raw path; undefined when it cannot be read. */
   text(what: string, path: string): Promise<string | undefined> {
     return this.#reads.once<string | undefined>(what, undefined, async () => {
       const { body } = await this.client.raw({ path, ...this.#options() });
@@ -178,7 +182,7 @@ export class Evidence {
     });
   }
 
-  /** Keelson's own view of an object; undefined on servers of others, of which the answer says what they do not tell. */
+  /** Keelson's own view of an object; undefined on other servers, where the explanation lists what they do not provide. */
   view<S>(name: keyof typeof VIEWS, info: ResourceInfo, key: ObjectKey): Promise<S | undefined> {
     const what = `${name} of ${objectText(nameOf(info, key))}`;
     return this.#reads.once<S | undefined>(what, undefined, async () => {
@@ -195,7 +199,7 @@ export class Evidence {
     });
   }
 
-  /** Explains an object; one at a time. Nothing is said of one that is being explained already. */
+  /** Explains one object at a time. An object that is already being explained yields no causes. */
   async explain<T extends KubernetesObject>(info: ResourceInfo<T>, object: T): Promise<Diagnosis> {
     const key = objectText(nameOfObject(info, object));
     if (this.#underWay.includes(key) || this.#underWay.length >= MAX_DEPTH) return nothingKnown;
@@ -207,7 +211,7 @@ export class Evidence {
     }
   }
 
-  /** What is wrong with an object that a cause leads to. */
+  /** The causes of the object that another cause refers to. */
   async causesOf<T extends KubernetesObject>(info: ResourceInfo<T>, object: T): Promise<readonly Cause[]> {
     return (await this.explain(info, object)).causes;
   }
@@ -230,13 +234,16 @@ export class Evidence {
   }
 }
 
-/** Whether the object is not there. A kind that the server does not serve has a 404 without a name: nothing is known then. */
+/**
+ * Whether the error means that the object does not exist. The 404 of a kind that is not served has no name, and nothing follows
+ * from it.
+ */
 function isAbsent(error: unknown): boolean {
   if (!(error instanceof StatusError) || error.reason !== 'NotFound') return false;
   return (error.status.details?.name ?? '') !== '';
 }
 
-/** When an event was seen last, in milliseconds since the Unix epoch. */
+/** The time of an event's last occurrence, in milliseconds since 1970. */
 export function timeOfEvent({ lastTimestamp, eventTime, series, metadata }: Event): number {
   return parseTime(series?.lastObservedTime ?? lastTimestamp ?? eventTime ?? metadata.creationTimestamp) || 0;
 }

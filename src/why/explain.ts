@@ -1,4 +1,4 @@
-/** Explains an object: by the explainer of its kind, else by its finalizers and conditions. */
+/** Explains an object by the explainer of its kind, or else by its finalizers and conditions. */
 import { allResources } from '../api/gen/resources.ts';
 import type { KubernetesObject } from '../api/object.ts';
 import type { ResourceInfo } from '../api/resource-info.ts';
@@ -13,20 +13,24 @@ import { objectText, type Diagnosis, type Explanation, type ObjectName } from '.
 import { finalizerCauses } from './finalizers.ts';
 import { explainerOf } from './list.ts';
 import { nameOfObject } from './object-name.ts';
+import { diagnoseUnobserved, isBehind } from './workloads/observed.ts';
 import { shownConditions } from './shown-conditions.ts';
 import { explainRefused } from './requests/explain-refused.ts';
 import type { ReadLimits } from './reads.ts';
 
 export interface ExplainOptions extends ReadLimits {
-  /** What is read is read with its rights. */
+  /** The client whose rights apply to all reads. */
   readonly client: Client;
   readonly nowMs: number;
 }
 
-/** Causes of one answer. */
+/** The limit of causes of one explanation. */
 const MAX_CAUSES = 100;
 
-/** Explains an object as it was read. Rejects only when the signal aborts: what cannot be read is named in the answer. */
+/**
+ * Explains an object in the state in which it was read. Rejects only when the signal aborts; the explanation lists what could not
+ * be read.
+ */
 export async function explainObject(
   info: ResourceInfo<KubernetesObject>,
   object: KubernetesObject,
@@ -61,24 +65,31 @@ export async function diagnose(
   evidence: Evidence,
 ): Promise<Diagnosis> {
   const explain = explainerOf(info);
-  // A pod that is being deleted has containers to end; all others have finalizers alone.
+  // A deleted pod or namespace waits for more than finalizers; all other objects wait only for those.
   if (object.metadata.deletionTimestamp !== undefined && info.kind !== 'Pod' && info.kind !== 'Namespace') {
     const causes = await finalizerCauses(info, object, evidence);
     return { state: causes.length === 0 ? 'Unknown' : 'Trouble', summary: 'is being deleted', causes };
   }
   if (explain === undefined) return explainByConditions(info, object, evidence);
   const found = await explain(object, evidence);
-  // What is in trouble for no known cause is not known.
+  // Trouble without a known cause is reported as unknown.
   const diagnosis: Diagnosis =
     found.state === 'Trouble' && found.causes.length === 0 ? { ...found, state: 'Unknown' } : found;
   if (diagnosis.state === 'Unknown' && diagnosis.causes.length === 0) noteConditions(info, object, evidence);
   return diagnosis;
 }
 
-/** What is known of any object, custom resources included. */
+/** The causes that conditions of any object, also of custom resources, report. */
 function explainByConditions(info: ResourceInfo, object: KubernetesObject, evidence: Evidence): Diagnosis {
-  const causes = conditionCauses(info, object);
+  const behind = isBehind(object) ? diagnoseUnobserved(info, object, evidence.nowMs) : undefined;
+  const causes = [...(behind?.causes ?? []), ...conditionCauses(info, object)];
   if (causes.length > 0) return { state: 'Trouble', summary: 'is not as it should be', causes };
+  if (behind !== undefined)
+    return {
+      state: 'Progressing',
+      summary: 'was changed just now, and its controller has not seen that yet',
+      causes: [],
+    };
   if (isHealthy(object)) return { state: 'Fine', summary: 'has no condition that says otherwise', causes: [] };
   const hasStatus = info.subresources.some(({ name }) => name === 'status');
   if (allResources.includes(info) && !hasStatus)

@@ -1,4 +1,4 @@
-/** Finalizers that hold a deleted object: who set them, and for what is known of them, what they wait for. */
+/** Finalizers of a deleted object: their field managers and, for known finalizers, what they wait for. */
 import type { KubernetesObject } from '../api/object.ts';
 import type { ResourceInfo } from '../api/resource-info.ts';
 import type { Evidence } from './evidence.ts';
@@ -16,9 +16,10 @@ export async function finalizerCauses(
   const { deletionTimestamp, finalizers = [] } = object.metadata;
   if (deletionTimestamp === undefined) return [];
   const name = nameOfObject(info, object);
+  const managers = managersOf(object);
   const causes: Cause[] = [];
   for (const [index, finalizer] of finalizers.entries()) {
-    const manager = managerOf(object, finalizer);
+    const manager = managers.get(`v:${JSON.stringify(finalizer)}`);
     const known = Object.hasOwn(knownFinalizers, finalizer) ? knownFinalizers[finalizer] : undefined;
     causes.push(
       cause({
@@ -34,7 +35,7 @@ export async function finalizerCauses(
   return causes;
 }
 
-/** The command fails when another finalizer has the place by then. */
+/** A patch that tests the finalizer at its index, so that it fails when another finalizer has moved there. */
 function removal(info: ResourceInfo, object: KubernetesObject, index: number): Cure {
   const { kind, name, namespace } = nameOfObject(info, object);
   const finalizer = object.metadata.finalizers?.[index] ?? '';
@@ -49,11 +50,13 @@ function removal(info: ResourceInfo, object: KubernetesObject, index: number): C
   };
 }
 
-/** The field manager that owns a finalizer. */
-function managerOf({ metadata }: KubernetesObject, finalizer: string): string | undefined {
-  const entry = metadata.managedFields?.find(({ fieldsV1 }) => {
-    const fields = (fieldsV1 ?? {}) as Record<string, Record<string, Record<string, unknown> | undefined> | undefined>;
-    return fields['f:metadata']?.['f:finalizers']?.[`v:${JSON.stringify(finalizer)}`] !== undefined;
-  });
-  return entry?.manager;
+/** The field manager that owns a finalizer, by the finalizer's path element. An object may have thousands of both. */
+function managersOf({ metadata }: KubernetesObject): ReadonlyMap<string, string | undefined> {
+  const managers = new Map<string, string | undefined>();
+  for (const { manager, fieldsV1 } of metadata.managedFields ?? []) {
+    const fields = (fieldsV1 ?? {}) as Record<string, Record<string, object | undefined> | undefined>;
+    for (const element of Object.keys(fields['f:metadata']?.['f:finalizers'] ?? {}))
+      if (!managers.has(element)) managers.set(element, manager);
+  }
+  return managers;
 }

@@ -1,4 +1,4 @@
-/** What is explained, by kind: the one literal list. Kinds that are not here are explained by what all objects have. */
+/** The explainers of kinds: the one literal list. Objects of other kinds are explained by finalizers and conditions. */
 import {
   allResources,
   APIServices,
@@ -19,6 +19,7 @@ import {
   PodDisruptionBudgets,
   Pods,
   ReplicaSets,
+  ReplicationControllers,
   Services,
   StatefulSets,
   ValidatingWebhookConfigurations,
@@ -55,7 +56,7 @@ import { explainCronJob } from './workloads/cron-job.ts';
 import { explainDaemonSet } from './workloads/daemon-set.ts';
 import { explainDeployment } from './workloads/deployment.ts';
 import { explainJob } from './workloads/job.ts';
-import { explainReplicaSet } from './workloads/replica-set.ts';
+import { explainReplicaSet, explainReplicationController } from './workloads/replica-set.ts';
 import { explainStatefulSet } from './workloads/stateful-set.ts';
 
 /** Explains objects of one kind. */
@@ -70,10 +71,11 @@ function row<T>(info: ResourceInfo<T>, explain: Explainer<T>): Row {
   return { info, explain: explain as Explainer<never> as Explainer };
 }
 
-/** By group and kind: every version of a kind is explained alike. */
+/** By group and kind: all versions of a kind have the same explainer. */
 const explainers: readonly Row[] = [
   row(Pods, explainPod),
   row(ReplicaSets, explainReplicaSet),
+  row(ReplicationControllers, explainReplicationController),
   row(Deployments, explainDeployment),
   row(StatefulSets, explainStatefulSet),
   row(DaemonSets, explainDaemonSet),
@@ -100,12 +102,12 @@ const explainers: readonly Row[] = [
   row(CertificateSigningRequests, explainSigningRequest),
 ];
 
-/** The explainer of a kind; undefined where there is none of its own. */
+/** The explainer of a kind; undefined when the kind has none. */
 export function explainerOf(info: ResourceInfo): Explainer | undefined {
   return rowOf(info)?.explain;
 }
 
-/** The version in which the explainer of a built-in kind reads it; the given one for all others. */
+/** The version of a built-in kind that its explainer reads; other kinds keep their version. */
 export function explainedVersion(info: ResourceInfo<KubernetesObject>): ResourceInfo<KubernetesObject> {
   const known = rowOf(info)?.info;
   const builtIn = allResources.find((one) => one === known) as ResourceInfo<KubernetesObject> | undefined;

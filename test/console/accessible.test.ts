@@ -5,6 +5,7 @@ import { repositoryRoot } from '../../tools/repository.ts';
 import { accessibilityProblems } from './axe.ts';
 import { openBrowser, skipBrowser } from './browser.ts';
 import { startDemoCluster } from './demo-cluster.ts';
+import { goTo, openPage } from './pod-world.ts';
 
 test('axe finds nothing in any view, light or dark, wide or narrow', { skip: skipBrowser }, async (t) => {
   await build(repositoryRoot);
@@ -12,15 +13,20 @@ test('axe finds nothing in any view, light or dark, wide or narrow', { skip: ski
   for (const look of [{ dark: false }, { dark: true }, { dark: false, width: 320, height: 640 }]) {
     await using browser = await openBrowser(look);
     const { page, problems } = browser;
+    page.setDefaultTimeout(120_000); // for a busy machine
     const check = (name: string) =>
       t.test(`${name} ${JSON.stringify(look)}`, async () => assert.deepEqual(await accessibilityProblems(page), []));
-    await page.goto(`${new URL(await cluster.console()).origin}/console/`);
-    await page.getByLabel('Bearer token').waitFor();
+    await openPage(page, `${new URL(await cluster.console()).origin}/console/`, page.getByLabel('Bearer token'));
     await check('sign-in');
-    assert.equal(problems.length, 1, 'the question who one is was answered with 401');
+    const others = (): readonly string[] => problems.filter((problem) => !problem.includes('401'));
+    assert.deepEqual(others(), [], 'the question who one is was answered with 401');
     await page.goto('about:blank');
-    await page.goto(await cluster.console());
+    await goTo(page, await cluster.console(), '#/');
     await page.getByRole('region', { name: 'Pods' }).getByText('Running').waitFor();
+    await page
+      .getByRole('link', { name: /^Charts of node-/ })
+      .first()
+      .waitFor();
     await check('overview');
     await page.evaluate(() => (location.hash = '#/list/pods?ns=shop'));
     await page.locator('.grid .row').getByText('Running').first().waitFor();
@@ -43,6 +49,14 @@ test('axe finds nothing in any view, light or dark, wide or narrow', { skip: ski
     await page.locator('.object-graph .flow-box').first().waitFor();
     await page.locator('.object-why .badge').waitFor();
     await check('object');
+    for (const [tab, ready] of [
+      ['yaml', '.object-yaml .yaml-key'],
+      ['history', '.object-history li'],
+    ] as const) {
+      await page.evaluate((hash) => (location.hash = hash), `#/object/deployments.apps/shop/front?tab=${tab}`);
+      await page.locator(ready).first().waitFor();
+      await check(tab);
+    }
     await page.evaluate(() => (location.hash = '#/list/pods?ns=shop'));
     await page.locator('.object-graph').waitFor({ state: 'detached' });
     await page.locator('.grid .row').first().waitFor();
@@ -56,6 +70,6 @@ test('axe finds nothing in any view, light or dark, wide or narrow', { skip: ski
     await check('keys');
     const overflow = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
     assert.ok(overflow <= 0, `the page is ${overflow} pixels wider than the screen`);
-    assert.equal(problems.length, 1, problems.join('\n'));
+    assert.deepEqual(others(), []);
   }
 });

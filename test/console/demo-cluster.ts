@@ -1,5 +1,6 @@
-/** A simulated cluster in which something is going on: what screenshots and checks of whole pages look at. */
+/** A simulated cluster with activity, for screenshots and for checks of whole pages. */
 import { Cluster } from '../../src/testing/index.ts';
+import { simulationRoutes } from '../../src/testing/simulation/simulation-route.ts';
 import { historyInMemory } from './history-in-memory.ts';
 
 const workload = (kind: string, name: string, image: string, more: string): string => `
@@ -72,7 +73,7 @@ spec:
   nodeAffinity: {required: {nodeSelectorTerms: [{matchExpressions: [{key: kubernetes.io/hostname, operator: In, values: [${node}]}]}]}}
 ---`;
 
-/** Data of two pods on disks of two nodes, and a claim that waits. */
+/** Data of two pods on disks of two nodes, and a pending claim. */
 const STORAGE = `${['ledger', 'photos'].map((name) => claim(name, 'disks')).join('')}${claim('archive', 'tapes')}
 ${volume('disk-1', 'node-1')}${volume('disk-2', 'node-2')}
 ${['ledger', 'photos']
@@ -95,7 +96,7 @@ metadata: {name: ${name}, namespace: shop}
 spec: ${spec}
 ---`;
 
-/** Orders are reached from the cart alone, at one port; the cart reaches orders and nothing else. */
+/** Only the cart can reach orders, at one port; the cart can reach only orders. */
 const POLICIES = [
   policy(
     'orders-in',
@@ -112,7 +113,7 @@ const NODES = ['a', 'a', 'b', 'b', 'c'].map((zone, at) => ({
   labels: { 'topology.kubernetes.io/zone': `zone-${zone}` },
 }));
 
-/** What `ls -la` prints in the container of orders. */
+/** The output of `ls -la` in the container of orders. */
 const FOLDER = [
   'total 28',
   'drwxr-xr-x    2 0        0             4096 Nov 24 18:40 bin',
@@ -124,7 +125,15 @@ const FOLDER = [
 ].join('\n');
 
 export async function startDemoCluster(): Promise<Cluster> {
-  const cluster = await Cluster.start({ clock: 'real', nodes: NODES, unknownImages: 'run', history: historyInMemory });
+  const started: { cluster?: Cluster } = {};
+  const cluster = await Cluster.start({
+    clock: 'real',
+    nodes: NODES,
+    unknownImages: 'run',
+    history: historyInMemory,
+    routes: simulationRoutes({ cluster: () => started.cluster }),
+  });
+  started.cluster = cluster;
   cluster.image('shop/broken:1', { exits: { after: '2s', code: 1 } });
   cluster.image('shop/import:1', { exits: { after: '1s', code: 0 } });
   cluster.image('shop/missing:1', { present: false, pull: { error: 'manifest unknown' } });

@@ -19,7 +19,7 @@ spec:
     spec: {containers: [{name: c, image: nginx${extra}}]}
 `;
 
-/** Signs in and goes to a place. */
+/** Signs in and opens a place. */
 async function goTo(page: Page, link: string, place: string): Promise<void> {
   await page.goto(link);
   await page.locator('nav.menu a').first().waitFor();
@@ -27,7 +27,7 @@ async function goTo(page: Page, link: string, place: string): Promise<void> {
 }
 
 test(
-  'an object is explained, shown with what belongs to it, and its deeds tell their command',
+  'an object is explained and shown with related objects, and its actions show their commands',
   { skip: skipBrowser },
   async () => {
     await build(repositoryRoot);
@@ -62,9 +62,9 @@ test(
     await page.getByRole('button', { name: 'Delete' }).click();
     await page.getByText('kubectl delete deployment/web -n default').waitFor();
     await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click();
-    await page.getByText('This object is not there').waitFor();
+    await page.getByText('This object does not exist').waitFor();
     assert.equal(await page.getByRole('button', { name: 'Scale' }).count(), 0);
-    // The browser itself tells that the object is gone.
+    // The browser itself logs the 404.
     assert.deepEqual(
       problems.filter((text) => !/404 .*\/deployments\/web\b/.test(text)),
       [],
@@ -72,7 +72,7 @@ test(
   },
 );
 
-test('an edit is tried first, names whose fields are in the way, and is applied', { skip: skipBrowser }, async () => {
+test('an edit is tried first, names conflicting managers, and is applied', { skip: skipBrowser }, async () => {
   await build(repositoryRoot);
   await using cluster = await Cluster.start({ clock: 'real', nodes: 1 });
   await cluster.apply(web());
@@ -102,7 +102,7 @@ test('an edit is tried first, names whose fields are in the way, and is applied'
   await page.locator('.object-changes ins', { hasText: 'replicas: 4' }).waitFor();
   await page.getByRole('button', { name: 'Apply' }).click();
   await page.locator('.object-yaml').getByText('replicas: 4').first().waitFor();
-  // The browser itself tells of the refusal.
+  // The browser itself logs the refusal.
   assert.deepEqual(
     problems.filter((text) => !text.includes('409')),
     [],

@@ -1,15 +1,31 @@
-/** Pods whose containers write, end and answer: what tests of the pages of pods look at. */
-import type { Page } from 'playwright-core';
+/** Pods whose containers write, end and respond, for tests of the pages of pods. */
+import type { Locator, Page } from 'playwright-core';
 import { Cluster } from '../../src/testing/index.ts';
 
-/** Signs in and goes to a place. */
+/** Signs in and opens a place. */
 export async function goTo(page: Page, link: string, place: string): Promise<void> {
-  await page.goto(link);
-  await page.locator('nav.menu a').first().waitFor({ state: 'attached' });
-  await page.evaluate((hash) => (location.hash = hash), place);
+  await openPage(page, link, page.locator('nav.menu a').first());
+  await page.evaluate(`location.hash = ${JSON.stringify(place)}`);
 }
 
-/** The address of the console, and the token of a service account in `default` that may do what a cluster role says there. */
+/**
+ * Opens a page until it shows this; again when Chromium dropped the page's files, as it does when a link of the machine changes.
+ */
+export async function openPage(page: Page, url: string, shown: Locator): Promise<void> {
+  for (let tries = 1; ; tries++) {
+    try {
+      // A page that was not loaded can be requested again; one that was loaded may have used the code of its link.
+      const options = { waitUntil: 'commit', timeout: 30_000 } as const;
+      await (tries === 1 || page.url() === 'about:blank' ? page.goto(url, options) : page.reload(options));
+      await shown.waitFor({ state: 'attached', timeout: 30_000 });
+      return;
+    } catch (error) {
+      if (tries === 4) throw error;
+    }
+  }
+}
+
+/** The address of the console, and the token of a service account in `default` with the rights of a cluster role there. */
 export async function accountWith(
   cluster: Cluster,
   role: string,
@@ -37,7 +53,7 @@ subjects: [{kind: ServiceAccount, name: ${name}, namespace: default}]
 
 const ESC = '\u001b';
 
-/** Lines that would do harm if they were more than text. */
+/** Lines that would do harm if they were rendered as markup. */
 export const HOSTILE = [
   '<img src=x onerror="alert(1)"><script>alert(2)</script>',
   `${ESC}[31mred${ESC}[0m ${ESC}[1;42mon green${ESC}[0m plain`,

@@ -1,4 +1,4 @@
-/** The console over a real cluster: what containerd, the kubelet and the network have to say in it. */
+/** The console on a real cluster: with containerd, the kubelet and the network. */
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { after, before, describe, test } from 'node:test';
@@ -10,6 +10,9 @@ import { until } from '../integration/fixtures/until.ts';
 import { openBrowser, skipBrowser, type TestBrowser } from './browser.ts';
 import { linksAtRest } from './links-at-rest.ts';
 import { goTo } from './pod-world.ts';
+import { deedFlows } from './real-deeds.ts';
+import { viewFlows } from './real-views.ts';
+import type { RealWorld } from './real-world.ts';
 
 const skip = skipBrowser || (process.getuid?.() === 0 ? false : 'needs root');
 
@@ -28,7 +31,7 @@ spec:
       containers: [{name: web, image: ${images.test}, ports: [{containerPort: 8080, name: http}]${more}}]
 `;
 
-/** Writes a line a second, and fails when its file is there. */
+/** Writes a line a second, and fails when its file exists. */
 const TALKER =
   'echo begun; i=0; while [ ! -e /tmp/fail ]; do i=$((i+1)); echo tick $i; sleep 1; done; echo failing; exit 3';
 const talker = `
@@ -63,7 +66,7 @@ describe('the console over a real cluster', { skip }, () => {
     await until('signed in', async () => {
       page.setDefaultTimeout(15_000);
       const link = await keelson(['console', '--print', '--data-dir', cluster.dataDir]);
-      // A link of the machine may change meanwhile, and the browser drops its requests then.
+      // A link of the machine may change meanwhile, and the browser then drops its requests.
       await goTo(page, link.stdout.trim(), '#/');
       return true;
     });
@@ -73,7 +76,7 @@ describe('the console over a real cluster', { skip }, () => {
     await browser?.[Symbol.asyncDispose]();
     await cluster?.stop();
   });
-  /** Again, when a link of the machine changed: the browser drops its requests then. */
+  /** Repeated when a link of the machine changed, because the browser then drops its requests. */
   const press = async (name: string, expected: Locator): Promise<void> => {
     const lost = page.getByText(/the API server (?:does not answer|broke off)/);
     do {
@@ -83,7 +86,7 @@ describe('the console over a real cluster', { skip }, () => {
   };
   const show = (place: string): Promise<string> => page.evaluate((hash) => (location.hash = hash), place);
 
-  test('attach follows what a container writes', async () => {
+  test('attach follows the output of a container', async () => {
     await show(`#/shell/pods/${SPACE}/talk?container=main`);
     await page.getByLabel('Shell', { exact: true }).selectOption('attach');
     await page
@@ -93,7 +96,7 @@ describe('the console over a real cluster', { skip }, () => {
       .waitFor();
   });
 
-  test('the life of a pod: its stations, the waterfall of its start, and what its container uses', async () => {
+  test('the life of a pod: its stations, the timeline of its start, and the resource use of its container', async () => {
     await show(`#/pod/pods/${SPACE}/talk`);
     await page.locator('.pod-station[aria-current="step"]').getByText('Ready').waitFor();
     const start = page.getByRole('region', { name: 'Start' });
@@ -104,7 +107,7 @@ describe('the console over a real cluster', { skip }, () => {
     await card.getByRole('img', { name: /^Memory: \d[\d.]* [KM]iB of 64\.0 MiB$/ }).waitFor({ timeout: 120_000 });
   });
 
-  test('a container fails: the kubelet works on it before one’s eyes, and its former log is there', async () => {
+  test('a container fails: the kubelet’s activity is shown live, and its previous log can be read', async () => {
     const events = page.getByRole('region', { name: 'Newest events of the kubelet' });
     await space.kubectl(['exec', 'talk', '--', 'touch', '/tmp/fail']);
     await events.getByText('ContainerDied').first().waitFor();
@@ -127,7 +130,7 @@ describe('the console over a real cluster', { skip }, () => {
     assert.match(text, /^begun\ntick 1\n(?:tick \d+\n)*failing\n$/);
   });
 
-  test('a port is asked through the API server, and its page is the container’s', async () => {
+  test('a port is requested through the API server, and the container’s page is shown', async () => {
     const name = (await space.kubectl('get pods -l app=web -o jsonpath={.items[0].metadata.name}')).trim();
     await show(`#/pod/pods/${SPACE}/${name}`);
     const card = page.getByRole('article', { name: 'web' });
@@ -136,7 +139,11 @@ describe('the console over a real cluster', { skip }, () => {
     await card.getByText(`kubectl port-forward -n ${SPACE} pod/${name} 8080`).waitFor();
   });
 
-  test('an edit names the manager in the way, takes over, and real pods follow', async () => {
+  const world = (): RealWorld => ({ cluster, space, page, problems: browser.problems });
+  viewFlows(world);
+  deedFlows(world);
+
+  test('an edit names the conflicting manager, takes over, and real pods follow', async () => {
     await show(`#/object/deployments.apps/${SPACE}/web?tab=yaml&edit=1`);
     await page.locator('.cm-line', { hasText: /^ {2}replicas: 1$/ }).click();
     await page.keyboard.press('End');
@@ -167,7 +174,7 @@ describe('the console over a real cluster', { skip }, () => {
     assert.equal(image, images.test);
   });
 
-  test('a node is drained as a disruption budget allows, and taken back', async () => {
+  test('a node is drained as a disruption budget allows, and uncordoned', async () => {
     await space.kubectl('create poddisruptionbudget keep --selector=app=web --min-available=2');
     await space.until('the budget counts', async () =>
       (await space.kubectl('get pdb keep -o jsonpath={.status.currentHealthy}')) === '2' ? true : undefined,

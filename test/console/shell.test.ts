@@ -33,7 +33,7 @@ async function isOpen(page: Page): Promise<void> {
   await open.waitFor();
 }
 
-test('a shell in a real container: typing, colours, size, its end', { skip: skipReal }, async () => {
+test('a shell in a real container: typing, colours, size, exit', { skip: skipReal }, async () => {
   await build(repositoryRoot);
   const cluster = await startCluster();
   try {
@@ -78,7 +78,7 @@ test('a shell in a real container: typing, colours, size, its end', { skip: skip
       .getByRole('status')
       .getByText(/no-such-program/)
       .waitFor();
-    // Files: folders are listed, files and folders saved as they are, by the image's own programs.
+    // Folders are listed, and files and folders saved, by programs of the image.
     await space.kubectl([
       'exec',
       'web',
@@ -90,6 +90,8 @@ test('a shell in a real container: typing, colours, size, its end', { skip: skip
     await page.evaluate(() => (location.hash = '#/files/pods/terminals/web?path=/tmp'));
     await page.getByRole('link', { name: 'a b/' }).click();
     await page.getByText('<i>.bin').waitFor();
+    const alignment = (cell: Element): string => getComputedStyle(cell).textAlign;
+    assert.equal(await page.locator('td.files-size').first().evaluate(alignment), 'right');
     assert.deepEqual(await accessibilityProblems(page), []);
     const [file] = await Promise.all([
       page.waitForEvent('download'),
@@ -108,8 +110,8 @@ test('a shell in a real container: typing, colours, size, its end', { skip: skip
       .getByText(/No such file or directory/)
       .waitFor();
     await page.evaluate(() => (location.hash = '#/shell/pods/terminals/gone'));
-    await page.getByText('This object is not there, or no longer.').waitFor();
-    // Chromium drops requests when a link of the machine comes or goes, as a pod's does.
+    await page.getByText('This object does not exist, or was deleted.').waitFor();
+    // Chromium drops requests when a link of the machine is added or removed, such as a pod's.
     assert.deepEqual(
       problems.filter((text) => !/404 .*\/pods\/gone(\?|$)|ERR_NETWORK_CHANGED/.test(text)),
       [],
@@ -119,33 +121,37 @@ test('a shell in a real container: typing, colours, size, its end', { skip: skip
   }
 });
 
-test('attach shows what a container writes; who may not exec is offered no shell', { skip: skipBrowser }, async () => {
-  await build(repositoryRoot);
-  await using cluster = await startPodWorld();
-  await using browser = await openBrowser({ width: 320, height: 640 });
-  const { page, problems } = browser;
-  await goTo(page, await cluster.console(), '#/shell/pods/default/talk?container=main');
-  await page.getByText('The session has ended with exit code 3.').waitFor();
-  await page.getByLabel('Shell', { exact: true }).selectOption('attach');
-  await page
-    .locator('.xterm-rows')
-    .getByText(/^tick \d+/)
-    .first()
-    .waitFor();
-  assert.deepEqual(await accessibilityProblems(page), []);
-  const width = await page.evaluate(() => document.documentElement.scrollWidth);
-  assert.ok(width <= 320, `${width} pixels`);
-  assert.deepEqual(problems, []);
+test(
+  'attach shows the output of a container; users without the right to exec are offered no shell',
+  { skip: skipBrowser },
+  async () => {
+    await build(repositoryRoot);
+    await using cluster = await startPodWorld();
+    await using browser = await openBrowser({ width: 320, height: 640 });
+    const { page, problems } = browser;
+    await goTo(page, await cluster.console(), '#/shell/pods/default/talk?container=main');
+    await page.getByText('The session has ended with exit code 3.').waitFor();
+    await page.getByLabel('Shell', { exact: true }).selectOption('attach');
+    await page
+      .locator('.xterm-rows')
+      .getByText(/^tick \d+/)
+      .first()
+      .waitFor();
+    assert.deepEqual(await accessibilityProblems(page), []);
+    const width = await page.evaluate(() => document.documentElement.scrollWidth);
+    assert.ok(width <= 320, `${width} pixels`);
+    assert.deepEqual(problems, []);
 
-  const viewer = await accountWith(cluster, 'view');
-  await using other = await openBrowser();
-  await other.page.goto(viewer.url);
-  await other.page.getByLabel('Bearer token').fill(viewer.token);
-  await other.page.getByRole('button', { name: 'Sign in' }).click();
-  await other.page.locator('nav.menu a').first().waitFor();
-  await other.page.evaluate(() => (location.hash = '#/object/pods/default/talk'));
-  await other.page.getByRole('link', { name: /^Logs/ }).waitFor();
-  assert.equal(await other.page.getByRole('link', { name: /^Shell/ }).count(), 0);
-  await other.page.evaluate(() => (location.hash = '#/shell/pods/default/talk'));
-  await other.page.getByText('You may not run commands in this pod.').waitFor();
-});
+    const viewer = await accountWith(cluster, 'view');
+    await using other = await openBrowser();
+    await other.page.goto(viewer.url);
+    await other.page.getByLabel('Bearer token').fill(viewer.token);
+    await other.page.getByRole('button', { name: 'Sign in' }).click();
+    await other.page.locator('nav.menu a').first().waitFor();
+    await other.page.evaluate(() => (location.hash = '#/object/pods/default/talk'));
+    await other.page.getByRole('link', { name: /^Logs/ }).waitFor();
+    assert.equal(await other.page.getByRole('link', { name: /^Shell/ }).count(), 0);
+    await other.page.evaluate(() => (location.hash = '#/shell/pods/default/talk'));
+    await other.page.getByText('You may not run commands in this pod.').waitFor();
+  },
+);

@@ -24,10 +24,10 @@ spec:
 
 const rowsOf = (page: Page) => page.locator('.grid .row');
 
-/** A cluster in which `web` had three pods at the moment that is given back, and has one now. */
+/** A cluster in which `web` had three pods at the returned moment, and has one now. */
 async function startWorld(): Promise<{ cluster: Cluster; thenMs: number }> {
   const cluster = await Cluster.start({ clock: 'real', nodes: 2, unknownImages: 'run', history: historyInMemory });
-  await cluster.advance('6s'); // The history begins.
+  await cluster.advance('6s'); // the history begins
   await cluster.apply(web(3, 'shop/web:1'));
   await cluster.waitFor('deployment/web', 'Available');
   await cluster.advance('2s');
@@ -42,7 +42,7 @@ async function startWorld(): Promise<{ cluster: Cluster; thenMs: number }> {
 }
 
 test(
-  'every view is moved back to a moment and to the present again, by slider, buttons, keys and link',
+  'every view is moved to a past moment and to the present again, by slider, buttons, keys and link',
   { skip: skipBrowser },
   async () => {
     await build(repositoryRoot);
@@ -106,7 +106,7 @@ test(
 );
 
 test(
-  'who may see one namespace sees the past of what lives there, and is told that the rest is left out',
+  'a user with rights in one namespace sees its past, with a note that the rest is left out',
   { skip: skipBrowser },
   async () => {
     await build(repositoryRoot);
@@ -134,12 +134,25 @@ test(
   },
 );
 
-test('a server without history says so', { skip: skipBrowser }, async () => {
-  await build(repositoryRoot);
-  await using cluster = await Cluster.start({ clock: 'real', nodes: 1 });
-  await using browser = await openBrowser({ width: 320, height: 640 });
-  const { page } = browser;
-  await goTo(page, await cluster.console(), '#/list/pods');
-  await page.getByRole('button', { name: 'Time' }).click();
-  await page.getByText('This server keeps no history').waitFor();
-});
+test(
+  'a server without history shows it; the menu of a narrow page closes with Escape, and signs out',
+  { skip: skipBrowser },
+  async () => {
+    await build(repositoryRoot);
+    await using cluster = await Cluster.start({ clock: 'real', nodes: 1 });
+    await using browser = await openBrowser({ width: 320, height: 640 });
+    const { page } = browser;
+    await goTo(page, await cluster.console(), '#/list/pods');
+    await page.getByRole('button', { name: 'Time' }).click();
+    await page.getByText('This server keeps no history').waitFor();
+    const menu = page.getByRole('button', { name: 'Menu', exact: true });
+    const signOut = page.getByRole('button', { name: 'Sign out', exact: true });
+    await menu.click();
+    await signOut.waitFor();
+    await page.keyboard.press('Escape');
+    await signOut.waitFor({ state: 'hidden' });
+    await menu.click();
+    await signOut.click();
+    await page.getByLabel('Bearer token').waitFor();
+  },
+);

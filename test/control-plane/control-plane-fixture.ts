@@ -1,4 +1,4 @@
-/** A whole control plane without nodes behind real HTTPS on loopback, and kubectl to drive it: for integration tests. */
+/** A whole control plane without nodes, with real HTTPS on loopback and kubectl, for integration tests. */
 import { execFile } from 'node:child_process';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -7,6 +7,7 @@ import { parseApiServerOptions } from '../../src/apiserver/options/api-server-op
 import type { FlagValues } from '../../src/apiserver/options/flags.ts';
 import { ConfigMaps, Namespaces, ServiceAccounts } from '../../src/api/gen/resources.ts';
 import type { Client } from '../../src/client/client.ts';
+import { consoleOf } from '../../src/cluster/console/console-of.ts';
 import { loadApiServerSetup } from '../../src/cluster/control-plane/api-server-setup.ts';
 import { type ControlPlane, createControlPlane } from '../../src/cluster/control-plane/control-plane.ts';
 import { defaultIssuer } from '../../src/cluster/instance/host-address.ts';
@@ -22,7 +23,7 @@ import type { Store } from '../../src/storage/store.ts';
 import { kubectlProgram } from '../../tools/kubectl.ts';
 import { until } from '../integration/fixtures/until.ts';
 
-/** What a program said. */
+/** The output and exit code of a program. */
 export interface Said {
   readonly code: number;
   readonly stdout: string;
@@ -36,38 +37,40 @@ export interface ControlPlaneFixture {
   readonly port: number;
   readonly directory: string;
   readonly kubeconfig: string;
-  /** `https://127.0.0.1:<port>` with the administrator's certificate, for requests kubectl does not make. */
+  /** `https://127.0.0.1:<port>` with the administrator's certificate, for requests that kubectl does not make. */
   readonly tls: { readonly ca: string; readonly cert: string; readonly key: string };
-  /** Runs kubectl as the administrator; never rejects for a failing command. `timeoutMs` ends one that watches. */
+  /** Runs kubectl as the administrator; does not reject for a failed command. `timeoutMs` ends a command that watches. */
   kubectl(args: readonly string[], input?: string, timeoutMs?: number): Promise<Said>;
   stop(): Promise<void>;
 }
 
-/** What may be other than usual. */
+/** Settings that differ from the defaults. */
 export interface ControlPlaneSetup {
-  /** Instead of a memory store; closed with the control plane. */
+  /** Replaces the memory store; closed with the control plane. */
   readonly store?: (platform: NodePlatform) => Promise<Store>;
-  /** Keeps the history of objects; closed with the control plane. */
+  /** Records the history of objects; closed with the control plane. */
   readonly history?: (platform: NodePlatform) => HistoryLog;
-  /** Address it says it is reached at. */
+  /** The advertised address. */
   readonly hostAddress?: string;
-  /** False: nothing but the API server. */
+  /** False to run only the API server. */
   readonly components?: boolean;
-  /** As `--runtime-config`. */
+  /** The value of `--runtime-config`. */
   readonly runtimeConfig?: string;
   /** Controllers that do not run. */
   readonly without?: readonly ControllerName[];
-  /** Certificates of another one, to be of the same cluster. */
+  /** The certificates of another control plane, to share its cluster. */
   readonly pkiDir?: string;
+  /** Whether the console is served. */
+  readonly console?: boolean;
   /** Flags of the API server. */
   readonly flags?: FlagValues;
-  /** What only an API server alone has flags for. */
+  /** Settings for which only a standalone API server has flags. */
   readonly settings?: ServerSettings;
 }
 
 /**
- * Waits for what the controllers put into every namespace: pods are refused without a service account, and whoever counts
- * objects or looks at what webhooks were asked must not meet these half-way.
+ * Waits for the objects that controllers create in every namespace: pods are refused without a service account, and tests that
+ * count objects or webhook calls must not run meanwhile.
  */
 async function namespacesFilled(admin: Client): Promise<void> {
   const { items } = await admin.resource(Namespaces).list();
@@ -80,14 +83,14 @@ async function namespacesFilled(admin: Client): Promise<void> {
   }
 }
 
-/** A store that the control planes of a test use one after the other: their end does not close it. */
+/** A store that several control planes of a test use one after the other: their end does not close it. */
 export function surviving(store: Store): Store {
   const names = ['get', 'range', 'scan', 'put', 'delete', 'watch', 'compact', 'status', 'isStale'] as const;
   const own = names.flatMap((name) => (store[name] === undefined ? [] : [[name, store[name].bind(store)]]));
   return { ...(Object.fromEntries(own) as Store), close: async () => undefined };
 }
 
-/** Starts it, with its controllers and its scheduler; resolves when the first namespaces have what every one gets. */
+/** Starts it with its controllers and its scheduler; resolves when the first namespaces have their objects. */
 export async function startControlPlane(setup: ControlPlaneSetup = {}): Promise<ControlPlaneFixture> {
   const directory = await mkdtemp(join(tmpdir(), 'keelson-plane-'));
   const platform = createNodePlatform();
@@ -112,8 +115,8 @@ export async function startControlPlane(setup: ControlPlaneSetup = {}): Promise<
   );
   const store = (await setup.store?.(platform)) ?? createMemoryStore({ clock: platform.clock });
   const history = setup.history?.(platform);
-  const audiences = [defaultIssuer(instance)];
-  const apiServer = await loadApiServerSetup(platform, parseApiServerOptions(setup.flags ?? {}), audiences);
+  const server = { audiences: [defaultIssuer(instance)], servesConsole: setup.console === true };
+  const apiServer = await loadApiServerSetup(platform, parseApiServerOptions(setup.flags ?? {}), server);
   const chosen = (Object.keys(allControllers) as ControllerName[]).filter((name) => !setup.without?.includes(name));
   const controlPlane = createControlPlane({
     platform,
@@ -126,6 +129,7 @@ export async function startControlPlane(setup: ControlPlaneSetup = {}): Promise<
     hostAddress: setup.hostAddress ?? '127.0.0.1',
     runtimeConfig: setup.runtimeConfig ?? '',
     controllers: { names: chosen },
+    console: setup.console === true ? consoleOf(platform) : undefined,
   });
   const lifetime = new AbortController();
   await controlPlane.start(lifetime.signal);

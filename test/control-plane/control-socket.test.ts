@@ -1,4 +1,4 @@
-/** Who may ask and stop a running instance, and what keeps a second one from its data directory. */
+/** The permissions of a running instance's control socket, and the lock that prevents a second instance. */
 import assert from 'node:assert/strict';
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -38,7 +38,7 @@ const asNobody = ['setpriv', `--reuid=${NOBODY}`, `--regid=${NOBODY}`, '--clear-
 const keelson = (...args: string[]): Promise<Outcome> => run(process.execPath, [keelsonProgram, ...args]);
 const nobody = (...args: string[]): Promise<Outcome> => run(asNobody[0]!, [...asNobody.slice(1), ...args]);
 
-/** A control plane without nodes. */
+/** Starts a control plane without nodes. */
 async function startIn(dataDir: string, program: readonly string[] = [process.execPath]): Promise<Running> {
   const port = await freePort();
   const args = [keelsonProgram, 'up', '--simulate', '--nodes=0', `--data-dir=${dataDir}`, `--https-port=${port}`];
@@ -61,19 +61,19 @@ describe('the control socket', { skip: isRoot ? false : 'needs root to be other 
     chmodSync(folder, 0o755);
     dataDir = join(folder, 'data');
     mkdirSync(dataDir);
-    chmodSync(dataDir, 0o755); // As one that was there before, which others can enter.
+    chmodSync(dataDir, 0o755); // as an existing directory that others can enter
     running = await startIn(dataDir);
   });
   after(async () => {
     running?.kill('SIGTERM');
     await running?.ended();
-    // Instances that were killed leave theirs.
+    // Killed instances leave their run directories.
     for (const name of ['data', 'older', 'nobody', 'foreign'])
       rmSync(rootRunDir(join(folder, name)), { recursive: true, force: true });
     rmSync(folder, { recursive: true });
   });
 
-  test('it is no abstract name, and its folder, its file and the lock are closed to others', () => {
+  test('it is no abstract name, and others can access neither its folder, nor its file, nor the lock', () => {
     assert.doesNotMatch(readFileSync('/proc/net/unix', 'utf8'), new RegExp(`@keelson-${hashOf(dataDir)}`));
     const modes = [rootControlDir(dataDir), join(rootControlDir(dataDir), 'control.sock'), `${dataDir}/keelson.lock`];
     assert.deepEqual(
@@ -100,7 +100,23 @@ describe('the control socket', { skip: isRoot ? false : 'needs root to be other 
     assert.match((await nobody('-e', lock)).stderr, /unable to open database file/);
   });
 
-  test('a second instance on the directory is refused, by whatever path', async () => {
+  test('all users may enter the run directory, also when root has a strict umask', async () => {
+    const data = join(folder, 'strict');
+    const up = ['up', '--simulate', '--nodes=0', `--data-dir=${data}`, `--https-port=${await freePort()}`];
+    // A new /run, as after a start of the machine.
+    const script = 'mount -t tmpfs none /run && umask 077 && exec "$@"';
+    const strict = start('unshare', ['-m', 'sh', '-c', script, 'sh', process.execPath, keelsonProgram, ...up], {
+      env: { ...process.env, KEELSON_RESTART: 'never', HOME: '/nonexistent' },
+    });
+    await strict.until(/ready/);
+    const modeOf = (path: string): string => (statSync(`/proc/${strict.pid}/root${path}`).mode & 0o777).toString(8);
+    assert.deepEqual(['/run/keelson', rootRunDir(data), rootControlDir(data)].map(modeOf), ['755', '711', '700']);
+    assert.match(readFileSync(`/proc/${strict.pid}/status`, 'utf8'), /^Umask:\t0022$/m);
+    strict.kill('SIGTERM');
+    await strict.ended();
+  });
+
+  test('a second instance on the directory is refused, by any path', async () => {
     for (const path of [dataDir, `${folder}/./data`, `/proc/self/root${dataDir}`]) {
       const port = await freePort();
       const { code, stderr } = await keelson('up', '--simulate', `--data-dir=${path}`, `--https-port=${port}`);
@@ -109,7 +125,7 @@ describe('the control socket', { skip: isRoot ? false : 'needs root to be other 
     }
   });
 
-  test('root neither starts in nor takes down a data directory of another user', async () => {
+  test("root neither starts in nor takes down another user's data directory", async () => {
     const foreign = join(folder, 'foreign');
     const outside = join(folder, 'outside');
     for (const path of [foreign, outside, join(outside, 'pods')]) mkdirSync(path);
@@ -130,7 +146,7 @@ describe('the control socket', { skip: isRoot ? false : 'needs root to be other 
     running = await startIn(dataDir);
   });
 
-  test('a snapshot is taken from its own place, whatever the instance answers', async () => {
+  test('a snapshot is read from its own path, whatever the instance responds', async () => {
     const file = join(folder, 'saved');
     const { code, stdout } = await keelson('snapshot', 'save', file, '--data-dir', dataDir);
     assert.equal(code, 0);
@@ -138,7 +154,7 @@ describe('the control socket', { skip: isRoot ? false : 'needs root to be other 
     assert.ok(existsSync(file) && !existsSync(join(dataDir, 'state.db.snapshot')));
   });
 
-  test('a name in the former place keeps nobody from starting, unless its holder is an older instance of this user', async () => {
+  test('a name in the former place prevents no start, unless its holder is an older instance of this user', async () => {
     const other = join(folder, 'older');
     const name = `\\0keelson-${hashOf(other)}`;
     const squat = `require('net').createServer(() => {}).listen({ path: '${name}' }, () => console.log('listens'))`;
@@ -164,7 +180,7 @@ describe('the control socket', { skip: isRoot ? false : 'needs root to be other 
     assert.deepEqual([code, stderr.includes(`(pid ${older.pid})`)], [1, true], stderr);
   });
 
-  test('another user’s instance is its own, also below a path longer than a socket’s address', async () => {
+  test('another user’s instance is separate, also below a path longer than a socket’s address', async () => {
     const own = join(folder, 'nobody');
     mkdirSync(own);
     await promisify(execFile)('chown', [String(NOBODY), own]);

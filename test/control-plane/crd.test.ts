@@ -1,6 +1,6 @@
 /**
- * Custom resources through an unmodified kubectl and @kubernetes/client-node: definitions, instances, explain, apply, patch,
- * scale, watch, what is refused and in which words. The rows of a group build on each other.
+ * Custom resources with an unmodified kubectl and @kubernetes/client-node: definitions, instances, explain, apply, patch, scale,
+ * watch, and refusals with their texts. The rows of a group build on each other.
  */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
@@ -117,7 +117,7 @@ group('what is refused', () => [
   {
     run: 'create -f -',
     input: widget('bad', '{size: huge, replicas: 11}'),
-    err: /^The Widget "bad" is invalid: \n\* spec\.replicas: Invalid value: 11: spec\.replicas in body should be less than or equal to 10\n\* spec\.size: Unsupported value: "huge": supported values: "small", "large"\n\* <nil>: Invalid value: "null": some validation rules were not checked because the object was invalid; correct the existing errors to complete validation$/,
+    err: /^The Widget "bad" is invalid: \n\* spec\.replicas: Invalid value: 11: spec\.replicas in body should be less than or equal to 10\n\* spec\.size: Unsupported value: "huge": supported values: "small", "large"\n\* <nil>: Invalid value: null: some validation rules were not checked because the object was invalid; correct the existing errors to complete validation$/,
     code: 1,
   },
   {
@@ -248,7 +248,7 @@ interface Sized {
   readonly spec: { readonly size?: number; readonly dimensions?: { readonly size: number } };
 }
 
-test('versions that a webhook converts, over TLS', async (t) => {
+test('a webhook converts versions, over TLS', async (t) => {
   const hooks = await startWebhookServer();
   t.after(() => hooks.close());
   hooks.on('/convert', ({ desiredAPIVersion, objects }: { desiredAPIVersion: string; objects: Sized[] }) => ({

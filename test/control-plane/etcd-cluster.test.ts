@@ -22,11 +22,11 @@ const says = (code: StoreErrorCode, text: RegExp) => (error: unknown) =>
   error instanceof StoreError && error.code === code && text.test(error.message);
 
 describe('an etcd of one member', { skip: withoutEtcd }, () => {
-  test('that is not there is unavailable, and says where it was looked for', async () => {
+  test('that does not run is unavailable, and the error has its address', async () => {
     await assert.rejects(open(['http://127.0.0.1:1']), says('unavailable', /connect ECONNREFUSED 127.0.0.1:1/));
   });
 
-  test('keys of the registry stand below the prefix chosen, in order', async (t) => {
+  test('keys of the registry are below the chosen prefix, in order', async (t) => {
     const etcd = await startEtcd();
     t.after(() => etcd.stop());
     const plain = await open([etcd.url]);
@@ -53,7 +53,7 @@ describe('an etcd of one member', { skip: withoutEtcd }, () => {
     await Promise.all([plain.close(), moved.close()]);
   });
 
-  test('a member that is gone already is removed', async (t) => {
+  test('removing a member that is already gone succeeds', async (t) => {
     const etcd = await startEtcd();
     t.after(() => etcd.stop());
     const members = createEtcdMembers(platform, { endpoints: [etcd.url] });
@@ -65,7 +65,7 @@ describe('an etcd of one member', { skip: withoutEtcd }, () => {
     );
   });
 
-  test('keys with a time to live go by themselves unless written again', async (t) => {
+  test('keys with a time to live expire unless they are written again', async (t) => {
     const etcd = await startEtcd();
     t.after(() => etcd.stop());
     const store = await open([etcd.url]);
@@ -77,7 +77,7 @@ describe('an etcd of one member', { skip: withoutEtcd }, () => {
         onError: () => undefined,
       },
     );
-    // Long enough for the next write, also where it has to wait for the machine; `short` goes after the times of both.
+    // Long enough for the next write even on a busy machine; `short` expires after the times of both.
     const ttlSeconds = 5;
     await store.put({ key: 'kept', value, ttlSeconds });
     await store.put({ key: 'kept', value });
@@ -90,7 +90,7 @@ describe('an etcd of one member', { skip: withoutEtcd }, () => {
     await store.close();
   });
 
-  test('a value above its limit is too large; a full one refuses and says what to do', async (t) => {
+  test('a value above its limit is too large; a full one refuses with advice', async (t) => {
     const etcd = await startEtcd({ flags: ['--quota-backend-bytes', '200000'] });
     t.after(() => etcd.stop());
     const store = await open([etcd.url]);
@@ -100,7 +100,7 @@ describe('an etcd of one member', { skip: withoutEtcd }, () => {
     );
     await assert.rejects(
       async () => {
-        // etcd knows its size by what it has committed, ten times a second: so many writes take longer than that.
+        // etcd updates its size when it commits, ten times a second; this many writes take longer.
         for (let at = 0; at < 1000; at++) await store.put({ key: `k${at}`, value: new Uint8Array(50_000) });
       },
       says('full', /mvcc: database space exceeded \(compact and defragment/),
@@ -109,7 +109,7 @@ describe('an etcd of one member', { skip: withoutEtcd }, () => {
     await store.close();
   });
 
-  test('restarting: the watch goes on without a change lost or seen twice', async (t) => {
+  test('restarting: the watch continues without a lost or repeated change', async (t) => {
     const etcd = await startEtcd();
     t.after(() => etcd.stop());
     const store = await open([etcd.url]);
@@ -129,7 +129,7 @@ describe('an etcd of one member', { skip: withoutEtcd }, () => {
     await etcd.kill('SIGKILL');
     await assert.rejects(
       async () => {
-        // The first ones may still use the connection that is breaking.
+        // The first requests may still use the connection that is breaking.
         for (let tries = 0; ; tries++) {
           await store.put({ key: 'a', value }).catch((error: unknown) => {
             if (!says('unknownOutcome', /the connection was closed/)(error) || tries === 5) throw error;
@@ -146,7 +146,7 @@ describe('an etcd of one member', { skip: withoutEtcd }, () => {
     await store.close();
   });
 
-  test('stopped in the middle of a write: the outcome is unknown after the deadline, reads are unavailable', async (t) => {
+  test('stopped during a write: the outcome is unknown after the deadline, reads are unavailable', async (t) => {
     const etcd = await startEtcd();
     t.after(() => etcd.stop());
     const store = await open([etcd.url], { timeoutMs: 5_000 });
@@ -161,6 +161,16 @@ describe('an etcd of one member', { skip: withoutEtcd }, () => {
     await etcd.stop();
     await store.close();
   });
+
+  test('that hangs does not delay the end of the store: pending writes end with it, not at their own deadline', async (t) => {
+    const etcd = await startEtcd();
+    t.after(() => etcd.kill('SIGKILL'));
+    const store = await open([etcd.url]);
+    await etcd.kill('SIGSTOP');
+    const write = store.put({ key: 'a', value }).catch((error: unknown) => error);
+    await store.close();
+    assert.doesNotMatch(String(await write), /deadline/);
+  });
 });
 
 describe('an etcd with TLS', { skip: withoutEtcd }, () => {
@@ -168,7 +178,7 @@ describe('an etcd with TLS', { skip: withoutEtcd }, () => {
   before(async () => (folder = await mkdtemp(join(tmpdir(), 'keelson-etcd-tls-'))));
   after(() => rm(folder, { recursive: true }));
 
-  test('takes the client certificate of its authority alone', async (t) => {
+  test('accepts only client certificates of its authority', async (t) => {
     const [authority, other] = await Promise.all([createTestAuthority('etcd-ca'), createTestAuthority('other')]);
     const server = await authority.issue('CN=etcd', ['127.0.0.1']);
     const files = { caFile: join(folder, 'ca'), certFile: join(folder, 'crt'), keyFile: join(folder, 'key') };
@@ -192,7 +202,7 @@ describe('an etcd with TLS', { skip: withoutEtcd }, () => {
 });
 
 describe('an etcd of three members', { skip: withoutEtcd }, () => {
-  test('the next one takes over when one is killed, for calls and for the watch', async (t) => {
+  test('another one takes over when one is killed, for calls and for the watch', async (t) => {
     const cluster = await startEtcdCluster(3);
     t.after(() => Promise.all(cluster.map((member) => member.stop())));
     const store = await open(
@@ -214,7 +224,7 @@ describe('an etcd of three members', { skip: withoutEtcd }, () => {
             await store.put({ key, value, expectRevision: 0 });
             break;
           } catch (error) {
-            // The member died with the write under way, or an election is on: what happened is found out by asking.
+            // The member died with a pending write, or there is an election: a read determines the outcome.
             assert.ok(
               error instanceof StoreError && ['unknownOutcome', 'unavailable'].includes(error.code),
               String(error),

@@ -1,4 +1,4 @@
-/** The history of a Deployment that three users edit, on every store, over restarts: told, compared, read and restored. */
+/** The history of a Deployment that three users edit, on every store, over restarts: listed, compared, read and restored. */
 import assert from 'node:assert/strict';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -21,7 +21,7 @@ const PATH = '/apis/apps/v1/namespaces/default/deployments/web';
 interface Kind {
   readonly name: string;
   readonly skip: string | false;
-  /** Opens what is there; a memory store is one for the whole test. */
+  /** Opens the existing data; a memory store lives for the whole test. */
   open(t: TestContext, folder: string): Promise<() => Promise<Store>>;
 }
 
@@ -70,7 +70,7 @@ async function run(plane: ControlPlaneFixture, args: readonly string[], input?: 
   return stdout;
 }
 
-/** One of twenty edits: by whom, with what, and how it shows in the history. */
+/** One of twenty edits: its user, its change, and its text in the history. */
 async function edit(plane: ControlPlaneFixture, round: number): Promise<string> {
   if (round % 3 === 0) {
     await run(plane, ['apply', '-f', '-'], manifest(`web:${round}`));
@@ -97,11 +97,11 @@ async function stateAt(plane: ControlPlaneFixture, revision: string): Promise<un
   return [metadata.annotations['round'], spec.replicas, spec.template.spec.containers[0]!.image];
 }
 
-// At the same time: each has a store, a server and a folder of its own, and mostly waits for kubectl.
+// Concurrent: each has its own store, server and folder, and mostly waits for kubectl.
 describe('the history of a Deployment', { concurrency: true }, () => {
   for (const kind of kinds) {
     test(
-      `twenty edits by three users are told, compared and restored: ${kind.name}`,
+      `twenty edits by three users are listed, compared and restored: ${kind.name}`,
       { skip: kind.skip },
       async (t) => {
         const folder = await mkdtemp(join(tmpdir(), 'keelson-history-'));
@@ -153,7 +153,7 @@ describe('the history of a Deployment', { concurrency: true }, () => {
   }
 });
 
-/** The list at the tenth edit has what the object of then has. */
+/** The list at the tenth edit contains the same object as the history. */
 async function checkLists(command: (...args: string[]) => Promise<string>, tenth: string): Promise<void> {
   const list = (...args: string[]): Promise<string> => command('get', 'deploy', `--at=${tenth}`, ...args);
   assert.match(await list(), /^NAME +READY +UP-TO-DATE +AVAILABLE +AGE\nweb +0\/8 +0 +0 +\S+\n$/);
@@ -187,6 +187,7 @@ async function checkCommands(
   assert.match(await command('get', 'deploy', 'web', '--at', tenth), /^ {4}round: "8"$/m);
   await checkLists(command, tenth);
   const dry = await command('restore', 'deployment/web', `--to=${tenth}`, '--dry-run');
+  assert.match(dry, /^--- revision \d+\n\+\+\+ as restored \(dry run\)$/m);
   assert.match(dry, /^\+  replicas: 8$[\s\S]*\(dry run\)$/m);
   assert.deepEqual(await stateAt(plane, '999999999').catch(() => 'too large'), 'too large');
   await command('restore', 'deployment/web', `--to=${tenth}`);

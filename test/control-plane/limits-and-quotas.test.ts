@@ -1,6 +1,6 @@
 /**
- * Limit ranges and resource quotas as kubectl meets them: what containers are filled with, what pods, claims and services
- * are refused for and in which words, scopes, and no overshoot however many ask at once.
+ * Limit ranges and resource quotas with kubectl: defaults of containers, refusals of pods, claims and services with their texts,
+ * scopes, and exact limits under concurrent requests.
  */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
@@ -21,7 +21,7 @@ const create = (namespace: string, ...objects: object[]): ReturnType<ControlPlan
     JSON.stringify({ apiVersion: 'v1', kind: 'List', items: objects }),
   );
 
-/** A namespace that takes pods. */
+/** Creates a namespace in which pods can be created. */
 async function makeNamespace(name: string, ...objects: object[]): Promise<void> {
   assert.equal((await plane.kubectl(['create', 'namespace', name])).code, 0);
   await until('what every namespace has', async () => {
@@ -73,7 +73,7 @@ async function refused(namespace: string, object: object, message: RegExp): Prom
   assert.equal(said.code, 1);
 }
 
-test('limit ranges fill containers, and bound containers, pods and claims', async (t) => {
+test('limit ranges set defaults of containers, and limit containers, pods and claims', async (t) => {
   await makeNamespace(
     'ranged',
     limitRange('containers', {
@@ -87,7 +87,7 @@ test('limit ranges fill containers, and bound containers, pods and claims', asyn
     limitRange('pods', { type: 'Pod', max: { memory: '1Gi' } }),
     limitRange('claims', { type: 'PersistentVolumeClaim', min: { storage: '1Gi' }, max: { storage: '5Gi' } }),
   );
-  await t.test('what is not said', async () => {
+  await t.test('absent values', async () => {
     const made = await create('ranged', pod('filled'));
     assert.equal(made.stdout, 'pod/filled created', made.stderr);
     const said = await plane.kubectl(['get', 'pod', 'filled', '-n', 'ranged', '-o', 'json']);
@@ -137,7 +137,7 @@ test('limit ranges fill containers, and bound containers, pods and claims', asyn
   });
 });
 
-test('quotas of compute, objects, storage classes and services', async (t) => {
+test('quotas limit compute, objects, storage classes and services', async (t) => {
   await makeNamespace(
     'small',
     quota('compute', { 'requests.cpu': '1', 'limits.memory': '1Gi' }),
@@ -146,7 +146,7 @@ test('quotas of compute, objects, storage classes and services', async (t) => {
   );
   for (const name of ['compute', 'objects', 'storage']) await counted('small', name);
   const both = (cpu: string): Resources => ({ requests: { cpu }, limits: { memory: '400Mi' } });
-  await t.test('a pod must say what is counted', () =>
+  await t.test('a pod must specify the counted resources', () =>
     refused(
       'small',
       pod('silent'),
@@ -168,7 +168,7 @@ test('quotas of compute, objects, storage classes and services', async (t) => {
     const said = await plane.kubectl(['patch', 'pod', 'one', '-n', 'small', ...patch]);
     assert.match(said.stderr, /exceeded quota: compute, requested: requests\.cpu=100m, used: requests\.cpu=1/);
   });
-  await t.test('objects of any kind, however many ask at once', async () => {
+  await t.test('objects of any kind, under concurrent requests', async () => {
     const names = Array.from({ length: 8 }, (_, index) => `m${index}`);
     const said = await Promise.all(names.map((name) => plane.kubectl(['create', 'configmap', name, '-n', 'small'])));
     const made = said.filter(({ code }) => code === 0).length;
@@ -197,7 +197,7 @@ test('quotas of compute, objects, storage classes and services', async (t) => {
       /exceeded quota: storage, requested: requests\.storage=1Gi, used: requests\.storage=10Gi/,
     );
   });
-  await t.test('node ports, also those an update asks for', async () => {
+  await t.test('node ports, also those added by an update', async () => {
     const service = (name: string, type: string) => ['create', 'service', type, name, '--tcp=80', '-n', 'small'];
     assert.equal((await plane.kubectl(service('a', 'nodeport'))).code, 0);
     assert.match((await plane.kubectl(service('b', 'nodeport'))).stderr, /requested: services\.nodeports=1/);
@@ -205,13 +205,13 @@ test('quotas of compute, objects, storage classes and services', async (t) => {
     const said = await plane.kubectl(['patch', 'service', 'b', '-n', 'small', '-p', '{"spec":{"type":"NodePort"}}']);
     assert.match(said.stderr, /exceeded quota: objects, requested: services\.nodeports=1/);
   });
-  await t.test('what is deleted is given back', async () => {
+  await t.test('deleted objects release their share', async () => {
     assert.equal((await plane.kubectl(['delete', 'pod', 'one', '-n', 'small', '--now'])).code, 0);
     await until('room for another', async () => (await create('small', pod('three', both('600m')))).code === 0);
   });
 });
 
-test('scopes: which pods a quota is about', async (t) => {
+test('scopes select the pods of a quota', async (t) => {
   const priority = (name: string, value: number): object => ({
     apiVersion: 'scheduling.k8s.io/v1',
     kind: 'PriorityClass',

@@ -1,9 +1,10 @@
 /** A simulated cluster with its supervisor, for tests that crash and kill it. */
 import assert from 'node:assert/strict';
-import { readFileSync, rmSync, mkdtempSync } from 'node:fs';
+import { existsSync, readFileSync, rmSync, mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { freePort } from '../../src/platform/node/free-port-fixture.ts';
+import { rootRunDir } from '../../src/cluster/instance/control-place.ts';
 import type { ClusterStatus } from '../../src/cluster/cluster-status.ts';
 import { keelsonProgram, run, type Outcome } from '../integration/fixtures/programs.ts';
 import { until } from '../integration/fixtures/until.ts';
@@ -16,7 +17,7 @@ export interface SupervisedCluster {
   up(): Promise<Outcome>;
   /** Undefined while it does not run. */
   status(): Promise<ClusterStatus | undefined>;
-  /** The status when another process than that one serves. */
+  /** The status once another process than that one serves. */
   statusAfter(pid: number): Promise<ClusterStatus>;
   remove(): Promise<void>;
 }
@@ -46,6 +47,7 @@ export async function supervisedCluster(env: NodeJS.ProcessEnv = {}, folder = tm
     async remove() {
       const { code, stderr } = await keelson('down', '--delete-data');
       assert.deepEqual([code, stderr], [0, '']);
+      assert.equal(existsSync(rootRunDir(dataDir)), false, 'nothing is left of the instance');
       rmSync(dataDir, { recursive: true, force: true });
     },
   };

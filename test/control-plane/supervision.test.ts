@@ -1,4 +1,4 @@
-/** Whatever ends a keelson abnormally, it comes back by itself; what ends it in order, ends it. */
+/** After any abnormal end keelson is restarted; after a regular end it is not. */
 import assert from 'node:assert/strict';
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -16,7 +16,7 @@ const supervise = join(repositoryRoot, 'bin/supervise');
 const preload = join(import.meta.dirname, 'crash-on-signal.cjs');
 
 describe('bin/supervise', () => {
-  // Ends with the code of its first line the first time, with 0 the second time.
+  // Ends with the given code in the first run, with 0 in the second.
   const ending = (code: string) => `[ -z "$KEELSON_RESTARTS" ] && { ${code}; }; echo "last: $KEELSON_LAST_END"; exit 0`;
   for (const [what, script, outcome] of [
     ['an end by request', 'exit 0', { code: 0, restarts: false }],
@@ -35,8 +35,8 @@ describe('bin/supervise', () => {
       assert.deepEqual([code, /^last: \d+ \d+ \d+$/m.test(stdout)], [outcome.code, outcome.restarts], stdout);
     });
 
-  test('pauses grow in a crash loop, begin anew after a healthy run, and a signal ends them', async (t) => {
-    // Two seconds of health at the third run; three are not asked of it.
+  test('pauses grow in a crash loop, start over after a healthy run, and a signal ends them', async (t) => {
+    // Two seconds of health in the third run; the test does not require three.
     const script = '[ "$KEELSON_RESTARTS" = 2 ] && /bin/sleep 2; exit 70';
     const env = { ...process.env, KEELSON_HEALTHY_SECONDS: '2', PATH: endlessPauses(t) };
     const running = start('sh', [supervise, 'sh', '-c', script], { env });
@@ -47,7 +47,7 @@ describe('bin/supervise', () => {
     assert.equal((await running.ended(60_000)).code, 0);
   });
 
-  test('a signal at the very begin of a pause ends it', async (t) => {
+  test('a signal at the very beginning of a pause ends it', async (t) => {
     const env = { ...process.env, PATH: endlessPauses(t) };
     for (let round = 0; round < 5; round++) {
       const running = start('sh', [supervise, 'sh', '-c', 'exit 70'], { env });
@@ -58,7 +58,7 @@ describe('bin/supervise', () => {
   });
 });
 
-/** A PATH whose `sleep` does not end by itself when it is asked for more than a second. */
+/** A PATH whose `sleep` does not end by itself for more than a second. */
 function endlessPauses(t: TestContext): string {
   const folder = mkdtempSync(join(tmpdir(), 'keelson-pauses-'));
   t.after(() => rmSync(folder, { recursive: true }));
@@ -76,7 +76,7 @@ describe('a supervised cluster', { skip: process.platform === 'linux' ? false : 
   });
   after(() => cluster?.remove());
 
-  test('kill -9: it comes back, and status and a private report say how often and why', async () => {
+  test('kill -9: it is restarted, and status and a private report state how often and why', async () => {
     const { pid, restarts } = (await cluster.status())!;
     assert.equal(restarts, undefined);
     process.kill(pid, 'SIGKILL');
@@ -91,7 +91,7 @@ describe('a supervised cluster', { skip: process.platform === 'linux' ? false : 
     assert.match((await cluster.keelson('status')).stdout, /^restarts +1, the last .* after signal SIGKILL/m);
   });
 
-  test('kill -9 of the supervisor disturbs nothing; another one takes its place', async () => {
+  test('kill -9 of the supervisor affects nothing; another one replaces it', async () => {
     const { pid } = (await cluster.status())!;
     process.kill(parentOf(pid), 'SIGKILL');
     await until('another supervisor', async () =>
@@ -109,7 +109,7 @@ describe('a supervised cluster', { skip: process.platform === 'linux' ? false : 
     assert.deepEqual([now.restarts?.count, now.restarts?.lastEnd.startsWith('unknown')], [2, true]);
   });
 
-  test('down ends an adopted process’ successor and its supervisor; up starts anew', async () => {
+  test('down ends an adopted process’ successor and its supervisor; up starts again', async () => {
     const { pid } = (await cluster.status())!;
     const supervisor = parentOf(pid);
     assert.equal((await cluster.keelson('down')).code, 0);
@@ -119,7 +119,7 @@ describe('a supervised cluster', { skip: process.platform === 'linux' ? false : 
   });
 
   for (const signal of ['SIGTERM', 'SIGINT'] as const)
-    test(`${signal} to the process or to its supervisor is an end by request`, async () => {
+    test(`${signal} to the process or to its supervisor is a regular end`, async () => {
       for (const which of ['process', 'supervisor'] as const) {
         const { pid } = (await cluster.status())!;
         const supervisor = parentOf(pid);
@@ -135,7 +135,7 @@ for (const [crash, end, found] of [
   ['reject', 'unexpected error', /a promise that nobody awaits/],
   ['memory', 'Allocation failed - JavaScript heap out of memory', /"memoryLimit"/],
 ] as const)
-  test(`an end by ${crash}: a report, and another start`, async (t) => {
+  test(`an end by ${crash}: a report, and a restart`, async (t) => {
     const options = `--require=${preload} --max-old-space-size=150`;
     const cluster = await supervisedCluster({ NODE_OPTIONS: options, KEELSON_CRASH: crash });
     t.after(() => cluster.remove());
@@ -148,8 +148,9 @@ for (const [crash, end, found] of [
     assert.deepEqual(readdirSync(join(cluster.dataDir, 'crashes')).length, 1);
   });
 
-test('between two runs, down ends the supervisor and up takes its place', async () => {
-  const cluster = await supervisedCluster();
+test('between two runs, down ends the supervisor and up replaces it', async (t) => {
+  const cluster = await supervisedCluster({ PATH: endlessPauses(t) });
+  t.after(() => cluster.keelson('down', '--delete-data'));
   assert.equal((await cluster.up()).code, 0);
   /** Kills until the supervisor pauses for long. */
   const intoPause = async (): Promise<number> => {
@@ -186,7 +187,7 @@ function isKeelson(pid: number): boolean {
   }
 }
 
-test('--detach ends and gives the reason when the start fails before it can be asked', async (t) => {
+test('--detach ends with the reason when the start fails before the control socket responds', async (t) => {
   const cluster = await supervisedCluster();
   t.after(() => {
     for (const path of [cluster.dataDir, rootRunDir(cluster.dataDir)]) rmSync(path, { recursive: true, force: true });
@@ -196,7 +197,7 @@ test('--detach ends and gives the reason when the start fails before it can be a
   assert.deepEqual([code, /^keelson: cannot use the data directory .*EISDIR/m.test(stderr)], [1, true], stderr);
 });
 
-test('--restart=never: the process itself, with the settings of the C heap, and its end is the end', async (t) => {
+test('--restart=never: the process itself, with the settings of the C heap, and without a restart', async (t) => {
   const cluster = await supervisedCluster();
   t.after(() => cluster.remove());
   const args = [

@@ -1,10 +1,10 @@
 /**
- * A real cluster for tests: `bin/keelson up --detach` on a data directory, port and ranges of its own, with the images of
- * the tests, driven by real kubectl. `stop` takes it down and fails when anything of it is left on the machine.
+ * A real cluster for tests: `bin/keelson up --detach` with its own data directory, port and ranges, and the test images, used
+ * through real kubectl. `stop` takes it down and fails when it leaves anything on the machine.
  */
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, globSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { instanceHash } from '../../src/cluster/instance/instance.ts';
@@ -21,14 +21,14 @@ import { freePort } from '../../src/platform/node/free-port-fixture.ts';
 /** Arguments as a list, or as one text that is split at its spaces. */
 export type Args = string | readonly string[];
 
-/** The images every test cluster has; `test:2` is as `test:1` and says "2" at /cgi-bin/version. */
+/** The images of every test cluster; `test:2` differs from `test:1` only in that /cgi-bin/version answers "2". */
 export const images = {
   demo: 'localhost/keelson/demo:1',
   test: 'localhost/keelson/test:1',
   test2: 'localhost/keelson/test:2',
 };
 
-/** Where and as what a cluster runs. */
+/** The data directory, port and ranges of a cluster. */
 export interface ClusterPlace {
   readonly dataDir: string;
   readonly hash: string;
@@ -42,28 +42,28 @@ export interface Space {
   readonly namespace: string;
   /** Runs kubectl; resolves to its standard output, rejects when it fails. */
   kubectl(args: Args, options?: RunOptions): Promise<string>;
-  /** Runs kubectl and says how it ended. */
+  /** Runs kubectl; resolves also when kubectl fails. */
   outcome(args: Args, options?: RunOptions): Promise<Outcome>;
   /** Starts kubectl. */
   start(args: Args): Running;
   /** Applies manifests, as YAML or as an object. */
   apply(manifest: string | object, ...flags: string[]): Promise<string>;
-  /** Repeats until the probe gives a value; rejects with what the namespace looks like when the time is over. */
+  /** Calls the probe until it returns a value; rejects at the timeout with the state of the namespace. */
   until<T>(what: string, probe: () => Promise<T | undefined | false | ''>, timeoutMs?: number): Promise<T>;
 }
 
 /** A running cluster. */
 export interface TestCluster extends ClusterPlace, Space {
   readonly kubeconfig: string;
-  /** A namespace that is there, through another kubectl. */
+  /** An existing namespace, through another kubectl. */
   with(kubectl: string, namespace: string): Space;
-  /** Creates a namespace and waits for its service account, as a user's next command would need it. */
+  /** Creates a namespace and waits for its default service account, without which pods are refused. */
   space(name: string): Promise<Space>;
-  /** `keelson up --detach` again, on the same place. */
+  /** `keelson up --detach` again, with the same data directory. */
   up(): Promise<void>;
   /** The pid of the running keelson. */
   pid(): Promise<number>;
-  /** `keelson down --delete-data`; fails when anything is left. */
+  /** `keelson down --delete-data`; fails when anything is left on the machine. */
   stop(): Promise<void>;
 }
 
@@ -71,16 +71,17 @@ export interface TestCluster extends ClusterPlace, Space {
 export interface ClusterSetup {
   readonly flags?: readonly string[];
   readonly kubectl?: string;
-  /** False: no images are imported. */
+  /** False: the test images are not imported. */
   readonly images?: boolean;
 }
 
-/** A data directory, a port and two ranges that nobody else has. */
+/** A data directory, a port and two ranges that no other test uses. */
 export async function freePlace(): Promise<ClusterPlace> {
   const dataDir = mkdtempSync(join(tmpdir(), 'keelson-test-'));
   const httpsPort = await freePort();
-  const routed = (await must('ip', ['route', 'show', 'table', 'all'])).match(/\b10\.\d+\./g) ?? [];
-  const taken = new Set(routed.map((prefix) => Number(prefix.split('.')[1])));
+  const texts = [await must('ip', ['route', 'show', 'table', 'all']), ...claims()];
+  const prefixes = texts.flatMap((text) => text.match(/\b10\.\d+\./g) ?? []);
+  const taken = new Set(prefixes.map((prefix) => Number(prefix.split('.')[1])));
   const pairs = Array.from({ length: 40 }, (_, index) => 110 + 2 * ((httpsPort + index) % 40));
   const unrouted = pairs.filter((octet) => !taken.has(octet) && !taken.has(octet + 1));
   const first = await reserveFirst('range', unrouted);
@@ -91,6 +92,14 @@ export async function freePlace(): Promise<ClusterPlace> {
     clusterCidr: `10.${first}.0.0/16`,
     serviceCidr: `10.${first + 1}.0.0/16`,
   };
+}
+
+/**
+ * Claims of clusters that do not run, for example of a killed test: such a cluster may start again, and its ranges are refused to
+ * others.
+ */
+function claims(): readonly string[] {
+  return globSync('/run/keelson/*/ranges.json').map((path) => readFileSync(path, 'utf8'));
 }
 
 /** The hash that names an instance's devices and tables. */
@@ -198,7 +207,7 @@ interface SpaceDeps {
   readonly kubectl: string;
   readonly env: NodeJS.ProcessEnv;
   readonly logFile: string;
-  /** Programs to end with the cluster. */
+  /** Programs that `stop` ends. */
   readonly started: Running[];
 }
 
@@ -229,7 +238,7 @@ function createSpace({ namespace, kubectl, env, logFile, started }: SpaceDeps): 
   return space;
 }
 
-/** What a failed wait shows: the namespace's pods, events and objects, and the end of the log. */
+/** The state that a failed wait reports: pods, events and objects of the namespace, and the end of the log. */
 async function report(space: Space, logFile: string): Promise<string> {
   const parts = await Promise.all([
     space.outcome('get all,endpointslices -o wide'),
@@ -239,7 +248,7 @@ async function report(space: Space, logFile: string): Promise<string> {
   return [...parts.map(({ stdout, stderr }) => stdout + stderr), tail(logFile)].join('\n---\n');
 }
 
-/** The end of a log without what only debugging needs. */
+/** The end of a log without its debug lines. */
 function tail(file: string): string {
   if (!existsSync(file)) return '';
   return readFileSync(file, 'utf8')

@@ -16,7 +16,7 @@ import {
   type ContainerdFixture,
 } from './fixtures/containerd.ts';
 
-/** Whether a process runs; one that has ended and was not waited for does not. */
+/** Whether a process runs; a zombie does not. */
 async function isAlive(platform: ContainerdFixture['platform'], pid: number): Promise<boolean> {
   const status = await platform.files.readText(`/proc/${pid}/status`).catch(() => 'State:\tX');
   return !/^State:\t[XZ]/m.test(status);
@@ -53,12 +53,12 @@ describe('the supervisor of containerd', () => {
     await containerd.close();
     await removeTestCgroups();
   });
+  const recordFile = (): string => `${containerd.config.options.rootDir}/keelson-daemon.json`;
+  /** The pid is 0 while the supervisor starts a daemon. */
   const record = async (): Promise<{ pid: number }> =>
-    JSON.parse(
-      await containerd.platform.files.readText(`${containerd.config.options.rootDir}/keelson-daemon.json`),
-    ) as { pid: number };
+    JSON.parse((await containerd.platform.files.readText(recordFile())) || '{"pid":0}') as { pid: number };
 
-  it('keeps the sandbox image through image collection, and puts it back when somebody removed it', async () => {
+  it('keeps the sandbox image through image collection, and imports it again after somebody removed it', async () => {
     const { platform, client } = containerd;
     const { files, clock, log } = platform;
     const present = async (): Promise<boolean> =>
@@ -87,7 +87,7 @@ describe('the supervisor of containerd', () => {
     await runtime.removePodSandbox({ podSandboxId });
   });
 
-  it('adopts a daemon of the same configuration and replaces one of another', async () => {
+  it('adopts a daemon of the same configuration and replaces one of another configuration', async () => {
     const { platform, config } = containerd;
     const { pid } = await record();
     const first = new AbortController();
@@ -105,7 +105,22 @@ describe('the supervisor of containerd', () => {
     assert.equal(platform.exec.kill(pid, 0), false);
   });
 
-  it('starts a daemon that died again, with its pods still running', async () => {
+  it('ends a daemon whose start was killed before it was recorded, and no other program that opens the file', async () => {
+    const { platform, config } = containerd;
+    const { exec, files } = platform;
+    const { pid } = await record();
+    await files.writeFile(recordFile(), '');
+    const reader = await exec.startDaemon('tail', ['-f', config.configFile], { logFile: '/dev/null' });
+    const controller = new AbortController();
+    await createContainerdSupervisor({ platform }, config).start(controller.signal);
+    controller.abort();
+    assert.notEqual((await record()).pid, pid);
+    assert.equal(exec.kill(pid, 0), false);
+    assert.equal(exec.kill(reader, 0), true);
+    exec.killDaemon(reader);
+  });
+
+  it('restarts a daemon that died, with its pods still running', async () => {
     const { platform, client, config } = containerd;
     const supervisor = createContainerdSupervisor({ platform }, config);
     const controller = new AbortController();
@@ -117,7 +132,7 @@ describe('the supervisor of containerd', () => {
     const { podSandboxId } = await client.runtime.runPodSandbox({ config: sandbox });
     const { pid } = await record();
     platform.exec.kill(pid, 'SIGKILL');
-    while ((await record()).pid === pid) await platform.clock.sleep(20);
+    while ([0, pid].includes((await record()).pid)) await platform.clock.sleep(20);
     const latest = record();
     let status;
     while (status === undefined)
@@ -129,7 +144,7 @@ describe('the supervisor of containerd', () => {
     const { info } = await client.runtime.podSandboxStatus({ podSandboxId, verbose: true });
     const { pid: pause } = JSON.parse(info['info']!) as { pid: number };
     assert.equal(platform.exec.kill(pause, 0), true);
-    // Even when the daemon is not there to be asked, nothing is left running.
+    // Also ends the shims when the daemon does not answer.
     platform.exec.kill((await latest).pid, 'SIGKILL');
     await supervisor.stop();
     while (await isAlive(platform, pause)) await platform.clock.sleep(10);

@@ -1,4 +1,4 @@
-/** Several machines as one cluster: joining, what works across, absences of the server, leaving and coming back. */
+/** Several machines as one cluster: joining, features across machines, absence of the server, leaving and rejoining. */
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { after, before, describe, it } from 'node:test';
@@ -20,7 +20,7 @@ describe('a server and two agents, one of them behind a router', () => {
   });
   after(() => machines?.remove());
 
-  it('refuses whoever bears no token, another cluster’s authority, or a token whose time is over', async () => {
+  it('refuses an agent without a token, with the authority of another cluster, or with an expired token', async () => {
     const [, pin = ''] =
       /K10([0-9a-f]+)::/.exec(await server.keelson('token create --ttl 1s abcdef.0123456789abcdef')) ?? [];
     const join = (token: string) =>
@@ -32,7 +32,7 @@ describe('a server and two agents, one of them behind a router', () => {
     assert.match((await join('abcdef.0123456789abcdef')).stderr, /--discovery-token-ca-cert-hash/);
     const foreign = await join(`K10${'0'.repeat(64)}::abcdef.0123456789abcdef`);
     assert.match(foreign.stderr, /authority is not the one the token was made for/);
-    // Who joins before its time is over joins. A token whose time is over may be gone from the list already.
+    // An agent that joins before the expiry succeeds. An expired token may already be missing from the list.
     const [, end] = /^abcdef\.0123456789abcdef +(\S+)/m.exec(await server.keelson('token list')) ?? [];
     await until('the end of its time', async () => end === undefined || Date.parse(end) < Date.now());
     assert.match((await join(`K10${pin}::abcdef.0123456789abcdef`)).stderr, /unknown there or its time is over/);
@@ -60,9 +60,13 @@ describe('a server and two agents, one of them behind a router', () => {
   });
 
   it('runs pods there, with logs and exec through the server', async () => {
-    // The first of these never answers.
+    // The first of these addresses never answers.
     const servers = `https://${far.address}:1,https://${server.address}:6443`;
-    await far.keelson(`agent --server ${servers} --token ${joinToken} --node-name far --detach`);
+    // Its kubelet is unreachable from outside: requests to it use the tunnel.
+    const blocked =
+      'table inet blocked { chain in { type filter hook input priority 0; iif != "lo" tcp dport 10250 drop; }; }';
+    await far.must('nft', blocked);
+    await far.keelson(`agent --server ${servers} --token ${joinToken} --node-name far --tunnel --detach`);
     await Promise.all([server, agent, far].map((machine) => machine.importImages()));
     for (const node of ['server', 'agent', 'far']) {
       const overrides = JSON.stringify({ spec: { nodeName: node, terminationGracePeriodSeconds: 1 } });
@@ -80,6 +84,8 @@ describe('a server and two agents, one of them behind a router', () => {
     await server.kubectl('wait --for=condition=Ready pod --all --timeout=120s');
     assert.equal((await server.kubectl('exec on-agent -- hostname')).trim(), 'on-agent');
     await until('its log', async () => (await server.kubectl('logs on-far')).includes('serving'));
+    assert.equal(await server.kubectl('get --raw /api/v1/nodes/far/proxy/healthz'), 'ok');
+    await until('its usage', async () => /^far +\d+m/m.test(await server.kubectl('top nodes').catch(() => '')));
   });
 
   const fetchFrom = async (pod: string, url: string): Promise<string> =>
@@ -97,7 +103,7 @@ describe('a server and two agents, one of them behind a router', () => {
           `${from} to ${to}`,
           async () => (await fetchFrom(from, `http://${address}:8080/cgi-bin/hostname`)) === to,
         );
-        // Between pods nobody's address is changed.
+        // Packets between pods keep their source address.
         const client = new RegExp(`${addresses.get(from)}\\]?$`);
         await until(`${from} is seen as itself`, async () => {
           assert.match(await fetchFrom(from, `http://${address}:8080/cgi-bin/client`), client);
@@ -108,14 +114,14 @@ describe('a server and two agents, one of them behind a router', () => {
     assert.match(await far.must('ip', 'route'), new RegExp(`dev kv${far.hash} proto 199 onlink`));
   });
 
-  it('carries packets as large as the way allows', async () => {
+  it('carries packets as large as the path allows', async () => {
     const address = await podAddress('on-far');
     await server.kubectl(['exec', 'on-far', '--', 'sh', '-c', 'head -c 2000000 /dev/zero > /tmp/www/big']);
     const args = ['-s', '-m', '60', '-o', '/dev/null', '-w', '%{size_download}', `http://${address}:8080/big`];
     assert.equal(await server.kubectl(['exec', 'on-agent', '--', 'curl', ...args]), '2000000');
   });
 
-  it('keeps pods to the bandwidth of their annotations', async () => {
+  it('limits pods to the bandwidth of their annotations', async () => {
     const limits = { 'kubernetes.io/ingress-bandwidth': '8M', 'kubernetes.io/egress-bandwidth': '8M' };
     const overrides = JSON.stringify({ metadata: { annotations: limits }, spec: { nodeName: 'agent' } });
     await server.kubectl(['run', 'slow', `--image=${images.test}`, `--overrides=${overrides}`]);
@@ -128,7 +134,7 @@ describe('a server and two agents, one of them behind a router', () => {
         await server.kubectl(['exec', from, '--', 'curl', '-s', '-o', '/dev/null', '-w', '%{time_total}', url]),
       );
     };
-    // Four megabytes at eight megabits: four seconds, less what may pass at once (a second's worth where it is policed).
+    // Four megabytes at eight megabits: four seconds, less the burst that passes at once (a second's worth with policing).
     assert.ok((await seconds('slow', 'on-agent')) > 1.8, 'what it receives');
     assert.ok((await seconds('on-agent', 'slow')) > 1.8, 'what it sends');
     await server.kubectl('delete pod slow --now');
@@ -155,7 +161,7 @@ describe('a server and two agents, one of them behind a router', () => {
       }
   });
 
-  it('goes on while the server is away, and finds it again', async () => {
+  it('works while the server is down, and reconnects to it', async () => {
     const url = `http://${await server.kubectl('get service web -o jsonpath={.spec.clusterIP}')}/cgi-bin/hostname`;
     const log = (): string => readFileSync(`${agent.dataDir}/logs/keelson.log`, 'utf8');
     const known = log().length;
@@ -176,7 +182,7 @@ describe('a server and two agents, one of them behind a router', () => {
     await server.kubectl('delete pod later --now');
   });
 
-  it('keeps what it learnt: the agent starts again without a token', async () => {
+  it('keeps its credentials: the agent starts again without a token', async () => {
     assert.notEqual(joinToken, '');
     const pid = await agent.pid();
     await endProcess(pid);
@@ -184,7 +190,7 @@ describe('a server and two agents, one of them behind a router', () => {
     assert.equal((await server.kubectl('exec on-agent -- hostname')).trim(), 'on-agent');
   });
 
-  it('an agent that is killed is back by itself; its pods do not notice', async () => {
+  it('a killed agent is restarted by its supervisor; its pods are not affected', async () => {
     await endProcess(await agent.pid(), 'SIGTERM');
     await agent.keelson('agent --node-name agent --detach --restart always');
     const pid = await agent.pid();
@@ -199,8 +205,8 @@ describe('a server and two agents, one of them behind a router', () => {
     await server.kubectl('wait --for=condition=Ready node/agent --timeout=60s');
   });
 
-  it('leaves and comes back', async () => {
-    // Before its object goes: a kubelet that still runs would make it again.
+  it('leaves and joins again', async () => {
+    // Ended before its Node is deleted: a running kubelet would create the Node again.
     await endProcess(await far.pid(), 'SIGTERM');
     assert.doesNotMatch(readFileSync(`${far.dataDir}/logs/keelson.log`, 'utf8'), /keelson is stopping/);
     await server.kubectl('delete node far');
@@ -210,7 +216,7 @@ describe('a server and two agents, one of them behind a router', () => {
         !(await agent.must('ip', 'route')).includes('172.30.1.3') &&
         !(await agent.must('ip', 'route')).includes('dev kv'),
     );
-    await far.keelson('agent --node-name far --detach');
+    await far.keelson('agent --node-name far --tunnel --detach');
     await until('the node', async () => / Ready /.test(await server.kubectl('get node far --no-headers')));
     const overrides = '{"spec":{"nodeName":"far"}}';
     await server.kubectl(['run', 'again', `--image=${images.test}`, `--overrides=${overrides}`, '--labels=app=web']);

@@ -1,6 +1,6 @@
 /**
- * Requests passed on to pods, services and nodes: by `kubectl get --raw`, and by `kubectl proxy` as browsers use it, with
- * pages, redirects, cookies, uploads and WebSockets. Services also lead to a server of the test itself.
+ * Proxied requests to pods, services and nodes: by `kubectl get --raw`, and by `kubectl proxy` as browsers use it, with pages,
+ * redirects, cookies, uploads and WebSockets. Services also lead to a server of the test itself.
  */
 import assert from 'node:assert/strict';
 import { createHash, randomBytes } from 'node:crypto';
@@ -36,7 +36,7 @@ function ask(
 
 const PAGE = '<html><a href="/next?x=1">n</a><a href="rel">r</a><img src="http://elsewhere.example/i"></html>';
 
-/** Pages, redirects, cookies, sums of uploads, and short text frames sent back over a WebSocket. */
+/** Serves pages, redirects, cookies and sums of uploads, and echoes short text frames over a WebSocket. */
 function startBackend(): Promise<Server> {
   const server = createServer((message, response) => {
     if (message.url === '/page') return response.setHeader('content-type', 'text/html').end(PAGE);
@@ -56,7 +56,7 @@ function startBackend(): Promise<Server> {
     socket.write(`${head.join('\r\n')}\r\nSec-WebSocket-Accept: ${accept}\r\n\r\n`);
     socket.on('error', () => undefined);
     socket.on('data', (frame: Buffer) => {
-      if (frame[0] !== 0x81) return void socket.end(); // Not a text in one frame: the end.
+      if (frame[0] !== 0x81) return void socket.end(); // Not a short text frame: closes the connection.
       const length = frame[1]! & 0x7f;
       const [mask, masked] = [frame.subarray(2, 6), frame.subarray(6, 6 + length)];
       const text = Buffer.from(`echo ${masked.map((byte, at) => byte ^ mask[at % 4]!).toString()}`);
@@ -66,9 +66,9 @@ function startBackend(): Promise<Server> {
   return new Promise((resolve) => server.listen(0, '0.0.0.0', () => resolve(server)));
 }
 
-/** The tests, in a namespace of a cluster that runs. */
+/** The tests, in a namespace of a running cluster. */
 export function proxyRequests(spaceOf: () => Promise<Space>): void {
-  describe('requests passed on', () => {
+  describe('proxied requests', () => {
     let space: Space;
     let backend: Server;
     let proxy: Running;
@@ -117,7 +117,7 @@ export function proxyRequests(spaceOf: () => Promise<Space>): void {
       backend?.close();
     });
 
-    it('a pod, by its first port, by number and by another that nobody serves', async () => {
+    it('a pod, by its first port, by number and by a port without a listener', async () => {
       assert.equal((await raw(of('pods/web/proxy/cgi-bin/hostname'))).trim(), 'web');
       assert.equal((await raw(of('pods/http:web:8080/proxy/cgi-bin/hostname'))).trim(), 'web');
       const { code, stderr } = await space.outcome(['get', '--raw', of('pods/web:9/proxy/')]);
@@ -143,7 +143,7 @@ export function proxyRequests(spaceOf: () => Promise<Space>): void {
       assert.match(await raw(`/api/v1/nodes/${node.name}:${node.port}/proxy/y`), /^GET \/y 0 /);
     });
 
-    it('pages lead on below the path they are seen at; redirects and cookies too', async () => {
+    it('links, redirects and cookies of pages keep the path of the proxy', async () => {
       const path = of('services/outside:web/proxy');
       const { body } = await ask(`${base}${path}/page`, {
         headers: { accept: 'text/html', 'accept-encoding': 'gzip' },
@@ -160,7 +160,7 @@ export function proxyRequests(spaceOf: () => Promise<Space>): void {
       assert.deepEqual(cookies.headers['set-cookie'], ['a=1; Path=/', 'b=2']);
     });
 
-    it('uploads of any size and method; who asks is not told', async () => {
+    it('uploads of any size and method; the backend does not learn the identity of the client', async () => {
       const path = of('services/outside:web/proxy/upload');
       const body = randomBytes(40 * 1024 * 1024);
       const sum = createHash('sha256').update(body).digest('hex');
@@ -203,7 +203,7 @@ export function proxyRequests(spaceOf: () => Promise<Space>): void {
         assert.deepEqual(heard, ['echo one', 'echo two']);
       });
 
-    it('only for whom it is allowed', async () => {
+    it('only for users with the permission', async () => {
       const as = ['--as=bob', '--as-group=system:authenticated'];
       for (const path of [
         of('pods/web/proxy/'),

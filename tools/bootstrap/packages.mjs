@@ -1,12 +1,12 @@
-// The programs Keelson starts and the Debian packages that bring them, one literal list per purpose.
-// A machine that has a program already, from wherever (Docker's containerd.io, a distribution without apt), needs no
-// package for it: installing Debian's over it could remove the other. apt is told to remove nothing.
+// The programs that Keelson starts and the Debian packages that contain them, one literal list per purpose. A machine that has a
+// program from another source (Docker's containerd.io, a distribution without apt) needs no package for it: installing Debian's
+// could remove the other. apt is told to remove nothing.
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 import { SetupError, runProgram } from './phases.mjs';
 
-/** What `keelson up` starts. `paths` are alternatives to a program on PATH. */
+/** The programs that `keelson up` starts. `paths` are alternatives to a program on PATH. */
 export const upPackages = [
   { name: 'containerd', programs: ['containerd', 'ctr'] },
   { name: 'runc', programs: ['runc'] },
@@ -21,7 +21,7 @@ export const upPackages = [
   { name: 'busybox-static', programs: ['busybox'] },
 ];
 
-/** What the tests start as well. */
+/** Further programs that the tests start. Without those that are `optional`, tests that need them are skipped with their reason. */
 const testPackages = [
   ...upPackages,
   { name: 'conntrack', programs: ['conntrack'] },
@@ -31,6 +31,8 @@ const testPackages = [
   { name: 'chromium', programs: ['chromium'] },
   { name: 'curl', programs: ['curl'] },
   { name: 'wget', programs: ['wget'] },
+  { name: 'wireguard-go', programs: ['wireguard-go'], optional: true },
+  { name: 'wireguard-tools', programs: ['wg'], optional: true },
 ];
 
 /** The packages each purpose needs. */
@@ -38,14 +40,14 @@ export const packagesFor = { unit: [], up: upPackages, test: testPackages };
 
 const systemFolders = ['/usr/local/sbin', '/usr/sbin', '/sbin', '/usr/local/bin', '/usr/bin', '/bin'];
 
-/** The requirements a machine does not meet; `exists` answers for absolute paths. */
+/** The requirements that a machine does not meet; `exists` is called with absolute paths. */
 export function missingPackages(wanted, { exists = existsSync, path = process.env.PATH ?? '' } = {}) {
   const folders = [...path.split(':').filter((folder) => folder.startsWith('/')), ...systemFolders];
   const found = (program) => folders.some((folder) => exists(join(folder, program)));
   return wanted.filter(({ programs, paths }) => !programs.every(found) || (paths !== undefined && !paths.some(exists)));
 }
 
-/** The message for a machine whose packages are not ours to install. */
+/** The message for a machine without apt, on which packages cannot be installed. */
 export function unsupportedSystemMessage(missing, wanted) {
   const what = ({ name, programs, paths }) => `${name} (${[...programs, ...(paths?.slice(0, 1) ?? [])].join(', ')})`;
   return [
@@ -60,7 +62,11 @@ export async function ensurePackages({ purpose, progress, aptGet = '/usr/bin/apt
   const wanted = packagesFor[purpose];
   const missing = missingPackages(wanted);
   if (missing.length === 0) return '';
-  if (!existsSync(aptGet)) throw new SetupError(unsupportedSystemMessage(missing, wanted));
+  if (!existsSync(aptGet)) {
+    const needed = missing.filter(({ optional }) => optional !== true);
+    if (needed.length === 0) return '';
+    throw new SetupError(unsupportedSystemMessage(needed, wanted));
+  }
   const names = missing.map(({ name }) => name);
   progress(`installing ${names.join(' ')}`);
   const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive' };
@@ -68,21 +74,21 @@ export async function ensurePackages({ purpose, progress, aptGet = '/usr/bin/apt
   await runProgram(aptGet, [...wait, '-q', 'update'], { env });
   const install = [...wait, '-q', '-y', '--no-install-recommends', '--no-remove', 'install', ...names];
   await withoutServiceStart(() => runProgram(aptGet, install, { env }), { policyPath });
-  const left = missingPackages(missing);
+  const left = missingPackages(missing).filter(({ optional }) => optional !== true);
   if (left.length > 0) throw new SetupError(`${unsupportedSystemMessage(left, wanted)}\n(apt-get did not bring them)`);
   return `${names.length} installed`;
 }
 
 const policyMark = '# Written by Keelson while it installs packages';
 
-/** The policy that keeps packages from starting their services; it denies only while the process that wrote it lives. */
+/** The policy that keeps packages from starting their services. It denies only while the process that wrote it exists. */
 export function servicePolicy(pid) {
   return `#!/bin/sh\n${policyMark}: their services are not to start.\nkill -0 ${pid} 2>/dev/null && exit 101\nexit 0\n`;
 }
 
 /**
- * Runs `work` while installed packages may not start services. A policy of the administrator's own stays as it is; one
- * that a killed bootstrap left behind is replaced.
+ * Runs `work` while installed packages may not start services. The administrator's own policy stays; one that a killed bootstrap
+ * left is replaced.
  */
 export async function withoutServiceStart(work, { policyPath = '/usr/sbin/policy-rc.d', pid = process.pid } = {}) {
   if (existsSync(policyPath) && !readFileSync(policyPath, 'utf8').includes(policyMark)) return work();

@@ -18,7 +18,7 @@ const results: StageResult[] = [
   { name: 'integration', outcome: 'not run', durationMs: 0 },
 ];
 
-test('the closing lines say what was skipped and why, and end with the totals on a line of their own', () => {
+test('the closing lines list skipped tests with their reasons, and end with the totals on a line of their own', () => {
   assert.deepEqual(closingText(results).split('\n'), [
     '✓ types          1.2 s',
     '✓ unit          20.0 s  10 passed, 0 failed, 1 skipped',
@@ -34,9 +34,9 @@ test('a stage that fails without a failed test counts as one failure', () => {
   assert.deepEqual(sumTotals([{ name: 'lint', outcome: 'failed', durationMs: 1 }]), { passed: 0, failed: 1 });
 });
 
-test('stages run beside one another, if both are wanted', () => {
+test('stages run beside one another when both are selected', () => {
   const names = (...wanted: string[]) => inGroups(chooseStages(wanted)).map((group) => group.map(({ name }) => name));
-  assert.deepEqual(names('unit', 'sim', 'integration'), [['unit'], ['sim', 'integration']]);
+  assert.deepEqual(names('unit', 'sim', 'console'), [['unit'], ['sim', 'console']]);
   assert.deepEqual(names('sim'), [['sim']]);
   assert.deepEqual(names('types', 'lint', 'layers', 'knip', 'build'), [
     ['types'],
@@ -45,9 +45,9 @@ test('stages run beside one another, if both are wanted', () => {
   ]);
 });
 
-test('stages are chosen by name and keep their order', () => {
+test('stages are selected by name and keep their order', () => {
   const names = (wanted: string[]): string[] => chooseStages(wanted).map(({ name }) => name);
-  assert.deepEqual(names([]), ['types', 'lint', 'layers', 'knip', 'build', 'unit', 'console', 'sim', 'integration']);
+  assert.deepEqual(names([]), ['types', 'lint', 'layers', 'knip', 'build', 'unit', 'sim', 'console', 'integration']);
   assert.deepEqual(names(['unit', 'types']), ['types', 'unit']);
   assert.throws(() => chooseStages(['units']), /no stage "units"; there are: types, /);
 });
@@ -69,7 +69,7 @@ test('processes that share the files of a stage run each of them once', () => {
 
 const isolated = join(repositoryRoot, 'tools/run-tests/isolated.ts');
 
-test('files in processes of their own run in the order given', () => {
+test('files in separate processes run in the given order', () => {
   const file = (name: string) =>
     `import { appendFileSync } from 'node:fs';\n${GOOD}appendFileSync('order', '${name} ');\n`;
   using tree = plantTree({ 'a.test.mjs': file('a'), 'b.test.mjs': file('b'), 'c.test.mjs': file('c') });
@@ -77,7 +77,18 @@ test('files in processes of their own run in the order given', () => {
   assert.deepEqual([status, readFileSync(join(tree.root, 'order'), 'utf8')], [0, 'b c a '], stdout);
 });
 
-test('a stage of such files begins with the longest, and leaves none out', () => {
+test('the listed longest files exist', () => {
+  const files = stages.flatMap((stage) => stage.files ?? []);
+  for (const file of Object.values(longest).flat()) assert.ok(files.includes(file), file);
+});
+
+test('processes that share files start with the longest, dealt out in turns', () => {
+  const { commands } = stages.find(({ name }) => name === 'integration')!;
+  const begins = commands.slice(1).map((command) => command.find((argument) => argument.endsWith('.test.ts')));
+  assert.deepEqual(begins, longest.controlPlanes.slice(0, 2));
+});
+
+test('a stage of such files starts with the longest, and leaves none out', () => {
   for (const [stage, first] of [
     ['sim', longest.simulations],
     ['integration', longest.containers],
@@ -89,7 +100,7 @@ test('a stage of such files begins with the longest, and leaves none out', () =>
   }
 });
 
-test('the reporter shows failures with what their file wrote, hides the rest, and leaves the totals', () => {
+test('the reporter shows failures with the output of their file, hides the rest, and writes the totals', () => {
   const header = "import { describe, it, test } from 'node:test';\nimport assert from 'node:assert/strict';\n";
   using tree = plantTree({
     'good.test.mjs': `${header}console.log('noise of the good');\ntest('good', () => {});\ntest('later', { skip: true }, () => {});\n`,
@@ -114,7 +125,7 @@ test('the reporter shows failures with what their file wrote, hides the rest, an
   assert.equal(stdout.match(/✖/g)?.length, 2, 'neither the suite nor the file is reported beside its test');
 });
 
-test('a run alone names each skipped test and suite by its reason', () => {
+test('a single run lists each skipped test and suite by its reason', () => {
   const file = `import { describe, it, test } from 'node:test';
     test('one', { skip: 'needs root' }, () => {});
     test('two', (t) => t.skip('needs root'));
@@ -133,7 +144,7 @@ test('a run alone names each skipped test and suite by its reason', () => {
   }
 });
 
-test('a run ends with the files it spent its time on, the slowest first, and not those that took moments', () => {
+test('a run ends with its slowest files, the slowest first, without those that took moments', () => {
   const seconds = Array.from({ length: 14 }, (_, at) => [join(process.cwd(), `test/${at}.test.ts`), at] as const);
   const lines = slowestText(new Map(seconds)).split('\n');
   assert.deepEqual(lines.slice(0, 2), ['     13.0 s  test/13.test.ts', '     12.0 s  test/12.test.ts']);
@@ -142,13 +153,13 @@ test('a run ends with the files it spent its time on, the slowest first, and not
   assert.equal(slowestText(new Map(seconds.map(([file, at]) => [file, at + 100]))).split('\n').length, 11);
 });
 
-/** Runs node in the folder of the tree, as if no test ran it. */
+/** Runs node in the folder of the tree, without this test run's environment. */
 function runNode(cwd: string, args: readonly string[], more: Readonly<Record<string, string>> = {}) {
   const { NODE_TEST_CONTEXT: _context, KEELSON_TEST_TOTALS: _totals, ...env } = process.env;
   return spawnSync(process.execPath, args, { cwd, env: { ...env, ...more }, encoding: 'utf8', timeout: 120_000 });
 }
 
-test('an error that no test awaits, or a file that fails halfway, fails a run of shared files, and is shown', () => {
+test('an error outside of tests, or a file that fails halfway, fails a run of shared files and is shown', () => {
   using tree = plantTree({
     'leak.test.mjs': `import { test } from 'node:test';\ntest('passes', async () => {
       setImmediate(() => { throw new Error('nobody caught this'); });
@@ -172,7 +183,7 @@ test('an error that no test awaits, or a file that fails halfway, fails a run of
   );
 });
 
-test('a shared file that keeps its process from ending fails the run, which names it and what keeps it', () => {
+test('a shared file that keeps its process alive fails the run, which names the file and the handle', () => {
   using tree = plantTree({
     'open.test.mjs': `${GOOD}setInterval(() => {}, 1000);\n`,
     'hook.test.mjs': `${GOOD}import { after } from 'node:test';\nafter(() => new Promise(() => setInterval(() => {}, 1000)));\n`,
@@ -187,7 +198,7 @@ test('a shared file that keeps its process from ending fails the run, which name
   assert.match(stderr, /✖ loop\.test\.mjs does not end; its thread has no turn/);
 });
 
-test('of shared files one runs after the other, with the hooks of its own and of its suites', () => {
+test('shared files run one after the other, with the hooks of each file and its suites', () => {
   const file = (name: string) => `import { after, before, describe, it, test } from 'node:test';
     const say = (what) => () => console.log(\`${name} \${what}\`);
     before(say('opens'));
@@ -203,7 +214,7 @@ test('of shared files one runs after the other, with the hooks of its own and of
   assert.deepEqual([status, /^ {2}4 tests passed, 0 failed/m.test(stdout)], [0, true], stdout);
 });
 
-test('a rejection before the first test of a file fails a run of files apart', () => {
+test('a rejection before the first test of a file fails a run of separate files', () => {
   using tree = plantTree({
     'early.test.mjs': `void Promise.reject(new Error('nobody awaits this'));
       await new Promise(setImmediate);
@@ -215,9 +226,9 @@ test('a rejection before the first test of a file fails a run of files apart', (
   assert.match(stdout, /nobody awaits this/);
 });
 
-test('node:test follows no promise after keelson/testing/node-test; hooks of the program are as they were', () => {
+test('node:test follows no promise after keelson/testing/node-test, and other hooks of the program are unchanged', () => {
   using tree = plantTree({
-    // Prints what each hook is made with, by whoever makes it.
+    // Prints the arguments of each hook that is created.
     'spy.cjs': `const hooks = require('node:async_hooks');
       const create = hooks.createHook;
       hooks.createHook = (made) => {

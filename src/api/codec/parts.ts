@@ -1,38 +1,47 @@
-// How many parts a client's object may have. Upstream has no such bound; it has threads: there, an object of a million
-// empty messages costs one request its time, here it would cost everybody theirs.
+// Limits the number of parts of a client's object. Upstream has no such limit, but threads: there, an object of a million empty
+// messages delays one request; here it would delay all.
 
 import { JsonSyntaxError, MAX_DEPTH, type ParsedJson, stringEnd } from './json-parser.ts';
 import { parseJson } from './json.ts';
 import type { KubernetesObject } from '../object.ts';
 import { requestEntityTooLarge } from '../status-error.ts';
 
-/** Entries of maps and items of lists. Real objects stay far below: a definition of 1 MB has some 40,000. */
+/** The maximum number of map entries and list items. Real objects stay far below: a definition of 1 MB has some 40,000. */
 export const MAX_PARTS = 100_000;
 
-/** What one map or list has beyond this many counts {@link wideWeight} times: large tables cost more for each entry. */
+/** Elements of one map or list beyond this many count {@link wideWeight} times, because large tables cost more for each entry. */
 const WIDE_FROM = 1000;
 const WIDE_WEIGHT = 4;
 
-/** Shorter texts have few parts, and nest at no cost. */
+/** Shorter texts are not scanned: they have few parts and cannot nest deep enough to cost time. */
 const SCANNED_LENGTH = 64 * 1024;
 
-/** What is left of the parts that a body may have. */
+/** The number of parts that a body, or a text in it, may still have. */
 export class PartBudget {
-  #left = MAX_PARTS;
+  readonly #max: number;
+  readonly #holder: string;
+  #left: number;
   #widths: Map<object, number> | undefined;
+
+  constructor(max = MAX_PARTS, holder = 'one object') {
+    this.#max = max;
+    this.#holder = holder;
+    this.#left = max;
+  }
 
   /** Throws 413. */
   take(amount: number): void {
     this.#left -= amount;
-    if (this.#left < 0) throw requestEntityTooLarge(`limit is ${MAX_PARTS} fields, entries and items in one object`);
+    if (this.#left < 0)
+      throw requestEntityTooLarge(`limit is ${this.#max} fields, entries and items in ${this.#holder}`);
   }
 
-  /** Takes all items or entries of one list or map. Throws 413. */
+  /** Counts all items or entries of one list or map. Throws 413. */
   takeAll(amount: number): void {
     this.take(amount <= WIDE_FROM ? amount : WIDE_FROM + (amount - WIDE_FROM) * WIDE_WEIGHT);
   }
 
-  /** Takes the next item or entry of this list or map. Throws 413. */
+  /** Counts the next item or entry of this list or map. Throws 413. */
   takeOf(holder: object): void {
     this.#widths ??= new Map();
     const width = (this.#widths.get(holder) ?? 0) + 1;
@@ -49,12 +58,12 @@ export function parseClientJson(text: string): ParsedJson {
   return parsed;
 }
 
-/** Throws 413 for a parsed body with too many parts. `length`: of its text. */
+/** Throws 413 for a parsed body with too many parts. `length` is that of its text. */
 export function checkParts(value: unknown, length: number): void {
   if (length > SCANNED_LENGTH) count(value, new PartBudget());
 }
 
-/** Throws 413 for an object with too many parts to be stored, as many small patches make one. `length`: of its text. */
+/** Throws 413 when an object has too many parts to be stored, as after many small patches. `length` is that of its text. */
 export function checkStoredParts(object: KubernetesObject, length: number): void {
   if (length <= SCANNED_LENGTH) return;
   const { metadata, ...rest } = object;
@@ -63,10 +72,10 @@ export function checkStoredParts(object: KubernetesObject, length: number): void
   count(managedFields, new PartBudget());
 }
 
-/** About what a name with its quotes, colon and comma, or a number, takes in JSON. */
+/** The approximate size in JSON of a number, or of a name with its quotes, colon and comma. */
 const PART_BYTES = 12;
 
-/** Whether a value would be longer than this many bytes of JSON, roughly. Walks no further than it takes to know. */
+/** Whether a value exceeds roughly this many bytes of JSON. Stops as soon as that is known. */
 export function isLargeValue(value: unknown, bytes: number): boolean {
   return bytesLeft(value, bytes) < 0;
 }
@@ -94,12 +103,25 @@ function count(value: unknown, budget: PartBudget): void {
 }
 
 /**
- * Refuses a text of JSON before it is parsed: 413 for too many parts. True where it nests deeper than the parser allows.
- * Whatever is no JSON passes: the parser knows what to say of it.
+ * Checks a JSON text before it is parsed. Throws 413 for too many parts; returns true when it nests deeper than the parser
+ * allows. A text that is not JSON passes, because the parser reports it better.
  */
 export function scanJson(text: string): boolean {
-  if (text.length <= SCANNED_LENGTH) return false;
-  const budget = new PartBudget();
+  return text.length > SCANNED_LENGTH && scan(text, new PartBudget());
+}
+
+/** Lists in annotations have far fewer parts. */
+const MAX_PARTS_OF_TEXT = 5000;
+
+/**
+ * `scanJson` for JSON in a text of an object, such as an annotation, which counts as one part of the object itself. `holder`
+ * names that text in the error.
+ */
+export function scanJsonIn(holder: string, text: string): boolean {
+  return scan(text, new PartBudget(MAX_PARTS_OF_TEXT, holder));
+}
+
+function scan(text: string, budget: PartBudget): boolean {
   const widths = [0];
   let depth = 0;
   for (let at = 0; at < text.length; at++) {

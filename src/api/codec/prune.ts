@@ -1,7 +1,7 @@
-// Custom resources as they come from the wire: unknown fields go, and nulls where neither null nor a default is allowed
+// Prunes custom resources from clients: unknown fields are dropped, and nulls where neither null nor a default is allowed
 // (upstream's PruneNonNullableNullsWithoutDefaults; nulls in lists stay). Absent fields with a default are filled in. Types are
-// not checked here; validation against the CRD's JSON schema is, and reports what does not fit.
-// Upstream: apiextensions-apiserver/pkg/apiserver/schema/pruning and defaulting.
+// not checked here: validation against the CRD's JSON schema reports mismatches. Upstream:
+// apiextensions-apiserver/pkg/apiserver/schema/pruning and defaulting.
 
 import type { FieldSchema, StructSchema, TypeSchema } from '../schema/type-schema.ts';
 import { formatPath, MAX_STRICT_ERRORS } from './json-parser.ts';
@@ -9,7 +9,7 @@ import { requestEntityTooLarge } from '../status-error.ts';
 import { MAX_PARTS } from './parts.ts';
 import { isObject, setOwn, type JsonObject } from './own-property.ts';
 
-/** A pruned object and a text for each of the first hundred fields that were dropped: `unknown field "spec.foo"`. */
+/** A pruned object, and a text for each of the first hundred dropped fields, sorted: `unknown field "spec.foo"`. */
 export interface Pruned {
   readonly object: JsonObject;
   readonly unknown: string[];
@@ -20,10 +20,17 @@ interface Context {
   readonly unknown: string[];
 }
 
-/** The object without fields the schema does not know and without such nulls. Shares what it does not change; the input stays as it is. */
+/** The object without unknown fields and disallowed nulls. Unchanged parts are shared with the input, which is not changed. */
 export function pruneUnknown(schema: StructSchema, object: JsonObject): Pruned {
   const context: Context = { path: [], unknown: [] };
-  return { object: prune(schema, object, context) as JsonObject, unknown: context.unknown };
+  return { object: prune(schema, object, context) as JsonObject, unknown: context.unknown.sort() };
+}
+
+/** A text for each of the first hundred fields of a value, whatever its type, that its schema does not know. */
+export function unknownFields(schema: TypeSchema, value: unknown): string[] {
+  const context: Context = { path: [], unknown: [] };
+  prune(schema, value, context);
+  return context.unknown.sort();
 }
 
 function prune(type: TypeSchema, value: unknown, context: Context): unknown {
@@ -36,24 +43,39 @@ function prune(type: TypeSchema, value: unknown, context: Context): unknown {
     });
     return changed ? out : value;
   }
-  if (!isObject(value)) return value;
+  if (typeof value !== 'object' || value === null || type.kind === 'any') return value;
+  if (type.kind !== 'map' && type.preserveUnknown === true && (type.kind !== 'struct' || !isObject(value)))
+    return value;
+  if (!isObject(value) || type.kind === 'list' || type.kind === 'scalar') return withoutFields(value, context);
   if (type.kind === 'map')
     return rebuild(value, (key, item) =>
       item === null && type.dropsNulls === true ? undefined : descend(type.values, item, { context, step: key }),
     );
-  if (type.kind !== 'struct') return value;
   return rebuild(value, (key, item) => {
     const field = type.fields.get(key);
     if (field !== undefined)
       return item === null && !allowsNull(field) ? undefined : descend(field.type, item, { context, step: key });
-    if (type.preserveUnknown) return item;
-    if (context.unknown.length < MAX_STRICT_ERRORS)
-      context.unknown.push(`unknown field "${formatPath([...context.path, key])}"`);
-    return undefined;
+    return type.preserveUnknown ? item : dropped(key, context);
   });
 }
 
-/** A null with a default stays until defaults are filled in. */
+/** Drops all fields of an object that stands where the schema has a list or a scalar, and of objects in a misplaced list. */
+function withoutFields(value: object, context: Context): unknown {
+  if (isObject(value)) return rebuild(value, (key) => dropped(key, context));
+  return (value as unknown[]).map((item, index) => {
+    if (typeof item !== 'object' || item === null) return item;
+    context.path.push(index);
+    const kept = withoutFields(item, context);
+    context.path.pop();
+    return kept;
+  });
+}
+
+function dropped(key: string, { path, unknown }: Context): undefined {
+  if (unknown.length < MAX_STRICT_ERRORS) unknown.push(`unknown field "${formatPath([...path, key])}"`);
+}
+
+/** A null whose field has a default is kept until defaults are filled in. */
 function allowsNull(field: FieldSchema): boolean {
   return field.nullable || (field.default !== undefined && field.default !== null);
 }
@@ -65,7 +87,7 @@ function descend(type: TypeSchema, value: unknown, at: { context: Context; step:
   return kept;
 }
 
-/** The object with each value replaced by what `visit` gives; undefined drops it. The same object when none changed. */
+/** The object with each value replaced by the result of `visit`; undefined drops it. The same object when nothing changed. */
 function rebuild(value: JsonObject, visit: (key: string, item: unknown) => unknown): JsonObject {
   let changed = false;
   const out: JsonObject = {};
@@ -77,17 +99,20 @@ function rebuild(value: JsonObject, visit: (key: string, item: unknown) => unkno
   return changed ? out : value;
 }
 
-/** Schemas may give a small object so many defaults that it becomes a huge one: there is an end to that. */
+/** Limits how much the defaults of a schema add: nested defaults can turn a small object into a huge one. */
 export class DefaultsBudget {
   #left = MAX_PARTS;
   readonly #refuses: boolean;
 
-  /** `refuses`: what has more is not taken (413). Else the rest stays absent, as where stored objects are read. */
+  /**
+   * `refuses`: an object that would exceed the limit is refused (413). Otherwise its remaining defaults stay absent, as when
+   * stored objects are read.
+   */
   constructor(refuses: boolean) {
     this.#refuses = refuses;
   }
 
-  /** Whether there is room for this field's default. Throws 413. */
+  /** Whether the limit permits this field's default. Throws 413. */
   allows(field: FieldSchema): boolean {
     this.#left -= partsOfDefault(field);
     if (this.#left < 0 && this.#refuses)
@@ -110,7 +135,7 @@ function partsIn(value: unknown): number {
   return Object.values(value).reduce((sum: number, inner) => sum + partsIn(inner), 1);
 }
 
-/** The value with the schema's defaults for absent fields, and for null ones that may not be null. Throws 413. */
+/** Fills in the schema's defaults for absent fields, and for null fields that are not nullable. Throws 413. */
 export function applySchemaDefaults(type: TypeSchema, value: unknown, budget = new DefaultsBudget(true)): unknown {
   if (type.kind === 'list' && Array.isArray(value)) {
     const out = value.map((item: unknown) => applySchemaDefaults(type.items, item, budget));

@@ -25,7 +25,7 @@ for (const seed of [1, 2, 3]) {
       const canonical = canonicalize(schema, sample);
       assert.deepEqual(canonicalize(schema, canonical), canonical, `${info.kind}: canonical twice`);
       assert.deepEqual(canonical, decodeTyped(schema, sample).object, `${info.kind}: as decoded`);
-      const sharesAll = info.kind !== 'CustomResourceDefinition'; // Its JSON schemas are unions, which are always copied.
+      const sharesAll = info.kind !== 'CustomResourceDefinition'; // JSON schemas in a CRD are unions, which are always copied.
       if (sharesAll) assert.equal(canonicalize(schema, canonical), canonical, `${info.kind}: shared when canonical`);
       assert.deepEqual(parseJson(stringifyJson(canonical)).value, canonical, `${info.kind}: JSON`);
       assert.deepEqual(decodeProtobuf(encodeProtobuf(schema, canonical)), canonical, `${info.kind}: protobuf`);
@@ -34,7 +34,7 @@ for (const seed of [1, 2, 3]) {
   });
 }
 
-test('what is not canonical is replaced up to the root, everything else is shared, nothing is changed', () => {
+test('canonicalize replaces parts that are not canonical up to the root, shares all others and changes no input', () => {
   const schema = schemaOf('', 'v1', 'Pod') as StructSchema;
   const clean = canonicalize(schema, {
     metadata: { name: 'a', labels: { a: 'b' } },
@@ -56,7 +56,10 @@ test('what is not canonical is replaced up to the root, everything else is share
   assert.deepEqual(Object.keys(result), Object.keys(decodeTyped(schema, draft).object), 'fields in the same order');
   assert.equal(result['metadata'], clean['metadata']);
   assert.equal((result['spec'] as { containers: object[] }).containers[0], first);
-  const unread = Object.defineProperty({}, 'a', { enumerable: true, get: () => assert.fail('looked at') });
+  const unread = Object.defineProperty({}, 'a', {
+    enumerable: true,
+    get: () => assert.fail('a shared part is visited'),
+  });
   const known = { ...clean, status: unread };
   assert.deepEqual(canonicalize(schema, draft, known), result, 'the same beside an older object');
   assert.equal(canonicalize(schema, known, { ...known })['status'], unread, 'what is shared with it is not looked at');

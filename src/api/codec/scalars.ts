@@ -1,13 +1,17 @@
-// Checks and canonicalises leaf values the way upstream's Go types decode them; each fault carries upstream's text.
+// Validates and canonicalises leaf values as upstream's Go types decode them; each fault has upstream's text.
 
 import type { ScalarName } from '../schema/type-schema.ts';
 import { canonicalQuantity, QUANTITY_FORMAT_TEXT } from '../quantity.ts';
+import { timeFault } from './time-fault.ts';
 import { formatMoment, parseMoment } from './time-text.ts';
 
-/** A value that does not fit its type: `mismatch` in the terms of a Go unmarshal error, `text` as a whole message. */
-export type ScalarFault = { readonly mismatch: string } | { readonly text: string };
+/**
+ * A value that does not fit its type. `mismatch` is the value in a Go unmarshal error, `type` the target type when it differs
+ * from the leaf's; `text` is a whole message.
+ */
+export type ScalarFault = { readonly mismatch: string; readonly type?: ScalarName } | { readonly text: string };
 
-/** The Go names of leaf types, for messages. */
+/** The Go names of leaf types, for error messages. */
 export const GO_SCALAR_NAMES: Record<ScalarName, string> = {
   string: 'string',
   boolean: 'bool',
@@ -21,7 +25,7 @@ export const GO_SCALAR_NAMES: Record<ScalarName, string> = {
   intOrString: 'intstr.IntOrString',
 };
 
-/** What a Go unmarshal error calls the JSON value. */
+/** The name of a JSON value's type in a Go unmarshal error. */
 export function jsonKind(value: unknown): string {
   if (typeof value === 'boolean') return 'bool';
   if (typeof value === 'number' || typeof value === 'bigint') return 'number';
@@ -32,7 +36,7 @@ export function jsonKind(value: unknown): string {
 const MAX_INT64 = (1n << 63n) - 1n;
 const BASE64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/;
 
-/** Decodes a leaf; `report` is called with a fault at most once, and then the result means nothing. */
+/** Decodes a leaf. `report` is called at most once; after that the result is meaningless. */
 export function decodeScalar(scalar: ScalarName, value: unknown, report: (fault: ScalarFault) => void): unknown {
   switch (scalar) {
     case 'string':
@@ -58,7 +62,7 @@ export function decodeScalar(scalar: ScalarName, value: unknown, report: (fault:
       return decodeTime(scalar, value, report);
     case 'intOrString':
       if (typeof value === 'string') return value;
-      return decodeInteger('int32', value, report);
+      return decodeInteger('int32', value, (fault) => report({ type: 'int32', ...fault }));
   }
 }
 
@@ -74,7 +78,7 @@ function decodeInteger(type: 'int32' | 'int64', value: unknown, report: (fault: 
 }
 
 function decodeBytes(value: unknown, report: (fault: ScalarFault) => void): unknown {
-  // Go takes a list of numbers for bytes as well.
+  // Go also accepts a list of numbers as bytes.
   if (Array.isArray(value) && value.every((item) => Number.isInteger(item) && item >= 0 && item <= 255))
     return Buffer.from(value as number[]).toString('base64');
   if (typeof value !== 'string') {
@@ -100,23 +104,22 @@ function decodeQuantity(value: unknown, report: (fault: ScalarFault) => void): u
 }
 
 const CANONICAL_TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/;
-const GO_LAYOUTS = { time: '2006-01-02T15:04:05Z07:00', microTime: '2006-01-02T15:04:05.000000Z07:00' };
+/** Go requires exactly six digits. */
+const MICROSECONDS = /\.\d{6}\D/;
 
-/** Texts that proved to be times in their canonical form. Objects of one moment repeat the same few over and over. */
+/** Texts that are known to be times in canonical form. Objects that were written together repeat a few times. */
 const knownTimes = new Set<string>();
 const MAX_KNOWN_TIMES = 1024;
 
 function decodeTime(type: 'time' | 'microTime', value: unknown, report: (fault: ScalarFault) => void): unknown {
   if (typeof value !== 'string') {
-    report({ text: `json: cannot unmarshal ${jsonKind(value)} into Go value of type string` });
+    report({ mismatch: jsonKind(value), type: 'string' });
     return value;
   }
   if (type === 'time' && knownTimes.has(value)) return value;
   const moment = parseMoment(value);
-  if (moment === undefined) {
-    report({
-      text: `parsing time ${JSON.stringify(value)} as "${GO_LAYOUTS[type]}": cannot parse ${JSON.stringify(value)} as "2006"`,
-    });
+  if (moment === undefined || (type === 'microTime' && !MICROSECONDS.test(value))) {
+    report({ text: timeFault(value, type === 'time' ? 0 : 6) });
     return value;
   }
   if (type === 'time' && CANONICAL_TIME.test(value)) {

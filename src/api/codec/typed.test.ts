@@ -18,7 +18,7 @@ function decode(text: string, options: DecodeOptions = {}, kind = deployment): R
   return decodeTyped(kind, value, { duplicates, ...options });
 }
 
-test('unknown and duplicate fields, by mode', () => {
+test('unknown and duplicate fields are refused, warned of or ignored by the field validation', () => {
   const text =
     '{"spec":{"foo":1,"replicas":1,"replicas":2,"template":{"spec":{"containers":[{"name":"a","nope":1}]}}},"bar":1}';
   const messages = [
@@ -39,7 +39,7 @@ test('field names are case-sensitive', () => {
   assert.deepEqual(decode('{"Spec":{}}', { mode: 'Warn' }).warnings, ['unknown field "Spec"']);
 });
 
-test('type mismatches read as upstream', () => {
+test("type mismatches have upstream's texts", () => {
   const cases: [string, string][] = [
     [
       '{"spec":{"replicas":"3"}}',
@@ -66,6 +66,14 @@ test('type mismatches read as upstream', () => {
       '{"metadata":{"labels":{"a":1}}}',
       'json: cannot unmarshal number into Go struct field ObjectMeta.metadata.labels of type string',
     ],
+    [
+      '{"spec":{"template":{"spec":{"volumes":[{"emptyDir":1}]}}}}',
+      'json: cannot unmarshal number into Go struct field Volume.spec.template.spec.volumes.VolumeSource.emptyDir of type v1.EmptyDirVolumeSource',
+    ],
+    [
+      '{"spec":{"template":{"spec":{"containers":[{"livenessProbe":{"exec":{"command":1}}}]}}}}',
+      'json: cannot unmarshal number into Go struct field ExecAction.spec.template.spec.containers.livenessProbe.ProbeHandler.exec.command of type []string',
+    ],
     ['[]', 'json: cannot unmarshal array into Go value of type v1.Deployment'],
     [
       '{"spec":{"template":{"spec":{"containers":[{"resources":{"limits":{"cpu":"x"}}}]}}}}',
@@ -78,7 +86,7 @@ test('type mismatches read as upstream', () => {
   });
 });
 
-test('zero values: kept behind pointers, dropped by omitempty, written where Go always writes', () => {
+test('zero values are kept behind pointers, dropped by omitempty, and written where Go always writes them', () => {
   const { object } = decode(
     '{"spec":{"replicas":0,"paused":false,"minReadySeconds":0,"template":{"spec":{"containers":[{"stdin":false,"image":""}]}}}}',
   );
@@ -93,18 +101,18 @@ test('zero values: kept behind pointers, dropped by omitempty, written where Go 
   });
 });
 
-test('the sparse shape keeps what was said and adds nothing', () => {
+test('the sparse shape keeps present values, zeros too, and adds none', () => {
   const text = '{"spec":{"replicas":0,"paused":false,"template":null}}';
   assert.deepEqual(decode(text, { shape: 'sparse' }).object, JSON.parse(text));
 });
 
-test('null is absence; null elements are zero', () => {
+test('null is decoded as absence; null elements become zero values', () => {
   const { object } = decode('{"metadata":{"labels":{"a":null},"finalizers":[null]},"spec":null}', {}, pod);
   assert.deepEqual(object['metadata'], { labels: { a: '' }, finalizers: [''] });
   assert.deepEqual(object['spec'], { containers: [] });
 });
 
-test('quantities, times and prototypes', () => {
+test('quantities and times are canonical, and prototypes stay untouched', () => {
   const { object } = decode(
     '{"metadata":{"creationTimestamp":"2020-01-01T01:00:00.5+01:00","annotations":{"__proto__":"x"}},"spec":{"containers":[{"name":"a","resources":{"requests":{"cpu":0.5,"memory":"1024Mi"}}}]}}',
     {},
@@ -122,7 +130,7 @@ test('a long integer stays exact in an int64 field', () => {
   assert.equal((object['metadata'] as { generation: bigint }).generation, 9007199254740993n);
 });
 
-test('the schema inside a CRD keeps its unions and is pruned without a word', () => {
+test('the schema inside a CRD keeps its unions and is pruned without warnings', () => {
   const text =
     '{"spec":{"versions":[{"name":"v1","schema":{"openAPIV3Schema":{"type":"object","additionalProperties":true,"items":{"type":"string","nope":1}}}}]}}';
   const { object, warnings } = decode(
@@ -139,7 +147,7 @@ test('the schema inside a CRD keeps its unions and is pruned without a word', ()
   });
 });
 
-test('the input is never changed and decoding is idempotent', () => {
+test('the input is not changed, and decoding is idempotent', () => {
   const input = JSON.parse('{"spec":{"template":{"spec":{"containers":[{"name":"a"}]}}}}') as unknown;
   const before = structuredClone(input);
   const once = decodeTyped(deployment, input).object;

@@ -1,9 +1,8 @@
-// Gives a JSON value the shape its type has: checks types, prunes unknown fields, and (in the `go` shape) writes what
-// upstream's Go types would write back: dropped empty values, kept zeroes behind pointers, always-present structs.
-//
-// Upstream: decoding into Go structs with sigs.k8s.io/json in strict mode. On purpose different: absent required lists
-// become [] where Go writes null, absent required pointers and zero times stay absent, so that types hold at run time;
-// written-form.ts adds the nulls where JSON is written.
+// Decodes a JSON value as a type: checks types, prunes unknown fields, and (in the `go` shape) does what a round trip through
+// upstream's Go types does: empty values are dropped, zeros behind pointers kept, and certain structs always present.
+// Upstream: decoding into Go structs with sigs.k8s.io/json in strict mode. Differs on purpose: absent required lists become []
+// where Go writes null, absent required pointers and zero times stay absent, so that types hold at run time; written-form.ts adds
+// the nulls when JSON is written.
 
 import { quote } from '../../base/go-quote.ts';
 import type { AnySchema, FieldSchema, ListSchema, MapSchema, StructSchema, TypeSchema } from '../schema/type-schema.ts';
@@ -14,23 +13,23 @@ import { pruneUnknown } from './prune.ts';
 import { decodeScalar, jsonKind } from './scalars.ts';
 import { appendAll } from '../../base/lists.ts';
 import { fillAlways, isEmpty, zeroElement } from './zero-values.ts';
-import { goStruct, goType } from './go-types.ts';
+import { goPath, goStruct, goType } from './go-types.ts';
 
-/** What to do about unknown and duplicate fields: refuse, warn, or drop silently. */
+/** How unknown and duplicate fields are treated: refused, reported as warnings, or dropped silently. */
 export type FieldValidation = 'Strict' | 'Warn' | 'Ignore';
 
 /** Options of {@link decodeTyped}. */
 export interface DecodeOptions {
   /** Default `Ignore`. */
   mode?: FieldValidation;
-  /** What the parser found wrong in a strict sense: a text per duplicate key. */
+  /** The parser's texts about duplicate keys. */
   duplicates?: readonly string[];
   /**
-   * `go` (default) is the canonical shape of a stored object. `sparse` only checks and prunes and keeps absent what is
-   * absent and zero what is zero: the shape of an apply configuration.
+   * `go` (default) is the canonical shape of a stored object. `sparse` only checks and prunes; absent and zero values stay as
+   * they are: the shape of an apply configuration.
    */
   shape?: 'go' | 'sparse';
-  /** An object of this type in canonical shape: parts the value has from it, in the same place, are not copied. */
+  /** An object of this type in canonical shape. Parts that the value shares with it at the same place are not copied. */
   known?: JsonObject;
 }
 
@@ -40,33 +39,32 @@ export interface Decoded {
   warnings: string[];
 }
 
-/** A value that does not fit its type, or (Strict) unknown and duplicate fields. The message is upstream's. */
+/** The error of a value that does not fit its type, or (Strict) of unknown and duplicate fields. The message is upstream's. */
 export class DecodeError extends Error {
   override readonly name = 'DecodeError';
 }
 
 interface Context {
+  readonly root: StructSchema;
   readonly path: (string | number)[];
-  /** Where in the path the keys of maps stand, which Go's type errors leave out. */
-  readonly mapDepths: number[];
   readonly strict: string[] | undefined;
   readonly sparse: boolean;
-  /** The innermost struct, for type errors. */
+  /** The innermost enclosing struct, for type errors. */
   owner: StructSchema;
-  /** What the known object has where the value being decoded stands. */
+  /** The known object's value at the place being decoded. */
   known: unknown;
 }
 
 /**
- * Decodes a parsed JSON value as `schema`. Never changes the input; unchanged leaves are shared with it.
- * Throws {@link DecodeError}.
+ * Decodes a parsed JSON value as `schema`. The input is not changed; unchanged leaves are shared with it. Throws {@link
+ * DecodeError}.
  */
 export function decodeTyped(schema: StructSchema, value: unknown, options: DecodeOptions = {}): Decoded {
   const { mode = 'Ignore', duplicates = [], shape = 'go', known } = options;
   const strict = mode === 'Ignore' ? undefined : [...duplicates];
   const context: Context = {
+    root: schema,
     path: [],
-    mapDepths: [],
     strict,
     sparse: shape === 'sparse',
     owner: schema,
@@ -80,7 +78,7 @@ export function decodeTyped(schema: StructSchema, value: unknown, options: Decod
 }
 
 function mismatch(kind: string, type: TypeSchema, context: Context): never {
-  const steps = context.path.filter((step, depth) => typeof step === 'string' && !context.mapDepths.includes(depth));
+  const steps = goPath(context.root, context.path);
   const target = steps.length === 0 ? 'Go value' : `Go struct field ${goStruct(context.owner.name)}.${steps.join('.')}`;
   throw new DecodeError(`json: cannot unmarshal ${kind} into ${target} of type ${goType(type)}`);
 }
@@ -92,7 +90,7 @@ function decodeValue(type: TypeSchema, value: unknown, context: Context): unknow
       if (typeof value === 'string' && type.scalar === 'string') return value;
       return decodeScalar(type.scalar, value, (fault) => {
         if ('text' in fault) throw new DecodeError(fault.text);
-        mismatch(fault.mismatch, type, context);
+        mismatch(fault.mismatch, fault.type === undefined ? type : { kind: 'scalar', scalar: fault.type }, context);
       });
     case 'struct':
       return decodeStruct(type, value, context);
@@ -119,7 +117,7 @@ function decodeStruct(schema: StructSchema, value: unknown, context: Context): J
     }
     const item = value[key];
     if (item === undefined) continue;
-    // Most fields are texts, which need no place to complain about.
+    // Most fields are texts, which cannot fail and need no path for errors.
     if (typeof item === 'string' && field.type.kind === 'scalar' && field.type.scalar === 'string') {
       if (item !== '' || context.sparse || !field.omitempty || field.pointer) setOwn(out, field.name, item);
       continue;
@@ -136,14 +134,14 @@ function decodeStruct(schema: StructSchema, value: unknown, context: Context): J
 }
 
 /**
- * A custom resource: only its metadata is typed, unknown fields go, and everything else is kept as it came, zeros and
- * nulls included, for validation to judge.
+ * Decodes a custom resource: its metadata is typed, unknown fields are dropped, and all other values, zeros and nulls too, are
+ * kept for validation.
  */
 function decodeCustom(schema: StructSchema, value: unknown, context: Context): JsonObject {
   if (!isObject(value)) mismatch(jsonKind(value), schema, context);
   const { metadata } = value;
   const rest = metadata === undefined ? value : { ...value, metadata: undefined };
-  // What is applied keeps its nulls: their fields have an owner, and go with what is merged.
+  // Apply configurations keep their nulls: such fields get an owner, and the merge deletes them.
   const { object, unknown } = context.sparse ? { object: rest, unknown: [] } : pruneUnknown(schema, rest);
   const out = { ...object };
   context.path.push('metadata');
@@ -178,7 +176,7 @@ function decodeList(type: ListSchema, value: unknown, context: Context): unknown
   if (!Array.isArray(value)) mismatch(jsonKind(value), type, context);
   const { known } = context;
   const isKnown = Array.isArray(known) ? membership(known) : undefined;
-  // Not pushed one by one: that leaves room for a dozen more, in lists that are kept as long as the object.
+  // `map` allocates the exact length; pushing leaves spare capacity in lists that live as long as the object.
   const out = value.map((item, index) => {
     context.known = isKnown !== undefined && typeof item === 'object' && isKnown(item, index) ? item : undefined;
     context.path.push(index);
@@ -194,7 +192,7 @@ function decodeList(type: ListSchema, value: unknown, context: Context): unknown
 /** Shorter lists are searched item by item. */
 const SHORT_LIST = 32;
 
-/** Whether a list has an item, most likely at an index. */
+/** Returns a test whether a list has an item, which tries the given index first. */
 function membership(list: readonly unknown[]): (item: unknown, index: number) => boolean {
   let items: Set<unknown> | undefined;
   return (item, index) => {
@@ -212,7 +210,6 @@ function decodeMap(type: MapSchema, value: unknown, context: Context): JsonObjec
   const out: JsonObject = {};
   const { known } = context;
   context.known = undefined;
-  context.mapDepths.push(context.path.length);
   for (const key of Object.keys(value)) {
     const item = value[key];
     if (item === undefined) continue;
@@ -221,14 +218,13 @@ function decodeMap(type: MapSchema, value: unknown, context: Context): JsonObjec
     if (decoded !== undefined) setOwn(out, key, decoded);
     context.path.pop();
   }
-  context.mapDepths.pop();
   context.known = known;
   return out;
 }
 
 /**
- * Unions inside a CRD's JSON schema are decoded by code of their own upstream, which drops unknown fields unreported. What is
- * none of a union's forms is refused by `additionalProperties` and taken as not given by the others.
+ * Unions in a CRD's JSON schema have decoders of their own upstream, which drop unknown fields without a report. A value that
+ * fits no form of the union is an error in `additionalProperties` and ignored elsewhere.
  */
 function decodeAny(type: AnySchema, value: unknown, context: Context): unknown {
   if (!type.form.startsWith('schemaOr')) return value;

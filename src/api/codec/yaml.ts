@@ -1,5 +1,5 @@
-// YAML as upstream reads it: YAML 1.1 scalars (`yes`, 0644) without its sexagesimal numbers and timestamps, duplicate
-// keys as strict errors, long integers kept. Upstream: sigs.k8s.io/yaml. Importing this loads the yaml library.
+// YAML as upstream reads it: YAML 1.1 scalars (`yes`, 0644) without its sexagesimal numbers and timestamps, strict errors for
+// duplicate keys, long integers kept. Upstream: sigs.k8s.io/yaml. Importing this file loads the yaml library.
 
 import {
   Composer,
@@ -12,6 +12,7 @@ import {
   LineCounter,
   parseDocument,
   Parser,
+  type ScalarTag,
   type Tags,
   visit,
   type YAMLParseError,
@@ -24,16 +25,41 @@ export class YamlSyntaxError extends Error {
   override readonly name = 'YamlSyntaxError';
 }
 
+/** The library reads some texts without a digit, such as `e1` and `.`, as numbers; Go does not. */
+const FLOATS: ReadonlyMap<string | undefined, RegExp> = new Map([
+  [undefined, /^[-+]?(?:[0-9][0-9_]*\.[0-9_]*|\.[0-9]+)$/],
+  ['EXP', /^[-+]?(?:[0-9][0-9_]*(?:\.[0-9_]*)?|\.[0-9]+)[eE][-+]?[0-9]+$/],
+]);
+
+/** Octal numbers as Go's ParseInt reads them, in addition to YAML 1.1's. */
+const octal: ScalarTag = {
+  identify: () => false,
+  default: true,
+  tag: 'tag:yaml.org,2002:int',
+  test: /^[-+]?0o_*[0-7][0-7_]*$/,
+  resolve(text) {
+    const value = BigInt(text.replace(/^[-+]/, '').replaceAll('_', ''));
+    return text.startsWith('-') ? -value : value;
+  },
+};
+
+function goTag(tag: Tags[number]): Tags {
+  if (typeof tag === 'string') return [tag];
+  if (tag.format === 'TIME' || tag.tag.endsWith(':timestamp')) return [];
+  const isNumber = tag.tag.endsWith(':float') && 'test' in tag && ['1.5', '1e5'].some((text) => tag.test?.test(text));
+  const test = isNumber ? FLOATS.get(tag.format) : undefined;
+  return test === undefined ? [tag] : [{ ...(tag as ScalarTag), test }];
+}
+
 const options = {
   version: '1.1',
   merge: true,
   intAsBigInt: true,
   uniqueKeys: false,
-  customTags: (tags: Tags): Tags =>
-    tags.filter((tag) => typeof tag === 'string' || (tag.format !== 'TIME' && !tag.tag.endsWith(':timestamp'))),
+  customTags: (tags: Tags): Tags => [octal, ...tags.flatMap(goTag)],
 } as const;
 
-/** Parses one YAML document, and refuses more. Throws {@link YamlSyntaxError}. */
+/** Parses text that must be exactly one YAML document. Throws {@link YamlSyntaxError}. */
 export function parseYaml(text: string): ParsedJson {
   const lines = new LineCounter();
   const [first, second] = compose(text, lines, 2);
@@ -41,7 +67,7 @@ export function parseYaml(text: string): ParsedJson {
   return convert(first!, lines);
 }
 
-/** Parses the first YAML document of a body or manifest: upstream reads no further. Throws {@link YamlSyntaxError}. */
+/** Parses the first YAML document of a body or manifest; as upstream, the rest is ignored. Throws {@link YamlSyntaxError}. */
 export function parseFirstYaml(text: string): ParsedJson {
   const lines = new LineCounter();
   const [first] = compose(text, lines, 1);
@@ -62,7 +88,7 @@ function failure(lines: LineCounter, offset: number, reason: string): YamlSyntax
   );
 }
 
-/** The library's position of an error; its own text would cut out the line of each of a million errors. */
+/** The library's position of an error. The library's own text would quote a line for each of up to a million errors. */
 type ErrorPlace = number | readonly number[] | { readonly offset: number; readonly source?: string };
 
 interface ThrowingComposer {
@@ -70,11 +96,11 @@ interface ThrowingComposer {
   errors: YAMLParseError[];
 }
 
-/** At most `max` documents, at least one. Stops at the first error, as each further one takes time. */
+/** At most `max` documents, at least one. Stops at the first error, because each further error takes time. */
 function compose(text: string, lines: LineCounter, max: number): Document.Parsed[] {
   const documents: Document.Parsed[] = [];
   const composer = new Composer({ ...options, keepSourceTokens: false });
-  // Both members are private in the library's types; there is no public way to stop at the first error.
+  // Both members are private in the library's types; it has no public way to stop at the first error.
   const inner = composer as unknown as ThrowingComposer;
   inner.onError = (place, ...[, message, isWarning]) => {
     if (isWarning === true) return;
@@ -92,7 +118,7 @@ function compose(text: string, lines: LineCounter, max: number): Document.Parsed
   };
   let begun = 0;
   for (const token of tokensOf(text, lines)) {
-    // What follows the last document that is wanted is not even composed: it may be malformed.
+    // Documents behind the last requested one are not composed, because they may be malformed.
     if (token.type === 'document' && ++begun > max) break;
     for (const document of composer.next(token)) if (take(document)) return documents;
     checkErrors(inner.errors);
@@ -113,12 +139,12 @@ function* tokensOf(text: string, lines: LineCounter): Generator<Parameters<Compo
   yield* parser.end();
 }
 
-/** Lexemes, blanks and line ends counted, that a document may have; one of 3 MiB of ordinary lines has fewer. */
+/** The maximum number of lexemes, blanks and line ends of a document; a document of 3 MiB with ordinary lines has fewer. */
 const MAX_LEXEMES = 1_500_000;
-/** What may stand before one value or key: `- - - - `, `&a !b`. Each is a level of nesting or a property. */
+/** The maximum number of indicators before one value or key: `- - - - `, `&a !b`. Each is a level of nesting or a property. */
 const MAX_INDICATORS_OF_LINE = 2 * MAX_DEPTH;
 
-/** Refuses, before a tree is built, what the parser would take minutes for. */
+/** Refuses, before a tree is built, documents that the parser would take minutes for. */
 class LexemeGuard {
   #count = 0;
   #flowDepth = 0;
@@ -136,7 +162,7 @@ class LexemeGuard {
         return undefined;
       case 0x0a: // newline
       case 0x0d:
-      case 0x1f: // a scalar comes
+      case 0x1f: // a scalar follows
       case 0x22: // "
       case 0x27: // '
       case 0x2a: // *
@@ -172,7 +198,7 @@ interface NodeLike {
   items?: ({ key?: { value?: unknown; range?: number[] }; value?: NodeLike } | NodeLike)[];
 }
 
-/** Keys that occur again in their mapping, with the line of the second; the first hundred. */
+/** The first hundred keys that occur again in their mapping, with the line of the second occurrence. */
 function findDuplicates(document: Document, lines: LineCounter): { key: string; line: number }[] {
   const found: { key: string; line: number }[] = [];
   const walk = (node: NodeLike | null | undefined): void => {
@@ -197,7 +223,9 @@ function lineAt(text: string, offset: number): number {
   return text.slice(0, offset).split('\n').length;
 }
 
-/** The line, from 1, of what stands at a path of keys and indexes, or of the nearest thing above it. `text` must be YAML. */
+/**
+ * The line, counted from 1, of the value at a path of keys and indexes, or of its nearest existing parent. `text` must be YAML.
+ */
 export function yamlLine(text: string, path: readonly (string | number)[]): number {
   const document = parseDocument(text, options);
   let node: unknown = document.contents;
@@ -216,7 +244,7 @@ export function yamlLine(text: string, path: readonly (string | number)[]): numb
   return lineAt(text, offset);
 }
 
-/** Integers that fit become numbers again. Throws for what JSON cannot hold. */
+/** Turns bigints that fit into numbers. Throws for values that JSON cannot represent. */
 function shrink(value: unknown): unknown {
   if (typeof value === 'number' && !Number.isFinite(value))
     throw new YamlSyntaxError(

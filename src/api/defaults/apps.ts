@@ -25,7 +25,16 @@ export function setReplicaSetDefaults(replicaSet: ReplicaSet): void {
   setPodTemplateSpecDefaults(replicaSet.spec.template);
 }
 
+/**
+ * Annotation of a DaemonSet with the number of its template changes, which was a field in beta versions. Its pods have it as a
+ * label.
+ */
+export const TEMPLATE_GENERATION = 'deprecated.daemonset.template.generation';
+
 export function setDaemonSetDefaults(daemonSet: DaemonSet): void {
+  // Upstream's conversion always sets it, so the manager that sends the object owns it.
+  if (daemonSet.metadata.annotations?.[TEMPLATE_GENERATION] === undefined)
+    daemonSet.metadata.annotations = { [TEMPLATE_GENERATION]: '0', ...daemonSet.metadata.annotations };
   const spec = daemonSet.spec;
   if (spec === undefined) return;
   const strategy = (spec.updateStrategy ??= {});
@@ -33,6 +42,9 @@ export function setDaemonSetDefaults(daemonSet: DaemonSet): void {
   if (strategy.type === 'RollingUpdate') {
     strategy.rollingUpdate ??= {};
     strategy.rollingUpdate.maxUnavailable ??= 1;
+    strategy.rollingUpdate.maxSurge ??= 0;
+  } else if (strategy.rollingUpdate !== undefined) {
+    strategy.rollingUpdate.maxUnavailable ??= 0;
     strategy.rollingUpdate.maxSurge ??= 0;
   }
   spec.revisionHistoryLimit ??= 10;
@@ -56,8 +68,8 @@ export function setStatefulSetDefaults(statefulSet: StatefulSet): void {
   spec.revisionHistoryLimit ??= 10;
   setPodTemplateSpecDefaults(spec.template);
   for (const claim of spec.volumeClaimTemplates ?? []) {
-    claim.apiVersion ||= 'v1';
-    claim.kind ||= 'PersistentVolumeClaim';
+    if (claim.apiVersion !== 'v1') claim.apiVersion = 'v1';
+    if (claim.kind !== 'PersistentVolumeClaim') claim.kind = 'PersistentVolumeClaim';
     setPersistentVolumeClaimDefaults(claim);
   }
 }

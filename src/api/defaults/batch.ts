@@ -2,7 +2,7 @@
 import type { CronJob, Job } from '../gen/batch-v1.ts';
 import { setPodTemplateSpecDefaults } from './pod.ts';
 
-/** With `backoffLimitPerIndex` the whole job has no retry limit. */
+/** The retry limit of a whole job when `backoffLimitPerIndex` is set. */
 const MAX_INT32 = 2147483647;
 
 export function setJobDefaults(job: Job): void {
@@ -12,7 +12,8 @@ export function setJobDefaults(job: Job): void {
   spec.parallelism ??= 1;
   spec.backoffLimit ??= spec.backoffLimitPerIndex === undefined ? 6 : MAX_INT32;
   const labels = spec.template?.metadata?.labels;
-  if (labels !== undefined && Object.keys(job.metadata.labels ?? {}).length === 0) job.metadata.labels = { ...labels };
+  // As in Go, both maps are the same object: labels that the strategy adds to the template are also the job's.
+  if (labels !== undefined && Object.keys(job.metadata.labels ?? {}).length === 0) job.metadata.labels = labels;
   spec.completionMode ??= 'NonIndexed';
   spec.suspend ??= false;
   for (const rule of spec.podFailurePolicy?.rules ?? []) {
@@ -23,7 +24,7 @@ export function setJobDefaults(job: Job): void {
   setPodTemplateSpecDefaults(spec.template);
 }
 
-/** Fills a cron job; its job template is filled when a job is made of it. */
+/** Sets the defaults of a cron job. Its job template gets defaults when a job is created from it. */
 export function setCronJobDefaults(cronJob: CronJob): void {
   const spec = cronJob.spec;
   if (spec === undefined) return;

@@ -12,7 +12,7 @@ import type { CSIDriver, StorageClass } from '../gen/storage-v1.ts';
 
 const RBAC_GROUP = 'rbac.authorization.k8s.io';
 
-/** Fills a binding of either scope. */
+/** Sets the defaults of a binding of either scope. */
 export function setRoleBindingDefaults(binding: RoleBinding | ClusterRoleBinding): void {
   if (binding.roleRef !== undefined) binding.roleRef.apiGroup ||= RBAC_GROUP;
   for (const subject of binding.subjects ?? []) {
@@ -64,7 +64,6 @@ export function setAPIServiceDefaults(service: APIService): void {
   if (service.spec?.service !== undefined) service.spec.service.port ??= 443;
 }
 
-/** Fills a custom resource definition. */
 export function setCustomResourceDefinitionDefaults(definition: CustomResourceDefinition): void {
   const spec = definition.spec;
   if (spec === undefined) return;
@@ -74,6 +73,14 @@ export function setCustomResourceDefinitionDefaults(definition: CustomResourceDe
       spec.names.listKind = `${spec.names.kind}List`;
   }
   spec.conversion ??= { strategy: 'None' };
+  const { webhook } = spec.conversion;
+  // Upstream's internal type has no place for a webhook that says nothing.
+  if (
+    webhook !== undefined &&
+    webhook.clientConfig === undefined &&
+    (webhook.conversionReviewVersions ?? []).length === 0
+  )
+    delete spec.conversion.webhook;
   const service = spec.conversion.webhook?.clientConfig?.service;
   if (service !== undefined) service.port ??= 443;
 }
@@ -97,7 +104,6 @@ export function setResourceClaimDefaults(claim: ResourceClaim): void {
     for (const toleration of tolerations ?? []) toleration.operator ||= 'Equal';
 }
 
-/** Fills a template of resource claims. */
 export function setResourceClaimTemplateDefaults(template: ResourceClaimTemplate): void {
   setClaimSpecDefaults(template.spec?.spec);
 }

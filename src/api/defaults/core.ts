@@ -1,5 +1,14 @@
-/** Defaults of the core kinds beside pods and volumes. Upstream: apis/core/v1/defaults.go. */
-import type { Endpoints, LimitRange, Namespace, Node, ReplicationController, Secret, Service } from '../gen/core-v1.ts';
+/** Defaults of the core kinds except pods and volumes. Upstream: apis/core/v1/defaults.go. */
+import type {
+  Endpoints,
+  LimitRange,
+  ResourceQuota,
+  Namespace,
+  Node,
+  ReplicationController,
+  Secret,
+  Service,
+} from '../gen/core-v1.ts';
 import { setPodTemplateSpecDefaults } from './pod.ts';
 import { roundResourceList } from './resource-lists.ts';
 
@@ -12,10 +21,10 @@ function isExternallyAccessible(service: Service): boolean {
   );
 }
 
-/** Seconds a client sticks to its endpoint: three hours. */
+/** The time for which a client keeps its endpoint: three hours. */
 const DEFAULT_CLIENT_IP_AFFINITY_SECONDS = 10800;
 
-/** Fills a service; addresses and families are the allocator's matter. */
+/** Sets the defaults of a service. The allocator sets addresses and IP families. */
 export function setServiceDefaults(service: Service): void {
   const spec = (service.spec ??= {});
   spec.sessionAffinity ||= 'None';
@@ -41,7 +50,7 @@ export function setEndpointsDefaults(endpoints: Endpoints): void {
   for (const subset of endpoints.subsets ?? []) for (const port of subset.ports ?? []) port.protocol ||= 'TCP';
 }
 
-/** Fills a secret; `stringData` moves into `data`. */
+/** Sets the defaults of a secret and moves `stringData` into `data`. */
 export function setSecretDefaults(secret: Secret): void {
   secret.type ||= 'Opaque';
   if (secret.stringData === undefined) return;
@@ -59,7 +68,7 @@ export function setNamespaceDefaults(namespace: Namespace): void {
   namespace.status.phase ||= 'Active';
 }
 
-/** Fills a node: allocatable is the capacity until the kubelet says less. */
+/** Sets the defaults of a node: allocatable equals the capacity until the kubelet reports less. */
 export function setNodeDefaults(node: Node): void {
   agreePodCidrs(node);
   if (node.status?.capacity !== undefined && node.status.allocatable === undefined) {
@@ -69,7 +78,7 @@ export function setNodeDefaults(node: Node): void {
   roundResourceList(node.status?.allocatable);
 }
 
-/** `podCIDR` is the first of `podCIDRs`; where they differ it decides. Upstream: the conversion of NodeSpec. */
+/** Makes `podCIDR` the first of `podCIDRs`; when they differ, `podCIDR` has precedence. Upstream: the conversion of NodeSpec. */
 function agreePodCidrs({ spec }: Node): void {
   if (spec === undefined) return;
   const { podCIDR = '', podCIDRs = [] } = spec;
@@ -77,7 +86,7 @@ function agreePodCidrs({ spec }: Node): void {
   else if (podCIDR === '' && podCIDRs[0] !== undefined) spec.podCIDR = podCIDRs[0];
 }
 
-/** Fills a replication controller: selector and labels come from its template. */
+/** Sets the defaults of a replication controller: selector and labels are those of its template. */
 export function setReplicationControllerDefaults(controller: ReplicationController): void {
   const spec = (controller.spec ??= {});
   const labels = spec.template?.metadata?.labels;
@@ -89,9 +98,15 @@ export function setReplicationControllerDefaults(controller: ReplicationControll
   setPodTemplateSpecDefaults(spec.template);
 }
 
-/** Fills a limit range: defaults from maxima, default requests from defaults, then from minima. */
+export function setResourceQuotaDefaults({ spec, status }: ResourceQuota): void {
+  for (const list of [spec?.hard, status?.hard, status?.used]) roundResourceList(list);
+}
+
+/** Sets the defaults of a limit range: default limits from maxima, default requests from default limits or else from minima. */
 export function setLimitRangeDefaults(range: LimitRange): void {
   for (const item of range.spec?.limits ?? []) {
+    for (const list of [item.max, item.min, item.default, item.defaultRequest, item.maxLimitRequestRatio])
+      roundResourceList(list);
     if (item.type !== 'Container') continue;
     const defaults = { ...item.max, ...item.default };
     if (Object.keys(defaults).length > 0) item.default = defaults;

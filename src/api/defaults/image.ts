@@ -1,9 +1,12 @@
-/** The pull policy an image's tag suggests. Upstream: pkg/util/parsers, SetDefaults_Container. */
+/** The default pull policy of an image. Upstream: pkg/util/parsers, SetDefaults_Container. */
+import { parseImageReference } from '../image-reference.ts';
 
-/** `Always` for `latest` or no tag at all, else `IfNotPresent`. */
+/** `Always` for the tag `latest` and for names with neither tag nor digest; else `IfNotPresent`, also for an invalid name. */
 export function defaultPullPolicy(image: string): 'Always' | 'IfNotPresent' {
-  if (image.includes('@')) return /:latest@/.test(image) ? 'Always' : 'IfNotPresent';
-  const name = image.slice(image.lastIndexOf('/') + 1);
-  const colon = name.indexOf(':');
-  return colon < 0 || name.slice(colon + 1) === 'latest' ? 'Always' : 'IfNotPresent';
+  try {
+    const { tag, digest } = parseImageReference(image);
+    return (tag ?? (digest === undefined ? 'latest' : undefined)) === 'latest' ? 'Always' : 'IfNotPresent';
+  } catch {
+    return 'IfNotPresent';
+  }
 }

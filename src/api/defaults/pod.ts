@@ -10,8 +10,8 @@ import type {
   Probe,
   ResourceRequirements,
 } from '../gen/core-v1.ts';
-import { addQuantities } from '../quantity.ts';
 import { defaultPullPolicy } from './image.ts';
+import { setPodLevelResources } from './pod-level-resources.ts';
 import { roundResourceList } from './resource-lists.ts';
 import { setVolumeDefaults } from './volumes.ts';
 
@@ -31,7 +31,7 @@ function setProbeDefaults(probe: Probe | undefined): void {
   if (probe.grpc !== undefined) probe.grpc.service ??= '';
 }
 
-/** Fills a container of any kind. */
+/** Sets the defaults of a container of any kind. */
 function setContainerDefaults(container: Container | EphemeralContainer): void {
   container.imagePullPolicy ||= defaultPullPolicy(container.image ?? '');
   container.terminationMessagePath ||= '/dev/termination-log';
@@ -51,26 +51,25 @@ function setContainerDefaults(container: Container | EphemeralContainer): void {
   setHandlerDefaults(container.lifecycle?.preStop);
 }
 
-/** Defaults that pods and pod templates share. */
+/** Sets the defaults that pods and pod templates share. */
 function setPodSpecDefaults(spec: PodSpec): void {
   spec.dnsPolicy ||= 'ClusterFirst';
   spec.restartPolicy ||= 'Always';
   spec.securityContext ??= {};
   spec.terminationGracePeriodSeconds ??= 30;
   spec.schedulerName ||= 'default-scheduler';
-  // `serviceAccount`, the old name, is set from `serviceAccountName`, or the other way round.
+  // The deprecated `serviceAccount` and `serviceAccountName` default to each other.
   if ((spec.serviceAccountName ?? '') === '' && (spec.serviceAccount ?? '') !== '')
     spec.serviceAccountName = spec.serviceAccount!;
   const { serviceAccountName = '' } = spec;
   if (serviceAccountName !== '' && spec.serviceAccount !== serviceAccountName) spec.serviceAccount = serviceAccountName;
-  roundResourceList(spec.overhead);
+  for (const list of [spec.overhead, spec.resources?.limits, spec.resources?.requests]) roundResourceList(list);
   for (const volume of spec.volumes ?? []) setVolumeDefaults(volume);
   for (const container of spec.initContainers ?? []) setContainerDefaults(container);
   for (const container of spec.containers ?? []) setContainerDefaults(container);
   for (const container of spec.ephemeralContainers ?? []) setContainerDefaults(container);
 }
 
-/** Fills the template of a workload. */
 export function setPodTemplateSpecDefaults(template: PodTemplateSpec | undefined): void {
   if (template?.spec !== undefined) setPodSpecDefaults(template.spec);
 }
@@ -79,7 +78,7 @@ export function setPodTemplateDefaults(template: PodTemplate): void {
   setPodTemplateSpecDefaults(template.template);
 }
 
-/** Requests that are absent default to the limits. */
+/** Sets absent requests to the limits. */
 function setRequestsFromLimits(resources: ResourceRequirements | undefined): void {
   if (resources?.limits === undefined) return;
   for (const [name, limit] of Object.entries(resources.limits)) {
@@ -87,30 +86,15 @@ function setRequestsFromLimits(resources: ResourceRequirements | undefined): voi
   }
 }
 
-/** The resources whose pod-level requests have defaults. */
-const POD_LEVEL_RESOURCES = ['cpu', 'memory'];
-
-/** Pod-level requests that are absent default to the sum of the containers', or to the limit. */
-function setPodLevelRequests(spec: PodSpec): void {
-  const resources = spec.resources;
-  if (resources?.limits === undefined) return;
-  for (const [name, limit] of Object.entries(resources.limits)) {
-    if (resources.requests?.[name] !== undefined) continue;
-    if (!POD_LEVEL_RESOURCES.includes(name) && !name.startsWith('hugepages-')) continue;
-    const parts = spec.containers.flatMap((container) => container.resources?.requests?.[name] ?? []);
-    (resources.requests ??= {})[name] = parts.length === 0 ? limit : parts.reduce(addQuantities);
-  }
-}
-
 export function setPodDefaults(pod: Pod): void {
   const spec = (pod.spec ??= { containers: [] });
   setPodSpecDefaults(spec);
-  // Upstream does so where it reads pods, and not for templates.
+  // Upstream does this when it decodes pods, and not for templates.
   if ((spec.terminationGracePeriodSeconds ?? 0) < 0) spec.terminationGracePeriodSeconds = 1;
   spec.enableServiceLinks ??= true;
   const containers = [...(spec.containers ?? []), ...(spec.initContainers ?? [])];
   for (const container of containers) setRequestsFromLimits(container.resources);
-  setPodLevelRequests(spec);
+  setPodLevelResources(spec);
   if (spec.hostNetwork !== true) return;
   for (const port of containers.flatMap((container) => container.ports ?? [])) port.hostPort ||= port.containerPort;
 }

@@ -1,11 +1,12 @@
-/** Which item of an earlier list a list item goes on from: by the keys of map lists; items of other lists by value alone. */
+/** Finds the old item that corresponds to an item of an updated list: by keys in lists of type map, by value in other lists. */
 import { deepEqual } from '../../base/equal.ts';
-import { sortKeys } from '../../base/stable-json.ts';
-import { stringifyJson } from '../codec/json.ts';
+import { stableStringify } from '../../base/stable-json.ts';
+import { allSteps, StepMeter, type Steps } from '../../base/steps.ts';
 import { isObject } from '../codec/own-property.ts';
+import { isLargeValue } from '../codec/parts.ts';
 import type { JSONSchemaProps } from '../gen/apiextensions-v1.ts';
 
-/** Whether two items of a map list have the same keys; a key that is absent counts as its default. */
+/** Whether two items of a map list have the same keys. An absent key counts as its default. */
 function sameKeys(schema: JSONSchemaProps, a: unknown, b: unknown): boolean {
   const keys = schema['x-kubernetes-list-map-keys'] ?? [];
   return (
@@ -13,7 +14,7 @@ function sameKeys(schema: JSONSchemaProps, a: unknown, b: unknown): boolean {
   );
 }
 
-/** The value of a key of an item of a map list. */
+/** The value of one key of an item in a map list. */
 export function keyValue(schema: JSONSchemaProps, item: Record<string, unknown>, key: string): unknown {
   if (Object.hasOwn(item, key)) return item[key];
   const { items } = schema;
@@ -21,38 +22,63 @@ export function keyValue(schema: JSONSchemaProps, item: Record<string, unknown>,
   return Object.hasOwn(properties, key) ? properties[key]!.default : undefined;
 }
 
-/** Shorter lists are searched, which costs less than an index. */
+/** Shorter lists of small items are searched linearly, which costs less than an index. */
 const INDEXED_FROM = 32;
+const SEARCHED_BYTES = 16 * 1024;
+/** A step ends after comparing items with this much text, a few milliseconds. */
+export const CHARS_OF_STEP = 64 * 1024;
 
-/** The items of old lists by what makes two items the same. */
+/** For each old list, its items by identity. */
 const indexes = new WeakMap<readonly unknown[], ReadonlyMap<string, unknown>>();
 
-/** The item of `old` that `item` replaces; undefined when there is none. */
-export function correlatedItem(schema: JSONSchemaProps, old: unknown, item: unknown): unknown {
-  if (!Array.isArray(old)) return undefined;
-  const isMap = schema['x-kubernetes-list-type'] === 'map';
-  const items = old as readonly unknown[];
-  if (items.length < INDEXED_FROM)
-    return items.find((other) => (isMap ? sameKeys(schema, other, item) : deepEqual(other, item)));
-  let index = indexes.get(items);
-  if (index === undefined) indexes.set(items, (index = indexOf(schema, items)));
-  const identity = identityOf(schema, item);
-  return identity === undefined ? undefined : index.get(identity);
+/** Builds, in steps, the index of an old list that {@link correlatedItem} uses. */
+export function* correlationSteps(schema: JSONSchemaProps, old: unknown): Steps<void> {
+  if (Array.isArray(old) && isIndexed(old) && !indexes.has(old)) indexes.set(old, yield* indexOf(schema, old));
 }
 
-function indexOf(schema: JSONSchemaProps, items: readonly unknown[]): Map<string, unknown> {
+/**
+ * The item of `old` that corresponds to `item`; undefined when there is none. `onWork` is called with the text that was compared.
+ */
+export function correlatedItem(
+  schema: JSONSchemaProps,
+  old: unknown,
+  item: unknown,
+  onWork?: (chars: number) => void,
+): unknown {
+  if (!Array.isArray(old)) return undefined;
+  const items = old as readonly unknown[];
+  let index = indexes.get(items);
+  if (index === undefined && !isIndexed(items)) {
+    const isMap = schema['x-kubernetes-list-type'] === 'map';
+    return items.find((other) => (isMap ? sameKeys(schema, other, item) : deepEqual(other, item)));
+  }
+  if (index === undefined) indexes.set(items, (index = allSteps(indexOf(schema, items))));
+  const identity = identityOf(schema, item);
+  if (identity === undefined) return undefined;
+  onWork?.(identity.length);
+  return index.get(identity);
+}
+
+function isIndexed(items: readonly unknown[]): boolean {
+  return items.length >= INDEXED_FROM || (items.length > 1 && isLargeValue(items, SEARCHED_BYTES));
+}
+
+function* indexOf(schema: JSONSchemaProps, items: readonly unknown[]): Steps<Map<string, unknown>> {
   const index = new Map<string, unknown>();
+  const meter = new StepMeter(CHARS_OF_STEP);
   for (const item of items) {
     const identity = identityOf(schema, item);
-    if (identity !== undefined && !index.has(identity)) index.set(identity, item);
+    if (identity === undefined) continue;
+    if (!index.has(identity)) index.set(identity, item);
+    if (meter.endsStep(identity.length)) yield;
   }
   return index;
 }
 
-/** Equal texts for items that are the same. */
+/** A text that is equal for corresponding items. */
 function identityOf(schema: JSONSchemaProps, item: unknown): string | undefined {
-  if (schema['x-kubernetes-list-type'] !== 'map') return stringifyJson(sortKeys(item));
+  if (schema['x-kubernetes-list-type'] !== 'map') return stableStringify(item);
   if (!isObject(item)) return undefined;
   const keys = schema['x-kubernetes-list-map-keys'] ?? [];
-  return stringifyJson(sortKeys(Object.fromEntries(keys.map((key) => [key, keyValue(schema, item, key)]))));
+  return stableStringify(Object.fromEntries(keys.map((key) => [key, keyValue(schema, item, key)])));
 }

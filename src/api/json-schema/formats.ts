@@ -1,5 +1,5 @@
 /**
- * The string formats a custom resource's schema may ask for. Formats that are not listed are not checked. Upstream:
+ * The string formats that schemas of custom resources may require. Formats that are not listed are not checked. Upstream:
  * kube-openapi/pkg/validation/strfmt.
  */
 import { isCidr, isDns1123Subdomain, isIp } from '../names.ts';
@@ -22,7 +22,7 @@ const WORDY_DURATION =
 const BASE64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/;
 const DAYS_OF_MONTH = [31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
 
-/** Whether year, month and day, as a match has them first, are a day of the calendar. */
+/** Whether the first three groups of a match are year, month and day of a date that exists. */
 function isDay([, y = '', m = '', d = '']: RegExpExecArray): boolean {
   const [year, month, day] = [Number(y), Number(m), Number(d)];
   const leap = month === 2 && year % 4 === 0 && (year % 100 !== 0 || year % 400 === 0);
@@ -40,7 +40,7 @@ function matching(pattern: RegExp): (text: string) => boolean {
   return (text) => pattern.test(text);
 }
 
-/** Checksum of a payment card. */
+/** Whether the check digit of a payment card is right. */
 function isLuhn(text: string): boolean {
   const digits = text.replaceAll(/[ -]/g, '');
   if (!/^\d{13,19}$/.test(digits)) return false;
@@ -102,14 +102,33 @@ const checks: ReadonlyMap<string, (text: string) => boolean> = new Map([
   ['byte', matching(BASE64)],
   ['password', () => true],
   ['date', calendar(DATE)],
-  ['date-time', calendar(DATE_TIME)],
   ['datetime', calendar(DATE_TIME)],
   ['duration', (text) => GO_DURATION.test(text) || WORDY_DURATION.test(text)],
-  ['k8s-short-name', (text) => text.length <= LABEL_MAX && /^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/.test(text)],
-  ['k8s-long-name', (text) => isDns1123Subdomain(text).length === 0],
+  ['k8sshortname', (text) => text.length <= LABEL_MAX && /^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/.test(text)],
+  ['k8slongname', (text) => isDns1123Subdomain(text).length === 0],
 ]);
 
-/** Whether the text has the format; undefined for formats that are not known. */
+/** The check of a format. Hyphens in the format's name are ignored. */
+function checkOf(format: string): ((text: string) => boolean) | undefined {
+  return checks.get(format) ?? (format.includes('-') ? checks.get(format.replaceAll('-', '')) : undefined);
+}
+
+/** Whether the text has the format; undefined for unknown formats. */
 export function hasFormat(format: string, text: string): boolean | undefined {
-  return checks.get(format.toLowerCase())?.(text);
+  return checkOf(format)?.(text);
+}
+
+/** Whether values of the type are checked for the format. Upstream: apiserver/validation/formats.go. */
+export function isKnownFormat(type: string, format: string): boolean {
+  switch (type) {
+    case '':
+    case 'string':
+      return checkOf(format) !== undefined;
+    case 'integer':
+      return format === 'int32' || format === 'int64';
+    case 'number':
+      return format === 'float' || format === 'double';
+    default:
+      return false;
+  }
 }

@@ -1,4 +1,4 @@
-// Values of many parts, schemas of many alternatives: validation has steps, and takes no longer than both are large.
+// Values of many parts and schemas of many alternatives are validated in steps, in time proportional to both.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Steps } from '../../base/steps.ts';
@@ -8,6 +8,7 @@ import type { JSONSchemaProps } from '../gen/apiextensions-v1.ts';
 import { structuralSchema } from '../schema/structural.ts';
 import { invalid } from '../status-error.ts';
 import { correlatedItem } from './correlate.ts';
+import { objectRuleSteps } from './object-rules.ts';
 import { validateBySchema, validationSteps } from './validate.ts';
 
 function countSteps<T>(steps: Steps<T>): { count: number; result: T } {
@@ -46,7 +47,7 @@ for (const [name, [schema, value, steps]] of Object.entries(shapes)) {
   });
 }
 
-test('errors that each show all of a large enumeration come to an answer of bounded length', () => {
+test('the response to many errors that quote a large enumeration has a bounded length', () => {
   const schema = listOf({ type: 'string', enum: texts(5000) as never });
   const { count, result } = countSteps(validationSteps(schema, Array(MANY).fill('none')));
   assert.ok(count > 5);
@@ -57,7 +58,7 @@ test('errors that each show all of a large enumeration come to an answer of boun
   assert.ok(status.details!.causes!.length > 5);
 });
 
-test('one error is shown however long it is', () => {
+test('a single error is shown whole, however long it is', () => {
   const text = 'x'.repeat(2_000_000);
   const { status } = invalid({ group: '', kind: 'A' }, 'a', [{ reason: 'FieldValueInvalid', field: 'a', text }]);
   assert.equal(status.details!.causes!.length, 1);
@@ -111,7 +112,34 @@ for (const [name, more] of Object.entries(listTypes)) {
   });
 }
 
-test('defaults that would make an object huge are refused, or left out where a stored one is read', () => {
+test('items of thousands of fields are matched with old ones in steps', () => {
+  const free: JSONSchemaProps = { type: 'object', 'x-kubernetes-preserve-unknown-fields': true };
+  const withSet = { ...free, properties: { names: listOf({ type: 'string' }, { 'x-kubernetes-list-type': 'set' }) } };
+  const large = (from: number): object[] =>
+    Array.from({ length: 60 }, (_, at) => Object.fromEntries(texts(1000).map((key) => [key, `${from + at}`])));
+  for (const count of [60, 20]) {
+    const [value, old] = [large(0).slice(0, count), large(1000).slice(0, count)];
+    assert.ok(countSteps(validationSteps(listOf(free), value, { value: old })).count > count / 4);
+    assert.ok(countSteps(objectRuleSteps(listOf(withSet), value, old)).count > count / 8);
+    assert.equal(countSteps(objectRuleSteps(listOf(free), value, old)).count, 1, 'no rule is below');
+  }
+});
+
+test('a difference at the bottom of a deep value is compared with the old value once', () => {
+  const [depth, width] = [100, 100];
+  let reads = 0;
+  const counted = (last: number): object => {
+    const value = Object.fromEntries(texts(width).map((key) => [key, 0])) as Record<string, unknown>;
+    return Object.defineProperty(value, 'last', { enumerable: true, get: () => (reads++, last) });
+  };
+  const nest = (value: object): object => texts(depth).reduce((inner) => ({ inner }), value);
+  let schema: JSONSchemaProps = { type: 'object', 'x-kubernetes-preserve-unknown-fields': true };
+  for (const _level of texts(depth)) schema = { type: 'object', properties: { inner: schema } };
+  validateBySchema(schema, nest(counted(1)), { value: nest(counted(2)) });
+  assert.ok(reads < 10, `${reads} reads`);
+});
+
+test('defaults that would make an object huge are refused, or left out when a stored object is read', () => {
   const fields = Object.fromEntries(texts(100).map((key) => [key, { type: 'string', default: 'd' as never }]));
   const holder = {
     type: 'object',

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { allSteps } from '../../base/steps.ts';
 import type { JSONSchemaProps } from '../gen/apiextensions-v1.ts';
 import { hasFormat } from './formats.ts';
-import { validateObjectRules } from './object-rules.ts';
+import { objectRuleSteps } from './object-rules.ts';
 import { validateBySchema } from './validate.ts';
 
 function texts(schema: JSONSchemaProps, value: unknown, old?: { value: unknown }): string[] {
@@ -18,7 +19,10 @@ const cases: [string, JSONSchemaProps, unknown, string[]][] = [
     'a fraction is no integer',
     { type: 'integer' },
     1.5,
-    ['x: Invalid value: "number": x in body must be of type integer: "number"'],
+    [
+      'x: Invalid value: "number": x in body must be of type integer: "number"',
+      '<nil>: Invalid value: "": Checked value must be of type integer (default format) in x',
+    ],
   ],
   ['an integer is a number', { type: 'number' }, 1, []],
   ['null', { type: 'string' }, null, ['x: Invalid value: "null": x in body must be of type string: "null"']],
@@ -87,11 +91,83 @@ const cases: [string, JSONSchemaProps, unknown, string[]][] = [
     2 ** 31,
     ['<nil>: Invalid value: "": Checked value must be of type integer with format int32 in x'],
   ],
+  [
+    'beyond float',
+    { type: 'number', format: 'float' },
+    1e39,
+    ['<nil>: Invalid value: "": Checked value must be of type number with format float in x'],
+  ],
+  ['unsigned formats are not known', { type: 'integer', format: 'uint32' }, -1, []],
+  [
+    'a fractional bound of integers',
+    { type: 'integer', format: 'int32', maximum: 1.5, minimum: 0.5 },
+    1,
+    [
+      '<nil>: Invalid value: "": Minimum boundary value must be of type integer with format int32 in x',
+      '<nil>: Invalid value: "": Maximum boundary value must be of type integer with format int32 in x',
+    ],
+  ],
+  [
+    'a boolean where a format is',
+    { type: 'integer', format: 'int32' },
+    true,
+    ['x: Invalid value: "": x in body must be of type int32: ""'],
+  ],
+  [
+    'an integer where a format of texts is',
+    { type: 'string', format: 'date-time' },
+    1,
+    ['x: Invalid value: "int64": x in body must be of type date-time: "int64"'],
+  ],
+  [
+    'a text where a format of integers is',
+    { type: 'integer', format: 'int64' },
+    'a',
+    ['x: Invalid value: "string": x in body must be of type integer: "string"'],
+  ],
+  ['a list where a format of texts is', { type: 'string', format: 'date' }, ['a'], []],
+  [
+    'of length and pattern the first that does not fit',
+    { type: 'string', minLength: 1, pattern: '^a' },
+    '',
+    ['x: Invalid value: "": x in body should be at least 1 chars long'],
+  ],
+  [
+    'of alternatives the first, however many fields it misses',
+    { oneOf: [{ required: ['a', 'b'] }, { required: ['c'] }] },
+    {},
+    [
+      '<nil>: Invalid value: "": "x" must validate one and only one schema (oneOf). Found none valid',
+      'x.a: Required value',
+      'x.b: Required value',
+    ],
+  ],
+  [
+    'of alternatives the one that checks more',
+    {
+      anyOf: [
+        { required: ['b'], properties: { b: { minLength: 1 } } },
+        { required: ['b'], properties: { a: { enum: ['x'] } } },
+      ],
+    },
+    { a: 'y' },
+    [
+      '<nil>: Invalid value: "": "x" must validate at least one schema (anyOf)',
+      'x.a: Unsupported value: "y": supported values: "x"',
+      'x.b: Required value',
+    ],
+  ],
+  [
+    'an error of two parts once',
+    { allOf: [{ required: ['a'] }, { required: ['a'] }] },
+    {},
+    ['x.a: Required value', '<nil>: Invalid value: "": "x" must validate all the schemas (allOf). None validated'],
+  ],
 ];
 
 for (const [name, schema, value, expected] of cases) test(name, () => assert.deepEqual(texts(schema, value), expected));
 
-test('what an update leaves as it was is not judged again', () => {
+test('values that an update leaves unchanged are not validated again', () => {
   const schema: JSONSchemaProps = { type: 'object', properties: { a: { maxLength: 1 }, b: { maxLength: 1 } } };
   assert.deepEqual(texts(schema, { a: 'long', b: 'x' }, { value: { a: 'long', b: 'y' } }), []);
   assert.equal(texts(schema, { a: 'longer', b: 'x' }, { value: { a: 'long', b: 'y' } }).length, 1);
@@ -115,7 +191,7 @@ test('what an update leaves as it was is not judged again', () => {
   );
 });
 
-test('sets, maps and embedded resources', () => {
+test('sets, maps and embedded resources are validated', () => {
   const schema: JSONSchemaProps = {
     type: 'object',
     properties: {
@@ -134,11 +210,11 @@ test('sets, maps and embedded resources', () => {
     map: [{ name: 'a' }, { name: 'a', port: 80 }, { name: 'a', port: 81 }],
     template: { kind: 'A b', metadata: { labels: { 'a b': '' } } },
   };
-  const found = validateObjectRules(schema, value).map(({ field, text }) => `${field}: ${text.slice(0, 40)}`);
+  const found = allSteps(objectRuleSteps(schema, value)).map(({ field, text }) => `${field}: ${text.slice(0, 40)}`);
   assert.deepEqual(found, [
     'set[2]: Duplicate value: "a"',
     'map[1]: Duplicate value: {"name":"a","port":80}',
-    'template.apiVersion: Required value: must not be empty',
+    'template.apiVersion: Required value',
     'template.kind: Invalid value: "A b": may have mixed cas',
     'template.metadata.labels: Invalid value: "a b": name part must con',
   ]);

@@ -1,47 +1,58 @@
 /**
- * Checks a value against the JSON schema of a custom resource, with upstream's paths and texts. Upstream:
+ * Validates a value by the JSON schema of a custom resource, with upstream's paths and texts. Upstream:
  * kube-openapi/pkg/validation/validate, as apiextensions-apiserver/pkg/apiserver/validation calls it.
- *
- * Unchanged parts of an update are not judged again (ratcheting): what was stored under an older schema may stay. Parts
- * are the same part when their field names, or the keys of their list items, are.
- * By hand rather than by ajv: upstream's texts, list types and ratcheting, and no code made at run time.
+ * Unchanged parts of an update are not validated again (ratcheting), so values stored under an older schema may stay. Parts
+ * correspond when their field names, or the keys of their list items, are equal. It is written by hand rather than with ajv, for
+ * upstream's texts, list types and ratcheting, and because ajv generates code at run time.
  */
-import { deepEqual } from '../../base/equal.ts';
-import { allSteps, type Steps } from '../../base/steps.ts';
+import { deepEqual, type Differing } from '../../base/equal.ts';
+import { allSteps, StepMeter, type Steps } from '../../base/steps.ts';
 import { isObject, type JsonObject } from '../codec/own-property.ts';
 import { invalidValue, MAX_FIELD_ERRORS, required, tooMany } from '../field-error.ts';
 import type { JSONSchemaProps } from '../gen/apiextensions-v1.ts';
 import type { FieldCause } from '../status-error.ts';
-import { correlatedItem } from './correlate.ts';
+import { CHARS_OF_STEP, correlatedItem, correlationSteps } from './correlate.ts';
 import { appendAll } from '../../base/lists.ts';
-import { checkEnum, checkText, checkType, fieldOf, type Place } from './value-checks.ts';
+import { checkEnum, checksType, checkText, checkType, fieldOf, formatOf, type Place } from './value-checks.ts';
 
-/** There is no earlier value to compare with. */
+/** Stands for an absent old value. */
 const nothing = Symbol('nothing');
 
-/** A step takes as long as this many values do, and a few milliseconds at most. */
+/** A step ends after validating about this many values, a few milliseconds at most. */
 const VALUES_OF_STEP = 200;
 
-/** What was found, and how far the work has come. */
+/** The errors so far, and the work of the current step. */
 class Findings {
   readonly errors: FieldCause[] = [];
+  /** The number of checks of the value. When all alternatives fail, the one with the most checks is reported. */
+  matches = 0;
+  readonly isBranch: boolean;
   readonly #pace: { values: number };
+  readonly #differing: Differing;
 
+  /** `findings`: the findings of the schema in which this one is an alternative. */
   constructor(findings?: Findings) {
+    this.isBranch = findings !== undefined;
     this.#pace = findings === undefined ? { values: 0 } : findings.#pace;
+    this.#differing = findings === undefined ? new WeakMap() : findings.#differing;
+  }
+
+  /** The results of comparisons are remembered, so that no part is compared twice. */
+  isUnchanged({ value, old }: Place): boolean {
+    return old !== nothing && deepEqual(value, old, this.#differing);
   }
 
   get isFull(): boolean {
     return this.errors.length >= MAX_FIELD_ERRORS;
   }
 
-  /** Whether a step ends here. */
+  /** Whether the current step ends here. */
   endsStep(): boolean {
     return ++this.#pace.values % VALUES_OF_STEP === 0;
   }
 }
 
-/** {@link validationSteps} without a pause. */
+/** {@link validationSteps}, run without a pause. */
 export function validateBySchema(
   schema: JSONSchemaProps,
   value: unknown,
@@ -50,7 +61,7 @@ export function validateBySchema(
   return allSteps(validationSteps(schema, value, old));
 }
 
-/** Errors of a value. `old`, where given, is the value it replaces. How long it takes depends on the schema's alternatives, too. */
+/** The errors of a value. `old` is the value it replaces, if any. The time depends on the schema's alternatives, too. */
 export function* validationSteps(
   schema: JSONSchemaProps,
   value: unknown,
@@ -58,14 +69,24 @@ export function* validationSteps(
 ): Steps<FieldCause[]> {
   const found = new Findings();
   yield* check(schema, { path: '', value, old: old === undefined ? nothing : old.value }, found);
-  return found.errors;
+  return withoutRepeats(found.errors);
+}
+
+/** As upstream, an error of several alternatives is reported once. */
+function withoutRepeats(errors: FieldCause[]): FieldCause[] {
+  if (errors.length < 2) return errors;
+  const seen = new Set<string>();
+  return errors.filter(({ field, text }) => {
+    const known = `${field}\n${text}`;
+    return !seen.has(known) && seen.add(known);
+  });
 }
 
 function* check(schema: JSONSchemaProps, place: Place, found: Findings): Steps<void> {
   if (found.endsStep()) yield;
   const { errors } = found;
-  if (found.isFull || isUnchanged(place)) return;
-  checkType(schema, place, errors);
+  if (found.isFull || found.isUnchanged(place)) return;
+  countMatches(schema, place, { found, hasType: checkType(schema, place, errors) });
   const { value } = place;
   if (value !== null) {
     yield* checkCombinations(schema, place, found);
@@ -76,12 +97,32 @@ function* check(schema: JSONSchemaProps, place: Place, found: Findings): Steps<v
   if (isObject(value)) yield* checkObject(schema, { ...place, value }, found);
 }
 
-/** What `check` does, for values of fields and items that are neither objects nor lists and have no alternatives. */
-function checkPlain(schema: JSONSchemaProps, place: Place, { isFull, errors }: Findings): void {
-  if (isFull || isUnchanged(place)) return;
-  checkType(schema, place, errors);
+/** `check` for values of fields and items that are neither objects nor lists and have no alternatives. */
+function checkPlain(schema: JSONSchemaProps, place: Place, found: Findings): void {
+  const { errors } = found;
+  if (found.isFull || found.isUnchanged(place)) return;
+  countMatches(schema, place, { found, hasType: checkType(schema, place, errors) });
   if (place.value !== null) checkText(schema, place, errors);
   checkEnum(schema, place, errors);
+}
+
+/** Counts as upstream's `MatchCount`: one for each validator that applies to the value, and one more for some that succeed. */
+function countMatches(
+  schema: JSONSchemaProps,
+  { value }: Place,
+  { found, hasType }: { found: Findings; hasType: boolean },
+): void {
+  if (!found.isBranch) return;
+  if (value === null) {
+    if (hasType) found.matches++;
+    return;
+  }
+  // The whole, combinations (two) and the enumeration.
+  found.matches += 4;
+  if (checksType(schema)) found.matches += hasType ? 2 : 1;
+  if (typeof value === 'string') found.matches += formatOf(schema) === '' ? 1 : 2;
+  else if (Array.isArray(value) || typeof value === 'number' || typeof value === 'bigint') found.matches += 2;
+  else if (typeof value === 'object') found.matches++;
 }
 
 function isPlain({ anyOf, oneOf, allOf, not }: JSONSchemaProps, { value }: Place): boolean {
@@ -89,7 +130,7 @@ function isPlain({ anyOf, oneOf, allOf, not }: JSONSchemaProps, { value }: Place
   return !hasParts && anyOf === undefined && oneOf === undefined && allOf === undefined && not === undefined;
 }
 
-/** Checks a field or an item. Undefined when it is done, as for most. */
+/** Checks a field or an item. Returns undefined when it is done without steps, as for most values. */
 function checkInner(schema: JSONSchemaProps, place: Place, found: Findings): Steps<void> | undefined {
   if (!isPlain(schema, place)) return check(schema, place, found);
   checkPlain(schema, place, found);
@@ -100,17 +141,21 @@ function* pause(): Steps<void> {
   yield;
 }
 
-function isUnchanged({ value, old }: Place): boolean {
-  return old !== nothing && deepEqual(value, old);
-}
-
 function* checkArray(schema: JSONSchemaProps, place: Place & { value: unknown[] }, found: Findings): Steps<void> {
   const { path, value, old } = place;
   const { errors } = found;
   const { items, maxItems, minItems } = schema;
   if (items !== undefined && !Array.isArray(items)) {
+    if (old !== nothing) yield* correlationSteps(schema, old);
+    const meter = new StepMeter(CHARS_OF_STEP);
+    let isOver = false;
+    const onWork = (chars: number): void => {
+      isOver = meter.endsStep(chars);
+    };
     for (const [index, item] of value.entries()) {
-      const before = old === nothing ? undefined : correlatedItem(schema, old, item);
+      const before = old === nothing ? undefined : correlatedItem(schema, old, item, onWork);
+      if (isOver) yield;
+      isOver = false;
       const inner = { path: `${path}[${index}]`, value: item, old: before === undefined ? nothing : before };
       const steps = checkInner(items, inner, found);
       if (steps !== undefined) yield* steps;
@@ -149,55 +194,69 @@ function* checkObject(schema: JSONSchemaProps, place: Place & { value: JsonObjec
     if (!Object.hasOwn(value, key) || value[key] === undefined) errors.push(required(fieldOf(inner(key).path)));
 }
 
-/** What a branch of a combination finds; branches are not compared with what was before. */
-function* branch(schema: JSONSchemaProps, place: Place, findings: Findings): Steps<FieldCause[]> {
+/** The findings of one branch of a combination. Branches are not compared with the old value. */
+function* branch(schema: JSONSchemaProps, place: Place, findings: Findings): Steps<Findings> {
   const found = new Findings(findings);
   yield* check(schema, { ...place, old: nothing }, found);
-  return found.errors;
-}
-
-function* branches(schemas: readonly JSONSchemaProps[], place: Place, findings: Findings): Steps<FieldCause[][]> {
-  const found: FieldCause[][] = [];
-  for (const one of schemas) found.push(yield* branch(one, place, findings));
   return found;
 }
 
-/** Upstream reports these at no path at all. */
-function combine(errors: FieldCause[], { path }: Place, text: string): void {
+/** As upstream, these errors have an empty path. */
+function combine({ errors }: Findings, { path }: Place, text: string): void {
   errors.push(invalidValue('<nil>', '', `${JSON.stringify(path)} ${text}`));
+}
+
+function isValid({ errors }: Findings): boolean {
+  return errors.length === 0;
+}
+
+function merge(findings: Findings, { errors, matches }: Findings): void {
+  appendAll(findings.errors, errors);
+  findings.matches += matches;
 }
 
 function* checkCombinations(schema: JSONSchemaProps, place: Place, findings: Findings): Steps<void> {
   const { anyOf = [], oneOf = [], allOf = [], not } = schema;
-  const { errors } = findings;
-  if (anyOf.length > 0) {
-    const found = yield* branches(anyOf, place, findings);
-    if (!found.some((faults) => faults.length === 0)) {
-      combine(errors, place, 'must validate at least one schema (anyOf)');
-      appendAll(errors, fewest(found));
-    }
-  }
-  if (oneOf.length > 0) {
-    const found = yield* branches(oneOf, place, findings);
-    const valid = found.filter((faults) => faults.length === 0).length;
-    if (valid !== 1) {
-      const how = valid === 0 ? 'Found none valid' : `Found ${valid} valid alternatives`;
-      combine(errors, place, `must validate one and only one schema (oneOf). ${how}`);
-      if (valid === 0) appendAll(errors, fewest(found));
-    }
-  }
-  if (allOf.length > 0) {
-    const found = yield* branches(allOf, place, findings);
-    const valid = found.filter((faults) => faults.length === 0).length;
-    for (const one of found) for (const error of one) errors.push(error);
-    if (valid !== allOf.length)
-      combine(errors, place, `must validate all the schemas (allOf)${valid === 0 ? '. None validated' : ''}`);
-  }
-  if (not !== undefined && (yield* branch(not, place, findings)).length === 0)
-    combine(errors, place, 'must not validate the schema (not)');
+  if (anyOf.length > 0) yield* checkAnyOf(anyOf, place, findings);
+  if (oneOf.length > 0) yield* checkOneOf(oneOf, place, findings);
+  if (allOf.length > 0) yield* checkAllOf(allOf, place, findings);
+  if (not !== undefined && isValid(yield* branch(not, place, findings)))
+    combine(findings, place, 'must not validate the schema (not)');
 }
 
-/** The branch that nearly fits. */
-function fewest(found: readonly FieldCause[][]): readonly FieldCause[] {
-  return found.reduce((best, one) => (one.length < best.length ? one : best));
+function* checkAnyOf(schemas: readonly JSONSchemaProps[], place: Place, findings: Findings): Steps<void> {
+  const failed: Findings[] = [];
+  for (const schema of schemas) {
+    const found = yield* branch(schema, place, findings);
+    if (isValid(found)) return merge(findings, found);
+    failed.push(found);
+  }
+  combine(findings, place, 'must validate at least one schema (anyOf)');
+  merge(findings, nearest(failed));
+}
+
+function* checkOneOf(schemas: readonly JSONSchemaProps[], place: Place, findings: Findings): Steps<void> {
+  const found: Findings[] = [];
+  for (const schema of schemas) found.push(yield* branch(schema, place, findings));
+  const [valid, ...others] = found.filter(isValid);
+  if (valid !== undefined && others.length === 0) return merge(findings, valid);
+  const how = valid === undefined ? 'Found none valid' : `Found ${others.length + 1} valid alternatives`;
+  combine(findings, place, `must validate one and only one schema (oneOf). ${how}`);
+  if (valid === undefined) merge(findings, nearest(found));
+}
+
+function* checkAllOf(schemas: readonly JSONSchemaProps[], place: Place, findings: Findings): Steps<void> {
+  let valid = 0;
+  for (const schema of schemas) {
+    const found = yield* branch(schema, place, findings);
+    if (isValid(found)) valid++;
+    merge(findings, found);
+  }
+  if (valid !== schemas.length)
+    combine(findings, place, `must validate all the schemas (allOf)${valid === 0 ? '. None validated' : ''}`);
+}
+
+/** The findings with the most checks; the first of them when several have as many. */
+function nearest(found: readonly Findings[]): Findings {
+  return found.reduce((best, one) => (one.matches > best.matches ? one : best));
 }

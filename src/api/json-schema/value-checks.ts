@@ -1,21 +1,22 @@
-/** The checks of one value by itself: its type, its enumeration, texts and numbers. */
+/** Checks of a single value: its type, its enumeration, texts and numbers. */
 import { deepEqual } from '../../base/equal.ts';
+import { quote } from '../../base/go-quote.ts';
 import { stringifyJson } from '../codec/json.ts';
 import { invalidValue, notSupported, tooLong, typeInvalid } from '../field-error.ts';
 import type { JSONSchemaProps } from '../gen/apiextensions-v1.ts';
 import type { FieldCause } from '../status-error.ts';
-import { hasFormat } from './formats.ts';
+import { hasFormat, isKnownFormat } from './formats.ts';
 import { patternOf } from './patterns.ts';
 
 export interface Place {
   /** `spec.items[0].name`; empty at the root. */
   readonly path: string;
   readonly value: unknown;
-  /** What it replaces, or {@link nothing}. */
+  /** The old value, or {@link nothing}. */
   readonly old: unknown;
 }
 
-/** Field path of an error about a place: upstream's path of the root is nil. */
+/** The field path of an error; upstream's path of the root is nil. */
 export function fieldOf(path: string): string {
   return path === '' ? '<nil>' : path.replace(/^\./, '');
 }
@@ -30,9 +31,16 @@ export function checkText(schema: JSONSchemaProps, place: Place, errors: FieldCa
   else if (typeof value === 'number' || typeof value === 'bigint') checkNumber(schema, { ...place, value }, errors);
 }
 
+const NO_TYPES: readonly string[] = [];
+const INT_OR_STRING: readonly string[] = ['integer', 'string'];
+const ONE_TYPE = new Map(
+  ['array', 'boolean', 'integer', 'number', 'object', 'string'].map((type) => [type, [type]] as const),
+);
+
 function typesOf(schema: JSONSchemaProps): readonly string[] {
-  if (schema['x-kubernetes-int-or-string'] === true) return ['integer', 'string'];
-  return schema.type === undefined || schema.type === '' ? [] : [schema.type];
+  if (schema['x-kubernetes-int-or-string'] === true) return INT_OR_STRING;
+  const { type = '' } = schema;
+  return type === '' ? NO_TYPES : (ONE_TYPE.get(type) ?? [type]);
 }
 
 function jsonType(value: unknown): string {
@@ -43,14 +51,46 @@ function jsonType(value: unknown): string {
   return typeof value;
 }
 
-export function checkType(schema: JSONSchemaProps, { path, value }: Place, errors: FieldCause[]): void {
+/** The format that values are checked for; empty when there is none that the schema's type has. */
+export function formatOf(schema: JSONSchemaProps): string {
+  const { format = '' } = schema;
+  if (format === '') return '';
+  const types = typesOf(schema);
+  return isKnownFormat(types.length === 1 ? types[0]! : '', format) ? format : '';
+}
+
+/** What upstream calls the format of a value in errors. */
+function shownFormat(actual: string): string {
+  if (actual === 'integer') return 'int64';
+  return actual === 'number' ? 'float64' : '';
+}
+
+/** Whether a schema restricts the type of values. */
+export function checksType(schema: JSONSchemaProps): boolean {
+  return typesOf(schema).length > 0 || formatOf(schema) !== '';
+}
+
+/** False, with an error, for a value of another type. A format decides before the type, but for texts and lists. */
+export function checkType(schema: JSONSchemaProps, { path, value }: Place, errors: FieldCause[]): boolean {
   const types = typesOf(schema);
   const actual = jsonType(value);
-  if (types.length === 0 || types.includes(actual)) return;
-  if (actual === 'null' && schema.nullable === true) return;
-  if (actual === 'integer' && types.includes('number')) return;
-  const text = `${path} in body must be of type ${types.join(',')}: ${JSON.stringify(actual)}`;
+  if (types.includes(actual) || (actual === 'integer' && types.includes('number'))) return true;
+  if (actual === 'null') {
+    if (types.length === 0 || schema.nullable === true) return true;
+  } else {
+    const format = formatOf(schema);
+    if (types.length === 0 && format === '') return true;
+    const isNumeric = types.includes('integer') || types.includes('number');
+    if (format !== '' && actual !== 'string' && actual !== 'array') {
+      const shown = shownFormat(actual);
+      errors.push(typeInvalid(fieldOf(path), shown, `${path} in body must be of type ${format}: ${quote(shown)}`));
+      return false;
+    }
+    if (format !== '' && !isNumeric) return true;
+  }
+  const text = `${path} in body must be of type ${types.join(',')}: ${quote(actual)}`;
   errors.push(typeInvalid(fieldOf(path), actual, text));
+  return false;
 }
 
 export function checkEnum(schema: JSONSchemaProps, { path, value }: Place, errors: FieldCause[]): void {
@@ -63,7 +103,7 @@ export function checkEnum(schema: JSONSchemaProps, { path, value }: Place, error
 
 interface Enumeration {
   readonly simple: ReadonlySet<unknown>;
-  /** Objects and lists. */
+  /** The objects and lists of an enumeration. */
   readonly others: readonly unknown[];
   readonly shown: readonly string[];
 }
@@ -80,14 +120,23 @@ function enumerationOf(allowed: readonly unknown[]): Enumeration {
   return known;
 }
 
+/** The first of length and pattern that does not fit, and the format. */
 function checkString(schema: JSONSchemaProps, place: Place & { value: string }, errors: FieldCause[]): void {
   const { path, value } = place;
-  const { maxLength, minLength, pattern = '', format = '' } = schema;
+  checkLengthAndPattern(schema, place, errors);
+  const format = formatOf(schema);
+  if (format !== '' && hasFormat(format, value) === false)
+    errors.push(typeInvalid(fieldOf(path), value, `${path} in body must be of type ${format}: ${quote(value)}`));
+}
+
+function checkLengthAndPattern(schema: JSONSchemaProps, place: Place & { value: string }, errors: FieldCause[]): void {
+  const { path, value } = place;
+  const { maxLength, minLength, pattern = '' } = schema;
   const length = maxLength === undefined && minLength === undefined ? 0 : [...value].length;
   if (maxLength !== undefined && length > maxLength) errors.push(tooLong(fieldOf(path), maxLength));
-  if (minLength !== undefined && length < minLength)
+  else if (minLength !== undefined && length < minLength)
     complain(errors, place, `should be at least ${minLength} chars long`);
-  if (pattern !== '') {
+  else if (pattern !== '') {
     const compiled = patternOf(pattern);
     if ('error' in compiled)
       complain(errors, place, `should match '${pattern}, but pattern is invalid: ${compiled.error}'`);
@@ -95,34 +144,51 @@ function checkString(schema: JSONSchemaProps, place: Place & { value: string }, 
       complain(errors, place, `has more than ${compiled.longest} characters, too many to be matched with '${pattern}'`);
     else if (!compiled.test(value)) complain(errors, place, `should match '${pattern}'`);
   }
-  if (format !== '' && hasFormat(format, value) === false)
-    errors.push(
-      typeInvalid(fieldOf(path), value, `${path} in body must be of type ${format}: ${stringifyJson(value)}`),
-    );
 }
 
-const RANGES: Readonly<Record<string, readonly [number | bigint, number | bigint]>> = {
+const INTEGERS: Readonly<Record<string, readonly [number | bigint, number | bigint]>> = {
   int32: [-(2 ** 31), 2 ** 31 - 1],
-  uint32: [0, 2 ** 32 - 1],
-  uint64: [0n, 2n ** 64n - 1n],
   int64: [-(2n ** 63n), 2n ** 63n - 1n],
 };
 
-function checkNumber(schema: JSONSchemaProps, place: Place & { value: number | bigint }, errors: FieldCause[]): void {
-  const { path, value } = place;
-  const { maximum, minimum, multipleOf, exclusiveMaximum = false, exclusiveMinimum = false, format = '' } = schema;
-  if (schema.type === 'integer') {
-    const [low, high] = RANGES[format] ?? RANGES['int64']!;
-    const how = format === '' ? '(default format)' : `with format ${format}`;
-    if (value < low || value > high)
-      errors.push(invalidValue('<nil>', '', `Checked value must be of type integer ${how} in ${path}`));
+type Numeric = number | bigint;
+
+/** Whether a number fits type and format: integers are whole and within their range, floats within 32 bits. */
+function fitsRange(value: Numeric, type: string, format: string): boolean {
+  if (type === 'integer') {
+    const [low, high] = INTEGERS[format] ?? INTEGERS['int64']!;
+    return (typeof value === 'bigint' || Number.isInteger(value)) && value >= low && value <= high;
   }
-  if (multipleOf !== undefined && !isMultiple(value, multipleOf))
-    complain(errors, place, `should be a multiple of ${multipleOf}`);
-  if (maximum !== undefined && (exclusiveMaximum ? value >= maximum : value > maximum))
-    complain(errors, place, `should be less than ${exclusiveMaximum ? '' : 'or equal to '}${maximum}`);
-  if (minimum !== undefined && (exclusiveMinimum ? value <= minimum : value < minimum))
-    complain(errors, place, `should be greater than ${exclusiveMinimum ? '' : 'or equal to '}${minimum}`);
+  return type !== 'number' || format !== 'float' || Number.isFinite(Math.fround(Number(value)));
+}
+
+function checkNumber(schema: JSONSchemaProps, place: Place & { value: Numeric }, errors: FieldCause[]): void {
+  const { path, value } = place;
+  const { maximum, minimum, multipleOf, exclusiveMaximum = false, exclusiveMinimum = false } = schema;
+  const [type = '', ...others] = typesOf(schema);
+  const alone = others.length === 0 && (type === 'integer' || type === 'number') ? type : '';
+  const format = alone === '' ? '' : formatOf(schema);
+  // Bounds that do not fit the type are reported with each value.
+  const checkRange = (number: Numeric, what: string): void => {
+    if (fitsRange(number, alone, format)) return;
+    const how = format === '' ? '(default format)' : `with format ${format}`;
+    errors.push(invalidValue('<nil>', '', `${what} value must be of type ${alone} ${how} in ${path}`));
+  };
+  checkRange(value, 'Checked');
+  if (multipleOf !== undefined) {
+    checkRange(multipleOf, 'MultipleOf');
+    if (!isMultiple(value, multipleOf)) complain(errors, place, `should be a multiple of ${multipleOf}`);
+  }
+  if (minimum !== undefined) {
+    checkRange(minimum, 'Minimum boundary');
+    if (exclusiveMinimum ? value <= minimum : value < minimum)
+      complain(errors, place, `should be greater than ${exclusiveMinimum ? '' : 'or equal to '}${minimum}`);
+  }
+  if (maximum !== undefined) {
+    checkRange(maximum, 'Maximum boundary');
+    if (exclusiveMaximum ? value >= maximum : value > maximum)
+      complain(errors, place, `should be less than ${exclusiveMaximum ? '' : 'or equal to '}${maximum}`);
+  }
 }
 
 function isMultiple(value: number | bigint, factor: number): boolean {

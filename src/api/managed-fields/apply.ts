@@ -1,12 +1,12 @@
-// Server-side apply: who owns which field, what an apply removes, when it conflicts. Upstream: structured-merge-diff/merge/update.go
-// (Apply) under apimachinery/pkg/util/managedfields. All functions are pure.
+// Server-side apply: owners of fields, removal of fields that are no longer applied, and conflicts. Upstream:
+// structured-merge-diff/merge/update.go (Apply) under apimachinery/pkg/util/managedfields. All functions are pure.
 import { allSteps, type Steps } from '../../base/steps.ts';
 import { canonicalize } from '../codec/canonical.ts';
 import { getOwn, isObject, type JsonObject } from '../codec/own-property.ts';
 import type { ManagedFieldsEntry } from '../gen/meta-v1.ts';
 import { equal } from '../patch/json-patch.ts';
 import type { StructSchema } from '../schema/type-schema.ts';
-import { badRequest } from '../status-error.ts';
+import { badRequest, statusFailure } from '../status-error.ts';
 import { type ConflictReport, describeConflicts, type ManagerConflict } from './conflicts.ts';
 import { compare, type Comparison, exclude } from './field-compare.ts';
 import { fieldSetOf, withNamedFields } from './field-extract.ts';
@@ -19,29 +19,29 @@ import { identityOf, type Manager, type Managers, readManagers, withoutMetadata,
 import { ListKeyError } from './path-element.ts';
 
 export interface ApplyRequest extends FieldManagerRequest {
-  /** Take fields from their owners instead of failing. */
+  /** Take conflicting fields from their owners instead of failing. */
   readonly force: boolean;
 }
 
-/** Result of {@link apply}: the object with its managed fields, or why not. */
+/** The result of {@link apply}: the object with its managed fields, or the conflicts. */
 export type ApplyResult =
   | { readonly kind: 'applied'; readonly object: JsonObject; readonly managedFields: ManagedFieldsEntry[] }
   | ({ readonly kind: 'conflict' } & ConflictReport);
 
-/** The field manager whose applies take over from client-side apply and keep its annotation in step. */
+/** The field manager whose applies take over fields from client-side apply and keep its annotation current. */
 const KUBECTL = 'kubectl';
 
 const BEFORE_FIRST_APPLY = 'before-first-apply';
 
-/** {@link applySteps} without a pause. */
+/** {@link applySteps}, run without a pause. */
 export function apply(live: JsonObject | undefined, applied: JsonObject, request: ApplyRequest): ApplyResult {
   return allSteps(applySteps(live, applied, request));
 }
 
 /**
- * Applies a configuration (decoded sparsely, with the schema's list keys in place) to the live object, or creates it when
- * there is none. Throws a StatusError (400) for a configuration that brings managed fields or lists without their keys.
- * The result is canonical but not defaulted. Each step goes through the objects about once.
+ * Applies a configuration (decoded sparsely, with list keys present) to the live object, or creates the object. Throws a
+ * StatusError (400) for a configuration with managed fields or with lists that lack keys. The result is canonical but has no
+ * defaults. Each step traverses the objects about once.
  */
 export function* applySteps(
   live: JsonObject | undefined,
@@ -76,14 +76,14 @@ export function* applySteps(
   if (isSame && sameManagers(managers, after) && (object === canonical || equal(object, base))) {
     return { kind: 'applied', object: live, managedFields: entriesOf(live) };
   }
-  // An apply that changes nothing adds its manager without a time.
+  // A manager whose apply changes nothing is added without a time.
   if (isSame) after.set(id, { ...after.get(id)!, time: last?.time });
   yield;
   const managedFields = writeManagers(after);
   return { kind: 'applied', object: withManaged(object, managedFields), managedFields };
 }
 
-/** The fields a configuration names. */
+/** The fields that a configuration contains. */
 function appliedFields(schema: StructSchema, applied: JsonObject): FieldSet {
   try {
     return fieldSetOf(schema, stripManaged(applied));
@@ -93,30 +93,34 @@ function appliedFields(schema: StructSchema, applied: JsonObject): FieldSet {
   }
 }
 
-/** A configuration that does not fit its kind's schema. */
+/** The error of a configuration that does not fit its kind's schema. Upstream returns it without a reason: 500. */
 export function notTyped(applied: JsonObject, problem: string): Error {
   const metadata = getOwn(applied, 'metadata');
-  const { namespace = '', name = '' } = (isObject(metadata) ? metadata : {}) as { namespace?: string; name?: string };
+  // As an unstructured object in Go, a value that is no text counts as absent.
+  const textOf = (key: string): string => {
+    const value = isObject(metadata) ? metadata[key] : undefined;
+    return typeof value === 'string' ? value : '';
+  };
   const apiVersion = String(applied['apiVersion']);
-  // As Go writes a kind: a group, empty or not, before the slash.
+  // As Go prints a kind: the group, possibly empty, before the slash.
   const version = apiVersion.includes('/') ? apiVersion : `/${apiVersion}`;
-  const object = `${namespace}/${name}; ${version}, Kind=${String(applied['kind'])}`;
-  return badRequest(`failed to create typed patch object (${object}): ${problem}`);
+  const object = `${textOf('namespace')}/${textOf('name')}; ${version}, Kind=${String(applied['kind'])}`;
+  return statusFailure(500, '', `failed to create typed patch object (${object}): ${problem}`);
 }
 
-/** An object whose fields were never tracked belongs, before its first apply, to a manager that only ever updated it. */
+/** Before the first apply of an object without managed fields, its fields are attributed to one manager that only updated it. */
 function managersForApply(live: JsonObject | undefined, base: JsonObject, request: ApplyRequest): Managers {
   const managers =
     live === undefined ? new Map<string, Manager>() : (readManagers(entriesOf(live)) ?? new Map<string, Manager>());
   if (live === undefined || managers.size > 0) return managers;
   const everything = compareObjects(request.schema, emptyObject(request.schema, base), base);
-  const fields = withoutMetadata(everything.changed);
+  const fields = withoutMetadata(recursiveDifference(everything.changed, request.resetFields));
   if (fields === undefined) return managers;
   const before = { ...managerOf(request, 'Update'), manager: BEFORE_FIRST_APPLY, subresource: '', fields };
   return managers.set(identityOf(before), before);
 }
 
-/** What the others own of what would be added or changed. */
+/** Fields that the apply would add or change and that other managers own. */
 function conflictsOf(managers: Managers, { changed }: Comparison, me: string): ManagerConflict[] {
   const out: ManagerConflict[] = [];
   for (const [id, manager] of managers) {
@@ -132,7 +136,7 @@ interface Pruning {
   owners: Managers;
 }
 
-/** Removes what this applier owned, applies no longer, and nobody else owns. */
+/** Removes fields that this applier owned and no longer applies, unless another manager owns them. */
 function* pruneSteps(merged: JsonObject, { schema, last, owners }: Pruning): Steps<JsonObject> {
   yield;
   const owned = unionAll([...owners.values()].map(({ fields }) => fields));
@@ -162,16 +166,16 @@ function* pruneSteps(merged: JsonObject, { schema, last, owners }: Pruning): Ste
   return remove(intersection(unowned, lastSet));
 }
 
-/** The conflicts left when kubectl takes over what its own client-side apply set, as the annotation records it. */
+/** The conflicts that remain when kubectl takes over fields of its client-side apply, which the annotation records. */
 function notAllowed(conflicts: ManagerConflict[], live: JsonObject, request: ApplyRequest): ManagerConflict[] {
   if (request.manager !== KUBECTL || conflicts.length === 0) return conflicts;
-  const allowed = lastAppliedFields(live, request.schema);
+  const allowed = lastAppliedFields(live, request.schema, request.apiVersion);
   return conflicts
     .map(({ manager, fields }) => ({ manager, fields: difference(fields, allowed) }))
     .filter(({ fields }) => fields !== undefined);
 }
 
-/** Whether two tables say the same but for the times. */
+/** Whether two tables of managers are equal except for the times. */
 function sameManagers(a: Managers, b: Managers): boolean {
   if (a.size !== b.size) return false;
   return [...a].every(([id, m]) => {

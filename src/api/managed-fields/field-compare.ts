@@ -1,22 +1,22 @@
-// What changed between two objects, as sets of paths. Equal references are skipped unread, so an update that shares
-// structure with its predecessor costs what it changed. Upstream: TypedValue.Compare.
+// The differences between two objects as sets of paths. Identical references are skipped, so comparing an update that shares
+// structure with the old object costs as much as its changes. Upstream: TypedValue.Compare.
 
 import { allSteps, type Steps } from '../../base/steps.ts';
 import { nullsOfAbsent } from '../codec/null-plan.ts';
 import { isObject, type JsonObject } from '../codec/own-property.ts';
 import { equal } from '../patch/json-patch.ts';
 import type { ListSchema, StructSchema, TypeSchema } from '../schema/type-schema.ts';
-import { leaf, recursiveDifference, SELF, type FieldNode, type FieldSet } from './field-set.ts';
+import { isLeaf, leaf, recursiveDifference, SELF, type FieldNode, type FieldSet } from './field-set.ts';
 import { childType, granularList, granularObject, type ObjectShape } from './field-shape.ts';
 import { itemsByElement } from './path-element.ts';
 
-/** The paths that are new or have another value, and those that are gone. */
+/** The paths that are new or have another value, and the removed paths. */
 export interface Comparison {
   readonly changed: FieldSet;
   readonly removed: FieldSet;
 }
 
-/** The comparison without the paths in and below `excluded`. */
+/** The comparison without the paths of `excluded` and those below them. */
 export function exclude({ changed, removed }: Comparison, excluded: FieldSet): Comparison {
   return { changed: recursiveDifference(changed, excluded), removed: recursiveDifference(removed, excluded) };
 }
@@ -26,12 +26,12 @@ export function isUnchanged({ changed, removed }: Comparison): boolean {
   return changed === undefined && removed === undefined;
 }
 
-/** Two values that are the same. */
+/** The comparison of two equal values. */
 const unchanged: Comparison = Object.freeze({ changed: undefined, removed: undefined });
 const changedLeaf: Comparison = Object.freeze({ changed: leaf, removed: undefined });
 const removedLeaf: Comparison = Object.freeze({ changed: undefined, removed: leaf });
 
-/** Compares two values of one type; undefined means absent. */
+/** Compares two values of one type; undefined is an absent value. */
 export function compare(type: TypeSchema, before: unknown, after: unknown): Comparison {
   if (before === after) return unchanged;
   if (before === undefined) return { changed: everyPath(type, after), removed: undefined };
@@ -48,11 +48,11 @@ export function compare(type: TypeSchema, before: unknown, after: unknown): Comp
     sides.nulls = nullsOfAbsent(shape);
     if (isObject(before) !== isObject(after)) return compareWithNull(shape, sides, isObject(before));
   }
-  if (isEmpty(sides.before) && isEmpty(sides.after)) return compareLeaf(before, after);
+  if (isLeaf(sides.before) && isLeaf(sides.after)) return compareLeaf(before, after);
   return compareFields(shape, sides);
 }
 
-/** Two objects, and the fields that count as null in each where they are absent. */
+/** Two objects, and for each the fields that count as null when absent. */
 interface Sides {
   readonly before: JsonObject;
   readonly after: JsonObject;
@@ -73,17 +73,12 @@ const asList = (value: unknown): readonly unknown[] => (Array.isArray(value) ? v
 const none: JsonObject = Object.freeze({});
 const asObject = (value: unknown): JsonObject => (isObject(value) ? value : none);
 
-function isEmpty(object: JsonObject): boolean {
-  for (const _ in object) return false;
-  return true;
-}
-
 function compareLeaf(before: unknown, after: unknown): Comparison {
   if (after === undefined) return removedLeaf;
   return equal(before, after) ? unchanged : changedLeaf;
 }
 
-/** All paths of a value that is there on one side alone: each container, too, is a path. */
+/** All paths of a value that only one side has; each container is a path, too. */
 function everyPath(type: TypeSchema, value: unknown): FieldNode {
   const list = granularList(type);
   if (list !== undefined) {
@@ -103,7 +98,7 @@ function everyPath(type: TypeSchema, value: unknown): FieldNode {
   return out ?? leaf;
 }
 
-/** Lists of this many items are walked in steps. */
+/** Lists with this many items are traversed in steps. */
 const LARGE_LIST = 500;
 
 function* itemPathSteps(list: ListSchema, items: readonly unknown[]): Steps<FieldNode> {
@@ -116,10 +111,10 @@ function* itemPathSteps(list: ListSchema, items: readonly unknown[]): Steps<Fiel
   return out;
 }
 
-/** By list: made in steps before a comparison that asks for them. */
+/** Paths of large lists, computed in steps before the comparison that uses them. */
 const pathsOfLargeLists = new WeakMap<readonly unknown[], FieldNode>();
 
-/** Walks the large lists of a new value, in steps, so that its comparison with nothing takes no longer than the rest of it. */
+/** Traverses the large lists of a new value in steps. A later comparison of the value with an absent one uses the result. */
 export function* largeListSteps(type: TypeSchema, value: unknown): Steps<void> {
   const list = granularList(type);
   if (list !== undefined) {
@@ -134,7 +129,7 @@ export function* largeListSteps(type: TypeSchema, value: unknown): Steps<void> {
     if (value[key] instanceof Object) yield* largeListSteps(childType(shape, key), value[key]);
 }
 
-/** Collects the comparisons of what a container consists of. */
+/** Collects the comparisons of a container's elements. */
 class Collector {
   #changed: Record<string, FieldNode> | undefined;
   #removed: Record<string, FieldNode> | undefined;
@@ -144,7 +139,7 @@ class Collector {
     if (removed !== undefined) (this.#removed ??= {})[element] = removed;
   }
 
-  /** The comparison of a container that both sides have. */
+  /** The comparison of a container that exists on both sides. */
   result(): Comparison {
     return { changed: this.#changed, removed: this.#removed };
   }

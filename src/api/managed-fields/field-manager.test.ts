@@ -9,7 +9,7 @@ import { fieldSetOf } from './field-extract.ts';
 import { applied, applyAs, common, config, deployment, ownedBy, specOf, updateAs } from './field-manager-fixture.ts';
 import { createdEntries, trackUpdate, updatedEntriesSteps } from './field-manager.ts';
 
-test('an applied configuration is owned as it was written', () => {
+test('an applier owns the fields of its configuration', () => {
   const object = applied(
     applyAs(
       'me',
@@ -39,7 +39,7 @@ test('an applied configuration is owned as it was written', () => {
   );
 });
 
-test('a conflict names the owner and the field, and force takes it over', () => {
+test('a conflict names the owner and the field, and force takes the field over', () => {
   const live = updateAs('kubectl', undefined, config({ replicas: 2 }));
   const result = applyAs('me', live, config({ replicas: 3 }));
   assert.equal(
@@ -78,7 +78,7 @@ test('equal values are shared without conflict', () => {
   assert.equal(Object.hasOwn(specOf(applied(applyAs('two', dropped, config({})))), 'replicas'), false);
 });
 
-test('what is applied no longer is removed, what others own stays', () => {
+test('fields that are no longer applied are removed, unless others own them', () => {
   const env = (...names: string[]): object => ({
     template: { spec: { containers: [{ name: 'a', image: 'i', env: names.map((name) => ({ name, value: '1' })) }] } },
   });
@@ -91,7 +91,7 @@ test('what is applied no longer is removed, what others own stays', () => {
   assert.deepEqual((second['metadata'] as { labels: object }).labels, { b: '2', c: '3' });
 });
 
-test('removing the last item of a container removes the container, and a whole list item goes with its defaults', () => {
+test('removing the last item removes its container, and a list item is removed with its defaults', () => {
   const two = {
     template: {
       spec: {
@@ -103,7 +103,7 @@ test('removing the last item of a container removes the container, and a whole l
     },
   };
   const first = applied(applyAs('me', undefined, config(two, { labels: { a: '1' } })));
-  // A defaulter fills fields nobody owns.
+  // Defaulting fills fields that no manager owns.
   const template = specOf(first)['template'] as { spec: { containers: object[] } };
   const defaulted = {
     ...first,
@@ -126,7 +126,7 @@ test('removing the last item of a container removes the container, and a whole l
   assert.equal('labels' in (second['metadata'] as object), false);
 });
 
-test('applied items keep their order, live ones their place between them', () => {
+test('applied items keep their order, and live items their places between them', () => {
   const env = (names: string): object => ({
     template: { spec: { containers: [{ name: 'a', env: [...names].map((name) => ({ name, value: '1' })) }] } },
   });
@@ -146,7 +146,7 @@ test('applied items keep their order, live ones their place between them', () =>
   }
 });
 
-test('applying the same again changes nothing', () => {
+test('applying the same configuration again changes nothing', () => {
   const spec = {
     replicas: 1,
     paused: false,
@@ -162,7 +162,7 @@ test('applying the same again changes nothing', () => {
   assert.equal(applied(again), live);
 });
 
-test('kubectl takes over from its client-side apply', () => {
+test('kubectl takes over fields from its client-side apply', () => {
   const annotation = JSON.stringify(config({ replicas: 1 }));
   const live = updateAs(
     'kubectl-client-side-apply',
@@ -183,7 +183,15 @@ test('kubectl takes over from its client-side apply', () => {
   assert.equal(apply(taken, config({ replicas: 2 }), { ...common, manager: 'kubectl', force: false }).kind, 'applied');
 });
 
-test('lists without their keys, or with one key twice, are refused', () => {
+test('kubectl takes over no fields that its annotation records with another value or version', () => {
+  for (const recorded of [config({ replicas: 5 }), { ...config({ replicas: 1 }), apiVersion: 'apps/v1beta1' }]) {
+    const annotations = { 'kubectl.kubernetes.io/last-applied-configuration': JSON.stringify(recorded) };
+    const live = updateAs('kubectl-client-side-apply', undefined, config({ replicas: 1 }, { annotations }));
+    assert.equal(applyAs('kubectl', live, config({ replicas: 2 })).kind, 'conflict');
+  }
+});
+
+test('lists that lack keys, or have one key twice, are refused', () => {
   const containers = (list: object[]): object =>
     fieldSetOf(deployment, config({ template: { spec: { containers: list } } })) ?? {};
   assert.match(JSON.stringify(containers([{ image: 'x' }])), /k:\{\\"name\\":\\"\\"\}/, 'a required key has a default');
@@ -218,7 +226,7 @@ test('atomic values are owned and replaced whole', () => {
   assert.equal('selector' in specOf(second), false);
 });
 
-test('refused configurations say why, and odd objects are updated all the same', () => {
+test('refused configurations have an error, and objects that do not fit the schema can still be updated', () => {
   const bad = config({ template: { spec: { containers: [{ name: 'x' }, { name: 'x' }] } } });
   assert.throws(() => applyAs('me', undefined, bad), {
     name: 'StatusError',
@@ -243,7 +251,7 @@ test('refused configurations say why, and odd objects are updated all the same',
   assert.match(JSON.stringify(managedFields[1]!.fieldsV1), /f:volumes.*k:\{\\"name\\":\\"\\"\}/);
 });
 
-test('what nobody owns beside a last dropped label stays', () => {
+test('fields without an owner stay when the last owned label is removed', () => {
   const first = applied(applyAs('me', undefined, config({}, { labels: { a: '1' } })));
   const stored = { ...first, metadata: { ...(first['metadata'] as JsonObject), uid: 'u' } };
   const second = applied(applyAs('me', stored, config({})));
@@ -251,7 +259,7 @@ test('what nobody owns beside a last dropped label stays', () => {
   assert.deepEqual([name, uid, labels], ['web', 'u', undefined]);
 });
 
-test('a null takes no items of a list or map that others own, not even by force', () => {
+test('a null removes no items that others own from a list or map, even with force', () => {
   const template = { spec: { containers: [{ name: 'a', image: 'x' }] } };
   const live = applied(applyAs('one', undefined, config({ template }, { labels: { a: '1' } })));
   const nulls = config({ template: { spec: { containers: null } } }, { labels: null });
@@ -265,7 +273,7 @@ test('a null takes no items of a list or map that others own, not even by force'
   assert.ok(ownedBy(after, 'one').includes('.metadata.labels.a'));
 });
 
-test('who applies what is there already owns it, without a time', () => {
+test('a manager that applies existing values owns them, without a time', () => {
   const first = applied(applyAs('one', undefined, config({ replicas: 1 })));
   const second = applied(applyAs('two', first, config({ replicas: 1 })));
   const times = (second['metadata'] as { managedFields: { manager: string; time?: string }[] }).managedFields;
@@ -278,7 +286,7 @@ test('who applies what is there already owns it, without a time', () => {
   );
 });
 
-test('the fields of a new object of long lists are found in steps, and are those that a comparison at once finds', () => {
+test('the managed fields of a new object with long lists are the same in steps and at once', () => {
   const ports = Array.from({ length: 3000 }, (_, at) => ({ name: `p${at}`, containerPort: at + 1, protocol: 'TCP' }));
   const containers = Array.from({ length: 1200 }, (_, at) => ({
     name: `c${at}`,

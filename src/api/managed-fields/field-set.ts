@@ -1,7 +1,7 @@
-// Sets of field paths in the very form the API carries them (FieldsV1): nested objects keyed by path elements (`f:name`,
-// `k:{"name":"a"}`, `v:"x"`, `i:0`). An empty object is a path of the set; `.` marks a path that has longer ones below
-// it. No decoding, no encoding; all operations are pure and share what they do not change.
-// Upstream: structured-merge-diff/fieldpath.Set.
+// Sets of field paths in the form that the API uses (FieldsV1): nested objects keyed by path elements (`f:name`,
+// `k:{"name":"a"}`, `v:"x"`, `i:0`). An empty object is a path of the set; `.` marks a path that has longer ones below it. So
+// nothing is decoded or encoded. All operations are pure and share unchanged parts. Upstream:
+// structured-merge-diff/fieldpath.Set.
 
 import { MAX_PATH_LENGTH } from '../codec/json-parser.ts';
 import { stringifyJson } from '../codec/json.ts';
@@ -9,10 +9,10 @@ import { stringifyJson } from '../codec/json.ts';
 /** A node of a set. */
 export type FieldNode = { readonly [element: string]: FieldNode };
 
-/** A set of paths; undefined is the empty set. */
+/** Undefined is the empty set. */
 export type FieldSet = FieldNode | undefined;
 
-/** A path of the set with nothing below it. */
+/** The node of a path without longer paths below it. */
 export const leaf: FieldNode = Object.freeze({});
 
 /** The element that makes a node with longer paths below it a path itself. */
@@ -23,24 +23,25 @@ export function isMember(node: FieldNode): boolean {
   return Object.hasOwn(node, SELF) || isLeaf(node);
 }
 
-function isLeaf(node: FieldNode): boolean {
+/** Whether the node has no elements. A loop, because Object.keys lists all of them. */
+export function isLeaf(node: object): boolean {
   for (const _ in node) return false;
   return true;
 }
 
-/** A node from its parts; undefined when nothing is in it. */
+/** A node from its parts; undefined for an empty set. */
 export function nodeOf(member: boolean, children: Record<string, FieldNode> | undefined): FieldSet {
   if (children === undefined || isLeaf(children)) return member ? leaf : undefined;
   return member ? { [SELF]: leaf, ...children } : children;
 }
 
-/** The elements below a node. */
+/** The elements of a node, without the mark of its own path. */
 export function elements(node: FieldNode): string[] {
   const keys = Object.keys(node);
   return Object.hasOwn(node, SELF) ? keys.filter((key) => key !== SELF) : keys;
 }
 
-/** Paths of either set. */
+/** The paths of either set. */
 export function union(a: FieldSet, b: FieldSet): FieldSet {
   if (a === undefined || a === b) return b;
   if (b === undefined) return a;
@@ -55,7 +56,7 @@ export function union(a: FieldSet, b: FieldSet): FieldSet {
   return nodeOf(member, children ?? childrenOf(a));
 }
 
-/** Paths of any of the sets. Linear in the total size: repeated unions of two would copy the large ones each time. */
+/** The paths of all sets. Linear in the total size: a sequence of unions of two would copy large sets each time. */
 export function unionAll(sets: Iterable<FieldSet>): FieldSet {
   const own = new Set<FieldNode>();
   let out: FieldSet;
@@ -63,7 +64,10 @@ export function unionAll(sets: Iterable<FieldSet>): FieldSet {
   return out;
 }
 
-/** Writes to nodes that `own` has, which are never empty: to ask a large one is to list all its keys. */
+/**
+ * Adds `b` to `a`. Nodes in `own` are changed in place; they are never empty, which is not checked, because listing the keys of a
+ * large node is slow.
+ */
 function addTo(a: FieldSet, b: FieldSet, own: Set<FieldNode>): FieldSet {
   if (a === undefined || a === b) return b;
   if (b === undefined) return a;
@@ -119,7 +123,9 @@ function subtract(a: FieldSet, b: FieldSet, recursive: boolean): FieldSet {
   return nodeOf(member, children);
 }
 
-/** Linear in the smaller set: small sets of many managers are compared with one wide set. */
+/**
+ * From this width on, an operation is linear in the smaller set: the small sets of many managers are compared with one wide set.
+ */
 const WIDE = 100;
 
 function changesBelow(a: FieldNode, b: FieldNode, recursive: boolean): Map<string, FieldSet> | undefined {
@@ -133,7 +139,7 @@ function changesBelow(a: FieldNode, b: FieldNode, recursive: boolean): Map<strin
   return changes.size === 0 ? undefined : changes;
 }
 
-/** Paths of both sets. */
+/** The paths that both sets have. */
 export function intersection(a: FieldSet, b: FieldSet): FieldSet {
   if (a === undefined || b === undefined) return undefined;
   if (a === b) return a;
@@ -174,7 +180,7 @@ export function fieldsOf(...paths: readonly string[]): FieldSet {
   return out;
 }
 
-/** A path as upstream prints it: `.spec.containers[name="a"].image`; cut where it is very long. */
+/** A path as upstream prints it: `.spec.containers[name="a"].image`; truncated when it is very long. */
 export function formatFieldPath(path: readonly string[]): string {
   let out = '';
   for (const element of path) {
@@ -185,7 +191,7 @@ export function formatFieldPath(path: readonly string[]): string {
 }
 
 function formatElement(element: string): string {
-  // What is longer is cut anyhow, and not worth to be parsed for each path below it.
+  // Longer elements are truncated, so parsing the rest for each path below them would be wasted.
   const rest = element.slice(2, MAX_PATH_LENGTH + 3);
   if (element.length > rest.length + 2) return element.startsWith('f:') ? `.${rest}` : `[${rest}`;
   if (element.startsWith('f:')) return `.${rest}`;

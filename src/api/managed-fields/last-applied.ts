@@ -1,16 +1,17 @@
 /**
- * The annotation of client-side apply, which `kubectl apply --server-side` keeps in step, so that either kind of apply can
- * go on where the other stopped. Upstream: managedfields/internal lastappliedmanager.go and lastappliedupdater.go.
+ * The annotation of client-side apply, which `kubectl apply --server-side` keeps current, so that either kind of apply can
+ * continue after the other. Upstream: managedfields/internal lastappliedmanager.go and lastappliedupdater.go.
  */
 import { sortKeys } from '../../base/stable-json.ts';
 import { parseJson, stringifyJson } from '../codec/json.ts';
 import { getOwn, isObject, type JsonObject } from '../codec/own-property.ts';
 import type { StructSchema } from '../schema/type-schema.ts';
+import { compare } from './field-compare.ts';
 import { fieldSetOf } from './field-extract.ts';
-import type { FieldSet } from './field-set.ts';
+import { difference, type FieldSet } from './field-set.ts';
 
 const ANNOTATION = 'kubectl.kubernetes.io/last-applied-configuration';
-/** All annotations of an object together; without this one where it would not fit. */
+/** The limit of all annotations of an object. An annotation that would exceed it is left out. */
 const MAX_ANNOTATION_BYTES = 256 * 1024;
 
 function annotationsOf(object: JsonObject): JsonObject {
@@ -19,18 +20,24 @@ function annotationsOf(object: JsonObject): JsonObject {
   return isObject(annotations) ? annotations : {};
 }
 
-/** The fields the annotation records; undefined when there is none, or it is no configuration of this kind. */
-export function lastAppliedFields(live: JsonObject, schema: StructSchema): FieldSet {
+/**
+ * The fields that the annotation records with their current values; undefined when it is absent or not a configuration of this
+ * kind and version.
+ */
+export function lastAppliedFields(live: JsonObject, schema: StructSchema, apiVersion: string): FieldSet {
   const text = getOwn(annotationsOf(live), ANNOTATION);
   if (typeof text !== 'string') return undefined;
   try {
-    return fieldSetOf(schema, parseJson(text).value);
+    const applied = parseJson(text).value;
+    if (!isObject(applied) || getOwn(applied, 'apiVersion') !== apiVersion) return undefined;
+    const { changed, removed } = compare(schema, applied, live);
+    return difference(difference(fieldSetOf(schema, applied), changed), removed);
   } catch {
     return undefined;
   }
 }
 
-/** The object with its annotation, if it has one, saying what was applied now. */
+/** Updates the annotation of an object that has one to the applied configuration. */
 export function withLastApplied(object: JsonObject, applied: JsonObject): JsonObject {
   const annotations = annotationsOf(object);
   if ((getOwn(annotations, ANNOTATION) ?? '') === '') return object;

@@ -13,10 +13,10 @@ export function compareObjects(schema: StructSchema, before: JsonObject, after: 
   return compare(schema, stripManaged(before), stripManaged(after));
 }
 
-/** Each may have thousands of fields. */
+/** Managers processed in one step; each may have thousands of fields. */
 const MANAGERS_AT_ONCE = 4;
 
-/** Takes changed and removed fields from all managers but `me`. */
+/** Removes changed and removed fields from all managers except `me`. */
 export function* releaseSteps(managers: Managers, { changed, removed }: Comparison, me: string): Steps<Managers> {
   const gone = union(removed, changed);
   const out: Managers = new Map();
@@ -44,14 +44,22 @@ export function stripManaged(object: JsonObject): JsonObject {
   const metadata = getOwn(object, 'metadata');
   if (!isObject(metadata) || !Object.hasOwn(metadata, 'managedFields')) return object;
   const rest: JsonObject = {};
-  // Copied field by field: an object that a field was deleted from is slow for whoever comes after.
+  // Copied field by field: V8 makes objects slow after `delete`.
   for (const key of Object.keys(metadata)) if (key !== 'managedFields') setOwn(rest, key, metadata[key]);
   return { ...object, metadata: rest };
 }
 
-/** The object with these managed fields instead of its own. */
+/** The object with these managed fields in place of its own. */
 export function withManaged(object: JsonObject, entries: readonly ManagedFieldsEntry[]): JsonObject {
   if (entries.length === 0) return stripManaged(object);
   const metadata = getOwn(object, 'metadata');
   return { ...object, metadata: { ...(isObject(metadata) ? metadata : {}), managedFields: entries } };
+}
+
+/** Decoding drops an empty list of managed fields; one empty entry replaces it, which resets them. */
+export function keepReset(sent: unknown, decoded: JsonObject): void {
+  const metadata = isObject(sent) ? getOwn(sent, 'metadata') : undefined;
+  const entries = isObject(metadata) ? getOwn(metadata, 'managedFields') : undefined;
+  if (Array.isArray(entries) && entries.length === 0)
+    decoded['metadata'] = { ...(decoded['metadata'] as JsonObject), managedFields: [{}] };
 }

@@ -1,12 +1,13 @@
-// metadata.managedFields as a table of managers and back, in upstream's identity and order.
-// Upstream: apimachinery/pkg/util/managedfields/internal (managedfields.go, capmanagers.go, stripmeta.go).
+// Converts metadata.managedFields to a table of managers and back, with upstream's identities and order. Upstream:
+// apimachinery/pkg/util/managedfields/internal (managedfields.go, capmanagers.go, stripmeta.go).
 
 import type { FieldsV1, ManagedFieldsEntry } from '../gen/meta-v1.ts';
 import { difference, fieldsOf, unionAll, type FieldSet } from './field-set.ts';
 import { readFieldsV1 } from './fields-v1.ts';
 import { withSharedParts } from './shared-field-sets.ts';
+import { compareTexts } from '../../base/compare-texts.ts';
 
-/** A field manager: which fields it owns, and since when. */
+/** A field manager, its fields, and the time of its last change. */
 export interface Manager {
   readonly manager: string;
   readonly operation: 'Apply' | 'Update';
@@ -16,14 +17,14 @@ export interface Manager {
   readonly fields: FieldSet;
 }
 
-/** Managers by identity; replaced, never changed. */
+/** Managers by identity. Entries are replaced, never changed in place. */
 export type Managers = Map<string, Manager>;
 
-/** Upstream keeps this many updaters; older ones are merged into one. */
+/** As upstream, older updaters are merged into one. */
 const MAX_UPDATE_MANAGERS = 10;
 const ANCIENT = 'ancient-changes';
 
-/** An applier is one manager whatever version it applies; an updater is one per version. */
+/** An applier is one manager for all versions; an updater is one manager per version. */
 export function identityOf(m: Pick<Manager, 'manager' | 'operation' | 'apiVersion' | 'subresource'>): string {
   return `${m.operation}\0${m.subresource}\0${m.operation === 'Apply' ? '' : m.apiVersion}\0${m.manager}`;
 }
@@ -50,7 +51,7 @@ export function readManagers(entries: readonly ManagedFieldsEntry[]): Managers |
   return out;
 }
 
-/** Writes the entries: appliers first, then by time, name, version and sub-resource. Managers of nothing are left out. */
+/** Writes the entries: appliers first, then by time, name, version and sub-resource. Managers without fields are left out. */
 export function writeManagers(managers: Managers): ManagedFieldsEntry[] {
   const all = [...capped(managers).values()].filter((m) => m.fields !== undefined);
   all.sort(
@@ -64,7 +65,7 @@ export function writeManagers(managers: Managers): ManagedFieldsEntry[] {
   return all.map(entryOf);
 }
 
-/** The entry of a manager of something. */
+/** The entry of a manager that owns fields. */
 export function entryOf(m: Manager): ManagedFieldsEntry {
   return {
     ...(m.manager === '' ? {} : { manager: m.manager }),
@@ -75,11 +76,6 @@ export function entryOf(m: Manager): ManagedFieldsEntry {
     fieldsV1: withSharedParts(identityOf(m), m.fields!) as FieldsV1,
     ...(m.subresource === '' ? {} : { subresource: m.subresource }),
   };
-}
-
-function compareTexts(a: string, b: string): number {
-  if (a === b) return 0;
-  return a < b ? -1 : 1;
 }
 
 /** Merges the oldest updaters into `ancient-changes` when there are too many. */
@@ -105,7 +101,7 @@ function capped(managers: Managers): Managers {
   return out;
 }
 
-/** Fields every object has and nobody owns. */
+/** Fields that every object has and that are never owned. */
 const metadataFields = fieldsOf(
   'apiVersion',
   'kind',
@@ -121,7 +117,7 @@ const metadataFields = fieldsOf(
   'metadata.resourceVersion',
 );
 
-/** The set without the fields nobody owns. */
+/** The set without the fields that are never owned. */
 export function withoutMetadata(set: FieldSet): FieldSet {
   return difference(set, metadataFields);
 }

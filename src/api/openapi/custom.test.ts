@@ -1,4 +1,4 @@
-/** What is said of custom resources to clients of OpenAPI v2 and v3. */
+/** Custom resources in the documents of OpenAPI v2 and v3. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setFlagsFromString } from 'node:v8';
@@ -26,7 +26,7 @@ function described(schema: JSONSchemaProps | undefined): Record<2 | 3, Record<st
   return { 2: documents.extraV2().definitions[name] as Record<string, unknown>, 3: v3.components.schemas[name]! };
 }
 
-test('of an object that may be anything no property is named, lest clients refuse the others', () => {
+test('a schema that permits any field has no properties, because clients would refuse all other fields', () => {
   const free = described({ type: 'object', 'x-kubernetes-preserve-unknown-fields': true });
   assert.deepEqual(Object.keys(free[2]).sort(), ['type', 'x-kubernetes-group-version-kind']);
   assert.ok('properties' in free[3]);
@@ -35,7 +35,7 @@ test('of an object that may be anything no property is named, lest clients refus
     assert.deepEqual(Object.keys(none[version]).sort(), ['type', 'x-kubernetes-group-version-kind']);
 });
 
-test('conformance finds its words in what is explained', () => {
+test('kubectl explain of a custom resource contains the texts that conformance tests expect', () => {
   const documents = createCustomDocuments('v1.36.0')([{ info, schema: { type: 'object' } }]);
   const { definitions } = documents.extraV2();
   const shown = JSON.stringify(definitions);
@@ -43,7 +43,7 @@ test('conformance finds its words in what is explained', () => {
     assert.ok(shown.includes(`"${words}`), words);
 });
 
-test('the properties of a schema are named beside those of all objects', () => {
+test('the properties of a schema are added to those of all objects', () => {
   const shaped = described({ type: 'object', properties: { spec: { type: 'object' } } });
   for (const version of [2, 3] as const)
     assert.deepEqual(Object.keys(shaped[version]['properties'] as object).sort(), [
@@ -54,7 +54,26 @@ test('the properties of a schema are named beside those of all objects', () => {
     ]);
 });
 
-test('documents of definitions that are gone are kept by nobody, those of unchanged ones are the same', async () => {
+test('rules and selectable fields are shown by both, defaults and alternatives by version 3 alone', () => {
+  const rules = [{ rule: 'self != "a"' }];
+  const field: JSONSchemaProps = {
+    type: 'string',
+    default: 'b',
+    anyOf: [{ minLength: 1 }],
+    'x-kubernetes-validations': rules,
+  };
+  const schema: JSONSchemaProps = { type: 'object', properties: { color: field } };
+  const documents = createCustomDocuments('v1.36.0')([{ info, schema, selectableFields: ['.color'] }]);
+  const v3 = documents.extraV3.get('apis/example.com/v1') as unknown as { components: { schemas: object } };
+  for (const definitions of [documents.extraV2().definitions, v3.components.schemas] as Record<string, never>[])
+    for (const name of ['com.example.v1.Widget', 'com.example.v1.WidgetList'])
+      assert.deepEqual(definitions[name]!['x-kubernetes-selectable-fields'], [{ fieldPath: 'color' }]);
+  const shown = described(schema) as unknown as Record<2 | 3, { properties: { color: object } }>;
+  assert.deepEqual(shown[2].properties.color, { type: 'string', 'x-kubernetes-validations': rules });
+  assert.deepEqual(shown[3].properties.color, field);
+});
+
+test('documents of deleted definitions are not retained, those of unchanged ones are the same objects', async () => {
   const documentsOf = createCustomDocuments('v1.36.0');
   const path = 'apis/example.com/v1';
   const apis = [{ info, schema: { type: 'object' } }];
@@ -62,14 +81,14 @@ test('documents of definitions that are gone are kept by nobody, those of unchan
   assert.equal(documentsOf(apis).extraV3.get(path), first);
   assert.notEqual(documentsOf([{ info, schema: {} }]).extraV3.get(path), first);
   const gone = new WeakRef(documentsOf([{ info, schema: {} }]).extraV3.get(path)!);
-  await createNodeClock().yield(); // A WeakRef holds its object for the running turn.
+  await createNodeClock().yield(); // A WeakRef keeps its object alive until the end of the turn.
   setFlagsFromString('--expose-gc');
   (runInNewContext('gc') as () => void)();
   assert.equal(gone.deref(), undefined);
   assert.equal(typeof documentsOf, 'function');
 });
 
-/** What kubectl and helm reject in a document of version 2, whatever object they validate with it. */
+/** The parts of a version 2 document that kubectl and helm reject, whatever object they validate. */
 function unreadable(schema: unknown, path: string): string[] {
   if (typeof schema !== 'object' || schema === null) return [];
   const { type, items } = schema as { readonly type?: unknown; readonly items?: unknown };
@@ -103,7 +122,7 @@ const V2_CASES: readonly { readonly title: string; readonly schema: JSONSchemaPr
   { title: 'alternatives', schema: { anyOf: [{ type: 'integer' }], oneOf: [], not: {} }, v2: {} },
 ];
 
-test('clients of version 2 read every schema, nested in objects, arrays and maps', () => {
+test('clients of version 2 can read every schema, also nested in objects, arrays and maps', () => {
   for (const { title, schema, v2 } of V2_CASES) {
     const properties = {
       field: schema,

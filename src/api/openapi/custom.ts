@@ -1,5 +1,5 @@
 /**
- * OpenAPI of custom resources: their paths and definitions from the schemas of their definitions. Upstream:
+ * OpenAPI of custom resources: paths and definitions from the schemas of their CustomResourceDefinitions. Upstream:
  * apiextensions-apiserver/pkg/controller/openapi/builder.
  */
 import { getOwn, isObject, type JsonObject } from '../codec/own-property.ts';
@@ -16,17 +16,19 @@ import { assembleV3, type V3Document } from './v3.ts';
 /** A custom resource in one version. */
 export interface CustomApi {
   readonly info: ResourceInfo;
-  /** Absent: any object. */
+  /** Absent when any object is valid. */
   readonly schema: JSONSchemaProps | undefined;
+  /** Paths of fields that field selectors may name. */
+  readonly selectableFields?: readonly string[];
 }
 
-/** The documents' parts, as `createOpenApi` takes them. */
+/** The parts of the documents, as `createOpenApi` takes them. */
 export interface CustomDocuments {
   readonly extraV2: () => { readonly paths: JsonObject; readonly definitions: JsonObject };
   readonly extraV3: ReadonlyMap<string, V3Document>;
 }
 
-/** `com.example.v1.Widget` of example.com/v1. */
+/** The name of a definition: `com.example.v1.Widget` for example.com/v1. */
 function definitionNameOf({ group, version }: ResourceInfo, kind: string): string {
   return `${group.split('.').toReversed().join('.')}.${version}.${kind}`;
 }
@@ -41,7 +43,7 @@ function pathsOf({ info }: CustomApi): PathFact[] {
   });
 }
 
-// Conformance looks in what `kubectl explain` says of custom resources for the words each of these begins with.
+// Conformance tests look for the first words of each of these in the output of `kubectl explain` for custom resources.
 const TYPE_META: JsonObject = {
   apiVersion: {
     type: 'string',
@@ -56,21 +58,30 @@ function metadataRef(type: string, version: OpenApiVersion): JsonObject {
   return version === 2 ? { ...reference, description } : { allOf: [reference], description };
 }
 
-function gvkOf({ group, version }: ResourceInfo, kind: string): JsonObject {
-  return { 'x-kubernetes-group-version-kind': [{ group, kind, version }] };
+/** The extensions of an object's or a list's definition. */
+function extensionsOf({ info, selectableFields = [] }: CustomApi, kind: string): JsonObject {
+  const { group, version } = info;
+  const fields = selectableFields.map((path) => ({ fieldPath: path.replace(/^\./u, '') }));
+  return {
+    'x-kubernetes-group-version-kind': [{ group, kind, version }],
+    ...(fields.length > 0 && { 'x-kubernetes-selectable-fields': fields }),
+  };
 }
 
-function objectDefinition({ info, schema }: CustomApi, version: OpenApiVersion): JsonObject {
+function objectDefinition(api: CustomApi, version: OpenApiVersion): JsonObject {
+  const { info, schema } = api;
   const isFree = version === 2 && schema?.['x-kubernetes-preserve-unknown-fields'] === true;
   // Clients of v2 refuse what is not among the properties, where there are any: of an object that may be anything none.
-  if (schema === undefined || isFree) return { type: 'object', ...gvkOf(info, info.kind) };
+  if (schema === undefined || isFree) return { type: 'object', ...extensionsOf(api, info.kind) };
   const body = shapeFor(schema as JsonObject, version);
   const declared = isObject(body['properties']) ? body['properties'] : {};
   const metadata = metadataRef('meta.v1.ObjectMeta', version);
-  return { ...body, type: 'object', properties: { ...declared, ...TYPE_META, metadata }, ...gvkOf(info, info.kind) };
+  const properties = { ...declared, ...TYPE_META, metadata };
+  return { ...body, type: 'object', properties, ...extensionsOf(api, info.kind) };
 }
 
-function listDefinition({ info }: CustomApi, version: OpenApiVersion): JsonObject {
+function listDefinition(api: CustomApi, version: OpenApiVersion): JsonObject {
+  const { info } = api;
   const prefix = version === 2 ? '#/definitions/' : '#/components/schemas/';
   const items = { type: 'array', items: { $ref: prefix + definitionNameOf(info, info.kind) } };
   return {
@@ -82,14 +93,15 @@ function listDefinition({ info }: CustomApi, version: OpenApiVersion): JsonObjec
       items: { ...items, description: `The ${info.resource}.` },
       metadata: metadataRef('meta.v1.ListMeta', version),
     },
-    ...gvkOf(info, info.listKind),
+    ...extensionsOf(api, info.listKind),
   };
 }
 
-const ONLY_V3 = new Set(['oneOf', 'anyOf', 'allOf', 'not', 'nullable', 'x-kubernetes-validations']);
+/** Version 2 has no alternatives, and shows no defaults. */
+const ONLY_V3 = new Set(['oneOf', 'anyOf', 'allOf', 'not', 'nullable', 'default']);
 const SCHEMA_MAPS = new Set(['properties', 'patternProperties', 'definitions']);
 
-/** The schema as the version can say it. */
+/** The schema in a form that the OpenAPI version can express. */
 function shapeFor(schema: JsonObject, version: OpenApiVersion): JsonObject {
   const out = version === 2 ? shapeForV2(schema) : mapSchemas(schema, version);
   const isFree = version === 2 && schema['x-kubernetes-preserve-unknown-fields'] === true;
@@ -102,15 +114,15 @@ function mapSchemas(schema: JsonObject, version: OpenApiVersion): JsonObject {
 
 /**
  * Version 2 has no alternatives, and kubectl and helm reject the whole document for an array without items. They also reject
- * objects over unnamed fields of a type that preserves them, and over null. Upstream: controller/openapi/v2/conversion.go.
+ * objects for fields that a type preserves without naming them, and for null. Upstream: controller/openapi/v2/conversion.go.
  */
 function shapeForV2(schema: JsonObject): JsonObject {
   const isFree = schema['x-kubernetes-preserve-unknown-fields'] === true;
-  const isVague = isNullable(schema);
+  const isNullableSchema = isNullable(schema);
   const isArrayOfAnything = schema['type'] === 'array' && (isFree || !isObject(schema['items']));
   const dropped = new Set(ONLY_V3);
-  if (isFree || isVague) for (const key of ['properties', 'items']) dropped.add(key);
-  if (isVague || isArrayOfAnything || (isFree && schema['type'] === 'object')) dropped.add('type');
+  if (isFree || isNullableSchema) for (const key of ['properties', 'items']) dropped.add(key);
+  if (isNullableSchema || isArrayOfAnything || (isFree && schema['type'] === 'object')) dropped.add('type');
   const kept = Object.fromEntries(Object.entries(schema).filter(([key]) => !dropped.has(key)));
   const required = requiredInV2(kept);
   if (required !== undefined) kept['required'] = required;
@@ -118,7 +130,7 @@ function shapeForV2(schema: JsonObject): JsonObject {
   return mapSchemas(kept, 2);
 }
 
-/** Required fields that may not be null; of a map whose values may be null none. */
+/** Required fields that are not nullable; empty for a map with nullable values. */
 function requiredInV2({ required, properties, additionalProperties }: JsonObject): unknown[] | undefined {
   if (!Array.isArray(required) || isNullable(additionalProperties)) return undefined;
   const fields = isObject(properties) ? properties : {};
@@ -178,8 +190,8 @@ function partsV2(apis: readonly CustomApi[]): ReturnType<CustomDocuments['extraV
 }
 
 /**
- * Makes the documents of all custom resources, again and again: those of a group version nothing changed in are kept, as
- * long as somebody else holds its first resource. Nobody may ask again after definitions went.
+ * Returns a function that computes the documents of all custom resources. Documents of unchanged group versions are reused while
+ * the caller holds their first resource; a caller that drops a definition frees its documents.
  */
 export function createCustomDocuments(gitVersion: string): (apis: readonly CustomApi[]) => CustomDocuments {
   const kept = new WeakMap<CustomApi, { readonly members: readonly CustomApi[]; readonly document: V3Document }>();

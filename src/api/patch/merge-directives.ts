@@ -1,6 +1,6 @@
 /** The directives of strategic merge patches: $patch, $retainKeys, $deleteFromPrimitiveList, $setElementOrder. */
 import { isObject, type JsonObject, setOwn } from '../codec/own-property.ts';
-import { goPrint, goTypeName } from './go-print.ts';
+import { goPrint, goTypeName } from '../codec/go-print.ts';
 import { PatchError } from './patch-error.ts';
 
 export const DIRECTIVE = '$patch';
@@ -24,7 +24,7 @@ export function withoutKey(object: JsonObject, key: string): JsonObject {
   return out;
 }
 
-/** The original without the fields `$retainKeys` does not name. */
+/** The original without the fields that `$retainKeys` does not list. */
 export function retained(original: JsonObject, patch: JsonObject): JsonObject {
   const keep = patch[RETAIN_KEYS];
   if (!Array.isArray(keep)) throw new PatchError(400, 'invalid patch format of retainKeys');
@@ -39,7 +39,10 @@ export function retained(original: JsonObject, patch: JsonObject): JsonObject {
 const isDirective = (key: string): boolean =>
   key === DIRECTIVE || key === RETAIN_KEYS || key.startsWith(ORDER_PREFIX) || key.startsWith(DELETE_PREFIX);
 
-/** A patch value that meets nothing to merge with: what a `$patch` stands in goes; undefined when it goes itself. */
+/**
+ * A patch value without a counterpart to merge with: objects with a `$patch` are removed. Undefined when the value itself is
+ * removed.
+ */
 export function withoutDirectives(value: unknown, { keepsNulls = false } = {}): unknown {
   if (Array.isArray(value))
     return value.map((item) => withoutDirectives(item, { keepsNulls })).filter((item) => item !== undefined);
@@ -54,7 +57,7 @@ export function withoutDirectives(value: unknown, { keepsNulls = false } = {}): 
   return out;
 }
 
-/** A patch value that is taken as it is: directives within have no effect. */
+/** A patch value that replaces its counterpart: directives within it have no effect. */
 export function unmarked(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(unmarked);
   if (!isObject(value)) return value;

@@ -1,20 +1,20 @@
-// Elements of the lists that strategic merge patches merge: their type in Go, and the key they are known by.
+// Elements of the lists that strategic merge patches merge: their Go types and their merge keys.
 
 import { stringifyJson } from '../codec/json.ts';
 import { isObject } from '../codec/own-property.ts';
-import { goPrint, goTypeName } from './go-print.ts';
+import { goPrint, goTypeName } from '../codec/go-print.ts';
 import { PatchError } from './patch-error.ts';
 
-/** Values of different types are never the same key. */
+/** A text of a key; values of different types have different texts. */
 export const keyText = (value: unknown): string =>
   typeof value === 'object' ? stringifyJson(value) : `${typeof value} ${String(value)}`;
 
-/** A list's element without the key that its list merges by. */
+/** The error of a list element that lacks the list's merge key. */
 export function withoutMergeKey(item: unknown, mergeKey: string): PatchError {
   return new PatchError(500, `map: ${goPrint(item)} does not contain declared merge key: ${mergeKey}`);
 }
 
-/** The key of an element. Throws for an element without one. */
+/** The merge key of an element. Throws for an element without one. */
 export function keyIn(item: unknown, mergeKey: string): unknown {
   if (!isObject(item))
     throw new PatchError(500, `expected a map[string]interface {}, but received a ${goTypeName(item)}`);
@@ -22,12 +22,12 @@ export function keyIn(item: unknown, mergeKey: string): unknown {
   return item[mergeKey];
 }
 
-/** Throws for an element without the key. */
+/** Throws for an element without the merge key. */
 export function checkKeys(items: readonly unknown[], mergeKey: string): void {
   for (const item of items) keyIn(item, mergeKey);
 }
 
-/** The type that elements have in Go; undefined for null, which has none. */
+/** The Go type of an element; undefined for null. */
 function goType(value: unknown): string | undefined {
   if (value === null) return undefined;
   if (typeof value === 'object') return Array.isArray(value) ? 'slice' : 'map';
@@ -35,7 +35,7 @@ function goType(value: unknown): string | undefined {
   return typeof value === 'bigint' ? 'int64' : typeof value;
 }
 
-/** The type of all elements. Throws when they have several, or are lists, or there is none. */
+/** The common type of all elements. Throws when they have several types, or are lists, or when there is none. */
 export function elementType(original: readonly unknown[], patch: readonly unknown[]): string {
   const types = new Set<string | undefined>();
   for (const item of original) types.add(goType(item));

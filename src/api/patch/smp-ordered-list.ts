@@ -1,22 +1,22 @@
-// A list for which a patch has `$setElementOrder`: it is merged and put in order in one step, before other fields of its
-// object. Upstream: mergePatchIntoOriginal in strategicpatch.
+// Merges and sorts a list for which a patch has `$setElementOrder`, before other fields of its object. Upstream:
+// mergePatchIntoOriginal in strategicpatch.
 
 import { isObject, type JsonObject } from '../codec/own-property.ts';
-import { goPrint, goTypeName } from './go-print.ts';
+import { goPrint, goTypeName } from '../codec/go-print.ts';
 import { PatchError } from './patch-error.ts';
 import { checkKeys, elementType, keyIn, keyText, withoutMergeKey } from './smp-elements.ts';
 import { normalizeOrder } from './smp-order.ts';
 import type { PatchMeta } from './smp-schema.ts';
 
-/** One such list; undefined is no list. */
+/** One list with an order; an undefined value means that there is no list. */
 export interface OrderedList {
   readonly order: unknown;
-  /** The value in the object before the patch. */
+  /** The list in the object before the patch. */
   readonly before: unknown;
-  /** The value in the patch. */
+  /** The list in the patch. */
   readonly set: unknown;
   readonly meta: PatchMeta;
-  /** The list after the patch, not yet in order. */
+  /** The merged list before sorting. */
   readonly merge: (before: readonly unknown[] | undefined, set: readonly unknown[]) => readonly unknown[];
 }
 
@@ -25,7 +25,7 @@ function listOf(value: unknown): readonly unknown[] {
   throw new PatchError(500, `expected a []interface {}, but received a ${goTypeName(value)}`);
 }
 
-/** The list after the patch; undefined where there is none, before or after. */
+/** The list after the patch; undefined when neither side has one. */
 export function orderList({ order, before, set, meta, merge }: OrderedList): readonly unknown[] | undefined {
   const wanted = listOf(order);
   const original = before === undefined ? undefined : listOf(before);
@@ -36,7 +36,7 @@ export function orderList({ order, before, set, meta, merge }: OrderedList): rea
   const merged = changes === undefined ? original! : merge(original, changes);
   if (elementType(original ?? [], changes ?? []) === 'map') {
     for (const items of [merged, wanted, original ?? []]) checkKeys(items, mergeKey ?? '');
-    // Upstream has no key to know elements by, and fails in one of several ways.
+    // Without a merge key upstream cannot identify elements and fails in one of several ways.
     if (mergeKey === undefined) throw withoutMergeKey((changes ?? [])[0] ?? (original ?? [])[0], '');
   }
   const keyOf = (item: unknown): string => keyText(isObject(item) && mergeKey !== undefined ? item[mergeKey] : item);
@@ -46,7 +46,7 @@ export function orderList({ order, before, set, meta, merge }: OrderedList): rea
 const isMarked = (item: unknown): boolean => isObject(item) && Object.hasOwn(item, '$patch');
 const isDeletion = (item: unknown): boolean => isObject(item) && (item as JsonObject)['$patch'] === 'delete';
 
-/** What the patch sets must stand in the order, in that order. Upstream: validatePatchWithSetOrderList. */
+/** Throws unless the patch's elements occur in the order list in the same order. Upstream: validatePatchWithSetOrderList. */
 function checkOrder(changes: readonly unknown[], order: readonly unknown[], mergeKey: string | undefined): void {
   if (order.length === 0 || changes.length === 0) return;
   const equals = (item: unknown, place: unknown): boolean =>

@@ -37,7 +37,7 @@ const props: JSONSchemaProps = {
 };
 const schema = structuralSchema(props, { group: 'example.com', version: 'v1', kind: 'Widget' });
 
-test('unknown fields are pruned, down to where they are preserved', () => {
+test('unknown fields are pruned, except where the schema preserves them', () => {
   const input = {
     apiVersion: 'example.com/v1',
     kind: 'Widget',
@@ -63,16 +63,32 @@ test('unknown fields are pruned, down to where they are preserved', () => {
   assert.deepEqual(
     unknown,
     [
-      'metadata.nope',
       'extra',
-      'spec.nope',
-      'spec.items[0].nope',
+      'metadata.nope',
       'spec.free.known.gone',
-      'spec.template.spec.gone',
+      'spec.items[0].nope',
+      'spec.nope',
       'spec.template.gone',
+      'spec.template.spec.gone',
     ].map((path) => `unknown field "${path}"`),
   );
   assert.equal(pruneUnknown(schema, object).object, object);
+});
+
+test('objects where another type belongs keep their fields, if unknown ones are preserved', () => {
+  const types = ['string', 'integer', 'boolean', 'array'];
+  const fields = (keeps: boolean): JSONSchemaProps => ({
+    type: 'object',
+    properties: Object.fromEntries(
+      types.map((type) => [type, { type, ...(keeps && { 'x-kubernetes-preserve-unknown-fields': true }) }]),
+    ),
+  });
+  const owner = { group: 'example.com', version: 'v1', kind: 'Widget' };
+  const object = { spec: Object.fromEntries(types.map((type) => [type, { a: 1 }])) };
+  const keeping = structuralSchema({ type: 'object', properties: { spec: fields(true) } }, owner);
+  assert.deepEqual(pruneUnknown(keeping, object), { object, unknown: [] });
+  const pruning = structuralSchema({ type: 'object', properties: { spec: fields(false) } }, owner);
+  assert.equal(pruneUnknown(pruning, object).unknown.length, types.length);
 });
 
 test('nulls go where neither null nor a default is allowed; those of lists and of unknown places stay', () => {
@@ -123,7 +139,7 @@ test('nulls go where neither null nor a default is allowed; those of lists and o
   });
 });
 
-test('defaults fill what is absent, and null where null is not allowed', () => {
+test('defaults fill absent fields, and null fields that are not nullable', () => {
   const { spec } = applySchemaDefaults(schema, {
     spec: { size: null, mode: null, items: [{ name: 'a' }, { name: 'b', on: false }] },
   }) as { spec: object };
@@ -138,12 +154,12 @@ test('defaults fill what is absent, and null where null is not allowed', () => {
   assert.deepEqual(applySchemaDefaults(schema, {}), {});
 });
 
-test('zero values of custom fields are kept by typed decoding', () => {
+test('typed decoding keeps zero values of custom fields', () => {
   const { object } = decodeTyped(schema, { spec: { size: 0, port: 0, items: [], labels: {} } });
   assert.deepEqual(object['spec'], { size: 0, port: 0, items: [], labels: {} });
 });
 
-test('list keys drive field sets', () => {
+test('list keys of the schema appear in field sets', () => {
   const set = fieldSetOf(schema, { spec: { size: 1, items: [{ name: 'a', on: true }], free: { x: { y: 1 } } } });
   assert.deepEqual(pathsOf(set).map(formatFieldPath), [
     '.spec.size',
@@ -155,7 +171,7 @@ test('list keys drive field sets', () => {
   ]);
 });
 
-test('without a schema everything is kept', () => {
+test('without a schema all values are kept', () => {
   const open = structuralSchema(undefined, { group: 'g', version: 'v1', kind: 'K' });
   const object = { metadata: { name: 'a' }, spec: { a: { b: 1 } } };
   assert.equal(pruneUnknown(open, object).object, object);

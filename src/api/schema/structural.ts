@@ -1,6 +1,6 @@
-// A CRD's structural schema as a TypeSchema, so that pruning, patches, server-side apply and defaulting treat custom
-// resources by the very code that treats built-in kinds. Validation stays with the JSON schema itself.
-// Upstream: apiextensions-apiserver/pkg/apiserver/schema and its conversion for structured-merge-diff.
+// Converts a CRD's structural schema to a TypeSchema, so that pruning, patches, server-side apply and defaulting run the same
+// code for custom resources and built-in kinds. Validation uses the JSON schema itself. Upstream:
+// apiextensions-apiserver/pkg/apiserver/schema and its conversion for structured-merge-diff.
 
 import type { JSONSchemaProps } from '../gen/apiextensions-v1.ts';
 import { typeSchema } from './schema.ts';
@@ -16,7 +16,7 @@ export interface CustomKind {
 const STRING: TypeSchema = { kind: 'scalar', scalar: 'string' };
 const ANYTHING: TypeSchema = { kind: 'any', form: 'json' };
 
-/** The schema of a custom resource from the `openAPIV3Schema` of its version; without one everything is kept. */
+/** The schema of a custom resource from the `openAPIV3Schema` of its version; without one all values are kept. */
 export function structuralSchema(props: JSONSchemaProps | undefined, owner: CustomKind): StructSchema {
   const name = `${owner.group}/${owner.version}.${owner.kind}`;
   const root = structOf(props ?? { 'x-kubernetes-preserve-unknown-fields': true }, name);
@@ -24,7 +24,12 @@ export function structuralSchema(props: JSONSchemaProps | undefined, owner: Cust
   return { ...root, fields, gvk: [owner.group, owner.version, owner.kind], embedded: false, custom: true };
 }
 
-/** What every object has; its metadata is typed whatever the CRD says. */
+/** The schema of a part of a custom resource. */
+export function partSchema(props: JSONSchemaProps): TypeSchema {
+  return typeOf(props, '');
+}
+
+/** The fields of every object. Its metadata is typed whatever the CRD's schema is. */
 function resourceFields(): Map<string, FieldSchema> {
   const plain = (name: string): [string, FieldSchema] => [name, fieldOf(name, STRING, { props: {}, required: false })];
   const metadata = fieldOf('metadata', typeSchema('meta.v1.ObjectMeta'), { props: {}, required: false });
@@ -48,7 +53,7 @@ function structOf(props: JSONSchemaProps, name: string): StructSchema {
   };
 }
 
-/** Custom fields are kept as given, zero or not, like pointers. */
+/** Values of custom fields are kept even when zero, like pointers. */
 function fieldOf(name: string, type: TypeSchema, owner: { props: JSONSchemaProps; required: boolean }): FieldSchema {
   return {
     name,
@@ -68,6 +73,12 @@ function fieldOf(name: string, type: TypeSchema, owner: { props: JSONSchemaProps
 }
 
 function typeOf(props: JSONSchemaProps, name: string): TypeSchema {
+  const type = plainTypeOf(props, name);
+  if (props['x-kubernetes-preserve-unknown-fields'] !== true) return type;
+  return type.kind === 'scalar' || type.kind === 'list' ? { ...type, preserveUnknown: true } : type;
+}
+
+function plainTypeOf(props: JSONSchemaProps, name: string): TypeSchema {
   if (props['x-kubernetes-int-or-string'] === true) return { kind: 'scalar', scalar: 'intOrString' };
   switch (props.type) {
     case 'object':

@@ -1,7 +1,7 @@
-// The shape of an API type, as every schema-driven algorithm reads it: decoding, pruning, patches, managed fields,
-// protobuf, OpenAPI. Built-in types come from the generated tables (schema.ts); a CRD's structural schema produces the
-// same interfaces, so no algorithm asks where a schema is from. Upstream spreads this over Go types, struct tags,
-// OpenAPI and structured-merge-diff's schema.
+// The schema of an API type, as every schema-driven algorithm reads it: decoding, pruning, patches, managed fields, protobuf,
+// OpenAPI. Built-in types come from the generated tables (schema.ts), and a CRD's structural schema becomes the same interfaces,
+// so no algorithm depends on the origin of a schema. Upstream's counterparts are Go types, struct tags, OpenAPI and
+// structured-merge-diff's schema.
 
 /** Leaf types. `quantity`, `time`, `microTime` and `bytes` (base64) are strings in JSON. */
 export type ScalarName =
@@ -19,11 +19,13 @@ export type ScalarName =
 export interface ScalarSchema {
   readonly kind: 'scalar';
   readonly scalar: ScalarName;
+  /** Custom resources: an object in its place, which validation refuses, keeps its fields. */
+  readonly preserveUnknown?: boolean;
 }
 
 /**
- * A value whose shape is not known here and is kept as it came. `object` must be an object (upstream's RawExtension),
- * `fieldsV1` is a managed-fields set, `json` is any value; `schemaOr…` are the unions inside a CRD's JSON schema.
+ * A value without a schema, which is kept unchanged. `object` must be an object (upstream's RawExtension), `fieldsV1` is a
+ * managed-fields set, `json` is any value; `schemaOr…` are the unions inside a CRD's JSON schema.
  */
 export interface AnySchema {
   readonly kind: 'any';
@@ -35,28 +37,30 @@ export interface AnySchema {
 /** An object with known fields. */
 export interface StructSchema {
   readonly kind: 'struct';
-  /** `core.v1.PodSpec` for built-in types; any stable name for others. */
+  /** `core.v1.PodSpec` for built-in types; a stable name for others. */
   readonly name: string;
-  /** Group, version and kind when this is a root type. */
+  /** Group, version and kind of a root type. */
   readonly gvk?: readonly [string, string, string];
   readonly fields: ReadonlyMap<string, FieldSchema>;
   /** Owned and merged as one value by server-side apply (x-kubernetes-map-type: atomic). */
   readonly atomic: boolean;
-  /** x-kubernetes-preserve-unknown-fields: unknown fields are kept and no error. */
+  /** x-kubernetes-preserve-unknown-fields: unknown fields are kept without an error. */
   readonly preserveUnknown: boolean;
   /** x-kubernetes-embedded-resource. */
   readonly embedded: boolean;
-  /** A custom resource's root: its values are kept as they came and judged by validation, not by decoding. */
+  /** Set for the root of a custom resource: decoding keeps its values, and validation checks them. */
   readonly custom?: boolean;
 }
 
-/** A list; `set` and `map` lists merge by value and by keys. */
+/** A list. Lists of type `set` merge by value, those of type `map` by keys. */
 export interface ListSchema {
   readonly kind: 'list';
   readonly items: TypeSchema;
   readonly listType: 'atomic' | 'set' | 'map';
-  /** Fields of the items that identify them when `listType` is `map`; empty otherwise. */
+  /** The fields that identify an item when `listType` is `map`; otherwise empty. */
   readonly keys: readonly string[];
+  /** As of {@link ScalarSchema}. */
+  readonly preserveUnknown?: boolean;
 }
 
 /** An object with arbitrary keys and values of one type. */
@@ -64,7 +68,7 @@ export interface MapSchema {
   readonly kind: 'map';
   readonly values: TypeSchema;
   readonly atomic: boolean;
-  /** Custom resources: null stands for no entry, as the schema of the values allows no null. */
+  /** In custom resources a null entry is dropped when the schema of the values does not allow null. */
   readonly dropsNulls?: boolean;
 }
 
@@ -76,21 +80,21 @@ export interface FieldSchema {
   readonly name: string;
   readonly type: TypeSchema;
   readonly required: boolean;
-  /** Held as a pointer upstream: absent and zero differ. */
+  /** Upstream's field is a pointer: absent and zero differ. */
   readonly pointer: boolean;
   /** A zero value is dropped when written, unless the field is a pointer or a struct. */
   readonly omitempty: boolean;
   /** A null value is kept (CRDs only). */
   readonly nullable: boolean;
-  /** Protobuf numbers from the struct's message inwards; empty when the field is JSON only. */
+  /** Protobuf numbers from the struct's message inwards; empty when the field exists only in JSON. */
   readonly pb: readonly number[];
-  /** On the wire each list of strings is wrapped in a message of its own. */
+  /** In protobuf each list of strings is wrapped in a message of its own. */
   readonly pbWrapped: boolean;
-  /** `merge`, `replace`, `retainKeys` in any combination. */
+  /** Any of `merge`, `replace`, `retainKeys`. */
   readonly patchStrategies: readonly string[];
   readonly patchMergeKey: string | undefined;
   readonly default: unknown;
-  /** Named values; any other is invalid when `closed`. */
+  /** Named values; when `closed` is set, all others are invalid. */
   readonly values: readonly string[];
   readonly closed: boolean;
 }

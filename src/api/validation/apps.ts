@@ -1,4 +1,7 @@
-/** Deployments, replica sets and controllers, daemon sets, revisions. Upstream: apis/apps/validation, apis/core/validation. */
+/**
+ * Validation of deployments, replica sets, replication controllers, daemon sets and revisions. Upstream: apis/apps/validation,
+ * apis/core/validation.
+ */
 import type { Steps } from '../../base/steps.ts';
 import type { Field } from '../field-error.ts';
 import type {
@@ -16,59 +19,59 @@ import type { IntOrString, LabelSelector } from '../gen/meta-v1.ts';
 import { compileLabelMap, compileLabelSelector } from '../label-selector.ts';
 import {
   validateImmutable,
+  validateImmutableStruct,
   validateNonnegative,
   validateNonnegativeIntOrPercent,
   validateNotAboveHundredPercent,
 } from './common.ts';
-import { internalForm } from './internal-form.ts';
+import { internalForm, shownMap, shownSelector } from './internal-form.ts';
 import { validatePodTemplateSpec } from './pod-template.ts';
 import { isEmptySelector, validateLabelSelector } from './selectors.ts';
 
 export const NO_MATCH_TEXT = '`selector` does not match template `labels`';
 
-/** How a kind refuses selectors. */
+/** The errors for invalid selectors, which depend on the kind. */
 interface SelectorTexts {
-  /** As upstream's text for an empty selector names the kind; upstream's daemon sets need none at all. */
+  /** The kind in upstream's error for an empty selector; upstream's daemon sets may lack a selector. */
   readonly kind: 'deployment' | 'statefulset' | 'daemonset';
-  /** What is said of the whole selector when it is none; absent: nothing. */
+  /** The error at the whole selector when it is invalid; absent when upstream has none. */
   readonly unsound?: string;
 }
 
-/** A selector that is sound and not empty. Returns false when no template can be checked against it; none selects nothing. */
+/** Validates a selector, which must not be empty. Returns false when the template cannot be checked against it. */
 export function validateWorkloadSelector(
   selector: LabelSelector | undefined,
   { kind, unsound }: SelectorTexts,
   field: Field,
 ): boolean {
   if (selector === undefined) {
-    // Upstream's daemon sets have no such rule: the template, which nothing selects, is what is wrong there.
+    // As upstream, a daemon set without a selector has an error at its template instead.
     if (kind !== 'daemonset') field.required();
     return true;
   }
   const before = field.errors.length;
   validateLabelSelector(selector, field);
   const sound = field.errors.length === before;
-  if (isEmptySelector(selector)) field.invalid(selector, `empty selector is invalid for ${kind}`);
-  if (!sound && unsound !== undefined) field.invalid(selector, unsound);
+  if (isEmptySelector(selector)) field.invalid(shownSelector(selector), `empty selector is invalid for ${kind}`);
+  if (!sound && unsound !== undefined) field.invalid(shownSelector(selector), unsound);
   return sound;
 }
 
-/** A template that its workload selects. */
+/** Validates the template and that the selector matches its labels. */
 export function* validateSelectedTemplate(
   template: PodTemplateSpec | undefined,
   matches: boolean,
   field: Field,
 ): Steps<void> {
   if (template === undefined) return field.required();
-  if (!matches)
-    field
-      .at('metadata')
-      .at('labels')
-      .invalid(template.metadata?.labels ?? null, NO_MATCH_TEXT);
+  if (!matches) field.at('metadata').at('labels').invalid(shownMap(template.metadata?.labels), NO_MATCH_TEXT);
   yield* validatePodTemplateSpec(template, field);
 }
 
-/** Pods of controllers that replace them always restart and have no deadline; `kind` as upstream's text names it. */
+/**
+ * Pods of controllers that replace them must have the restart policy Always and no deadline. `kind` is upstream's name in the
+ * error.
+ */
 export function validateAlwaysRestarts(template: PodTemplateSpec | undefined, kind: string, field: Field): void {
   const spec = template?.spec;
   if (spec === undefined) return;
@@ -87,7 +90,7 @@ function templateMatches(
   return !sound || template === undefined || compileLabelSelector(selector).matches(template.metadata?.labels);
 }
 
-/** As upstream counts: text that is neither a number nor a percentage is zero. */
+/** As upstream, a text that is neither a number nor a percentage counts as zero. */
 export function isZero(value: IntOrString): boolean {
   if (typeof value === 'number') return value === 0;
   return !/^(\d+%|[+-]?\d+)$/.test(value) || Number.parseInt(value, 10) === 0;
@@ -116,7 +119,7 @@ function validateDeploymentStrategy(strategy: DeploymentStrategy, field: Field):
   }
 }
 
-/** Upstream's replica sets speak of deployments, and a template is not looked at when its selector is unsound. */
+/** As upstream, a replica set's template is validated like a deployment's, and skipped when the selector is invalid. */
 function* validateReplicaTemplate({ selector, template }: DeploymentSpec | ReplicaSetSpec, field: Field): Steps<void> {
   const texts = { kind: 'deployment', unsound: 'invalid label selector' } as const;
   if (!validateWorkloadSelector(selector, texts, field.at('selector'))) return;
@@ -140,10 +143,14 @@ export function* validateDeployment(deployment: Deployment, field: Field): Steps
     place.at('progressDeadlineSeconds').invalid(deadline, 'must be greater than minReadySeconds');
 }
 
-/** The selector of a deployment never changes. */
+/** The selector of a deployment is immutable. */
 export function* validateDeploymentUpdate(deployment: Deployment, old: Deployment, field: Field): Steps<void> {
   yield* validateDeployment(deployment, field);
-  validateImmutable(deployment.spec?.selector, old.spec?.selector, field.at('spec').at('selector'));
+  validateImmutableStruct(
+    [deployment.spec?.selector, old.spec?.selector],
+    'meta.v1.LabelSelector',
+    field.at('spec').at('selector'),
+  );
 }
 
 export function* validateReplicaSet(replicaSet: ReplicaSet, field: Field): Steps<void> {
@@ -155,10 +162,14 @@ export function* validateReplicaSet(replicaSet: ReplicaSet, field: Field): Steps
   yield* validateReplicaTemplate(spec, place);
 }
 
-/** The selector of a replica set never changes. */
+/** The selector of a replica set is immutable. */
 export function* validateReplicaSetUpdate(replicaSet: ReplicaSet, old: ReplicaSet, field: Field): Steps<void> {
   yield* validateReplicaSet(replicaSet, field);
-  validateImmutable(replicaSet.spec?.selector, old.spec?.selector, field.at('spec').at('selector'));
+  validateImmutableStruct(
+    [replicaSet.spec?.selector, old.spec?.selector],
+    'meta.v1.LabelSelector',
+    field.at('spec').at('selector'),
+  );
 }
 
 export function* validateReplicationController(controller: ReplicationController, field: Field): Steps<void> {
@@ -214,9 +225,13 @@ export function* validateDaemonSet(daemonSet: DaemonSet, field: Field): Steps<vo
   validateNonnegative(spec.revisionHistoryLimit, place.at('revisionHistoryLimit'));
 }
 
-/** The selector of a daemon set never changes. */
+/** The selector of a daemon set is immutable. */
 export function* validateDaemonSetUpdate(daemonSet: DaemonSet, old: DaemonSet, field: Field): Steps<void> {
-  validateImmutable(daemonSet.spec?.selector, old.spec?.selector, field.at('spec').at('selector'));
+  validateImmutableStruct(
+    [daemonSet.spec?.selector, old.spec?.selector],
+    'meta.v1.LabelSelector',
+    field.at('spec').at('selector'),
+  );
   yield* validateDaemonSet(daemonSet, field);
 }
 
@@ -228,7 +243,7 @@ export function validateControllerRevision(revision: ControllerRevision, field: 
     field.at('data').required('data must be a valid JSON object');
 }
 
-/** The data of a revision never changes. */
+/** The data of a revision is immutable. */
 export function validateControllerRevisionUpdate(
   revision: ControllerRevision,
   old: ControllerRevision,

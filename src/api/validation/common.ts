@@ -1,4 +1,4 @@
-/** Checks several kinds share. Upstream: apis/core/validation, apimachinery validation. */
+/** Checks that several kinds share. Upstream: apis/core/validation, apimachinery validation. */
 import { deepEqual } from '../../base/equal.ts';
 import type { Field } from '../field-error.ts';
 import type { Toleration } from '../gen/core-v1.ts';
@@ -6,29 +6,28 @@ import type { Condition, IntOrString } from '../gen/meta-v1.ts';
 import { percentOf } from '../int-or-string.ts';
 import type { Int64 } from '../int64.ts';
 import { FIELD_IMMUTABLE_TEXT, validateLabelName } from '../meta-validation.ts';
-import { isDomainPrefixedPath, isLabelValue, isPercent, isPortName, isPortNumber, regexText } from '../names.ts';
+import { isDns1123Subdomain, isLabelValue, isPercent, isPortName, isPortNumber, regexText } from '../names.ts';
 import { tryParseQuantity } from '../quantity.ts';
 import { internalForm } from './internal-form.ts';
 
-/** `must be greater than or equal to 0`. */
 const NOT_NEGATIVE_TEXT = 'must be greater than or equal to 0';
 
-/** A number that may not be negative; absent is fine. */
+/** The number must not be negative; it may be absent. */
 export function validateNonnegative(value: Int64 | undefined, field: Field): void {
   if (value !== undefined && value < 0) field.invalid(value, NOT_NEGATIVE_TEXT);
 }
 
-/** A number that must be positive; absent is fine. */
+/** The number must be positive; it may be absent. */
 export function validatePositive(value: Int64 | undefined, field: Field): void {
   if (value !== undefined && value <= 0) field.invalid(value, 'must be greater than zero');
 }
 
-/** Refuses any change of a value. */
+/** Refuses any change of the value. */
 export function validateImmutable(value: unknown, old: unknown, field: Field): void {
   if (!deepEqual(value, old)) field.invalid(value, FIELD_IMMUTABLE_TEXT);
 }
 
-/** Refuses any change of a struct, which is shown as upstream's internal type; `typeName` as the schema tables have it. */
+/** Refuses any change of a struct. Errors quote its internal form; `typeName` is its name in the schema tables. */
 export function validateImmutableStruct(
   [value, old]: readonly [object | undefined, object | undefined],
   typeName: string,
@@ -37,41 +36,50 @@ export function validateImmutableStruct(
   if (!deepEqual(value, old)) field.invalid(value && internalForm(value, typeName), FIELD_IMMUTABLE_TEXT);
 }
 
-/** A path such as `acme.io/foo`. */
-export function validateDomainPrefixedPath(path: string, field: Field): void {
-  if (path === '') field.required();
-  else field.complain(path, isDomainPrefixedPath(path));
+const HTTP_PATH = "[A-Za-z0-9/\\-._~%!$&'()*+,;=:]+";
+const HTTP_PATH_PATTERN = new RegExp(`^${HTTP_PATH}$`);
+
+/** Validates a path such as `acme.io/foo`. Errors quote the invalid part. */
+export function validateDomainPrefixedPath(text: string, field: Field): void {
+  if (text === '') return field.required();
+  const slash = text.indexOf('/');
+  if (slash <= 0 || slash === text.length - 1)
+    return field.invalid(text, 'must be a domain-prefixed path (such as "acme.io/foo")');
+  const host = text.slice(0, slash);
+  const path = text.slice(slash + 1);
+  field.complain(host, isDns1123Subdomain(host));
+  if (!HTTP_PATH_PATTERN.test(path)) field.invalid(path, regexText('Invalid path', HTTP_PATH));
 }
 
-/** One of a set of texts; empty is `Required value`. */
+/** The text must be one of `choices`; an empty one is `Required value`. */
 export function validateChoice(value: string | undefined, choices: readonly string[], field: Field): void {
   if (value === undefined || value === '') field.required();
   else if (!choices.includes(value)) field.notSupported(value, choices);
 }
 
-/** One of a set of texts, if there is one. */
+/** The text must be one of `choices`; it may be absent. */
 export function validateOptionalChoice(value: string | undefined, choices: readonly string[], field: Field): void {
   if (value !== undefined && !choices.includes(value)) field.notSupported(value, choices);
 }
 
-/** A port's number or, as text, its name. */
+/** A port number or, for a text, a port name. */
 export function validatePortNumOrName(port: IntOrString, field: Field): void {
   field.complain(port, typeof port === 'number' ? isPortNumber(port) : isPortName(port));
 }
 
-/** A number or percentage, neither negative. */
+/** A number or percentage that must not be negative. */
 export function validateNonnegativeIntOrPercent(value: IntOrString, field: Field): void {
   if (typeof value === 'number') validateNonnegative(value, field);
   else field.complain(value, isPercent(value));
 }
 
-/** No percentage above a hundred. */
+/** A percentage must be at most a hundred. */
 export function validateNotAboveHundredPercent(value: IntOrString, field: Field): void {
   const percent = percentOf(value);
   if (percent !== undefined && percent > 100) field.invalid(value, 'must not be greater than 100%');
 }
 
-/** A quantity that may not be negative. */
+/** The quantity must not be negative. */
 export function validateNonnegativeQuantity(quantity: string, field: Field): void {
   const parsed = tryParseQuantity(quantity);
   if (parsed === undefined) field.invalid(quantity, 'must be a valid quantity');
@@ -86,7 +94,7 @@ export function validateTaintEffect(effect: string, allowEmpty: boolean, field: 
   else if (!(TAINT_EFFECTS as readonly string[]).includes(effect)) field.notSupported(effect, TAINT_EFFECTS);
 }
 
-/** Tolerations of pods, runtime classes and others. */
+/** Validates tolerations of pods, runtime classes and others. */
 export function validateTolerations(tolerations: readonly Toleration[] | undefined, field: Field): void {
   for (const [index, toleration] of (tolerations ?? []).entries()) validateToleration(toleration, field.item(index));
 }
@@ -108,7 +116,7 @@ function validateToleration(toleration: Toleration, field: Field): void {
     case 'Exists':
       if (value !== '') field.at('operator').invalid(value, "value must be empty when `operator` is 'Exists'");
       break;
-    // Known, but behind a gate that is off.
+    // A known operator whose feature gate is off.
     case 'Lt':
     case 'Gt':
       field.at('operator').notSupported(operator, ['Equal', 'Exists', 'Lt', 'Gt']);
@@ -132,7 +140,7 @@ const REASON_TEXT = regexText(
   'ReasonA:ReasonB',
 );
 
-/** Standard conditions of newer kinds. */
+/** Validates conditions of metav1.Condition's form. */
 export function validateConditions(conditions: readonly Condition[] | undefined, field: Field): void {
   const seen = new Set<string>();
   for (const [index, condition] of (conditions ?? []).entries()) {
@@ -159,7 +167,7 @@ function validateCondition(condition: Condition, field: Field): void {
     field.at('message').tooLong(MAX_CONDITION_MESSAGE_BYTES);
 }
 
-/** Conditions of which only the type is checked. */
+/** Validates conditions of which upstream checks only the type. */
 export function validateTypedConditions(
   conditions: readonly { readonly type?: string }[] | undefined,
   field: Field,

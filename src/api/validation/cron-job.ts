@@ -1,12 +1,13 @@
-/** Cron jobs. Upstream: apis/batch/validation ValidateCronJob. */
+/** Validation of cron jobs. Upstream: apis/batch/validation ValidateCronJob. */
 import type { Steps } from '../../base/steps.ts';
 import { cronScheduleProblem } from '../cron-schedule.ts';
 import type { Field } from '../field-error.ts';
 import type { CronJob, CronJobSpec, JobSpec } from '../gen/batch-v1.ts';
 import { validateChoice, validateNonnegative } from './common.ts';
+import { shownSelector } from './internal-form.ts';
 import { validateJobSpec } from './job-spec.ts';
 
-/** Names get a suffix of eleven characters and still must be names of pods. */
+/** Names of jobs add eleven characters and must still be valid names of pods. */
 const MAX_NAME_LENGTH = 52;
 
 function isKnownTimeZone(name: string): boolean {
@@ -19,13 +20,13 @@ function isKnownTimeZone(name: string): boolean {
   }
 }
 
-/** Zones are files to Go: their names are told by case. */
+/** Go reads time zones from files, so their names are case-sensitive. */
 function isSpelled(name: string): boolean {
   const known = new Intl.DateTimeFormat('en', { timeZone: name }).resolvedOptions().timeZone;
   return known === name || known.toLowerCase() !== name.toLowerCase();
 }
 
-/** Names of the time zone database, in each of their parts. */
+/** Whether a part of a time zone's name may occur in the database. */
 function isZonePart(part: string): boolean {
   return /^[A-Za-z._0-9+][-A-Za-z._0-9+]{0,13}$/.test(part) && part !== '.' && part !== '..';
 }
@@ -37,12 +38,15 @@ function validateTimeZone(name: string | undefined, field: Field): void {
   const isLocal = /^local$/i.test(name);
   if (isLocal)
     field.invalid(name, 'timeZone must be an explicit time zone as defined in https://www.iana.org/time-zones');
-  // Go knows this name as the machine's own zone.
+  // In Go this name is the machine's own zone.
   if (name !== 'Local' && (isLocal || !isKnownTimeZone(name) || !isSpelled(name)))
     field.invalid(name, `unknown time zone ${name}`);
 }
 
-/** Every minute, hour and day by name takes some 500. Upstream has no limit, and reads each schedule of a million numbers again and again. */
+/**
+ * A schedule that lists every minute, hour and day by name has some 500 characters. Upstream has no limit and parses a schedule
+ * of a million numbers repeatedly.
+ */
 const MAX_SCHEDULE = 4096;
 
 const ZONE_TEXTS = {
@@ -50,12 +54,12 @@ const ZONE_TEXTS = {
   alone: 'cannot use TZ or CRON_TZ in schedule, use timeZone field instead',
 };
 
-/** `old`: what was there before an update; a zone that stands in a schedule may stay there. */
+/** `old`: the spec before an update; a time zone that its schedule contains may stay. */
 function validateSchedule(spec: CronJobSpec, old: CronJobSpec | undefined, field: Field): void {
   const { schedule = '', timeZone } = spec;
   if (schedule === '') return field.required();
   if (schedule.length > MAX_SCHEDULE) return field.tooLong(MAX_SCHEDULE);
-  // Go's parser takes the zone before the fields.
+  // Go's parser reads the time zone before the fields.
   const problem = cronScheduleProblem(schedule.replace(/^(?:CRON_)?TZ=\S* /, ''));
   if (problem !== undefined) field.invalid(schedule, problem);
   if (!schedule.includes('TZ')) return;
@@ -67,7 +71,8 @@ function validateSchedule(spec: CronJobSpec, old: CronJobSpec | undefined, field
 function* validateTemplate({ jobTemplate }: CronJobSpec, field: Field): Steps<void> {
   const spec = jobTemplate?.spec ?? ({} as JobSpec);
   yield* validateJobSpec(spec, field);
-  if (spec.selector !== undefined) field.at('selector').invalid(spec.selector, '`selector` will be auto-generated');
+  if (spec.selector !== undefined)
+    field.at('selector').invalid(shownSelector(spec.selector), '`selector` will be auto-generated');
   if (spec.manualSelector === true) field.at('manualSelector').notSupported(true, ['nil', 'false']);
 }
 

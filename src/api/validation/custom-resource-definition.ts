@@ -1,22 +1,24 @@
-/** Custom resource definitions. Upstream: apiextensions-apiserver/pkg/apis/apiextensions/validation. */
+/** Validation of custom resource definitions. Upstream: apiextensions-apiserver/pkg/apis/apiextensions/validation. */
 import type { Field } from '../field-error.ts';
 import type {
   CustomResourceDefinition,
   CustomResourceDefinitionNames,
   CustomResourceDefinitionVersion,
+  JSONSchemaProps,
 } from '../gen/apiextensions-v1.ts';
 import { isDns1035Label, isDns1123Subdomain } from '../names.ts';
 import { API_APPROVED_ANNOTATION, apiApprovalOf, isProtectedGroup } from './api-approval.ts';
 import { validateChoice, validateImmutable } from './common.ts';
 import {
-  type CheckSchemaRules,
   type PartChecks,
+  type SchemaRules,
   type SharedPart,
   sharedParts,
   validateParts,
 } from './custom-resource-version.ts';
-import { validateDefinitionBudget } from './definition-budget.ts';
+import { partsOf, validateDefinitionBudget } from './definition-budget.ts';
 import { internalForm } from './internal-form.ts';
+import { hasUnknownDefaults } from './schema-defaults.ts';
 import { validateWebhookClient } from './webhook-client.ts';
 
 function label(field: Field, name: string | undefined): void {
@@ -49,21 +51,21 @@ function validateNames(names: CustomResourceDefinitionNames, field: Field): void
 }
 
 function validateVersions(definition: CustomResourceDefinition, field: Field, checks: PartChecks): void {
-  const versions = definition.spec.versions ?? [];
+  const { versions = [] } = definition.spec;
   for (const [index, version] of versions.entries()) {
     const place = field.item(index);
     place.at('name').complain(version.name ?? '', joined(isDns1035Label(version.name ?? '')));
     validateWarning(version, place.at('deprecationWarning'));
     if (checks.fits) validateParts(version, (part) => (checks.shared.has(part) ? undefined : place.at(part)), checks);
   }
-  const shown = (): unknown => versions.map((version) => shownVersion(version, checks.shared));
+  const shown = (): unknown => definition.spec.versions?.map((version) => shownVersion(version, checks.shared)) ?? null;
   if (new Set(versions.map(({ name }) => name)).size !== versions.length)
     field.invalid(shown(), 'must contain unique version names');
   if (versions.filter(({ storage }) => storage).length !== 1)
     field.invalid(shown(), 'must have exactly one version marked as storage version');
 }
 
-/** As upstream's internal type, without what all have. */
+/** A version in upstream's internal form, without the parts that all versions share. */
 function shownVersion(version: CustomResourceDefinitionVersion, shared: ReadonlySet<SharedPart>): unknown {
   const own = Object.fromEntries(Object.entries(version).filter(([name]) => !shared.has(name as SharedPart)));
   return internalForm(own, 'apiextensions.v1.CustomResourceDefinitionVersion');
@@ -80,9 +82,9 @@ function validateWarning(
   field: Field,
 ): void {
   if (warning === undefined) return;
-  if (deprecated !== true) field.invalid(warning, 'can only be set for deprecated versions');
-  if (warning === '') return field.invalid(warning, 'must not be an empty string');
-  if (warning.length > MAX_WARNING) field.invalid(warning, `must be <= ${MAX_WARNING} characters long`);
+  if (deprecated !== true) return field.invalid(warning, 'can only be set for deprecated versions');
+  if (Buffer.byteLength(warning) > MAX_WARNING) field.invalid(warning, `must be <= ${MAX_WARNING} characters long`);
+  if (warning === '') field.invalid(warning, 'must not be an empty string');
   const bad = /\p{C}/u.exec(warning)?.index;
   if (bad !== undefined)
     field.invalid(
@@ -108,9 +110,19 @@ function validateConversion(definition: CustomResourceDefinition, field: Field):
   }
   if (client === undefined) clientField.required('required when strategy is set to Webhook');
   else validateWebhookClient(client, clientField);
-  if (versions.length === 0) versionsField.required();
-  else if (!versions.some((version) => REVIEW_VERSIONS.includes(version)))
-    versionsField.invalid(versions, `must include at least one of ${REVIEW_VERSIONS.join(', ')}`);
+  validateReviewVersions(versions, versionsField);
+}
+
+function validateReviewVersions(versions: readonly string[], field: Field): void {
+  if (versions.length === 0) return field.required();
+  const seen = new Set<string>();
+  for (const [index, version] of versions.entries()) {
+    if (seen.has(version)) field.item(index).invalid(version, 'duplicate version');
+    else field.item(index).complain(version, isDns1035Label(version));
+    seen.add(version);
+  }
+  if (!versions.some((version) => REVIEW_VERSIONS.includes(version)))
+    field.invalid(versions, `must include at least one of ${REVIEW_VERSIONS.join(', ')}`);
 }
 
 function validateStoredVersions({ spec, status }: CustomResourceDefinition, field: Field): void {
@@ -127,7 +139,7 @@ function validateStoredVersions({ spec, status }: CustomResourceDefinition, fiel
   }
 }
 
-/** Groups of the community's own domains need an approval; what an older server let in may stay as it is. */
+/** Definitions in domains of the community need an approval; a definition that an older server accepted may stay unchanged. */
 function validateApproval(definition: CustomResourceDefinition, field: Field, old?: CustomResourceDefinition): void {
   const { annotations } = definition.metadata;
   if (!isProtectedGroup(definition.spec.group ?? '')) return;
@@ -138,7 +150,17 @@ function validateApproval(definition: CustomResourceDefinition, field: Field, ol
   if (state === 'InvalidAnnotation') place.invalid(annotations?.[API_APPROVED_ANNOTATION], message);
 }
 
-function validateSpec(definition: CustomResourceDefinition, field: Field, checkRules: CheckSchemaRules): void {
+function hasDefaults(schema: JSONSchemaProps): boolean {
+  return schema.default !== undefined || partsOf(schema).some(hasDefaults);
+}
+
+interface SpecChecks {
+  readonly rules: SchemaRules;
+  /** Before an update. */
+  readonly old?: CustomResourceDefinition;
+}
+
+function validateSpec(definition: CustomResourceDefinition, field: Field, { rules, old }: SpecChecks): void {
   const { spec } = definition;
   const { group = '', names = { kind: '', plural: '' } } = spec;
   const groupErrors = isDns1123Subdomain(group);
@@ -151,11 +173,17 @@ function validateSpec(definition: CustomResourceDefinition, field: Field, checkR
   for (const [index, { schema }] of versions.entries())
     if (schema?.openAPIV3Schema === undefined)
       field.at('versions').item(index).at('schema').at('openAPIV3Schema').required();
+  if (spec.preserveUnknownFields === true && versions.some(({ schema }) => hasDefaults(schema?.openAPIV3Schema ?? {})))
+    field.at('preserveUnknownFields').invalid(true, 'must be false in order to use defaults in the schema');
   const fits = validateDefinitionBudget(definition, field.at('versions'));
-  const checks = { fits, shared, rules: checkRules };
+  const anyStatus = versions.some(({ subresources }) => subresources?.status !== undefined);
+  const knowsDefaults = !(old?.spec.versions ?? []).some(({ schema }) =>
+    hasUnknownDefaults(schema?.openAPIV3Schema ?? {}),
+  );
+  const checks = { fits, shared, rules, anyStatus, knowsDefaults };
   validateVersions(definition, field.at('versions'), checks);
   const [first] = versions;
-  // Upstream's older name of the first version.
+  // `spec.version`, upstream's deprecated name of the first version.
   field
     .at('version')
     .complain(
@@ -174,18 +202,20 @@ function validateSpec(definition: CustomResourceDefinition, field: Field, checkR
   validateConversion(definition, field.at('conversion'));
 }
 
-/** A new definition. */
+/** Validates a new definition. */
 export function validateCustomResourceDefinition(
   definition: CustomResourceDefinition,
   field: Field,
-  checkRules: CheckSchemaRules,
+  rules: SchemaRules,
 ): void {
   const { spec } = definition;
   if (spec === undefined) return field.at('spec').required();
-  const name = definition.metadata.name ?? '';
-  if (name !== '' && name !== `${spec.names?.plural ?? ''}.${spec.group ?? ''}`)
-    field.at('metadata').at('name').invalid(name, 'must be spec.names.plural+"."+spec.group');
-  validateSpec(definition, field.at('spec'), checkRules);
+  for (const key of ['generateName', 'name'] as const) {
+    const name = definition.metadata[key] ?? '';
+    if (name !== '' && name !== `${spec.names?.plural ?? ''}.${spec.group ?? ''}`)
+      field.at('metadata').at(key).invalid(name, 'must be spec.names.plural+"."+spec.group');
+  }
+  validateSpec(definition, field.at('spec'), { rules });
   validateStoredVersions(definition, field.at('status').at('storedVersions'));
   validateApproval(definition, field);
   if (spec.preserveUnknownFields === true) refusePreserving(field);
@@ -201,15 +231,15 @@ function refusePreserving(field: Field): void {
     );
 }
 
-/** A changed definition: group, plural and, once established, scope and kind stay. */
+/** Validates an update: group and plural name are immutable and, once established, scope and kind. */
 export function validateCustomResourceDefinitionUpdate(
   definition: CustomResourceDefinition,
   { old, field }: { readonly old: CustomResourceDefinition; readonly field: Field },
-  checkRules: CheckSchemaRules,
+  rules: SchemaRules,
 ): void {
   if (definition.spec === undefined) return field.at('spec').required();
   const spec = field.at('spec');
-  validateSpec(definition, spec, checkRules);
+  validateSpec(definition, spec, { rules, old });
   const established = (old.status?.conditions ?? []).some(
     ({ type, status }) => type === 'Established' && status === 'True',
   );
@@ -225,7 +255,7 @@ export function validateCustomResourceDefinitionUpdate(
     refusePreserving(field);
 }
 
-/** A changed status. */
+/** Validates a status update. */
 export function validateCustomResourceDefinitionStatus(definition: CustomResourceDefinition, field: Field): void {
   const status = field.at('status');
   validateNames(definition.status?.acceptedNames ?? { kind: '', plural: '' }, status.at('acceptedNames'));

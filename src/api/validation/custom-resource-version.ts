@@ -1,4 +1,4 @@
-// The parts of one version of a custom resource: schema, columns, subresources, selectable fields. Upstream:
+// Validation of one version of a custom resource: schema, columns, subresources, selectable fields. Upstream:
 // apiextensions/validation (ValidateCustomResourceDefinitionVersion).
 import { deepEqual } from '../../base/equal.ts';
 import type { Field } from '../field-error.ts';
@@ -9,13 +9,21 @@ import type {
   JSONSchemaProps,
 } from '../gen/apiextensions-v1.ts';
 import { parseJsonPath, plainFields } from '../json-path.ts';
+import { checkRuleTexts } from '../cel/rules/check-rules.ts';
+import { readFieldPath } from '../cel/rules/field-path.ts';
 import { validateOpenApiSchema } from './open-api-schema.ts';
-import { validateStructuralSchema } from './structural-schema.ts';
+import { validateDefaults } from './schema-defaults.ts';
+import { unsupportedBy, validateStructuralSchema } from './structural-schema.ts';
 
-/** Rules a definition's schemas must keep beside those of this file. */
-export type CheckSchemaRules = (schema: JSONSchemaProps, field: Field) => void;
+/** What the rules of expressions ask of a definition's schemas. Both are for structural schemas. */
+export interface SchemaRules {
+  /** Reports defaults that break rules. */
+  checkDefaults(schema: JSONSchemaProps, field: Field): void;
+  /** Reports rules that do not compile or cost too much. `faults`: field paths of what is wrong with the schema. */
+  checkRules(schema: JSONSchemaProps, field: Field, faults: readonly string[]): void;
+}
 
-/** Parts of versions that upstream has once, above the versions, where all versions have the same. */
+/** Parts of versions that upstream's internal type has once, above the versions, when all versions have the same. */
 export type SharedPart = 'schema' | 'subresources' | 'additionalPrinterColumns' | 'selectableFields';
 
 const SHARED_PARTS = ['schema', 'subresources', 'additionalPrinterColumns', 'selectableFields'] as const;
@@ -26,17 +34,21 @@ export function sharedParts([first, ...others]: readonly CustomResourceDefinitio
 
 /** How the parts of versions are checked. */
 export interface PartChecks {
-  /** False: they would take too long. */
+  /** False when the checks would take too long. */
   readonly fits: boolean;
   readonly shared: ReadonlySet<SharedPart>;
-  readonly rules: CheckSchemaRules;
+  readonly rules: SchemaRules;
+  /** Whether any version has a status subresource. */
+  readonly anyStatus: boolean;
+  /** Whether defaults may not have fields that their schema does not know. */
+  readonly knowsDefaults: boolean;
 }
 
-/** `placeOf`: where a part stands; undefined for one that is checked elsewhere. */
+/** `placeOf`: the field of a part; undefined for a part that is checked elsewhere. */
 export function validateParts(
   version: CustomResourceDefinitionVersion,
   placeOf: (part: SharedPart) => Field | undefined,
-  { rules }: PartChecks,
+  { rules, shared, anyStatus, knowsDefaults }: PartChecks,
 ): void {
   const { schema, subresources, additionalPrinterColumns = [], selectableFields = [] } = version;
   const [schemaPlace, columns, selectable] = [
@@ -44,8 +56,10 @@ export function validateParts(
     placeOf('additionalPrinterColumns'),
     placeOf('selectableFields'),
   ];
-  if (schema?.openAPIV3Schema !== undefined && schemaPlace !== undefined)
-    validateSchema(version, schemaPlace.at('openAPIV3Schema'), rules);
+  if (schema?.openAPIV3Schema !== undefined && schemaPlace !== undefined) {
+    const hasStatus = shared.has('schema') ? anyStatus : subresources?.status !== undefined;
+    validateSchema(schema.openAPIV3Schema, schemaPlace.at('openAPIV3Schema'), { rules, hasStatus, knowsDefaults });
+  }
   const resources = placeOf('subresources');
   if (subresources !== undefined && resources !== undefined) validateSubresources(subresources, resources);
   if (columns !== undefined)
@@ -56,7 +70,7 @@ export function validateParts(
   else validateSelectableFields(version, selectable);
 }
 
-/** As upstream's text names them. */
+/** The top-level fields in the order of upstream's text. */
 const ROOT_FIELDS =
   'Description Type Format Title Maximum ExclusiveMaximum Minimum ExclusiveMinimum MaxLength MinLength Pattern MaxItems MinItems UniqueItems MultipleOf Required Items Properties ExternalDocs Example XPreserveUnknownFields XValidations';
 
@@ -67,29 +81,65 @@ const rootNames = new Set(
   }),
 );
 
+/** Flags and texts, which count as absent when false or empty. All other fields are pointers. */
+const PLAIN_FIELDS = new Set([
+  'id',
+  '$schema',
+  'nullable',
+  'x-kubernetes-embedded-resource',
+  'x-kubernetes-int-or-string',
+]);
+
+/** Fields before the type in upstream's order. */
+const EARLY_FIELDS = new Set(['id', '$schema', '$ref']);
+
+/** Only the first field that is forbidden at the root beside a status is reported. */
 function validateRoot(schema: JSONSchemaProps, field: Field): void {
-  if ((schema.type ?? '') !== '' && schema.type !== 'object')
+  const foreign = Object.entries(schema)
+    .filter(([name, value]) => !rootNames.has(name) && (PLAIN_FIELDS.has(name) ? Boolean(value) : value !== null))
+    .map(([name]) => name);
+  const { type = '' } = schema;
+  if (type !== '' && type !== 'object' && !foreign.some((name) => EARLY_FIELDS.has(name)))
     return field
       .at('type')
       .invalid(
-        schema.type,
+        type,
         'only "object" is allowed as the type at the root of the schema if the status subresource is enabled',
       );
-  if (Object.entries(schema).some(([name, value]) => Boolean(value) && !rootNames.has(name)))
+  if (foreign.length > 0)
     field.invalid(
       schema,
       `only [${ROOT_FIELDS}] fields are allowed at the root of the schema if the status subresource is enabled`,
     );
 }
 
-function validateSchema(version: CustomResourceDefinitionVersion, field: Field, checkRules: CheckSchemaRules): void {
-  const schema = version.schema!.openAPIV3Schema!;
-  const before = field.errors.length;
-  if (version.subresources?.status !== undefined) validateRoot(schema, field);
+interface SchemaChecks extends Pick<PartChecks, 'rules' | 'knowsDefaults'> {
+  readonly hasStatus: boolean;
+}
+
+function validateSchema(schema: JSONSchemaProps, field: Field, checks: SchemaChecks): void {
+  const { rules, hasStatus } = checks;
+  const { errors } = field;
+  const first = errors.length;
+  if (hasStatus) validateRoot(schema, field);
   if (schema.nullable === true) field.at('nullable').forbidden('nullable cannot be true at the root');
+  const unsupported = unsupportedBy(schema);
+  const isStructural = unsupported === undefined && isSoundStructure(schema, field, checks);
+  const before = errors.length;
+  validateOpenApiSchema(schema, field, checkRuleTexts);
+  const faults = errors.slice(before).map((error) => error.field);
+  if (unsupported !== undefined && errors.length === first) field.invalid('', unsupported);
+  if (isStructural) rules.checkRules(schema, field, faults);
+}
+
+/** Whether the schema is structural and its defaults fit it; reports the first that is not so. */
+function isSoundStructure(schema: JSONSchemaProps, field: Field, { rules, knowsDefaults }: SchemaChecks): boolean {
+  const { errors } = field;
+  const before = errors.length;
   validateStructuralSchema(schema, field);
-  validateOpenApiSchema(schema, field);
-  if (field.errors.length === before) checkRules(schema, field);
+  if (errors.length === before) validateDefaults(schema, field, knowsDefaults);
+  if (errors.length === before) rules.checkDefaults(schema, field);
+  return errors.length === before;
 }
 
 const COLUMN_TYPES = ['boolean', 'date', 'integer', 'number', 'string'];
@@ -102,7 +152,7 @@ function validateColumn({ name, type, format, jsonPath }: CustomResourceColumnDe
   else if (!COLUMN_TYPES.includes(type)) field.at('type').invalid(type, `must be one of ${COLUMN_TYPES.join(',')}`);
   if ((format ?? '') !== '' && !COLUMN_FORMATS.includes(format!))
     field.at('format').invalid(format, `must be one of ${COLUMN_FORMATS.join(',')}`);
-  // Upstream calls it as its Go field.
+  // Upstream's path has the name of the Go field.
   const place = field.at('JSONPath');
   if ((jsonPath ?? '') === '') place.required();
   else if (!jsonPath.startsWith('.')) place.invalid(jsonPath, 'must be a simple json path starting with .');
@@ -110,22 +160,24 @@ function validateColumn({ name, type, format, jsonPath }: CustomResourceColumnDe
 
 function validateSubresources({ scale }: CustomResourceSubresources, field: Field): void {
   if (scale === undefined) return;
-  const check = (name: string, path: string | undefined, under: string): void => {
+  const { specReplicasPath = '', statusReplicasPath = '', labelSelectorPath = '' } = scale;
+  const check = (name: string, path: string, under: readonly string[]): void => {
     const place = field.at(`scale.${name}`);
-    if ((path ?? '') === '') return;
-    if (!path!.startsWith('.')) place.invalid(path, 'must be a simple json path starting with .');
-    else if (!path!.startsWith(`.${under}.`) || plainFields(parseOrNothing(path!)) === undefined)
-      place.invalid(path, `should be a json path under .${under}`);
+    if (path === '') return place.required();
+    if (!path.startsWith('.')) return place.invalid(path, 'must be a simple json path starting with .');
+    const isPlain = plainFields(parseOrNothing(path)) !== undefined;
+    if (!isPlain || !under.some((start) => path.startsWith(`${start}.`)))
+      place.invalid(
+        path,
+        `should be a json path under ${under.length > 1 ? `either ${under.join(' or ')}` : under[0]!}`,
+      );
   };
-  if ((scale.specReplicasPath ?? '') === '') field.at('scale.specReplicasPath').required();
-  if ((scale.statusReplicasPath ?? '') === '') field.at('scale.statusReplicasPath').required();
-  check('specReplicasPath', scale.specReplicasPath, 'spec');
-  check('statusReplicasPath', scale.statusReplicasPath, 'status');
-  const { labelSelectorPath } = scale;
-  check('labelSelectorPath', labelSelectorPath, labelSelectorPath?.startsWith('.spec.') === true ? 'spec' : 'status');
+  check('specReplicasPath', specReplicasPath, ['.spec']);
+  check('statusReplicasPath', statusReplicasPath, ['.status']);
+  if (labelSelectorPath !== '') check('labelSelectorPath', labelSelectorPath, ['.spec', '.status']);
 }
 
-/** A path that cannot be parsed has steps no plain path has. */
+/** A path that cannot be parsed is replaced by one whose steps no plain path has. */
 function parseOrNothing(path: string): ReturnType<typeof parseJsonPath> {
   try {
     return parseJsonPath(path);
@@ -138,30 +190,26 @@ const MAX_SELECTABLE_FIELDS = 8;
 
 function validateSelectableFields(version: CustomResourceDefinitionVersion, field: Field): void {
   const { selectableFields = [], schema } = version;
-  if (selectableFields.length > MAX_SELECTABLE_FIELDS) field.tooMany(selectableFields.length, MAX_SELECTABLE_FIELDS);
   const seen = new Set<string>();
   for (const [index, { jsonPath = '' }] of selectableFields.entries()) {
     const place = field.item(index).at('jsonPath');
-    if (jsonPath === '') place.required();
-    else if (seen.has(jsonPath)) place.duplicate(jsonPath);
-    else validateSelectableField(jsonPath, place, schema?.openAPIV3Schema);
+    if (jsonPath === '') {
+      place.required();
+      continue;
+    }
+    const found = readFieldPath(jsonPath, schema!.openAPIV3Schema!, true);
+    if (typeof found === 'string') {
+      place.invalid(jsonPath, `is an invalid path: ${found}`);
+      continue;
+    }
+    if (found.steps[0]?.name === 'metadata') place.invalid(jsonPath, 'must not point to fields in metadata');
+    if (!['string', 'boolean', 'integer'].includes(found.schema?.type ?? ''))
+      place.invalid(
+        jsonPath,
+        'must point to a field of type string, boolean or integer. Enum string fields and strings with formats are allowed.',
+      );
+    if (seen.has(jsonPath)) place.duplicate(jsonPath);
     seen.add(jsonPath);
   }
-}
-
-function validateSelectableField(path: string, field: Field, schema: JSONSchemaProps | undefined): void {
-  const names = path.startsWith('.') ? plainFields(parseOrNothing(path)) : undefined;
-  if (names === undefined || names.length === 0)
-    return field.invalid(path, 'is an invalid path: must be a simple json path of fields starting with .');
-  if (names[0] === 'metadata') return field.invalid(path, 'must not point to fields in metadata');
-  const found = names.reduce<JSONSchemaProps | undefined>(
-    (at, name) => (Object.hasOwn(at?.properties ?? {}, name) ? at!.properties![name] : undefined),
-    schema,
-  );
-  if (found === undefined) return field.invalid(path, 'is an invalid path: does not refer to a valid field');
-  if (!['string', 'boolean', 'integer'].includes(found.type ?? ''))
-    field.invalid(
-      path,
-      'must point to a field of type string, boolean or integer. Enum string fields and strings with formats are allowed.',
-    );
+  if (seen.size > MAX_SELECTABLE_FIELDS) field.tooMany(seen.size, MAX_SELECTABLE_FIELDS);
 }

@@ -1,19 +1,20 @@
 /**
- * How much a definition gives to compile: the time it takes is everybody's here. Upstream has threads and no such bounds.
+ * Limits the rules and patterns of a definition, because other requests wait while they are compiled. Upstream has threads and no
+ * such limits.
  */
 import type { Field } from '../field-error.ts';
 import type { CustomResourceDefinition, JSONSchemaProps } from '../gen/apiextensions-v1.ts';
 import { programSize } from '../re2-size.ts';
 import { appendAll } from '../../base/lists.ts';
 
-/** Rules in all versions together. Large definitions of known projects have some hundreds. */
+/** The limit of rules in all versions together. Large definitions of known projects have some hundreds. */
 export const MAX_RULES = 2000;
-/** Characters of all rules and their message expressions together. */
+/** The limit of characters of all rules and their message expressions together. */
 export const MAX_RULE_LENGTH = 256 * 1024;
-/** Instructions of all different patterns together. */
+/** The limit of instructions of all distinct patterns together. */
 export const MAX_PATTERN_SIZE = 100_000;
 
-/** False, with an error, for a definition that would take too long to compile. */
+/** Returns false and adds an error for a definition that would take too long to compile. */
 export function validateDefinitionBudget({ spec }: CustomResourceDefinition, field: Field): boolean {
   const count = new Count();
   for (const { schema } of spec.versions ?? []) if (schema?.openAPIV3Schema) count.visit(schema.openAPIV3Schema);
@@ -47,7 +48,8 @@ class Count {
   }
 }
 
-function partsOf(schema: JSONSchemaProps): JSONSchemaProps[] {
+/** The schemas directly inside of one. */
+export function partsOf(schema: JSONSchemaProps): JSONSchemaProps[] {
   const { properties = {}, items, additionalProperties, not, allOf = [], anyOf = [], oneOf = [] } = schema;
   const parts = [...Object.values(properties), ...allOf, ...anyOf, ...oneOf];
   for (const part of [items, additionalProperties, not])

@@ -1,4 +1,4 @@
-/** Autoscalers. Upstream: apis/autoscaling/validation. */
+/** Validation of autoscalers. Upstream: apis/autoscaling/validation. */
 import type { Field } from '../field-error.ts';
 import type {
   CrossVersionObjectReference,
@@ -12,7 +12,7 @@ import { tryParseQuantity } from '../quantity.ts';
 import { validateNonnegative, validateNonnegativeQuantity } from './common.ts';
 import { validateContainerResourceName } from './resource-names.ts';
 
-/** Kinds of metrics with the field of each, in upstream's order. */
+/** The field of each metric type, in upstream's order. */
 const SOURCES = {
   Object: 'object',
   External: 'external',
@@ -48,12 +48,12 @@ function validateResourceTarget(target: Partial<MetricTarget>, field: Field): vo
     field.at('averageValue').forbidden('may not set both a target raw value and a target utilization');
 }
 
-/** Only the first source is judged, and whatever is not the type's is refused where there are several. */
+/** As upstream, only the first source is validated; when there are several, those of other types are refused. */
 function validateMetric(metric: MetricSpec, field: Field): void {
   const { type = '' } = metric;
   if (type === '') field.at('type').required('must specify a metric source type');
   const known = Object.hasOwn(SOURCES, type);
-  // Upstream looks at the type twice.
+  // As upstream, the error about the type occurs twice.
   if (!known) for (let times = 0; times < 2; times++) field.at('type').notSupported(type, SOURCE_TYPES);
   const present = Object.values(SOURCES).filter((name) => metric[name] !== undefined);
   const [first] = present;
@@ -100,7 +100,7 @@ function validateNamedMetric(metric: MetricSpec, source: 'external' | 'object' |
     place.at('value').forbidden('may not set both a target value for metric and a per-pod target');
 }
 
-/** An object by its kind and name. `apiVersionProblem`: what is wrong with its version. */
+/** Validates a reference by kind and name. `apiVersionProblem` is the error of its version. */
 function validateReference(
   reference: Partial<CrossVersionObjectReference>,
   field: Field,
@@ -114,12 +114,12 @@ function validateReference(
   if (apiVersionProblem !== '') field.at('apiVersion').invalid(reference.apiVersion ?? '', apiVersionProblem);
 }
 
-/** What Go says of a text that is no version; empty: it is one. */
+/** Go's error for an invalid apiVersion; empty for a valid one. */
 function parseProblem(apiVersion = ''): string {
   return apiVersion.split('/').length > 2 ? `unexpected GroupVersion string: ${apiVersion}` : '';
 }
 
-/** In the core group only replication controllers scale; what the object named before is not judged again. */
+/** In the core group only replication controllers can be scaled. A target that is unchanged is not checked again. */
 function targetProblem(target: Partial<CrossVersionObjectReference>, old: HorizontalPodAutoscaler | undefined): string {
   const { apiVersion = '', kind = '' } = target;
   const before = old?.spec?.scaleTargetRef;
@@ -175,17 +175,24 @@ function validateSpec(
   const minimum = spec.minReplicas;
   if (minimum !== undefined && minimum < 1)
     place.at('minReplicas').invalid(minimum, 'must be greater than or equal to 1');
-  if ((spec.maxReplicas ?? 0) < 1) place.at('maxReplicas').invalid(spec.maxReplicas ?? 0, 'must be greater than 0');
-  if (minimum !== undefined && spec.maxReplicas < minimum)
-    place.at('maxReplicas').invalid(spec.maxReplicas, 'must be greater than or equal to `minReplicas`');
+  const maximum = spec.maxReplicas ?? 0;
+  if (maximum === 0) place.at('maxReplicas').required('must be set and greater than 0');
+  else if (maximum < 0) place.at('maxReplicas').invalid(maximum, 'must be greater than or equal to 1');
+  if (minimum !== undefined && maximum < minimum)
+    place.at('maxReplicas').invalid(maximum, 'must be greater than or equal to `minReplicas`');
   const target: Partial<CrossVersionObjectReference> = spec.scaleTargetRef ?? {};
   validateReference(target, place.at('scaleTargetRef'), targetProblem(target, old));
-  for (const [index, metric] of (spec.metrics ?? []).entries()) validateMetric(metric, place.at('metrics').item(index));
+  const metrics = spec.metrics ?? [];
+  for (const [index, metric] of metrics.entries()) validateMetric(metric, place.at('metrics').item(index));
+  if (minimum === 0 && !metrics.some(({ type }) => type === 'Object' || type === 'External'))
+    place
+      .at('metrics')
+      .forbidden('must specify at least one Object or External metric to support scaling to zero replicas');
   validateRules(spec.behavior?.scaleUp, place.at('behavior').at('scaleUp'));
   validateRules(spec.behavior?.scaleDown, place.at('behavior').at('scaleDown'));
 }
 
-/** An update of what the controller reports. */
+/** Validates an update of the status. */
 export function validateHorizontalPodAutoscalerStatus(
   { status }: HorizontalPodAutoscaler,
   _old: HorizontalPodAutoscaler,

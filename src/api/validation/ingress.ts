@@ -1,17 +1,16 @@
-/** Ingresses and their classes. Upstream: apis/networking/validation. */
+/** Validation of ingresses and ingress classes. Upstream: apis/networking/validation. */
 import { parseIp } from '../../base/cidr.ts';
 import type { Field } from '../field-error.ts';
 import type { HTTPIngressPath, Ingress, IngressBackend, IngressClass } from '../gen/networking-v1.ts';
 import {
   isDns1123Label,
   isDns1123Subdomain,
-  isDomainPrefixedPath,
   isPathSegmentName,
   isPortName,
   isPortNumber,
   isWildcardDns1123Subdomain,
 } from '../names.ts';
-import { validateImmutable } from './common.ts';
+import { validateDomainPrefixedPath, validateImmutable } from './common.ts';
 import { validateIp } from './ip-fields.ts';
 import { validateBalancerHostname } from './service.ts';
 
@@ -94,7 +93,7 @@ export function validateIngress(ingress: Ingress, field: Field): void {
 
 const CLASS_ANNOTATION = 'kubernetes.io/ingress.class';
 
-/** The annotation `kubernetes.io/ingress.class`, older than `ingressClassName`, must not contradict it. */
+/** The deprecated annotation `kubernetes.io/ingress.class` must not contradict `ingressClassName`. */
 export function validateNewIngress(ingress: Ingress, field: Field): void {
   validateIngress(ingress, field);
   const annotated = ingress.metadata.annotations?.[CLASS_ANNOTATION];
@@ -106,7 +105,7 @@ export function validateNewIngress(ingress: Ingress, field: Field): void {
       .invalid(annotated, 'must match `ingressClassName` when both are specified');
 }
 
-/** The load balancer's addresses in the status. */
+/** Validates the load balancer's addresses in the status. */
 export function validateIngressStatusUpdate(ingress: Ingress, _old: Ingress, field: Field): void {
   const place = field.at('status').at('loadBalancer').at('ingress');
   for (const [index, { ip = '', hostname = '' }] of (ingress.status?.loadBalancer?.ingress ?? []).entries()) {
@@ -120,8 +119,7 @@ export function validateIngressClass(ingressClass: IngressClass, field: Field): 
   const spec = field.at('spec');
   const controller = ingressClass.spec?.controller ?? '';
   if (controller.length > 250) spec.at('controller').tooLong(250);
-  if (controller === '') spec.at('controller').required();
-  else spec.at('controller').complain(controller, isDomainPrefixedPath(controller));
+  validateDomainPrefixedPath(controller, spec.at('controller'));
   const parameters = ingressClass.spec?.parameters;
   if (parameters === undefined) return;
   const place = spec.at('parameters');
@@ -147,7 +145,7 @@ function validateScope(parameters: { scope?: string; namespace?: string }, field
   }
 }
 
-/** The controller of a class never changes. */
+/** The controller of a class is immutable. */
 export function validateIngressClassUpdate(ingressClass: IngressClass, old: IngressClass, field: Field): void {
   validateImmutable(ingressClass.spec?.controller ?? '', old.spec?.controller ?? '', field.at('spec').at('controller'));
   validateIngressClass(ingressClass, field);

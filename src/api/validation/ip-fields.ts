@@ -1,17 +1,26 @@
 /**
- * Fields that hold addresses and ranges: what different programs would read differently is refused, unless the object had
- * it in that field already. Upstream: util/validation IsValidIPForLegacyField, IsValidCIDRForLegacyField, IsValidCIDR.
+ * Fields that hold addresses and ranges. Spellings that programs read differently are refused, unless the object had the value in
+ * that field before. Upstream: util/validation IsValidIPForLegacyField, IsValidCIDRForLegacyField, IsValidCIDR.
  */
-import { formatCidr, formatIp, parseCidr, parseIp, unmapped } from '../../base/cidr.ts';
+import {
+  type Cidr,
+  formatCidr,
+  formatIp,
+  parseCidr,
+  parseIp,
+  parseWrittenCidr,
+  unmapped,
+  type WrittenCidr,
+} from '../../base/cidr.ts';
 import { quote } from '../../base/go-quote.ts';
 import type { Field } from '../field-error.ts';
 
-/** An address, canonical or not. */
+/** The text must be an address, canonical or not. */
 export function validateIp(text: string, field: Field): void {
   refuse(text, ipProblem(text), field);
 }
 
-/** An address in canonical form, of a field that always asked for it. */
+/** The text must be a canonical address, as in fields that always required it. */
 export function validateCanonicalIp(text: string, field: Field): void {
   const problem = ipProblem(text);
   if (problem !== undefined) return field.invalid(text, problem);
@@ -19,16 +28,24 @@ export function validateCanonicalIp(text: string, field: Field): void {
   if (text !== canonical) field.invalid(text, `must be in canonical form (${quote(canonical)})`);
 }
 
-/** A range, canonical or not. */
+/** The text must be a range, canonical or not. */
 export function validateCidr(text: string, field: Field): void {
-  refuse(text, cidrProblem(text), field);
+  validatedCidr(text, field);
 }
 
-/** A range in canonical form, of a field that always asked for it. */
+/** `validateCidr`, which returns the range; undefined for an invalid text. */
+export function validatedCidr(text: string, field: Field): Cidr | undefined {
+  const written = parseWrittenCidr(text);
+  refuse(text, cidrProblem(text, written), field);
+  return written?.range;
+}
+
+/** The text must be a canonical range, as in fields that always required it. */
 export function validateCanonicalCidr(text: string, field: Field): void {
-  const problem = cidrProblem(text);
+  const written = parseWrittenCidr(text);
+  const problem = cidrProblem(text, written);
   if (problem !== undefined) return field.invalid(text, problem);
-  const canonical = formatCidr(parseCidr(text)!);
+  const canonical = formatCidr(written!.range);
   if (text !== canonical) field.invalid(text, `must be in canonical form (${quote(canonical)})`);
 }
 
@@ -43,22 +60,21 @@ function ipProblem(text: string): string | undefined {
   return 'must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)';
 }
 
-function cidrProblem(text: string): string | undefined {
-  const range = parseCidr(text);
-  const ip = parseIp(text.split('/')[0]!);
-  if (range === undefined || ip === undefined) {
+function cidrProblem(text: string, written: WrittenCidr | undefined): string | undefined {
+  if (written === undefined) {
     if (parseCidr(withoutLeadingZeros(text)) !== undefined) return 'must not have leading 0s in IP or prefix length';
     return 'must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)';
   }
+  const { range, ip } = written;
   if (unmapped(ip) !== ip) return 'must not have an IPv4-mapped IPv6 address';
   return ip.value === range.base ? undefined : 'must not have bits set beyond the prefix length';
 }
 
-/** More numbers and separators than any address or range has: the rest of a longer text is not looked at. */
+/** More numbers and separators than an address or range has; the rest of a longer text is ignored. */
 const MAX_PARTS = 32;
 
-/** Drops leading zeros of decimal numbers: those between dots, and a prefix length. */
-function withoutLeadingZeros(text: string): string {
+/** Removes leading zeros of decimal numbers: the parts of an IPv4 address, and a prefix length. */
+export function withoutLeadingZeros(text: string): string {
   const isDecimal = (part: string): boolean => /^\d+$/.test(part);
   const parts = text.split(/([.:/])/, MAX_PARTS);
   if (parts.length === MAX_PARTS) return text;

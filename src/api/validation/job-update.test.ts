@@ -1,4 +1,4 @@
-/** What of a job may change. Upstream: ValidateJobUpdate, test/integration/job. */
+/** The fields of a job that may change. Upstream: ValidateJobUpdate, test/integration/job. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { setJobDefaults } from '../defaults/batch.ts';
@@ -31,11 +31,13 @@ function jobOf({ pod, labels, ...spec }: Parts, status: Job['status'] = {}): Job
 function complaints(job: Job, old: Job): string[] {
   const field = Field.root();
   validateAll(validateJobUpdate(job, old, field));
-  // The value is the whole template.
+  // The quoted value is the whole template.
   return field.errors.map(({ field: at, text }) => `${at}: ${text.replace(/^(Invalid value: )\{.*\}: /s, '$1… ')}`);
 }
 
 const FIXED = ['spec.template: Invalid value: … field is immutable'];
+/** The error when a change goes beyond the mutable part of a suspended job's template. */
+const FIXED_SPEC = ['spec.template.spec: Invalid value: … field is immutable'];
 const sized = (cpu: string): Partial<PodSpec> => ({
   containers: [{ name: 'c', image: 'i', resources: { requests: { cpu } } }],
 });
@@ -45,7 +47,7 @@ const besidePods = {
   affinity: { podAffinity: { requiredDuringSchedulingIgnoredDuringExecution: [{ topologyKey: 'zone' }] } },
 };
 
-describe('the template', () => {
+describe('parts of the template may change while the job is suspended', () => {
   const rest: Parts = { suspend: true };
   const begun = { startTime: '2026-01-01T00:00:00Z' };
   const told = { ...begun, conditions: [{ type: 'Suspended', status: 'True' }] };
@@ -60,15 +62,15 @@ describe('the template', () => {
       'may not give up what makes pods its own',
       [rest],
       { ...rest, labels: { x: 'z' } },
-      // The spec is checked twice.
+      // As upstream, the spec is checked twice.
       Array<string>(2).fill(
         'spec.template.metadata.labels: Invalid value: … `selector` does not match template `labels`',
       ),
     ],
     ['may say how large', [{ ...rest, pod: sized('1') }], { ...rest, pod: sized('2') }, []],
     ['may say so while it goes on', [rest], { suspend: false, pod: { ...sized('2'), ...onNodes } }, []],
-    ['is another program never', [rest], { ...rest, pod: { containers: [{ name: 'c', image: 'other' }] } }, FIXED],
-    ['nor beside other pods', [rest], { ...rest, pod: besidePods }, FIXED],
+    ['is another program never', [rest], { ...rest, pod: { containers: [{ name: 'c', image: 'other' }] } }, FIXED_SPEC],
+    ['nor beside other pods', [rest], { ...rest, pod: besidePods }, FIXED_SPEC],
     ['of a job that stops just now is fixed', [rest, { active: 1 }], { ...rest, pod: sized('2') }, FIXED],
     ['of a job that began is fixed', [rest, begun], { ...rest, pod: sized('2') }, FIXED],
     ['until it is said to be suspended', [rest, told], { ...rest, pod: { ...sized('2'), ...onNodes } }, []],
@@ -77,7 +79,7 @@ describe('the template', () => {
     it(what, () => assert.deepEqual(complaints(jobOf(now), jobOf(old, status)), refused));
 });
 
-describe('the number of completions', () => {
+describe('completions may change only together with parallelism in elastic indexed jobs', () => {
   const indexed = (completions: number, parallelism: number): Parts => ({
     completionMode: 'Indexed',
     completions,

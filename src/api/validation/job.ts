@@ -1,4 +1,4 @@
-/** Jobs. Upstream: apis/batch/validation. */
+/** Validation of jobs. Upstream: apis/batch/validation. */
 import { deepEqual } from '../../base/equal.ts';
 import type { Steps } from '../../base/steps.ts';
 import { Field } from '../field-error.ts';
@@ -8,10 +8,11 @@ import type { LabelSelector } from '../gen/meta-v1.ts';
 import { compileLabelSelector } from '../label-selector.ts';
 import { isDns1123Label } from '../names.ts';
 import { validateImmutable, validateImmutableStruct } from './common.ts';
+import { shownMap, shownSelector } from './internal-form.ts';
 import { validateJobSpec } from './job-spec.ts';
 import { validateLabelSelector } from './selectors.ts';
 
-/** Pods a job makes must be its own: one that does not see them would make others for ever. */
+/** The selector must match the template: a job that does not select its own pods would create new ones for ever. */
 function validateSelector({ selector, template }: JobSpec, field: Field): void {
   const labels = template?.metadata?.labels;
   if (selector === undefined) field.at('selector').required();
@@ -21,19 +22,19 @@ function validateSelector({ selector, template }: JobSpec, field: Field): void {
     .at('template')
     .at('metadata')
     .at('labels')
-    .invalid(labels ?? null, '`selector` does not match template `labels`');
+    .invalid(shownMap(labels), '`selector` does not match template `labels`');
 }
 
 type Labels = Readonly<Record<string, string>>;
 
-/** Undefined: the selector is no selector. */
+/** Undefined when the selector is invalid. */
 function matches(selector: LabelSelector | undefined, labels: Labels | undefined): boolean | undefined {
   const check = Field.root();
   if (selector !== undefined) validateLabelSelector(selector, check);
   return check.errors.length > 0 ? undefined : compileLabelSelector(selector).matches(labels);
 }
 
-/** What the server gave the pods of a job to be told by; a client may have given them something else. */
+/** Checks the labels by which the server identifies the pods of a job, because clients can set other values. */
 function validateGenerated({ metadata, spec }: Job, field: Field): void {
   if (spec === undefined || spec.manualSelector === true || spec.selector === undefined) return;
   const { uid = '', name = '' } = metadata;
@@ -47,10 +48,10 @@ function validateGenerated({ metadata, spec }: Job, field: Field): void {
   const labels = spec.template?.metadata?.labels ?? {};
   for (const [key, value] of Object.entries(expected)) {
     if (!Object.hasOwn(labels, key)) place.key(key).required(`must be '${value}'`);
-    else if (labels[key] !== value) place.key(key).invalid(labels, `must be '${value}'`);
+    else if (labels[key] !== value) place.key(key).invalid(shownMap(labels), `must be '${value}'`);
   }
   if (matches(spec.selector, expected) === false)
-    field.at('spec').at('selector').invalid(spec.selector, '`selector` not auto-generated');
+    field.at('spec').at('selector').invalid(shownSelector(spec.selector), '`selector` not auto-generated');
 }
 
 export function* validateJob(job: Job, field: Field): Steps<void> {
@@ -67,7 +68,9 @@ export function* validateJob(job: Job, field: Field): Steps<void> {
     field.at('metadata').at('name').invalid(name, `will not able to create pod with invalid DNS label: ${hostname}`);
 }
 
-/** Whether nothing of the job runs, nor will before somebody says so: who queues jobs may then say where and how large. */
+/**
+ * Whether the job is suspended and has no running pods. Queueing controllers may then change its node placement and resources.
+ */
 function isAtRest({ spec, status }: Job): boolean {
   if (spec?.suspend !== true || (status?.active ?? 0) > 0) return false;
   const isSuspended =
@@ -75,23 +78,26 @@ function isAtRest({ spec, status }: Job): boolean {
   return status?.startTime === undefined || isSuspended;
 }
 
-/** What stays of a template even while its job is at rest. Upstream: MutableSchedulingDirectives-, MutablePodResourcesForSuspendedJobs. */
-function fixedPart({ metadata, spec }: PodTemplateSpec): object {
-  const { labels: _l, annotations: _a, ...ownMetadata } = metadata ?? {};
+/**
+ * The part of a template that is immutable even while its job is suspended. Upstream: MutableSchedulingDirectives-,
+ * MutablePodResourcesForSuspendedJobs.
+ */
+function fixedPart({ spec }: PodTemplateSpec): object {
   const { nodeSelector: _n, tolerations: _t, schedulingGates: _g, affinity, ...rest } = spec ?? { containers: [] };
   const { nodeAffinity: _na, ...otherAffinity } = affinity ?? {};
   const unsized = (containers: readonly Container[] = []): object[] =>
     containers.map(({ resources: _r, ...container }) => container);
   const { containers, initContainers, ...others } = rest;
   return {
-    ...{ ownMetadata, otherAffinity, others },
+    ...{ otherAffinity, others },
     ...{ containers: unsized(containers), initContainers: unsized(initContainers) },
   };
 }
 
 function validateTemplateUpdate(job: Job, old: Job, field: Field): void {
   const [now, before] = [job.spec!.template, old.spec!.template];
-  if (!isAtRest(old) || !deepEqual(fixedPart(now), fixedPart(before))) validateImmutable(now, before, field);
+  if (!isAtRest(old)) validateImmutable(now, before, field);
+  else if (!deepEqual(fixedPart(now), fixedPart(before))) validateImmutable(now.spec, before.spec, field.at('spec'));
 }
 
 function validateCompletionsUpdate(spec: JobSpec, before: JobSpec, field: Field): void {
@@ -101,7 +107,7 @@ function validateCompletionsUpdate(spec: JobSpec, before: JobSpec, field: Field)
     field.invalid(spec.completions, 'can only be modified in tandem with spec.parallelism');
 }
 
-/** Most of a job never changes. Upstream checks the spec twice, and its answers tell so. */
+/** Most fields of a job are immutable. As upstream, the spec is checked twice, so its errors appear twice. */
 export function* validateJobUpdate(job: Job, old: Job, field: Field): Steps<void> {
   yield* validateJob(job, field);
   const place = field.at('spec');
@@ -109,7 +115,7 @@ export function* validateJobUpdate(job: Job, old: Job, field: Field): Steps<void
   yield* validateJobSpec(spec, place);
   validateSelector(spec, place);
   validateCompletionsUpdate(spec, before, place.at('completions'));
-  validateImmutable(spec.selector, before.selector, place.at('selector'));
+  validateImmutableStruct([spec.selector, before.selector], 'meta.v1.LabelSelector', place.at('selector'));
   validateTemplateUpdate(job, old, place.at('template'));
   const fixed = (name: 'completionMode' | 'backoffLimitPerIndex' | 'managedBy'): void =>
     validateImmutable(spec[name], before[name], place.at(name));

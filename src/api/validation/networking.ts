@@ -1,4 +1,4 @@
-/** Network policies, IP addresses, service ranges. Upstream: apis/networking/validation. */
+/** Validation of network policies, IP addresses and service CIDRs. Upstream: apis/networking/validation. */
 import { cidrContains, parseCidr } from '../../base/cidr.ts';
 import { Field, renderValue } from '../field-error.ts';
 import type {
@@ -14,7 +14,7 @@ import { FIELD_IMMUTABLE_TEXT } from '../meta-validation.ts';
 import { isDns1123Subdomain, isPathSegmentName, isPortNumber } from '../names.ts';
 import { validateImmutableStruct, validateOptionalChoice, validatePortNumOrName } from './common.ts';
 import { internalForm } from './internal-form.ts';
-import { validateCanonicalCidr, validateCanonicalIp, validateCidr } from './ip-fields.ts';
+import { validateCanonicalCidr, validateCanonicalIp, validatedCidr } from './ip-fields.ts';
 import { validateLabelSelector } from './selectors.ts';
 
 function validatePort(port: NetworkPolicyPort, field: Field): void {
@@ -25,20 +25,18 @@ function validatePort(port: NetworkPolicyPort, field: Field): void {
   if (port.port !== undefined) validatePortNumOrName(port.port, field.at('port'));
   if (port.endPort === undefined || typeof port.port === 'string') return;
   if (port.port === undefined) return place.invalid(port.endPort, 'may not be specified when `port` is not specified');
-  // Upstream shows the port.
+  // As upstream, the error quotes the port.
   if (port.endPort < port.port) place.invalid(port.port, 'must be greater than or equal to `port`');
   place.complain(port.endPort, isPortNumber(port.endPort));
 }
 
 function validateIpBlock(block: IPBlock, field: Field): void {
   if ((block.cidr ?? '') === '') return field.at('cidr').required();
-  validateCidr(block.cidr, field.at('cidr'));
-  const range = parseCidr(block.cidr);
+  const range = validatedCidr(block.cidr, field.at('cidr'));
   if (range === undefined) return;
   for (const [index, text] of (block.except ?? []).entries()) {
     const place = field.at('except').item(index);
-    validateCidr(text, place);
-    const inner = parseCidr(text);
+    const inner = validatedCidr(text, place);
     if (inner === undefined) continue;
     const strict =
       cidrContains(range, { family: inner.family, value: inner.base }) && inner.prefixLength > range.prefixLength;
@@ -75,14 +73,14 @@ export function validateNetworkPolicy(policy: NetworkPolicy, field: Field): void
     validateOptionalChoice(type, ['Ingress', 'Egress'], spec.at('policyTypes').item(index));
 }
 
-/** The name of an address object is the canonical address. */
+/** The name of an IPAddress must be the canonical address. */
 export function nameOfAddress(name: string): string[] {
   const place = Field.named('');
   validateCanonicalIp(name, place);
   return place.errors.map(({ text }) => text.slice(`Invalid value: ${renderValue(name)}: `.length));
 }
 
-/** An address object: whose the address is. */
+/** Validates the reference of an IPAddress to its owner. */
 export function validateIPAddress({ spec }: IPAddress, field: Field): void {
   const place = field.at('spec').at('parentRef');
   if (spec?.parentRef === undefined) return place.required();
@@ -96,7 +94,7 @@ export function validateIPAddress({ spec }: IPAddress, field: Field): void {
   if (namespace !== '') place.at('namespace').complain(namespace, isPathSegmentName(namespace));
 }
 
-/** The owner of an address never changes. */
+/** The owner of an address is immutable. */
 export function validateIPAddressUpdate(address: IPAddress, old: IPAddress, field: Field): void {
   validateIPAddress(address, field);
   const parents = [address.spec?.parentRef, old.spec?.parentRef] as const;
@@ -105,7 +103,7 @@ export function validateIPAddressUpdate(address: IPAddress, old: IPAddress, fiel
 
 function validateRanges({ cidrs = [] }: ServiceCIDRSpec, field: Field): void {
   if (cidrs.length === 0) return field.required('at least one CIDR required');
-  // Upstream shows the spec.
+  // As upstream, the error quotes the spec.
   if (cidrs.length > 2)
     return field.invalid(internalForm({ cidrs }, 'networking.v1.ServiceCIDRSpec'), 'may only hold up to 2 values');
   for (const [index, cidr] of cidrs.entries()) validateCanonicalCidr(cidr, field.item(index));
@@ -118,7 +116,7 @@ export function validateServiceCIDR(range: ServiceCIDR, field: Field): void {
   validateRanges(range.spec ?? {}, field.at('spec').at('cidrs'));
 }
 
-/** A range gains a second family at most. */
+/** An update may only add a range of the other family. */
 export function validateServiceCIDRUpdate(range: ServiceCIDR, old: ServiceCIDR, field: Field): void {
   const [cidrs, before] = [range.spec?.cidrs ?? [], old.spec?.cidrs ?? []];
   const place = field.at('spec').at('cidrs');

@@ -1,13 +1,99 @@
 /**
- * The schema of a custom resource: what of JSON schema may be used at all, and how the extensions go together. Upstream:
+ * Validates the schema of a custom resource: the allowed keywords of JSON schema, and combinations of the extensions. Upstream:
  * apis/apiextensions/validation ValidateCustomResourceDefinitionOpenAPISchema.
  */
 import { isObject } from '../codec/own-property.ts';
 import type { Field } from '../field-error.ts';
 import type { JSONSchemaProps } from '../gen/apiextensions-v1.ts';
-import { validateBySchema } from '../json-schema/validate.ts';
+import { checkListType, wantType } from './list-schema.ts';
 
 const TYPES = ['array', 'boolean', 'integer', 'number', 'object', 'string'];
+const MAP_TYPES = ['atomic', 'granular'];
+const META_FIELDS = new Set(['metadata', 'kind', 'apiVersion']);
+
+/** The position of a schema. */
+interface At {
+  readonly isRoot: boolean;
+  /** In the metadata, kind or apiVersion of a resource. */
+  readonly insideMeta: boolean;
+  /** Why a default is forbidden here. */
+  readonly noDefaults?: string;
+}
+
+/** Further rules of each schema, which run after those of this file. */
+export type CheckPlace = (schema: JSONSchemaProps, field: Field) => void;
+
+/** Validates a schema and all schemas below it. */
+export function validateOpenApiSchema(schema: JSONSchemaProps, field: Field, check: CheckPlace): void {
+  visit(schema, field, { at: { isRoot: true, insideMeta: false }, check });
+}
+
+interface Visit {
+  readonly at: At;
+  readonly check: CheckPlace;
+}
+
+function visit(schema: JSONSchemaProps, field: Field, { at, check }: Visit): void {
+  checkAllowed(schema, field, at);
+  checkUniqueItems(schema, field);
+  const inside: Visit = { at: { ...at, isRoot: false }, check };
+  visitAdditional(schema, field, inside);
+  visitProperties(schema, field, { at, check });
+  const { items, not, definitions = {}, dependencies = {} } = schema;
+  if (not !== undefined) visit(not, field.at('not'), inside);
+  for (const name of ['allOf', 'oneOf', 'anyOf'] as const)
+    for (const [index, inner] of (schema[name] ?? []).entries()) visit(inner, field.at(name).item(index), inside);
+  for (const [key, inner] of Object.entries(definitions)) visit(inner, field.at('definitions').key(key), inside);
+  if (Array.isArray(items))
+    for (const [index, item] of items.entries()) visit(item, field.at('items').item(index), inside);
+  else if (items !== undefined) visit(items, field.at('items'), inside);
+  for (const [key, inner] of Object.entries(dependencies))
+    if (!Array.isArray(inner)) visit(inner, field.at('dependencies').key(key), inside);
+  if (schema['x-kubernetes-preserve-unknown-fields'] === false)
+    field.at('x-kubernetes-preserve-unknown-fields').invalid(false, 'must be true or undefined');
+  checkMapType(schema, field);
+  checkListType(schema, field);
+  check(schema, field);
+}
+
+function visitAdditional(
+  { additionalProperties, properties = {} }: JSONSchemaProps,
+  field: Field,
+  inside: Visit,
+): void {
+  if (additionalProperties === undefined) return;
+  const place = field.at('additionalProperties');
+  if (Object.keys(properties).length > 0 && additionalProperties !== true)
+    place.forbidden('additionalProperties and properties are mutual exclusive');
+  if (!isObject(additionalProperties)) return;
+  const noDefaults = 'inside additionalProperties applying to object metadata';
+  const at = inside.at.insideMeta ? { ...inside.at, noDefaults } : inside.at;
+  visit(additionalProperties, place, { ...inside, at });
+}
+
+function visitProperties(schema: JSONSchemaProps, field: Field, { at, check }: Visit): void {
+  const isResource = at.isRoot || schema['x-kubernetes-embedded-resource'] === true;
+  for (const [key, inner] of Object.entries(schema.properties ?? {})) {
+    const isMeta = isResource && META_FIELDS.has(key);
+    const below: At = {
+      ...at,
+      isRoot: false,
+      insideMeta: at.insideMeta || isMeta,
+      noDefaults: isMeta && at.isRoot ? `in top-level ${key}` : at.noDefaults,
+    };
+    visit(inner, field.at('properties').key(key), { at: below, check });
+  }
+}
+
+/**
+ * Whether the field is set. Empty texts and maps count as absent, but a reference or dependencies, which are pointers, do not.
+ */
+function isUsed(schema: JSONSchemaProps, name: keyof JSONSchemaProps): boolean {
+  const value = schema[name];
+  if (value === undefined || value === null) return false;
+  if (name === 'id') return value !== '';
+  return name === 'patternProperties' || name === 'definitions' ? Object.keys(value).length > 0 : true;
+}
 
 const UNSUPPORTED: readonly (keyof JSONSchemaProps)[] = [
   'id',
@@ -18,119 +104,30 @@ const UNSUPPORTED: readonly (keyof JSONSchemaProps)[] = [
   '$ref',
 ];
 
-/** Reports what may not stand in a schema; goes through all that is below it. */
-export function validateOpenApiSchema(schema: JSONSchemaProps, field: Field): void {
-  checkAllowed(schema, field);
-  checkListType(schema, field);
-  checkMapType(schema, field);
-  checkDefault(schema, field);
-  const { properties = {}, additionalProperties, items, not } = schema;
-  if (isObject(additionalProperties)) validateOpenApiSchema(additionalProperties, field.at('additionalProperties'));
-  for (const [key, inner] of Object.entries(properties)) validateOpenApiSchema(inner, field.at('properties').key(key));
-  if (not !== undefined) validateOpenApiSchema(not, field.at('not'));
-  for (const name of ['allOf', 'oneOf', 'anyOf'] as const)
-    for (const [index, inner] of (schema[name] ?? []).entries())
-      validateOpenApiSchema(inner, field.at(name).item(index));
-  if (items !== undefined && !Array.isArray(items)) validateOpenApiSchema(items, field.at('items'));
+function checkAllowed(schema: JSONSchemaProps, field: Field, { insideMeta, noDefaults }: At): void {
+  const { type = '', items } = schema;
+  if (type !== '' && !TYPES.includes(type)) field.at('type').notSupported(type, TYPES);
+  if (noDefaults !== undefined && schema.default !== undefined)
+    field.at('default').forbidden(`must not be set ${noDefaults}`);
+  for (const name of UNSUPPORTED) if (isUsed(schema, name)) field.at(name).forbidden(`${name} is not supported`);
+  if (type === 'null') field.at('type').forbidden('type cannot be set to null, use nullable as an alternative');
+  if (Array.isArray(items) && items.length > 0)
+    field.at('items').forbidden('items must be a schema object and not an array');
+  if (insideMeta && schema['x-kubernetes-embedded-resource'] === true)
+    field.at('x-kubernetes-embedded-resource').forbidden('must not be used inside of resource meta');
 }
 
-function checkAllowed(schema: JSONSchemaProps, field: Field): void {
-  const { type = '', properties = {}, additionalProperties, items } = schema;
-  for (const name of UNSUPPORTED) if (schema[name] !== undefined) field.at(name).forbidden(`${name} is not supported`);
-  if (type === 'null') field.at('type').forbidden('type cannot be set to null, use nullable as an alternative');
-  else if (type !== '' && !TYPES.includes(type)) field.at('type').notSupported(type, TYPES);
-  if (Array.isArray(items)) field.at('items').forbidden('items must be a schema object and not an array');
-  if (schema.uniqueItems === true)
+function checkUniqueItems({ uniqueItems }: JSONSchemaProps, field: Field): void {
+  if (uniqueItems === true)
     field
       .at('uniqueItems')
       .forbidden('uniqueItems cannot be set to true since the runtime complexity becomes quadratic');
-  const place = field.at('additionalProperties');
-  if (additionalProperties === false) place.forbidden('additionalProperties cannot be set to false');
-  if (additionalProperties !== undefined && additionalProperties !== true && Object.keys(properties).length > 0)
-    place.forbidden('additionalProperties and properties are mutual exclusive');
-  if (schema['x-kubernetes-preserve-unknown-fields'] === false)
-    field.at('x-kubernetes-preserve-unknown-fields').invalid(false, 'must be true or undefined');
-}
-
-function wantsType(schema: JSONSchemaProps, field: Field, { type, name }: { type: string; name: string }): void {
-  const actual = schema.type ?? '';
-  if (actual === type) return;
-  const text = `must be ${type} if ${name} is specified`;
-  if (actual === '') field.at('type').required(text);
-  else field.at('type').invalid(actual, text);
 }
 
 function checkMapType(schema: JSONSchemaProps, field: Field): void {
-  const mapType = schema['x-kubernetes-map-type'];
-  if (mapType === undefined) return;
   const name = 'x-kubernetes-map-type';
-  wantsType(schema, field, { type: 'object', name });
-  if (!['granular', 'atomic'].includes(mapType)) field.at(name).notSupported(mapType, ['granular', 'atomic']);
-}
-
-function checkListType(schema: JSONSchemaProps, field: Field): void {
-  const listType = schema['x-kubernetes-list-type'];
-  const keys = schema['x-kubernetes-list-map-keys'] ?? [];
-  const name = 'x-kubernetes-list-type';
-  if (listType !== undefined) {
-    wantsType(schema, field, { type: 'array', name });
-    if (!['atomic', 'set', 'map'].includes(listType)) field.at(name).notSupported(listType, ['atomic', 'set', 'map']);
-  }
-  if (keys.length > 0 && listType !== 'map') {
-    const text = 'must be map if x-kubernetes-list-map-keys is non-empty';
-    if (listType === undefined) field.at(name).required(text);
-    else field.at(name).invalid(listType, text);
-  }
-  const { items } = schema;
-  if (listType === 'map') checkMapList(schema, field);
-  if (listType === 'set' && items !== undefined && !Array.isArray(items)) checkSetItems(items, field.at('items'));
-}
-
-function checkMapList(schema: JSONSchemaProps, field: Field): void {
-  const keys = schema['x-kubernetes-list-map-keys'] ?? [];
-  const place = field.at('x-kubernetes-list-map-keys');
-  if (keys.length === 0) place.required('must not be empty if x-kubernetes-list-type is map');
-  const { items } = schema;
-  if (items === undefined || Array.isArray(items))
-    return field.at('items').required('must have a schema if x-kubernetes-list-type is map');
-  const inside = field.at('items');
-  if (items.type !== 'object')
-    inside.at('type').invalid(items.type ?? '', "must be object if parent array's x-kubernetes-list-type is map");
-  if (new Set(keys).size !== keys.length) place.invalid(keys, 'must not contain duplicate entries');
-  const required = new Set(items.required);
-  for (const key of keys) {
-    const property = Object.hasOwn(items.properties ?? {}, key) ? items.properties![key] : undefined;
-    if (property === undefined) {
-      place.invalid(keys, 'entries must all be names of item properties');
-      continue;
-    }
-    const at = inside.at('properties').key(key);
-    if (property.type === 'array' || property.type === 'object')
-      at.at('type').invalid(property.type, "must be a scalar type if parent array's x-kubernetes-list-type is map");
-    const because = 'this property is in x-kubernetes-list-map-keys, so it';
-    if (property.nullable === true) at.at('nullable').forbidden(`${because} cannot be nullable`);
-    if (property.default === undefined && !required.has(key))
-      at.at('default').required(`${because} must have a default or be a required property`);
-  }
-}
-
-function checkSetItems(items: JSONSchemaProps, field: Field): void {
-  const atomic = 'must be atomic as item of a list with x-kubernetes-list-type=set';
-  if (items.nullable === true) field.at('nullable').forbidden('cannot be nullable when x-kubernetes-list-type is set');
-  const name =
-    items.type === 'object' ? 'x-kubernetes-map-type' : items.type === 'array' ? 'x-kubernetes-list-type' : undefined;
-  if (name === undefined || items[name] === 'atomic') return;
-  const implied = name === 'x-kubernetes-list-type' && items[name] === undefined;
-  if (implied) return;
-  if (items[name] === undefined) field.at(name).required(atomic);
-  else field.at(name).invalid(items[name], atomic);
-}
-
-/** A default must be valid itself. */
-function checkDefault(schema: JSONSchemaProps, field: Field): void {
-  if (schema.default === undefined) return;
-  const { default: value, ...rest } = schema;
-  const place = field.at('default');
-  for (const { reason, field: path, text } of validateBySchema(rest, value))
-    field.errors.push({ reason, field: path === '<nil>' ? place.path : `${place.path}.${path}`, text });
+  const mapType = schema[name];
+  if (mapType === undefined) return;
+  wantType(schema, field, { type: 'object', name });
+  if (!MAP_TYPES.includes(mapType)) field.at(name).notSupported(mapType, MAP_TYPES);
 }

@@ -1,4 +1,7 @@
-/** Affinity and topology spread. Upstream: apis/core/validation validateAffinity, validateTopologySpreadConstraints. */
+/**
+ * Validation of affinity and topology spread constraints. Upstream: apis/core/validation validateAffinity,
+ * validateTopologySpreadConstraints.
+ */
 import type { Field } from '../field-error.ts';
 import type { Affinity, PodAffinity, PodAffinityTerm, TopologySpreadConstraint } from '../gen/core-v1.ts';
 import type { LabelSelector } from '../gen/meta-v1.ts';
@@ -34,14 +37,16 @@ function validateLabelKeys(keys: readonly string[] | undefined, selector: object
 }
 
 /**
- * The selector does not name the keys itself. What making the pod added to the selector stands there once; upstream
- * reports a second requirement at the key's index, outside of every list.
+ * The selector must not contain the keys itself. Creating the pod adds each key to the selector once; as upstream, a second
+ * requirement is reported at the key's index, outside of any list.
  */
 function validateNotSelected(keys: readonly string[], selector: LabelSelector | undefined, field: Field): void {
   const seen = new Set(Object.keys(selector?.matchLabels ?? {}));
+  const lastIndexes = new Map(keys.map((key, index) => [key, index]));
   for (const { key } of selector?.matchExpressions ?? []) {
-    const index = keys.lastIndexOf(key);
-    if (index >= 0 && seen.has(key)) field.item(index).invalid(key, 'exists in both matchLabelKeys and labelSelector');
+    const index = lastIndexes.get(key);
+    if (index !== undefined && seen.has(key))
+      field.item(index).invalid(key, 'exists in both matchLabelKeys and labelSelector');
     seen.add(key);
   }
 }
@@ -57,7 +62,6 @@ function validatePodAffinity(affinity: PodAffinity, field: Field): void {
   }
 }
 
-/** Affinity of a pod. */
 export function validateAffinity(affinity: Affinity | undefined, field: Field): void {
   if (affinity === undefined) return;
   const { nodeAffinity, podAffinity, podAntiAffinity } = affinity;
@@ -79,7 +83,6 @@ export function validateAffinity(affinity: Affinity | undefined, field: Field): 
   if (podAntiAffinity !== undefined) validatePodAffinity(podAntiAffinity, field.at('podAntiAffinity'));
 }
 
-/** Topology spread constraints of a pod. */
 export function validateTopologySpread(
   constraints: readonly TopologySpreadConstraint[] | undefined,
   field: Field,
@@ -97,7 +100,7 @@ export function validateTopologySpread(
       place.at('whenUnsatisfiable'),
     );
     const pair = pairOf(constraint);
-    // As upstream, each but the last of those that repeat one another is reported.
+    // As upstream, all but the last of repeated constraints are reported.
     if (last.get(pair) !== index) place.at('{topologyKey, whenUnsatisfiable}').duplicate(pair);
     const { minDomains } = constraint;
     if (minDomains !== undefined && minDomains <= 0)

@@ -1,10 +1,11 @@
-// Pods with long lists, whose validation took minutes when each element was compared with every other: that these tests end
-// shows that it is not.
+// Pods with long lists, whose validation took minutes when each element was compared with every other; these tests then did not
+// end in time.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Steps } from '../../base/steps.ts';
 import { Field } from '../field-error.ts';
 import { validateAll } from './complaints-fixture.ts';
+import { validateAffinity } from './pod-affinity.ts';
 import { validatePodAnnotations } from './pod-annotations.ts';
 import { validatePodEphemeralContainersUpdate, validatePodStatusUpdate, validatePodUpdate } from './pod-update.ts';
 
@@ -27,7 +28,7 @@ function causes(
   return root.errors.map(({ field, text }) => `${field}: ${text.slice(0, 200)}`).join('\n');
 }
 
-test('tolerations are only added, and their seconds changed', () => {
+test('an update may only add tolerations and change their seconds', () => {
   const pod = (seconds: number, ...more: object[]): object => {
     const given = numbered((at) => ({
       key: `k${at}`,
@@ -45,7 +46,7 @@ test('tolerations are only added, and their seconds changed', () => {
   );
 });
 
-test('ended containers stay so unless a policy restarts them', () => {
+test('terminated containers stay terminated unless a policy restarts them', () => {
   const ended = { terminated: { exitCode: 1 } };
   const pod = (state: object, ips: string[] = []): object =>
     podOf({
@@ -61,7 +62,7 @@ test('ended containers stay so unless a policy restarts them', () => {
   assert.doesNotMatch(causes(validatePodStatusUpdate, pod(ended, ips), pod(ended, ips)), /valid IP/);
 });
 
-test('ephemeral containers are only added', () => {
+test('ephemeral containers may only be added', () => {
   const pod = (image: string): object =>
     podOf({
       spec: {
@@ -73,7 +74,7 @@ test('ephemeral containers are only added', () => {
   assert.doesNotMatch(causes(validatePodEphemeralContainersUpdate, pod('a'), pod('a')), /existing/);
 });
 
-test('AppArmor annotations name containers of the pod', () => {
+test('AppArmor annotations must name containers of the pod', () => {
   const prefix = 'container.apparmor.security.beta.kubernetes.io/';
   const annotations = Object.fromEntries(numbered((at) => [`${prefix}c${at}`, 'unconfined']));
   const spec = { containers: [], initContainers: numbered((at) => ({ name: `c${at + 1}` })) };
@@ -83,4 +84,30 @@ test('AppArmor annotations name containers of the pod', () => {
     root.errors.map(({ field, text }) => `${field}: ${text}`),
     [`[${prefix}c0]: Invalid value: "c0": container not found`],
   );
+});
+
+test('keys of labels are not in the selector beside them', () => {
+  // Texts that differ at their end alone take longest to compare.
+  const key = (at: number): string => `${'k'.repeat(500)}${at}`;
+  const term = {
+    topologyKey: 'zone',
+    matchLabelKeys: numbered(key),
+    labelSelector: { matchExpressions: numbered((at) => ({ key: key(at + COUNT - 1), operator: 'Exists' })) },
+  };
+  const selector = { ...term.labelSelector, matchLabels: { [key(COUNT - 1)]: 'v' } };
+  const root = Field.root();
+  const terms = [{ ...term, labelSelector: selector }];
+  validateAffinity({ podAffinity: { requiredDuringSchedulingIgnoredDuringExecution: terms } }, root);
+  const texts = root.errors.map(({ text }) => text);
+  assert.equal(texts.length, 1000, 'names are too long');
+  const short = Field.root();
+  const few = [
+    {
+      topologyKey: 'zone',
+      matchLabelKeys: ['a'],
+      labelSelector: { matchLabels: { a: 'v' }, matchExpressions: [{ key: 'a', operator: 'Exists' }] },
+    },
+  ];
+  validateAffinity({ podAffinity: { requiredDuringSchedulingIgnoredDuringExecution: few } }, short);
+  assert.match(short.errors[0]?.text ?? '', /exists in both matchLabelKeys and labelSelector/);
 });

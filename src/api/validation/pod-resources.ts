@@ -1,10 +1,10 @@
-/** Resource requirements. Upstream: apis/core/validation validateResourceRequirements, validatePodResources. */
-import { isRestartableInitContainer } from '../pod-containers.ts';
+/** Validation of resource requirements. Upstream: apis/core/validation validateResourceRequirements, validatePodResources. */
 import { getOwn } from '../codec/own-property.ts';
 import type { Field } from '../field-error.ts';
 import type { PodSpec, ResourceClaim, ResourceRequirements } from '../gen/core-v1.ts';
 import { isDns1123Label } from '../names.ts';
-import { addQuantities, compareQuantities, tryParseQuantity } from '../quantity.ts';
+import { podAmounts } from '../pod-amounts.ts';
+import { compareQuantities, tryParseQuantity } from '../quantity.ts';
 import {
   HUGE_PAGES_PREFIX,
   isHugePages,
@@ -16,14 +16,14 @@ import {
 
 type Amounts = Readonly<Record<string, string>>;
 
-/** What requirements are checked with. */
+/** The rules for resource requirements. */
 export interface RequirementRules {
-  /** Names of the pod's claims. */
+  /** The names of the pod's claims. */
   readonly claims: ReadonlySet<string>;
   readonly validateName: (name: string, field: Field) => unknown;
 }
 
-/** Limits and requests of a container, and claims of the pod that `claims` names. */
+/** Validates limits, requests and claims of a container; claims must be among the pod's. */
 export function validateResourceRequirements(
   resources: ResourceRequirements | undefined,
   claims: ReadonlySet<string>,
@@ -47,7 +47,7 @@ function validateRequirements(resources: ResourceRequirements, rules: Requiremen
   validateClaimNames(claims, rules.claims, field.at('claims'));
 }
 
-/** No node has so many resources, and their checks would hold up everybody's requests. Upstream has no such bound. */
+/** No node has this many resources, and checking more would delay other requests. Upstream has no such limit. */
 const MAX_RESOURCES = 1000;
 
 function hasTooMany(amounts: Amounts, field: Field): boolean {
@@ -71,7 +71,7 @@ function validateAmount(
   if (isHugePages(name)) validatePages(name, quantity, place);
 }
 
-/** Whole pages only, of a size that is one. */
+/** The name must contain a valid page size, and the amount must be a multiple of it. */
 function validatePages(name: string, quantity: string, field: Field): void {
   const page = tryParseQuantity(name.slice(HUGE_PAGES_PREFIX.length))?.nanos ?? 0n;
   const amount = tryParseQuantity(quantity)?.nanos ?? 0n;
@@ -96,7 +96,7 @@ function validateAgainstLimit(
   else if (order > 0) field.at('requests').invalid(request, `must be less than or equal to ${name} limit of ${limit}`);
 }
 
-/** A claim is used whole or by its requests, each once. */
+/** A claim may be used as a whole or by its requests, each at most once. */
 function validateClaimNames(claims: readonly ResourceClaim[], known: ReadonlySet<string>, field: Field): void {
   const seen = new Set<string>();
   const requestsOf = new Map<string, number>();
@@ -129,7 +129,7 @@ function validatePodResourceName(name: string, field: Field): void {
     field.notSupported(name, ['cpu', 'hugepages-', 'memory']);
 }
 
-/** Resources of the whole pod. */
+/** Validates pod-level resources. */
 export function validatePodResources(spec: PodSpec, claims: ReadonlySet<string>, field: Field): void {
   const { resources } = spec;
   if (resources === undefined) return;
@@ -139,39 +139,23 @@ export function validatePodResources(spec: PodSpec, claims: ReadonlySet<string>,
   validateAgainstContainers(spec, resources, field);
 }
 
-/** What all containers ask for together. Containers that start first and end count as far as they need more. */
-function sumOf(spec: PodSpec, part: 'limits' | 'requests', name: string): string {
-  const amountOf = (container: { readonly resources?: ResourceRequirements }) =>
-    getOwn(container.resources?.[part] ?? {}, name) ?? '0';
-  const larger = (a: string, b: string) => (compareQuantities(a, b) >= 0 ? a : b);
-  const inits = spec.initContainers ?? [];
-  let sidecars = '0';
-  let starting = '0';
-  for (const init of inits) {
-    const own = amountOf(init);
-    if (isRestartableInitContainer(init)) {
-      sidecars = addQuantities(sidecars, own);
-      starting = larger(starting, sidecars);
-    } else starting = larger(starting, addQuantities(sidecars, own));
-  }
-  const running = (spec.containers ?? []).map(amountOf).reduce(addQuantities, sidecars);
-  return larger(running, starting);
-}
-
 function validateAgainstContainers(spec: PodSpec, resources: ResourceRequirements, field: Field): void {
   for (const [part, word] of [
     ['requests', 'requests'],
     ['limits', 'limits'],
-  ] as const)
-    for (const [name, quantity] of Object.entries(resources[part] ?? {})) {
+  ] as const) {
+    const amounts = resources[part] ?? {};
+    const sums = podAmounts(spec, part, (name) => Object.hasOwn(amounts, name));
+    for (const [name, quantity] of Object.entries(amounts)) {
       if (part === 'limits' && !isHugePages(name)) continue;
-      const sum = sumOf(spec, part, name);
+      const sum = sums.get(name) ?? '0';
       if (compareQuantities(sum, quantity) > 0)
         field
           .at(part)
           .key(name)
           .invalid(quantity, `must be greater than or equal to aggregate container ${word} of ${sum}`);
     }
+  }
   for (const [index, container] of (spec.containers ?? []).entries())
     for (const [name, limit] of Object.entries(container.resources?.limits ?? {})) {
       const most = getOwn(resources.limits ?? {}, name);

@@ -1,4 +1,4 @@
-/** Whole pods, and what may change of them. Upstream: apis/core/validation ValidatePodUpdate and its siblings. */
+/** Validation of whole pods and of their updates. Upstream: apis/core/validation ValidatePodUpdate and its siblings. */
 import { parseIp } from '../../base/cidr.ts';
 import { deepEqual } from '../../base/equal.ts';
 import { firstByName } from '../../base/first-by.ts';
@@ -18,6 +18,7 @@ import type {
 import type { Int64 } from '../int64.ts';
 import { inclusiveRangeText, isDns1123Subdomain } from '../names.ts';
 import { validateImmutable } from './common.ts';
+import { shownMap } from './internal-form.ts';
 import { validateIp } from './ip-fields.ts';
 import { validateObjectDiff } from './object-diff.ts';
 import { validatePodAnnotations, validatePodAnnotationUpdates } from './pod-annotations.ts';
@@ -33,7 +34,7 @@ const UPDATABLE = [
   '`spec.terminationGracePeriodSeconds` (allow it to be set to 1 if it was previously negative)',
 ].join(',');
 
-/** Validates what new pods and changed ones share. Upstream: validatePodMetadataAndSpec. */
+/** Validates the parts that new and updated pods share. Upstream: validatePodMetadataAndSpec. */
 export function* validateWhole(pod: Pod, field: Field): Steps<void> {
   yield* validatePodSpec(pod.spec ?? { containers: [] }, pod.metadata.name ?? '', field.at('spec'));
   validateTokens(pod, field);
@@ -43,7 +44,7 @@ export function annotationsAt(field: Field): Field {
   return field.at('metadata').at('annotations');
 }
 
-/** A projected token needs a service account. */
+/** A projected token requires a service account. */
 function validateTokens({ spec }: Pod, field: Field): void {
   if ((spec?.serviceAccountName ?? '') !== '') return;
   for (const [index, { projected }] of (spec?.volumes ?? []).entries())
@@ -87,7 +88,7 @@ function validateTolerationUpdate(now: readonly Toleration[], before: readonly T
     field.forbidden('existing toleration can not be modified except its tolerationSeconds');
 }
 
-/** Returns false where nothing else is to be validated. */
+/** Returns false when validation ends here. */
 function validateContainersUpdate(
   containers: readonly Container[] = [],
   before: readonly Container[] = [],
@@ -105,7 +106,7 @@ function validateContainersUpdate(
   return true;
 }
 
-/** Returns false where nothing else is to be validated. */
+/** Returns false when validation ends here. */
 function validateDeadlineUpdate(now: Int64 | undefined, before: Int64 | undefined, field: Field): boolean {
   if (now === undefined) {
     if (before !== undefined) field.invalid(now, 'must not update from a positive integer to nil value');
@@ -128,7 +129,7 @@ function validateGatesUpdate(
       field.item(index).at('name').forbidden(`only deletion is allowed, but found new scheduling gate '${name}'`);
 }
 
-/** The new spec with every mutable field set back to its old value. */
+/** The new spec with every mutable field reset to its old value. */
 function munged(spec: PodSpec, old: PodSpec): PodSpec {
   const { activeDeadlineSeconds, tolerations, schedulingGates } = old;
   const result: PodSpec = {
@@ -144,19 +145,22 @@ function munged(spec: PodSpec, old: PodSpec): PodSpec {
   return result;
 }
 
-/** While scheduling gates hold a pod, its node selector and affinity may become narrower: both are checked and set back. */
+/** While a pod has scheduling gates, its node selector and affinity may become narrower: both are validated and reset. */
 function validateGated(spec: PodSpec, old: PodSpec, field: Field): PodSpec {
   const kept = Object.entries(old.nodeSelector ?? {}).every(([key, value]) => spec.nodeSelector?.[key] === value);
   if (!kept)
     field
       .at('nodeSelector')
-      .invalid(spec.nodeSelector, 'only additions to spec.nodeSelector are allowed (no mutations or deletions)');
+      .invalid(
+        shownMap(spec.nodeSelector),
+        'only additions to spec.nodeSelector are allowed (no mutations or deletions)',
+      );
   const before = old.affinity?.nodeAffinity;
   validateNodeAffinityUpdate(spec.affinity?.nodeAffinity, before, field.at('affinity').at('nodeAffinity'));
   return { ...spec, nodeSelector: old.nodeSelector, affinity: gatedAffinity(spec.affinity, old.affinity) };
 }
 
-/** The new affinity with the node affinity set back. */
+/** The new affinity with the node affinity reset. */
 function gatedAffinity(now: Affinity | undefined, before: Affinity | undefined): Affinity | undefined {
   const nodeAffinity = before?.nodeAffinity;
   if (deepEqual(now?.nodeAffinity, nodeAffinity)) return now;
@@ -164,7 +168,7 @@ function gatedAffinity(now: Affinity | undefined, before: Affinity | undefined):
   return before === undefined && isNodeAlone ? undefined : { ...now, nodeAffinity };
 }
 
-/** Existing terms may only get further requirements. Upstream: validateNodeAffinityMutation. */
+/** Existing terms may only get more requirements. Upstream: validateNodeAffinityMutation. */
 function validateNodeAffinityUpdate(
   now: NodeAffinity | undefined,
   before: NodeAffinity | undefined,
@@ -213,7 +217,7 @@ export function* validatePodUpdate(pod: Pod, old: Pod, field: Field): Steps<void
 
 type Addresses = readonly { readonly ip?: string }[] | undefined;
 
-/** At most one address of each family; an address that was there before may keep its spelling. */
+/** At most one address of each family. An address that was there before may keep its spelling. */
 function validateAddresses(addresses: Addresses, before: Addresses, place: Field): void {
   const texts = (addresses ?? []).map(({ ip = '' }) => ip);
   const known = new Set((before ?? []).map(({ ip }) => ip));
@@ -242,10 +246,10 @@ export function validatePodStatusUpdate(pod: Pod, old: Pod, field: Field): void 
   if (old.spec?.restartPolicy !== 'Always') validateRestarts(pod, old, place);
 }
 
-/** A terminated container stays so, unless the pod's restart policy or the container's own restarts it. */
+/** A terminated container must stay terminated, unless the pod's restart policy or the container's own restarts it. */
 function validateRestarts(pod: Pod, old: Pod, place: Field): void {
   const containers = [...(old.spec?.initContainers ?? []), ...(old.spec?.containers ?? [])];
-  // Sidecars and containers with restart rules of their own restart whatever the pod's policy.
+  // Sidecars and containers with restart rules restart whatever the pod's policy is.
   const own = containers.filter(({ restartPolicy }) => restartPolicy !== undefined);
   const withOwnPolicy = new Set(own.map(({ name }) => name));
   for (const kind of ['containerStatuses', 'initContainerStatuses'] as const) {
@@ -265,7 +269,7 @@ function validateRestarts(pod: Pod, old: Pod, place: Field): void {
   }
 }
 
-/** Validates an update through `ephemeralcontainers`: containers are only added. */
+/** Validates an update through `ephemeralcontainers`, which may only add containers. */
 export function* validatePodEphemeralContainersUpdate(pod: Pod, old: Pod, field: Field): Steps<void> {
   validatePodAnnotationUpdates(pod, old, annotationsAt(field));
   yield* validateWhole(pod, field);

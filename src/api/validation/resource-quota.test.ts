@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { ResourceQuota, ResourceQuotaSpec, ScopedResourceSelectorRequirement } from '../gen/core-v1.ts';
-import { validateResourceQuota, validateResourceQuotaUpdate } from './resource-quota.ts';
+import { validateResourceQuota, validateResourceQuotaStatus, validateResourceQuotaUpdate } from './resource-quota.ts';
 import { complaints } from './complaints-fixture.ts';
 
-test('quotas name resources there are, and scopes that go with them', () => {
+test('quotas may name existing resources, and scopes that apply to them', () => {
   const cases: readonly (readonly [ResourceQuotaSpec, string[]])[] = [
     [{ hard: { cpu: '1', 'count/jobs.batch': '2', 'requests.hugepages-2Mi': '1Gi', 'requests.a.b/gpu': '1' } }, []],
     [{ hard: { 'gold.storageclass.storage.k8s.io/requests.storage': '1Gi' }, scopes: ['BestEffort'] }, []],
@@ -38,7 +38,7 @@ test('quotas name resources there are, and scopes that go with them', () => {
     );
 });
 
-test("a quota's scope selector", () => {
+test("a quota's scope selector is validated", () => {
   const selecting = (...matchExpressions: ScopedResourceSelectorRequirement[]) =>
     complaints((field) =>
       validateResourceQuota(
@@ -82,10 +82,23 @@ test("a quota's scope selector", () => {
   );
 });
 
-test('scopes of a quota stay, in whatever order', () => {
+test('scopes of a quota are immutable, in any order', () => {
   const quota = (...scopes: string[]): ResourceQuota => ({ metadata: {}, spec: { scopes } });
   const changing = (from: ResourceQuota, to: ResourceQuota) =>
     complaints((field) => validateResourceQuotaUpdate(to, from, field));
   assert.deepEqual(changing(quota('Terminating', 'NotBestEffort'), quota('NotBestEffort', 'Terminating')), []);
   assert.deepEqual(changing(quota('Terminating'), quota()), ['spec.scopes: Invalid value: []: field is immutable']);
+});
+
+test('unchanged counts are not validated again, changed ones are', () => {
+  const before = { status: { used: { 'count/a.b': '1', broken: '-1', worse: '1' } } } as unknown as ResourceQuota;
+  const after = { status: { used: { 'count/a.b': '2', broken: '-1', worse: '-2' } } } as unknown as ResourceQuota;
+  assert.deepEqual(
+    complaints((field) => validateResourceQuotaStatus(after, before, field)),
+    [
+      'status.used[worse]: Invalid value: "worse": must be a standard resource type or fully qualified',
+      'status.used[worse]: Invalid value: "worse": must be a standard resource for quota',
+      'status.used[worse]: Invalid value: "-2": must be greater than or equal to 0',
+    ],
+  );
 });

@@ -1,4 +1,4 @@
-/** Quotas: the resources they name, and which scopes go with them. Upstream: apis/core/validation. */
+/** Validation of quotas: their resources and scopes. Upstream: apis/core/validation. */
 import { deepEqual } from '../../base/equal.ts';
 import type { Field } from '../field-error.ts';
 import type { ResourceQuota, ScopedResourceSelectorRequirement } from '../gen/core-v1.ts';
@@ -11,7 +11,7 @@ const OF_PODS: ReadonlySet<string> = new Set(['pods', ...COMPUTE]);
 const COUNT_OF_PODS: ReadonlySet<string> = new Set(['pods']);
 const OF_CLAIMS: ReadonlySet<string> = new Set(['persistentvolumeclaims', 'requests.storage']);
 
-/** Each scope with the resources of the quota's own names that it can narrow down. */
+/** Each scope with the quota resources that it can restrict. */
 const SCOPES: ReadonlyMap<string, ReadonlySet<string>> = new Map([
   ['BestEffort', COUNT_OF_PODS],
   ['CrossNamespacePodAffinity', OF_PODS],
@@ -27,20 +27,24 @@ const OPPOSITES = [
   ['Terminating', 'NotTerminating'],
 ] as const;
 
-/** Scopes that a pod is in or is not; the others compare values. */
+/** Scopes without values: a pod is in them or not. The others compare values. */
 const WITHOUT_VALUES: ReadonlySet<string> = new Set([...OPPOSITES.flat(), 'CrossNamespacePodAffinity']);
 
-function validateAmounts(amounts: Readonly<Record<string, string>> | undefined, field: Field): void {
+type Amounts = Readonly<Record<string, string>>;
+
+/** Amounts that are equal in `before` are not checked again. */
+function validateAmounts(amounts: Amounts | undefined, field: Field, before: Amounts = {}): void {
   for (const [name, quantity] of Object.entries(amounts ?? {})) {
+    if (Object.hasOwn(before, name) && before[name] === quantity) continue;
     validateQuotaResourceName(name, field.key(name));
     validateResourceQuantity(name, quantity, field.key(name));
   }
 }
 
-/** The quota's own resources that the scope cannot narrow down, of which an unknown scope has all. */
+/** The quota resources that the scope cannot restrict; for an unknown scope, all of them. */
 function unfitFor(scope: string, { spec }: ResourceQuota): readonly string[] {
   const fits = SCOPES.get(scope);
-  // Upstream takes what no rule forbids an unknown scope.
+  // As upstream, an unknown scope is accepted with resources that no rule restricts.
   return Object.keys(spec?.hard ?? {}).filter((name) => isQuotaResource(name) && fits?.has(name) === false);
 }
 
@@ -81,7 +85,7 @@ function validateSelector(quota: ResourceQuota, field: Field): void {
     validateRequirement(expression, field);
   }
   const named = expressions.map(({ scopeName }) => scopeName);
-  // Upstream shows the scopes here too.
+  // As upstream, the error quotes the scopes here, too.
   validateTogether(named, scopes, field);
 }
 
@@ -97,13 +101,13 @@ export function validateResourceQuota(quota: ResourceQuota, field: Field): void 
   validateSelector(quota, spec.at('scopeSelector').at('matchExpressions'));
 }
 
-/** What the quota counted. */
-export function validateResourceQuotaStatus(quota: ResourceQuota, _old: ResourceQuota, field: Field): void {
-  validateAmounts(quota.status?.hard, field.at('status').at('hard'));
-  validateAmounts(quota.status?.used, field.at('status').at('used'));
+/** Validates the quota's counts. Admission changes a few of them, out of up to tens of thousands. */
+export function validateResourceQuotaStatus(quota: ResourceQuota, old: ResourceQuota, field: Field): void {
+  validateAmounts(quota.status?.hard, field.at('status').at('hard'), old.status?.hard);
+  validateAmounts(quota.status?.used, field.at('status').at('used'), old.status?.used);
 }
 
-/** An update of a quota: scopes stay. */
+/** Validates an update of a quota: scopes are immutable. */
 export function validateResourceQuotaUpdate(quota: ResourceQuota, old: ResourceQuota, field: Field): void {
   validateResourceQuota(quota, field);
   const scopes = quota.spec?.scopes ?? [];

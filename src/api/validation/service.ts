@@ -1,4 +1,4 @@
-/** Services. Upstream: apis/core/validation ValidateService, ValidateServiceUpdate. */
+/** Validation of services. Upstream: apis/core/validation ValidateService, ValidateServiceUpdate. */
 import { parseIp } from '../../base/cidr.ts';
 import { deepEqual } from '../../base/equal.ts';
 import type { Field } from '../field-error.ts';
@@ -40,7 +40,7 @@ function validatePorts(spec: ServiceSpec, field: Field): void {
   }
 }
 
-/** Node ports fit the type, and neither they nor ports occur twice for a protocol. */
+/** Node ports must fit the type; ports and node ports must be unique per protocol. */
 function validatePortNumbers({ type, ports = [] }: ServiceSpec, field: Field): void {
   const withNodePort = [...ports.entries()].filter(([, { nodePort = 0 }]) => nodePort !== 0);
   if (type === 'ClusterIP')
@@ -126,10 +126,10 @@ function validateTrafficPolicies(spec: ServiceSpec, field: Field): void {
       .invalid(health, "may only be set when `type` is 'LoadBalancer' and `externalTrafficPolicy` is 'Local'");
   } else if (health < 0 || health > 65535)
     field.at('healthCheckNodePort').invalid(health, inclusiveRangeText(1, 65535));
-  if (spec.type !== 'ExternalName') {
-    if (spec.internalTrafficPolicy === undefined) field.at('internalTrafficPolicy').required();
-    else validateOptionalChoice(spec.internalTrafficPolicy, ['Cluster', 'Local'], field.at('internalTrafficPolicy'));
-  }
+  const internal = field.at('internalTrafficPolicy');
+  const isRequired = ['ClusterIP', 'LoadBalancer', 'NodePort'].includes(spec.type ?? '');
+  if (spec.internalTrafficPolicy === undefined && isRequired) internal.required();
+  validateOptionalChoice(spec.internalTrafficPolicy, ['Cluster', 'Local'], internal);
   if (spec.trafficDistribution !== undefined) {
     validateOptionalChoice(
       spec.trafficDistribution,
@@ -161,7 +161,7 @@ export function validateService(service: Service, field: Field): void {
   validateTrafficPolicies(spec, place);
 }
 
-/** An update: addresses stay while the service has any. */
+/** Validates an update: the cluster address is immutable while the type has one. */
 export function validateServiceUpdate(service: Service, old: Service, field: Field): void {
   const place = field.at('spec');
   const [spec, before] = [service.spec ?? {}, old.spec ?? {}];
@@ -197,13 +197,13 @@ export function validateServiceUpdate(service: Service, old: Service, field: Fie
   validateService(service, field);
 }
 
-/** The name of a load balancer, in the status of whatever it balances. */
+/** Validates the host name of a load balancer in the status of services and ingresses. */
 export function validateBalancerHostname(hostname: string, field: Field): void {
   field.complain(hostname, isDns1123Subdomain(hostname));
   if (parseIp(hostname) !== undefined) field.invalid(hostname, 'must be a DNS name, not an IP address');
 }
 
-/** A status: addresses of load balancers belong to load balancers. */
+/** Validates a status: only services of type LoadBalancer may have load balancer addresses. */
 export function validateServiceStatusUpdate(service: Service, old: Service, field: Field): void {
   const place = field.at('status');
   const ingress = service.status?.loadBalancer?.ingress ?? [];

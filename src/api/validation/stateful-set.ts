@@ -1,4 +1,4 @@
-/** Stateful sets. Upstream: apis/apps/validation. */
+/** Validation of stateful sets. Upstream: apis/apps/validation. */
 import { deepEqual } from '../../base/equal.ts';
 import type { Steps } from '../../base/steps.ts';
 import { Field } from '../field-error.ts';
@@ -15,7 +15,7 @@ import {
   validateWorkloadSelector,
 } from './apps.ts';
 import { validateNonnegative, validateNonnegativeIntOrPercent, validateNotAboveHundredPercent } from './common.ts';
-import { internalForm } from './internal-form.ts';
+import { internalForm, shownMap } from './internal-form.ts';
 import { validatePersistentVolumeClaimSpec } from './persistent-volume-claim.ts';
 
 const UPDATABLE =
@@ -53,7 +53,7 @@ function validateStrategy(spec: StatefulSetSpec, field: Field): void {
   }
 }
 
-/** What an update does not look at again: it stays as it was, or it was wrong before. */
+/** Parts that an update does not check again, because they are unchanged or were invalid before. */
 interface Known {
   readonly fixed?: boolean;
   readonly template?: boolean;
@@ -91,10 +91,7 @@ function* validateTemplate(spec: StatefulSetSpec, known: Known, field: Field): S
     const place = field.at('template');
     if (known.template !== true) yield* validateSelectedTemplate(withClaims(spec), matches, place);
     else if (!matches)
-      place
-        .at('metadata')
-        .at('labels')
-        .invalid(spec.template.metadata?.labels ?? null, NO_MATCH_TEXT);
+      place.at('metadata').at('labels').invalid(shownMap(spec.template.metadata?.labels), NO_MATCH_TEXT);
     validateLabels(spec.template?.metadata?.labels, place.at('labels'));
     validateAnnotations(spec.template?.metadata?.annotations, place.at('annotations'));
   }
@@ -106,7 +103,7 @@ export function* validateStatefulSet(statefulSet: StatefulSet, field: Field): St
   yield* validateSpec(statefulSet.spec, {}, field.at('spec'));
 }
 
-/** The template as its pods will be: with a volume per claim, so that mounts of claims are known, and names of its own. */
+/** The template with a volume for each claim template, so that mounts of claims are valid. */
 function withClaims(spec: StatefulSetSpec): StatefulSetSpec['template'] | undefined {
   const template = spec.template;
   if (template?.spec === undefined) return template;
@@ -117,12 +114,12 @@ function withClaims(spec: StatefulSetSpec): StatefulSetSpec['template'] | undefi
   return { ...template, spec: { ...podSpec, ...(claims.size > 0 && { volumes }) } };
 }
 
-/** What a template calls itself is not kept by upstream's internal type. */
+/** Upstream's internal type drops apiVersion and kind of a claim template. */
 function withoutType({ apiVersion: _version, kind: _kind, ...claim }: PersistentVolumeClaim): object {
   return claim;
 }
 
-/** Most of a stateful set never changes. */
+/** Most fields of a stateful set's spec are immutable. */
 export function* validateStatefulSetUpdate(statefulSet: StatefulSet, old: StatefulSet, field: Field): Steps<void> {
   const before = Field.root();
   if (old.spec !== undefined) yield* validateSpec(old.spec, { fixed: true }, before);

@@ -1,7 +1,7 @@
 /**
- * Storage versions and their migrations. Upstream: apis/apiserverinternal/validation, apis/storagemigration/validation.
- * Complaints about a storage version's conditions name no `conditions` in their path, and show the type where the status
- * is wrong, as upstream's.
+ * Validation of storage versions and their migrations. Upstream: apis/apiserverinternal/validation,
+ * apis/storagemigration/validation. As upstream, errors about a storage version's conditions lack `conditions` in their path, and
+ * quote the type when the status is wrong.
  */
 import type { Field } from '../field-error.ts';
 import type {
@@ -20,7 +20,7 @@ import {
 } from '../names.ts';
 import { validateConditions, validateImmutableStruct } from './common.ts';
 
-/** `group.resource`. */
+/** The name must be `group.resource`. */
 export const nameIsStorageVersion: NameCheck = (name) => {
   const dot = name.lastIndexOf('.');
   if (dot < 0) return ['name must be in the form of <group>.<resource>'];
@@ -82,7 +82,7 @@ function validateServer(server: ServerStorageVersion, field: Field): void {
   }
 }
 
-/** The most versions an error lists: a long list of served versions would repeat it. */
+/** The limit of versions that an error quotes, because a list of served versions may be long. */
 const SHOWN_VERSIONS = 20;
 
 function shownVersions(versions: readonly string[]): string {
@@ -122,7 +122,7 @@ function validateStorageConditions(conditions: readonly StorageVersionCondition[
   }
 }
 
-/** A migration; `old` where it is updated. */
+/** Validates a migration; `old` is set on updates. */
 export function validateStorageVersionMigration(
   { spec }: StorageVersionMigration,
   field: Field,
@@ -141,7 +141,7 @@ function complainTogether(text: string, complaints: readonly string[], field: Fi
   if (complaints.length > 0) field.invalid(text, complaints.join(','));
 }
 
-const CONDITIONS = ['Succeeded', 'Failed', 'Running'] as const;
+const CONDITIONS = ['Succeeded', 'Failed'] as const;
 
 function trueConditions({ status }: StorageVersionMigration): ReadonlySet<string> {
   return new Set(
@@ -149,7 +149,7 @@ function trueConditions({ status }: StorageVersionMigration): ReadonlySet<string
   );
 }
 
-/** The status of a migration: what has ended stays ended. */
+/** Validates the status of a migration: a final condition must stay. */
 export function validateStorageVersionMigrationStatus(
   migration: StorageVersionMigration,
   old: StorageVersionMigration,
@@ -157,7 +157,7 @@ export function validateStorageVersionMigrationStatus(
 ): void {
   const { resourceVersion = '', conditions } = migration.status ?? {};
   const at = field.at('status');
-  if (!/^[1-9][0-9]*$/u.test(resourceVersion))
+  if (resourceVersion !== '' && !/^[1-9][0-9]*$/u.test(resourceVersion))
     at.at('resourceVersion').invalid(resourceVersion, `resource version is not well formed: ${resourceVersion}`);
   const place = at.at('conditions');
   validateConditions(conditions, place);
@@ -173,11 +173,6 @@ export function validateStorageVersionMigrationStatus(
     now.has('Succeeded') && now.has('Failed'),
     'Both success and failed conditions cannot be true at the same time',
   );
-  complain(
-    now.has('Succeeded') && now.has('Running'),
-    'Running condition cannot be true when success condition is true',
-  );
-  complain(now.has('Failed') && now.has('Running'), 'Running condition cannot be true when failed condition is true');
   complain(
     earlier.has('Succeeded') && !now.has('Succeeded'),
     'Success condition cannot be set to false once it is true',

@@ -1,16 +1,17 @@
 /**
- * Whether a custom resource's schema is structural: every field is specified outside of value validation, and value
- * validation says nothing about shape. Upstream: apiextensions-apiserver/pkg/apiserver/schema/validation.go.
+ * Validates that a custom resource's schema is structural: every field is specified outside of value validation, and value
+ * validation specifies no structure. Upstream: apiextensions-apiserver/pkg/apiserver/schema/validation.go.
  */
 import { deepEqual } from '../../base/equal.ts';
 import { isObject, getOwn } from '../codec/own-property.ts';
 import type { Field } from '../field-error.ts';
 import type { JSONSchemaProps } from '../gen/apiextensions-v1.ts';
 import { patternOf } from '../json-schema/patterns.ts';
+import { partsOf } from './definition-budget.ts';
 
 type Level = 'root' | 'item' | 'field';
 
-/** A schema and where it stands. */
+/** A schema and its field. */
 interface At {
   readonly schema: JSONSchemaProps;
   readonly field: Field;
@@ -22,10 +23,13 @@ const TYPE_TEXTS: Readonly<Record<Level, string>> = {
   field: 'must not be empty for specified object fields',
 };
 
-/** Reports what is not structural. */
+/** Adds an error for each part that is not structural, sorted by path and text. */
 export function validateStructuralSchema(schema: JSONSchemaProps, field: Field): void {
+  const before = field.errors.length;
   checkInvariants({ schema, field }, 'root');
   checkCompleteness({ schema, field }, { schema, field });
+  const found = field.errors.splice(before).map((error) => [`${error.field}: ${error.text}`, error] as const);
+  for (const [, error] of found.sort(([a], [b]) => (a < b ? -1 : 1))) field.errors.push(error);
 }
 
 function itemsOf({ items }: JSONSchemaProps): JSONSchemaProps | undefined {
@@ -103,9 +107,9 @@ function checkTypeMeta({ schema, field }: At, level: Level): void {
 }
 
 function checkRootMetadata(schema: JSONSchemaProps, field: Field): void {
-  const { properties = {}, type: _, description: __, ...rest } = schema;
+  const { properties = {}, type: _, default: __, ...rest } = schema;
   const foreign = Object.keys(properties).some((name) => name !== 'name' && name !== 'generateName');
-  if (foreign || Object.keys(rest).length > 0)
+  if (foreign || Object.values(rest).some((value) => value !== '' && value !== false))
     field.forbidden('must not specify anything other than name and generateName, but metadata is implicitly specified');
 }
 
@@ -113,9 +117,8 @@ const INT_OR_STRING: readonly JSONSchemaProps[] = [{ type: 'integer' }, { type: 
 
 function checkValues({ schema, field }: At, level: Level): void {
   const { anyOf = [], allOf = [], oneOf = [], not, pattern = '' } = schema;
-  const alternatives = schema['x-kubernetes-int-or-string'] === true && deepEqual(anyOf, INT_OR_STRING);
-  const inFirst =
-    schema['x-kubernetes-int-or-string'] === true && allOf.length > 0 && deepEqual(allOf[0]!.anyOf, INT_OR_STRING);
+  const alternatives = deepEqual(anyOf, INT_OR_STRING);
+  const inFirst = allOf.length > 0 && deepEqual(allOf[0]!.anyOf, INT_OR_STRING);
   if (!alternatives)
     for (const [i, one] of anyOf.entries()) checkNested({ schema: one, field: field.at('anyOf').item(i) }, level);
   for (const [i, one] of allOf.entries()) {
@@ -138,7 +141,6 @@ const FORBIDDEN_WHEN_NESTED: readonly (readonly [keyof JSONSchemaProps, string])
   ['title', 'must be empty to be structural'],
   ['description', 'must be empty to be structural'],
   ['nullable', 'must be false to be structural'],
-  ['externalDocs', 'must be undefined to be structural'],
   ['x-kubernetes-preserve-unknown-fields', 'must be false to be structural'],
   ['x-kubernetes-embedded-resource', 'must be false to be structural'],
   ['x-kubernetes-int-or-string', 'must be false to be structural'],
@@ -148,7 +150,7 @@ const FORBIDDEN_WHEN_NESTED: readonly (readonly [keyof JSONSchemaProps, string])
   ['x-kubernetes-validations', 'must be empty to be structural'],
 ];
 
-/** A schema below allOf, anyOf, oneOf or not. */
+/** Validates a schema within allOf, anyOf, oneOf or not. */
 function checkNested({ schema, field }: At, level: Level): void {
   checkValues({ schema, field }, level);
   const items = itemsOf(schema);
@@ -158,15 +160,15 @@ function checkNested({ schema, field }: At, level: Level): void {
     checkNested({ schema: inner, field: field.at('properties').key(key) }, 'field');
   for (const [name, text] of FORBIDDEN_WHEN_NESTED) {
     const value = schema[name];
-    const empty =
-      value === undefined || value === '' || value === false || (Array.isArray(value) && value.length === 0);
-    if (!empty || (name === 'additionalProperties' && value === false)) field.at(name).forbidden(text);
+    const isDefault = name === 'default' && value !== undefined && value !== null;
+    const empty = !value || (Array.isArray(value) && value.length === 0);
+    if (!empty || isDefault) field.at(name).forbidden(text);
   }
   if (properties['metadata'] !== undefined)
     field.at('properties').key('metadata').forbidden('must not be specified in a nested context');
 }
 
-/** What value validation speaks of must be specified outside of it. */
+/** Fields that occur in value validations must be specified outside of them. */
 function checkCompleteness(values: At, structure: At): void {
   const { anyOf = [], allOf = [], oneOf = [], not } = values.schema;
   for (const [name, list] of [
@@ -196,4 +198,25 @@ function checkNestedCompleteness(values: At, { schema, field }: At): void {
     if (inner === undefined) target.required(because(place));
     else checkNestedCompleteness({ schema: one, field: place }, { schema: inner, field: target });
   }
+}
+
+/** The reason why a schema cannot be converted to a structural one. Upstream: schema/convert.go validateUnsupportedFields. */
+export function unsupportedBy(schema: JSONSchemaProps): string | undefined {
+  const { id = '', $schema = '', $ref = '', additionalItems, items } = schema;
+  const isNot = (name: string): string => `OpenAPIV3Schema '${name}' is not supported`;
+  if (id !== '') return isNot('id');
+  if ($schema !== '') return isNot('schema');
+  if ($ref !== '') return isNot('$ref');
+  for (const name of ['patternProperties', 'dependencies'] as const)
+    if (Object.keys(schema[name] ?? {}).length > 0) return isNot(name);
+  if (additionalItems !== undefined) return isNot('additionalItems');
+  if (Object.keys(schema.definitions ?? {}).length > 0) return isNot('definitions');
+  if (schema['x-kubernetes-preserve-unknown-fields'] === false)
+    return "internal error: 'x-kubernetes-preserve-unknown-fields' must be true or undefined";
+  if (Array.isArray(items) && items.length > 0) return "OpenAPIV3Schema 'items' must be a schema, but is an array";
+  for (const part of partsOf(schema)) {
+    const fault = unsupportedBy(part);
+    if (fault !== undefined) return fault;
+  }
+  return undefined;
 }

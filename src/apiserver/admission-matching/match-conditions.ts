@@ -1,10 +1,10 @@
 /**
- * Match conditions of webhooks and policies: expressions that must all hold for a request to be handed over. One that is
- * false decides, whatever the others say; otherwise an error counts as failurePolicy says. Upstream:
+ * Match conditions of webhooks and policies: expressions that must all be true for a request to match. A false one
+ * decides, whatever the others yield; otherwise failurePolicy decides about errors. Upstream:
  * apiserver/pkg/admission/plugin/webhook/matchconditions.
  */
 import type { MatchCondition } from '../../api/gen/admissionregistration-v1.ts';
-import { allSteps, type Steps } from '../../base/steps.ts';
+import { allSteps, stepByStep, type Steps } from '../../base/steps.ts';
 import { type Activation, compile, evaluateWithDecisions, type Program } from '../../api/cel/compile.ts';
 import { admissionEnvironment } from '../../api/cel/admission-types.ts';
 import type { CelEnvironment } from '../../api/cel/environment.ts';
@@ -14,8 +14,9 @@ import { RuntimeError } from '../../api/cel/texts.ts';
 import type { AdmissionAttributes } from '../admission/contract.ts';
 import type { MatchedResource } from './resource-matcher.ts';
 import { authorizerValues, requestValues } from './admission-values.ts';
+import { EvaluationPace } from './evaluation-pace.ts';
 
-/** What conditions say of a request. */
+/** The result of a request's match conditions. */
 export interface MatchConditionsResult {
   readonly matches: boolean;
   /** Set when failurePolicy Fail turns an evaluation error into a refusal; `matches` is false then. */
@@ -34,7 +35,7 @@ export interface MatchConditions {
   ): Promise<MatchConditionsResult>;
 }
 
-/** A condition with its program, or with why it has none. */
+/** A condition with its program, or the error why it has none. */
 export interface CompiledCondition {
   readonly name: string;
   readonly program: Program | string;
@@ -84,22 +85,36 @@ export function* matchConditionSteps(
         namespaceObject: null,
         ...authorizerValues(attributes, decisions),
       };
-      return await evaluateWithDecisions(decisions, () => evaluateConditions(compiled, activation, failurePolicy));
+      return await evaluateWithDecisions(decisions, () =>
+        stepByStep(evaluateConditionSteps(compiled, activation, failurePolicy), () => attributes.context.nextStep?.()),
+      );
     },
   };
 }
 
-/** Evaluates compiled conditions, within the budget all of them share. */
+/** As `evaluateConditionSteps`, in one turn. */
 export function evaluateConditions(
   conditions: readonly CompiledCondition[],
   activation: Activation,
   failurePolicy: string | undefined,
 ): MatchConditionsResult {
+  return allSteps(evaluateConditionSteps(conditions, activation, failurePolicy));
+}
+
+/** Evaluates compiled conditions, within the budget all of them share. A step ends with a condition that took long. */
+export function* evaluateConditionSteps(
+  conditions: readonly CompiledCondition[],
+  activation: Activation,
+  failurePolicy: string | undefined,
+  pace = new EvaluationPace(),
+): Steps<MatchConditionsResult> {
   let budget = MATCH_CONDITIONS_COST_BUDGET;
   const errors: string[] = [];
   for (const { name, program } of conditions) {
+    if (pace.endsStep()) yield;
     const meter = new Meter(Math.min(PER_CALL_LIMIT, budget));
     const answer = evaluate(program, activation, meter);
+    pace.spend(meter.spent);
     budget -= Math.min(meter.spent, budget);
     if (answer === false) return { matches: false, failedCondition: name };
     if (typeof answer === 'string') errors.push(answer);

@@ -2,6 +2,7 @@
  * Whether a request falls under the rules of a webhook or policy: operations, groups, versions, resources with
  * sub-resources, scope, names. Upstream: apiserver/pkg/admission/plugin/webhook/predicates/rules.
  */
+import { allows } from '../../base/lists.ts';
 import type { NamedRuleWithOperations } from '../../api/gen/admissionregistration-v1.ts';
 import type { AdmissionOperation } from '../admission/contract.ts';
 
@@ -16,7 +17,7 @@ export interface RuleSubject {
   readonly name: string;
 }
 
-/** Whether one rule covers the request. `resourceNames` is heeded where there is one (policies). */
+/** Whether a rule covers the request, including `resourceNames` if the rule has them (policies). */
 export function ruleMatches(rule: NamedRuleWithOperations, subject: RuleSubject): boolean {
   const { resource, operation } = subject;
   return (
@@ -25,7 +26,7 @@ export function ruleMatches(rule: NamedRuleWithOperations, subject: RuleSubject)
     holds(rule.apiVersions, resource.version) &&
     (rule.resources ?? []).some((pattern) => resourceMatches(pattern, resource.resource, subject.subresource)) &&
     scopeMatches(rule.scope, subject) &&
-    nameMatches(rule.resourceNames, subject.name)
+    allows(rule.resourceNames, subject.name)
   );
 }
 
@@ -61,8 +62,4 @@ function scopeMatches(scope: string | undefined, { resource, namespace }: RuleSu
   if (scope === 'Namespaced') return !isCluster;
   if (scope === 'Cluster') return isCluster;
   return true;
-}
-
-function nameMatches(names: readonly string[] | undefined, name: string): boolean {
-  return names === undefined || names.length === 0 || names.includes(name);
 }

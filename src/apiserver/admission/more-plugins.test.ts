@@ -227,7 +227,10 @@ test('EventRateLimit: a bucket per key that fills with time', async () => {
 });
 
 test('ExtendedResourceToleration, DenyServiceExternalIPs, LimitPodHardAntiAffinityTopology', async () => {
-  const pod = podOf({ containers: [{ name: 'c', resources: { requests: { cpu: '1', 'example.com/gpu': '1' } } }] });
+  // Upstream's IsExtendedResourceName: kubernetes.io/ anywhere in a name makes it native, and `requests.` belongs to quotas.
+  const native = ['cpu', 'kubernetes.io/a', 'sub.kubernetes.io/a', 'mykubernetes.io/a', 'requests.example.com/a'];
+  const requests = Object.fromEntries([...native, 'example.com/gpu', 'example.com/not/qualified'].map((n) => [n, '1']));
+  const pod = podOf({ containers: [{ name: 'c', resources: { requests } }] });
   await admit(createExtendedResourceToleration(), Pods, { object: pod });
   assert.deepEqual(pod.spec?.tolerations, [{ key: 'example.com/gpu', operator: 'Exists', effect: 'NoSchedule' }]);
   const service = (...externalIPs: string[]): KubernetesObject =>

@@ -48,11 +48,11 @@ test('NamespaceLifecycle', async (t) => {
   const plugin = createNamespaceLifecycle(() => objects.store);
   const map = (namespace: string): KubernetesObject => ({ metadata: { name: 'm', namespace } });
   await t.test('a living namespace', () => admit(plugin, ConfigMaps, { object: map('ns') }));
-  await t.test('one that only the store knows yet', () => admit(plugin, ConfigMaps, { object: map('new') }));
+  await t.test('a namespace that is only in the store yet', () => admit(plugin, ConfigMaps, { object: map('new') }));
   await t.test('none', () =>
     assert.rejects(admit(plugin, ConfigMaps, { object: map('none') }), { message: 'namespaces "none" not found' }),
   );
-  await t.test('a terminating one takes nothing new', () =>
+  await t.test('a terminating namespace admits no new objects', () =>
     assert.rejects(admit(plugin, ConfigMaps, { object: map('gone') }), (error: StatusError) => {
       assert.equal(
         error.message,
@@ -64,7 +64,7 @@ test('NamespaceLifecycle', async (t) => {
       return true;
     }),
   );
-  await t.test('what is there may change and go', async () => {
+  await t.test('existing objects may be updated and deleted', async () => {
     await admit(plugin, ConfigMaps, { operation: 'UPDATE', object: map('gone'), oldObject: map('gone') });
     await admit(plugin, ConfigMaps, { operation: 'DELETE', oldObject: map('gone') });
   });
@@ -150,7 +150,7 @@ test('ServiceAccount', async (t) => {
   await t.test('own pull secrets stay', async () =>
     assert.deepEqual((await run(podOf({ imagePullSecrets: [{ name: 'mine' }] }))).imagePullSecrets, [{ name: 'mine' }]),
   );
-  await t.test('an unknown account', () =>
+  await t.test('an unknown service account', () =>
     assert.rejects(run(podOf({ serviceAccountName: 'x' })), {
       message: 'pods "p" is forbidden: error looking up service account ns/x: serviceaccount "x" not found',
     }),
@@ -278,7 +278,7 @@ test('TaintNodesByCondition taints once', async () => {
   }
 });
 
-test('DefaultStorageClass takes the newest default, then the first by name', async () => {
+test('DefaultStorageClass uses the newest default, then the first by name', async () => {
   const objects = createTestObjects();
   const annotations = { 'storageclass.kubernetes.io/is-default-class': 'true' };
   const made = (name: string, creationTimestamp: string, more = annotations) => ({

@@ -1,8 +1,8 @@
-/** How admission plugins refuse. Upstream: admission.NewForbidden. */
+/** Refusals of admission plugins. Upstream: admission.NewForbidden. */
 import { forbidden, type StatusError } from '../../api/status-error.ts';
 import type { AdmissionAttributes, AdmissionPlugin } from './contract.ts';
 
-/** 403 that names the object, or the name it is to be generated from. */
+/** A 403 that names the object, or its generateName. */
 export function refusal({ resource, name, object }: AdmissionAttributes, why: string): StatusError {
   const { metadata } = object ?? {};
   return forbidden(resource, name || (metadata?.name ?? '') || (metadata?.generateName ?? ''), why);
@@ -21,11 +21,14 @@ export function isOn(
   );
 }
 
-/** What concerns a plugin that looks at pods alone, at none of their subresources. */
+export const podsCreated: AdmissionPlugin['handles'] = (operation, resource, subresource) =>
+  operation === 'CREATE' && isOn(resource, subresource, { resource: 'pods' });
+
+/** For plugins that handle pods but not their sub-resources. */
 export const podsCreatedOrUpdated: AdmissionPlugin['handles'] = (operation, resource, subresource) =>
   (operation === 'CREATE' || operation === 'UPDATE') && isOn(resource, subresource, { resource: 'pods' });
 
-/** What concerns a plugin that looks at pods and at their ephemeral containers. */
+/** For plugins that handle pods and their ephemeral containers. */
 export const podsOrEphemeralContainersWritten: AdmissionPlugin['handles'] = (operation, resource, subresource) =>
   (operation === 'CREATE' || operation === 'UPDATE') &&
   (isOn(resource, subresource, { resource: 'pods' }) ||

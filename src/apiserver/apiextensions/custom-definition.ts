@@ -1,8 +1,8 @@
 /**
- * The resources a custom resource definition describes, one per version, as the generic handlers take them. Upstream:
+ * The resource definitions of a custom resource definition, one per version, for the generic handlers. Upstream:
  * apiextensions-apiserver/pkg/apiserver/customresource_handler.go getOrCreateServingInfoFor.
  *
- * Versions that are not served are defined too: objects may be stored in them. All share one prefix,
+ * Versions that are not served are defined too, since objects may be stored in them. All share one prefix,
  * `/registry/GROUP/PLURAL/`.
  */
 import { shown } from '../../base/shown.ts';
@@ -14,6 +14,7 @@ import { jsonOf, type KubernetesObject, objectOf } from '../../api/object.ts';
 import { apiVersionOf, type ResourceInfo, type SubresourceInfo } from '../../api/resource-info.ts';
 import { structuralSchema } from '../../api/schema/structural.ts';
 import type { StructSchema } from '../../api/schema/type-schema.ts';
+import { compareVersions } from '../discovery/groups.ts';
 import type { ResourceDefinition, SelectableFields } from '../registry/resource-definition.ts';
 import { isConditionTrue } from './conditions.ts';
 import { type ConversionDeps, webhookConversion } from './conversion.ts';
@@ -22,10 +23,11 @@ import { type CustomRules, customStatusStrategy, customStrategy, defaultCustom }
 import { customScale } from './scale-access.ts';
 import { createCustomValidator } from './validator.ts';
 
-const VERBS = ['create', 'delete', 'deletecollection', 'get', 'list', 'patch', 'update', 'watch'];
+/** In the order in which upstream lists those of custom resources, which is another than that of built-in ones. */
+const VERBS = ['delete', 'deletecollection', 'get', 'list', 'patch', 'create', 'update', 'watch'];
 const SUBRESOURCE_VERBS = ['get', 'patch', 'update'];
 
-/** Where the objects of a definition are stored. */
+/** The key prefix of a definition's objects. */
 export function customPrefix({ spec }: CustomResourceDefinition): string {
   return `/registry/${spec.group}/${spec.names.plural}/`;
 }
@@ -85,16 +87,23 @@ function selectable({ selectableFields = [] }: CustomResourceDefinitionVersion):
     );
 }
 
+/** By default it proposes the best served version that is newer and not deprecated itself. Upstream: defaultDeprecationWarning. */
 function deprecation(
   definition: CustomResourceDefinition,
   version: CustomResourceDefinitionVersion,
 ): string | undefined {
   if (version.deprecated !== true) return undefined;
-  const apiVersion = apiVersionOf({ group: definition.spec.group, version: version.name });
-  return version.deprecationWarning ?? `${apiVersion} ${namesOf(definition).kind} is deprecated`;
+  if (version.deprecationWarning !== undefined) return version.deprecationWarning;
+  const { group, versions = [] } = definition.spec;
+  const kindIn = (name: string): string => `${apiVersionOf({ group, version: name })} ${namesOf(definition).kind}`;
+  const [best] = versions
+    .filter(({ name, served, deprecated }) => served && deprecated !== true && compareVersions(name, version.name) < 0)
+    .map(({ name }) => name)
+    .toSorted(compareVersions);
+  return `${kindIn(version.name)} is deprecated${best === undefined ? '' : `; use ${kindIn(best)}`}`;
 }
 
-/** What is stored in another version, or by an older schema, as this version has it: renamed, pruned, defaulted. */
+/** Reads an object that was stored in another version or with an older schema: renames, prunes and defaults it. */
 function readAs(schema: StructSchema, info: ResourceInfo, stored: KubernetesObject): KubernetesObject {
   const apiVersion = apiVersionOf(info);
   const named = stored.apiVersion === apiVersion ? stored : { ...stored, apiVersion };
@@ -107,7 +116,6 @@ function readAs(schema: StructSchema, info: ResourceInfo, stored: KubernetesObje
   return same ? clean : draft;
 }
 
-/** What resources of definitions are made with. */
 export interface CustomParts {
   readonly conversion: ConversionDeps;
 }

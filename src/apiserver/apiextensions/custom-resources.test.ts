@@ -105,7 +105,7 @@ test('names that another definition of the group has are refused until they are 
   assert.equal((await server.send('GET', '/apis/example.com/v1/gadgets')).status, 200);
 });
 
-test('a definition goes after its instances, and these after their finalizers', async () => {
+test('a definition is deleted after its instances, and these after their finalizers', async () => {
   const server = await startWithWidgets(free);
   const { send } = server;
   await send('POST', WIDGETS, widget('plain', {}));
@@ -128,7 +128,7 @@ test('a definition goes after its instances, and these after their finalizers', 
   assert.equal((await send('GET', '/apis/example.com')).status, 404);
 });
 
-test('versions share their objects; what a new schema says holds for what is stored', async () => {
+test('versions share their objects; a new schema applies to stored objects', async () => {
   const server = await startWithWidgets({ type: 'object', properties: { a: { type: 'string' } } });
   const { send } = server;
   await send('POST', WIDGETS, widget('w', { a: 'x', b: 'pruned' }));
@@ -137,6 +137,9 @@ test('versions share their objects; what a new schema says holds for what is sto
   const versions = [
     versionOf('v1', { type: 'object', properties: { a: { type: 'string' } } }, { storage: false, deprecated: true }),
     versionOf('v2', { type: 'object', properties: { a: { type: 'string' }, c: { type: 'integer', default: 5 } } }),
+    versionOf('v3beta1', { type: 'object' }, { storage: false }),
+    versionOf('v4', { type: 'object' }, { storage: false, served: false }),
+    versionOf('v5', { type: 'object' }, { storage: false, deprecated: true }),
   ];
   const put = await send('PUT', `${DEFINITIONS}/widgets.example.com`, {
     ...current,
@@ -149,10 +152,12 @@ test('versions share their objects; what a new schema says holds for what is sto
   assert.deepEqual([v2.body.apiVersion, v2.body.spec], ['example.com/v2', { a: 'x', c: 5 }]);
   const v1 = await send('GET', `${WIDGETS}/w`);
   assert.deepEqual([v1.body.apiVersion, v1.body.spec], ['example.com/v1', { a: 'x' }]);
-  assert.deepEqual(v1.headers['warning'], ['299 - "example.com/v1 Widget is deprecated"']);
+  const v5 = await send('GET', '/apis/example.com/v5/namespaces/default/widgets/w');
+  assert.deepEqual(v5.headers['warning'], ['299 - "example.com/v5 Widget is deprecated"']);
+  assert.deepEqual(v1.headers['warning'], ['299 - "example.com/v1 Widget is deprecated; use example.com/v2 Widget"']);
 });
 
-test('what is built in stays, whatever a definition calls itself; a group version is described whole', async () => {
+test('built-in kinds cannot be replaced by a definition; a group version is described completely', async () => {
   const server = await startCustomServer();
   const { send } = server;
   const group = 'apiextensions.k8s.io';
@@ -189,7 +194,7 @@ test('what is built in stays, whatever a definition calls itself; a group versio
   assert.equal((await send('GET', '/openapi/v2', undefined, { accept: protobuf })).status, 200);
 });
 
-test('finalizers that others may use too are taken with a warning, once', async () => {
+test('finalizers without a domain-qualified name are accepted with a warning, once', async () => {
   const { send } = await startWithWidgets(free);
   const advice = (path: string): string =>
     `prefer a domain-qualified finalizer name${path} to avoid accidental conflicts with other finalizer writers`;

@@ -1,11 +1,11 @@
 /**
- * Serves what custom resource definitions define: accepts their names, adds and withdraws their resources, and deletes the
- * instances of definitions that go. Upstream: the naming, establishing, API approval, finalizing and discovery controllers
- * of apiextensions-apiserver and its customresource handler.
+ * Serves custom resources: accepts the names of definitions, adds and removes their resources, and deletes the
+ * instances of deleted definitions. Upstream: the naming, establishing, API approval, finalizing and discovery
+ * controllers of apiextensions-apiserver and its customresource handler.
  *
- * One keyed loop, level-triggered on the definitions. Invariants: a definition is Established only after its resource is
- * served; what is in the store at start is served before the server is ready; a resource whose definition changed ends its
- * watches, which go on from where they were, and no cache is lost.
+ * One keyed loop, level-triggered on the definitions. Invariants: a definition is Established only after its resource
+ * is served; definitions in the store at start are served before the server is ready; when a definition changes, the
+ * watches of its resource end, clients resume them, and no cache is lost.
  */
 import type { Stored } from '../../api/object.ts';
 import type { CustomResourceDefinition } from '../../api/gen/apiextensions-v1.ts';
@@ -27,15 +27,14 @@ import { customDefinitions, customInfo, customPrefix, type CustomParts } from '.
 import { InstanceCleanup } from './instance-cleanup.ts';
 import { background } from '../../platform/unexpected.ts';
 
-/** What serving custom resources needs of the server. */
 export interface CustomResourcesDeps {
   readonly objects: ObjectStore;
   readonly clock: Clock;
   readonly log: Log;
   readonly parts: CustomParts;
-  /** Puts definitions in place of what `replaces` names; resolves when they are served. */
+  /** Replaces the definitions named by `replaces`; resolves when the new ones are served. */
   serve(definitions: readonly ResourceDefinition[], replaces: readonly ResourceKey[]): Promise<void>;
-  /** Takes resources off, with their watches and the cache of their prefix. */
+  /** Removes resources with their watches and the cache of their prefix. */
   withdraw(keys: readonly ResourceKey[], prefix: string): void;
   /** The store of a resource, served or not. */
   storeOf(key: ResourceKey): GenericStore | undefined;
@@ -43,7 +42,7 @@ export interface CustomResourcesDeps {
 
 interface Served {
   readonly uid: string;
-  /** What the resource was made from. */
+  /** The definition that the resource was made from. */
   readonly from: unknown;
   readonly keys: readonly ResourceKey[];
   readonly prefix: string;
@@ -74,7 +73,7 @@ export class CustomResources {
     return [...this.#served.values()].flatMap((served) => served.apis);
   }
 
-  /** Serves what the store holds, then follows the definitions. Resolves when all that is established is served. */
+  /** Serves the stored definitions, then follows changes. Resolves when every established definition is served. */
   async start(): Promise<void> {
     const { objects } = this.#deps;
     for (const { metadata } of objects.list(CustomResourceDefinitions)) this.#dirty.add(metadata.name);
@@ -84,7 +83,7 @@ export class CustomResources {
     });
   }
 
-  /** Follows no longer. What is served stays served. */
+  /** Stops following changes. Served resources stay served. */
   stop(): void {
     this.#unfollow?.();
     this.#unfollow = undefined;
@@ -97,12 +96,12 @@ export class CustomResources {
   #mark(name: string): void {
     this.#dirty.add(name);
     if (!this.#working && this.#unfollow !== undefined)
-      background(this.#deps.log, 'the definitions of custom resources could not be taken in', this.#work());
+      background(this.#deps.log, 'custom resource definitions could not be reconciled', this.#work());
   }
 
   async #work(): Promise<void> {
     this.#working = true;
-    // Names marked meanwhile are visited too: a set's iteration sees what is added, and what was taken out comes again.
+    // A set's iteration includes names that are added during it, also again after a deletion.
     for (const name of this.#dirty) {
       this.#dirty.delete(name);
       try {
@@ -118,7 +117,7 @@ export class CustomResources {
 
   #retryLater(name: string, error: unknown): void {
     const { clock, log } = this.#deps;
-    log.warn('serving a custom resource failed, again later', { definition: name, err: error });
+    log.warn('serving a custom resource failed, retrying later', { definition: name, err: error });
     const before = this.#retries.get(name);
     before?.cancel();
     const delayMs = before === undefined ? FIRST_RETRY_MS : Math.min(before.delayMs * 2, LAST_RETRY_MS);
@@ -170,7 +169,7 @@ export class CustomResources {
       .filter((other) => other.spec.group === spec.group && other.metadata.uid !== metadata.uid);
   }
 
-  /** A name became free or taken: the group's definitions whose names were refused look again. */
+  /** Reconciles the definitions of the group whose names were refused, since a name has become free or taken. */
   #markGroup(name: string): void {
     const group = name.slice(name.indexOf('.') + 1);
     for (const other of this.#deps.objects.list(CustomResourceDefinitions)) {
@@ -213,7 +212,11 @@ export class CustomResources {
     await this.#deps.serve(definitions, before?.keys ?? []);
     const apis = spec.versions
       .filter(({ served }) => served)
-      .map((version) => ({ info: customInfo(definition, version), schema: version.schema?.openAPIV3Schema }))
+      .map((version) => ({
+        info: customInfo(definition, version),
+        schema: version.schema?.openAPIV3Schema,
+        selectableFields: (version.selectableFields ?? []).map(({ jsonPath }) => jsonPath),
+      }))
       .filter(({ info }) => this.#deps.storeOf(info)?.definition.schema !== undefined);
     const isOwn = (key: ResourceKey): boolean => this.#deps.storeOf(key)?.definition.schema !== undefined;
     const keys = definitions.map(({ info }) => info).filter(isOwn);

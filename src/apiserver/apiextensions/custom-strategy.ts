@@ -1,6 +1,6 @@
 /**
- * How custom resources come into being and change. Upstream: apiextensions-apiserver/pkg/registry/customresource
- * strategy.go and status_strategy.go.
+ * Strategies of custom resources. Upstream: apiextensions-apiserver/pkg/registry/customresource strategy.go and
+ * status_strategy.go.
  */
 import { addInt64 } from '../../api/int64.ts';
 import { applySchemaDefaults, type DefaultsBudget } from '../../api/codec/prune.ts';
@@ -11,7 +11,7 @@ import { finalizerWarnings } from './finalizer-warnings.ts';
 import { type FieldCause, statusFailure } from '../../api/status-error.ts';
 import { allSteps, type Steps } from '../../base/steps.ts';
 import { deepEqual } from '../../base/equal.ts';
-import { keepAllBut } from '../registry/kind-strategy.ts';
+import { keepAllBut, SPEC_AND_METADATA } from '../registry/kind-strategy.ts';
 import type { Strategy } from '../registry/resource-definition.ts';
 
 type Custom = KubernetesObject & { status?: unknown };
@@ -19,16 +19,16 @@ type Custom = KubernetesObject & { status?: unknown };
 /** Validates an object; `old` is what it replaces. */
 export type ValidateCustom = (object: KubernetesObject, old: KubernetesObject | undefined) => Steps<FieldCause[]>;
 
-/** What the strategies of a version depend on. */
+/** The rules that the strategies of a version depend on. */
 export interface CustomRules {
   readonly schema: StructSchema;
   readonly hasStatus: boolean;
-  /** The definition is being deleted: nothing new may be created. */
+  /** Whether the definition is being deleted, so that nothing new may be created. */
   readonly terminating: boolean;
   readonly validate: ValidateCustom;
 }
 
-/** Fills the schema's defaults in place. Throws 413 beyond `budget`, which has a default. */
+/** Sets the schema's defaults in place. Throws 413 beyond `budget`, which has a default. */
 export function defaultCustom(schema: StructSchema, draft: KubernetesObject, budget?: DefaultsBudget): void {
   const target = jsonOf(draft);
   const filled = applySchemaDefaults(schema, target, budget) as JsonObject;
@@ -75,7 +75,7 @@ export function customStrategy(rules: CustomRules): Strategy<Custom> {
   };
 }
 
-/** The strategy of `status`: everything else, metadata included, stays as it was. */
+/** The strategy of the `status` sub-resource: everything else, metadata included, stays unchanged. */
 export function customStatusStrategy(rules: CustomRules): Strategy<Custom> {
   return {
     applyDefaults: (draft) => defaultCustom(rules.schema, draft),
@@ -91,6 +91,7 @@ export function customStatusStrategy(rules: CustomRules): Strategy<Custom> {
     validateUpdate: (object, old) => allSteps(rules.validate(object, old)),
     validationSteps: rules.validate,
     finalizerNames: 'qualified',
+    resetFields: SPEC_AND_METADATA,
     allowUnconditionalUpdate: false,
   };
 }

@@ -1,4 +1,4 @@
-/** What is said about instances: validation, rules, pruning, defaults, generation, scale, tables, warnings. */
+/** Processing of instances: validation, rules, pruning, defaults, generation, scale, tables, warnings. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { JSONSchemaProps } from '../../api/gen/apiextensions-v1.ts';
@@ -34,7 +34,10 @@ test('rules in CEL are checked with the definition and judged with each instance
   const changed = await send('PATCH', `${WIDGETS}/a`, { spec: { fixed: 'y' } }, merge);
   assert.match(changed.body.message, /spec: Invalid value: fixed may not change$/);
   const both = await send('POST', WIDGETS, widget('b', { min: 'x', max: 2 }));
-  assert.match(both.body.message, /some validation rules were not checked because the object was invalid/);
+  assert.match(
+    both.body.message,
+    /<nil>: Invalid value: null: some validation rules were not checked because the object/,
+  );
   const { status, text } = await send('POST', DEFINITIONS, {
     ...widgetDefinition(
       { type: 'object', 'x-kubernetes-validations': [{ rule: 'self.nope' }] },
@@ -70,7 +73,7 @@ test('generation follows everything but metadata, and the status where that is w
   }
 });
 
-test('unknown and doubled fields by fieldValidation; protobuf is refused', async () => {
+test('unknown and duplicate fields by fieldValidation; protobuf is refused', async () => {
   const { send } = await startWithWidgets({ type: 'object', properties: { a: { type: 'string' } } });
   const text =
     '{"apiVersion":"example.com/v1","kind":"Widget","metadata":{"name":"a","nope":1},"spec":{"a":"x","a":"y","b":1}}';
@@ -88,6 +91,42 @@ test('unknown and doubled fields by fieldValidation; protobuf is refused', async
   assert.deepEqual(warned.body.spec, { a: 'y' });
   const protobuf = await send('POST', WIDGETS, text, { 'content-type': 'application/vnd.kubernetes.protobuf' });
   assert.equal(protobuf.status, 415);
+});
+
+test('fields of an object at a scalar are unknown, as in v1.36.2', async () => {
+  const object: JSONSchemaProps = { type: 'object', properties: { k: { type: 'string' } } };
+  const { send } = await startWithWidgets({
+    type: 'object',
+    properties: {
+      l: { type: 'array', items: { type: 'string' } },
+      lo: { type: 'array', items: object },
+      s: { type: 'string' },
+      i: { 'x-kubernetes-int-or-string': true },
+      m: { type: 'object', additionalProperties: { type: 'string' } },
+      o: object,
+      p: { type: 'object', 'x-kubernetes-preserve-unknown-fields': true },
+    },
+  });
+  const cases: readonly (readonly [spec: object, unknown: readonly string[]])[] = [
+    [{ l: { b: 1, a: { c: 2 } } }, ['spec.l.a', 'spec.l.b']],
+    [{ s: { b: 1, a: 2 } }, ['spec.s.a', 'spec.s.b']],
+    [{ i: { z: 1 } }, ['spec.i.z']],
+    [{ m: [{ a: 1 }, 2, [{ b: 2 }]] }, ['spec.m[0].a', 'spec.m[2][0].b']],
+    [{ o: [{ a: 1 }] }, ['spec.o[0].a']],
+    [{ p: [{ a: 1 }] }, []],
+    [{ lo: { k: 'x' } }, ['spec.lo.k']],
+    [{ lo: [[{ k: 'x', z: 1 }]] }, ['spec.lo[0][0].k', 'spec.lo[0][0].z']],
+    [{ s: [{ a: 1 }] }, ['spec.s[0].a']],
+    [{ m: { a: { b: 1 } } }, ['spec.m.a.b']],
+    [{ o: { k: { b: 1 } } }, ['spec.o.k.b']],
+    [{ l: [{ a: 1 }] }, ['spec.l[0].a']],
+  ];
+  for (const [spec, unknown] of cases) {
+    const { status, headers } = await send('POST', WIDGETS, widget('a', spec));
+    assert.equal(status, 422);
+    const warnings = unknown.map((path) => `299 - "unknown field \\"${path}\\""`);
+    assert.deepEqual([headers['warning'] ?? []].flat(), warnings, JSON.stringify(spec));
+  }
 });
 
 test('tables, selectable fields, a scale, cluster scope', async () => {
@@ -136,7 +175,7 @@ test('tables, selectable fields, a scale, cluster scope', async () => {
   );
 });
 
-test('what is stored gets the defaults of today, and keeps what was valid once', async () => {
+test('stored objects get the current defaults, and keep values that were valid once', async () => {
   const server = await startWithWidgets({ type: 'object', properties: { a: { type: 'string' } } });
   const { send } = server;
   await send('POST', WIDGETS, widget('old', { a: 'long' }));

@@ -1,5 +1,6 @@
 /**
- * Validates custom resources by the schema of their version. Upstream: customresource/validator.go and what strategy.go adds.
+ * Validates custom resources by the schema of their version. Upstream: customresource/validator.go and the additions
+ * of strategy.go.
  */
 import { compileRuleSteps, type RuleSchema } from '../../api/cel/rules/rule-schema.ts';
 import { ruleSteps } from '../../api/cel/rules/validate-rules.ts';
@@ -10,10 +11,10 @@ import type {
 } from '../../api/gen/apiextensions-v1.ts';
 import { findValues } from '../../api/json-path-search.ts';
 import { parseJsonPath } from '../../api/json-path.ts';
-import { validateObjectRules } from '../../api/json-schema/object-rules.ts';
+import { objectRuleSteps } from '../../api/json-schema/object-rules.ts';
 import { validationSteps } from '../../api/json-schema/validate.ts';
 import type { KubernetesObject } from '../../api/object.ts';
-import { goPrint, goTypeName } from '../../api/patch/go-print.ts';
+import { goPrint, goTypeName } from '../../api/codec/go-print.ts';
 import type { FieldCause } from '../../api/status-error.ts';
 import { appendAll } from '../../base/lists.ts';
 import type { ValidateCustom } from './custom-strategy.ts';
@@ -38,11 +39,10 @@ export function createCustomValidator(version: CustomResourceDefinitionVersion):
   return function* (object, old) {
     const errors = yield* validationSteps(schema, object, old === undefined ? undefined : { value: old });
     if (scale !== undefined) appendAll(errors, validateScale(scale, object));
-    appendAll(errors, validateObjectRules(schema, object, old));
+    appendAll(errors, yield* objectRuleSteps(schema, object, old));
     const rules = (compiled ??= yield* compileRuleSteps(schema));
     if (!rules.hasRules) return errors;
-    if (errors.some(({ reason }) => BLOCKING.has(reason)))
-      return [...errors, invalidValue('<nil>', 'null', NOT_CHECKED)];
+    if (errors.some(({ reason }) => BLOCKING.has(reason))) return [...errors, invalidValue('<nil>', null, NOT_CHECKED)];
     const { errors: broken } = yield* ruleSteps(rules, { value: object, old }, Field.root());
     return [...errors, ...broken];
   };

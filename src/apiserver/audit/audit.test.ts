@@ -27,7 +27,7 @@ function scopeOf(verb: string, about: string, { user = 'ann', groups = ['devs'] 
   return { user: { name: user, groups }, info } as never;
 }
 
-test('policy: what is left open in YAML is as good as left out', () => {
+test('policy: a null in YAML equals an absent field', () => {
   const policy = policyOf({
     rules: [{ level: 'Metadata', users: null, resources: [{ group: null, resources: null }] }],
   });
@@ -102,7 +102,17 @@ const badPolicies: readonly [object, RegExp][] = [
 for (const [value, message] of badPolicies)
   test(`policy refused: ${JSON.stringify(value)}`, () => void assert.throws(() => policyOf(value), message));
 
-test('RequestResponse: both objects as they were, who and what, the verdict; audit ID in the answer', async () => {
+test('no code of a sign-in is recorded', async () => {
+  const { events, server } = await audited('RequestResponse');
+  await server.send('GET', '/console/oidc/callback?code=secret&state=secret');
+  assert.deepEqual(
+    events.map(({ requestURI }) => requestURI),
+    ['/console/oidc/callback', '/console/oidc/callback'],
+  );
+  assert.doesNotMatch(JSON.stringify(events), /secret/);
+});
+
+test('RequestResponse: both objects as sent, user and verb, the decision; audit ID in the response', async () => {
   const { events, server } = await audited('RequestResponse', { omitManagedFields: true });
   const { headers } = await server.send('POST', `${MAPS}?dryRun=`, { metadata: { name: 'a' }, data: { k: 'v' } });
   assert.deepEqual(
@@ -151,7 +161,7 @@ test('Metadata: no objects; refusals and their Status; impersonation; the ID a c
   await server.server.stop();
 });
 
-test('a watch has a start and an end; a patch is told as it was sent', async () => {
+test('a watch has a start and an end; a patch is logged as it was sent', async () => {
   const { events, server } = await audited('Request', { omitStages: ['RequestReceived'] });
   await server.send('POST', MAPS, { metadata: { name: 'a' } });
   await server.send('PATCH', `${MAPS}/a`, { data: { x: 'y' } }, { 'content-type': 'application/merge-patch+json' });

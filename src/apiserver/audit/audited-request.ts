@@ -1,6 +1,6 @@
 /**
- * One request that is recorded: gathers what its level asks for and makes an event at each stage. Objects are copied when
- * they come by, for drafts change afterwards. Upstream: audit.AuditContext and endpoints/filters.WithAudit.
+ * One audited request: collects what its level requires and creates an event at each stage. Objects are copied when
+ * they are seen, since drafts change afterwards. Upstream: audit.AuditContext and endpoints/filters.WithAudit.
  */
 import { parseJson } from '../../api/codec/json.ts';
 import { isObject, type JsonObject } from '../../api/codec/own-property.ts';
@@ -10,6 +10,7 @@ import type { ApiResponse, Principal } from '../../api/transport.ts';
 import type { Clock } from '../../platform/clock.ts';
 import { userInfoOf } from '../authn/user-info.ts';
 import type { RequestRecorder, RequestScope } from '../request-scope.ts';
+import { recordedUri } from '../request-uri.ts';
 import type { AuditBackend, AuditEvent, ObjectReference } from './event.ts';
 import type { AuditDecision, AuditStage } from './policy.ts';
 
@@ -52,7 +53,7 @@ export class AuditedRequest implements RequestRecorder {
     this.#impersonationConstraint = constraint;
   }
 
-  /** The decoded body, or the patch. */
+  /** Takes the decoded body, or the patch. */
   takeRequestObject(value: unknown): void {
     const { level } = this.#decision;
     if (isObject(value)) this.#refer(value);
@@ -60,7 +61,7 @@ export class AuditedRequest implements RequestRecorder {
     this.#requestObject = this.#copy(value);
   }
 
-  /** The name of a create without a name in its path is read from its body. */
+  /** Reads the name of a create without a name in its path from the body. */
   #refer(value: JsonObject): void {
     const reference = this.#reference;
     const { metadata } = value;
@@ -77,7 +78,7 @@ export class AuditedRequest implements RequestRecorder {
     return copy;
   }
 
-  /** The answer's head. */
+  /** Takes the response's head. */
   takeResponse(response: ApiResponse, annotations: ReadonlyMap<string, string> | undefined): void {
     this.#annotations = annotations;
     if (response.kind === 'upgrade') {
@@ -89,7 +90,7 @@ export class AuditedRequest implements RequestRecorder {
     if (this.#decision.level === 'RequestResponse' && object !== undefined) this.#responseObject = this.#copy(object);
   }
 
-  /** Makes the event of a stage, unless it is left out. */
+  /** Creates the event of a stage, unless the policy omits it. */
   stage(stage: AuditStage): void {
     if (this.#decision.omitStages.includes(stage)) return;
     const event = this.#event(stage);
@@ -97,12 +98,12 @@ export class AuditedRequest implements RequestRecorder {
       const written = backend.write(event);
       if (written === undefined) continue;
       const all = Promise.all([this.#written, written]);
-      all.catch(() => undefined); // Each waiter gets the error itself.
+      all.catch(() => undefined); // every waiter gets the error itself
       this.#written = all;
     }
   }
 
-  /** What has been recorded since it was asked for last, where the request is to wait for that. */
+  /** The writes since the last call, if the request has to wait for them. */
   written(): Promise<unknown> | undefined {
     const written = this.#written;
     this.#written = undefined;
@@ -120,7 +121,7 @@ export class AuditedRequest implements RequestRecorder {
       level,
       auditID: this.auditId,
       stage,
-      requestURI: request.query === '' ? request.path : `${request.path}?${request.query}`,
+      requestURI: recordedUri(request),
       verb: info.verb,
       user: userInfoOf(user),
       impersonatedUser: this.#impersonated && userInfoOf(this.#impersonated),
@@ -180,7 +181,7 @@ function bodyOf(response: Exclude<ApiResponse, { kind: 'upgrade' }>): unknown {
   return type === 'application/vnd.kubernetes.protobuf' ? decodeProtobuf(bytes) : undefined;
 }
 
-/** As upstream: a Status is recorded whole but for its details' causes, anything else by its code. */
+/** As upstream: a Status is recorded without its details' causes, any other object by its code. */
 function statusOf(code: number, object: unknown): JsonObject {
   if (!isObject(object) || object['kind'] !== 'Status') return { metadata: {}, code };
   const { status, message, reason, details } = object;

@@ -1,4 +1,8 @@
-/** Which requests are recorded, how much of them, and when. The first rule that fits decides. Upstream: audit/policy. */
+/**
+ * Which requests are audited, at what level, and at which stages. The first matching rule decides. Upstream:
+ * audit/policy.
+ */
+import { allows } from '../../base/lists.ts';
 import { shown } from '../../base/shown.ts';
 import { isObject, refuseUnknownFields } from '../../api/codec/own-property.ts';
 import { withoutNulls } from '../../api/codec/without-nulls.ts';
@@ -39,7 +43,7 @@ export interface AuditPolicy {
   readonly omitManagedFields: boolean;
 }
 
-/** What is recorded of one request. */
+/** The level and stages at which one request is recorded. */
 export interface AuditDecision {
   readonly level: AuditLevel;
   readonly omitStages: readonly AuditStage[];
@@ -48,7 +52,7 @@ export interface AuditDecision {
 
 /** Checks a decoded Policy. Throws an Error that names the mistake. */
 export function checkPolicy(document: unknown): AuditPolicy {
-  // `users:` with nothing behind it is as good as left out.
+  // An empty `users:` counts as absent.
   const value = withoutNulls(document);
   if (!isObject(value)) throw new Error('the audit policy is not an object');
   if (value['apiVersion'] !== 'audit.k8s.io/v1' || value['kind'] !== 'Policy')
@@ -129,7 +133,7 @@ function checkStages(stages: unknown, place: string): void {
       );
 }
 
-/** What to record of a request. */
+/** The level and stages at which the request is audited. */
 export function decideAudit(policy: AuditPolicy, scope: RequestScope): AuditDecision {
   const rule = policy.rules.find((one) => covers(one, scope));
   if (rule === undefined)
@@ -141,16 +145,12 @@ export function decideAudit(policy: AuditPolicy, scope: RequestScope): AuditDeci
   };
 }
 
-function lists(values: readonly string[] | undefined, value: string): boolean {
-  return values === undefined || values.length === 0 || values.includes(value);
-}
-
 function covers(rule: PolicyRule, { user, info }: RequestScope): boolean {
   const { userGroups = [], namespaces = [], resources = [], nonResourceURLs = [] } = rule;
-  if (!lists(rule.users, user.name) || !lists(rule.verbs, info.verb)) return false;
+  if (!allows(rule.users, user.name) || !allows(rule.verbs, info.verb)) return false;
   if (userGroups.length > 0 && !userGroups.some((group) => user.groups.includes(group))) return false;
   if (namespaces.length > 0 || resources.length > 0) {
-    if (!info.isResourceRequest || !lists(namespaces, info.namespace)) return false;
+    if (!info.isResourceRequest || !allows(namespaces, info.namespace)) return false;
     return resources.length === 0 || resources.some((one) => coversResource(one, info));
   }
   if (nonResourceURLs.length === 0) return true;
@@ -159,7 +159,7 @@ function covers(rule: PolicyRule, { user, info }: RequestScope): boolean {
 
 function coversResource(rule: GroupResources, info: RequestScope['info']): boolean {
   const { apiGroup, resource, subresource, name } = info;
-  if ((rule.group ?? '') !== apiGroup || !lists(rule.resourceNames, name)) return false;
+  if ((rule.group ?? '') !== apiGroup || !allows(rule.resourceNames, name)) return false;
   const { resources = [] } = rule;
   const whole = subresource === '' ? resource : `${resource}/${subresource}`;
   return (

@@ -1,23 +1,21 @@
 /**
- * Groups that a token only points at: `_claim_names` says which source has them, `_claim_sources` where it is. Aggregated
- * claims (tokens within tokens) are no groups, as upstream. OpenID Connect Core 1.0, section 5.6.2; upstream:
- * plugin/pkg/authenticator/token/oidc, claimResolver.
+ * Groups that a token only refers to: `_claim_names` names the source, `_claim_sources` its address. Aggregated
+ * claims (tokens within tokens) are not used for groups, as upstream. OpenID Connect Core 1.0, section 5.6.2;
+ * upstream: plugin/pkg/authenticator/token/oidc, claimResolver.
  */
 import type { JWTPayload } from 'jose';
 import { isObject } from '../../api/codec/own-property.ts';
+import { isHttps } from './issuer-http.ts';
 
-/** Where a claim is kept. */
 export interface ClaimSource {
   readonly endpoint: string;
   readonly accessToken?: string;
 }
 
-/** Whether a text is an https URL. */
-export function isHttps(text: string): boolean {
-  return URL.canParse(text) && new URL(text).protocol === 'https:';
-}
-
-/** The claims with the groups of their source. `resolve` gives the verified claims of a source. Rejects when there are none. */
+/**
+ * The claims with the groups of their source. `resolve` fetches the verified claims of a source. Rejects when there
+ * are none.
+ */
 export async function withDistributed(
   claims: JWTPayload,
   claim: string | undefined,

@@ -93,7 +93,7 @@ test('OpenID Connect: groups kept elsewhere are fetched from there, and hold as 
       await answer(claims, how);
       await assert.rejects(oidc.authenticateToken(await pointing({ endpoint })), message);
     });
-  await t.test('no such source, no such place', async () => {
+  await t.test('an unknown source, an unknown path', async () => {
     const nowhere = await sign({ _claim_names: { groups: 'src' }, _claim_sources: {} });
     await assert.rejects(oidc.authenticateToken(nowhere), /contained a source src missing in _claims_sources/);
     const plain = await pointing({ endpoint: 'http://10.0.0.9/groups' });
@@ -132,7 +132,7 @@ test('OpenID Connect: tokens that do not hold', async (t) => {
     assert.equal((await email.authenticateToken(await sign({ email: 'a@b', ...claims })))?.name, 'oidc:a@b');
 });
 
-test('OpenID Connect: an issuer that does not answer to the end is asked again, and its last keys stay', async (t) => {
+test('OpenID Connect: an issuer that breaks off its response is asked again, and its last keys stay valid', async (t) => {
   const { sign, clock, net, answers } = await issuer();
   const cancelled: string[] = [];
   const watched = {
@@ -160,7 +160,7 @@ test('OpenID Connect: an issuer that does not answer to the end is asked again, 
     answers.set('/keys', stalls);
     await late(await sign({}));
   });
-  await t.test('one without end, one that is none', async () => {
+  await t.test('the issuer answers, and stalls when there is a new key', async () => {
     await clock.advance(10_000);
     answers.set('/keys', () => 'x'.repeat(2 << 20));
     await assert.rejects(oidc.authenticateToken(await sign({})), /answers with more than 1048576 bytes/);
@@ -201,7 +201,7 @@ test('OpenID Connect: tokens without end do not ask an issuer more often than ea
   assert.ok((await flood(await sign({}, { key: keyB, kid: 'unknown' }))) <= 3, 'unknown keys');
 });
 
-test('OpenID Connect: an issuer that is slow to give new keys holds up no token of a known key', async () => {
+test('OpenID Connect: an issuer that delays its new keys delays no token of a known key', async () => {
   const { sign, clock, asked, answers, ...deps } = await issuer();
   const oidc = createOidcAuthenticator({ ...deps, clock }, oidcConfig);
   const known = await sign({});

@@ -1,7 +1,7 @@
 /**
- * OpenID Connect: ID tokens of one issuer, whose keys are found by discovery when the first token comes and again when
- * one is signed with a key not seen before. Groups that are kept elsewhere are fetched from there (distributed claims).
- * Upstream: plugin/pkg/authenticator/token/oidc.
+ * OpenID Connect: ID tokens of one issuer. Keys are discovered at the first token, and again for a token with an
+ * unknown key. Groups kept elsewhere are fetched from there (distributed claims). Upstream:
+ * plugin/pkg/authenticator/token/oidc.
  *
  * jose is loaded at the first token.
  */
@@ -11,40 +11,33 @@ import { unauthorized } from '../../api/status-error.ts';
 import { dateOf } from '../../api/time.ts';
 import type { Principal } from '../../api/transport.ts';
 import type { Clock } from '../../platform/clock.ts';
-import { AnswerTooLongError, answerText } from '../../platform/answer-text.ts';
-import type { HttpAnswer, Net } from '../../platform/net.ts';
+import type { HttpAnswer } from '../../platform/net.ts';
 import type { OidcOptions } from '../options/authentication-options.ts';
 import type { TokenAuthenticator } from './bearer-token.ts';
 import type { ClaimExpressions } from './claim-expressions.ts';
 import { AUTHENTICATED_GROUP } from './client-certificate.ts';
-import { isHttps, withDistributed } from './distributed-claims.ts';
+import { withDistributed } from './distributed-claims.ts';
+import { isHttps, issuerText, type IssuerHttpDeps, requestIssuer } from './issuer-http.ts';
 
-export interface OidcDeps {
-  readonly net: Pick<Net, 'http'>;
-  readonly clock: Clock;
-}
-
-/** How tokens are checked; the authority is read already. */
+/** How tokens are checked; the authority file has been read. */
 export type OidcConfig = Omit<OidcOptions, 'caFile' | 'clientId'> & {
-  /** A token must be for one of them. */
+  /** A token's audience must be one of these. */
   readonly clientId: string | readonly string[];
   readonly caPem?: string;
-  /** Where the discovery document is, when it is not below the issuer's own address. */
+  /** The URL of the discovery document, unless it is below the issuer's URL. */
   readonly discoveryUrl?: string;
   readonly uidClaim?: string;
   /** Claims that are mapped by expressions. */
   readonly expressions?: ClaimExpressions;
 };
 
-const TIMEOUT_MS = 30_000;
-/** Keys are not asked for more often than this, whether the issuer answered or not. */
+/** The shortest interval between two requests for keys, whether or not the issuer answered. */
 const KEYS_PAUSE_MS = 10_000;
-const MAX_DOCUMENT_BYTES = 1 << 20;
-/** Issuers of distributed claims whose keys are kept. */
+/** How many issuers' keys are cached for distributed claims. */
 const MAX_ISSUERS = 16;
 
-/** Makes the authenticator. Undefined for tokens of other issuers; rejects with 401 for those of this one that do not hold. */
-export function createOidcAuthenticator(deps: OidcDeps, config: OidcConfig): TokenAuthenticator {
+/** Undefined for tokens of other issuers; rejects with 401 for invalid tokens of this one. */
+export function createOidcAuthenticator(deps: IssuerHttpDeps, config: OidcConfig): TokenAuthenticator {
   const fetch = fetcherOf(deps, config.caPem);
   const sources = new Lru<string, KeySource>(MAX_ISSUERS);
   const keysOf = (issuerUrl: string, discoveryUrl?: string): KeySource => {
@@ -87,10 +80,10 @@ function issuerOf(jose: Jose, token: string): string | undefined {
   }
 }
 
-/** The keys of an issuer; `anew`: one was missing. */
+/** The keys of an issuer. `anew`: the token's key was missing, so fetch again. */
 type KeySource = (jose: Jose, anew: boolean) => Promise<KeySet>;
 
-/** Fetches a text; with a token as its bearer. */
+/** Fetches a text, with the token as bearer token if given. */
 type Fetch = (url: string, token?: string) => Promise<string>;
 
 interface Verifying {
@@ -117,26 +110,18 @@ async function verify(token: string, { jose, keys, config, nowMs }: Verifying): 
   }
 }
 
-/** The deadline covers the body too: an issuer that stops in the middle is one that does not answer. */
-function fetcherOf({ net, clock }: OidcDeps, caPem: string | undefined): Fetch {
-  return async (url, token) => {
-    const controller = new AbortController();
-    const cancel = clock.setTimer(TIMEOUT_MS, () =>
-      controller.abort(new Error(`Get ${JSON.stringify(url)}: context deadline exceeded`)),
-    );
-    try {
-      const answer = await net.http({
+function fetcherOf(deps: IssuerHttpDeps, caPem: string | undefined): Fetch {
+  return (url, token) =>
+    requestIssuer(
+      deps,
+      {
         method: 'GET',
         url,
         headers: { accept: 'application/json', ...(token === undefined ? {} : { authorization: `Bearer ${token}` }) },
-        signal: controller.signal,
         tls: caPem === undefined ? undefined : { caPem },
-      });
-      return await textOf(answer, url);
-    } finally {
-      cancel();
-    }
-  };
+      },
+      (answer) => textOf(answer, url),
+    );
 }
 
 async function textOf(answer: HttpAnswer, url: string): Promise<string> {
@@ -144,11 +129,7 @@ async function textOf(answer: HttpAnswer, url: string): Promise<string> {
     answer.cancel();
     throw new Error(`${url} answers with ${answer.status}`);
   }
-  return await answerText(answer, MAX_DOCUMENT_BYTES).catch((error: unknown) => {
-    throw error instanceof AnswerTooLongError
-      ? new Error(`${url} answers with more than ${MAX_DOCUMENT_BYTES} bytes`)
-      : error;
-  });
+  return await issuerText(answer, url);
 }
 
 interface IssuerPlace {
@@ -157,7 +138,7 @@ interface IssuerPlace {
 }
 
 function keySource(clock: Clock, fetch: Fetch, { issuerUrl, discoveryUrl }: IssuerPlace): KeySource {
-  /** `sinceMs` is infinite while the issuer is being asked. */
+  /** `sinceMs` is infinite while a request is in progress. */
   let held: { readonly keys: Promise<KeySet>; readonly sinceMs: number } | undefined;
   let loaded: KeySet | undefined;
   const get = async (url: string): Promise<Record<string, unknown>> => {
@@ -175,13 +156,13 @@ function keySource(clock: Clock, fetch: Fetch, { issuerUrl, discoveryUrl }: Issu
   };
   return (jose, anew) => {
     const nowMs = clock.monotonicMs();
-    // A caller that needs no new key waits for none: an issuer that is slow now would hold up everybody.
+    // A caller that needs no new key does not wait: a slow issuer would hold up all requests.
     if (loaded !== undefined && !anew) return Promise.resolve(loaded);
     if (held === undefined || nowMs - held.sinceMs >= KEYS_PAUSE_MS) {
       const keys = load(jose);
       held = { keys, sinceMs: Infinity };
-      // The pause begins with the answer or the failure. A failure leaves the last keys good; without any, tokens get
-      // the same refusal until the pause is over.
+      // The interval starts at the response or failure. After a failure the last keys stay in use; without any,
+      // tokens are refused with the same error until the interval is over.
       const settle = (): void => {
         held = { keys: loaded === undefined ? keys : Promise.resolve(loaded), sinceMs: clock.monotonicMs() };
       };

@@ -1,12 +1,20 @@
-/** Authenticators of a configuration file that is read again when it changes. Upstream: the reload of `--authentication-config`. */
+/**
+ * Token authenticators from a configuration file that is reloaded when it changes. Upstream: the reload of
+ * `--authentication-config`.
+ */
 import { followFile, type FollowedFileDeps } from '../options/followed-file.ts';
 import type { TokenAuthenticator } from './bearer-token.ts';
 
-/** Makes the authenticator from the file's content at the start. */
+export interface ReloadedTokens extends TokenAuthenticator {
+  /** Reads the file where it has changed. A file that cannot be used changes nothing. */
+  reload(): Promise<void>;
+}
+
+/** Starts with the content that was read at the start. */
 export function createReloadedTokens(
   deps: Omit<FollowedFileDeps<readonly TokenAuthenticator[]>, 'what'>,
   { text, issuers: value }: { readonly text: string; readonly issuers: readonly TokenAuthenticator[] },
-): TokenAuthenticator {
+): ReloadedTokens {
   const file = followFile({ ...deps, what: 'the authentication configuration' }, { text, value });
   return {
     async authenticateToken(token) {
@@ -15,6 +23,9 @@ export function createReloadedTokens(
         if (user !== undefined) return user;
       }
       return undefined;
+    },
+    async reload() {
+      await file.now();
     },
   };
 }

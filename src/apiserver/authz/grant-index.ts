@@ -1,7 +1,9 @@
 /**
- * Bindings by subject, namespace and role, as they change: a decision looks at each role once, however often it is bound, and
- * at no binding of other namespaces. Whoever may write bindings in one namespace makes nobody else's decisions slower.
+ * Bindings by subject, namespace and role, kept up to date: a decision reads each role once, however often it is
+ * bound, and no binding of other namespaces. Bindings in one namespace therefore do not slow down other users'
+ * decisions.
  */
+import { getOrMake } from '../../base/get-or-make.ts';
 import type { ClusterRoleBinding, RoleBinding, RoleRef, Subject } from '../../api/gen/rbac-v1.ts';
 import type { Principal } from '../../api/transport.ts';
 import { namespaceOf, principalKeys, subjectKey } from '../../component-helpers/rbac/subjects.ts';
@@ -9,15 +11,15 @@ import type { AuthorizationDecision } from './contract.ts';
 
 export type Binding = ClusterRoleBinding | RoleBinding;
 
-/** A binding as one of its subjects sees it. */
+/** A role granted by a binding to one of its subjects. */
 export interface Grant {
   readonly binding: Binding;
   readonly subject: Subject;
-  /** Made at the first use: it names the binding. */
+  /** Created at the first use, since it names the binding. */
   allow: AuthorizationDecision | undefined;
 }
 
-/** One role, and the bindings that give it to one subject in one namespace, by name. */
+/** The bindings, by name, that grant one role to one subject in one namespace. */
 type RoleGrants = Map<string, Grant>;
 /** By the role's kind and name. */
 type NamespaceGrants = Map<string, RoleGrants>;
@@ -27,13 +29,13 @@ type SubjectGrants = Map<string, NamespaceGrants>;
 export class GrantIndex {
   readonly #bySubject = new Map<string, SubjectGrants>();
 
-  /** A binding as it is now, and as it was. */
+  /** Replaces the old state of a binding by the new one. */
   follow(binding: Binding | undefined, old: Binding | undefined): void {
     if (old !== undefined) for (const subject of old.subjects ?? []) this.#forget(old, subject);
     if (binding !== undefined) for (const subject of binding.subjects ?? []) this.#remember(binding, subject);
   }
 
-  /** One grant of each role that the user has in the namespace or everywhere, until `onRole` says that it is enough. */
+  /** Visits one grant of each role that the user has in the namespace or cluster-wide, until `onRole` returns true. */
   visit(user: Principal, namespace: string, onRole: (grant: Grant) => boolean): void {
     for (const key of principalKeys(user)) {
       const grants = this.#bySubject.get(key);
@@ -45,9 +47,9 @@ export class GrantIndex {
 
   #remember(binding: Binding, subject: Subject): void {
     const namespace = namespaceOf(binding);
-    const ofSubject = madeAt(this.#bySubject, subjectKey(subject, namespace), () => new Map() as SubjectGrants);
-    const ofNamespace = madeAt(ofSubject, namespace, () => new Map() as NamespaceGrants);
-    const ofRole = madeAt(ofNamespace, roleKey(binding.roleRef), () => new Map() as RoleGrants);
+    const ofSubject = getOrMake(this.#bySubject, subjectKey(subject, namespace), () => new Map() as SubjectGrants);
+    const ofNamespace = getOrMake(ofSubject, namespace, () => new Map() as NamespaceGrants);
+    const ofRole = getOrMake(ofNamespace, roleKey(binding.roleRef), () => new Map() as RoleGrants);
     ofRole.set(nameOf(binding), { binding, subject, allow: undefined });
   }
 
@@ -80,10 +82,4 @@ function nameOf({ metadata: { name = '' } }: Binding): string {
 
 function roleKey({ kind, name }: RoleRef): string {
   return `${kind}/${name}`;
-}
-
-function madeAt<K, V>(map: Map<K, V>, key: K, make: () => V): V {
-  let value = map.get(key);
-  if (value === undefined) map.set(key, (value = make()));
-  return value;
 }

@@ -1,20 +1,20 @@
 /**
- * The Node authorizer: what a kubelet may read follows from the pods bound to its node. Everything a kubelet needs
- * without regard to pods is allowed by the rules of `system:node`; secrets, config maps, claims, volumes, tokens, leases,
- * nodes and pods only where a pod of the node refers to them (or they are the node's own). Mirror pods grant nothing: a
- * node makes them itself. Upstream: plugin/pkg/auth/authorizer/node (with AuthorizeNodeWithSelectors).
+ * The Node authorizer: what a kubelet may read depends on the pods bound to its node. What a kubelet needs regardless
+ * of pods is allowed by the rules of `system:node`; secrets, config maps, claims, volumes, tokens, leases, nodes and
+ * pods only where a pod of the node refers to them (or they are the node's own). Mirror pods grant nothing, since
+ * nodes create them themselves. Upstream: plugin/pkg/auth/authorizer/node (with AuthorizeNodeWithSelectors).
  */
 import type { Pod } from '../../api/gen/core-v1.ts';
 import type { PolicyRule } from '../../api/gen/rbac-v1.ts';
 import { Pods } from '../../api/gen/resources.ts';
 import { ruleAllows } from '../../component-helpers/rbac/rule-matching.ts';
+import { nodeIdentity } from '../../component-helpers/user-names.ts';
 import type { ObjectStore } from '../registry/object-store.ts';
 import type { Authorizer } from './contract.ts';
 import { ALLOW, CHECKS, NO_OPINION } from './node-checks.ts';
 import { createVolumeSecrets } from './volume-secrets.ts';
-const PREFIX = 'system:node:';
 
-/** The authorizer and its end. */
+/** `stop` ends its indexes. */
 export interface NodeAuthorizer extends Authorizer {
   stop(): void;
 }
@@ -43,10 +43,8 @@ export function createNodeAuthorizer(objects: ObjectStore, nodeRules: readonly P
       volumeSecrets.stop();
     },
     authorize(attributes) {
-      const { user } = attributes;
-      if (!user.groups.includes('system:nodes') || !user.name.startsWith(PREFIX) || user.name.length === PREFIX.length)
-        return NO_OPINION;
-      const node = user.name.slice(PREFIX.length);
+      const node = nodeIdentity(attributes.user);
+      if (node === undefined) return NO_OPINION;
       const check = attributes.isResourceRequest ? CHECKS[`${attributes.apiGroup}/${attributes.resource}`] : undefined;
       if (check !== undefined)
         return check(attributes, { node, pods: podsByNode.get(node) ?? NO_PODS, objects, volumeSecrets });

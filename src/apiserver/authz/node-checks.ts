@@ -1,6 +1,10 @@
-/** What a kubelet may do with each resource: what concerns the pods bound to its node. Upstream: node_authorizer.go (authorizeGet and others). */
-import { parseFieldSelector, requiredFieldValue } from '../../api/field-selector.ts';
+/**
+ * The kubelet's permissions for each resource, by the pods bound to its node. Upstream: node_authorizer.go
+ * (authorizeGet and others).
+ */
+import { requiredFieldValue } from '../../api/field-selector.ts';
 import type { Pod } from '../../api/gen/core-v1.ts';
+import { boundedFieldSelector } from '../generic-registry/bounded-selectors.ts';
 import {
   NetworkPolicies,
   Nodes,
@@ -110,7 +114,7 @@ function getOnly(attributes: AuthorizationAttributes): AuthorizationDecision | u
   );
 }
 
-/** Reads of objects in a namespace that something of the node's must refer to. */
+/** Allows reads of objects in a namespace to which something of the node refers. */
 function namespaced(refers: (attributes: AuthorizationAttributes, view: NodeView) => boolean): Check {
   return (attributes, view) => {
     if (!READ.has(attributes.verb)) return no('can only read resources of this type');
@@ -129,7 +133,7 @@ function related(
   return refers(attributes, view) ? ALLOW : no(`no relationship found between node '${view.node}' and this object`);
 }
 
-/** Whether the node's own configuration is to come from there. */
+/** Whether the node's configuration source refers to the object. */
 function configures(attributes: AuthorizationAttributes, { node, objects }: NodeView): boolean {
   const source = objects.get(Nodes, '', node)?.spec?.configSource?.configMap;
   return source?.namespace === attributes.namespace && source.name === attributes.name;
@@ -142,7 +146,7 @@ function somePod(attributes: AuthorizationAttributes, view: NodeView, refers: (p
   return false;
 }
 
-/** A volume is the node's when the claim it is bound to is used by one of its pods. */
+/** Whether the volume is bound to a claim that one of the node's pods uses. */
 function volumeOfPod(attributes: Pick<AuthorizationAttributes, 'name'>, view: NodeView): boolean {
   const claim = view.objects.get(PersistentVolumes, '', attributes.name)?.spec?.claimRef;
   if (claim?.name === undefined) return false;
@@ -152,7 +156,7 @@ function volumeOfPod(attributes: Pick<AuthorizationAttributes, 'name'>, view: No
   return false;
 }
 
-/** Secrets that the volumes of the node's pods are mounted with. Asked only when no pod names the secret itself. */
+/** Whether a volume of the node's pods needs the secret. Called only when no pod refers to the secret itself. */
 function secretOfVolume(attributes: AuthorizationAttributes, view: NodeView): boolean {
   for (const name of view.volumeSecrets.volumesOf(`${attributes.namespace}/${attributes.name}`))
     if (volumeOfPod({ name }, view)) return true;
@@ -162,7 +166,7 @@ function secretOfVolume(attributes: AuthorizationAttributes, view: NodeView): bo
 function authorizeNode(attributes: AuthorizationAttributes, { node }: NodeView): AuthorizationDecision {
   if (attributes.subresource === 'status') return STATUS_WRITES.has(attributes.verb) ? ALLOW : NO_OPINION;
   if (attributes.subresource !== '') return NO_OPINION;
-  if (NODE_WRITES.has(attributes.verb)) return ALLOW; // Whose node it is, NodeRestriction checks.
+  if (NODE_WRITES.has(attributes.verb)) return ALLOW; // NodeRestriction checks which node
   if (!READ.has(attributes.verb)) return NO_OPINION;
   if (attributes.name === node) return ALLOW;
   return no(
@@ -186,7 +190,7 @@ function authorizePod(attributes: AuthorizationAttributes, view: NodeView): Auth
     : related(attributes, view, own);
 }
 
-/** Beyond upstream: nodes apply network policies, which select any pods, by the labels of their namespaces too. */
+/** Beyond upstream: nodes apply network policies, which select any pods, also by the labels of their namespaces. */
 function appliesPolicies({ objects }: NodeView): boolean {
   return objects.list(NetworkPolicies).length > 0;
 }
@@ -196,7 +200,7 @@ function authorizeNamespace({ verb, subresource }: AuthorizationAttributes, view
   return appliesPolicies(view) ? ALLOW : no('can only list/watch namespaces while there are network policies');
 }
 
-/** Unlike upstream's, nodes make no slices: NodeRestriction does not look at them here. */
+/** Unlike upstream's nodes, these do not create slices, so NodeRestriction does not check them. */
 function authorizeSlices(attributes: AuthorizationAttributes, view: NodeView): AuthorizationDecision {
   if (attributes.subresource !== '') return no('cannot authorize ResourceSlice subresources');
   if (SLICE_COLLECTION_VERBS.has(attributes.verb))
@@ -214,24 +218,24 @@ function authorizeSlices(attributes: AuthorizationAttributes, view: NodeView): A
 function selectedNode(fieldSelector: string | undefined): string | undefined {
   if (fieldSelector === undefined) return undefined;
   try {
-    return requiredFieldValue(parseFieldSelector(fieldSelector), 'spec.nodeName');
+    return requiredFieldValue(boundedFieldSelector(fieldSelector), 'spec.nodeName');
   } catch {
-    return undefined; // The handler refuses the selector.
+    return undefined; // the handler refuses the selector
   }
 }
 
 function ownNamed(attributes: AuthorizationAttributes, { node }: NodeView, what: string): AuthorizationDecision {
   const denied = verbIn(attributes, OWN_VERBS, `can only get, create, update, patch, or delete a ${what}`);
   if (denied !== undefined) return denied;
-  // A create carries its name in the body: NodeRestriction checks it.
+  // The name of a create is in the body: NodeRestriction checks it.
   return attributes.verb === 'create' || attributes.name === node
     ? ALLOW
     : no(`can only access ${what} with the same name as the requesting node`);
 }
 
 /**
- * Beyond upstream's reads of its own attachments: a kubelet that attaches for itself makes and deletes them. What a create
- * is about, NodeRestriction checks.
+ * Beyond upstream's reads of the node's own attachments: a kubelet that attaches volumes itself creates and deletes
+ * them. NodeRestriction checks the body of a create.
  */
 function authorizeAttachment(attributes: AuthorizationAttributes, { node, objects }: NodeView): AuthorizationDecision {
   const denied =

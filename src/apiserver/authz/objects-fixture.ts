@@ -34,6 +34,7 @@ export function createTestObjects(): TestObjects {
       all(info).filter(
         (o) => namespace === undefined || namespace === '' || o.metadata.namespace === namespace,
       ) as never,
+    listInTurns: async (info, namespace) => store.list!(info, namespace),
     getFresh: async (info, namespace, name) =>
       (fresh.get(keyOf(info, namespace, name)) ?? objects.get(keyOf(info, namespace, name))) as never,
     async guaranteedUpdate(info, namespace, name, change) {

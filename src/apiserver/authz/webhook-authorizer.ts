@@ -1,7 +1,7 @@
 /**
- * Asks a webhook by SubjectAccessReview and keeps its answers for a while. A webhook that cannot be asked has no opinion:
- * the next authorizer is asked. Upstream: plugin/pkg/authorizer/webhook; there the failure becomes a 500 when nobody else
- * consents, here a 403 with the reason.
+ * Authorizes by a SubjectAccessReview webhook and caches its answers. A webhook that cannot be called has no opinion,
+ * so the next authorizer decides. Upstream: plugin/pkg/authorizer/webhook; there the failure becomes a 500 when
+ * nobody else allows the request, here a 403 with the reason.
  */
 import { Lru } from '../../base/lru.ts';
 import type {
@@ -25,14 +25,14 @@ export interface WebhookAuthorizerDeps {
 }
 
 const CACHE_SIZE = 8192;
-/** Longer questions and answers are not cached, so that no client can fill the memory. */
+/** Longer requests and answers are not cached, so that clients cannot fill the memory. */
 const MAX_KEY_LENGTH = 10_000;
 const TIMEOUT_MS = 30_000;
 
-const UNCONCERNED: AuthorizationDecision = { decision: 'noOpinion', reason: '' };
+const NOT_CONCERNED: AuthorizationDecision = { decision: 'noOpinion', reason: '' };
 
 export interface WebhookAuthorizerConfig {
-  /** How long consent is kept. */
+  /** How long an allowing answer is cached. */
   readonly allowedMs: number;
   readonly deniedMs: number;
   /** The version of SubjectAccessReview that is sent; default v1. */
@@ -41,7 +41,7 @@ export interface WebhookAuthorizerConfig {
   readonly timeoutMs?: number;
   /** The decision when the webhook does not answer; default `noOpinion`. */
   readonly onFailure?: 'deny' | 'noOpinion';
-  /** Which questions it is asked; it has no opinion on others. Default: all. */
+  /** Which requests the webhook is called for; it has no opinion on others. Default: all. */
   readonly concerns?: MatchesReview;
 }
 
@@ -59,7 +59,7 @@ export function createWebhookAuthorizer(deps: WebhookAuthorizerDeps, config: Web
     async authorize(attributes) {
       const spec = specOf(attributes);
       try {
-        if (config.concerns?.(spec) === false) return UNCONCERNED;
+        if (config.concerns?.(spec) === false) return NOT_CONCERNED;
       } catch (err) {
         return failed(err);
       }
@@ -98,7 +98,7 @@ function verdictOf({ allowed, denied, reason = '' }: SubjectAccessReviewStatus):
   return { decision: denied === true ? 'deny' : allowed === true ? 'allow' : 'noOpinion', reason };
 }
 
-/** Leaves out what is empty, as upstream's types do. */
+/** Removes empty fields, as upstream's types do. */
 function filled(values: Record<string, string>): ResourceAttributes {
   return Object.fromEntries(Object.entries(values).filter(([, value]) => value !== ''));
 }

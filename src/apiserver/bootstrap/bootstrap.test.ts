@@ -1,12 +1,14 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { ClusterRole } from '../../api/gen/rbac-v1.ts';
+import { Namespaces } from '../../api/gen/resources.ts';
 import type { KubernetesObject } from '../../api/object.ts';
 import type { ResourceInfo } from '../../api/resource-info.ts';
 import { uncovered } from '../authz/rule-cover.ts';
 import type { ObjectStore } from '../registry/object-store.ts';
 import { bootstrapCluster, type BootstrapConfig } from './bootstrap.ts';
 import { bootstrapClusterRoleBindings, bootstrapClusterRoles, bootstrapNamespacedRoles } from './policy.ts';
+import { localPathStorageClass } from './local-path-class.ts';
 import { reconcileBootstrap } from './reconcile-policy.ts';
 import { rules } from './rule.ts';
 
@@ -150,14 +152,14 @@ const rights: readonly [role: string, can: string[], cannot: string[]][] = [
   ],
 ];
 for (const [name, can, cannot] of rights) {
-  test(`${name} may what it should, and no more`, () => {
+  test(`${name} has exactly its rights`, () => {
     const held = bootstrapClusterRoles().find((r) => r.metadata.name === name)?.rules ?? [];
     assert.deepEqual(uncovered(held, rules(...can)), []);
     for (const line of cannot) assert.equal(uncovered(held, rules(line)).length, 1, line);
   });
 }
 
-test('reconciling gives back what was taken and keeps what was added', () => {
+test('reconciling restores removed rules and keeps added ones', () => {
   const wanted: ClusterRole = { metadata: { name: 'r', labels: { a: '1' } }, rules: rules('get pods', 'list pods') };
   assert.equal(reconcileBootstrap(wanted, wanted), undefined);
   const changed: ClusterRole = {
@@ -185,6 +187,22 @@ test('reconciling gives back what was taken and keeps what was added', () => {
   );
 });
 
+test('a role that was complete is compared again when any of its parts is another', () => {
+  const wanted: ClusterRole = {
+    metadata: { name: 'r', labels: { a: '1' }, annotations: { b: '2' } },
+    rules: rules('get pods'),
+  };
+  const complete: ClusterRole = structuredClone(wanted);
+  for (let time = 0; time < 2; time++) assert.equal(reconcileBootstrap(complete, wanted), undefined);
+  const lacking: readonly Partial<ClusterRole>[] = [
+    { rules: [] },
+    { metadata: { ...complete.metadata, labels: {} } },
+    { metadata: { ...complete.metadata, annotations: {} } },
+  ];
+  for (const part of lacking) assert.deepEqual(reconcileBootstrap({ ...complete, ...part }, wanted), wanted);
+  assert.equal(reconcileBootstrap({ ...complete, metadata: { ...complete.metadata, uid: 'u' } }, wanted), undefined);
+});
+
 test('the scheduler may read and write all it does', () => {
   const held = bootstrapClusterRoles()
     .filter((r) => ['system:kube-scheduler', 'system:volume-scheduler'].includes(r.metadata.name ?? ''))
@@ -203,29 +221,53 @@ test('the scheduler may read and write all it does', () => {
   assert.deepEqual(uncovered(held, needs), []);
 });
 
-test('the default storage class: of new clusters only, and where it is wanted', async () => {
+test('the default storage class: of new clusters, unless it is left out, and of clusters that left it out before', async () => {
   const stored = new Map<string, KubernetesObject>();
-  const keyOf = ({ resource }: ResourceInfo<never>, name: string): string => `${resource}/${name}`;
+  const keyOf = ({ resource }: ResourceInfo, name: string): string => `${resource}/${name}`;
   const objects = {
-    getFresh: async (info: ResourceInfo<never>, _namespace: string, name: string) => stored.get(keyOf(info, name)),
-    async ensure(info: ResourceInfo<never>, object: KubernetesObject) {
+    getFresh: async (info: ResourceInfo, _namespace: string, name: string) => stored.get(keyOf(info, name)),
+    async ensure(info: ResourceInfo, object: KubernetesObject) {
       const key = keyOf(info, object.metadata.name ?? '');
       if (!stored.has(key)) stored.set(key, object);
       return stored.get(key);
     },
-    guaranteedUpdate: async () => undefined,
+    async guaranteedUpdate(
+      info: ResourceInfo,
+      _namespace: string,
+      name: string,
+      change: (now: KubernetesObject) => KubernetesObject | undefined,
+    ) {
+      const now = stored.get(keyOf(info, name));
+      const changed = now && info === Namespaces ? change(now) : undefined;
+      if (changed !== undefined) stored.set(keyOf(info, name), changed);
+    },
+    delete: async (info: ResourceInfo, { name }: { readonly name: string }) => stored.delete(keyOf(info, name)),
     list: () => [],
   } as unknown as ObjectStore;
   const config: BootstrapConfig = { kubernetesServiceIp: '10.43.0.1', advertised: async () => [], nowMs: () => 0 };
-  const boot = async (localPathClass: boolean): Promise<KubernetesObject | undefined> => {
-    await bootstrapCluster(objects, { ...config, localPathClass });
+  const boot = async (localPath: BootstrapConfig['localPath']): Promise<KubernetesObject | undefined> => {
+    await bootstrapCluster(objects, { ...config, localPath });
     return stored.get('storageclasses/local-path');
   };
-  assert.equal(await boot(false), undefined, 'not asked for');
-  assert.equal(await boot(true), undefined, 'the cluster is not new');
+  assert.equal(await boot('unknown'), undefined, 'another process runs the controllers');
+  assert.equal(await boot('keelson'), undefined, 'the cluster is not new');
   stored.clear();
-  const annotations = (await boot(true))?.metadata.annotations;
+  const annotations = (await boot('keelson'))?.metadata.annotations;
   assert.equal(annotations?.['storageclass.kubernetes.io/is-default-class'], 'true');
   stored.delete('storageclasses/local-path');
-  assert.equal(await boot(true), undefined, 'whoever deletes it does not get it back');
+  assert.equal(await boot('keelson'), undefined, 'a class that was deleted is not created again');
+
+  for (const when of ['of a new cluster', 'later']) {
+    stored.clear();
+    if (when === 'later') assert.ok(await boot('keelson'));
+    assert.equal(await boot('none'), undefined, when);
+    assert.equal(await boot('none'), undefined, when);
+    assert.equal(await boot('unknown'), undefined, when);
+    assert.ok(await boot('keelson'), when);
+    stored.delete('storageclasses/local-path');
+    assert.equal(await boot('keelson'), undefined, when);
+  }
+  const own = { ...localPathStorageClass(), provisioner: 'example.com/disks' };
+  stored.set('storageclasses/local-path', own);
+  assert.equal(await boot('none'), own, 'a class of another provisioner stays');
 });

@@ -15,7 +15,6 @@ import {
   Roles,
   ServiceCIDRs,
   Services,
-  StorageClasses,
 } from '../../api/gen/resources.ts';
 import type { KubernetesObject } from '../../api/object.ts';
 import type { ResourceInfo } from '../../api/resource-info.ts';
@@ -31,7 +30,7 @@ import { ensureTokenTracking } from './legacy-token-tracking.ts';
 import { bootstrapNamespaces, bootstrapPriorityClasses } from './objects.ts';
 import { bootstrapClusterRoleBindings, bootstrapClusterRoles, bootstrapNamespacedRoles } from './policy.ts';
 import { gatewayIngressClass } from '../../component-helpers/gateway-class.ts';
-import { localPathStorageClass } from './local-path-storage-class.ts';
+import { bootstrapLocalPath, type LocalPath } from './local-path-class.ts';
 import { reconcileBootstrap } from './reconcile-policy.ts';
 
 /** Addresses the bootstrap objects carry. */
@@ -43,24 +42,34 @@ export interface BootstrapConfig {
   /** Addresses of all servers there are. */
   readonly advertised: () => Promise<readonly AdvertisedAddress[]>;
   readonly nowMs: () => number;
-  /** True: a new cluster gets the default storage class `local-path`. Default false. */
-  readonly localPathClass?: boolean;
+  /** Whether the cluster has the default storage class `local-path`. Default: left as it is. */
+  readonly localPath?: LocalPath;
   /** True: the cluster has the default ingress class, which Keelson's gateway serves. Default false. */
   readonly gatewayClass?: boolean;
 }
 
+/** The RBAC objects, the same for all servers of this process: `reconcileBootstrap` remembers results by them. */
+let bootstrapPolicy: ReturnType<typeof createPolicy> | undefined;
+
+function createPolicy() {
+  return {
+    clusterRoles: bootstrapClusterRoles(),
+    clusterRoleBindings: bootstrapClusterRoleBindings(),
+    ...bootstrapNamespacedRoles(),
+  };
+}
+
 /** Creates and reconciles all bootstrap objects. */
 export async function bootstrapCluster(objects: ObjectStore, config: BootstrapConfig): Promise<void> {
-  // Before the namespaces, by which a cluster is known to be new: a class that was deleted does not come back.
-  if (config.localPathClass === true && (await isNew(objects)))
-    await objects.ensure(StorageClasses, localPathStorageClass());
+  const recordLocalPath = await bootstrapLocalPath(objects, config.localPath ?? 'unknown');
   if (config.gatewayClass === true) await objects.ensure(IngressClasses, gatewayIngressClass());
-  const { roles, bindings } = bootstrapNamespacedRoles();
+  bootstrapPolicy ??= createPolicy();
+  const { clusterRoles, clusterRoleBindings, roles, bindings } = bootstrapPolicy;
   // All at once: they share a few writes to the disk.
   await Promise.all([
     ...bootstrapNamespaces().map((n) => objects.ensure(Namespaces, n)),
-    ...bootstrapClusterRoles().map((o) => reconcile(objects, ClusterRoles, o)),
-    ...bootstrapClusterRoleBindings().map((o) => reconcile(objects, ClusterRoleBindings, o)),
+    ...clusterRoles.map((o) => reconcile(objects, ClusterRoles, o)),
+    ...clusterRoleBindings.map((o) => reconcile(objects, ClusterRoleBindings, o)),
     ...roles.map((o) => reconcile(objects, Roles, o)),
     ...bindings.map((o) => reconcile(objects, RoleBindings, o)),
     ...bootstrapPriorityClasses().map((o) => objects.ensure(PriorityClasses, o)),
@@ -69,6 +78,7 @@ export async function bootstrapCluster(objects: ObjectStore, config: BootstrapCo
     ensureServiceCidr(objects, config.serviceCidrs),
     publishKubernetesService(objects, config),
   ]);
+  await recordLocalPath();
 }
 
 async function ensureServiceCidr(objects: ObjectStore, cidrs: BootstrapConfig['serviceCidrs']): Promise<void> {
@@ -81,10 +91,6 @@ async function ensureServiceCidr(objects: ObjectStore, cidrs: BootstrapConfig['s
   });
 }
 
-async function isNew(objects: ObjectStore): Promise<boolean> {
-  return (await objects.getFresh(Namespaces, '', 'kube-system')) === undefined;
-}
-
 /** Keeps the `kubernetes` Service as it should be. */
 export interface KubernetesServiceKeeper {
   /** Looks again: servers may have come or gone. */
@@ -93,7 +99,7 @@ export interface KubernetesServiceKeeper {
 }
 
 /**
- * Brings the `kubernetes` Service and its endpoints back when somebody deletes or changes them. Upstream: the
+ * Restores the `kubernetes` Service and its endpoints when they are deleted or changed. Upstream: the
  * kubernetesservice controller's loop.
  */
 export function keepKubernetesService(

@@ -1,11 +1,10 @@
 /**
- * `kube-system/extension-apiserver-authentication`: what aggregated API servers read to know whom this server vouches for.
- * Upstream: the clusterauthenticationtrust controller.
- *
- * Invariant: what other servers wrote stays beside our own, so that servers whose files are renewed one after the other do
- * not undo each other. Only authorities whose time is over go: no server adds one, be it in its own file, so that none
- * puts back what another takes away. Differs: what is no certificate is left out likewise, where upstream gives up; and
- * what is there goes only minutes after its end, as the clocks of servers differ.
+ * `kube-system/extension-apiserver-authentication`: the authorities that aggregated API servers read to authenticate this server
+ * and its clients. Upstream: the clusterauthenticationtrust controller.
+ * Invariant: entries of other servers are kept beside our own, so that servers whose files are renewed one after the other do not
+ * revert each other. Only expired authorities are removed, and no server adds an expired one from its own file. Differs: invalid
+ * certificates are removed too, where upstream fails; and expired ones are removed minutes after their end, because the clocks of
+ * servers differ.
  */
 import { ConfigMaps } from '../../api/gen/resources.ts';
 import type { ConfigMap } from '../../api/gen/core-v1.ts';
@@ -130,7 +129,7 @@ export function createClientAuthoritiesKeeper(
   };
 }
 
-const AUTHORITIES = ['client-ca-file', 'requestheader-client-ca-file'] as const;
+const AUTHORITIES: readonly string[] = ['client-ca-file', 'requestheader-client-ca-file'];
 
 /** 0 of what is no certificate. */
 function endOf(deps: Pick<Platform, 'crypto'>, block: string): number {
@@ -155,12 +154,12 @@ function dataOf({ clientCaPem, proxies }: ClientAuthorities): Data {
   };
 }
 
-/** What is there with what we add; the same object when that is nothing. Order stays: two servers must not take turns. */
+/** The stored data with our additions; the same object when nothing is added. The order stays: two servers must not take turns. */
 function combined(there: Data, own: Data, isOver: IsOver): Data {
   const next: Record<string, string> = { ...there };
   let changed = false;
   for (const key of new Set([...Object.keys(own), ...AUTHORITIES])) {
-    const read = AUTHORITIES.includes(key as never) ? blocksOf : listOf;
+    const read = AUTHORITIES.includes(key) ? blocksOf : listOf;
     const before = there[key];
     const kept = read(before).filter((one) => !isOver(one, CLOCKS_APART_MS));
     const added = read(own[key]).filter((one) => !isOver(one, 0));

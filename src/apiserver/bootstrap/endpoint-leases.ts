@@ -4,14 +4,17 @@
  * and times these are.
  */
 import type { Endpoints } from '../../api/gen/core-v1.ts';
-import type { Clock } from '../../platform/clock.ts';
+import { type Clock, settledWithin } from '../../platform/clock.ts';
 import type { Log } from '../../platform/log.ts';
 import { prefixEnd, type Store } from '../../storage/store.ts';
 import type { AdvertisedAddress } from './kubernetes-service.ts';
 
-const PREFIX = '/registry/masterleases/';
+/** The keys of the servers that share a store; each server renews its own every ten seconds. */
+export const MASTER_LEASES = '/registry/masterleases/';
 const TTL_SECONDS = 15;
 const PERIOD_MS = 10_000;
+/** The time limit of removing the key, which expires a few seconds later anyway. */
+const LEAVE_WITHIN_MS = 3_000;
 
 export interface EndpointLeases {
   /** Addresses of all servers, in order of the address; this server's own among them. */
@@ -30,14 +33,14 @@ export function createEndpointLeases(
   const { store, clock, log } = deps;
   if (store.latestRevision === undefined)
     return { addresses: async () => [own], start: async () => undefined, stop: async () => undefined };
-  const key = PREFIX + own.ip;
+  const key = MASTER_LEASES + own.ip;
   const renew = async (): Promise<void> => {
     await store.put({ key, value: encode(own), ttlSeconds: TTL_SECONDS });
   };
   let stopTicker = (): void => undefined;
   return {
     async addresses() {
-      const { entries } = await store.range({ start: PREFIX, end: prefixEnd(PREFIX) });
+      const { entries } = await store.range({ start: MASTER_LEASES, end: prefixEnd(MASTER_LEASES) });
       const others = entries
         .filter((entry) => entry.key !== key)
         .flatMap((entry) => decode(entry.key, entry.value, own));
@@ -53,9 +56,10 @@ export function createEndpointLeases(
     },
     async stop() {
       stopTicker();
-      await store
+      const leaving = store
         .delete({ key })
         .catch((err: unknown) => log.warn('cannot take this server off the kubernetes endpoints', { err }));
+      await settledWithin(clock, LEAVE_WITHIN_MS, leaving);
     },
   };
 }
@@ -72,7 +76,7 @@ function encode({ ip, port }: AdvertisedAddress): Uint8Array {
 
 /** Upstream's servers write the address alone, or protobuf: the key says the address, and all listen at one port. */
 function decode(key: string, value: Uint8Array, own: AdvertisedAddress): AdvertisedAddress[] {
-  const ip = key.slice(PREFIX.length);
+  const ip = key.slice(MASTER_LEASES.length);
   try {
     const { subsets } = JSON.parse(new TextDecoder().decode(value)) as Endpoints;
     return [{ ip, port: subsets?.[0]?.ports?.[0]?.port ?? own.port }];

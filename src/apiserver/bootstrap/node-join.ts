@@ -1,6 +1,6 @@
 /**
  * What machines that join find in a cluster: who may ask for certificates, what nodes may read for their proxy, DNS and
- * network policies, `cluster-info` with the certificate authority (kube-public, readable by everybody), and the settings
+ * network policies, who may open a tunnel, `cluster-info` with the certificate authority (kube-public, readable by everybody), and the settings
  * every node shares. Upstream: the documented bindings of TLS bootstrapping, and kubeadm's cluster-info and kubelet-config.
  *
  * Differs on purpose: a node's own certificate serves its proxy, DNS and policies too, so that nothing but rotation of
@@ -11,7 +11,9 @@ import { ClusterRoleBindings, ClusterRoles, ConfigMaps, RoleBindings, Roles } fr
 import type { ClusterRole, ClusterRoleBinding, Role, RoleBinding, Subject } from '../../api/gen/rbac-v1.ts';
 import type { ConfigMap } from '../../api/gen/core-v1.ts';
 import { deepEqual } from '../../base/equal.ts';
+import { NODE_ROUTES_PATH } from '../../component-helpers/gateway-class.ts';
 import type { ObjectStore } from '../registry/object-store.ts';
+import { TUNNEL_PATH } from '../streaming/tunnels/tunnel-protocol.ts';
 import { rules } from './rule.ts';
 
 const RBAC = 'rbac.authorization.k8s.io';
@@ -33,6 +35,8 @@ export interface NodeJoinConfig {
 export async function bootstrapNodeJoin(objects: ObjectStore, config: NodeJoinConfig): Promise<void> {
   await Promise.all([
     ensureNodeNetworkRole(objects),
+    objects.ensure(ClusterRoles, nodeRoutesRole),
+    objects.ensure(ClusterRoles, nodeTunnelRole),
     ...clusterBindings.map((binding) => objects.ensure(ClusterRoleBindings, binding)),
     ...readers.flatMap(({ role, binding }) => [objects.ensure(Roles, role), objects.ensure(RoleBindings, binding)]),
     publish(objects, configMap('kube-public', 'cluster-info', { kubeconfig: config.clusterInfoKubeconfig })),
@@ -51,7 +55,22 @@ const nodeNetworkRole: ClusterRole = {
   ),
 };
 
-/** What the role was at first: more than nodes use. */
+/** Each node gets what its own gateway serves, certificates among it, and reads no Secret. */
+const nodeRoutesRole: ClusterRole = {
+  apiVersion: API_VERSION,
+  kind: 'ClusterRole',
+  metadata: { name: 'keelson:node-routes' },
+  rules: rules(`get ${NODE_ROUTES_PATH}`),
+};
+
+const nodeTunnelRole: ClusterRole = {
+  apiVersion: API_VERSION,
+  kind: 'ClusterRole',
+  metadata: { name: 'keelson:node-tunnel' },
+  rules: rules(`get ${TUNNEL_PATH}`),
+};
+
+/** The role's first rules, which were wider than nodes need. */
 const widerNetworkRules = rules(
   'r services,endpoints,pods,nodes,namespaces',
   'r discovery:endpointslices',
@@ -79,6 +98,8 @@ const clusterBindings: readonly ClusterRoleBinding[] = [
   clusterBinding('auto-approve-csrs-for-group', `${REQUESTS}:nodeclient`, group('system:bootstrappers')),
   clusterBinding('auto-approve-renewals-for-nodes', `${REQUESTS}:selfnodeclient`, group('system:nodes')),
   clusterBinding('keelson:node-network', 'keelson:node-network', group('system:nodes')),
+  clusterBinding('keelson:node-routes', 'keelson:node-routes', group('system:nodes')),
+  clusterBinding('keelson:node-tunnel', 'keelson:node-tunnel', group('system:nodes')),
 ];
 
 const reader = (

@@ -7,7 +7,7 @@ import { SLOTS } from './timeline.ts';
 /** The most nodes whose kubelets are asked for one sample. */
 export const MOST_NODES = 500;
 /** Beyond it the one asked longest ago is forgotten. */
-const MOST_QUESTIONS = 5000;
+const MAX_REQUESTED_OBJECTS = 5000;
 
 interface Question {
   readonly nodes: ReadonlySet<string>;
@@ -16,28 +16,28 @@ interface Question {
 
 export class Wanted {
   /** By the object's uid, in the order in which they were last asked. */
-  readonly #questions = new Map<string, Question>();
+  readonly #requested = new Map<string, Question>();
 
-  /** Somebody asks for an object, whose numbers come from these nodes. */
+  /** Called at each request for an object, whose numbers come from these nodes. */
   ask(uid: string, nodes: ReadonlySet<string>, slot: number): void {
-    this.#questions.delete(uid);
-    this.#questions.set(uid, { nodes, slot });
-    if (this.#questions.size <= MOST_QUESTIONS) return;
-    for (const oldest of this.#questions.keys()) {
-      this.#questions.delete(oldest);
+    this.#requested.delete(uid);
+    this.#requested.set(uid, { nodes, slot });
+    if (this.#requested.size <= MAX_REQUESTED_OBJECTS) return;
+    for (const oldest of this.#requested.keys()) {
+      this.#requested.delete(oldest);
       return;
     }
   }
 
   has(uid: string): boolean {
-    return this.#questions.has(uid);
+    return this.#requested.has(uid);
   }
 
   /** The nodes to be asked, of those that are ready. */
   nodes(ready: ReadonlySet<string>): { readonly names: readonly string[]; readonly complete: boolean } {
     if (ready.size <= MOST_NODES) return { names: [...ready], complete: true };
     const names = new Set<string>();
-    for (const { nodes } of [...this.#questions.values()].reverse()) {
+    for (const { nodes } of [...this.#requested.values()].reverse()) {
       const more = [...nodes].filter((name) => ready.has(name) && !names.has(name));
       // Part of a workload would be taken for the whole.
       if (names.size + more.length <= MOST_NODES) for (const name of more) names.add(name);
@@ -47,10 +47,10 @@ export class Wanted {
 
   /** The objects whose nodes were all asked. */
   covered(uid: string, asked: ReadonlySet<string>): boolean {
-    return this.#questions.get(uid)?.nodes.isSubsetOf(asked) === true;
+    return this.#requested.get(uid)?.nodes.isSubsetOf(asked) === true;
   }
 
   forgetBefore(slot: number): void {
-    for (const [uid, question] of this.#questions) if (question.slot <= slot - SLOTS) this.#questions.delete(uid);
+    for (const [uid, question] of this.#requested) if (question.slot <= slot - SLOTS) this.#requested.delete(uid);
   }
 }

@@ -1,12 +1,8 @@
-/** Where the API is served, and with which certificates: flags of upstream's SecureServingOptions and ServerRunOptions. */
+/** Addresses and certificates of the API: flags of upstream's SecureServingOptions and ServerRunOptions. */
+import { onlyDefined } from '../../base/only-defined.ts';
 import { parseCidr } from '../../base/cidr.ts';
 import { FlagError, type FlagValues, type OptionSet } from '../../component-helpers/command-line/flags.ts';
-import {
-  addressOf,
-  tlsOptions,
-  type TlsServingOptions,
-  onlyDefined,
-} from '../../component-helpers/command-line/tls-options.ts';
+import { addressOf, tlsOptions, type TlsServingOptions } from '../../component-helpers/command-line/tls-options.ts';
 
 const tls = tlsOptions({ securePort: 6443, leastPort: 1, certDir: '/var/run/kubernetes' });
 
@@ -17,7 +13,7 @@ export interface ServingOptions extends TlsServingOptions {
   readonly externalHostname?: string;
   /** Whether pods may have privileged containers. */
   readonly allowPrivileged: boolean;
-  /** The client certificate for kubelets, and who signed theirs. */
+  /** The client certificate for kubelets, and the authority of theirs. */
   readonly kubeletClientCertificate?: string;
   readonly kubeletClientKey?: string;
   readonly kubeletCertificateAuthority?: string;

@@ -44,17 +44,20 @@ function fixture() {
     ['index.html', { type: 'text/html; charset=utf-8', etag: '"1"', hashed: false, encodings: ['br', 'gzip'] }],
     ['main-abc.js', { type: 'text/javascript', etag: '"2"', hashed: true, encodings: ['br', 'gzip'] }],
   ]);
-  const console = createConsole(async () => {
-    loads++;
-    return {
-      clock,
-      random: createSeededRandom(7),
-      files: {
-        index: async () => index,
-        read: async (name: string, encoding?: string) => Buffer.from(`${name} ${encoding ?? 'plain'}`),
-      },
-    };
-  }, tokens);
+  const console = createConsole(
+    async () => {
+      loads++;
+      return {
+        clock,
+        random: createSeededRandom(7),
+        files: {
+          index: async () => index,
+          read: async (name: string, encoding?: string) => Buffer.from(`${name} ${encoding ?? 'plain'}`),
+        },
+      };
+    },
+    { tokens },
+  );
   const request = (ask: Ask): ApiRequest => ({
     method: ask.method ?? 'GET',
     path: ask.path ?? '/api/v1/pods',
@@ -67,7 +70,7 @@ function fixture() {
     body: { kind: 'bytes', read: async () => Buffer.from(ask.body ?? ''), async *stream() {} },
     signal: new AbortController().signal,
   });
-  /** The user that the filter would find, as its authenticators come. */
+  /** The user that the authentication filter finds. */
   const userOf = async (one: ApiRequest): Promise<Principal | undefined> => {
     if (one.peerCertificate) return { name: one.peerCertificate.commonName, groups: ['system:authenticated'] };
     return (await tokens.authenticate(one)) ?? (await console.authenticator.authenticate(one));
@@ -140,7 +143,7 @@ test('a token opens a session whose cookie only the page itself can use', async 
   await assert.rejects(who({ headers: { cookie, ...own } }), { message: 'Unauthorized' }, 'the account is gone');
 });
 
-test('signing in takes the header, a credential, and no impersonation', async () => {
+test('signing in requires the header and a credential, and refuses impersonation', async () => {
   const { send } = fixture();
   const post = (headers: Record<string, string>, body = '') =>
     send({ method: 'POST', path: '/console/session', headers, body });
@@ -159,7 +162,7 @@ test('signing in takes the header, a credential, and no impersonation', async ()
   assert.equal((await send({ path: '/console/session' })).status, 401);
 });
 
-test('a link signs in once, as whoever asked for it, and never longer than the certificate', async () => {
+test('a link signs in once, as the user who requested it, and never longer than the certificate', async () => {
   const { send, who, clock, accounts } = fixture();
   const link = async (ask: Ask): Promise<string> => {
     const { status, text } = await send({ method: 'POST', path: '/console/link', ...ask });
@@ -193,7 +196,7 @@ test('a link signs in once, as whoever asked for it, and never longer than the c
   assert.equal((await send({ method: 'GET', path: '/console/link' })).status, 405);
 });
 
-test('a link of somebody else ends no session unless its user wants that', async () => {
+test('a link of another user ends a session only with the consent of its user', async () => {
   const { send, who, signIn, clock } = fixture();
   const cookie = await signIn();
   const codeOf = async (ask: Ask): Promise<string> => {
@@ -241,7 +244,7 @@ test('a page of an opaque origin does not use the session', async () => {
   assert.equal(await who({ path, wantsUpgrade: true, headers: socket }), undefined);
 });
 
-test('signing out ends the session, and nobody else can do it', async () => {
+test('signing out ends the session, and no other page can do it', async () => {
   const { send, who, signIn } = fixture();
   const cookie = await signIn();
   const sessionOf = (headers: Record<string, string>) => send({ method: 'DELETE', path: '/console/session', headers });
@@ -280,7 +283,7 @@ test('files go to anyone, precompressed, under a policy without inline code', as
   assert.equal(decide('/console/x', true), 'noOpinion');
 });
 
-test('backends behind proxy paths neither see nor set the cookie', () => {
+test('backends behind proxy paths neither receive nor set the cookie', () => {
   assert.equal(cookiesForBackend('a=1; b=2'), 'a=1; b=2');
   assert.equal(cookiesForBackend('__Host-keelson-console-6443=x'), undefined);
   assert.equal(cookiesForBackend('a=1; __Host-keelson-console-6443=x; b=2'), 'a=1; b=2');

@@ -10,7 +10,7 @@ import type { Authenticator } from '../authn/contract.ts';
 import type { Authorizer } from '../authz/contract.ts';
 import type { NonResourceRoute } from '../non-resource-routes.ts';
 import type { LoadConsole } from './contract.ts';
-import type { ServedConsole } from './serve-console.ts';
+import type { ConsoleAuthentication, ServedConsole } from './serve-console.ts';
 
 /** The console's parts in the API server. */
 export interface Console {
@@ -26,13 +26,12 @@ const NO_OPINION = { decision: 'noOpinion', reason: '' } as const;
 
 const isConsolePath = (path: string): boolean => path === '/console' || path.startsWith('/console/');
 
-/** Makes the console. `tokens` authenticates by the Authorization header. */
-export function createConsole(load: LoadConsole, tokens: Authenticator): Console {
+export function createConsole(load: LoadConsole, authentication: ConsoleAuthentication): Console {
   let loading: Promise<ServedConsole> | undefined;
   let served: ServedConsole | undefined;
   const loadParts = async (): Promise<ServedConsole> => {
     const [{ createServedConsole }, ports] = await Promise.all([import('./serve-console.ts'), load()]);
-    served = createServedConsole(ports, tokens);
+    served = createServedConsole(ports, authentication);
     return served;
   };
   const loaded = (): Promise<ServedConsole> =>
@@ -47,7 +46,7 @@ export function createConsole(load: LoadConsole, tokens: Authenticator): Console
           const found = served.authenticate(request);
           if (found !== undefined) return found;
         }
-        // Also where nobody may come without a credential.
+        // Also where requests need a credential.
         return isConsolePath(request.path) && request.refusedCertificate !== true ? ANYONE : undefined;
       },
     },

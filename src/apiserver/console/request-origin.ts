@@ -13,8 +13,16 @@ const MAX_COOKIES = 16_384;
 const SESSION_ID = /^[\w-]{43}$/;
 
 /** Host and port as the browser named them. */
-function hostOf({ headers }: ApiRequest): string {
+export function hostOf({ headers }: ApiRequest): string {
   return headers['host'] ?? headers[':authority'] ?? '';
+}
+
+const HOST = /^(?:[\w.-]{1,253}|\[[\da-fA-F:.]{2,45}\])(?::\d{1,5})?$/;
+
+/** The origin by which the browser came, as URLs have it; undefined when the Host header is none. */
+export function ownOriginOf(request: ApiRequest): string | undefined {
+  const url = `https://${hostOf(request)}`;
+  return HOST.test(hostOf(request)) && URL.canParse(url) ? new URL(url).origin : undefined;
 }
 
 /** Browsers share cookies between the ports of a host: the name distinguishes the servers of one machine. */
@@ -23,16 +31,29 @@ export function cookieNameOf(request: ApiRequest): string {
   return `${CONSOLE_COOKIE}-${port}`;
 }
 
+/** The cookie that binds a browser to the sign-in it began at an OpenID Connect issuer. */
+export function signInCookieNameOf(request: ApiRequest): string {
+  return `${cookieNameOf(request)}-oidc`;
+}
+
 /** The session that the request's cookie names, whether it may use it or not. */
 export function sessionIdOf(request: ApiRequest): string | undefined {
+  const id = cookieOf(request, cookieNameOf(request));
+  return id !== undefined && SESSION_ID.test(id) ? id : undefined;
+}
+
+/** The cookie of a sign-in at an OpenID Connect issuer. */
+export function signInCookieOf(request: ApiRequest): string | undefined {
+  return cookieOf(request, signInCookieNameOf(request));
+}
+
+function cookieOf(request: ApiRequest, name: string): string | undefined {
   const cookies = request.headers['cookie'];
   if (cookies === undefined || cookies.length > MAX_COOKIES) return undefined;
-  const start = `${cookieNameOf(request)}=`;
+  const start = `${name}=`;
   for (const pair of cookies.split(';')) {
     const trimmed = pair.trim();
-    if (!trimmed.startsWith(start)) continue;
-    const id = trimmed.slice(start.length);
-    return SESSION_ID.test(id) ? id : undefined;
+    if (trimmed.startsWith(start)) return trimmed.slice(start.length);
   }
   return undefined;
 }

@@ -1,6 +1,6 @@
 /**
- * `/console/session`: POST signs in by a bearer token or a one-time code, GET tells who one is, DELETE signs out.
- * `/console/link`: POST gives whoever asks a one-time code for the console.
+ * `/console/session`: POST signs in by a bearer token or a one-time code, GET returns the user, DELETE signs out.
+ * `/console/link`: POST gives the caller a one-time code for the console.
  */
 import { badRequest, conflict, forbidden, unauthorized } from '../../api/status-error.ts';
 import type { ApiRequest, ApiResponse, Principal } from '../../api/transport.ts';
@@ -42,7 +42,7 @@ export async function serveSession(deps: SessionRouteDeps, scope: RequestScope):
   }
 }
 
-/** A code for the session of whoever asks. */
+/** A code for the caller's session. */
 export async function serveLink({ sessions }: SessionRouteDeps, scope: RequestScope): Promise<ApiResponse> {
   const { request } = scope;
   const code = sessions.issueCode(credentialOf(scope));
@@ -50,23 +50,39 @@ export async function serveLink({ sessions }: SessionRouteDeps, scope: RequestSc
   return objectResponse(request, { status: 201, object: body, headers: securityHeaders });
 }
 
-async function signIn({ sessions, nowMs }: SessionRouteDeps, scope: RequestScope): Promise<ApiResponse> {
+async function signIn(deps: SessionRouteDeps, scope: RequestScope): Promise<ApiResponse> {
+  const { sessions } = deps;
   const { request } = scope;
   const asked = await codeIn(request);
   const before = sessionIdOf(request);
   if (asked !== undefined && !asked.replace) requireNoOther(sessions, before, asked.code);
   const credential = asked === undefined ? credentialOf(scope) : sessions.redeemCode(asked.code);
   if (credential === undefined) throw unauthorized('the code is unknown, was used, or is older than a minute');
+  const { session, cookie } = openSession(deps, request, { credential, before });
+  return answer(request, { user: credential.user, session, status: 201, cookie: [cookie] });
+}
+
+interface SessionToOpen {
+  readonly credential: SessionCredential;
+  /** The session that it replaces. */
+  readonly before: string | undefined;
+}
+
+/** Opens a session, and the line that sets its cookie. */
+export function openSession(
+  { sessions, nowMs }: SessionRouteDeps,
+  request: ApiRequest,
+  { credential, before }: SessionToOpen,
+): { readonly session: Session; readonly cookie: string } {
   if (before !== undefined) sessions.close(before);
   const { id, session } = sessions.open(credential);
   const seconds = Math.max(1, Math.floor((session.expiresAtMs - nowMs()) / 1000));
-  const cookie = [cookieLine(request, id, seconds)];
-  return answer(request, { user: credential.user, session, status: 201, cookie });
+  return { session, cookie: cookieLine(request, id, seconds) };
 }
 
 /**
- * Throws 409 when the code would end somebody else's session. Anybody can lead a browser to a link with a code of theirs:
- * its user would go on in an account that is not theirs without noticing.
+ * Throws 409 when the code would end another user's session. Otherwise an attacker could make a user follow a link with the
+ * attacker's code, and the user would unknowingly continue in the attacker's account.
  */
 function requireNoOther(sessions: Sessions, before: string | undefined, code: string): void {
   const present = before === undefined ? undefined : sessions.find(before)?.credential.user;
@@ -88,7 +104,7 @@ function cookieLine(request: ApiRequest, value: string, maxAgeSeconds: number): 
   return `${cookieNameOf(request)}=${value}; ${attributes}`;
 }
 
-/** What the request itself proves. A session proves nothing further: else it could outlive its end. */
+/** The credential of the request itself. A session proves nothing further: else it could outlive its end. */
 function credentialOf({ request, user }: RequestScope): SessionCredential {
   requireUser(user);
   if (Object.keys(request.headers).some((name) => name.startsWith('impersonate-')))

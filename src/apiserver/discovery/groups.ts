@@ -1,32 +1,8 @@
 /** Groups and versions in upstream's order of preference. Upstream: the aggregator's group priorities. */
 import type { APIResourceDiscovery } from '../../api/gen/apidiscovery-v2.ts';
 import type { ResourceInfo } from '../../api/resource-info.ts';
-
-/** Groups upstream ranks, the first first; others follow by name. */
-const RANKED = [
-  'apiregistration.k8s.io',
-  'apps',
-  'events.k8s.io',
-  'authentication.k8s.io',
-  'authorization.k8s.io',
-  'autoscaling',
-  'batch',
-  'certificates.k8s.io',
-  'networking.k8s.io',
-  'policy',
-  'rbac.authorization.k8s.io',
-  'storage.k8s.io',
-  'admissionregistration.k8s.io',
-  'apiextensions.k8s.io',
-  'scheduling.k8s.io',
-  'coordination.k8s.io',
-  'node.k8s.io',
-  'discovery.k8s.io',
-  'flowcontrol.apiserver.k8s.io',
-  'internal.apiserver.k8s.io',
-  'resource.k8s.io',
-  'storagemigration.k8s.io',
-];
+import { compareTexts } from '../../base/compare-texts.ts';
+import { compareGroups } from './group-priorities.ts';
 
 /** One version of a group with its resources. */
 export interface VersionEntry {
@@ -51,11 +27,6 @@ export interface GroupEntry {
   readonly versions: readonly VersionEntry[];
 }
 
-function rank(group: string): number {
-  const index = RANKED.indexOf(group);
-  return index < 0 ? RANKED.length : index;
-}
-
 function parseVersion(version: string): readonly [number, number, number] {
   const match = /^v(\d+)(?:(alpha|beta)(\d+))?$/.exec(version);
   if (match === null) return [-1, 0, 0];
@@ -67,7 +38,7 @@ function parseVersion(version: string): readonly [number, number, number] {
 export function compareVersions(a: string, b: string): number {
   const [x, y] = [parseVersion(a), parseVersion(b)];
   for (const index of [0, 1, 2] as const) if (x[index] !== y[index]) return y[index] - x[index];
-  return a < b ? -1 : a > b ? 1 : 0;
+  return compareTexts(a, b);
 }
 
 /** Groups what is served; the core group ('') first. A foreign version takes the place of the registry's. */
@@ -97,6 +68,6 @@ export function groupResources(infos: Iterable<ResourceInfo>, foreign: readonly 
   }));
   return entries.sort((a, b) => {
     if (a.group === '' || b.group === '') return a.group === '' ? -1 : 1;
-    return rank(a.group) - rank(b.group) || (a.group < b.group ? -1 : 1);
+    return compareGroups(a.group, b.group);
   });
 }

@@ -2,8 +2,8 @@
 import { isObject, type JsonObject } from '../../api/codec/own-property.ts';
 import { jsonKind } from '../../api/codec/scalars.ts';
 import { type ApplyResult, notTyped } from '../../api/managed-fields/apply.ts';
-import { undeclaredFields } from '../../api/managed-fields/declared-fields.ts';
 import { ListKeyError } from '../../api/managed-fields/path-element.ts';
+import { typeErrors } from '../../api/managed-fields/typed-value.ts';
 import { type KubernetesObject, objectOf } from '../../api/object.ts';
 import { applyConflict, badRequest, statusFailure } from '../../api/status-error.ts';
 import { applyFields } from '../generic-registry/field-tracking.ts';
@@ -15,9 +15,9 @@ import type { ReadPatch } from './patch-bodies.ts';
 import { checkName, expectedOf } from './write-verbs.ts';
 
 /** Upstream cannot type such a configuration, and says so before it looks at what field validation asks for. */
-function refuseUndeclared(value: unknown, { schema, kind, apiVersion }: ExpectedKind): void {
+function refuseUntyped(value: unknown, { schema, kind, apiVersion }: ExpectedKind): void {
   if (!isObject(value) || value['kind'] !== kind || value['apiVersion'] !== apiVersion) return;
-  const problem = undeclaredFields(schema, value);
+  const problem = typeErrors(schema, value);
   if (problem !== undefined) throw notTyped(value, problem);
 }
 
@@ -42,7 +42,7 @@ export function configurationOf(call: Call, patch: ReadPatch): JsonObject {
       throw badRequest('metadata.managedFields must be nil');
   }
   const expected = expectedOf(call);
-  refuseUndeclared(value, expected);
+  refuseUntyped(value, expected);
   const config = shapeObject(value, expected, { mode, duplicates, scope, shape: 'sparse' });
   const metadata = isObject(config['metadata']) ? config['metadata'] : {};
   const { name, namespace } = scope.info;

@@ -1,4 +1,5 @@
 /** Decodes request bodies: JSON, YAML or protobuf into the canonical shape of the expected kind. Upstream: the decoders of endpoints/handlers. */
+import { keepReset } from '../../api/managed-fields/managed-entries.ts';
 import { JsonSyntaxError } from '../../api/codec/json-parser.ts';
 import { isObject, type JsonObject } from '../../api/codec/own-property.ts';
 import { isLargeValue, parseClientJson, PartBudget } from '../../api/codec/parts.ts';
@@ -177,6 +178,7 @@ export function shapeObject(
   try {
     const { object, warnings } = decodeTyped(expected.schema, value, { mode, duplicates, shape });
     for (const text of warnings.flatMap(linesOf)) scope.addWarning(text);
+    if (shape === 'go') keepReset(value, object);
     object['apiVersion'] = expected.apiVersion;
     object['kind'] = expected.kind;
     return object;
@@ -197,7 +199,7 @@ export async function readObject(
 ): Promise<JsonObject> {
   const { request } = scope;
   if (request.body.kind === 'object') {
-    // Warnings reach nobody inside the process: only who asks for it has its fields looked at.
+    // Calls inside the process ignore warnings, so fields are only checked on request.
     const inside = mode === 'Strict' ? mode : 'Ignore';
     if (isLargeValue(request.body.object, LARGE_BYTES)) scope.isLarge = true;
     if (scope.isLarge) await scope.pause();

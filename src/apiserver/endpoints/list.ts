@@ -22,6 +22,7 @@ import type { RevisionCell } from '../watch-cache/revision-cell.ts';
 import type { Call } from './endpoint.ts';
 import { checkListOptions, int64Param, revisionParam } from './options.ts';
 import { type ItemList, PIECE_LENGTH, writeItems } from './list-writer.ts';
+import type { Printer } from '../registry/resource-definition.ts';
 import { includeObjectOf, partialMetadata, partialMetadataHead, tableHead, tableRow } from './table.ts';
 import { headersFor, isPretty } from './write-object.ts';
 
@@ -30,7 +31,7 @@ const itemStart = Buffer.from('{');
 const nextItemStart = Buffer.from(',{');
 const listEnd = Buffer.from(']}\n');
 
-/** What the query asks for. Throws 400 and 422. */
+/** The list request in the query. Throws 400 and 422. */
 export function listRequestOf({ store, scope }: Call): ListRequest {
   const { params, info } = scope;
   checkListOptions(params, false);
@@ -147,7 +148,7 @@ export async function inTurns<T>(
   return made;
 }
 
-/** The objects of a list, and what the client wants of them. */
+/** The objects of a list, and the client's format. */
 export interface ObjectList {
   readonly form: MediaForm;
   readonly count: number;
@@ -159,7 +160,18 @@ export interface ObjectList {
   readonly nowMs?: number;
 }
 
-/** The answer with a list made of objects. */
+/** The object of each row of a table. */
+function rowsInOrder(
+  printer: Printer<KubernetesObject> | undefined,
+  count: number,
+  objectOf: (index: number) => KubernetesObject,
+): (index: number) => KubernetesObject {
+  if (printer?.compare === undefined) return objectOf;
+  const sorted = Array.from({ length: count }, (_, index) => objectOf(index)).sort(printer.compare.bind(printer));
+  return (index) => sorted[index]!;
+}
+
+/** The response with a list of objects. */
 export async function writeList(
   { store, scope }: Pick<Call, 'store' | 'scope'>,
   list: ObjectList,
@@ -178,7 +190,8 @@ export async function writeList(
     const { printer } = store.definition;
     const include = includeObjectOf(scope.params);
     const table = { printer, version: asVersion, include, nowMs: list.nowMs ?? clock.nowMs(), metadata };
-    const item = (index: number): object => tableRow(object(index) as KubernetesObject, table);
+    const objectOfRow = rowsInOrder(printer, count, (index) => object(index) as KubernetesObject);
+    const item = (index: number): object => tableRow(objectOfRow(index), table);
     return write({ head: tableHead(table), key: 'rows', count, item }, schemaOf('meta.k8s.io', asVersion, 'Table'));
   }
   if (form.as !== undefined) {
@@ -217,7 +230,7 @@ async function joinCells(
   }
   const first = Buffer.from(`${stringifyJson(head).slice(0, -1)},"items":[`);
   const chunks = await items;
-  // All who waited for them would go on in the same turn.
+  // Otherwise all waiting requests would continue in the same turn.
   if (isShared) await scope.turn();
   whileSent.set(chunks.at(-1)!, items);
   // One small list is one piece; of a long one the pieces are shared and only the head is its own.

@@ -1,11 +1,12 @@
 /** PATCH in its four kinds: JSON patch, merge patch, strategic merge patch and server-side apply. Upstream: endpoints/handlers/patch.go. */
+import { keepReset } from '../../api/managed-fields/managed-entries.ts';
 import { shown } from '../../base/shown.ts';
 import { sortedByKey } from '../../base/stable-json.ts';
 import { stringifyJson } from '../../api/codec/json.ts';
 import { isObject, type JsonObject } from '../../api/codec/own-property.ts';
 import { DecodeError, decodeTyped } from '../../api/codec/typed.ts';
 import { jsonOf, type KubernetesObject, objectOf } from '../../api/object.ts';
-import { goPrint } from '../../api/patch/go-print.ts';
+import { goPrint } from '../../api/codec/go-print.ts';
 import { type FieldCause, invalid } from '../../api/status-error.ts';
 import type { ApiResponse } from '../../api/transport.ts';
 import { stepByStep, type Steps } from '../../base/steps.ts';
@@ -71,6 +72,7 @@ function patching(call: Call, patch: ReadPatch): UpdateRequest['next'] {
       known: call.subresource === 'status' && current !== undefined ? partsOf(current, result) : undefined,
     });
     for (const text of warnings) scope.addWarning(text);
+    keepReset(result, object);
     object['apiVersion'] = store.apiVersion;
     object['kind'] = store.info.kind;
     return objectOf(object);
@@ -113,9 +115,9 @@ function patchedFailure({ type, value }: ReadPatch, result: unknown, error: unkn
 }
 
 /**
- * What a status patch need not copy: the spec as a whole, which is put back anyway, and what metadata and status consist
- * of. These two are the draft's own, for strategies and admission to change. A spec the patch speaks of is copied to the
- * last part: defaults are written into it.
+ * Parts that a status patch need not copy: the spec, which is restored anyway, and the values in metadata and status. The objects
+ * metadata and status themselves are copied, because strategies and admission change them. A spec in the patch is copied deeply,
+ * because defaults are written into it.
  */
 function partsOf({ metadata, ...rest }: KubernetesObject, patchedObject: unknown): JsonObject {
   const { spec, status } = rest as { readonly spec?: unknown; readonly status?: unknown };

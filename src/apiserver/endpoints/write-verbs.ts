@@ -18,7 +18,7 @@ import { inTurns, listRequestOf, writeList } from './list.ts';
 import { checkDeleteOptions, deleteOptionsOfQuery, dryRunOf, fieldValidationOf, managerOf } from './options.ts';
 import { writeAny, writeObject } from './write-object.ts';
 
-/** What the body must be. */
+/** The kind that the body must have. */
 export function expectedOf({ store }: Call): ExpectedKind {
   return { apiVersion: store.apiVersion, kind: store.info.kind, schema: store.schema };
 }
@@ -96,6 +96,9 @@ async function deleteOptions(call: Call): Promise<DeleteOptions> {
   const body = await readOptions(call.scope, { apiVersion: 'meta.k8s.io/v1', kind: 'DeleteOptions', schema });
   const options = { ...deleteOptionsOfQuery(call.scope.params), ...body } as DeleteOptions;
   checkDeleteOptions(options);
+  const { deletionWarning } = call.store.definition;
+  const isLeftToServer = options.propagationPolicy === undefined && options.orphanDependents === undefined;
+  if (deletionWarning !== undefined && isLeftToServer) call.scope.addWarning(deletionWarning);
   return options;
 }
 

@@ -5,17 +5,21 @@
  */
 import { type StatusError, tooManyRequests } from '../../api/status-error.ts';
 import { SlotSet } from '../../base/slot-set.ts';
+import { NODE_ROUTES_PATH } from '../../component-helpers/gateway-class.ts';
 import { noteRefusal } from '../refused-requests/refusal-source.ts';
 import type { RequestScope } from '../request-scope.ts';
+import { TUNNEL_PATH } from '../streaming/tunnels/tunnel-protocol.ts';
 import { Place } from './place.ts';
 
 const LONG_RUNNING_SUBRESOURCES = new Set(['attach', 'exec', 'portforward', 'log', 'proxy']);
+const LONG_RUNNING_PATHS = new Set([NODE_ROUTES_PATH, TUNNEL_PATH]);
 const READ_VERBS = new Set(['get', 'list', 'watch', 'head', 'options']);
 
 /** Whether a request runs for as long as its client likes. */
 export function isLongRunning(scope: RequestScope): boolean {
-  const { verb, subresource } = scope.info;
-  return verb === 'watch' || verb === 'proxy' || LONG_RUNNING_SUBRESOURCES.has(subresource);
+  const { verb, subresource, path } = scope.info;
+  if (verb === 'watch' || verb === 'proxy' || LONG_RUNNING_SUBRESOURCES.has(subresource)) return true;
+  return LONG_RUNNING_PATHS.has(path);
 }
 
 /** Counts what is being served. */
@@ -23,7 +27,7 @@ export class MaxInFlight {
   readonly #limits: { readonly readOnly: number; readonly mutating: number };
   readOnly = 0;
   mutating = 0;
-  /** Those that wait for something at this moment. */
+  /** The requests that wait for something at this moment. */
   readonly waiting = new SlotSet<RequestScope>();
 
   constructor(limits: { readOnly: number; mutating: number }) {
@@ -45,7 +49,7 @@ export class MaxInFlight {
     return read;
   }
 
-  /** A request whose wait had ended it for a while goes on. */
+  /** Counts a request again that did not count while it waited. */
   resume(read: boolean): void {
     if (read) this.readOnly++;
     else this.mutating++;

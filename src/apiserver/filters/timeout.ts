@@ -1,4 +1,4 @@
-/** Ends requests whose time is over. Upstream: server/filters.WithTimeoutForNonLongRunningRequests. */
+/** Times out requests. Upstream: server/filters.WithTimeoutForNonLongRunningRequests. */
 import { timeout } from '../../api/status-error.ts';
 import type { ApiResponse } from '../../api/transport.ts';
 import type { Clock } from '../../platform/clock.ts';
@@ -11,7 +11,7 @@ export interface TimeoutFilterDeps {
   readonly inFlight: MaxInFlight;
 }
 
-/** Rejects with 504 when the answer takes longer than it may; the work may still be done. */
+/** Rejects with 504 at the timeout. Stepwise work ends at its next step; a write in flight may still be applied. */
 export function withTimeout({ clock, inFlight }: TimeoutFilterDeps): Filter {
   return (handler) => (scope) => {
     const answer = handler(scope);
@@ -29,7 +29,8 @@ export function withTimeout({ clock, inFlight }: TimeoutFilterDeps): Filter {
       const cancel = clock.setTimer(timeoutMs - scope.waitedMs, () => {
         end();
         const error = timeout('request did not complete within requested timeout - context deadline exceeded');
-        reject(noteRefusal(error, { part: 'timeout' }));
+        scope.timedOut = noteRefusal(error, { part: 'timeout' });
+        reject(scope.timedOut);
       });
       answer.then(
         (response) => {

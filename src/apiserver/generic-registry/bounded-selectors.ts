@@ -1,6 +1,6 @@
 /**
- * Selectors of requests: parsed once per text, and bounded, since a watch keeps its own and every change is held against
- * it. Upstream bounds them by the length of a URL alone.
+ * Selectors in requests: parsed once per text, and bounded, since a watch keeps its selector and every change is
+ * matched against it. Upstream's only bound is the length of the URL.
  */
 import { WeighedLru } from '../../base/weighed-lru.ts';
 import { type FieldSelector, FieldSelectorError, parseFieldSelector } from '../../api/field-selector.ts';
@@ -13,29 +13,28 @@ export const MAX_REQUIREMENTS = 200;
 /** Values of all requirements of one label selector. */
 export const MAX_VALUES = 2_000;
 
-/** The most texts that are kept, and the most characters of them. Most selectors of a cluster are those of its controllers and nodes. */
+/** Bounds of the cache of parsed selectors. Most selectors in a cluster come from its controllers and nodes. */
 const KEPT_TEXTS = 512;
 const KEPT_LENGTH = 1024 * 1024;
 
 const labelSelectors = new WeighedLru<string, LabelMatcher>(KEPT_TEXTS, KEPT_LENGTH);
+const fieldSelectors = new WeighedLru<string, FieldSelector>(KEPT_TEXTS, KEPT_LENGTH);
 
-/** A label selector; equal texts share one. Throws 400. */
+/** Parses a label selector; equal texts share the result. Throws 400. */
 export function boundedLabelSelector(text: string): LabelMatcher {
   const known = labelSelectors.get(text);
   if (known !== undefined) return known;
-  const matcher = parsed(() => parseLabelSelector(text));
-  const { requirements } = matcher;
-  checkCount('label selector', 'requirements', requirements.length, MAX_REQUIREMENTS);
-  const values = requirements.reduce((sum, requirement) => sum + requirement.values.length, 0);
-  checkCount('label selector', 'values', values, MAX_VALUES);
+  const matcher = parsed(() => parseLabelSelector(text, { requirements: MAX_REQUIREMENTS, values: MAX_VALUES }));
   labelSelectors.set(text, matcher, text.length);
   return matcher;
 }
 
-/** A field selector. Throws 400. */
+/** Parses a field selector; equal texts share the result. Throws 400. */
 export function boundedFieldSelector(text: string): FieldSelector {
-  const selector = parsed(() => parseFieldSelector(text));
-  checkCount('field selector', 'requirements', selector.length, MAX_REQUIREMENTS);
+  const known = fieldSelectors.get(text);
+  if (known !== undefined) return known;
+  const selector = parsed(() => parseFieldSelector(text, MAX_REQUIREMENTS));
+  fieldSelectors.set(text, selector, text.length);
   return selector;
 }
 
@@ -47,8 +46,4 @@ function parsed<T>(parse: () => T): T {
       throw badRequest(error.message);
     throw error;
   }
-}
-
-function checkCount(selector: string, what: string, count: number, most: number): void {
-  if (count > most) throw badRequest(`the ${selector} has ${count} ${what}: at most ${most} are allowed`);
 }

@@ -1,4 +1,4 @@
-/** The ObjectStore over the caches: what admission, authorizers, allocators and sub-resources use. */
+/** An ObjectStore over the caches, for admission, authorizers, allocators and sub-resources. */
 import type { JsonObject } from '../../api/codec/own-property.ts';
 import { decodeTyped } from '../../api/codec/typed.ts';
 import type { DeleteOptions } from '../../api/gen/meta-v1.ts';
@@ -19,10 +19,13 @@ const MAX_ATTEMPTS = 50;
 
 type Listener = (object: KubernetesObject | undefined, old: KubernetesObject | undefined) => void;
 
-/** Makes the object store of a registry. Reads of resources that are not (yet) defined find nothing. */
+/** Reads of undefined resources find nothing. */
 export function createCachedObjectStore(registry: ResourceRegistry): ObjectStore {
   return new CachedObjectStore(registry) as ObjectStore;
 }
+
+/** Decoding this many bytes takes a few milliseconds. */
+const BYTES_PER_TURN = 256 * 1024;
 
 class CachedObjectStore {
   readonly #registry: ResourceRegistry;
@@ -48,6 +51,25 @@ class CachedObjectStore {
     return store === undefined || store.cache.size === 0
       ? []
       : store.cache.list(store.prefixOf(namespace)).map((cell) => store.object(cell));
+  }
+
+  async listInTurns(
+    info: ResourceInfo,
+    namespace: string,
+    pause: () => Promise<void> | undefined,
+  ): Promise<readonly KubernetesObject[]> {
+    const store = this.#registry.known(info);
+    if (store === undefined || store.cache.size === 0) return [];
+    const objects: KubernetesObject[] = [];
+    let bytes = 0;
+    for (const cell of store.cache.list(store.prefixOf(namespace))) {
+      objects.push(store.object(cell));
+      bytes += cell.byteLength;
+      if (bytes < BYTES_PER_TURN) continue;
+      bytes = 0;
+      await pause();
+    }
+    return objects;
   }
 
   onChange(info: ResourceInfo, listener: Listener, { onlyLater } = { onlyLater: false }): () => void {

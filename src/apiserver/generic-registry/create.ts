@@ -1,16 +1,17 @@
 /**
- * CREATE: names, system fields, admission, strategy, validation, allocation, compare-and-swap against nothing. Upstream:
- * rest.BeforeCreate and genericregistry.Store.Create.
+ * CREATE: names, system fields, admission, strategy, validation, allocation, and a write that fails if the object
+ * exists. Upstream: rest.BeforeCreate and genericregistry.Store.Create.
  */
 import { Field } from '../../api/field-error.ts';
 import { finalizerNamesOf, validateObjectMeta } from '../../api/meta-validation.ts';
 import { nameIsDnsSubdomain } from '../../api/names.ts';
 import type { KubernetesObject } from '../../api/object.ts';
-import { alreadyExists, badRequest, type FieldCause, invalid } from '../../api/status-error.ts';
+import { alreadyExists, badRequest, type FieldCause } from '../../api/status-error.ts';
 import { repairManagedFields, trackDraft } from './field-tracking.ts';
 import { mayBeOld, readNow } from './freshness.ts';
 import type { GenericStore } from './generic-store.ts';
-import { strategyErrors } from './validation.ts';
+import { dropDuplicateOwners } from './owner-references.ts';
+import { invalidObject, strategyErrors } from './validation.ts';
 import { admissionAttributes, canonical, nowText, putObject, type WriteOutcome, type WriteRequest } from './write.ts';
 
 const SUFFIX_LENGTH = 5;
@@ -18,7 +19,7 @@ const MAX_NAME_LENGTH = 63;
 /** As upstream since 1.32. */
 const NAME_ATTEMPTS = 8;
 
-/** Takes the request's namespace where the object names none. Throws 400 when they differ. */
+/** Sets the request's namespace where the object has none. Throws 400 when they differ. */
 export function settleNamespace(store: GenericStore, object: KubernetesObject, requested: string): void {
   const namespace = store.info.namespaced ? requested : '';
   const own = object.metadata.namespace ?? '';
@@ -34,13 +35,20 @@ function generateName(store: GenericStore, prefix: string): string {
   return prefix.slice(0, MAX_NAME_LENGTH - SUFFIX_LENGTH) + store.services.random.nameSuffix(SUFFIX_LENGTH);
 }
 
-function fillSystemFields(store: GenericStore, draft: KubernetesObject): void {
-  const { metadata } = draft;
-  metadata.uid = store.services.random.uuid();
-  metadata.creationTimestamp = nowText(store);
+/** Clears the fields that only the server sets, before admission and managed fields see them. */
+function wipeSystemFields({ metadata }: KubernetesObject): void {
+  delete metadata.uid;
+  delete metadata.creationTimestamp;
   delete metadata.deletionTimestamp;
   delete metadata.deletionGracePeriodSeconds;
   delete metadata.selfLink;
+}
+
+function fillSystemFields(store: GenericStore, draft: KubernetesObject): void {
+  wipeSystemFields(draft);
+  const { metadata } = draft;
+  metadata.uid = store.services.random.uuid();
+  metadata.creationTimestamp = nowText(store);
   delete metadata.resourceVersion;
   draft.apiVersion = store.apiVersion;
   draft.kind = store.info.kind;
@@ -57,11 +65,11 @@ function metadataErrors(store: GenericStore, draft: KubernetesObject): readonly 
 
 export interface CreateRequest extends WriteRequest {
   readonly namespace: string;
-  /** Managed fields are already in the draft (apply). */
+  /** Whether the draft's managed fields are already set (apply). */
   readonly tracksFields?: boolean;
 }
 
-/** Creates the object. `draft` is private and decoded; rejects with StatusErrors. */
+/** Creates the object. `draft` is decoded and not shared; rejects with StatusErrors. */
 export async function createObject(
   store: GenericStore,
   draft: KubernetesObject,
@@ -71,6 +79,8 @@ export async function createObject(
   const { admission } = store.services;
   const { resourceVersion = '' } = draft.metadata;
   settleNamespace(store, draft, request.namespace);
+  wipeSystemFields(draft);
+  if (request.tracksFields !== true) dropDuplicateOwners(draft, 'request', request.context);
   const about = {
     operation: 'CREATE',
     subresource: '',
@@ -90,6 +100,7 @@ export async function createObject(
     await mutating;
     settleNamespace(store, draft, request.namespace);
   }
+  dropDuplicateOwners(draft, 'admission', request.context);
   request.context.trace?.mark('mutating admission');
   repairManagedFields(draft, managedFields, request.context);
   if (request.context.isLarge === true) await request.context.pause?.();
@@ -101,15 +112,16 @@ export async function createObject(
   if (request.context.isLarge === true) await request.context.pause?.();
   const found = strategyErrors(strategy, { draft, old: undefined, context: request.context });
   const errors = [...metadataErrors(store, draft), ...(found instanceof Promise ? await found : found)];
-  if (errors.length > 0)
-    throw invalid({ group: store.info.group, kind: store.info.kind }, draft.metadata.name ?? '', errors);
+  if (errors.length > 0) throw invalidObject(store, draft.metadata.name ?? '', errors);
   for (const text of strategy.warnings?.(draft, undefined) ?? []) request.context.addWarning(text);
   if (request.context.isLarge === true) await request.context.pause?.();
   request.context.trace?.mark('defaults and validation');
-  const judging = admission.validate(prefix === '' ? attributes : { ...attributes, name: draft.metadata.name ?? '' });
-  if (judging !== undefined) await judging;
+  const validating = admission.validate(
+    prefix === '' ? attributes : { ...attributes, name: draft.metadata.name ?? '' },
+  );
+  if (validating !== undefined) await validating;
   request.context.trace?.mark('validating admission');
-  // The last check, as upstream's storage makes it: a dry run does not get there.
+  // The last check, as in upstream's storage, which a dry run does not reach.
   if (resourceVersion !== '' && !request.dryRun)
     throw badRequest('resourceVersion should not be set on objects to be created');
   const work = { ...request, prefix };

@@ -13,17 +13,17 @@ export interface DeleteRequest extends WriteRequest, ObjectName {
   readonly options: DeleteOptions;
 }
 
-/** What is left: the object as it is now, or as it was last. */
+/** The remaining object, or the last state of a removed one. */
 export interface DeleteOutcome {
   readonly object: KubernetesObject;
-  /** True when it is gone. */
+  /** Whether the object was removed. */
   readonly removed: boolean;
 }
 
 const MAX_ATTEMPTS = 50;
 const COLLECTION_WORKERS = 8;
 
-/** Deletes one object. Rejects with 404, 409 and what admission refuses. */
+/** Deletes one object. Rejects with 404, 409 and refusals of admission. */
 export async function deleteObject(store: GenericStore, request: DeleteRequest): Promise<DeleteOutcome> {
   const key = store.keyOf(request);
   return await writeFromCache<DeleteOutcome>(store, key, async (current, attempt) => {
@@ -53,8 +53,8 @@ async function tryDelete(
   const attributes = admissionAttributes(store, request, about);
   const mutating = store.services.admission.mutate(attributes);
   if (mutating !== undefined) await mutating;
-  const judging = store.services.admission.validate(attributes);
-  if (judging !== undefined) await judging;
+  const validating = store.services.admission.validate(attributes);
+  if (validating !== undefined) await validating;
   if (plan.kind === 'pending') return { object: old, removed: false };
   if (plan.kind === 'mark') {
     if (request.dryRun) return { object: plan.object, removed: false };
@@ -71,7 +71,10 @@ async function tryDelete(
   return 'lost' in outcome ? outcome : { object: outcome.object, removed: true };
 }
 
-/** Deletes the given objects, several at a time; one that is gone meanwhile is no error. Rejects with the first error. */
+/**
+ * Deletes the given objects, several concurrently; objects deleted by others in the meantime are no error. Rejects
+ * with the first error.
+ */
 export async function deleteObjects(
   store: GenericStore,
   names: readonly ObjectName[],

@@ -1,5 +1,5 @@
 /**
- * What a DELETE does to an object, decided without touching the store. Upstream: rest.BeforeDelete,
+ * Decides what a DELETE does to an object, without access to the store. Upstream: rest.BeforeDelete,
  * deletionFinalizersForGarbageCollection, markAsDeleting.
  */
 import { addInt64, type Int64, secondsToMs } from '../../api/int64.ts';
@@ -9,14 +9,17 @@ import { formatTime, parseTime } from '../../api/time.ts';
 import { checkPreconditions } from '../registry/preconditions.ts';
 import type { GenericStore } from './generic-store.ts';
 
-/** What is to be done. */
+/** The steps of a deletion. */
 export type DeletionPlan =
-  /** Deletion is under way already and the request changes nothing. */
+  /** The object is being deleted already and the request changes nothing. */
   | { readonly kind: 'pending' }
-  /** The object is marked (or marked anew) and stays. */
+  /** The object is marked for deletion, or its mark changes, and it stays. */
   | { readonly kind: 'mark'; readonly object: KubernetesObject }
-  /** The object goes now. */
-  /** `object`: as the answer shows it, where the kind is deleted with grace; upstream marks such an object before it goes. */
+  /** The object is removed now. */
+  /**
+   * `object`: the state for the response when the kind has a grace period; upstream marks such an object before
+   * removing it.
+   */
   | { readonly kind: 'remove'; readonly object?: KubernetesObject };
 
 const ORPHAN = 'orphan';
@@ -43,26 +46,26 @@ function finalizersAfter(
   return wanted === '' || kept.includes(wanted) ? kept : [...kept, wanted];
 }
 
-/** A copy of which fields, and fields of the metadata, may be replaced: nothing below them. */
+/** A copy whose fields and metadata fields may be replaced, but not changed below. */
 function draftOf(object: KubernetesObject): KubernetesObject {
   return { ...object, metadata: { ...object.metadata } };
 }
 
-/** Marks a private copy. */
+/** Marks a private copy. `graceSeconds`: undefined for kinds whose deletion has no period. */
 function mark(
   next: KubernetesObject,
-  how: { deleteAt: string; graceSeconds: Int64; finalizers: readonly string[] },
+  how: { deleteAt: string; graceSeconds: Int64 | undefined; finalizers: readonly string[] },
 ): KubernetesObject {
   const first = next.metadata.deletionTimestamp === undefined;
   next.metadata.deletionTimestamp = how.deleteAt;
-  next.metadata.deletionGracePeriodSeconds = how.graceSeconds;
+  if (how.graceSeconds !== undefined) next.metadata.deletionGracePeriodSeconds = how.graceSeconds;
   if (how.finalizers.length > 0) next.metadata.finalizers = [...how.finalizers];
   else delete next.metadata.finalizers;
   if (first && (next.metadata.generation ?? 0) > 0) next.metadata.generation = addInt64(next.metadata.generation!, 1);
   return next;
 }
 
-/** Decides. `nowMs` is wall time. Throws 409 for failed preconditions. */
+/** Decides the plan. `nowMs` is wall time. Throws 409 for failed preconditions. */
 export function planDeletion(
   store: GenericStore,
   object: KubernetesObject,
@@ -84,17 +87,18 @@ export function planDeletion(
   const already = metadata.deletionTimestamp !== undefined;
   const draft = draftOf(object);
   const grace = already ? 0 : (strategy.gracefulDeletionSeconds?.(draft, asked) ?? 0);
+  const shown = strategy.deletesWithoutPeriod === true ? undefined : grace;
   const finalizers = finalizersAfter(store, draft.metadata.finalizers ?? [], options);
   const blocked = finalizers.length > 0 || strategy.blocksDeletion?.(object) === true;
   if (grace === 0 && !blocked) {
     if (already || strategy.gracefulDeletionSeconds === undefined) return { kind: 'remove' };
-    return { kind: 'remove', object: mark(draft, { deleteAt: formatTime(nowMs), graceSeconds: 0, finalizers }) };
+    return { kind: 'remove', object: mark(draft, { deleteAt: formatTime(nowMs), graceSeconds: shown, finalizers }) };
   }
   const held = new Set(before);
   const unchanged = finalizers.length === before.length && finalizers.every((finalizer) => held.has(finalizer));
   if (already && unchanged) return { kind: 'pending' };
   const deleteAt = already ? metadata.deletionTimestamp! : formatTime(nowMs + secondsToMs(grace));
-  return { kind: 'mark', object: mark(draft, { deleteAt, graceSeconds: grace, finalizers }) };
+  return { kind: 'mark', object: mark(draft, { deleteAt, graceSeconds: shown, finalizers }) };
 }
 
 /** A second DELETE may only shorten the grace period. */

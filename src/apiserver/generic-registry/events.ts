@@ -1,28 +1,28 @@
 /**
- * The changes of a resource as its watches see them: at once, or, where objects must be converted by a call first, one
- * commit after the other when that is done.
+ * The changes of a resource for its watches: at once, or, when a webhook must convert the objects, commit by commit
+ * after the conversion.
  */
 import type { CacheListener, ListenerTrigger } from '../watch-cache/listeners.ts';
 import type { GenericStore } from './generic-store.ts';
 
-/** A stream of changes for one watch. */
+/** The changes for one watch. */
 export interface ResourceEvents {
-  /** Registers the watch; the result takes it off. */
+  /** Registers the watch; the result unregisters it. */
   listen(listener: CacheListener, trigger: ListenerTrigger | undefined): () => void;
-  /** Whether changes the cache holds have yet to reach the listener. */
+  /** Whether the cache has changes that the listener has not yet received. */
   isBehind(): boolean;
 }
 
-export interface Hearer {
+export interface ChangeTarget {
   /** Called when changes cannot be converted or the listener throws; the watch must end then. */
   fail(error: unknown): void;
-  /** Ends a watch that lags too far behind. Absent: it hears of each change before the cache takes the next. */
+  /** Ends a watch that lags too far behind. Absent: it receives each change before the cache applies the next. */
   readonly giveUp?: (() => void) | undefined;
 }
 
-export function eventsOf(store: GenericStore, hearer: Hearer): ResourceEvents {
-  const { giveUp } = hearer;
-  const fail = (error: unknown): void => hearer.fail(error);
+export function eventsOf(store: GenericStore, target: ChangeTarget): ResourceEvents {
+  const { giveUp } = target;
+  const fail = (error: unknown): void => target.fail(error);
   if (store.definition.reading?.convert === undefined)
     return {
       listen(unguarded, trigger) {
@@ -35,7 +35,7 @@ export function eventsOf(store: GenericStore, hearer: Hearer): ResourceEvents {
   let pending = 0;
   return {
     isBehind: () => pending > 0,
-    // A trigger reads fields before anything is converted: all changes are taken.
+    // A trigger needs fields before the conversion: all changes are passed on.
     listen(listener) {
       let ended = false;
       let tail = Promise.resolve();
@@ -50,7 +50,7 @@ export function eventsOf(store: GenericStore, hearer: Hearer): ResourceEvents {
               events.flatMap(({ cell, previous }) => (previous === undefined ? [cell] : [cell, previous])),
             );
             if (!ended) listener(events);
-            // The cache forgot the frames of these changes before they were made.
+            // These changes were encoded after the cache had dropped its frames.
             for (const event of events) event.frames = undefined;
           } catch (error) {
             if (!ended) fail(error);

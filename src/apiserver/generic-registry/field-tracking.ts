@@ -24,8 +24,11 @@ const statusFields: FieldSet = { 'f:status': leaf };
 const specFields: FieldSet = { 'f:spec': leaf };
 
 function resetFieldsOf(store: GenericStore, subresource: string): FieldSet | undefined {
+  const { strategy, objectSubresources } = store.definition;
+  const { resetFields } = objectSubresources?.[subresource]?.strategy ?? strategy;
+  if (resetFields !== undefined) return resetFields;
   if (subresource === 'status') return specFields;
-  return store.definition.objectSubresources?.['status'] === undefined ? undefined : statusFields;
+  return objectSubresources?.['status'] === undefined ? undefined : statusFields;
 }
 
 function requestOf(store: GenericStore, manager: string, subresource: string): FieldManagerRequest {
@@ -65,7 +68,7 @@ function updatedEntries(
   return worked(context, updatedEntriesSteps(live as JsonObject | undefined, jsonOf(next), request));
 }
 
-/** The object with managed fields as an update by `manager` leaves them. A promise for large ones. */
+/** The object with its managed fields after an update by `manager`. A promise for large objects. */
 export function trackFields(store: GenericStore, change: TrackedChange): KubernetesObject | Promise<KubernetesObject> {
   const { next } = change;
   const tracked = (entries: Entries): KubernetesObject => objectOf(withManaged(jsonOf(next), entries));
@@ -73,7 +76,7 @@ export function trackFields(store: GenericStore, change: TrackedChange): Kuberne
   return entries instanceof Promise ? entries.then(tracked) : tracked(entries);
 }
 
-/** A draft whose fields belong to the writer as it came, before admission and strategy add theirs. */
+/** A draft before admission and strategy change it, whose fields belong to the writer. */
 export interface DraftChange {
   readonly draft: KubernetesObject;
   readonly live: KubernetesObject | undefined;
@@ -82,9 +85,9 @@ export interface DraftChange {
 }
 
 /**
- * Brings the draft's managed fields up to date before mutating admission, so that what admission and the strategy add
- * (cluster IPs, selectors, token volumes) belongs to nobody. A promise for large objects. Upstream: handlers/create.go and
- * update.go.
+ * Updates the draft's managed fields before mutating admission, so that fields set by admission and the strategy
+ * (cluster IPs, selectors, token volumes) have no manager. A promise for large objects. Upstream: handlers/create.go
+ * and update.go.
  */
 export function trackDraft(store: GenericStore, { draft, live, manager, context }: DraftChange): void | Promise<void> {
   if (live === undefined && draft.metadata.managedFields === undefined && context.isLarge !== true)
@@ -95,7 +98,7 @@ export function trackDraft(store: GenericStore, { draft, live, manager, context 
   setManaged(draft, entries);
 }
 
-/** What is owned follows from the draft's shape, which is mostly known: its canonical shape is made where it is not. */
+/** Managed fields derive from the draft's canonical shape, which is computed only where the draft may not have it. */
 function entriesOfNew(store: GenericStore, draft: KubernetesObject, manager: string): Entries {
   const canonicalOf = isCanonical(store, undefined)
     ? undefined
@@ -104,7 +107,7 @@ function entriesOfNew(store: GenericStore, draft: KubernetesObject, manager: str
 }
 
 /**
- * Whether a draft has its canonical shape before admission: it was decoded, and nobody filled in defaults, which may leave
+ * Whether a draft has its canonical shape before admission: it was decoded, and no defaults were set, which may leave
  * undefined and zero fields. Those of custom resources leave none.
  */
 function isCanonical({ definition }: GenericStore, live: KubernetesObject | undefined): boolean {
@@ -119,7 +122,7 @@ function setManaged({ metadata }: KubernetesObject, entries: Entries): void {
   else if (metadata.managedFields !== undefined) delete metadata.managedFields;
 }
 
-/** Puts managed fields back that admission made unreadable. Upstream: NewManagedFieldsValidatingAdmissionController. */
+/** Restores managed fields that admission made unreadable. Upstream: NewManagedFieldsValidatingAdmissionController. */
 export function repairManagedFields(draft: KubernetesObject, before: ManagedFields, context: RequestContext): void {
   const { managedFields: after } = draft.metadata;
   if (after === before || after === undefined || readManagers(after) !== undefined) return;
@@ -130,7 +133,7 @@ export function repairManagedFields(draft: KubernetesObject, before: ManagedFiel
   );
 }
 
-/** Server-side apply of a configuration. A promise for large ones. */
+/** Applies a configuration server-side. A promise for large objects. */
 export function applyFields(
   store: GenericStore,
   change: {

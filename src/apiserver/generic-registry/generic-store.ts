@@ -1,6 +1,6 @@
 /**
- * One resource's storage as the verbs use it: keys, the cache, conversion between the served and the stored version.
- * Upstream: genericregistry.Store. The verbs themselves stand beside this file.
+ * The storage of one resource for the verbs: keys, the cache, conversion between the served and the stored version.
+ * Upstream: genericregistry.Store. The verbs are in other files of this folder.
  */
 import { KeyedMutex } from '../../base/keyed-mutex.ts';
 import type { FieldSelector } from '../../api/field-selector.ts';
@@ -39,14 +39,14 @@ export class GenericStore {
   /** For error texts. */
   readonly groupResource: GroupResource;
   readonly cache: WatchCache;
-  /** Writers of a large object that lost a race, by key: each has its turn. */
+  /** Serializes writers of a large object that lost a race, by key. */
   readonly largeRetries = new KeyedMutex();
   /** The definition whose version is stored. */
   readonly stored: ResourceDefinition;
   #schema: StructSchema | undefined;
-  /** How stored objects of this version begin. */
+  /** The first bytes of stored objects in this version. */
   readonly #head: Buffer;
-  /** How much of that is before the version. */
+  /** The number of those bytes before the version. */
   readonly #kindLength: number;
   #fieldsView: string | undefined;
 
@@ -91,7 +91,7 @@ export class GenericStore {
     return cell;
   }
 
-  /** The object of a cell in the served version. */
+  /** A cell's object in the served version. */
   object(cell: RevisionCell): Stored<KubernetesObject> {
     const { definition, stored } = this;
     const { reading } = definition;
@@ -122,14 +122,14 @@ export class GenericStore {
     if (reading?.convert === undefined || cell.hasView(reading.key)) return false;
     const kind = this.#head.subarray(0, this.#kindLength);
     const json = cell.jsonLine();
-    // The bytes say it of nearly every object: to read thousands of them takes long.
+    // The bytes show the version of nearly every object; decoding thousands takes long.
     if (startsWith(json, kind)) return !startsWith(json, this.#head);
     return cell.object().apiVersion !== this.apiVersion;
   }
 
   /**
-   * Converts what takes a call to be converted, so that it can be read; to be called for all cells before anything else is
-   * done with them. Undefined when nothing is to be done, as for all but few resources. Rejects with StatusErrors.
+   * Converts cells that need a conversion webhook, so that they can be read; call it for all cells before anything
+   * else. Undefined when there is nothing to convert, as for nearly all resources. Rejects with StatusErrors.
    */
   prepare(cells: readonly RevisionCell[]): Promise<void> | undefined {
     const { reading } = this.definition;
@@ -149,14 +149,14 @@ export class GenericStore {
     }
   }
 
-  /** From another version; what an older server stored gets the defaults of newer fields. */
+  /** Converts from another version; objects of older servers get the defaults of newer fields. */
   #converted(cell: RevisionCell): Stored<KubernetesObject> {
     return cell.view(this.apiVersion, () => {
       const object = cell.object();
       if (object.apiVersion === this.apiVersion) return object;
       const { conversion, strategy } = this.definition;
       const converted = conversion === undefined ? object : conversion.fromStored(object);
-      // A copy: the defaults below must not reach what is stored.
+      // A copy: the defaults below must not change the stored object.
       const named = { ...converted, apiVersion: this.apiVersion, kind: this.info.kind };
       const renamed = objectOf<Stored<KubernetesObject>>(decodeTyped(this.schema, named).object);
       strategy.applyDefaults?.(renamed);
@@ -164,7 +164,7 @@ export class GenericStore {
     });
   }
 
-  /** The JSON text of a cell in the served version, and the end of its line. */
+  /** The cell's object in the served version as a line of JSON. */
   jsonLine(cell: RevisionCell): Uint8Array {
     const { reading } = this.definition;
     if (reading !== undefined) {
@@ -180,7 +180,7 @@ export class GenericStore {
     return cell.view(`${this.apiVersion} json`, () => lineOf(this.object(cell)));
   }
 
-  /** The same in pieces, for an answer that is written once. */
+  /** The same line in pieces, for a response that is written once. */
   jsonPieces(cell: RevisionCell): readonly Uint8Array[] {
     if (this.definition.reading === undefined && this.definition === this.stored) {
       const pieces = cell.jsonPieces();
@@ -190,8 +190,8 @@ export class GenericStore {
   }
 
   /**
-   * The JSON text of a cell as an item of a list, without the brace it begins with. Items of built-in kinds do not name their
-   * kind and version, which the list's follow from.
+   * A cell's JSON as an item of a list, without its opening brace. Items of built-in kinds omit kind and version,
+   * which follow from the list's.
    */
   itemJson(cell: RevisionCell): Uint8Array {
     const line = this.jsonLine(cell);
@@ -200,7 +200,7 @@ export class GenericStore {
     return Buffer.from(stringifyJson(asItem(asWritten(this.object(cell))))).subarray(1);
   }
 
-  /** An object of the served version as it is stored. Rejects with StatusErrors. */
+  /** Converts an object of the served version to the stored one. Rejects with StatusErrors. */
   toStored(object: KubernetesObject): KubernetesObject | Promise<KubernetesObject> {
     if (this.definition === this.stored) return object;
     const { conversion, reading } = this.definition;
@@ -210,24 +210,26 @@ export class GenericStore {
     return { ...converted, apiVersion: apiVersionOf(info), kind: info.kind };
   }
 
-  /** What field selectors see of a cell. */
+  /** A cell's fields for field selectors. */
   fields(cell: RevisionCell): FieldsOf {
     this.#fieldsView ??= `${this.definition.reading?.key ?? this.apiVersion} fields`;
     return cell.view(this.#fieldsView, () => this.fieldsOf(this.object(cell)));
   }
 
-  /** What field selectors see of an object. */
+  /** An object's fields for field selectors. */
   fieldsOf(object: KubernetesObject): FieldsOf {
     const base: Record<string, string> = { 'metadata.name': object.metadata.name ?? '' };
     if (this.info.namespaced) base['metadata.namespace'] = object.metadata.namespace ?? '';
     return { ...base, ...this.definition.selectableFields?.(object) };
   }
 
-  /** The first field of the selector this resource does not know, if any. */
+  /** The selector's first field that this resource does not support, if any. */
   unknownField(selector: FieldSelector): string | undefined {
     let known: FieldsOf | undefined;
+    const isPlain = this.definition.selectableFields === undefined && this.definition.schema === undefined;
     for (const { field } of selector) {
-      if (field === 'metadata.name' || (field === 'metadata.namespace' && this.info.namespaced)) continue;
+      // Built-in kinds without fields of their own accept a namespace even if cluster-scoped.
+      if (field === 'metadata.name' || (field === 'metadata.namespace' && (this.info.namespaced || isPlain))) continue;
       known ??= this.definition.selectableFields?.(this.emptyObject()) ?? {};
       if (!Object.hasOwn(known, field)) return field;
     }
@@ -255,7 +257,7 @@ function startsWith(bytes: Uint8Array, head: Buffer): boolean {
   return bytes.length >= head.length && Buffer.compare(head, bytes.subarray(0, head.length)) === 0;
 }
 
-/** What is converted at once: question and answer are read and written in turns of their own. */
+/** The most bytes converted in one call, since request and response are each encoded and decoded in one turn. */
 const BATCH_BYTES = 1024 * 1024;
 
 function* batchesOf(cells: readonly RevisionCell[]): Generator<readonly RevisionCell[]> {

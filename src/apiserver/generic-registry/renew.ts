@@ -1,8 +1,8 @@
 /**
- * The heartbeat's short way: an update from inside this process that moves one time of an object its sender alone manages,
- * and changes nothing else. Nothing is left to default, to validate or to compare, so it goes straight from the filters
- * and the judging admission plugins to the compare-and-swap. Whatever is not plainly such an update goes the long way,
- * with the same result. Upstream has no counterpart: it decodes and compares every lease of every node every ten seconds.
+ * A shortcut for heartbeats: an update from inside this process that only changes one time of an object whose sender
+ * is its only manager. There is nothing to default, validate or compare, so it goes straight from the filters and the
+ * validating admission plugins to the compare-and-swap. Any other update takes the usual path, with the same result.
+ * Upstream has no counterpart: it decodes and compares every lease of every node every ten seconds.
  */
 import { decodeScalar } from '../../api/codec/scalars.ts';
 import type { ManagedFieldsEntry } from '../../api/gen/meta-v1.ts';
@@ -15,12 +15,12 @@ import { admissionAttributes, nowText, putObject, type WriteOutcome, type WriteR
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** A renewal as it came: `object` is the caller's own and is not changed. */
+/** The renewal request; `object` is the caller's and not changed. */
 export interface RenewRequest extends WriteRequest, ObjectName {
   readonly object: unknown;
 }
 
-/** Renews, or says by undefined that the update must go the long way; nothing has been done then. */
+/** Renews the object; undefined when the update must take the usual path and nothing was done. */
 export async function renewObject(store: GenericStore, request: RenewRequest): Promise<WriteOutcome | undefined> {
   const { renewedField } = store.definition;
   if (renewedField === undefined || store.definition !== store.stored || request.dryRun || mayBeOld(store))
@@ -43,8 +43,8 @@ export async function renewObject(store: GenericStore, request: RenewRequest): P
   const attributes = admissionAttributes(store, request, { ...about, object, oldObject: old });
   const refusing = admission.mutate(attributes);
   if (refusing !== undefined) await refusing;
-  const judging = admission.validate(attributes);
-  if (judging !== undefined) await judging;
+  const validating = admission.validate(attributes);
+  if (validating !== undefined) await validating;
   const value = restampStored(cell, stampsOf(renewedField, old, object), object);
   const outcome = await putObject(store, {
     key,
@@ -58,7 +58,7 @@ export async function renewObject(store: GenericStore, request: RenewRequest): P
   return 'lost' in outcome ? undefined : outcome;
 }
 
-/** The texts of the renewal that take the places of others. */
+/** The texts that the renewal replaces. */
 function stampsOf(field: string, old: KubernetesObject & { spec?: Fields }, renewed: typeof old): Stamp[] {
   const stamps = [{ name: field, before: String(old.spec?.[field]), after: String(renewed.spec?.[field]) }];
   const [before, after] = [old.metadata.managedFields, renewed.metadata.managedFields];
@@ -67,7 +67,7 @@ function stampsOf(field: string, old: KubernetesObject & { spec?: Fields }, rene
   return stamps;
 }
 
-/** The new time, when it is all that differs; undefined: it is not. */
+/** The new time, if it is the only difference; otherwise undefined. */
 function renewalOf(old: KubernetesObject, requested: unknown, field: string): string | undefined {
   if (old.metadata.deletionTimestamp !== undefined || typeof requested !== 'object' || requested === null)
     return undefined;
@@ -82,7 +82,7 @@ function renewalOf(old: KubernetesObject, requested: unknown, field: string): st
   return isCanonicalTime(text) ? text : undefined;
 }
 
-/** Whether two objects have the same fields, equal but for those named. */
+/** Whether two objects differ only in the named fields. */
 function sameBut(a: Fields, b: Fields, changing: readonly string[]): boolean {
   let count = 0;
   for (const name in a) {
@@ -93,7 +93,7 @@ function sameBut(a: Fields, b: Fields, changing: readonly string[]): boolean {
   return Object.keys(b).length === count;
 }
 
-/** Times that need no calendar to be told right: the last days of a month are left to the decoder. */
+/** Times that are valid in every month; others are left to the decoder. */
 const PLAIN_TIME = /^\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|1\d|2[0-8])T(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d\.\d{6}Z$/;
 
 function isCanonicalTime(text: string): boolean {
@@ -105,7 +105,7 @@ function isCanonicalTime(text: string): boolean {
   return fits && canonical === text;
 }
 
-/** The managed fields after the renewal: the same, of now, when the sender alone manages everything. */
+/** The managed fields with the new time; undefined unless the sender is the only manager. */
 function managedAs(
   store: GenericStore,
   old: KubernetesObject,

@@ -1,4 +1,7 @@
-/** All resources this server serves, by group, version and name. Definitions come and go at run time (custom resources). */
+/**
+ * All resources that this server serves, by group, version and name. Definitions are added and removed at run time
+ * (custom resources).
+ */
 import type { ResourceInfo } from '../../api/resource-info.ts';
 import type { Log } from '../../platform/log.ts';
 import { callEach } from '../../platform/unexpected.ts';
@@ -19,10 +22,10 @@ function storedOf(definitions: readonly ResourceDefinition[]): ResourceDefinitio
 }
 
 export class ResourceRegistry {
-  /** By the resources' names, which few share: every request looks one up. */
+  /** By resource name, which few share: every request looks one up. */
   readonly #stores = new Map<string, readonly GenericStore[]>();
   readonly #served = new Set<GenericStore>();
-  /** How many served resources of each group are no custom ones: unknown paths of anybody ask for it. */
+  /** The number of served built-in resources by group, looked up for every unknown path. */
   readonly #builtIn = new Map<string, number>();
   readonly #listeners = new Set<() => void>();
   readonly #log: Log;
@@ -31,12 +34,12 @@ export class ResourceRegistry {
     this.#log = log;
   }
 
-  /** Stores of the served resources, in the order they were added. */
+  /** The stores of served resources, in the order of addition. */
   get served(): Iterable<GenericStore> {
     return this.#served;
   }
 
-  /** Whether resources of the group are served that are no custom ones. */
+  /** Whether the group has served built-in resources. */
   servesBuiltIn(group: string): boolean {
     return this.#builtIn.has(group);
   }
@@ -54,17 +57,17 @@ export class ResourceRegistry {
     return store !== undefined && this.#served.has(store) ? store : undefined;
   }
 
-  /** A resource, served or not. */
+  /** The store of a resource, served or not. */
   known({ group, version, resource }: ResourceKey): GenericStore | undefined {
     return this.#stores.get(resource)?.find(({ info }) => info.version === version && info.group === group);
   }
 
-  /** Where known resources are stored. */
+  /** The key prefixes of all known resources. */
   storagePrefixes(): ReadonlySet<string> {
     return new Set([...this.#stores.values()].flat().map(({ definition }) => definition.storagePrefix));
   }
 
-  /** Adds definitions; those for which `isServed` is false can be stored but have no path. */
+  /** Adds definitions; those for which `isServed` is false have storage but no path. */
   add(
     definitions: readonly ResourceDefinition[],
     services: RegistryServices,
@@ -76,7 +79,7 @@ export class ResourceRegistry {
       const stored =
         storagePrefix === '' ? definition : storedOf(definitions.filter((one) => one.storagePrefix === storagePrefix));
       const store = new GenericStore(definition, stored, services);
-      this.#takeOff(definition.info);
+      this.#removeStore(definition.info);
       const { resource } = definition.info;
       this.#stores.set(resource, [...(this.#stores.get(resource) ?? []), store]);
       if (isServed(definition)) {
@@ -89,15 +92,14 @@ export class ResourceRegistry {
     return added;
   }
 
-  /** Takes resources off. */
   remove(keys: readonly ResourceKey[]): void {
     let changed = false;
-    for (const key of keys) if (this.#takeOff(key)) changed = true;
+    for (const key of keys) if (this.#removeStore(key)) changed = true;
     if (changed) this.#changed();
   }
 
-  /** Whether it was there. */
-  #takeOff(key: ResourceKey): boolean {
+  /** Returns whether the resource was present. */
+  #removeStore(key: ResourceKey): boolean {
     const store = this.known(key);
     if (store === undefined) return false;
     const others = this.#stores.get(key.resource)!.filter((other) => other !== store);

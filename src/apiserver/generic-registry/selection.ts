@@ -12,25 +12,28 @@ export interface Selection {
   readonly labels: LabelMatcher;
   readonly fields: FieldSelector;
   readonly isEverything: boolean;
-  /** The name the field selector demands, if it does. */
+  /** The name that the field selector requires, if any. */
   readonly name: string | undefined;
 }
 
 export const selectAll: Selection = { labels: everything, fields: [], isEverything: true, name: undefined };
 
-/** Kinds with fields of their own name the field alone, the others what they know. */
-function unsupportedLabel({ definition }: GenericStore, field: string): string {
+/** The error text: kinds with fields of their own name the unsupported field, others list the supported ones. */
+function unsupportedLabel({ definition, info, apiVersion }: GenericStore, field: string): string {
+  if (info.group === 'batch' && info.kind === 'Job')
+    return `field label ${JSON.stringify(field)} not supported for Job`;
+  if (info.kind === 'ResourceSlice') return `field label not supported for ${apiVersion}, Kind=ResourceSlice: ${field}`;
   if (definition.selectableFields !== undefined || definition.schema !== undefined)
     return `field label not supported: ${field}`;
   return `${JSON.stringify(field)} is not a known field selector: only "metadata.name", "metadata.namespace"`;
 }
 
 /**
- * The selection of a list, watch or deletion of many. It holds to the name the request was authorized for. Throws 400.
+ * The selection of a list, watch or deletecollection, restricted to the name that was authorized. Throws 400.
  * Upstream: endpoints/handlers.ListResource.
  */
 export function selectionOf(store: GenericStore, { info, params }: RequestScope): Selection {
-  // The selectors of a watch by its path are not part of what is authorized, so they may only narrow it.
+  // The selectors of a watch by its path are not authorized, so they may only narrow the selection.
   const via = info.viaWatchPath === true;
   const labelText = (via ? params.get('labelSelector') : info.labelSelector) ?? '';
   const fieldText = (via ? params.get('fieldSelector') : info.fieldSelector) ?? '';
@@ -52,7 +55,7 @@ export function selectionOf(store: GenericStore, { info, params }: RequestScope)
 /** Whether a cell is selected. */
 export function selects(store: GenericStore, selection: Selection, cell: RevisionCell): boolean {
   if (selection.isEverything) return true;
-  // The key ends with the name: objects of other names need not be decoded.
+  // The key ends with the name, so objects with other names need not be decoded.
   if (selection.name !== undefined && !cell.key.endsWith(`/${selection.name}`)) return false;
   if (!selection.labels.isEverything && !selection.labels.matches(store.object(cell).metadata.labels)) return false;
   return selection.fields.length === 0 || matchesFields(selection.fields, store.fields(cell));

@@ -1,14 +1,14 @@
 /**
- * UPDATE of an object or one of its sub-resources: optimistic lock, strategy, validation, admission, compare-and-swap,
- * and the deletion of a marked object whose last finalizer went. Upstream: rest.BeforeUpdate, Store.Update.
+ * UPDATE of an object or one of its sub-resources: optimistic lock, strategy, validation, admission,
+ * compare-and-swap, and the removal of a marked object without finalizers. Upstream: rest.BeforeUpdate, Store.Update.
  *
- * `next` computes the new object from the newest one; it runs again when another writer was faster and the request does
- * not insist on a revision.
+ * `next` computes the new object from the current one; it is repeated when another writer was faster and the request
+ * does not require a revision.
  */
 import { Field } from '../../api/field-error.ts';
 import { finalizerNamesOf, validateObjectMetaUpdate } from '../../api/meta-validation.ts';
 import type { KubernetesObject, Stored } from '../../api/object.ts';
-import { conflict, invalid, notFound } from '../../api/status-error.ts';
+import { conflict, notFound } from '../../api/status-error.ts';
 import { requireVerb } from '../filters/authorization.ts';
 import type { Strategy } from '../registry/resource-definition.ts';
 import { LARGE_BYTES } from '../request-context.ts';
@@ -18,8 +18,9 @@ import { repairManagedFields, trackDraft, trackFields } from './field-tracking.t
 import { writeFromCache } from './freshness.ts';
 import type { GenericStore, ObjectName } from './generic-store.ts';
 import { removeObject, shouldDeleteDuringUpdate } from './remove.ts';
+import { dropDuplicateOwners } from './owner-references.ts';
 import { isSame } from './same-object.ts';
-import { strategyErrors } from './validation.ts';
+import { invalidObject, strategyErrors } from './validation.ts';
 import {
   admissionAttributes,
   canonical,
@@ -32,17 +33,19 @@ import {
 export interface UpdateRequest extends WriteRequest, ObjectName {
   /** '' for the object itself. */
   readonly subresource: string;
-  /** Makes the new object, a private draft, from the newest one; absent when there is none. */
+  /** Computes the new object, a private draft, from the current one; undefined when there is none. */
   next(current: KubernetesObject | undefined): KubernetesObject | Promise<KubernetesObject>;
-  /** Creates the object when it is not there (apply). PUT does so only where the strategy allows it. */
+  /** Whether a missing object is created (apply). PUT does so only where the strategy allows it. */
   readonly createMissing?: boolean;
-  /** True for patches: a lost race is run again unless the patch itself names a resourceVersion. */
+  /** True for patches: a lost race is repeated unless the patch itself has a resourceVersion. */
   readonly retriesConflicts: boolean;
-  /** Managed fields are already in what `next` returns. */
+  /** Whether the result of `next` has its managed fields already. */
   readonly tracksFields?: boolean;
 }
 
-/** A lost race is another writer's progress, so there is an end; upstream's GuaranteedUpdate has no limit at all. */
+/**
+ * Each lost race means that another writer succeeded, so an end is reached; upstream's GuaranteedUpdate has no limit.
+ */
 const MAX_ATTEMPTS = 1000;
 
 /** The strategy of the object or sub-resource. */
@@ -61,7 +64,7 @@ export function updateObject(store: GenericStore, request: UpdateRequest): Promi
     const isLarge = current.byteLength > LARGE_BYTES;
     if (isLarge) request.context.isLarge = true;
     if (!isLarge || attempt === 1) return await tryOnce(store, request, { key, current, attempt });
-    // Those that lost do not race each other again: all of their work but one's would be in vain.
+    // Losers take turns: racing again would waste the work of all but one.
     return await store.largeRetries.run(key, () => {
       request.context.signal.throwIfAborted();
       const newest = store.cache.get(key);
@@ -90,7 +93,7 @@ async function createMissing(store: GenericStore, request: UpdateRequest): Promi
     request.createMissing === true ||
     (!request.retriesConflicts && store.definition.strategy.allowCreateOnUpdate === true);
   if (!allowed || request.subresource !== '') throw notFound(store.groupResource, request.name);
-  // Admission sees nothing of what the user may not create.
+  // Authorized before admission, which must not see objects that the user may not create.
   await requireVerb(store.services.authorizers, request.context, 'create');
   const draft = await request.next(undefined);
   const { uid } = draft.metadata;
@@ -121,6 +124,7 @@ async function tryUpdate(store: GenericStore, request: UpdateRequest, { key, cur
   const insists = checkRevision(store, request, { draft, old, strategy });
   if (!request.retriesConflicts) checkUid(store, key, { draft, old });
   carryOver(store, draft, { old, request });
+  if (!request.retriesConflicts) dropDuplicateOwners(draft, 'request', request.context);
   const about = {
     operation: 'UPDATE',
     subresource: request.subresource,
@@ -138,6 +142,7 @@ async function tryUpdate(store: GenericStore, request: UpdateRequest, { key, cur
   if (request.context.isLarge === true) await request.context.pause?.();
   const mutating = store.services.admission.mutate(attributes);
   if (mutating !== undefined) await mutating;
+  dropDuplicateOwners(draft, 'admission', request.context);
   repairManagedFields(draft, managedFields, request.context);
   if (request.context.isLarge === true) await request.context.pause?.();
   strategy.applyDefaults?.(draft);
@@ -145,24 +150,33 @@ async function tryUpdate(store: GenericStore, request: UpdateRequest, { key, cur
   if (request.context.isLarge === true) await request.context.pause?.();
   const field = Field.named('metadata');
   const finalizers = strategy.finalizerNames ?? finalizerNamesOf(store.info.group);
-  validateObjectMetaUpdate(draft.metadata, { old: old.metadata, finalizers }, field);
+  // What a sub-resource's writer sends as managed fields is read when the object is stored, and is none where it cannot be.
+  const isTracked = request.tracksFields === true || tracksBefore(request);
+  const metadata = isTracked ? draft.metadata : { ...draft.metadata, managedFields: old.metadata.managedFields };
+  validateObjectMetaUpdate(metadata, { old: old.metadata, finalizers }, field);
   const found = strategyErrors(strategy, { draft, old, context: request.context });
   const errors = [...field.errors, ...(found instanceof Promise ? await found : found)];
-  if (errors.length > 0) throw invalid({ group: store.info.group, kind: store.info.kind }, request.name, errors);
+  if (errors.length > 0) throw invalidObject(store, request.name, errors);
   for (const text of strategy.warnings?.(draft, old) ?? []) request.context.addWarning(text);
   if (request.context.isLarge === true) await request.context.pause?.();
-  const judging = store.services.admission.validate(attributes);
-  if (judging !== undefined) await judging;
+  const validating = store.services.admission.validate(attributes);
+  if (validating !== undefined) await validating;
   const outcome = await storeChange(store, request, { key, current, old, draft, strategy });
   return 'lost' in outcome ? { ...outcome, insists } : outcome;
 }
 
-/** The strategies of sub-resources put back what is not theirs: their writers own what is left after that. */
+/**
+ * Whether managed fields are tracked before the strategy. Strategies of sub-resources restore foreign fields: only
+ * the remaining changes belong to the writer.
+ */
 function tracksBefore({ subresource, tracksFields }: UpdateRequest): boolean {
   return tracksFields !== true && subresource === '';
 }
 
-/** Whether the request insists on the revision it read. Throws 409 when that is not the newest, 422 when it must name one. */
+/**
+ * Whether the request requires a revision. Throws 409 when it is not the current one, 422 when one is required but
+ * missing.
+ */
 function checkRevision(
   store: GenericStore,
   request: UpdateRequest,
@@ -177,7 +191,9 @@ function checkRevision(
     }
     const text = 'Invalid value: 0: must be specified for an update';
     const cause = { reason: 'FieldValueInvalid', field: 'metadata.resourceVersion', text };
-    throw invalid({ group: store.info.group, kind: store.info.kind }, request.name, [cause]);
+    // Upstream has the resource here in place of the kind.
+    const { group, resource: kind } = store.info;
+    throw invalidObject({ info: { group, kind } }, request.name, [cause]);
   }
   if (expected !== newest) throw conflict(store.groupResource, request.name);
   return !request.retriesConflicts;
@@ -195,7 +211,7 @@ function checkUid(
   throw conflict(store.groupResource, old.metadata.name, text);
 }
 
-/** System fields: what an updater left out, and what none sets. Others than before are refused by validation. */
+/** Restores system fields that the update omits or must not set. Changed ones are refused by validation. */
 function carryOver(
   store: GenericStore,
   draft: KubernetesObject,

@@ -1,6 +1,6 @@
 /**
- * Changes that wait for the next batch of the history, with their authors, and the gaps that those leave for which there was no
- * room. What is held is bounded in bytes.
+ * Buffers changes for the next batch of the history, with their authors, and records gaps for changes without room.
+ * The buffer is bounded in bytes.
  */
 import {
   HISTORY_LANES,
@@ -18,7 +18,7 @@ const FLUSH_CHANGES = 1000;
 const FLUSH_BYTES = 4 * 1024 * 1024;
 const MAX_HELD_BYTES = 16 * 1024 * 1024;
 const MAX_AUTHORS = 20_000;
-/** A writer names itself as author just after its change was taken: no more changes than a commit has lie between. */
+/** Authors are reported just after their change: at most the changes of one commit lie in between. */
 const RECENT_CHANGES = 64;
 const NO_VALUE = new Uint8Array();
 
@@ -26,18 +26,18 @@ const NO_VALUE = new Uint8Array();
 export interface HeldBatch {
   readonly changes: readonly HeldChange[];
   readonly gaps: readonly HistoryGap[];
-  /** Nothing up to this revision is held any more. */
+  /** Every change up to this revision is in this or an earlier batch. */
   readonly covered: number;
   readonly bytes: number;
 }
 
 export class HeldChanges {
   readonly #onDropped: (changes: number) => void;
-  /** By lane: a first change after it is recorded with what the object was before. */
+  /** By lane: the first change of an object after this revision is recorded with the object's former state. */
   readonly #baselines: Record<HistoryLane, number> = { objects: 0, events: 0 };
   #pending: HeldChange[] = [];
   #gaps: HistoryGap[] = [];
-  /** By revision: of changes that were not taken when their authors became known, or long before. */
+  /** By revision: authors of changes that have not arrived yet or arrived long ago. */
   readonly #authors = new Map<number, HistoryAuthor>();
   #bytes = 0;
   #seen = 0;
@@ -51,7 +51,7 @@ export class HeldChanges {
     return this.#pending.length;
   }
 
-  /** Whether they should be written at once. */
+  /** Whether there are enough changes to write them at once. */
   get isMany(): boolean {
     return this.#pending.length >= FLUSH_CHANGES || this.#bytes >= FLUSH_BYTES;
   }
@@ -70,7 +70,7 @@ export class HeldChanges {
     for (const lane of HISTORY_LANES) this.#raise(lane, revision);
   }
 
-  /** False when the change is not held. */
+  /** Returns false when the change is not buffered. */
   take(event: StoreEvent, previous: RevisionCell | undefined, timeMs: number): boolean {
     const { key, revision, value = NO_VALUE } = event;
     this.#seen = revision;
@@ -94,7 +94,7 @@ export class HeldChanges {
     this.#bytes += change.record.value.length;
   }
 
-  /** Puts older changes before those that are held. */
+  /** Puts older changes in front. */
   prepend(changes: readonly HeldChange[]): void {
     for (const { record } of changes) this.#bytes += record.value.length;
     this.#pending = [...changes, ...this.#pending];
@@ -106,19 +106,19 @@ export class HeldChanges {
     this.#seen = Math.max(this.#seen, until);
   }
 
-  /** Before or after the change itself is taken. */
+  /** Records a change's author, before or after the change itself. */
   noteAuthor(key: string, revision: number, author: HistoryAuthor): void {
-    if (laneOf(key) === undefined) return;
     const record = this.#recent(revision);
     if (record !== undefined) {
       record.author = author;
       return;
     }
+    if (laneOf(key) === undefined) return;
     this.#authors.set(revision, author);
     if (this.#authors.size > MAX_AUTHORS) this.#authors.delete(this.#authors.keys().next().value!);
   }
 
-  /** The change of this revision where it is one of the last. */
+  /** The change of this revision if it is one of the last. */
   #recent(revision: number): HeldChange['record'] | undefined {
     const least = Math.max(0, this.#pending.length - RECENT_CHANGES);
     for (let index = this.#pending.length - 1; index >= least; index--) {
@@ -128,7 +128,7 @@ export class HeldChanges {
     return undefined;
   }
 
-  /** Takes out what was seen until then; undefined when there is nothing. */
+  /** Removes and returns the changes seen until then; undefined when there are none. */
   cut(untilMs: number): HeldBatch | undefined {
     const found = this.#pending.findIndex(({ record }) => record.timeMs > untilMs);
     const count = found < 0 ? this.#pending.length : found;
@@ -149,21 +149,21 @@ export class HeldChanges {
     return { changes, gaps, covered, bytes };
   }
 
-  /** The batch is no longer in memory. */
+  /** Call when the batch is no longer in memory. */
   release({ bytes }: HeldBatch): void {
     this.#bytes -= bytes;
   }
 
-  /** The batch could not be written: its changes become gaps. */
+  /** Call when the batch could not be written: its changes become gaps. */
   lose({ changes, gaps }: HeldBatch): void {
     for (const gap of gaps) this.#addGap(gap);
     for (const { lane, record } of changes) this.#drop(lane, record.revision);
   }
 
-  /** Takes over what the log has recorded. `isOpen`: it has answered before. */
+  /** Updates the baselines from what the log has recorded. `isOpen`: the log has answered before. */
   raiseBaselines({ lanes }: HistoryStatus, isOpen: boolean): void {
     for (const lane of HISTORY_LANES) {
-      // The first answer may be lower than assumed: what an earlier life has recorded needs no copy.
+      // The first answer may be lower than assumed: changes recorded by an earlier process need no former state.
       if (!isOpen) this.#baselines[lane] = this.#gaps.findLast((gap) => gap.lane === lane)?.until ?? 0;
       this.#raise(lane, lanes[lane].baseline);
     }

@@ -1,9 +1,9 @@
 /**
- * Takes down every change that the watch caches see, with who made it, and hands them to the history log in batches: every
- * two seconds, or when there are many.
+ * Records every change that the watch caches see, with its author, and passes them to the history log in batches:
+ * every two seconds, or when there are many.
  *
- * Invariants: no write waits for it. What is held is bounded; what does not fit is counted and recorded as a gap. Leases of
- * nodes and API servers are not recorded: they say nothing, every ten seconds.
+ * Invariants: no write waits for it. The buffer is bounded; changes without room are counted and recorded as a gap.
+ * Leases of nodes and API servers are not recorded: they change every ten seconds without information.
  */
 import { errorMessage } from '../../base/errors.ts';
 import type { CancelTimer, Clock } from '../../platform/clock.ts';
@@ -26,10 +26,10 @@ import { HeldChanges } from './held-changes.ts';
 import { PastScans } from './past-scans.ts';
 
 const FLUSH_MS = 2000;
-/** A start is not slower for it: the first batch waits. */
+/** The first batch waits, so that it does not slow down the start. */
 const FIRST_FLUSH_MS = 5000;
 const RETRY_MS = 30_000;
-/** On a store of several servers the answer to a write may come after its event. */
+/** With several servers on a store, the response to a write may arrive after its event. */
 const SHARED_STORE_DELAY_MS = 100;
 const PRUNE_MS = 60 * 60_000;
 
@@ -49,8 +49,9 @@ export class HistoryRecorder implements ChangeRecorder {
   readonly #recorded: Counter;
   readonly #dropped: Counter;
   readonly #held: HeldChanges;
-  /** What came before was in the store when the caches were filled. */
+  /** The revision at which the caches were filled. */
   #startRevision = 0;
+  #startMs = 0;
   #timer: CancelTimer | undefined;
   #cancelPruning: CancelTimer | undefined;
   #flushing: Promise<void> | undefined;
@@ -83,20 +84,21 @@ export class HistoryRecorder implements ChangeRecorder {
     });
   }
 
-  /** Changes that were dropped since the start. */
+  /** The number of changes dropped since the start. */
   get droppedChanges(): number {
     return this.#held.dropped;
   }
 
-  /** Why the last batch was not written; '' when it was. */
+  /** The error of the last batch; '' if it was written. */
   get failure(): string {
     return this.#failure;
   }
 
-  /** The caches are full as of this revision. Opens nothing yet. */
+  /** The caches are filled at this revision. Does not open the log yet. */
   start(revision: number): void {
     this.#started = true;
     this.#startRevision = revision;
+    this.#startMs = this.#deps.clock.nowMs();
     this.#held.startAt(revision);
     this.#flushIn(FIRST_FLUSH_MS);
     this.#cancelPruning ??= this.#deps.clock.setTicker(PRUNE_MS, () => this.#prune());
@@ -112,7 +114,7 @@ export class HistoryRecorder implements ChangeRecorder {
     this.#held.takeGap(after, until);
   }
 
-  /** Says who made a change. Before or after the caches have seen it. */
+  /** Records the author of a change, before or after the caches have seen it. */
   noteAuthor(key: string, revision: number, author: HistoryAuthor): void {
     this.#held.noteAuthor(key, revision, author);
   }
@@ -127,7 +129,7 @@ export class HistoryRecorder implements ChangeRecorder {
     });
   }
 
-  /** Writes what is held, but for the changes of the last milliseconds. Never rejects for a failure of the log. */
+  /** Writes the buffered changes except those of the last milliseconds. Never rejects for a failure of the log. */
   async flush(heldBackMs = 0, isLast = false): Promise<void> {
     while (this.#flushing !== undefined) await this.#flushing;
     this.#flushing = this.#flushOnce(heldBackMs, isLast);
@@ -159,18 +161,18 @@ export class HistoryRecorder implements ChangeRecorder {
     }
   }
 
-  /** Takes the form in which the store keeps the value. */
+  /** The record with its value in the store's encoding. */
   #sealed(record: HistoryRecord): HistoryRecord {
     const { cipher } = this.#deps.store;
     if (cipher === undefined || record.value.length === 0) return record;
     return Object.assign(record, { value: cipher.seal(record.key, record.value) });
   }
 
-  /** Opens the log and fetches from the store what a crash has kept from it. */
+  /** Opens the log and adds from the store the changes that a crash kept from it. */
   async #open(): Promise<boolean> {
     try {
       const start = this.#startRevision;
-      const { covered } = this.#setStatus(await this.log.open(start));
+      const { covered } = this.#setStatus(await this.log.open(start, this.#startMs));
       this.#isOpen = true;
       if (covered >= start) return true;
       const missed = await catchUp(this.#deps, covered, start);
@@ -208,7 +210,7 @@ export class HistoryRecorder implements ChangeRecorder {
     background(this.#deps.logger, 'the history could not be pruned', pruning);
   }
 
-  /** Writes the rest. The log is its owner's to close. */
+  /** Writes the remaining changes. The owner closes the log. */
   async stop(): Promise<void> {
     this.#timer?.();
     this.#timer = undefined;

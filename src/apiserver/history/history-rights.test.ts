@@ -41,7 +41,7 @@ async function start(
   return { ...(await startTestServer({ storage, platform, authorizers: [authorizer] })), platform, batches };
 }
 
-/** What eve gets: she may get what is called `own`. */
+/** The response to eve, who may get the object `own`. */
 async function eveGets(
   { server, request }: TestServer,
   path: string,
@@ -59,7 +59,7 @@ const pathsOf = (name: string, revision = 3): string[] => [
   `${MAPS}/${name}?resourceVersion=${revision}&resourceVersionMatch=Exact`,
 ];
 
-test('who has no credentials gets what everybody may get, and nothing of its past or beside it', async () => {
+test('an anonymous user gets public objects, and neither their past nor their neighbours', async () => {
   const anonymous: Principal = { name: 'system:anonymous', groups: ['system:unauthenticated'] };
   const server = await start();
   const { body } = await server.send('POST', MAPS, { metadata: { name: 'own' }, data: { a: '1' } });
@@ -74,7 +74,7 @@ test('who has no credentials gets what everybody may get, and nothing of its pas
   }
 });
 
-test('whoever may get an object may read its history, and only who may get all of them when it is gone', async () => {
+test('a user who may get an object may read its history; after its deletion only one who may get all', async () => {
   const asked: AuthorizationAttributes[] = [];
   const server = await start(undefined, asked);
   for (const name of ['own', 'other']) await server.send('POST', MAPS, { metadata: { name }, data: { a: '1' } });
@@ -109,7 +109,7 @@ async function twoTenants(wrap?: (log: HistoryLog) => HistoryLog): Promise<Start
   return { ...server, former: Number(body.metadata.resourceVersion) };
 }
 
-test("the past of another object of the same name is nobody's who may not get all of them", async () => {
+test('the past of an earlier object of the same name requires the right to get all objects', async () => {
   const server = await twoTenants();
   const { former, send } = server;
   const told = JSON.parse((await eveGets(server, `/keelson/v1/history${MAPS}/own`)).text) as ObjectHistory;
@@ -132,7 +132,7 @@ test("the past of another object of the same name is nobody's who may not get al
 test('where the deletion between two objects of a name was not recorded, their states are not compared either', async () => {
   const server = await twoTenants((log) => ({
     ...log,
-    open: (revision) => log.open(revision),
+    open: (revision, sinceMs) => log.open(revision, sinceMs),
     read: (query) => log.read(query),
     prune: () => log.prune(),
     close: () => log.close(),
@@ -149,7 +149,7 @@ test('where the deletion between two objects of a name was not recorded, their s
   assert.ok(!/former|hunter/.test(text), text);
 });
 
-test('an object that is older than its namespace has a past only for who may get all of them', async () => {
+test('the past of an object older than its namespace requires the right to get all objects', async () => {
   const server = await start();
   const { send, platform } = server;
   await send('POST', MAPS, { metadata: { name: 'own' }, data: { former: 'hunter2' } });
@@ -199,7 +199,7 @@ test('changes of a Secret name fields and hide their values', () => {
   ]);
 });
 
-test('items of lists are told apart by their names; other lists by places', () => {
+test('items of lists are identified by their names; other lists by index', () => {
   const container = (name: string, image: string): object => ({ name, image });
   const before = { spec: { containers: [container('a', '1'), container('b', '1')], args: ['x', 'y'] } };
   const after = { spec: { containers: [container('b', '2'), container('c', '1')], args: ['x', 'z'] } };

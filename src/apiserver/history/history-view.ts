@@ -1,14 +1,14 @@
 /**
- * `GET /keelson/v1/history/PATH-OF-THE-OBJECT`: the revisions of an object, the newest first, and its state at a moment.
- * Authorized as `get` of the object. Of objects that are gone as `get` in all namespaces. The same before the path of a list: the
- * list at a moment, authorized as `list`. See docs/history.md.
+ * `GET /keelson/v1/history/PATH-OF-THE-OBJECT`: the revisions of an object, the newest first, or its state at a
+ * moment. Authorized as `get` of the object; for deleted objects as `get` in all namespaces. The same before the path
+ * of a list: the list at a moment, authorized as `list`. See docs/history.md.
  */
 import { asWritten } from '../../api/codec/written-form.ts';
-import { badRequest, noSuchPath, StatusError } from '../../api/status-error.ts';
+import { badRequest, noSuchPath } from '../../api/status-error.ts';
 import type { KubernetesObject } from '../../api/object.ts';
 import type { ApiResponse } from '../../api/transport.ts';
 import { dateOf, parseTime } from '../../api/time.ts';
-import type { HistoryPage, HistoryRecord } from '../../storage/history-log.ts';
+import type { HistoryPage } from '../../storage/history-log.ts';
 import { serveCells } from '../endpoints/list.ts';
 import { decodeContinue } from '../generic-registry/continue-token.ts';
 import type { GenericStore } from '../generic-registry/generic-store.ts';
@@ -16,45 +16,44 @@ import { selectionOf } from '../generic-registry/selection.ts';
 import type { ObjectView } from '../object-views.ts';
 import { objectResponse } from '../responses.ts';
 import type { RequestScope } from '../request-scope.ts';
-import { paceOf, Turns } from '../turns.ts';
-import type { RevisionCell } from '../watch-cache/revision-cell.ts';
 import { waitUntilFresh } from '../generic-registry/freshness.ts';
 import type { HistoryRecorder } from './history-recorder.ts';
-import { cellOf, MAX_PAGE_BYTES, type Moment, readHistory, stateAt } from './object-history.ts';
+import { MAX_PAGE_BYTES, type Moment, readHistory, stateAt } from './object-history.ts';
 import { STATE_BYTES, withinPastBudget } from './past-budget.ts';
 import { listAt, spanOf } from './past-list.ts';
 import { readableStates, readableUid } from './readable-uid.ts';
-import { type RecordedState, type RevisionEntry, revisionEntry } from './revision-entry.ts';
+import { presentState, StateReader } from './recorded-states.ts';
+import { type RevisionEntry, revisionEntry } from './revision-entry.ts';
 
 const DEFAULT_LIMIT = 100;
 const MAX_LIMIT = 500;
-/** What paths and values of all revisions of one answer have. */
+/** The most characters of paths and values of all revisions in one response. */
 const MAX_ANSWER_CHARACTERS = 4 * 1024 * 1024;
 
-/** The answer without `at`. */
+/** The response without `at`. */
 export interface ObjectHistory {
   readonly kind: 'ObjectHistory';
   readonly apiVersion: 'keelson/v1';
   readonly revisions: readonly RevisionEntry[];
-  /** Older revisions are there: to be asked for with this `before`. */
+  /** Set when there are older revisions: pass it as `before` to get them. */
   readonly before?: string | undefined;
-  /** Changes after this revision are kept. */
+  /** Changes after this revision are recorded. */
   readonly since: string;
   readonly sinceTime: string;
-  /** Where changes may be missing: after one revision, up to another; `changes`: how many, 0 when that is not known. */
+  /** Gaps in the record: after one revision, up to another; `changes`: how many are missing, 0 when unknown. */
   readonly gaps: readonly { readonly after: string; readonly until: string; readonly changes: number }[];
 }
 
-/** The answer with `at`. */
+/** The response with `at`. */
 export interface ObjectAt {
   readonly kind: 'ObjectAt';
   readonly apiVersion: 'keelson/v1';
-  /** Absent: the state is the present one, and how it came to be was not recorded. */
+  /** Absent: the state is the current one, and its change was not recorded. */
   readonly entry?: RevisionEntry | undefined;
   readonly object: KubernetesObject;
 }
 
-/** The view; it is offered where history is kept. */
+/** The view, available when the history is recorded. */
 export const historyView: ObjectView = {
   name: 'history',
   serve(scope, store) {
@@ -70,7 +69,7 @@ export const historyView: ObjectView = {
   },
 };
 
-/** The answer for a list without `at`: since when lists of its kind are known, and the server's time. */
+/** The response for a list without `at`: since when lists of its kind are recorded, and the server's time. */
 export interface HistorySpan {
   readonly kind: 'HistorySpan';
   readonly apiVersion: 'keelson/v1';
@@ -92,7 +91,7 @@ async function serveSpan(history: HistoryRecorder, scope: RequestScope, store: G
 
 const DEFAULT_LIST_LIMIT = 500;
 const MAX_LIST_LIMIT = 2000;
-/** What a page holds beside its answer: two pages' values, and the keys that have changed. */
+/** The most bytes a page holds besides its response: the values of two pages, and the changed keys. */
 const LIST_BYTES = 4 * MAX_PAGE_BYTES;
 
 async function serveListAt(history: HistoryRecorder, scope: RequestScope, store: GenericStore): Promise<ApiResponse> {
@@ -131,7 +130,7 @@ async function serveRevisions(
   const before = numberParam(scope, 'before');
   return withinPastBudget({ store, scope }, MAX_PAGE_BYTES, async () => {
     const uid = await readableUid(store, scope);
-    // Before the history is read: what comes meanwhile may be in neither, and is for the next request.
+    // Read before the history: changes in between may be in neither, and are for the next request.
     const current = store.cache.get(store.keyOf(scope.info));
     const found = await readHistory(history, store, scope.info, { limit: limit + 1, before });
     const states = new StateReader(store, scope, uid);
@@ -146,8 +145,8 @@ async function serveRevisions(
 }
 
 /**
- * Tells the records up to the first that is not of the readable object; two states are in memory at a time. What differs in
- * the last one of a page is told by the one before it, which is on the next page.
+ * Describes the records up to the first of an unreadable object, with two states in memory at a time. The difference
+ * of a page's last record is computed with the first record of the next page.
  */
 async function entriesOf(
   { records, more }: HistoryPage,
@@ -165,7 +164,7 @@ async function entriesOf(
     entries.push(revisionEntry({ record, ...state, before: earlier?.object }, room));
     state = earlier;
   }
-  // Also where the next one, which was read for what differs, is of another object.
+  // Also when the next record, read only for the difference, is of another object.
   return { entries, isCut: state === undefined && entries.length < records.length };
 }
 
@@ -181,62 +180,6 @@ function historyOf(page: HistoryPage, revisions: readonly RevisionEntry[], count
     sinceTime: dateOf(status.sinceMs).toISOString(),
     gaps: gaps.map(({ after, until, changes }) => ({ after: String(after), until: String(until), changes })),
   };
-}
-
-type ReadState = Pick<RecordedState, 'object' | 'unreadable'>;
-
-/** Decodes states in the turns of a request. Rejects when its client has left. */
-class StateReader {
-  readonly #store: GenericStore;
-  readonly #signal: AbortSignal;
-  readonly #uid: string | undefined;
-  readonly #turns: Turns;
-
-  /** @param uid the object that may be read; undefined: all of its name */
-  constructor(store: GenericStore, { request }: RequestScope, uid: string | undefined) {
-    this.#store = store;
-    this.#signal = request.signal;
-    this.#uid = uid;
-    this.#turns = new Turns(paceOf(request, store.services.clock));
-  }
-
-  async turn(): Promise<void> {
-    this.#signal.throwIfAborted();
-    await this.#turns.next();
-  }
-
-  /** Undefined where there is no record, or it is of an object that may not be read. */
-  async read(record: HistoryRecord | undefined): Promise<ReadState | undefined> {
-    if (record === undefined) return undefined;
-    await this.turn();
-    const state =
-      record.value.length === 0 ? { object: undefined, unreadable: undefined } : await objectOf(this.#store, record);
-    return this.#uid !== undefined && state.object?.metadata.uid !== this.#uid ? undefined : state;
-  }
-}
-
-async function objectOf(store: GenericStore, record: HistoryRecord): Promise<ReadState> {
-  try {
-    const cell = cellOf(store, record);
-    await store.prepare([cell]);
-    return { object: store.object(cell), unreadable: undefined };
-  } catch (error) {
-    if (!(error instanceof StatusError)) throw error;
-    return { object: undefined, unreadable: error.message };
-  }
-}
-
-/** What is there now, where how it came to be was not recorded. */
-async function presentState(store: GenericStore, cell: RevisionCell): Promise<RecordedState> {
-  await store.prepare([cell]);
-  const record = {
-    key: cell.key,
-    revision: cell.revision,
-    timeMs: 0,
-    change: 'known',
-    value: new Uint8Array(),
-  } as const;
-  return { record, object: store.object(cell), before: undefined };
 }
 
 async function serveState(scope: RequestScope, store: GenericStore, moment: Moment): Promise<ApiResponse> {
@@ -259,12 +202,12 @@ function answer(scope: RequestScope, object: ObjectHistory | ObjectAt | HistoryS
   return objectResponse(scope.request, { status: 200, object });
 }
 
-/** What a revision that is yet to come will find is not known. Rejects with 504, as upstream for such a resourceVersion. */
+/** Waits for a future revision. Rejects with 504, as upstream for such a resourceVersion. */
 async function untilPast(store: GenericStore, moment: Moment): Promise<void> {
   if ('revision' in moment) await waitUntilFresh(store, moment.revision);
 }
 
-/** A revision, or a time as RFC 3339 has it. Throws 400. */
+/** Parses a revision or an RFC 3339 time. Throws 400. */
 function momentOf(text: string): Moment {
   if (/^\d{1,15}$/.test(text)) return { revision: Number(text) };
   const timeMs = parseTime(text);

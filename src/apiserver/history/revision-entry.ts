@@ -1,4 +1,4 @@
-/** One revision of an object as the history's API tells it. */
+/** One revision of an object as the history's API shows it. */
 import type { ManagedFieldsEntry } from '../../api/gen/meta-v1.ts';
 import type { KubernetesObject } from '../../api/object.ts';
 import { equal } from '../../api/patch/json-patch.ts';
@@ -6,7 +6,7 @@ import { formatTime } from '../../api/time.ts';
 import type { HistoryChange, HistoryRecord } from '../../storage/history-log.ts';
 import { type ChangesForm, type FieldChange, fieldChanges } from './field-changes.ts';
 
-/** Fields that are not known are undefined, and left out of the answer. */
+/** Unknown fields are undefined and omitted from the response. */
 export interface RevisionEntry {
   readonly revision: string;
   readonly time?: string | undefined;
@@ -16,15 +16,15 @@ export interface RevisionEntry {
   readonly verb?: string | undefined;
   readonly subresource?: string | undefined;
   readonly uid?: string | undefined;
-  /** What differs from the revision before, the first hundred fields; fewer where the answer is long. */
+  /** The differences from the revision before, the first hundred fields; fewer in long responses. */
   readonly fields: readonly FieldChange[];
   /** How many fields differ. */
   readonly fieldCount: number;
-  /** Why its state cannot be read. */
+  /** The reason why its state cannot be read. */
   readonly unreadable?: string | undefined;
 }
 
-/** A state between its neighbours: absent where there is none, or none is known. */
+/** A state with its neighbours: absent where there is none or it is unknown. */
 export interface RecordedState {
   readonly record: HistoryRecord;
   readonly object: KubernetesObject | undefined;
@@ -32,7 +32,10 @@ export interface RecordedState {
   readonly unreadable?: string | undefined;
 }
 
-/** Tells one revision; `room` is what its answer has left. Values of Secrets are left out: who wants them asks for the object. */
+/**
+ * Describes one revision; `room` is what the response has left. Values of Secrets are omitted: readers can request
+ * the object.
+ */
 export function revisionEntry(
   { record, object, before, unreadable }: RecordedState,
   room?: ChangesForm['room'],
@@ -70,12 +73,19 @@ function authorOf(
   return { manager: entry.manager, verb: applied ? 'apply' : undefined };
 }
 
-/** The entry of the manager who made the last change, if one alone differs. */
+/** The entry of the manager that made the last change, if only one differs. */
 function changedEntry(
   object: KubernetesObject | undefined,
   before: KubernetesObject | undefined,
 ): ManagedFieldsEntry | undefined {
-  const known = before?.metadata.managedFields ?? [];
-  const changed = (object?.metadata.managedFields ?? []).filter((entry) => !known.some((other) => equal(entry, other)));
+  // An object may have thousands of managers.
+  const known = Map.groupBy(before?.metadata.managedFields ?? [], managerOf);
+  const isKnown = (entry: ManagedFieldsEntry): boolean =>
+    known.get(managerOf(entry))?.some((other) => equal(entry, other)) === true;
+  const changed = (object?.metadata.managedFields ?? []).filter((entry) => !isKnown(entry));
   return changed.length === 1 ? changed[0] : undefined;
+}
+
+function managerOf({ manager, operation, apiVersion, subresource }: ManagedFieldsEntry): string {
+  return JSON.stringify([manager, operation, apiVersion, subresource]);
 }

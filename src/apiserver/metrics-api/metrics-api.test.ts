@@ -12,8 +12,10 @@ import { createUsageSource } from './usage-source.ts';
 
 const TIME = '2026-01-01T00:00:00Z';
 
-/** Two nodes, one of which does not answer; a pod of two containers, one that has not been read twice, one that is over. */
-function fixture(volumes: readonly object[] = []) {
+/**
+ * Two nodes, one of which fails or answers an odd summary. Pods: one of two containers, one with a single sample, one that ended.
+ */
+function fixture(volumes: readonly object[] = [], otherSummary?: string) {
   const clock = new VirtualClock();
   const objects = createTestObjects();
   const log = createMemoryLog();
@@ -46,7 +48,8 @@ function fixture(volumes: readonly object[] = []) {
   const net = {
     http: async ({ url }: { url: string }): Promise<HttpAnswer> => {
       calls++;
-      if (url.startsWith('https://10.0.0.2')) throw new Error('connect ECONNREFUSED');
+      const isOther = url.startsWith('https://10.0.0.2');
+      if (isOther && otherSummary === undefined) throw new Error('connect ECONNREFUSED');
       const summary = {
         // Rates take two readings.
         node: container('', calls > 2 ? 1_500_000_000 : undefined),
@@ -61,7 +64,7 @@ function fixture(volumes: readonly object[] = []) {
         ],
       };
       const body = (async function* () {
-        yield Buffer.from(JSON.stringify(summary));
+        yield Buffer.from(isOther ? otherSummary! : JSON.stringify(summary));
       })();
       return { status: 200, headers: {}, body, cancel: () => undefined };
     },
@@ -76,13 +79,15 @@ function fixture(volumes: readonly object[] = []) {
     const response = await clock.drive(Promise.resolve().then(() => api.serve(scope)));
     return (response as { object: unknown }).object as Record<string, unknown> & { items: Record<string, unknown>[] };
   };
-  return { get, log, clock, calls: () => calls };
+  const addPod = (name: string, nodeName: string): void =>
+    objects.put(Pods, { ...pod(name, 'Running'), spec: { nodeName, containers: [] } } as never);
+  return { get, log, clock, addPod, calls: () => calls };
 }
 
 const ROOT = '/apis/metrics.k8s.io/v1beta1';
 
 describe('metrics API', () => {
-  it('tells what nodes use; one that does not answer is left out', async () => {
+  it('returns the use of nodes; a node that does not answer is left out', async () => {
     const { get, log } = fixture();
     const { items, kind } = await get(`${ROOT}/nodes`);
     assert.equal(kind, 'NodeMetricsList');
@@ -99,7 +104,7 @@ describe('metrics API', () => {
     assert.ok(log.entries.some(({ level, message }) => level === 'warn' && message === 'no usage of a node'));
   });
 
-  it('tells what running pods use, container by container', async () => {
+  it('returns the use of running pods by container', async () => {
     const { get } = fixture();
     const { items } = await get(`${ROOT}/namespaces/x/pods`);
     assert.deepEqual(
@@ -155,7 +160,28 @@ describe('metrics API', () => {
     it(`refuses ${method} ${path} ${query}`, async () =>
       assert.rejects(fixture().get(path, query, method), { message }));
 
-  it('asks the kubelets again after ten seconds, not before', async () => {
+  for (const reading of [
+    ...['"usageNanoCores":"abc"', '"usageNanoCores":{}', '"usageNanoCores":null', '"usageNanoCores":[1]'],
+    ...[
+      '"usageNanoCores":1e400',
+      '"usageNanoCores":-1',
+      '"usageNanoCores":5e300',
+      '"usageNanoCores":99999999999999999999',
+    ],
+    ...['"usageNanoCores":1,"time":"soon"', '"usageNanoCores":1,"time":{}', '"usageNanoCores":1,"time":null'],
+  ])
+    it(`leaves out a node that reports ${reading}, and no other`, async () => {
+      const own = `{"name":"c","cpu":{"time":"${TIME}",${reading}},"memory":{"workingSetBytes":1}}`;
+      const pods = `[{"podRef":{"namespace":"x","name":"foreign"},"containers":[${own}]}]`;
+      const { get, addPod } = fixture([], `{"node":${own},"pods":${pods}}`);
+      addPod('foreign', 'b');
+      const names = ({ items }: { items: Record<string, unknown>[] }): unknown[] =>
+        items.map((item) => (item['metadata'] as { name: string }).name);
+      assert.deepEqual(names(await get(`${ROOT}/nodes`)), ['a']);
+      assert.deepEqual(names(await get(`${ROOT}/pods`)), ['web']);
+    });
+
+  it('reads the kubelets again after ten seconds, not before', async () => {
     const { get, clock, calls } = fixture();
     await get(`${ROOT}/nodes`);
     const first = calls();

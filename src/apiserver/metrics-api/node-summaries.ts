@@ -1,21 +1,16 @@
-/** The kubelets' summaries of their nodes: processor, memory and network. Upstream: the kubelet's `/stats/summary`. */
+/** Reads the kubelets' summaries: processor, memory and network. Upstream: the kubelet's `/stats/summary`. */
 import { jsonSteps } from '../../api/codec/json-steps.ts';
 import { stepByStep } from '../../base/steps.ts';
 import { answerText } from '../../platform/answer-text.ts';
 import type { Clock } from '../../platform/clock.ts';
 import type { Log } from '../../platform/log.ts';
-import type { Net, TlsOptions } from '../../platform/net.ts';
-import type { ObjectStore } from '../registry/object-store.ts';
-import { kubeletBaseUrl } from '../streaming/kubelet-location.ts';
+import type { Net } from '../../platform/net.ts';
+import { type KubeletAccess, kubeletTarget } from '../streaming/kubelet-target.ts';
 
-export interface SummaryDeps {
-  readonly objects: ObjectStore;
+export interface SummaryDeps extends KubeletAccess {
   readonly net: Pick<Net, 'http'>;
   readonly clock: Clock;
   readonly log: Log;
-  readonly kubeletTls: () => TlsOptions;
-  /** Kinds of node addresses in the order they are tried; absent: as for logs. */
-  readonly addressTypes?: readonly string[] | undefined;
 }
 
 export interface CpuAndMemory {
@@ -23,9 +18,9 @@ export interface CpuAndMemory {
   readonly memory?: { readonly workingSetBytes?: number | undefined };
 }
 
-/** What is read of a node, a pod or a container. */
+/** The fields read of a node, a pod or a container. */
 export interface SummaryPart extends CpuAndMemory {
-  /** Upstream's kubelets leave it out of summaries of processor and memory alone. */
+  /** Upstream's kubelets omit it from summaries with only processor and memory. */
   readonly network?: { readonly rxBytes?: number; readonly txBytes?: number };
 }
 
@@ -41,12 +36,15 @@ export interface NodeSummary {
 
 const AT_ONCE = 32;
 const TIMEOUT_MS = 10_000;
-/** The largest summary that is read. Some 500 containers with all their readings have a tenth of it. */
+/** The size limit of a summary. One of some 500 containers has a tenth of it. */
 const MAX_BYTES = 8 * 1024 * 1024;
-/** A volume has some 12, a container some 30: the most of either that this number of bytes can describe. */
+/** The number of JSON values (about 12 per volume, 30 per container) that this many bytes can hold. */
 const MAX_PARTS = 500_000;
 
-/** Reads the summaries of these nodes, a few at once, and hands each on. Nodes that do not answer, or make no sense, are left out and logged. */
+/**
+ * Reads the summaries of these nodes, a few concurrently, and passes each on. Nodes without a valid answer are left
+ * out and logged.
+ */
 export async function readSummaries(
   deps: SummaryDeps,
   names: readonly string[],
@@ -66,11 +64,12 @@ export async function readSummaries(
 }
 
 async function readSummary(deps: SummaryDeps, node: string): Promise<NodeSummary> {
-  const { objects, net, clock, kubeletTls, addressTypes } = deps;
+  const { net, clock } = deps;
+  const { base, tls } = kubeletTarget(deps, node);
   const answer = await net.http({
     method: 'GET',
-    url: `${kubeletBaseUrl(objects, node, addressTypes)}/stats/summary?only_cpu_and_memory=true`,
-    tls: kubeletTls(),
+    url: `${base}/stats/summary?only_cpu_and_memory=true`,
+    tls,
     timeoutMs: TIMEOUT_MS,
   });
   const text = await answerText(answer, MAX_BYTES);

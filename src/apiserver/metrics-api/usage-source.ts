@@ -1,13 +1,14 @@
 /**
- * What nodes and pods use, from the kubelets' summaries, read when somebody asks. Upstream: metrics-server's scraper, which
- * asks every 15 s whether anybody wants to know or not.
+ * The usage of nodes and pods from the kubelets' summaries, read on request. Upstream: metrics-server's scraper,
+ * which reads every 15 s regardless of requests.
  */
 import { Nodes } from '../../api/gen/resources.ts';
+import { formatMoment, parseMoment } from '../../api/codec/time-text.ts';
 import { isNodeReady } from '../../component-helpers/nodes.ts';
 import type { ObjectStore } from '../registry/object-store.ts';
 import { type CpuAndMemory, type NodeSummary, readSummaries, type SummaryDeps } from './node-summaries.ts';
 
-/** A reading of a node or a container. */
+/** The usage of a node or a container. */
 export interface Usage {
   readonly nanoCores: number;
   readonly memoryBytes: number;
@@ -17,21 +18,21 @@ export interface Usage {
 
 export interface NodeUsage {
   readonly node?: Usage;
-  /** `namespace/name` → containers by name. A pod with a container that has not been read twice is not among them. */
+  /** `namespace/name` → containers by name. Without pods that have a container with fewer than two readings. */
   readonly pods: ReadonlyMap<string, ReadonlyMap<string, Usage>>;
 }
 
-/** Readings of all nodes. */
+/** The usage of all nodes. */
 export interface UsageSource {
-  /** By node; nodes that do not answer are left out. Readings are at most ten seconds old. */
+  /** By node name, without nodes that do not answer. At most ten seconds old. */
   read(): Promise<ReadonlyMap<string, NodeUsage>>;
 }
 
 const MAX_AGE_MS = 10_000;
-/** A rate needs two readings: after the first one ever, another follows. */
+/** A rate needs two readings: the very first one is followed by another after this time. */
 const SECOND_READING_MS = 1100;
 
-/** Makes it; nothing is read before the first call. */
+/** Reads nothing before the first call. */
 export function createUsageSource(deps: SummaryDeps): UsageSource {
   const { clock } = deps;
   let last: { readonly atMs: number; readonly usage: ReadonlyMap<string, NodeUsage> } | undefined;
@@ -84,7 +85,14 @@ function usageOf({ node, pods = [] }: NodeSummary): NodeUsage {
   return { pods: found, node: own };
 }
 
+/** Undefined for invalid readings: a node's bad value must not break the lists of all. */
 function readingOf({ cpu, memory }: CpuAndMemory): Usage | undefined {
-  if (cpu?.usageNanoCores === undefined || memory?.workingSetBytes === undefined) return undefined;
-  return { nanoCores: cpu.usageNanoCores, memoryBytes: memory.workingSetBytes, time: cpu.time };
+  const [nanoCores, memoryBytes, time] = [cpu?.usageNanoCores, memory?.workingSetBytes, cpu?.time];
+  if (!isAmount(nanoCores) || !isAmount(memoryBytes) || typeof time !== 'string') return undefined;
+  const moment = parseMoment(time);
+  return moment && { nanoCores, memoryBytes, time: formatMoment(moment, 0) };
+}
+
+function isAmount(value: unknown): value is number {
+  return typeof value === 'number' && value >= 0 && value <= Number.MAX_SAFE_INTEGER;
 }

@@ -1,4 +1,4 @@
-/** What is written down of requests, and where. Upstream: server/options/audit.go. */
+/** Options of the audit policy and its log and webhook. Upstream: server/options/audit.go. */
 import {
   booleanOf,
   choiceOf,
@@ -32,7 +32,7 @@ export const auditFlags: readonly Flag[] = [
   },
 ];
 
-/** The same for the log and the webhook. */
+/** The flags that the log and the webhook have in common. */
 function deliveryFlags(
   to: string,
   usual: { mode: string; size: number; wait: string; qps: number; burst: number },
@@ -42,7 +42,7 @@ function deliveryFlags(
     [
       'mode',
       '<mode>',
-      `blocking: requests wait for each event; blocking-strict: and fail without; batch (default ${mode})`,
+      `blocking: requests wait for each event; blocking-strict: and fail when it cannot be written; batch (default ${mode})`,
     ],
     ['batch-max-size', '<n>', `most events in a batch (default ${size})`],
     ['batch-max-wait', '<duration>', `longest wait for a batch to fill (default ${wait})`],
@@ -72,7 +72,7 @@ export interface AuditWebhookOptions {
   readonly initialBackoffMs: number;
 }
 
-/** When events are passed on, and how many together. */
+/** The batching of events. */
 export interface AuditDelivery {
   readonly mode: 'batch' | 'blocking' | 'blocking-strict';
   readonly maxBatchSize: number;
@@ -86,14 +86,14 @@ export interface AuditDelivery {
   readonly maxBatchBytes: number;
 }
 
-/** The choice. Without a policy nothing is recorded. */
+/** The options. Without a policy nothing is recorded. */
 export interface AuditOptions {
   readonly policyFile?: string;
   readonly log?: AuditLogOptions & { readonly delivery: AuditDelivery };
   readonly webhook?: AuditWebhookOptions & { readonly delivery: AuditDelivery };
 }
 
-/** Checks and settles. Throws {@link OptionsError}. */
+/** Checks the flags and completes them with defaults. Throws {@link OptionsError}. */
 export function parseAuditOptions(values: FlagValues): AuditOptions {
   const policyFile = textOf(values, 'audit-policy-file');
   const path = textOf(values, 'audit-log-path');

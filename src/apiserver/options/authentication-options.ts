@@ -1,4 +1,7 @@
-/** Authentication flags: which authenticators run, and what they accept. Upstream: kubeapiserver/options/authentication.go. */
+/**
+ * Authentication flags: which authenticators are enabled, and their settings. Upstream:
+ * kubeapiserver/options/authentication.go.
+ */
 import {
   booleanOf,
   choiceOf,
@@ -60,6 +63,24 @@ export const AUTHENTICATION_FLAGS: readonly Flag[] = [
     description: "authority of the issuer's certificate (default: the system's)",
   },
   {
+    name: 'console-oidc-client-id',
+    value: '<id>',
+    description:
+      "client as which the console's users sign in at the OpenID Connect issuer that has it as audience (default: no such sign-in)",
+  },
+  {
+    name: 'console-oidc-client-secret-file',
+    value: '<file>',
+    description: 'secret of that client (default: a public client)',
+  },
+  {
+    name: 'console-oidc-redirect-origin',
+    value: '<origin>',
+    description:
+      'origin of the console to which that issuer sends browsers back, e.g. https://console.example.com (default: the names and addresses in the serving certificate)',
+    list: true,
+  },
+  {
     name: 'requestheader-client-ca-file',
     value: '<file>',
     description: 'authority of front proxies that say in headers for whom they ask',
@@ -114,6 +135,14 @@ export interface RequestHeaderOptions {
   readonly extraPrefixes: readonly string[];
 }
 
+/** The client as which users of the console sign in at an OpenID Connect issuer. */
+export interface ConsoleSignInOptions {
+  readonly clientId: string;
+  readonly clientSecretFile?: string | undefined;
+  /** The console's origins. Absent: names and addresses of the serving certificates, with any port. */
+  readonly redirectOrigins?: readonly string[] | undefined;
+}
+
 export interface AuthenticationOptions {
   readonly anonymous: boolean;
   readonly configFile?: string;
@@ -121,12 +150,14 @@ export interface AuthenticationOptions {
   readonly webhook?: { readonly configFile: string; readonly cacheMs: number; readonly version: 'v1beta1' | 'v1' };
   readonly oidc?: OidcOptions;
   readonly requestHeader?: RequestHeaderOptions;
+  /** Absent: there is no such sign-in. */
+  readonly console?: ConsoleSignInOptions | undefined;
 }
 
 const DEFAULT_WEBHOOK_CACHE_MS = 120_000;
 const ALGORITHMS = ['RS256', 'RS384', 'RS512', 'ES256', 'ES384', 'ES512', 'PS256', 'PS384', 'PS512'];
 
-/** Checks and settles. Throws {@link OptionsError}. */
+/** Checks the flags and completes them with defaults. Throws {@link OptionsError}. */
 export function parseAuthenticationOptions(values: FlagValues): AuthenticationOptions {
   const tokenFile = textOf(values, 'token-auth-file');
   const config = textOf(values, 'authentication-config');
@@ -149,7 +180,47 @@ export function parseAuthenticationOptions(values: FlagValues): AuthenticationOp
     webhook: configFile === undefined ? undefined : { configFile, cacheMs, version },
     oidc,
     requestHeader,
+    console: parseConsole(values, { oidc, hasConfig: config !== undefined }),
   };
+}
+
+interface IssuerFlags {
+  readonly oidc: OidcOptions | undefined;
+  readonly hasConfig: boolean;
+}
+
+function parseConsole(values: FlagValues, { oidc, hasConfig }: IssuerFlags): ConsoleSignInOptions | undefined {
+  const clientId = textOf(values, 'console-oidc-client-id');
+  if (clientId === undefined) {
+    const alone = ['console-oidc-client-secret-file', 'console-oidc-redirect-origin'].find(
+      (name) => values[name] !== undefined,
+    );
+    if (alone !== undefined) throw new OptionsError(`--${alone}: needs --console-oidc-client-id`);
+    return undefined;
+  }
+  if (oidc === undefined && !hasConfig)
+    throw new OptionsError('--console-oidc-client-id: needs --oidc-issuer-url or --authentication-config');
+  if (oidc !== undefined && clientId !== oidc.clientId)
+    throw new OptionsError(
+      `--console-oidc-client-id: tokens for ${clientId} are not accepted: --oidc-client-id is ${oidc.clientId}`,
+    );
+  const origins = listOf(values, 'console-oidc-redirect-origin')?.map(originOf) ?? [];
+  return {
+    clientId,
+    clientSecretFile: textOf(values, 'console-oidc-client-secret-file'),
+    redirectOrigins: origins.length === 0 ? undefined : origins,
+  };
+}
+
+/** An origin as URLs have it: lower case, without the default port. */
+function originOf(text: string): string {
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  const isOrigin = url?.protocol === 'https:' && url.href === `${url.origin}/` && !url.hostname.includes('*');
+  if (!isOrigin)
+    throw new OptionsError(
+      `--console-oidc-redirect-origin: ${text} is not an https origin such as https://console.example.com`,
+    );
+  return url.origin;
 }
 
 function parseOidc(values: FlagValues): OidcOptions | undefined {
@@ -182,7 +253,7 @@ function parseOidc(values: FlagValues): OidcOptions | undefined {
   };
 }
 
-/** Without a word of the user, names of other issuers cannot be mistaken for names of our own. */
+/** By default the issuer is part of the user name, so that names of different issuers cannot be confused. */
 function usernamePrefix(configured: string | undefined, usernameClaim: string, issuerUrl: string): string {
   if (configured === '-') return '';
   if (configured !== undefined) return configured;
@@ -197,7 +268,7 @@ function claim(text: string): [string, string] {
 
 function parseRequestHeader(values: FlagValues): RequestHeaderOptions | undefined {
   const clientCaFile = textOf(values, 'requestheader-client-ca-file');
-  if (clientCaFile === undefined) return undefined; // No proxy is believed, whatever its headers would be.
+  if (clientCaFile === undefined) return undefined; // without an authority no front proxy is trusted
   const lower = (name: string, otherwise: readonly string[]): string[] =>
     (listOf(values, name) ?? otherwise).map((text) => text.toLowerCase());
   return {

@@ -48,6 +48,7 @@ import {
 import { validateAPIService, validateAPIServiceStatus } from '../../api/validation/extensions.ts';
 import { validateFlowSchema, validateFlowStatus } from '../../api/validation/flow-schema.ts';
 import { validatePriorityLevel } from '../../api/validation/priority-level.ts';
+import { runtimeClassWarnings } from '../../api/warnings/small-kinds.ts';
 import { mandatoryFlowSchema, mandatoryPriorityLevel } from '../bootstrap/objects.ts';
 import {
   nameOfCandidate,
@@ -63,15 +64,19 @@ import {
 } from '../../api/validation/cluster-small.ts';
 import { customResourceDefinitionDefinition } from './apiextensions/definition.ts';
 import {
+  admissionPolicyBindingPrinter,
+  mutatingAdmissionPolicyPrinter,
+  validatingAdmissionPolicyPrinter,
+  webhookConfigurationPrinter,
+} from './admission-tables.ts';
+import {
   apiServicePrinter,
   flowSchemaPrinter,
+  leaseCandidatePrinter,
   leasePrinter,
   podDisruptionBudgetPrinter,
   priorityLevelPrinter,
   runtimeClassPrinter,
-  validatingAdmissionPolicyBindingPrinter,
-  validatingAdmissionPolicyPrinter,
-  webhookConfigurationPrinter,
 } from './cluster-tables.ts';
 import { defineResource } from './define-resource.ts';
 import { specOf, type KindRules } from './kind-strategy.ts';
@@ -117,6 +122,7 @@ const admissionDefinitions: readonly ResourceDefinition[] = [
       validate: validateValidatingAdmissionPolicy,
       allowUnconditionalUpdate: false,
     },
+    statusRules: { keepsMetadata: true },
     printer: validatingAdmissionPolicyPrinter,
   }),
   defineResource(ValidatingAdmissionPolicyBindings, {
@@ -126,14 +132,20 @@ const admissionDefinitions: readonly ResourceDefinition[] = [
       validate: validateAdmissionPolicyBinding,
       allowUnconditionalUpdate: false,
     },
-    printer: validatingAdmissionPolicyBindingPrinter,
+    printer: admissionPolicyBindingPrinter,
   }),
-  defineResource(MutatingAdmissionPolicies, { rules: mutatingPolicy }),
-  defineResource(MutatingAdmissionPolicyBindings, { rules: mutatingBinding }),
-  defineResource(MutatingAdmissionPoliciesV1alpha1, { rules: mutatingPolicy }),
-  defineResource(MutatingAdmissionPolicyBindingsV1alpha1, { rules: mutatingBinding }),
-  defineResource(MutatingAdmissionPoliciesV1beta1, { rules: mutatingPolicy }),
-  defineResource(MutatingAdmissionPolicyBindingsV1beta1, { rules: mutatingBinding }),
+  defineResource(MutatingAdmissionPolicies, { rules: mutatingPolicy, printer: mutatingAdmissionPolicyPrinter }),
+  defineResource(MutatingAdmissionPolicyBindings, { rules: mutatingBinding, printer: admissionPolicyBindingPrinter }),
+  defineResource(MutatingAdmissionPoliciesV1alpha1, { rules: mutatingPolicy, printer: mutatingAdmissionPolicyPrinter }),
+  defineResource(MutatingAdmissionPolicyBindingsV1alpha1, {
+    rules: mutatingBinding,
+    printer: admissionPolicyBindingPrinter,
+  }),
+  defineResource(MutatingAdmissionPoliciesV1beta1, { rules: mutatingPolicy, printer: mutatingAdmissionPolicyPrinter }),
+  defineResource(MutatingAdmissionPolicyBindingsV1beta1, {
+    rules: mutatingBinding,
+    printer: admissionPolicyBindingPrinter,
+  }),
 ];
 
 const extensionDefinitions: readonly ResourceDefinition[] = [
@@ -146,7 +158,10 @@ const extensionDefinitions: readonly ResourceDefinition[] = [
       validateName: nameIsPathSegment,
       allowUnconditionalUpdate: false,
     },
-    statusRules: { validateUpdate: (service, _, field) => validateAPIServiceStatus(service, field) },
+    statusRules: {
+      keepsMetadata: true,
+      validateUpdate: (service, _, field) => validateAPIServiceStatus(service, field),
+    },
     prefix: 'apiregistration.k8s.io/apiservices',
     printer: apiServicePrinter,
   }),
@@ -168,7 +183,7 @@ export const clusterDefinitions: readonly ResourceDefinition[] = [
     rules: {
       allowCreateOnUpdate: true,
       allowUnconditionalUpdate: false,
-      // Fields behind a gate that is off (CoordinatedLeaderElection).
+      // Fields of a disabled feature gate (CoordinatedLeaderElection).
       prepareForCreate: ({ spec }) => {
         delete spec?.strategy;
         delete spec?.preferredHolder;
@@ -182,8 +197,8 @@ export const clusterDefinitions: readonly ResourceDefinition[] = [
     printer: leasePrinter,
     renewedField: 'renewTime',
   }),
-  defineResource(LeaseCandidates, { rules: candidateRules }),
-  defineResource(LeaseCandidatesV1alpha2, { rules: candidateRules }),
+  defineResource(LeaseCandidates, { rules: candidateRules, printer: leaseCandidatePrinter }),
+  defineResource(LeaseCandidatesV1alpha2, { rules: candidateRules, printer: leaseCandidatePrinter }),
   defineResource(FlowSchemas, {
     rules: {
       emptyStatus: {},
@@ -191,7 +206,7 @@ export const clusterDefinitions: readonly ResourceDefinition[] = [
       defaults: setFlowSchemaDefaults,
       validate: (schema, field) => validateFlowSchema(schema, field, mandatoryFlowSchema(schema.metadata.name)),
     },
-    statusRules: { validateUpdate: (schema, _, field) => validateFlowStatus(schema, field) },
+    statusRules: { keepsMetadata: true, validateUpdate: (schema, _, field) => validateFlowStatus(schema, field) },
     printer: flowSchemaPrinter,
   }),
   defineResource(PriorityLevelConfigurations, {
@@ -201,14 +216,16 @@ export const clusterDefinitions: readonly ResourceDefinition[] = [
       defaults: setPriorityLevelDefaults,
       validate: (level, field) => validatePriorityLevel(level, field, mandatoryPriorityLevel(level.metadata.name)),
     },
-    statusRules: { validateUpdate: (level, _, field) => validateFlowStatus(level, field) },
+    statusRules: { keepsMetadata: true, validateUpdate: (level, _, field) => validateFlowStatus(level, field) },
     printer: priorityLevelPrinter,
   }),
   defineResource(RuntimeClasses, {
     rules: {
+      allowCreateOnUpdate: true,
       allowUnconditionalUpdate: false,
       validate: validateRuntimeClass,
       validateUpdate: validateRuntimeClassUpdate,
+      warnings: runtimeClassWarnings,
     },
     printer: runtimeClassPrinter,
   }),
@@ -216,7 +233,7 @@ export const clusterDefinitions: readonly ResourceDefinition[] = [
     rules: {
       emptyStatus: { disruptionsAllowed: 0, currentHealthy: 0, desiredHealthy: 0, expectedPods: 0 },
       generationOf: specOf,
-      // Upstream looks no further.
+      // Upstream checks nothing else.
       validateName: nameIsPathSegment,
       validate: validatePodDisruptionBudget,
       allowUnconditionalUpdate: false,

@@ -1,26 +1,39 @@
-/** What `kubectl get` shows of small kinds of many groups. Upstream: printers/internalversion, apiextensions, kube-aggregator. */
+/**
+ * Columns of small kinds of many groups in `kubectl get`. Upstream: printers/internalversion, apiextensions,
+ * kube-aggregator.
+ */
 import { humanDuration } from '../../api/age.ts';
-import type {
-  MutatingWebhookConfiguration,
-  ValidatingAdmissionPolicy,
-  ValidatingAdmissionPolicyBinding,
-  ValidatingWebhookConfiguration,
-} from '../../api/gen/admissionregistration-v1.ts';
-import type { CustomResourceDefinition } from '../../api/gen/apiextensions-v1.ts';
 import type { APIService } from '../../api/gen/apiregistration-v1.ts';
 import type { CertificateSigningRequest } from '../../api/gen/certificates-v1.ts';
+import type { ClusterTrustBundle } from '../../api/gen/certificates-v1beta1.ts';
 import type { Lease } from '../../api/gen/coordination-v1.ts';
+import type { LeaseCandidate } from '../../api/gen/coordination-v1beta1.ts';
 import type { FlowSchema, PriorityLevelConfiguration } from '../../api/gen/flowcontrol-v1.ts';
 import type { RuntimeClass } from '../../api/gen/node-v1.ts';
 import type { PodDisruptionBudget } from '../../api/gen/policy-v1.ts';
 import type { ResourceClaim, ResourceSlice } from '../../api/gen/resource-v1.ts';
 import type { PriorityClass } from '../../api/gen/scheduling-v1.ts';
+import { compareTexts } from '../../base/compare-texts.ts';
 import { ageCell, ageColumn, booleanColumn, column, integerColumn, printerOf, textOrNone } from './printing.ts';
 import type { Printer } from './resource-definition.ts';
 
 export const leasePrinter: Printer<Lease> = printerOf([column('Holder'), ageColumn], (lease, nowMs) => [
   lease.spec?.holderIdentity ?? '',
   ageCell(lease, nowMs),
+]);
+
+export const leaseCandidatePrinter: Printer<LeaseCandidate> = printerOf(
+  [column('LeaseName'), column('BinaryVersion'), column('EmulationVersion'), ageColumn],
+  (candidate, nowMs) => [
+    candidate.spec?.leaseName ?? '',
+    candidate.spec?.binaryVersion ?? '',
+    candidate.spec?.emulationVersion ?? '',
+    ageCell(candidate, nowMs),
+  ],
+);
+
+export const clusterTrustBundlePrinter: Printer<ClusterTrustBundle> = printerOf([column('SignerName')], ({ spec }) => [
+  textOrNone(spec?.signerName),
 ]);
 
 export const runtimeClassPrinter: Printer<RuntimeClass> = printerOf(
@@ -49,9 +62,9 @@ export const podDisruptionBudgetPrinter: Printer<PodDisruptionBudget> = printerO
 );
 
 function requestCondition(request: CertificateSigningRequest): string {
-  const types = (request.status?.conditions ?? []).map((condition) => condition.type);
-  const texts = ['Approved', 'Denied', 'Failed'].filter((type) => types.includes(type));
-  const text = texts.length === 0 ? 'Pending' : texts.join(',');
+  const types = new Set((request.status?.conditions ?? []).map((condition) => condition.type));
+  const verdict = ['Denied', 'Approved'].find((type) => types.has(type)) ?? 'Pending';
+  const text = types.has('Failed') ? `${verdict},Failed` : verdict;
   return (request.status?.certificate ?? '') === '' ? text : `${text},Issued`;
 }
 
@@ -70,45 +83,10 @@ export const certificateSigningRequestPrinter: Printer<CertificateSigningRequest
   },
 );
 
-export const webhookConfigurationPrinter: Printer<ValidatingWebhookConfiguration | MutatingWebhookConfiguration> =
-  printerOf([integerColumn('Webhooks'), ageColumn], (configuration, nowMs) => [
-    (configuration.webhooks ?? []).length,
-    ageCell(configuration, nowMs),
-  ]);
-
-/** Printer of validating admission policies. */
-export const validatingAdmissionPolicyPrinter: Printer<ValidatingAdmissionPolicy> = printerOf(
-  [integerColumn('Validations'), column('ParamKind'), ageColumn],
-  (policy, nowMs) => {
-    const kind = policy.spec?.paramKind;
-    return [
-      (policy.spec?.validations ?? []).length,
-      kind === undefined ? '<unset>' : `${kind.apiVersion ?? ''}/${kind.kind ?? ''}`,
-      ageCell(policy, nowMs),
-    ];
-  },
-);
-
-/** Printer of bindings of validating admission policies. */
-export const validatingAdmissionPolicyBindingPrinter: Printer<ValidatingAdmissionPolicyBinding> = printerOf(
-  [column('PolicyName'), column('ParamRef'), ageColumn],
-  (binding, nowMs) => {
-    const reference = binding.spec.paramRef;
-    const namespace = reference?.namespace ?? '*';
-    const text =
-      reference === undefined
-        ? '<unset>'
-        : (reference.name ?? '') === ''
-          ? `${namespace}/*`
-          : `${namespace}/${reference.name}`;
-    return [binding.spec.policyName, text, ageCell(binding, nowMs)];
-  },
-);
-
-export const flowSchemaPrinter: Printer<FlowSchema> = printerOf(
+const flowSchemaCells: Printer<FlowSchema> = printerOf(
   [
     column('PriorityLevel'),
-    integerColumn('MatchingPrecedence'),
+    column('MatchingPrecedence'),
     column('DistinguisherMethod'),
     ageColumn,
     column('MissingPL'),
@@ -124,6 +102,14 @@ export const flowSchemaPrinter: Printer<FlowSchema> = printerOf(
     ];
   },
 );
+
+/** Flow schemas stand in the order in which they are matched. */
+export const flowSchemaPrinter: Printer<FlowSchema> = {
+  ...flowSchemaCells,
+  compare: (a, b) =>
+    (a.spec?.matchingPrecedence ?? 0) - (b.spec?.matchingPrecedence ?? 0) ||
+    compareTexts(a.metadata.name!, b.metadata.name!),
+};
 
 export const priorityLevelPrinter: Printer<PriorityLevelConfiguration> = printerOf(
   [column('Type'), ...['NominalConcurrencyShares', 'Queues', 'HandSize', 'QueueLengthLimit'].map(column), ageColumn],
@@ -157,11 +143,6 @@ export const apiServicePrinter: Printer<APIService> = printerOf(
       ageCell(service, nowMs),
     ];
   },
-);
-
-export const customResourceDefinitionPrinter: Printer<CustomResourceDefinition> = printerOf(
-  [column('Created At')],
-  (definition) => [definition.metadata.creationTimestamp ?? ''],
 );
 
 export const resourceClaimPrinter: Printer<ResourceClaim> = printerOf([column('State'), ageColumn], (claim, nowMs) => {

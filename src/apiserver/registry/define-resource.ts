@@ -1,5 +1,6 @@
 /**
- * Makes a ResourceDefinition from a kind's rules: store prefix, printer and status sub-resource have upstream's defaults.
+ * Builds a ResourceDefinition from a kind's rules, with upstream's defaults for store prefix, printer and status
+ * sub-resource.
  */
 import type { KubernetesObject } from '../../api/object.ts';
 import type { ResourceInfo } from '../../api/resource-info.ts';
@@ -17,13 +18,13 @@ import type {
   VirtualResource,
 } from './resource-definition.ts';
 
-/** What a definition is made of beside its rules. */
+/** The parts of a definition besides its rules. */
 export interface DefinitionParts<T extends KubernetesObject> {
   readonly rules?: KindRules<T>;
   readonly statusRules?: StatusRules<T>;
   /** Below `/registry/`, without slashes at its ends. Default: the resource's name. */
   readonly prefix?: string;
-  /** Replaces what the rules would make. */
+  /** Replaces the strategy made from the rules. */
   readonly strategy?: Strategy<T>;
   readonly printer?: Printer<T>;
   readonly selectableFields?: SelectableFields<T>;
@@ -35,9 +36,10 @@ export interface DefinitionParts<T extends KubernetesObject> {
   readonly ttlSeconds?: number;
   readonly renewedField?: string;
   readonly defaultPropagation?: 'Orphan';
+  readonly deletionWarning?: string;
 }
 
-/** Resources whose DELETE answers with the object. Upstream: ReturnDeletedObject of their stores. */
+/** Resources whose DELETE responds with the object. Upstream: ReturnDeletedObject of their stores. */
 const RETURN_DELETED: Readonly<Record<string, readonly string[]>> = {
   '': [
     'persistentvolumeclaims',
@@ -59,7 +61,7 @@ const RETURN_DELETED: Readonly<Record<string, readonly string[]>> = {
   'storage.k8s.io': ['csidrivers', 'csinodes', 'storageclasses', 'volumeattachments', 'volumeattributesclasses'],
 };
 
-/** Stable versions are served by default, alpha and beta ones only when asked for. */
+/** Whether the version is stable: alpha and beta versions are served only on request. */
 function isStable(version: string): boolean {
   return /^v\d+$/.test(version);
 }
@@ -105,7 +107,7 @@ export function defineVirtual<T extends KubernetesObject>(
   return ofAnyKind(definition);
 }
 
-/** Handlers know objects by their definition alone: the type of one kind's objects ends here. */
+/** Hides the object type, since handlers know objects only by their definition. */
 function ofAnyKind<T extends KubernetesObject>(definition: ResourceDefinition<T>): ResourceDefinition {
   return definition as unknown as ResourceDefinition;
 }

@@ -1,4 +1,4 @@
-/** The definitions of all resources over a store of plain objects: for tests of what they do themselves. */
+/** The definitions of all resources over a store of plain objects: for tests of the definitions themselves. */
 import type { KubernetesObject } from '../../api/object.ts';
 import type { ResourceInfo } from '../../api/resource-info.ts';
 import { createSimPlatform } from '../../platform/sim/sim-platform.ts';
@@ -24,11 +24,13 @@ function mapStore(): ObjectStore & { put(info: ResourceInfo, object: KubernetesO
     if (info.resource === 'services') for (const listener of listeners) listener(object as never, old as never);
   };
   const get = (info: ResourceInfo, namespace: string, name: string) => objects.get(key(info, namespace, name)) as never;
+  const list = (info: ResourceInfo) =>
+    [...objects].filter(([at]) => at.startsWith(`${info.resource}/`)).map(([, object]) => object) as never;
   return {
     put,
     get,
-    list: (info) =>
-      [...objects].filter(([at]) => at.startsWith(`${info.resource}/`)).map(([, object]) => object) as never,
+    list,
+    listInTurns: async (info) => list(info),
     onChange(_info, listener) {
       listeners.push(listener as never);
       return () => undefined;

@@ -1,7 +1,7 @@
-/** What resources do of their own, and that each is there once. */
+/** Special behaviour of resources, and that each is registered once. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Binding, Event, Namespace, Pod, ServiceAccount } from '../../api/gen/core-v1.ts';
+import type { Binding, Event, Namespace, Pod, PodCondition, ServiceAccount } from '../../api/gen/core-v1.ts';
 import type { Eviction, PodDisruptionBudget } from '../../api/gen/policy-v1.ts';
 import {
   allResources,
@@ -43,7 +43,7 @@ test('every built-in resource is defined once', () => {
   );
 });
 
-test('what a missing service would serve is not listed', () => {
+test('resources of a missing service are not listed', () => {
   const { definitions, find } = setUp();
   for (const info of [TokenReviews, SelfSubjectRulesReviews, ComponentStatuses])
     assert.equal(
@@ -89,7 +89,8 @@ test('a pod is pending, then bound once', async () => {
   const bound = objects.get(Pods, 'default', 'web')!;
   assert.equal(bound.spec!.nodeName, 'n1');
   assert.equal(bound.metadata.annotations!['a'], 'b');
-  assert.equal(bound.status!.conditions![0]!.type, 'PodScheduled');
+  const [{ type, status, reason, message }] = bound.status!.conditions as [PodCondition];
+  assert.deepEqual([type, status, reason, message], ['PodScheduled', 'True', 'Scheduled', 'bound to a node']);
   await assert.rejects(bind('n2'), {
     message: 'Operation cannot be fulfilled on pods/binding "web": pod web is already assigned to node "n1"',
   });
@@ -126,7 +127,7 @@ test('evictions spend the budget', async () => {
   });
 });
 
-test('what kubectl get pods shows', () => {
+test('the columns of kubectl get pods', () => {
   const { find } = setUp();
   const { printer } = find(Pods);
   const nowMs = 1_767_225_600_000;
@@ -214,8 +215,8 @@ test('events and autoscalers convert both ways', () => {
       minReplicas: 1,
       scaleTargetRef: { apiVersion: 'apps/v1', kind: 'Deployment', name: 'd' },
       metrics: [
-        { type: 'Resource', resource: { name: 'cpu', target: { type: 'Utilization', averageUtilization: 50 } } },
         { type: 'Resource', resource: { name: 'memory', target: { type: 'AverageValue', averageValue: '1Gi' } } },
+        { type: 'Resource', resource: { name: 'cpu', target: { type: 'Utilization', averageUtilization: 50 } } },
       ],
     },
   } as unknown as KubernetesObject;
@@ -224,7 +225,7 @@ test('events and autoscalers convert both ways', () => {
   assert.deepEqual(v1.conversion!.toStored(asV1 as unknown as KubernetesObject), stored);
 });
 
-test('a namespace goes when its finalizers are gone', () => {
+test('a namespace is deleted when its finalizers are removed', () => {
   const { strategy, objectSubresources } = setUp().find(Namespaces);
   const namespace: Namespace = { metadata: { name: 'n' } };
   strategy.applyDefaults!(namespace);
@@ -243,7 +244,7 @@ test('a namespace goes when its finalizers are gone', () => {
   assert.equal(strategy.blocksDeletion!(finalized), false);
 });
 
-test('a signing request records who asked, and only approval judges', () => {
+test('a signing request records its user, and only approval sets conditions', () => {
   const { strategy, objectSubresources } = setUp().find(CertificateSigningRequests);
   const request: CertificateSigningRequest = {
     metadata: { name: 'r' },

@@ -12,7 +12,13 @@ export interface ObjectStore {
   /** Newest cached object. */
   get<T extends KubernetesObject>(info: ResourceInfo<T>, namespace: string, name: string): Stored<T> | undefined;
   list<T extends KubernetesObject>(info: ResourceInfo<T>, namespace?: string): readonly Stored<T>[];
-  /** Calls back on every change, after the cache holds it; first with all that is there, unless it is to be called `onlyLater`. */
+  /** The same; other requests get a turn by `pause` while many bytes are decoded. */
+  listInTurns<T extends KubernetesObject>(
+    info: ResourceInfo<T>,
+    namespace: string,
+    pause: () => Promise<void> | undefined,
+  ): Promise<readonly Stored<T>[]>;
+  /** Calls back on every change after the cache holds it; also for all existing objects, unless `onlyLater`. */
   onChange<T extends KubernetesObject>(
     info: ResourceInfo<T>,
     listener: (object: Stored<T> | undefined, old: Stored<T> | undefined) => void,
@@ -31,7 +37,7 @@ export interface ObjectStore {
     name: string,
     change: (current: Stored<T>) => T | undefined,
   ): Promise<Stored<T>>;
-  /** Creates straight in the store unless it exists; returns what is there. For bootstrap objects. */
+  /** Creates the object directly in the store unless it exists; returns the stored one. For bootstrap objects. */
   ensure<T extends KubernetesObject>(info: ResourceInfo<T>, object: T): Promise<Stored<T>>;
   /** Deletes through the generic path (grace, finalizers, preconditions). */
   delete(

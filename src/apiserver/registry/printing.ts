@@ -1,6 +1,4 @@
-/**
- * Building blocks of table printers: columns and common cells. Upstream: printers.PrintHandler, pkg/printers/internalversion.
- */
+/** Builds table printers: columns and common cells. Upstream: printers.PrintHandler, pkg/printers/internalversion. */
 import { ageOf } from '../../api/age.ts';
 import type { PodSpec } from '../../api/gen/core-v1.ts';
 import type { LabelSelector, TableColumnDefinition } from '../../api/gen/meta-v1.ts';
@@ -13,7 +11,7 @@ const DESCRIPTIONS: Readonly<Record<string, string>> = {
   Age: 'CreationTimestamp is a timestamp representing the server time when this object was created.',
 };
 
-/** A column of texts, always shown. */
+/** A text column. */
 export function column(name: string): TableColumnDefinition {
   return {
     name,
@@ -24,7 +22,6 @@ export function column(name: string): TableColumnDefinition {
   };
 }
 
-/** A column of whole numbers. */
 export function integerColumn(name: string): TableColumnDefinition {
   return { ...column(name), type: 'integer' };
 }
@@ -33,7 +30,7 @@ export function booleanColumn(name: string): TableColumnDefinition {
   return { ...column(name), type: 'boolean' };
 }
 
-/** The same column, shown by `-o wide` only. */
+/** A column that only `-o wide` shows. */
 export function wide(definition: TableColumnDefinition): TableColumnDefinition {
   return { ...definition, priority: 1 };
 }
@@ -46,7 +43,7 @@ export function ageCell(object: KubernetesObject, nowMs: number): string {
   return ageOf(object.metadata.creationTimestamp, nowMs);
 }
 
-/** A printer with Name first and Age where the columns say; `cells` gives the cells after the name. */
+/** A printer with Name first, and Age if it is among the columns; `cells` gives the cells after the name. */
 export function printerOf<T extends KubernetesObject>(
   columns: readonly TableColumnDefinition[],
   cells: (object: T, nowMs: number) => readonly unknown[],
@@ -57,10 +54,16 @@ export function printerOf<T extends KubernetesObject>(
   };
 }
 
-/** Name and Age. */
+/** A printer with Name and Age. */
 export const defaultPrinter: Printer<KubernetesObject> = printerOf([ageColumn], (object, nowMs) => [
   ageCell(object, nowMs),
 ]);
+
+/** A printer with Name and the creation time. Upstream: rest.NewDefaultTableConvertor. */
+export const createdPrinter: Printer<KubernetesObject> = printerOf(
+  [{ ...column('Created At'), type: 'date', description: ageColumn.description }],
+  ({ metadata }) => [metadata.creationTimestamp ?? ''],
+);
 
 /** `a=b,c=d` in key order, `<none>` when there is nothing. */
 export function formatLabels(labels: Readonly<Record<string, string>> | undefined): string {

@@ -1,10 +1,11 @@
 /**
- * What the generic handlers need to know of one resource. Built-in resources and CustomResourceDefinitions produce the
- * same. Upstream: genericregistry.Store with its strategies, plus rest.Storage for sub-resources.
+ * What the generic handlers need to know about a resource. Built-in resources and CustomResourceDefinitions have the
+ * same form. Upstream: genericregistry.Store with its strategies, plus rest.Storage for sub-resources.
  */
 import { type Int64 } from '../../api/int64.ts';
 import type { Steps } from '../../base/steps.ts';
 import type { FinalizerNames } from '../../api/meta-validation.ts';
+import type { FieldNode } from '../../api/managed-fields/field-set.ts';
 import type { KubernetesObject } from '../../api/object.ts';
 import type { ResourceInfo } from '../../api/resource-info.ts';
 import type { StructSchema } from '../../api/schema/type-schema.ts';
@@ -13,58 +14,70 @@ import type { TableColumnDefinition } from '../../api/gen/meta-v1.ts';
 import type { ApiRequest, ApiResponse } from '../../api/transport.ts';
 import type { RequestContext } from '../request-context.ts';
 
-/** How objects of a resource come into being and change. `draft`s are private and changed in place. */
+/** The rules for creating and changing objects of a resource. `draft`s are private and changed in place. */
 export interface Strategy<T extends KubernetesObject> {
-  /** Fills defaults, as upstream's conversion defaults do. Runs on every decoded body and on what the store holds. */
+  /** Sets defaults like upstream's conversion. Called for every decoded body and for stored objects. */
   applyDefaults?(draft: T): void;
-  /** Clears what a creator may not set (status …), sets generation 1. */
+  /** Clears fields that a creator may not set (status …), sets generation 1. */
   prepareForCreate?(draft: T, context: RequestContext): void;
-  /** Field errors with upstream's paths and texts; metadata is checked by the generic handler. */
+  /** Validation errors with upstream's paths and texts; the generic handler validates metadata. */
   validate(object: T, context: RequestContext): FieldCause[];
-  /** Carries over what an updater may not change; raises generation when the spec changed. */
+  /** Restores fields that an updater may not change; increases generation when the spec changed. */
   prepareForUpdate?(draft: T, old: T, context: RequestContext): void;
   validateUpdate(object: T, old: T, context: RequestContext): FieldCause[];
-  /** What both do, where it may take long: `old` is undefined for creates. */
+  /** Validates creates and updates in steps, where it may take long: `old` is undefined for creates. */
   validationSteps?(object: T, old: T | undefined, context: RequestContext): Steps<FieldCause[]>;
   /** Texts for Warning headers. */
   warnings?(object: T, old: T | undefined): string[];
-  /** What finalizers may be called; default: as the resource's group has it. */
+  /** The rule for names of finalizers; default: that of the resource's group. */
   readonly finalizerNames?: FinalizerNames;
+  /**
+   * Fields that writers here do not own, since they are reset. Default: the status for the object, the spec for the
+   * status. Upstream: GetResetFields.
+   */
+  readonly resetFields?: FieldNode;
   readonly allowCreateOnUpdate?: boolean;
-  /** PUT without resourceVersion overwrites. */
+  /** Whether a PUT without resourceVersion overwrites. */
   readonly allowUnconditionalUpdate?: boolean;
-  /** Names of this resource: dns subdomain unless given. Returns the complaint's text. */
+  /** Validates names of this resource; default: DNS subdomains. Returns the error text. */
   validateName?(name: string, prefix: boolean): string[];
   /** Graceful deletion: seconds to grant (0: delete now), may replace fields of the draft and of its metadata (deletionTimestamp is set by the caller). Absent: immediate. */
   gracefulDeletionSeconds?(object: T, requestedSeconds: Int64 | undefined): Int64;
+  /** Marked objects have a deletionTimestamp and no deletionGracePeriodSeconds (namespaces, definitions). */
+  readonly deletesWithoutPeriod?: boolean;
   /**
-   * Takes outside resources (cluster IPs, node ports) before a create or update is stored. Called after validation and
-   * admission, may change the draft; `commit` after the write, `rollback` when it failed or is a dry run.
+   * Takes external resources (cluster IPs, node ports) before a create or update is stored. Called after validation
+   * and admission, may change the draft; call `commit` after the write, `rollback` when it failed or is a dry run.
    */
   allocate?(draft: T, old: T | undefined, dryRun: boolean): Promise<{ commit(): void; rollback(): void } | undefined>;
   /**
-   * True while something beside metadata.finalizers keeps a deleted object in the store (namespaces: spec.finalizers). A
-   * DELETE then only marks it, and it goes with the first update, of any sub-resource, that leaves no finalizer of either
-   * kind on a marked object.
+   * Whether something besides metadata.finalizers keeps a deleted object in the store (namespaces: spec.finalizers).
+   * A DELETE then only marks it, and it is removed by the first update, of any sub-resource, that leaves no finalizer
+   * of either kind on a marked object.
    */
   blocksDeletion?(object: T): boolean;
 }
 
-/** Fields of an object a field selector may name beside metadata.name and metadata.namespace. */
+/** The fields that field selectors may name besides metadata.name and metadata.namespace. */
 export type SelectableFields<T> = (object: T) => Readonly<Record<string, string>>;
 
 /** Printer columns and cells, as `kubectl get` shows them. */
 export interface Printer<T> {
   readonly columns: readonly TableColumnDefinition[];
-  /** One cell per column. `nowMs`: for ages. */
+  /** One cell per column. `nowMs` is used for ages. */
   cells(object: T, nowMs: number): readonly unknown[];
+  /** The order of a list's rows, where it is not that of names. */
+  compare?(a: T, b: T): number;
 }
 
-/** A sub-resource served by code of its own (log, exec, binding, eviction, scale, token, proxy …). */
+/** A sub-resource with its own handler (log, exec, binding, eviction, scale, token, proxy …). */
 export interface ConnectSubresource {
   /** HTTP methods it takes. */
   readonly methods: readonly string[];
-  /** Serves the request after authorization; admission CONNECT (or CREATE for POSTs with a body) is its own matter through `SubresourceServices`. */
+  /**
+   * Serves the request after authorization; it calls admission itself through `SubresourceServices` (CONNECT, or
+   * CREATE for POSTs with a body).
+   */
   serve(request: ApiRequest, context: RequestContext): Promise<ApiResponse>;
 }
 
@@ -73,7 +86,7 @@ export interface ObjectSubresource<T extends KubernetesObject> {
   readonly strategy: Strategy<T>;
 }
 
-/** A POST to a sub-resource with a body of a kind of its own. */
+/** A POST to a sub-resource with its own kind of body. */
 export interface NamedCreateRequest {
   readonly namespace: string;
   /** Name of the object the sub-resource belongs to. */
@@ -85,16 +98,19 @@ export interface NamedCreateRequest {
 }
 
 /**
- * A sub-resource one POSTs a body to (binding, eviction, token): the generic handler decodes, admits (CREATE) and encodes
- * with status 201. Upstream: rest.NamedCreater.
+ * A sub-resource that accepts a POST (binding, eviction, token): the generic handler decodes, admits (CREATE) and
+ * encodes with status 201. Upstream: rest.NamedCreater.
  */
 export interface CreateSubresource {
-  /** An API version of old clients whose bodies have the same shape. */
+  /** An older API version whose bodies have the same form. */
   readonly alike?: string;
   create(request: NamedCreateRequest): Promise<KubernetesObject>;
 }
 
-/** Where the `scale` sub-resource reads and writes. Reads make an autoscaling/v1 Scale with the object's metadata (name, namespace, uid, resourceVersion, creationTimestamp). */
+/**
+ * The fields behind the `scale` sub-resource. Reads return an autoscaling/v1 Scale with the object's metadata (name,
+ * namespace, uid, resourceVersion, creationTimestamp).
+ */
 export interface ScaleAccess<T extends KubernetesObject> {
   read(object: T): { readonly specReplicas: number; readonly statusReplicas: number; readonly selector: string };
   write(draft: T, replicas: number): void;
@@ -106,11 +122,11 @@ export interface ScaleAccess<T extends KubernetesObject> {
 export interface Reading {
   readonly key: string;
   read(stored: KubernetesObject): KubernetesObject;
-  /** Where versions differ by more than their name: calls that convert. Reject with StatusErrors. */
+  /** Conversions by calls, where versions differ by more than their name. Reject with StatusErrors. */
   readonly convert?: Conversion;
 }
 
-/** Conversion of objects that is a call to somebody else. */
+/** Conversion of objects by a webhook. */
 export interface Conversion {
   /** Converts stored objects of other versions, keeping their order. */
   fromStored(objects: readonly KubernetesObject[]): Promise<readonly KubernetesObject[]>;
@@ -122,13 +138,15 @@ export interface ResourceDefinition<T extends KubernetesObject = KubernetesObjec
   readonly info: ResourceInfo<T>;
   /** The schema of its objects, where it is not a built-in kind's. */
   readonly schema?: StructSchema;
-  /** Among versions that share a prefix: what is stored. Default: the first without `conversion`. */
+  /** Whether this version is stored, among versions that share a prefix. Default: the first without `conversion`. */
   readonly storageVersion?: boolean;
-  /** What becomes of dependents when a DELETE does not say. Default Background; jobs and replication controllers: Orphan. */
+  /** The propagation of a DELETE without one. Default Background; jobs and replication controllers: Orphan. */
   readonly defaultPropagation?: 'Background' | 'Orphan';
-  /** DELETE answers with the object instead of a Status even when it is gone (pods, …). */
+  /** A Warning header for a DELETE without propagation. */
+  readonly deletionWarning?: string;
+  /** Whether DELETE responds with the removed object instead of a Status (pods, …). */
   readonly returnsDeleted?: boolean;
-  /** Served by default, or only by `--runtime-config`. */
+  /** Whether it is served by default; otherwise only by `--runtime-config`. */
   readonly enabledByDefault: boolean;
   /** Store key prefix with trailing slash, as upstream's etcd layout: `/registry/pods/`, `/registry/minions/`. Resources of equal prefix share storage (versions of one kind). */
   readonly storagePrefix: string;
@@ -138,20 +156,22 @@ export interface ResourceDefinition<T extends KubernetesObject = KubernetesObjec
   readonly objectSubresources?: Readonly<Record<string, ObjectSubresource<T>>>;
   readonly createSubresources?: Readonly<Record<string, CreateSubresource>>;
   readonly scale?: ScaleAccess<T>;
-  /** Made once the server's services exist; see `registry/list.ts`. */
+  /** Created once the server's services exist; see `registry/list.ts`. */
   readonly connectSubresources?: Readonly<Record<string, ConnectSubresource>>;
-  /** True for virtual resources (reviews, componentstatuses) that have no storage: `virtual.create` etc. serve them. */
+  /**
+   * Set for virtual resources (reviews, componentstatuses), which have no storage: `virtual.create` etc. serve them.
+   */
   readonly virtual?: VirtualResource;
-  /** Keys expire by themselves (events). */
+  /** Keys expire after this time (events). */
   readonly ttlSeconds?: number;
-  /** The time in the spec (RFC 3339, microseconds) that heartbeats renew. No rule of the strategy may look at it. */
+  /** The time in the spec (RFC 3339, microseconds) that heartbeats renew. No rule of the strategy may depend on it. */
   readonly renewedField?: string;
   /**
-   * What readers get of stored objects where these may be of another version or an older schema (custom resources).
-   * `key` names this way of reading among all the resource ever had; what reads the same is returned as it is.
+   * How stored objects are read when they may be of another version or an older schema (custom resources). `key`
+   * identifies this way of reading among all the resource ever had; unchanged objects are returned as they are.
    */
   readonly reading?: Reading;
-  /** A Warning header for every client that uses this version. */
+  /** A Warning header for all clients of this version. */
   readonly deprecationWarning?: string;
   /** Conversion between this version's objects and the stored version's, where they differ. */
   readonly conversion?: { toStored(object: T): KubernetesObject; fromStored(object: KubernetesObject): T };

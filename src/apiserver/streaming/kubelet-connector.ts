@@ -1,9 +1,9 @@
 /**
- * The API server's side of log, exec, attach, port-forward and the proxies. Upstream: registry/core/{pod,service,node}/rest
- * with pkg/kubelet/client.
+ * The API server's part of log, exec, attach, port-forward and the proxies. Upstream:
+ * registry/core/{pod,service,node}/rest with pkg/kubelet/client.
  *
- * Differs: port-forward tunnelled in WebSockets is refused by the runtime, and clients fall back to SPDY; of remote commands
- * v5 alone is translated, older protocols go to the runtime as they are.
+ * Differs: the runtime refuses port-forward tunnelled in WebSockets, and clients fall back to SPDY; of remote
+ * commands only v5 is translated, older protocols are forwarded unchanged.
  */
 import type { Stored } from '../../api/object.ts';
 import type { Pod } from '../../api/gen/core-v1.ts';
@@ -12,40 +12,47 @@ import type { ApiResponse } from '../../api/transport.ts';
 import { openTunnel, isUpgradeRequest } from '../../component-helpers/streaming/upgrade-tunnel.ts';
 import type { Clock } from '../../platform/clock.ts';
 import type { CryptoPort } from '../../platform/crypto.ts';
-import type { HttpAnswer, Net, TlsOptions } from '../../platform/net.ts';
+import type { HttpAnswer, Net } from '../../platform/net.ts';
 import type { Random } from '../../platform/random.ts';
 import type { ByteSink } from '../../platform/streams.ts';
-import type { ObjectStore } from '../registry/object-store.ts';
 import type { KubeletCall, KubeletConnector } from '../registry/services.ts';
 import { paceOf } from '../turns.ts';
 import { dialError, kubeletRefusal } from './backend-error.ts';
 import { pathBehindProxy, proxyRequest } from './http-proxy.ts';
-import { kubeletAddress, kubeletBaseUrl, refuseApiServer } from './kubelet-location.ts';
+import { type KubeletAccess, type KubeletTarget, kubeletTarget, kubeletTargetOf } from './kubelet-target.ts';
 import { containerOf, logQuery, portForwardQuery, streamOptions, streamQuery } from './pod-options.ts';
-import { nodeLocation, podLocation, resolveLocation, serviceLocation, type ProxyLocation } from './proxy-location.ts';
+import {
+  type DialledLocation,
+  nodeLocation,
+  podLocation,
+  type ProxyLocation,
+  resolveLocation,
+  serviceLocation,
+} from './proxy-location.ts';
 import { translateStreams, wantsTranslation } from './stream-translator.ts';
 import { logMessages, overWebSocket, wantsWebSocket } from './websocket-stream.ts';
 
-export interface KubeletConnectorDeps {
+export interface KubeletConnectorDeps extends KubeletAccess {
   readonly net: Net;
-  readonly objects: ObjectStore;
   readonly random: Random;
   readonly crypto: CryptoPort;
   readonly clock: Clock;
-  /** The client certificate for kubelets, and the authorities that verify theirs. Called for every request. */
-  readonly kubeletTls: () => TlsOptions;
-  /** Kinds of node addresses in the order they are tried; absent: the addresses nearest to this server first. */
-  readonly addressTypes?: readonly string[];
-  /** Pages behind the proxies run in a sandbox, not as the server's own origin (`foreign-page.ts`). */
+  /** Whether pages behind the proxies run in a sandbox instead of the server's own origin (`foreign-page.ts`). */
   readonly isolatesPages?: boolean;
 }
 
 export function createKubeletConnector(deps: KubeletConnectorDeps): KubeletConnector {
   const random = deps.random.fork('kubelet-connector');
-  const proxy = async (location: ProxyLocation, { request }: KubeletCall): Promise<ApiResponse> => {
+  const proxy = async (location: ProxyLocation, call: KubeletCall): Promise<ApiResponse> => {
     const { base, named } = await resolveLocation(deps.net, location);
     // Certificates of pods and services are not verified, as upstream.
-    const tls = location.isKubelet ? deps.kubeletTls() : { insecureSkipVerify: true, serverName: named?.serverName };
+    return proxyTo({ base, tls: { insecureSkipVerify: true, serverName: named?.serverName } }, call, named);
+  };
+  const proxyTo = async (
+    { base, tls }: KubeletTarget,
+    { request }: KubeletCall,
+    named?: DialledLocation['named'],
+  ): Promise<ApiResponse> => {
     const path = pathBehindProxy(request.path);
     const seenAt = path === '' ? request.path : request.path.slice(0, -path.length);
     const headers = named && { host: named.host };
@@ -62,8 +69,7 @@ export function createKubeletConnector(deps: KubeletConnectorDeps): KubeletConne
       proxy(serviceLocation({ objects: deps.objects, random }, service, target), call),
     async proxyNode(node, target, call) {
       const location = nodeLocation(node, target, deps.addressTypes);
-      if (location.isKubelet) refuseApiServer(deps.objects, kubeletAddress(node, deps.addressTypes));
-      return proxy(location, call);
+      return location === 'kubelet' ? proxyTo(kubeletTargetOf(deps, node), call) : proxy(location, call);
     },
   };
 }
@@ -80,9 +86,10 @@ async function podLogs(deps: KubeletConnectorDeps, pod: Stored<Pod>, { request }
   const nodeName = pod.spec?.nodeName ?? '';
   // No container has run yet, so there are no logs.
   if (nodeName === '') return { kind: 'bytes', status: 200, headers: { 'content-type': 'text/plain' }, chunks: [] };
-  const url = `${kubeletBaseUrl(deps.objects, nodeName, deps.addressTypes)}/containerLogs/${podPath(pod, container)}?${kubeletQuery}`;
+  const target = kubeletTarget(deps, nodeName);
+  const url = `${target.base}/containerLogs/${podPath(pod, container)}?${kubeletQuery}`;
   const tls = {
-    ...deps.kubeletTls(),
+    ...target.tls,
     ...(query.get('insecureSkipTLSVerifyBackend') === 'true' ? { insecureSkipVerify: true } : {}),
   };
   let answer: HttpAnswer;
@@ -118,13 +125,13 @@ async function podStream(deps: KubeletConnectorDeps, { pod, subresource, call }:
   const nodeName = pod.spec?.nodeName ?? '';
   if (nodeName === '') throw badRequest(`pod ${pod.metadata.name} does not have a host assigned`);
   if (!request.wantsUpgrade || !isUpgradeRequest(request.headers)) throw badRequest('Upgrade request required');
-  const url = `${kubeletBaseUrl(deps.objects, nodeName, deps.addressTypes)}/${path}`;
+  const { base, tls } = kubeletTarget(deps, nodeName);
   try {
     const order = {
       method: request.method,
-      url,
+      url: `${base}/${path}`,
       headers: request.headers,
-      tls: deps.kubeletTls(),
+      tls,
       signal: request.signal,
     };
     if (subresource !== 'portforward' && wantsTranslation(request.headers))

@@ -10,7 +10,8 @@ import type { KubeletCall } from '../registry/services.ts';
 import { pathBehindProxy } from './http-proxy.ts';
 import { createFixture, echo, messageOf, node, objectsWith, pod, read, text } from './kubelet-connector-fixture.ts';
 import { createKubeletConnector } from './kubelet-connector.ts';
-import { kubeletAddress, kubeletBaseUrl } from './kubelet-location.ts';
+import { kubeletAddress } from './kubelet-location.ts';
+import { kubeletTarget } from './kubelet-target.ts';
 import { podLocation, serviceLocation } from './proxy-location.ts';
 
 const service: Service = {
@@ -25,7 +26,7 @@ const slice = (ready: boolean): EndpointSlice => ({
   endpoints: [{ addresses: ['10.0.0.2'], conditions: { ready } }],
 });
 
-test('proxies: path and query as written, headers without credentials, status as it comes', async () => {
+test('proxies: path and query unchanged, headers without credentials, status unchanged', async () => {
   let seen: HttpRequest['headers'] = {};
   const { connector, call } = await createFixture(
     (request) => {
@@ -162,7 +163,13 @@ test('where proxied requests go', () => {
     assert.equal(pathBehindProxy(path), rest);
 });
 
-test('nothing is asked with the identity of the API server where an API server answers', async () => {
+/** Addresses that a node may write into its status, as URLs would read them: another kubelet, another path, the API server. */
+const NO_HOSTS = [
+  ...['u@10.0.0.9:10250/exec/other/pod/c?command=id&x=', '10.0.0.9/pods?', '10.0.0.9#', '10.0.0.9:10251', 'a/../b'],
+  ...['u@10.0.0.2:6443/api/v1/nodes/other/proxy/pods?', '2130706433', '0x0a2b0001'],
+];
+
+test('no request is sent with the identity of the API server to an API server', async () => {
   const own = {
     metadata: { name: 's', namespace: 'default', labels: { 'kubernetes.io/service-name': 'kubernetes' } },
     addressType: 'IPv4',
@@ -171,7 +178,11 @@ test('nothing is asked with the identity of the API server where an API server a
   };
   const objects = {
     get: (_: unknown, __: string, name: string) =>
-      name === 'kubernetes' ? { spec: { clusterIP: '10.43.0.1' } } : name === 'node-1' ? current : undefined,
+      name === 'kubernetes'
+        ? { spec: { clusterIP: '10.43.0.1', ports: [{ port: 443 }] } }
+        : name === 'node-1'
+          ? current
+          : undefined,
     list: () => [own],
   } as unknown as ObjectStore;
   let current = node;
@@ -182,19 +193,29 @@ test('nothing is asked with the identity of the API server where an API server a
     ['10.0.0.9', 6443],
     ['server.example', 6443],
     ['10.43.0.1', 443],
+    ['::ffff:10.43.0.1', 8443],
+    ['server.example', 443],
+    ['10.43.1', 10_250],
+    ...NO_HOSTS.map((address) => [address, 10_250] as const),
   ] as const) {
     current = {
       metadata: { name: 'node-1' },
       status: { addresses: [{ type: 'InternalIP', address }], daemonEndpoints: { kubeletEndpoint: { Port } } },
     };
-    assert.throws(() => kubeletBaseUrl(objects, 'node-1'), refused, address);
+    assert.throws(() => kubeletTarget({ objects, kubeletTls: () => ({}) }, 'node-1'), refused, address);
     const platform = createSimPlatform();
     const net = { http: () => assert.fail('dialled'), lookup: () => assert.fail('looked up') } as unknown as Net;
     const { clock, random, crypto } = platform;
     const connector = createKubeletConnector({ net, objects, random, crypto, clock, kubeletTls: () => ({}) });
     const asked = connector.proxyNode(current, { scheme: '', port: '' }, {} as KubeletCall);
     await assert.rejects(asked, refused, address);
+    for (const subresource of ['log', 'exec', 'attach', 'portforward'] as const) {
+      const { call } = await createFixture(echo);
+      const asked = async () =>
+        connector.connectPod(pod, subresource, call('/x?command=id&stdout=true&ports=1', upgrade));
+      await assert.rejects(asked, refused, `${subresource} ${address}`);
+    }
   }
   current = node;
-  assert.equal(kubeletBaseUrl(objects, 'node-1'), 'https://10.0.0.2:10251');
+  assert.equal(kubeletTarget({ objects, kubeletTls: () => ({}) }, 'node-1').base, 'https://10.0.0.2:10251');
 });

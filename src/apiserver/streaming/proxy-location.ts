@@ -1,4 +1,7 @@
-/** Where proxied requests to pods, services and nodes go. Upstream: ResourceLocation of pods, services and nodes. */
+/**
+ * The locations of proxied requests to pods, services and nodes. Upstream: ResourceLocation of pods, services and
+ * nodes.
+ */
 import type { EndpointSlice } from '../../api/gen/discovery-v1.ts';
 import type { Node, Pod, Service } from '../../api/gen/core-v1.ts';
 import { EndpointSlices } from '../../api/gen/resources.ts';
@@ -6,19 +9,19 @@ import { badRequest, serviceUnavailable } from '../../api/status-error.ts';
 import { cidrContains, type IpAddress, parseCidr, parseIp, unmapped } from '../../base/cidr.ts';
 import type { Net } from '../../platform/net.ts';
 import type { Random } from '../../platform/random.ts';
+import { urlHost } from '../../component-helpers/url-host.ts';
 import type { ObjectStore } from '../registry/object-store.ts';
 import type { ProxyTarget } from '../registry/services.ts';
-import { kubeletAddress, urlHost } from './kubelet-location.ts';
+import { kubeletAddress } from './kubelet-location.ts';
 
-/** Scheme, host and port, and whether a kubelet answers there, who wants our certificate. */
+/** Scheme, host and port. */
 export interface ProxyLocation {
   readonly base: string;
-  readonly isKubelet: boolean;
-  /** The host of `base` is a name: it must be dialled by `resolveLocation` alone. */
+  /** Set when the host of `base` is a name: only `resolveLocation` may dial it. */
   readonly name?: string;
 }
 
-/** The addresses of one machine or one link, and of many at once: they belong to whoever dials, not to the pod. */
+/** Loopback, link-local and multicast addresses: they reach the dialling host or network, not a pod. */
 const localRanges = [
   ...['0.0.0.0/8', '127.0.0.0/8', '169.254.0.0/16', '224.0.0.0/4', '255.255.255.255/32'],
   ...['::/128', '::1/128', 'fe80::/10', 'ff00::/8'],
@@ -30,26 +33,26 @@ function checkProxyable(address: IpAddress): void {
 }
 
 function locationOf(scheme: string, address: string, port: string): ProxyLocation {
-  if (address === '') throw badRequest('address not allowed');
+  const host = urlHost(address);
+  if (host === undefined) throw badRequest('address not allowed');
   const ip = parseIp(address);
   if (ip !== undefined) checkProxyable(ip);
   return {
-    base: `${scheme === '' ? 'http' : scheme}://${urlHost(address)}${port === '' ? '' : `:${port}`}`,
-    isKubelet: false,
+    base: `${scheme === '' ? 'http' : scheme}://${host}${port === '' ? '' : `:${port}`}`,
     name: ip === undefined ? address : undefined,
   };
 }
 
-/** Where to dial, and what to say there. */
+/** The address to dial, and the names to send there. */
 export interface DialledLocation {
   readonly base: string;
-  /** The host and port to name in the request, and the name to ask of TLS, where `base` has an address instead. */
+  /** The host and port for the request, and the name for TLS, when `base` has an address instead. */
   readonly named?: { readonly host: string; readonly serverName: string };
 }
 
 /**
- * Puts an address in the place of a name, once all it has are checked: looked up again at the dial, it could be another.
- * Throws 400 for names without addresses and with those that are not allowed.
+ * Replaces a name by an address after checking all of its addresses: a second lookup when dialling could give
+ * another. Throws 400 for names without addresses or with forbidden ones.
  */
 export async function resolveLocation(
   { lookup }: Pick<Net, 'lookup'>,
@@ -66,11 +69,11 @@ export async function resolveLocation(
     checkProxyable(address);
   }
   const host = base.slice(base.indexOf('://') + 3);
-  const dialled = urlHost(found[0]!) + host.slice(name.length);
+  const dialled = `${urlHost(found[0]!)}${host.slice(name.length)}`;
   return { base: base.slice(0, -host.length) + dialled, named: { host, serverName: name } };
 }
 
-/** The pod's address and the port asked for, or the first one it declares. */
+/** The pod's address with the requested port, or the first one it declares. */
 export function podLocation(pod: Pod, target: ProxyTarget): ProxyLocation {
   const ports = (pod.spec?.containers ?? []).flatMap((container) => container.ports ?? []);
   let port = target.port;
@@ -111,11 +114,10 @@ function readyAddresses(slice: EndpointSlice, portName: string): { readonly addr
     .flatMap(({ addresses }) => addresses.map((address) => ({ address, port })));
 }
 
-/** The node's kubelet, or another port of the node. */
-export function nodeLocation(node: Node, target: ProxyTarget, types?: readonly string[]): ProxyLocation {
+/** The node's kubelet, which needs the client certificate, or another port of the node. */
+export function nodeLocation(node: Node, target: ProxyTarget, types?: readonly string[]): ProxyLocation | 'kubelet' {
   const { address, port } = kubeletAddress(node, types);
-  if (target.port === '' || target.port === String(port))
-    return { base: `https://${urlHost(address)}:${port}`, isKubelet: true };
+  if (target.port === '' || target.port === String(port)) return 'kubelet';
   if (!/^\d+$/.test(target.port)) throw badRequest(`invalid port ${JSON.stringify(target.port)}`);
   return locationOf(target.scheme, address, target.port);
 }

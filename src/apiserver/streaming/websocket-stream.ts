@@ -1,9 +1,9 @@
 /**
- * Answers that come bit by bit, over a WebSocket for clients that ask for one, as pages in browsers do: watches and logs.
- * Upstream: apimachinery util/httpstream/wsstream (Reader) and endpoints/handlers/watch.go (HandleWS).
+ * Streamed responses (watches and logs) over a WebSocket, for clients such as browser pages. Upstream: apimachinery
+ * util/httpstream/wsstream (Reader) and endpoints/handlers/watch.go (HandleWS).
  *
- * Nothing is expected of the client but its close. Differs: a watch takes the first of several protocols and asks for no
- * Origin, where upstream refuses.
+ * Nothing but a close is expected from the client. Differs: a watch accepts the first of several protocols and
+ * requires no Origin, where upstream refuses.
  */
 import type { ApiRequest, ApiResponse } from '../../api/transport.ts';
 import { badRequest } from '../../api/status-error.ts';
@@ -18,24 +18,24 @@ import { readPieces, sendClose } from './websocket-server.ts';
 
 type StreamResponse = Extract<ApiResponse, { kind: 'stream' }>;
 
-/** How an answer becomes messages. */
+/** How a response is split into messages. */
 export interface MessageForm {
   readonly opcode: typeof OPCODES.text | typeof OPCODES.binary;
-  /** The protocol that is spoken; absent: none was offered. */
+  /** The selected protocol; absent: none was offered. */
   readonly protocol?: string | undefined;
-  /** The messages in a piece of the answer. */
+  /** The messages in a chunk of the response. */
   readonly messages: (piece: Uint8Array) => Iterable<Uint8Array>;
-  /** An empty message shows the client at once that it is connected. */
-  readonly greets?: boolean;
+  /** Whether an empty message is sent first, which tells the client that it is connected. */
+  readonly beginsEmpty?: boolean;
 }
 
 const NORMAL_CLOSURE = 1000;
 const TOKEN_PROTOCOL = 'base64url.bearer.authorization.k8s.io.';
 const LENGTH_BYTES = 4;
-/** A client that has left may read nothing any more. */
+/** A disconnected client may never read the close. */
 const CLOSE_MS = 1000;
 
-/** Whether a request asks for an answer over a WebSocket. */
+/** Whether a request asks for a response over a WebSocket. */
 export function wantsWebSocket({ method, headers, wantsUpgrade }: ApiRequest): boolean {
   return (
     method === 'GET' && wantsUpgrade && isUpgradeRequest(headers) && headers['upgrade']?.toLowerCase() === 'websocket'
@@ -47,15 +47,15 @@ function offeredProtocols({ headers }: ApiRequest): string[] {
   return offered.filter((protocol) => protocol !== '' && !protocol.startsWith(TOKEN_PROTOCOL));
 }
 
-/** A log: its bytes as they are, or in base64 as text. Undefined: the client speaks neither. */
+/** A log: its bytes unchanged, or as base64 text. Undefined when the client accepts neither. */
 export function logMessages(request: ApiRequest): MessageForm | undefined {
   const offered = offeredProtocols(request);
   const protocol = offered.find((one) => one === 'binary.k8s.io' || one === 'base64.binary.k8s.io');
   if (protocol === undefined && offered.length > 0) return undefined;
   if (protocol !== 'base64.binary.k8s.io')
-    return { opcode: OPCODES.binary, protocol, greets: true, messages: (piece) => [piece] };
+    return { opcode: OPCODES.binary, protocol, beginsEmpty: true, messages: (piece) => [piece] };
   const messages = (piece: Uint8Array): Uint8Array[] => [Buffer.from(Buffer.from(piece).toString('base64'))];
-  return { opcode: OPCODES.text, protocol, greets: true, messages };
+  return { opcode: OPCODES.text, protocol, beginsEmpty: true, messages };
 }
 
 /** A watch: one message per event. */
@@ -65,7 +65,7 @@ export function watchMessages(request: ApiRequest, isProtobuf: boolean): Message
   return { opcode: OPCODES.text, protocol, messages: lines };
 }
 
-/** Whole lines, their ends included. */
+/** Complete lines, including their ends. */
 function* lines(piece: Uint8Array): Generator<Uint8Array> {
   for (let start = 0; start < piece.length;) {
     const end = piece.indexOf(0x0a, start) + 1 || piece.length;
@@ -74,7 +74,7 @@ function* lines(piece: Uint8Array): Generator<Uint8Array> {
   }
 }
 
-/** What stands behind each length of four bytes. */
+/** The messages after each four-byte length. */
 function* prefixed(piece: Uint8Array): Generator<Uint8Array> {
   const view = Buffer.from(piece.buffer, piece.byteOffset, piece.byteLength);
   for (let start = 0; start < view.length;) {
@@ -84,7 +84,7 @@ function* prefixed(piece: Uint8Array): Generator<Uint8Array> {
   }
 }
 
-/** The request of a WebSocket, and the messages it accepts. */
+/** The request of a WebSocket, and its message form. */
 interface WebSocketCall {
   readonly request: ApiRequest;
   readonly crypto: Pick<CryptoPort, 'webcrypto'>;
@@ -92,8 +92,8 @@ interface WebSocketCall {
 }
 
 /**
- * The answer over the client's WebSocket. `dispose` ends what stands behind it when no connection comes about or the client
- * leaves; it may be called twice.
+ * The response over the client's WebSocket. `dispose` releases its source when no connection is made or the client
+ * disconnects; it may be called twice.
  */
 export function overWebSocket(
   { request, crypto, clock }: WebSocketCall,
@@ -110,7 +110,7 @@ export function overWebSocket(
     async accept(client) {
       try {
         await client.write(await acceptHead({ key, protocol: form.protocol }, crypto.webcrypto));
-        if (form.greets) await client.write(frameOf(form.opcode, new Uint8Array()));
+        if (form.beginsEmpty) await client.write(frameOf(form.opcode, new Uint8Array()));
         const sink = new MessageSink(client, form);
         const finished = answer.run(sink).then(() => true);
         const left = untilClosed(client, paceOf(request, clock)).then(() => false);
@@ -129,7 +129,7 @@ export function overWebSocket(
 }
 
 class MessageSink implements ByteSink {
-  /** Nothing goes out any more: after a close there are no messages. */
+  /** After a close frame nothing may be sent. */
   isClosed = false;
   readonly #client: Duplex;
   readonly #form: MessageForm;
@@ -147,11 +147,11 @@ class MessageSink implements ByteSink {
   }
 
   end(): Promise<void> {
-    return Promise.resolve(); // the close tells
+    return Promise.resolve(); // the close tells the client
   }
 }
 
-/** Answers the client's close by ours, and drops the connection once it is on its way or the client's time is over. */
+/** Answers the client's close, and destroys the connection once the answer is sent or the time limit has passed. */
 async function closeToo(client: Duplex, clock: Clock): Promise<void> {
   const cancel = clock.setTimer(CLOSE_MS, () => client.destroy());
   try {
@@ -162,7 +162,7 @@ async function closeToo(client: Duplex, clock: Clock): Promise<void> {
   }
 }
 
-/** What the client says meanwhile is dropped as it comes, as upstream. */
+/** Discards the client's input until it closes, as upstream. */
 async function untilClosed(client: Duplex, pace: FramePace): Promise<void> {
   const pieces = readPieces(client, pace);
   while ((await pieces.next()).done !== true);

@@ -1,11 +1,15 @@
-/** The span of a request, and those within that upstream's handlers have. Upstream: endpoints/filters/traces.go, endpoints/handlers. */
+/**
+ * The span of a request, and those of upstream's handlers within it. Upstream: endpoints/filters/traces.go,
+ * endpoints/handlers.
+ */
 import type { Principal } from '../../api/transport.ts';
 import { parseTraceparent } from '../../platform/trace-context.ts';
 import type { Span, SpanAttributes, Tracer } from '../../platform/tracing.ts';
 import type { ApiVerb, RequestInfo } from '../request-context.ts';
 import type { RequestScope } from '../request-scope.ts';
+import { recordedUri } from '../request-uri.ts';
 
-/** Only these callers decide whether their requests are sampled; of others the request begins a trace of its own. */
+/** Only these callers' sampling decisions are followed; other requests start a trace of their own. */
 const TRUSTED = new Set(['system:masters', 'system:monitoring']);
 
 const HANDLERS: Partial<Readonly<Record<ApiVerb, string>>> = {
@@ -27,7 +31,7 @@ export function startServerSpan(tracer: Tracer, scope: RequestScope): Span | und
   const span = tracer.start(() => spanName(request.method, info), { parent, link, kind: 'server', startMs });
   span?.set({
     'http.request.method': request.method,
-    'http.target': request.query === '' ? request.path : `${request.path}?${request.query}`,
+    'http.target': recordedUri(request),
     'url.path': request.path,
     'client.address': request.remoteAddress,
     'user_agent.original': scope.userAgent,
@@ -48,7 +52,7 @@ function spanName(method: string, info: RequestInfo): string {
   return `${method} ${group}/${apiVersion}${space}/${resource}${object}${subresource === '' ? '' : `/${subresource}`}`;
 }
 
-/** The span of the verb's handler; undefined for verbs of which upstream has none. */
+/** The span of the verb's handler; undefined for verbs without one upstream. */
 export function startHandlerSpan(server: Span, scope: RequestScope): Span | undefined {
   const name = HANDLERS[scope.info.verb];
   return name === undefined ? undefined : server.child(name, { attributes: requestAttributes(scope) });

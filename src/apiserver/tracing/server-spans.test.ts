@@ -18,7 +18,7 @@ async function rig(samplingRatePerMillion: number) {
   return { ...server, ended, named: (name: string) => ended.filter((span) => span.name === name) };
 }
 
-test('a request has a span by its route, and its handler one below with what happened', async () => {
+test('a request has a span by its route, and its handler a child span with events', async () => {
   const { send, ended, named } = await rig(1_000_000);
   assert.equal((await send('POST', PODS, pod)).status, 201);
   assert.deepEqual(
@@ -68,13 +68,20 @@ test('a request has a span by its route, and its handler one below with what hap
   assert.equal(named('List')[0]?.attributes['scope'], 'namespace');
 });
 
+test('a span has no code of a sign-in', async () => {
+  const { send, ended } = await rig(1_000_000);
+  await send('GET', '/console/oidc/callback?code=secret&state=secret');
+  assert.equal(ended.at(-1)?.attributes['http.target'], '/console/oidc/callback');
+  assert.doesNotMatch(JSON.stringify(ended), /secret/);
+});
+
 test('a failed request ends its spans with the status', async () => {
   const { send, named } = await rig(1_000_000);
   await send('GET', `${PODS}/none`);
   const [get] = named('Get');
   assert.match(get?.error ?? '', /pods "none" not found/);
   const [server] = named('GET /api/v1/namespaces/{:namespace}/pods/{:name}');
-  // By OpenTelemetry's conventions the client's mistakes are no errors of the server.
+  // By OpenTelemetry's conventions a 4xx is no error of a server span.
   assert.deepEqual([server?.attributes['http.response.status_code'], server?.error], [404, undefined]);
 });
 

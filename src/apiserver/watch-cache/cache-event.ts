@@ -1,4 +1,4 @@
-/** A change as the watch cache hands it on, and the ring that remembers changes for watches that resume. */
+/** A change in the watch cache, and the ring that keeps changes for watches that resume. */
 import type { RevisionCell } from './revision-cell.ts';
 
 /** One change of one object. */
@@ -11,39 +11,45 @@ export interface CacheEvent {
   readonly previous: RevisionCell | undefined;
   readonly deleted: boolean;
   readonly atMs: number;
-  /** Encoded forms, shared by all watchers while the change is handed out; dropped afterwards. */
+  /** Encoded forms, shared by all watchers while the change is dispatched; dropped afterwards. */
   frames: Map<string, Uint8Array> | undefined;
 }
 
-/** Changes stay at least this long (upstream: 75 s) unless there are too many. */
+/** Changes are kept at least this long (upstream: 75 s) unless there are too many. */
 const KEEP_MS = 75_000;
-/** This many changes stay whatever their age while they are small: 256 definitions of custom resources are 100 MB. */
+/**
+ * Up to this many small changes are kept whatever their age. Large ones are not: 256 custom resource definitions take
+ * 100 MB.
+ */
 const KEEP_COUNT = 256;
 const KEEP_BYTES = 2 * 1024 * 1024;
 const MAX_COUNT = 20_000;
-/** Beyond this the oldest go whatever their age. A state counts as the new one of its change and as the previous of the next. */
+/**
+ * Above this the oldest are dropped whatever their age. A state counts as the new one of its change and as the
+ * previous one of the next.
+ */
 const MAX_BYTES = 128 * 1024 * 1024;
 
-/** Changes of one resource in revision order; the oldest fall out. */
+/** Changes of one resource in revision order; the oldest are dropped. */
 export class EventRing {
-  #events: CacheEvent[] = [];
+  #events: (CacheEvent | undefined)[] = [];
   /** Size of each change in bytes. */
   #sizes: number[] = [];
   #bytes = 0;
   #head = 0;
-  /** Everything after this revision is remembered. */
+  /** Every change after this revision is kept. */
   #since: number;
 
   constructor(since: number) {
     this.#since = since;
   }
 
-  /** The revision after which nothing is missing. */
+  /** The revision after which every change is kept. */
   get since(): number {
     return this.#since;
   }
 
-  /** What the changes hold. */
+  /** The bytes that the changes hold. */
   get bytes(): number {
     return this.#bytes;
   }
@@ -57,7 +63,7 @@ export class EventRing {
     if (this.#bytes > MAX_BYTES) this.forgetBytes(this.#bytes - MAX_BYTES);
   }
 
-  /** Drops old changes. Without this, those of a burst would stay until the next change. */
+  /** Drops old changes, which would otherwise stay until the next change. */
   forget(nowMs: number): void {
     for (let held = this.#events.length - this.#head; held > 0; held--) {
       if (held <= KEEP_COUNT && this.#bytes <= KEEP_BYTES) break;
@@ -68,7 +74,7 @@ export class EventRing {
     this.#trim();
   }
 
-  /** Drops the oldest changes, this many bytes or all there are. */
+  /** Drops the oldest changes until this many bytes are freed. */
   forgetBytes(bytes: number): void {
     const mostBytes = this.#bytes - bytes;
     while (this.#head < this.#events.length && this.#bytes > mostBytes) this.#dropOldest();
@@ -78,7 +84,7 @@ export class EventRing {
   #dropOldest(): void {
     this.#bytes -= this.#sizes[this.#head]!;
     this.#since = this.#events[this.#head]!.revision;
-    this.#events[this.#head++] = undefined as unknown as CacheEvent;
+    this.#events[this.#head++] = undefined;
   }
 
   #trim(): void {
@@ -98,6 +104,6 @@ export class EventRing {
       if (this.#events[middle]!.revision <= revision) low = middle + 1;
       else high = middle;
     }
-    return this.#events.slice(low);
+    return this.#events.slice(low) as CacheEvent[];
   }
 }

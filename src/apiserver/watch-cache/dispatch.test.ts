@@ -1,4 +1,4 @@
-/** Thousands of watches of one kind over the network, and what one change of it costs a turn of the loop. */
+/** Thousands of watches of one kind over the network, and the cost of one change for a turn of the event loop. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { VirtualClock } from '../../platform/sim/virtual-clock.ts';
@@ -12,7 +12,7 @@ import { Watcher } from './watcher.ts';
 const PREFIX = '/registry/things/';
 const nobodyThrows = (error: unknown): void => assert.fail(String(error));
 
-/** A loop whose turns the test gives; telling one watch takes `costMs`. */
+/** An event loop whose turns the test starts. */
 function createLoop() {
   let [nowMs, turnMs, longestMs] = [0, 0, 0];
   let waiting: (() => void)[] = [];
@@ -61,7 +61,7 @@ function setUp() {
   cache.beginLoad().finish(0);
   const clock = new VirtualClock();
   let ended = 0;
-  /** A watch that takes 10 microseconds for a change. */
+  /** A watch that spends 10 microseconds on a change. */
   const open = (selects: (cell: RevisionCell) => boolean = () => true) => {
     const revisions: string[] = [];
     const watcher = new Watcher<string>(
@@ -123,7 +123,22 @@ test('10,000 watches hear of changes in turns of a few milliseconds, each in ord
   assert.equal(watches.at(-1)!.revisions.at(-1), 'bookmark');
 });
 
-test('a few watches hear of a change before the cache takes the next', () => {
+test('watches that make a form of their own of a large object get it one after the other, in turns', async () => {
+  const { loop, cache, open } = setUp();
+  const watches = Array.from({ length: 30 }, () =>
+    open(() => {
+      loop.work(2.5);
+      return true;
+    }),
+  );
+  for (const { start } of watches) start();
+  for (const revision of [1, 2]) cache.apply([changeOf(revision, { bytes: 1_000_000 })], 0);
+  while (cache.isDispatching) await loop.turn();
+  assert.ok(loop.longestMs() < 15, `${loop.longestMs()}`);
+  for (const { revisions } of watches) assert.deepEqual(revisions, ['A1', 'M2']);
+});
+
+test('a few watches receive a change before the cache processes the next', () => {
   const { cache, open } = setUp();
   const watches = Array.from({ length: 20 }, () => open());
   for (const { start } of watches) start();
@@ -141,7 +156,7 @@ test('listeners inside the process never wait for those', async () => {
   assert.deepEqual(heard, [1, 2, 3]);
 });
 
-test('watches that lag behind too many bytes are ended, and those who come after are served', async () => {
+test('watches that lag by too many bytes are ended, and later ones are served', async () => {
   const { loop, cache, open, ended } = setUp();
   const watches = Array.from({ length: 2000 }, () => open());
   for (const { start } of watches) start();

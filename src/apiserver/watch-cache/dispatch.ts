@@ -1,33 +1,41 @@
 /**
- * Hands changes to watches over the network, of which one client may have thousands: each compares the change with its selector.
- * A few are told at once. Where it takes longer, the rest is told in later turns of the loop, and what changes meanwhile
- * waits behind. Upstream: the cacher's dispatching goroutine, which ends watches that keep it waiting.
+ * Dispatches changes to network watches, of which one client may have thousands: each compares the change with its
+ * selector. A few are notified at once; when it takes longer, the rest is notified in later turns of the event loop,
+ * and further changes queue up. Upstream: Cacher.dispatchEvent, which ends watches that keep it waiting.
  *
- * Invariant: each watch gets the changes in their order, those of one commit together.
+ * Invariant: each watch gets the changes in order, those of one commit together.
  */
 import type { Pace } from '../turns.ts';
 import type { CacheListener, Concerned } from './listeners.ts';
 
-/** The number of watches that get a change before the clock is read. */
-export const DISPATCHED_AT_ONCE = 32;
+/** How many watches get a change before the clock is read. */
+const DISPATCHED_AT_ONCE = 32;
+/** Larger changes take milliseconds for each watch with its own form, such as a table. */
+const LARGE_BYTES = 64 * 1024;
+
+/** How many watches get a change of this size before the clock is read. */
+export function dispatchedAtOnce(bytes: number): number {
+  return bytes > LARGE_BYTES ? 1 : DISPATCHED_AT_ONCE;
+}
+
 /** Milliseconds of one turn of the event loop for sending changes to watches. */
 const TURN_MS = 2;
-/** Beyond this the watches that still lack the oldest changes are ended, as upstream ends those that are too slow. */
+/** Above this, watches that still lack the oldest changes are ended, as upstream ends slow ones. */
 const MAX_WAITING_BYTES = 64 * 1024 * 1024;
 const MAX_WAITING = 10_000;
 
-/** A watch that may hear of changes a little later than the cache holds them. */
+/** A watch that may receive changes slightly later than the cache. */
 export interface PatientListener {
   readonly listener: CacheListener;
-  /** It has missed too many changes and must begin again. */
+  /** Called when it has missed too many changes and must start over. */
   giveUp(): void;
 }
 
-/** Changes of one commit that some have yet to hear. */
+/** The changes of one commit that some listeners have not yet received. */
 interface Batch {
-  readonly hearers: Iterator<Concerned<PatientListener>>;
+  readonly listeners: Iterator<Concerned<PatientListener>>;
   readonly bytes: number;
-  /** Called when all have heard them. */
+  /** Called when all listeners have received the batch. */
   done(): void;
 }
 
@@ -36,7 +44,7 @@ export class Dispatch {
   readonly #onThrow: (error: unknown) => void;
   #waiting: Batch[] = [];
   #waitingBytes = 0;
-  /** Too much waits: who has not heard all of it is ended. */
+  /** Set when the queue is too large: listeners that have not received all of it are ended. */
   #isOverfull = false;
 
   /** `onThrow` is called with the error of a listener that threw. The others still get the changes. */
@@ -45,16 +53,17 @@ export class Dispatch {
     this.#onThrow = onThrow;
   }
 
-  /** Whether some have yet to hear of changes the cache holds. */
+  /** Whether some listeners have not received all changes that the cache holds. */
   get isBehind(): boolean {
     return this.#waiting.length > 0;
   }
 
-  /** Tells all, now or later. */
+  /** Notifies all listeners, now or later. */
   dispatch(batch: Batch): void {
     if (this.#waiting.length > 0) return this.#wait(batch);
+    const atOnce = dispatchedAtOnce(batch.bytes);
     let count = 0;
-    while (count++ < DISPATCHED_AT_ONCE) if (!this.#dispatchNext(batch)) return this.#end(batch);
+    while (count++ < atOnce) if (!this.#dispatchNext(batch)) return this.#end(batch);
     const due = this.#pace.turn();
     if (due === undefined && this.#dispatchForATurn(batch)) return this.#end(batch);
     this.#wait(batch);
@@ -83,7 +92,7 @@ export class Dispatch {
     this.#isOverfull = false;
   }
 
-  /** What throws here must not keep later changes from everybody. */
+  /** An error here must not keep later changes from other listeners. */
   #end(batch: Batch): void {
     try {
       batch.done();
@@ -92,22 +101,23 @@ export class Dispatch {
     }
   }
 
-  /** False when the turn is over before all are told. */
+  /** Returns false when the turn ends before all listeners have the batch. */
   #dispatchForATurn(batch: Batch): boolean {
     const startMs = this.#pace.monotonicMs();
+    const atOnce = dispatchedAtOnce(batch.bytes);
     for (let count = 1; this.#dispatchNext(batch); count++)
-      if (count % DISPATCHED_AT_ONCE === 0 && this.#pace.monotonicMs() - startMs >= TURN_MS) return false;
+      if (count % atOnce === 0 && this.#pace.monotonicMs() - startMs >= TURN_MS) return false;
     return true;
   }
 
-  /** False when there is nobody left. */
-  #dispatchNext({ hearers }: Batch): boolean {
-    const next = hearers.next();
+  /** Returns false when no listener is left. */
+  #dispatchNext({ listeners }: Batch): boolean {
+    const next = listeners.next();
     if (next.done === true) return false;
-    const [hearer, changes] = next.value;
+    const [patient, changes] = next.value;
     try {
-      if (this.#isOverfull) hearer.giveUp();
-      else hearer.listener(changes);
+      if (this.#isOverfull) patient.giveUp();
+      else patient.listener(changes);
     } catch (error) {
       this.#onThrow(error);
     }

@@ -65,15 +65,17 @@ function createMember(
       frames.push(Buffer.from(text));
     },
     flush(join: (frames: readonly Uint8Array[]) => Uint8Array) {
-      written.push(`${name} ${Buffer.from(join(frames)).toString()}`);
+      const piece = join(frames);
+      written.push(`${name} ${Buffer.from(piece).toString()}`);
       frames = [];
+      return piece.length;
     },
     fail: (error: unknown) => void written.push(`${name} ${String(error)}`),
   };
   return member;
 }
 
-test('after a round there is a pause as long as it took, and all that came meanwhile goes out together', async () => {
+test('a round is followed by a pause of its length, and later events are flushed together', async () => {
   const control = createTurnClock();
   const rounds = new FlushRounds(control.clock, createMemoryLog());
   const written: string[] = [];
@@ -96,7 +98,7 @@ test('after a round there is a pause as long as it took, and all that came meanw
   assert.deepEqual(written, ['a 34', 'b 3']);
 });
 
-test('many are written some at a time; what changes between goes out with those whose turn is yet to come', async () => {
+test('many are flushed in portions; changes meanwhile are included in the later portions', async () => {
   const control = createTurnClock();
   const rounds = new FlushRounds(control.clock, createMemoryLog());
   const written: string[] = [];
@@ -117,6 +119,30 @@ test('many are written some at a time; what changes between goes out with those 
   assert.deepEqual([...control.timers.keys()], [16], 'the pause is as long as all of the writing');
 });
 
+test('large frames are written a few at a time, however long others take', async () => {
+  const control = createTurnClock();
+  const rounds = new FlushRounds(control.clock, createMemoryLog());
+  const frame = Buffer.alloc(1024 * 1024);
+  let written = 0;
+  const write = (): Promise<void> => {
+    written++;
+    return Promise.resolve();
+  };
+  const sinks = Array.from({ length: 100 }, () => new FrameSink(rounds));
+  for (const sink of sinks) {
+    void sink.run({ write, end: async () => undefined });
+    sink.push([frame]);
+  }
+  [control.turnMs, control.othersMs] = [1, 50];
+  const perTurn: number[] = [];
+  await settle();
+  for (let count = 0; count < written; await control.turn()) {
+    perTurn.push(written - count);
+    count = written;
+  }
+  assert.deepEqual(perTurn, Array<number>(25).fill(4));
+});
+
 test('while others take long, as many are written at once as take as long', async () => {
   const control = createTurnClock();
   const rounds = new FlushRounds(control.clock, createMemoryLog());
@@ -133,7 +159,7 @@ test('while others take long, as many are written at once as take as long', asyn
   assert.deepEqual(perTurn, [32, 160, 208]);
 });
 
-test('a reader that takes nothing is cut off with what waits for it; one that got much at once is not', async () => {
+test('a reader that reads nothing is disconnected and its queue dropped; one that received much at once is not', async () => {
   const control = createTurnClock();
   const rounds = new FlushRounds(control.clock, createMemoryLog());
   const large = Buffer.alloc(9 * 1024 * 1024);
@@ -192,7 +218,7 @@ test('watches that take nothing of their first states are cut off while all toge
   assert.equal(control.timers.has(1000), false, 'nothing is left to look after');
 });
 
-test('nothing is left to look after of a watch whose peer went away in the middle of its state', async () => {
+test('a watch whose peer disconnected during its initial state leaves no entry', async () => {
   const control = createTurnClock();
   const sink = new FrameSink(new FlushRounds(control.clock, createMemoryLog()));
   const write = (): Promise<void> => Promise.reject(new Error('gone'));
@@ -206,7 +232,7 @@ test('nothing is left to look after of a watch whose peer went away in the middl
   assert.equal(control.timers.has(1000), false);
 });
 
-test('sinks write what came together in one piece, the same for all, and go on when the connection has taken it', async () => {
+test('sinks write joint events in one piece, equal for all, and continue when the connection has drained', async () => {
   const control = createTurnClock();
   const rounds = new FlushRounds(control.clock, createMemoryLog());
   const frames = ['1', '2', '3'].map((text) => Buffer.from(text));

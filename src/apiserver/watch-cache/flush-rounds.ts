@@ -1,26 +1,34 @@
 /**
- * Schedules the writes of network watches in rounds. A write costs about the same however much it carries, so after each
- * round there is a pause as long as the writing took, and changes of that time go out together. Writing thus takes half of
- * the time at most. Short rounds have no pause. Within a round requests are served after some of the watches, and the
- * changes they make join the rest of the round. Upstream has a goroutine per watch and writes each event.
+ * Schedules the writes of network watches in rounds. A write costs about the same whatever its size, so each round is
+ * followed by a pause as long as the writing took, and changes during the pause are sent together. Writing thus takes
+ * at most half of the time. Short rounds have no pause. Within a round requests are served between groups of watches,
+ * and the changes they make join the rest of the round. Upstream has a goroutine per watch and writes each event.
  *
- * Invariants: a member is in at most one round at a time, and its frames go out in the order they came.
+ * Invariants: a member is in at most one round at a time, and its frames are sent in order.
  */
 import { Backlog, type Unread } from '../../base/backlog.ts';
 import type { Clock } from '../../platform/clock.ts';
 import type { Log } from '../../platform/log.ts';
 import { background } from '../../platform/unexpected.ts';
 
-/** Timers are no finer: shorter pauses are left out. */
+/** Shorter pauses are skipped, since timers are no finer. */
 const MIN_PAUSE_MS = 1;
 /** The longest pause, however long a round took. */
 const MAX_PAUSE_MS = 50;
 
 const BACKLOG_PERIOD_MS = 1000;
 
-/** Watches written between two turns of other work; more when the last turn of other work took long. */
+/**
+ * How many watches are written between two turns of other work, at least; more when the last turn of other work took
+ * long.
+ */
 const LEAST_AT_ONCE = 32;
-/** A shorter writing time counts as this. */
+/**
+ * How many bytes are written between two turns of other work, except for the last watch's: encrypting them takes
+ * about 10 ms.
+ */
+const MOST_BYTES_AT_ONCE = 4 * 1024 * 1024;
+/** A shorter writing time counts as this much. */
 const LEAST_WRITING_MS = 1;
 
 /** Joins several frames into one buffer. */
@@ -28,9 +36,9 @@ type Join = (frames: readonly Uint8Array[]) => Uint8Array;
 
 /** A watch with frames to write. */
 export interface RoundMember {
-  /** Writes all it has at once, joined. */
-  flush(join: Join): void;
-  /** Called when `flush` threw: the member is dropped, the others go on. */
+  /** Writes everything pending, or a part if it is large, joined. Returns the number of bytes. */
+  flush(join: Join): number;
+  /** Called when `flush` threw: the member is dropped, the others continue. */
   fail(error: unknown): void;
 }
 
@@ -39,7 +47,7 @@ export class FlushRounds {
   readonly #clock: Clock;
   readonly #log: Log;
   #members: RoundMember[] = [];
-  /** A round is scheduled or under way. */
+  /** Whether a round is scheduled or in progress. */
   #isScheduled = false;
   #pauseMs = 0;
   #lastEndMs = Number.NEGATIVE_INFINITY;
@@ -52,7 +60,10 @@ export class FlushRounds {
     this.#backlog = new Backlog(() => clock.monotonicMs());
   }
 
-  /** A watch whose frames wait: `giveUp` is called when its reader stands still and all watches together hold too much. */
+  /**
+   * Registers a watch's pending frames: `giveUp` is called when its reader has stalled and all watches together hold
+   * too much.
+   */
   reader(giveUp: () => void): Unread {
     this.#cancelChecks ??= this.#clock.setTicker(BACKLOG_PERIOD_MS, () => this.#checkBacklog());
     return this.#backlog.reader(giveUp);
@@ -74,7 +85,7 @@ export class FlushRounds {
   #schedule(): void {
     this.#isScheduled = true;
     const pauseMs = this.#pauseMs - (this.#clock.monotonicMs() - this.#lastEndMs);
-    // The first round begins when the change that asks for it has reached all watches.
+    // The first round begins when the change that causes it has reached all watches.
     const begin = (): void => background(this.#log, 'watches could not be written to', this.#round());
     if (pauseMs < MIN_PAUSE_MS) queueMicrotask(begin);
     else this.#clock.setTimer(pauseMs, begin);
@@ -87,10 +98,10 @@ export class FlushRounds {
     let writingMs = 0;
     try {
       for (let at = 0, count = LEAST_AT_ONCE; at < members.length;) {
-        const { othersMs, tookMs } = await this.#write(members.slice(at, at + count), join);
+        const { written, othersMs, tookMs } = await this.#write(members.slice(at, at + count), join);
         writingMs += tookMs;
-        at += count;
-        count = Math.max(LEAST_AT_ONCE, Math.ceil((count * othersMs) / Math.max(tookMs, LEAST_WRITING_MS)));
+        at += written;
+        count = Math.max(LEAST_AT_ONCE, Math.ceil((written * othersMs) / Math.max(tookMs, LEAST_WRITING_MS)));
       }
     } finally {
       this.#lastEndMs = this.#clock.monotonicMs();
@@ -100,22 +111,30 @@ export class FlushRounds {
     }
   }
 
-  /** Writes, and measures how long other work and then the writing took: sockets are written at the end of the turn. */
-  async #write(members: readonly RoundMember[], join: Join): Promise<{ othersMs: number; tookMs: number }> {
+  /**
+   * Writes members until their bytes exceed the limit, and measures how long other work and then the writing took:
+   * sockets are written at the end of the turn.
+   */
+  async #write(
+    members: readonly RoundMember[],
+    join: Join,
+  ): Promise<{ written: number; othersMs: number; tookMs: number }> {
     const askedMs = this.#clock.monotonicMs();
     const began = this.#clock.yield().then(() => this.#clock.monotonicMs());
-    for (const member of members) flushOf(member, join);
+    let [written, bytes] = [0, 0];
+    for (; written < members.length && bytes < MOST_BYTES_AT_ONCE; written++) bytes += flushOf(members[written]!, join);
     await this.#clock.yield();
     const startMs = await began;
-    return { othersMs: startMs - askedMs, tookMs: this.#clock.monotonicMs() - startMs };
+    return { written, othersMs: startMs - askedMs, tookMs: this.#clock.monotonicMs() - startMs };
   }
 }
 
-function flushOf(member: RoundMember, join: Join): void {
+function flushOf(member: RoundMember, join: Join): number {
   try {
-    member.flush(join);
+    return member.flush(join);
   } catch (error) {
     member.fail(error);
+    return 0;
   }
 }
 

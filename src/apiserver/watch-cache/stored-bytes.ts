@@ -1,37 +1,41 @@
-/** The bytes of stored objects, and where texts stand in them that each revision stamps anew. */
+/** The bytes of stored objects, and the offsets of texts that each revision overwrites. */
 import { stringifyJson } from '../../api/codec/json.ts';
 import { asWritten } from '../../api/codec/written-form.ts';
 import type { KubernetesObject } from '../../api/object.ts';
 import { ByteArena } from '../../base/byte-arena.ts';
 
 /**
- * Objects by their encoded bytes, until a cell is made of the bytes. A store in this process delivers the same bytes it was
- * given, so the cell need not decode them. The entry goes then, since the store keeps the bytes of every revision for minutes.
+ * Objects by their encoded bytes, until a cell is created from the bytes. A store in this process delivers the bytes
+ * it was given, so the cell need not decode them. Then the entry is removed, since the store keeps the bytes of every
+ * revision for minutes.
  */
 export const encoded = new WeakMap<Uint8Array, Encoded>();
 
 interface Encoded {
   readonly object: KubernetesObject;
-  readonly places: Places;
+  /** Undefined when the bytes were read from a store and may have another layout. */
+  readonly places: Places | undefined;
 }
 
-/** Offsets of stamped texts in the bytes. The next revision has them at the same offsets. */
+/** Offsets of overwritten texts in the bytes, which the next revision has at the same places. */
 export type Places = Readonly<Record<string, number>>;
 
 const NO_PLACES: Places = {};
 
 /**
- * How short-lived values end; values of one kind share memory, since they end at about the same time. `renewed`: replaced
- * within seconds (leases). `expiring`: expires after its time to live (events), and is rarely read as an object before.
+ * The kinds of short-lived values; values of one kind share memory, since they end at about the same time. `renewed`:
+ * replaced within seconds (leases). `expiring`: expires after its time to live (events), and is rarely decoded
+ * before.
  */
 export type ShortLife = 'renewed' | 'expiring';
 
-/** An arena per kind: a value that lives an hour would keep memory that it shares with values of seconds. */
+/** One arena per kind: a value that lives an hour would keep memory shared with values of seconds. */
 export const arenas: Readonly<Record<ShortLife, ByteArena>> = { renewed: new ByteArena(), expiring: new ByteArena() };
 
 /**
- * Encodes an object for the store: kind, apiVersion and metadata first, no resourceVersion. The object must equal what a
- * reader decodes from the bytes, and must not change any more: unless it is `expiring`, the cell of these bytes shares it.
+ * Encodes an object for the store: kind, apiVersion and metadata first, without resourceVersion. The object must
+ * equal what a reader decodes from the bytes, and must not be changed later: unless it is `expiring`, the cell of
+ * these bytes shares it.
  */
 export function encodeStored(object: KubernetesObject, life?: ShortLife): Uint8Array {
   const text = textOf(object);
@@ -46,7 +50,7 @@ function inOwnMemory(text: string): Buffer {
   return bytes;
 }
 
-/** Encodes in pieces: V8 takes half as long for metadata, spec and status of a pod as for the whole object. */
+/** Encodes in pieces: V8 takes half as long for a pod's metadata, spec and status separately. */
 function textOf(object: KubernetesObject & { readonly spec?: unknown; readonly status?: unknown }): string {
   const { kind, apiVersion, metadata, spec, status, ...rest } = asWritten(object);
   const { resourceVersion: _, ...meta } = metadata;
@@ -57,7 +61,7 @@ function textOf(object: KubernetesObject & { readonly spec?: unknown; readonly s
   return others === '{}' ? `${text}}` : `${text},${others.slice(1)}`;
 }
 
-/** Encodes outside of Buffer's pool: a long-lived cell would keep the 64 KB that it shares with others. */
+/** A buffer outside Buffer's pool: a long-lived cell would keep the 64 KB that it shares with others. */
 export function ownMemory(length: number): Buffer {
   return Buffer.allocUnsafeSlow(length);
 }

@@ -1,9 +1,9 @@
 /**
- * All objects of one storage prefix in memory: the newest cells in key order, snapshots for pages that continue, the
- * ring of changes, and those who watch. Upstream: storage/cacher.
+ * All objects below one storage prefix in memory: the newest cells in key order, snapshots for paged lists, the ring
+ * of changes, and the listeners. Upstream: Cacher and its watchCache (processEvent) in storage/cacher.
  *
  * Invariants: changes arrive in revision order through `apply`; a listener gets every change once, whole commits
- * together, after the cache holds them; a patient one perhaps in a later turn. A list's array never changes once handed out.
+ * together, after the cache holds them; a patient one possibly in a later turn. A returned list never changes.
  */
 import { Lru } from '../../base/lru.ts';
 import { SortedKeys } from '../../base/sorted-keys.ts';
@@ -11,35 +11,35 @@ import { compareKeys } from '../../storage/key-order.ts';
 import { prefixEnd, type StoredEntry, type StoreEvent } from '../../storage/store.ts';
 import type { Pace } from '../turns.ts';
 import { type CacheEvent, EventRing } from './cache-event.ts';
-import { Dispatch, DISPATCHED_AT_ONCE, type PatientListener } from './dispatch.ts';
+import { Dispatch, dispatchedAtOnce, type PatientListener } from './dispatch.ts';
 import { type CacheListener, Listeners, type ListenerTrigger } from './listeners.ts';
 import { RevisionCell } from './revision-cell.ts';
 
-/** Takes down every change. `previous`: the state before; absent when the object is new. */
+/** Records every change. `previous`: the former state; absent for a new object. */
 export interface ChangeRecorder {
   take(event: StoreEvent, previous: RevisionCell | undefined): void;
-  /** The caches were read anew: changes after the first revision, up to the second, were not seen. */
+  /** Called when the caches were reloaded: the changes after revision `after`, up to `until`, were not seen. */
   takeGap(after: number, until: number): void;
 }
 
-/** Snapshots kept for lists in pages; older pages are read from the store. */
+/** How many snapshots are kept for paged lists; older pages are read from the store. */
 const SNAPSHOT_COUNT = 3;
-/** Lists reused while nothing changes: of all namespaces, and of some single ones. */
+/** How many lists are reused while nothing changes: of all namespaces, and of single ones. */
 const LIST_COUNT = 8;
 
 /** A load of the whole content. */
 export interface CacheLoad {
   add(entry: StoredEntry): void;
-  /** Everything was added, as of this revision. */
+  /** Call when everything was added, as of this revision. */
   finish(revision: number): void;
 }
 
-/** A pace that never yields: no other work shares the event loop. */
+/** Never yields: no other work shares the event loop. */
 const NO_TURNS: Pace = { monotonicMs: () => 0, turn: () => undefined, yield: () => Promise.resolve() };
 
 export interface WatchCacheDeps {
   readonly recorder?: ChangeRecorder | undefined;
-  /** How changes reach listeners that can wait. */
+  /** The pace of dispatching to patient listeners. */
   readonly pace?: Pace;
 }
 
@@ -72,17 +72,20 @@ export class WatchCache {
     return this.#cells.size;
   }
 
-  /** How many objects there are, and their bytes. */
+  /** The number of objects, and their bytes. */
   get stored(): { readonly count: number; readonly bytes: number } {
     return { count: this.#cells.size, bytes: this.#bytes };
   }
 
-  /** False until the first load. Nothing may be read before. */
+  /** Whether the cache was loaded. Nothing may be read before. */
   get loaded(): boolean {
     return this.#loaded;
   }
 
-  /** Begins to replace the content by the store's. Readers see the old content until `finish`. Entries come in any order. */
+  /**
+   * Starts replacing the content by the store's. Readers see the old content until `finish`. Entries may be added in
+   * any order.
+   */
   beginLoad(): CacheLoad {
     const cells = new Map<string, RevisionCell>();
     return {
@@ -94,14 +97,14 @@ export class WatchCache {
     };
   }
 
-  /** Listeners get the difference. */
+  /** Replaces the content and sends the differences to listeners. */
   #replace(cells: Map<string, RevisionCell>, revision: number): void {
     const before = this.#cells;
     this.#cells = cells;
     this.#bytes = 0;
     for (const cell of cells.values()) this.#bytes += cell.byteLength;
     this.#keys.replace([...cells.keys()]);
-    const changes = this.#loaded || this.#isHeard() ? differences(before, cells, revision) : [];
+    const changes = this.#loaded || this.#hasListeners() ? differences(before, cells, revision) : [];
     this.#lists.clear();
     this.#snapshots.clear();
     this.#ring = new EventRing(revision);
@@ -109,7 +112,7 @@ export class WatchCache {
     if (changes.length > 0) this.#notify(changes, () => undefined);
   }
 
-  #isHeard(): boolean {
+  #hasListeners(): boolean {
     return this.#listeners.size > 0 || this.#patient.size > 0;
   }
 
@@ -129,15 +132,15 @@ export class WatchCache {
 
   #notify(changes: readonly CacheEvent[], done: () => void): void {
     this.#listeners.visit(changes, (listener, concerned) => this.#call(listener, concerned));
-    if (this.#patient.size <= DISPATCHED_AT_ONCE && !this.#dispatch.isBehind) {
+    const bytes = changes.reduce((sum, { cell, previous }) => sum + cell.byteLength + (previous?.byteLength ?? 0), 0);
+    if (this.#patient.size <= dispatchedAtOnce(bytes) && !this.#dispatch.isBehind) {
       this.#patient.visit(changes, ({ listener }, concerned) => this.#call(listener, concerned));
       return done();
     }
-    const bytes = changes.reduce((sum, { cell, previous }) => sum + cell.byteLength + (previous?.byteLength ?? 0), 0);
-    this.#dispatch.dispatch({ hearers: this.#patient.concerned(changes), bytes, done });
+    this.#dispatch.dispatch({ listeners: this.#patient.concerned(changes), bytes, done });
   }
 
-  /** Whether patient listeners have yet to hear of changes that are here. */
+  /** Whether patient listeners have not received all changes of the cache. */
   get isDispatching(): boolean {
     return this.#dispatch.isBehind;
   }
@@ -184,12 +187,12 @@ export class WatchCache {
     return cells;
   }
 
-  /** Keeps a list for its next pages. */
+  /** Keeps a list for its further pages. */
   keepSnapshot(under: string, revision: number, cells: readonly RevisionCell[]): void {
     this.#snapshots.set(`${revision} ${under}`, cells);
   }
 
-  /** The kept list of a revision, if it is still there. */
+  /** The kept list of a revision, if still available. */
   snapshot(under: string, revision: number): readonly RevisionCell[] | undefined {
     return this.#snapshots.get(`${revision} ${under}`);
   }
@@ -199,22 +202,22 @@ export class WatchCache {
     for (const key of this.#snapshots.keys()) if (Number.parseInt(key, 10) < before) this.#snapshots.delete(key);
   }
 
-  /** Changes after a revision, or undefined when some are forgotten: the watcher must list again. */
+  /** Changes after a revision, or undefined when some were dropped: the watcher must list again. */
   changesAfter(revision: number): CacheEvent[] | undefined {
     return this.#ring.after(revision);
   }
 
-  /** Drops remembered changes that are old enough. */
+  /** Drops changes that are old enough. */
   forgetOld(nowMs: number): void {
     this.#ring.forget(nowMs);
   }
 
-  /** Drops remembered changes of this many bytes, the oldest. */
+  /** Drops the oldest changes until this many bytes are freed. */
   forgetBytes(bytes: number): void {
     this.#ring.forgetBytes(bytes);
   }
 
-  /** What the remembered changes hold. */
+  /** The bytes of the kept changes. */
   get rememberedBytes(): number {
     return this.#ring.bytes;
   }
@@ -229,18 +232,18 @@ export class WatchCache {
     return this.#ring.since;
   }
 
-  /** Registers a listener, of all changes or of those its trigger names; the result removes it. */
+  /** Registers a listener for all changes or for those of its trigger; the result removes it. */
   listen(listener: CacheListener, trigger?: ListenerTrigger): () => void {
     return this.#listeners.add(listener, trigger);
   }
 
-  /** The same for one that may hear of changes later: there may be thousands of them. */
+  /** The same for a listener that may get changes later: there may be thousands of them. */
   listenPatiently(listener: PatientListener, trigger?: ListenerTrigger): () => void {
     return this.#patient.add(listener, trigger);
   }
 }
 
-/** What was kept for those who hear of the changes. */
+/** Drops the encodings that were kept for the listeners. */
 function dropForms(changes: readonly CacheEvent[]): void {
   for (const change of changes) {
     change.frames = undefined;
@@ -249,7 +252,7 @@ function dropForms(changes: readonly CacheEvent[]): void {
   }
 }
 
-/** What changed between two states, the second of them of `revision`. */
+/** The changes from one state to another, with `revision` for the latter. */
 function differences(
   before: ReadonlyMap<string, RevisionCell>,
   after: ReadonlyMap<string, RevisionCell>,

@@ -1,4 +1,4 @@
-/** Where watch events go: batches of objects for callers in this process, bytes for the network. */
+/** The sinks of watch events: batches of objects for callers in this process, bytes for the network. */
 import type { ObjectEvent } from '../../api/transport.ts';
 import type { Unread } from '../../base/backlog.ts';
 import type { ByteSink } from '../../platform/streams.ts';
@@ -9,15 +9,15 @@ import type { WatchSink } from './watcher.ts';
 const MAX_PENDING_BYTES = 16 * 1024 * 1024;
 /** An in-process watcher further behind than this is cut off. */
 const MAX_PENDING_EVENTS = 100_000;
-/** The initial state may be larger than what a watcher may lag behind. */
+/** The initial state may be this many times larger than the lag limit. */
 const FIRST_BATCH_FACTOR = 64;
 
 /** The most bytes of one write. */
 const MAX_PIECE_BYTES = 1024 * 1024;
-/** Less than this fits the buffers that each connection has anyway. */
+/** Smaller amounts fit into the buffers of each connection. */
 const COUNTED_BYTES = 64 * 1024;
 
-/** Its code says that the connection ends for its reader's sake: nothing unexpected happened, and the log has no stack. */
+/** An error with a code that says the connection was cut because of its reader, so that the log shows no stack. */
 function cutOff(why: string): Error {
   return Object.assign(new Error(why), { code: 'ECONNABORTED' });
 }
@@ -55,7 +55,7 @@ export class ObjectSink implements WatchSink<ObjectEvent> {
     return { done: false, value: batch };
   }
 
-  /** Resolves when events are queued or the end is reached, sometimes earlier. */
+  /** Resolves when events are queued or the end is reached; may resolve early. */
   change(): Promise<void> {
     return new Promise((resolve) => (this.#wake = resolve));
   }
@@ -107,33 +107,36 @@ class Batches implements AsyncIterableIterator<Batch> {
   }
 }
 
-/** Collects frames until its round and while the connection is busy, then writes them in one piece. */
+/** Collects frames until its round or while the connection is busy, then writes them together. */
 export class FrameSink implements WatchSink<Uint8Array>, RoundMember {
   readonly #rounds: FlushRounds;
   readonly #finished = Promise.withResolvers<void>();
   #out: ByteSink | undefined;
   #pending: Uint8Array[] = [];
   #pendingBytes = 0;
-  /** Bytes of the write under way. */
+  /** The bytes of the write in progress. */
   #writingBytes = 0;
-  /** While much waits. */
+  /** Set while much is pending. */
   #unread: Unread | undefined;
-  /** Its round is pending, or a write is under way. */
+  /** Whether its round is pending or a write is in progress. */
   #isBusy = false;
-  /** A write is under way. */
+  /** Whether a write is in progress. */
   #isWriting = false;
-  /** The watch was cut off: nothing is written any more. */
+  /** Set when the watch was cut off: nothing is written any more. */
   #isCut = false;
   #ended = false;
-  /** Bytes of the initial state that wait; undefined before it came. */
+  /** Pending bytes of the initial state; undefined before it arrives. */
   #initialBytes: number | undefined;
 
   constructor(rounds: FlushRounds) {
     this.#rounds = rounds;
-    this.#finished.promise.catch(() => this.#drop()); // It may fail before it runs.
+    this.#finished.promise.catch(() => this.#drop()); // the watch may fail before `run` is called
   }
 
-  /** False for a reader that is too far behind. A reader that takes nothing is cut off: its frames and connection are dropped. */
+  /**
+   * Returns false for a reader that lags too far behind. A stalled reader is cut off: its frames are dropped and its
+   * connection is closed.
+   */
   push(items: readonly Uint8Array[]): boolean {
     for (const item of items) {
       this.#pending.push(item);
@@ -159,22 +162,24 @@ export class FrameSink implements WatchSink<Uint8Array>, RoundMember {
     this.#goOn();
   }
 
-  /** Writes until the end. Rejects when the peer is gone. */
+  /** Writes until the end. Rejects when the peer disconnects. */
   run(out: ByteSink): Promise<void> {
     this.#out = out;
     this.#goOn();
     return this.#finished.promise;
   }
 
-  flush(join: (frames: readonly Uint8Array[]) => Uint8Array): void {
-    if (this.#isCut) return;
+  flush(join: (frames: readonly Uint8Array[]) => Uint8Array): number {
+    if (this.#isCut) return 0;
     this.#isWriting = true;
-    this.#out!.write(join(this.#takePiece())).then(() => {
+    const piece = join(this.#takePiece());
+    this.#out!.write(piece).then(() => {
       this.#isBusy = this.#isWriting = false;
       this.#writingBytes = 0;
       this.#countUnread();
       this.#goOn();
     }, this.#finished.reject);
+    return piece.length;
   }
 
   fail(error: unknown): void {
@@ -189,7 +194,10 @@ export class FrameSink implements WatchSink<Uint8Array>, RoundMember {
     this.#unread?.leave();
   }
 
-  /** What is written at once: all that waits, of very much a part, so that progress is seen and no long copy is made. */
+  /**
+   * The bytes to write next: everything pending, or a part if it is large, so that progress is noticed and no long
+   * copy is made.
+   */
   #takePiece(): readonly Uint8Array[] {
     const frames = this.#pending;
     if (this.#pendingBytes <= MAX_PIECE_BYTES) {

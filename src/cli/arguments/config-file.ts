@@ -1,6 +1,6 @@
 /**
- * `--config FILE`: the flags of `up`, `server` and `agent` as YAML, by their names. Keys of k3s's config.yaml that mean the
- * same are taken too; others of its keys are refused with what to do instead.
+ * `--config FILE`: the flags of `up`, `server` and `agent` as YAML, by name. Equivalent keys of k3s's config.yaml are
+ * accepted too; its other keys are refused with the alternative.
  */
 import { readFile } from 'node:fs/promises';
 import type { Command } from 'commander';
@@ -9,23 +9,23 @@ import { errorMessage } from '../../base/errors.ts';
 import { UserError } from '../usage-error.ts';
 import { REFUSED_K3S_KEYS, translateK3sKey } from './k3s-keys.ts';
 
-/** One value of a flag; a list gives one for each of its members. */
+/** One value of a flag; a list gives one per item. */
 export interface ConfigValue {
-  /** As it stands in the file. */
+  /** The key in the file. */
   readonly key: string;
   readonly flag: string;
   readonly text: string | boolean;
 }
 
-/** Flags that are read before any file is. */
-const OF_THE_COMMAND_LINE: readonly string[] = ['config', 'detach', 'restart'];
+/** Flags that are read before any file. */
+export const OF_THE_COMMAND_LINE: readonly string[] = ['config', 'detach', 'restart'];
 
-/** Whether keys of flags that the command has not are passed over, as a server's are by other commands. */
+/** Whether keys of flags that the command lacks are skipped, as other commands do with a server's. */
 interface Leniency {
   readonly onlyOwn: boolean;
 }
 
-/** Reads it. Rejects with `UserError` that names the file and the key. */
+/** Reads the file. Rejects with `UserError` that names the file and the key. */
 export async function readConfigFile(
   path: string,
   command: Command,
@@ -37,7 +37,7 @@ export async function readConfigFile(
   return parseConfig(text, path, command, leniency);
 }
 
-/** Reads its text. Throws `UserError`. */
+/** Parses the text. Throws `UserError`. */
 export function parseConfig(
   text: string,
   path: string,
@@ -62,13 +62,16 @@ interface Reading extends Leniency {
 }
 
 function valuesOf(key: string, value: unknown, { command, fail, onlyOwn }: Reading): ConfigValue[] {
-  // In k3s's files a plus appends to what other files say.
+  // In k3s's files a plus appends to the value of other files.
   const name = key.replace(/\+$/, '').replaceAll('_', '-');
   if (value === null || value === undefined) return [];
   const values = Array.isArray(value) ? (value as unknown[]) : [value];
   return values.flatMap((each): ConfigValue[] => {
     if (typeof each === 'object') return fail(`${key}: it must be a text, number, boolean, or a list of them`);
-    const own = command.options.some(({ long }) => long === `--${name}`);
+    // k3s has values for some of these flags that are another flag here.
+    const own = command.options.some(
+      ({ long, argChoices: choices }) => long === `--${name}` && choices?.includes(String(each)) !== false,
+    );
     const translated = own ? undefined : translateK3sKey(name, String(each), command.name());
     if (translated === 'ignore') return [];
     const { flag, text } = translated ?? { flag: name, text: String(each) };

@@ -1,6 +1,6 @@
 /**
- * Keys of k3s's config.yaml (flags of `k3s server` and `k3s agent`) that Keelson names otherwise, those that say what
- * holds here anyway, and those that it refuses. Pure.
+ * Keys of k3s's config.yaml (flags of `k3s server` and `k3s agent`) that have other names in Keelson, those that ask
+ * for what happens anyway, and those that are refused. Pure.
  */
 
 /** A flag of Keelson's with its value. */
@@ -9,8 +9,8 @@ export interface TranslatedKey {
   readonly text: string;
 }
 
-/** The same under another name. */
-const RENAMED: Readonly<Record<string, string>> = {
+/** Keys with another name in Keelson. */
+export const RENAMED: Readonly<Record<string, string>> = {
   'https-listen-port': 'https-port',
   'write-kubeconfig-mode': 'kubeconfig-mode',
   'datastore-cafile': 'etcd-cafile',
@@ -39,13 +39,12 @@ const RENAMED: Readonly<Record<string, string>> = {
   'etcd-s3-retention': 's3-retention',
 };
 
-/** Says what holds here anyway, with this value. */
-const HOLDS: Readonly<Record<string, readonly string[]>> = {
+/** Keys that ask for what happens anyway, with this value. */
+export const HOLDS: Readonly<Record<string, readonly string[]>> = {
   'disable-helm-controller': ['true'],
   'disable-cloud-controller': ['true'],
-  'egress-selector-mode': ['disabled'],
+  'egress-selector-mode': ['disabled', 'agent'],
   'embedded-registry': ['false'],
-  'flannel-backend': ['vxlan', 'host-gw'],
   rootless: ['false'],
   selinux: ['false'],
   docker: ['false'],
@@ -62,13 +61,21 @@ const HOLDS: Readonly<Record<string, readonly string[]>> = {
   'etcd-snapshot-compress': ['false'],
 };
 
-/** Packaged components of k3s that are not here: to be without them is granted. */
+/** Packaged components of k3s that do not exist here, so that disabling them has no effect. */
 const ABSENT_COMPONENTS: readonly string[] = ['helm-controller', 'runtimes', 'ccm'];
 
-/** Keys that Keelson does not take, with what does it instead. */
+/** The flags of k3s's packaged components. */
+const COMPONENTS: Readonly<Record<string, string>> = {
+  coredns: 'dns',
+  'local-storage': 'local-path',
+  'metrics-server': 'metrics',
+  servicelb: 'load-balancer',
+  traefik: 'gateway',
+};
+
+/** Refused keys, with what replaces them. */
 export const REFUSED_K3S_KEYS: Readonly<Record<string, string>> = {
-  disable: 'of the packaged components only coredns (dns: none) and traefik (gateway: none) can be left out here',
-  'flannel-backend': 'nodes are joined by routes or VXLAN; none is cni: none',
+  disable: 'coredns, local-storage, metrics-server, servicelb and traefik can be left out here',
   'secrets-encryption': 'name an EncryptionConfiguration by encryption-provider-config',
   snapshotter: 'only overlayfs',
   rootless: 'real pods need root',
@@ -89,7 +96,7 @@ export const REFUSED_K3S_KEYS: Readonly<Record<string, string>> = {
   'vpn-auth': 'no VPN is made',
 };
 
-/** What a key of k3s's means here; undefined where it is none that Keelson takes. */
+/** The setting for a key of k3s; undefined for an unknown one. */
 export function translateK3sKey(key: string, value: string, command: string): TranslatedKey | 'ignore' | undefined {
   if (HOLDS[key]?.includes(value) === true) return 'ignore';
   const renamed = RENAMED[key];
@@ -98,11 +105,11 @@ export function translateK3sKey(key: string, value: string, command: string): Tr
     case 'datastore-endpoint':
       return { flag: 'store', text: datastore(value) };
     case 'flannel-backend':
-      return value === 'none' ? { flag: 'cni', text: 'none' } : undefined;
+      if (value === 'none') return { flag: 'cni', text: 'none' };
+      return value === 'host-gw' ? { flag: key, text: 'vxlan' } : undefined;
     case 'disable':
       if (ABSENT_COMPONENTS.includes(value)) return 'ignore';
-      if (value === 'traefik') return { flag: 'gateway', text: 'none' };
-      return value === 'coredns' ? { flag: 'dns', text: 'none' } : undefined;
+      return Object.hasOwn(COMPONENTS, value) ? { flag: COMPONENTS[value]!, text: 'none' } : undefined;
     case 'debug':
       return value === 'true' ? { flag: 'log-level', text: 'debug' } : 'ignore';
     case 'server':

@@ -1,17 +1,34 @@
 /**
- * Settings of a cluster that later starts take up unless told otherwise: `<data-dir>/settings.json`, flags by name. Those
- * that pods and objects depend on stand in `instance.json` too, which the cluster itself checks.
+ * Settings of a cluster that later starts reuse by default: `<data-dir>/settings.json`, flags by name. Those that
+ * pods and objects depend on are in `instance.json` too, which the cluster itself checks.
  */
 import { readFileSync } from 'node:fs';
 import { errorMessage, hasErrorCode } from '../../base/errors.ts';
 import type { Files } from '../../platform/files.ts';
 import { UserError } from '../usage-error.ts';
 
-/** Flags that are remembered, without dashes. */
-export const REMEMBERED_FLAGS = [
+/** Remembered flags that a later start may change. The cluster refuses a change of the others, with the reason. */
+export const CHANGEABLE_FLAGS = [
   'name',
   'https-port',
   'store',
+  'nodes',
+  'flannel-backend',
+  'dns',
+  'gateway',
+  'gateway-http-port',
+  'gateway-https-port',
+  'load-balancer',
+  'local-path',
+  'metrics',
+  'console',
+  'write-kubeconfig',
+  'snapshot-dir',
+] as const;
+
+/** Flags that are remembered, without dashes. */
+export const REMEMBERED_FLAGS = [
+  ...CHANGEABLE_FLAGS,
   'etcd-cafile',
   'etcd-certfile',
   'etcd-keyfile',
@@ -19,30 +36,28 @@ export const REMEMBERED_FLAGS = [
   'service-cidr',
   'cluster-domain',
   'node-name',
-  'nodes',
   'cni',
-  'dns',
-  'write-kubeconfig',
-  'snapshot-dir',
 ] as const;
 
 /** Values by flag. */
 export interface Settings extends Partial<Readonly<Record<(typeof REMEMBERED_FLAGS)[number], string | undefined>>> {
-  /** The user's kubeconfig that has the cluster's context; `down` takes it out. */
+  /** The user's kubeconfig with the cluster's context, which `down` removes. */
   readonly 'kubeconfig-file'?: string | undefined;
   /** Whether its nodes are simulated. Absent for real clusters. */
   readonly simulated?: true | undefined;
-  /** The scenario that `--record` writes of what is done to it. */
+  /** The scenario file that `--record` writes. */
   readonly 'record-file'?: string | undefined;
-  /** Whether it has run without `--record`: no scenario has everything. */
+  /** Whether it has run without `--record`, so that no scenario is complete. */
   readonly 'ran-unrecorded'?: true | undefined;
+  /** Parts that `keelson addons` has enabled or disabled since the last start. */
+  readonly 'changed-parts'?: readonly string[] | undefined;
   /** The version of Keelson that ran last. */
   readonly version?: string;
 }
 
 const fileOf = (dataDir: string): string => `${dataDir}/settings.json`;
 
-/** What the data directory remembers; nothing where there is none. Throws `UserError` for a broken file. */
+/** The settings in the data directory; empty where there are none. Throws `UserError` for a broken file. */
 export function readSettings(dataDir: string): Settings {
   const own = readObject(fileOf(dataDir));
   if (own !== undefined) return own;
@@ -66,7 +81,7 @@ function readObject(path: string): Record<string, unknown> | undefined {
   }
 }
 
-/** Writes it, whole or not at all, when it says something new. */
+/** Writes the file, whole or not at all, when its content changes. */
 export async function writeSettings(files: Files, dataDir: string, settings: Settings): Promise<void> {
   const text = `${JSON.stringify(settings, undefined, 2)}\n`;
   const before = await files.readText(fileOf(dataDir)).catch(() => undefined);

@@ -1,4 +1,4 @@
-/** What a command line leaves open: the file of `--config`, names, and what a data directory remembers. */
+/** Sources of options beside the command line: the file of `--config`, names, and the settings in a data directory. */
 import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -38,7 +38,7 @@ function file(name: string, text: string): string {
 }
 
 describe('--config', () => {
-  test('gives every flag by its name; the command line wins, and wins whole for lists', async () => {
+  test('sets every flag by its name; the command line takes precedence, for lists completely', async () => {
     const config = file(
       'a.yaml',
       'https-port: 7001\nlog-level: debug\nnode-label: [a=1, b=2]\nnode_taint: x=y:NoSchedule\n',
@@ -58,14 +58,14 @@ tls-san: example.org
 datastore-endpoint: https://10.0.0.1:2379,https://10.0.0.2:2379
 datastore-cafile: /ca
 flannel-backend: none
-disable: [traefik, coredns]
+disable: [traefik, coredns, servicelb, local-storage, metrics-server, ccm]
 kube-apiserver-arg: [audit-log-maxage=7]
 kube-controller-manager-arg: [node-monitor-period=2s]
 resolv-conf: /etc/x
 debug: true
 selinux: false
 `;
-  test('takes the keys of k3s that mean the same', async () => {
+  test('accepts the equivalent keys of k3s', async () => {
     const { options } = await settled([`--config=${file('k3s.yaml', K3S)}`, `--data-dir=${folder}/none`]);
     const expected = {
       kubeconfigMode: '0644',
@@ -76,6 +76,9 @@ selinux: false
       cni: 'none',
       dns: 'none',
       gateway: 'none',
+      loadBalancer: 'none',
+      localPath: 'none',
+      metrics: 'none',
       controllerManagerArg: ['node-monitor-period=2s'],
       kubeletArg: ['resolv-conf=/etc/x'],
       logLevel: 'debug',
@@ -83,7 +86,20 @@ selinux: false
     for (const [name, value] of Object.entries(expected)) assert.deepEqual(options[name], value, name);
   });
 
-  test('takes k3s’s keys of scheduled snapshots', () => {
+  test('takes k3s’s backends of flannel', async () => {
+    for (const [backend, name, value] of [
+      ['none', 'cni', 'none'],
+      ['host-gw', 'flannelBackend', 'vxlan'],
+      ['vxlan', 'flannelBackend', 'vxlan'],
+      ['wireguard-native', 'flannelBackend', 'wireguard-native'],
+    ] as const) {
+      const config = file('backend.yaml', `flannel-backend: ${backend}\n`);
+      const { options } = await settled([`--config=${config}`, `--data-dir=${folder}/none`]);
+      assert.equal(options[name], value, backend);
+    }
+  });
+
+  test('accepts the keys of k3s for scheduled snapshots', () => {
     const text = `
 etcd-snapshot-schedule-cron: "0 */6 * * *"
 etcd-snapshot-retention: 7
@@ -107,7 +123,7 @@ etcd-snapshot-compress: false
     ['detach: true', /detach: give --detach on the command line/],
     ['simulate: maybe', /simulate: maybe is neither true nor false/],
     ['node-label: {a: b}', /node-label: it must be a text/],
-    ['disable: metrics-server', /disable: not as in k3s: of the packaged components/],
+    ['disable: network', /disable: not as in k3s: coredns, local-storage, metrics-server, servicelb and traefik can/],
     ['etcd-snapshot-compress: true', /etcd-snapshot-compress: not as in k3s: snapshots are not compressed/],
     ['etcd-disable-snapshots: true', /etcd-disable-snapshots: not as in k3s: snapshots are made only with/],
     ['secrets-encryption: true', /secrets-encryption: not as in k3s: name an EncryptionConfiguration/],
@@ -125,7 +141,7 @@ etcd-snapshot-compress: false
 });
 
 describe('names', () => {
-  test('a name stands for a data directory, unless one is given', async () => {
+  test('a name selects a data directory, unless one is given', async () => {
     assert.equal((await settled(['--name=n-o-n-e'])).options['dataDir'], '/var/lib/keelson-n-o-n-e');
     assert.equal((await settled(['--name=dev', `--data-dir=${folder}/x`])).options['dataDir'], `${folder}/x`);
     assert.match(defaultDataDir('dev', true), /keelson-simulated-dev$/);
@@ -143,12 +159,26 @@ describe('names', () => {
   });
 });
 
-describe('what a data directory remembers', () => {
-  test('is taken up where the command line says nothing, and given on', async () => {
+describe('the settings in a data directory', () => {
+  test('are used where the command line is silent, and passed on', async () => {
     file('settings.json', JSON.stringify({ name: 'dev', 'https-port': '7443', store: 'memory' }));
     const { options, settings } = await settled([`--data-dir=${folder}`, '--store=sqlite']);
     assert.deepEqual([options['name'], options['httpsPort'], options['store']], ['dev', '7443', 'sqlite']);
     assert.deepEqual(settings, { name: 'dev', 'https-port': '7443', store: 'sqlite' });
+  });
+
+  test('a port of the gateway on the command line enables the gateway that was left out', async () => {
+    for (const port of ['gateway-http-port', 'gateway-https-port']) {
+      file('settings.json', JSON.stringify({ gateway: 'none', 'gateway-http-port': '8000' }));
+      const { options, settings } = await settled([`--data-dir=${folder}`, `--${port}=8080`]);
+      assert.equal(options['gateway'], undefined);
+      assert.equal((settings as Record<string, unknown>)[port], '8080');
+      assert.equal('gateway' in settings, false, 'the next start has the gateway too');
+    }
+    file('settings.json', JSON.stringify({ gateway: 'none', 'gateway-http-port': '8000' }));
+    assert.equal((await settled([`--data-dir=${folder}`])).options['gateway'], 'none');
+    const both = await settled([`--data-dir=${folder}`, '--gateway=none', '--gateway-http-port=8080']);
+    assert.equal(both.options['gateway'], 'none');
   });
 
   test('defaults are not remembered, and a broken file is named', async () => {

@@ -1,28 +1,21 @@
 /**
- * What a command line leaves open is settled before its command runs: `--config`, then the data directory that `--name`
- * stands for, then what that directory remembers. A value of the command line wins over the file's, that over a remembered
- * one, that over the default. Values pass the same checks wherever they come from.
+ * Settles the options that a command line leaves open: `--config`, then the data directory of `--name`, then the
+ * settings in it. The command line takes precedence over the file, the file over remembered settings, these over
+ * defaults. All values pass the same checks.
  */
 import { resolve } from 'node:path';
 import { InvalidArgumentError, type Command, type Option } from 'commander';
 import { nameOption } from '../cluster-options.ts';
 import { UserError } from '../usage-error.ts';
 import { defaultDataDir } from './cluster-name.ts';
-import { readSettings, REMEMBERED_FLAGS, type Settings } from './settings-file.ts';
+import { CHANGEABLE_FLAGS, readSettings, REMEMBERED_FLAGS, type Settings } from './settings-file.ts';
 
-/** Commands that start something: only they remember. Others take of a file of `--config` what they have themselves. */
+/**
+ * Commands that start something: only they remember settings. Others read from `--config` the options that they have.
+ */
 const STARTING: readonly string[] = ['up', 'server', 'agent'];
 
-/** Flags whose change takes effect. A change of the others is refused by the cluster, which says why. */
-const CHANGEABLE: readonly string[] = [
-  'name',
-  'https-port',
-  'store',
-  'dns',
-  'nodes',
-  'write-kubeconfig',
-  'snapshot-dir',
-];
+const GATEWAY_PORTS = ['gateway-http-port', 'gateway-https-port'];
 
 /** Gives every command with `--data-dir` its `--name`. */
 export function addNames(commands: readonly Command[]): void {
@@ -50,7 +43,7 @@ export async function settleOptions(command: Command): Promise<void> {
   takeUpSettings(command);
 }
 
-/** What a later start takes up: whatever was given, now or then. */
+/** The settings that a later start takes up: those of this start and of earlier ones. */
 export function settingsOf(command: Command): Settings {
   const remembered = REMEMBERED_FLAGS.flatMap((flag) => {
     const option = optionOf(command, flag);
@@ -62,7 +55,7 @@ export function settingsOf(command: Command): Settings {
   return Object.fromEntries(remembered);
 }
 
-/** Whether the user gave the flag, by whichever means. */
+/** Whether the user gave the flag, in whatever way. */
 export function isFromCommandLine(command: Command, flag: string): boolean {
   const source = sourceOf(command, flag);
   return source === 'cli' || source === 'config';
@@ -86,7 +79,7 @@ async function settleDataDir(command: Command, starts: boolean): Promise<void> {
   const { namedDataDir } = await import('./named-data-dir.ts');
   const dataDir = await namedDataDir(name, starts ? { simulate: simulate === true } : undefined);
   command.setOptionValueWithSource('dataDir', dataDir, 'name');
-  // A cluster that is named is meant, whatever KUBECONFIG says.
+  // A named cluster takes precedence over KUBECONFIG.
   if (optionOf(command, 'kubeconfig') !== undefined && !isFromCommandLine(command, 'kubeconfig'))
     command.setOptionValueWithSource('kubeconfig', `${dataDir}/admin.kubeconfig`, 'name');
 }
@@ -97,11 +90,13 @@ function takeUpSettings(command: Command): void {
   for (const flag of REMEMBERED_FLAGS) {
     const [option, text] = [optionOf(command, flag), settings[flag]];
     if (option === undefined || text === undefined) continue;
+    // A port of routes on the command line enables the gateway, as at a first start.
+    if (flag === 'gateway' && GATEWAY_PORTS.some((port) => isFromCommandLine(command, port))) continue;
     const now: unknown = command.getOptionValue(option.attributeName());
     const source = sourceOf(command, flag);
     if (source === undefined || source === 'default')
       setOption(command, { flag, text, source: 'remembered', from: `${dataDir}/settings.json: ${flag}` });
-    else if (now !== text && source !== 'env' && CHANGEABLE.includes(flag))
+    else if (now !== text && source !== 'env' && (CHANGEABLE_FLAGS as readonly string[]).includes(flag))
       process.stderr.write(`keelson: --${flag} is ${String(now)}; it was ${text} when this cluster last started\n`);
   }
 }
@@ -110,7 +105,7 @@ interface OptionText {
   readonly flag: string;
   readonly text: string | boolean;
   readonly source: string;
-  /** Where it stands, for errors. */
+  /** The source of the value, for errors. */
   readonly from: string;
 }
 
@@ -131,7 +126,7 @@ function setOption(command: Command, { flag, text, source, from }: OptionText): 
   }
 }
 
-/** Options that take several words and have no parser of their own collect them in a list. */
+/** Options with several values and no parser collect them in a list. */
 function listed(option: Option, text: string | boolean, before: unknown): unknown {
   return option.variadic ? [...((before as string[] | undefined) ?? []), text] : text;
 }

@@ -1,4 +1,4 @@
-/** Two states of an object compared: a unified diff, and who changed each field last. */
+/** Two states of an object compared: a unified diff, and the last author of each changed field. */
 import { stringifyYaml } from '../../api/codec/yaml-writer.ts';
 import type { KubernetesObject } from '../../api/object.ts';
 import type { RevisionEntry } from '../../apiserver/history/revision-entry.ts';
@@ -8,7 +8,7 @@ import type { NamedObject } from './connect.ts';
 import { isOfStatus, isStatusAlone } from './history-text.ts';
 import { unifiedDiff } from './unified-diff.ts';
 
-/** Which states; absent: the last change of more than the status, and now. */
+/** The states to compare; absent: the last change of more than the status, and now. */
 export interface Comparison {
   readonly from?: string;
   readonly to?: string;
@@ -54,16 +54,16 @@ function beforeLastChange(revisions: readonly RevisionEntry[], to: number): stri
   return before.revision;
 }
 
-/** A unified diff of two objects without the server's book-keeping. */
-export function objectDiff(before: KubernetesObject, after: KubernetesObject): string {
-  const side = (object: KubernetesObject) => ({
-    name: `revision ${revisionOf(object)}`,
+/** A unified diff of two objects without the server's book-keeping; `afterName` where the later one has no revision of its own. */
+export function objectDiff(before: KubernetesObject, after: KubernetesObject, afterName?: string): string {
+  const side = (object: KubernetesObject, name = `revision ${revisionOf(object)}`) => ({
+    name,
     text: stringifyYaml(withoutBookkeeping(object)),
   });
-  return unifiedDiff(side(before), side(after));
+  return unifiedDiff(side(before), side(after, afterName));
 }
 
-/** The object but for what controllers and nodes report. */
+/** The object without what controllers and nodes report. */
 export function withoutStatus({
   status: _,
   ...object
@@ -76,7 +76,7 @@ function withoutBookkeeping(object: KubernetesObject): object {
   return { ...object, metadata };
 }
 
-/** Each field that differs between two revisions, with who changed it last. */
+/** Each field that differs between two revisions, with the manager that changed it last. */
 function changersText(
   revisions: readonly RevisionEntry[],
   [from, to]: readonly [number, number],

@@ -1,4 +1,4 @@
-/** Restores one object to an earlier state, by the caller's own rights. */
+/** Restores one object to an earlier state, with the caller's own permissions. */
 import { stringifyYaml } from '../../api/codec/yaml-writer.ts';
 import type { OwnerReference } from '../../api/gen/meta-v1.ts';
 import type { KubernetesObject } from '../../api/object.ts';
@@ -11,7 +11,7 @@ import { asNew, overPresent } from './restored-object.ts';
 
 const FIELD_MANAGER = 'keelson-restore';
 
-/** Says what was done, or with `dryRun` what would be. Rejects with what the server refuses. */
+/** Describes what was done, or with `dryRun` what would be. Rejects with the server's refusal. */
 export async function restoreObject(
   object: NamedObject,
   { to, dryRun }: { readonly to: string; readonly dryRun: boolean },
@@ -32,12 +32,12 @@ export async function restoreObject(
   if (present.metadata.deletionTimestamp !== undefined)
     throw new UserError(`${name} is being deleted: it can be restored once it is gone`);
   const updated = await client.resource(info).update(overPresent(past, present), options);
-  const diff = objectDiff(withoutStatus(present), withoutStatus(updated));
+  const diff = objectDiff(withoutStatus(present), withoutStatus(updated), dryRun ? 'as restored (dry run)' : undefined);
   if (diff === '') return `${name} is as it was at revision ${past.metadata.resourceVersion}: nothing to do\n`;
   return `${diff}${name} restored to revision ${past.metadata.resourceVersion}${suffix}\n`;
 }
 
-/** Owners with the same uid as then: an object whose owners are gone would be collected at once. */
+/** The owners that still exist with the same uid: an object without existing owners would be collected at once. */
 async function livingOwners(
   { client, resources, key }: NamedObject,
   { metadata }: KubernetesObject,

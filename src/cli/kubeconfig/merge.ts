@@ -1,11 +1,11 @@
 /**
- * Puts a cluster's context into a kubeconfig that others write too, and takes it out. Everything else of the file stays,
- * comments included. Entries are known by an extension of their context, which names the data directory: what is not ours
- * is never replaced. Pure.
+ * Adds a cluster's context to a kubeconfig that other programs write too, and removes it. Everything else in the file
+ * is kept, comments included. Keelson's entries are marked by an extension of their context, which names the data
+ * directory: entries of others are never replaced. Pure.
  */
 import { Document, isMap, isSeq, parseDocument, type YAMLMap, type YAMLSeq } from 'yaml';
 
-/** The cluster, as its own kubeconfig says it. */
+/** The cluster's entry in its own kubeconfig. */
 export interface KubeconfigEntry {
   /** The name of the context, and of cluster and user unless those have their own. */
   readonly name: string;
@@ -14,17 +14,17 @@ export interface KubeconfigEntry {
   readonly user: object;
 }
 
-/** An entry of the same name is somebody else's. */
+/** An entry with the same name belongs to another cluster. */
 export class ForeignEntryError extends Error {
   override readonly name = 'ForeignEntryError';
 }
 
-/** Marks our contexts. */
+/** The extension that marks Keelson's contexts. */
 const EXTENSION = 'keelson.dev';
 
 interface Mark {
   readonly 'data-dir': string;
-  /** Current before ours became it. */
+  /** The current context before this one became it. */
   readonly 'previous-context'?: string | undefined;
 }
 
@@ -33,8 +33,8 @@ export interface OwnContext extends Mark {
 }
 
 /**
- * Adds or renews the context, and makes a new one current. It takes the place of contexts of former names of the cluster.
- * Returns the text, the same when nothing changes.
+ * Adds or updates the context, and makes a new one current. It replaces contexts with the cluster's former names.
+ * Returns the text, which is the same when nothing changes.
  */
 export function mergeCluster(text: string, entry: KubeconfigEntry, isGone: (dataDir: string) => boolean): string {
   const document = open(text);
@@ -66,7 +66,7 @@ export function mergeCluster(text: string, entry: KubeconfigEntry, isGone: (data
   return becomesCurrent || former.length > 0 || changes.includes(true) ? write(document) : text;
 }
 
-/** What was current before the cluster's first context, which may have had other names since. */
+/** The current context before the cluster's first one, which may have had other names since. */
 function previousOf(context: OwnContext, former: readonly OwnContext[]): string | undefined {
   const names = new Map([...former, context].map((each) => [each.name, each['previous-context']]));
   let { 'previous-context': previous } = context;
@@ -78,13 +78,13 @@ function previousOf(context: OwnContext, former: readonly OwnContext[]): string 
   return previous;
 }
 
-/** Takes the cluster of a data directory out; its context gives way to the one before. Returns the text. */
+/** Removes the cluster of a data directory; the previous context becomes current again. Returns the text. */
 export function removeCluster(text: string, dataDir: string): string {
   const document = open(text);
   const ours = ownContexts(text).filter((context) => context['data-dir'] === dataDir);
   if (ours.length === 0) return text;
   for (const { name } of ours) {
-    // Read here: taking out another one changes it.
+    // Read first, since the removal of another context changes it.
     const previous = markOf(find(document, 'contexts', name))?.['previous-context'];
     takeContext(document, name, previous);
     if (document.get('current-context') !== name) continue;
@@ -94,10 +94,10 @@ export function removeCluster(text: string, dataDir: string): string {
   return write(document);
 }
 
-/** With its cluster and user. */
-function takeContext(document: Document, name: string, heir: string | undefined): void {
+/** Removes the context with its cluster and user. */
+function takeContext(document: Document, name: string, successor: string | undefined): void {
   for (const list of ['contexts', 'clusters', 'users']) take(document, list, name);
-  bequeath(document, name, heir);
+  passOn(document, name, successor);
 }
 
 /** The contexts that Keelson wrote. */
@@ -178,8 +178,8 @@ function put(document: Document, list: string, entry: NamedEntry): boolean {
   return true;
 }
 
-/** Contexts that would give way to one that is gone give way to the one before it. */
-function bequeath(document: Document, gone: string, previous: string | undefined): void {
+/** Contexts whose previous context is removed get the one before it. */
+function passOn(document: Document, gone: string, previous: string | undefined): void {
   for (const other of ownContexts(document.toString())) {
     if (other['previous-context'] !== gone) continue;
     const context = find(document, 'contexts', other.name);

@@ -1,13 +1,13 @@
 /**
- * The kubeconfig of the user who types: which file it is, and changing it as kubectl does: under `FILE.lock`, whole or not
- * at all, mode 0600.
+ * The user's own kubeconfig: which file it is, and changing it as kubectl does: under `FILE.lock`, atomically, mode
+ * 0600.
  */
 import { existsSync, realpathSync, statSync } from 'node:fs';
 import { chmod, mkdir, open, readFile, rename, rm } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { basename, dirname, join, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { hasErrorCode } from '../../base/errors.ts';
+import { hasErrorCode, ignoreMissingFile } from '../../base/errors.ts';
 
 const LOCK_TRIES = 40;
 const LOCK_RETRY_MS = 50;
@@ -21,7 +21,7 @@ export function userKubeconfig(env: NodeJS.ProcessEnv = process.env): string {
   return first === undefined ? join(env['HOME'] || homedir(), '.kube/config') : resolve(first);
 }
 
-/** Changes the file under its lock; one that is not there is made. Rejects, with why, where it cannot be. */
+/** Changes the file under its lock; a missing one is created. Rejects with the reason when it cannot be changed. */
 export async function changeKubeconfig(
   path: string,
   change: (text: string) => string,
@@ -32,10 +32,7 @@ export async function changeKubeconfig(
   checkOwner(dirname(real));
   const unlock = await lock(real);
   try {
-    const before = await readFile(real, 'utf8').catch((error: unknown) => {
-      if (hasErrorCode(error, 'ENOENT')) return undefined;
-      throw error;
-    });
+    const before = await readFile(real, 'utf8').catch(ignoreMissingFile);
     const after = change(before ?? '');
     if (after === (before ?? '')) {
       if (mode !== undefined && before !== undefined) await chmod(real, mode);
@@ -55,14 +52,14 @@ async function makeFolder(folder: string): Promise<void> {
   await mkdir(folder, { recursive: true, mode: 0o750 });
 }
 
-/** Who owns the folder could lead the write elsewhere, and would lose the file to this user. */
+/** Refuses a folder of another user, who could redirect the write or replace the file. */
 function checkOwner(folder: string): void {
   const { uid } = statSync(folder);
   if (process.geteuid !== undefined && uid !== process.geteuid())
     throw new Error(`${folder} belongs to the user with id ${uid}`);
 }
 
-/** As client-go locks: a file beside it that nobody else may make. */
+/** Locks as client-go does: by a file that only one process can create. */
 async function lock(path: string): Promise<() => Promise<void>> {
   const file = `${path}.lock`;
   for (let tries = 0; ; tries++) {
@@ -83,7 +80,7 @@ async function replace(path: string, text: string, mode: number): Promise<void> 
   try {
     const handle = await open(partial, 'wx', mode);
     try {
-      await handle.chmod(mode); // Whatever the umask is.
+      await handle.chmod(mode); // regardless of the umask
       await handle.writeFile(text);
       await handle.sync();
     } finally {

@@ -2,6 +2,7 @@
 import { z } from 'zod';
 import { Events, Pods } from '../../api/gen/resources.ts';
 import type { Event } from '../../api/gen/core-v1.ts';
+import { fieldSelectorOf } from '../../api/field-selector.ts';
 import { objectPath } from '../../client/request-path.ts';
 import { timeOfEvent } from '../../why/evidence.ts';
 import { keyOf, kindField, namespaceField, resourceOf, tool } from './tool.ts';
@@ -9,6 +10,8 @@ import { keyOf, kindField, namespaceField, resourceOf, tool } from './tool.ts';
 const MAX_EVENTS = 200;
 const MAX_LINES = 2000;
 const DEFAULT_LINES = 200;
+/** More than what an answer shows: a line may have any length. */
+const MAX_LOG_BYTES = 512 * 1024;
 
 export const eventsTool = tool({
   name: 'events',
@@ -23,16 +26,16 @@ export const eventsTool = tool({
     warningsOnly: z.boolean().optional(),
   }),
   async run({ kind, name, namespace, allNamespaces, warningsOnly }, context) {
-    const fields: string[] = [];
     const info = kind === undefined ? undefined : await resourceOf(kind, context);
-    if (info !== undefined) fields.push(`involvedObject.kind=${info.kind}`);
-    if (name !== undefined) fields.push(`involvedObject.name=${name}`);
-    if (warningsOnly === true) fields.push('type=Warning');
+    const fields: Record<string, string> = {};
+    if (info !== undefined) fields['involvedObject.kind'] = info.kind;
+    if (name !== undefined) fields['involvedObject.name'] = name;
+    if (warningsOnly === true) fields['type'] = 'Warning';
     // Events of cluster-scoped objects are in the namespace default.
     const place = info?.namespaced === false ? 'default' : (namespace ?? context.namespace);
     const { items } = await context.client.resource(Events).list({
       namespace: allNamespaces === true ? '' : place,
-      fieldSelector: fields.join(','),
+      fieldSelector: fieldSelectorOf(fields),
       signal: context.signal,
     });
     const newest = items.toSorted((a, b) => timeOfEvent(a) - timeOfEvent(b)).slice(-MAX_EVENTS);
@@ -61,7 +64,11 @@ export const logsTool = tool({
     sinceSeconds: z.number().int().min(1).optional(),
   }),
   async run({ pod, namespace, container, previous, lines, sinceSeconds }, context) {
-    const query = new URLSearchParams({ tailLines: String(lines ?? DEFAULT_LINES), timestamps: 'true' });
+    const query = new URLSearchParams({
+      tailLines: String(lines ?? DEFAULT_LINES),
+      limitBytes: String(MAX_LOG_BYTES),
+      timestamps: 'true',
+    });
     if (container !== undefined) query.set('container', container);
     if (previous === true) query.set('previous', 'true');
     if (sinceSeconds !== undefined) query.set('sinceSeconds', String(sinceSeconds));

@@ -25,6 +25,11 @@ spec: { containers: [{ name: main, image: 'crashes:1' }] }
 ---
 apiVersion: v1
 kind: Pod
+metadata: { name: talks }
+spec: { containers: [{ name: main, image: 'talks:1' }] }
+---
+apiVersion: v1
+kind: Pod
 metadata: { name: lacks }
 spec: { containers: [{ name: main, image: 'web:1', envFrom: [{ configMapRef: { name: absent } }] }] }
 `;
@@ -32,12 +37,16 @@ spec: { containers: [{ name: main, image: 'web:1', envFrom: [{ configMapRef: { n
 interface Session {
   readonly cluster: Cluster;
   readonly names: readonly string[];
-  /** The answer's text, with `error: ` before refusals. */
+  /** The text of the response, with `error: ` before refusals. */
   ask(name: string, args?: Record<string, unknown>): Promise<string>;
 }
 
 async function withSession(showsSecrets: boolean, act: (session: Session) => Promise<void>): Promise<void> {
-  const images = [image('web:1', { logs: ['serving'] }), image('crashes:1', { exits: { code: 3, after: '1s' } })];
+  const images = [
+    image('web:1', { logs: ['serving'] }),
+    image('crashes:1', { exits: { code: 3, after: '1s' } }),
+    image('talks:1', { logs: Array<string>(200).fill('x'.repeat(15_000)) }),
+  ];
   await using cluster = await Cluster.start({ nodes: 1, images });
   await cluster.apply(OBJECTS);
   await cluster.advance('1m');
@@ -67,7 +76,7 @@ async function withSession(showsSecrets: boolean, act: (session: Session) => Pro
   }
 }
 
-test('an assistant finds what is in trouble, why, and what was written', async () => {
+test('an assistant finds failing objects, the reason, and their logs', async () => {
   await withSession(false, async ({ ask, names }) => {
     assert.deepEqual(names, ['trouble', 'why', 'kinds', 'list', 'get', 'events', 'logs', 'history', 'trace']);
     const trouble = await ask('trouble');
@@ -90,7 +99,20 @@ test('an assistant finds what is in trouble, why, and what was written', async (
   });
 });
 
-test('values of secrets are left out unless they are asked for at the start', async () => {
+test('a question about a name is sent for that name only', async () => {
+  await withSession(false, async ({ ask }) => {
+    for (const name of ['crashes,type!=x', 'a\\', 'a=b']) assert.equal(await ask('events', { name }), 'no events');
+  });
+});
+
+test('a log with lines of any length is truncated', async () => {
+  await withSession(false, async ({ ask }) => {
+    const [, left] = /\(cut: (\d+) more characters/.exec(await ask('logs', { pod: 'talks' })) ?? [];
+    assert.ok(Number(left) < 1024 * 1024, left);
+  });
+});
+
+test('values of secrets are left out unless they are enabled at the start', async () => {
   const encoded = Buffer.from('hunter2').toString('base64');
   await withSession(false, async ({ ask }) => {
     const shown = await ask('get', { kind: 'secret', name: 'keys' });
@@ -102,7 +124,7 @@ test('values of secrets are left out unless they are asked for at the start', as
   });
 });
 
-test('refusals of the server and questions that mean nothing are answers', async () => {
+test('refusals of the server and invalid questions are answers', async () => {
   await withSession(false, async ({ ask }) => {
     assert.equal(await ask('get', { kind: 'pod', name: 'none' }), 'error: pods "none" not found');
     assert.match(await ask('get', { kind: 'nothing', name: 'x' }), /^error: the server has no kind nothing/);

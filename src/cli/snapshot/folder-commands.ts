@@ -2,9 +2,11 @@
 import { hostname } from 'node:os';
 import { resolve } from 'node:path';
 import { Command, Option } from 'commander';
-import { formatTime } from '../../api/time.ts';
+import { dateOf, formatTime } from '../../api/time.ts';
 import { readInstanceFile } from '../../cluster/instance/instance-file.ts';
 import { defaultSnapshotDir, listSnapshots, pruneSnapshots } from '../../cluster/snapshots/snapshot-folder.ts';
+import type { LogRange } from '../../cluster/snapshots/log/log-names.ts';
+import type { S3Bucket } from '../../cluster/snapshots/s3/s3-bucket.ts';
 import { snapshotName, type SnapshotFile } from '../../cluster/snapshots/snapshot-names.ts';
 import type { Platform } from '../../platform/platform.ts';
 import { readSettings } from '../arguments/settings-file.ts';
@@ -15,13 +17,13 @@ import { withBucket } from './bucket.ts';
 import { parseS3Options, withS3Options, type RawS3Options } from './s3-options.ts';
 import { parseBaseName, parseRetention, snapshotConfigOption, snapshotDirOption } from './schedule-options.ts';
 
-/** Options that say which folder. */
+/** Options that select a folder. */
 export interface RawFolder extends RawS3Options {
   readonly dataDir: string;
   readonly snapshotDir?: string;
 }
 
-/** What on-demand snapshots are called, as k3s's. */
+/** The base name of on-demand snapshots, as k3s's. */
 const ON_DEMAND = 'on-demand';
 
 /** Base name of on-demand snapshots. */
@@ -39,7 +41,10 @@ export function lsCommand(): Command {
         (await bucket.list()).map((file) => ({ ...file, location: bucket.locationOf(file.name) })),
       );
       const found = [...here, ...(there ?? [])];
-      process.stdout.write(raw.output === 'json' ? snapshotsJson(found) : snapshotsTable(found, dir));
+      const logs = await findRanges(raw, dir);
+      process.stdout.write(
+        raw.output === 'json' ? snapshotsJson(found, logs) : snapshotsTable(found, dir) + logLines(logs),
+      );
     });
 }
 
@@ -108,12 +113,13 @@ function withFolder(command: Command): Command {
 }
 
 /** The folder that was named, else the one of the last start, else the data directory's. */
-function snapshotDirOf({ dataDir, snapshotDir }: RawFolder): string {
+export function snapshotDirOf({ dataDir, snapshotDir }: RawFolder): string {
   const own = resolve(dataDir);
   return snapshotDir ?? readSettings(own)['snapshot-dir'] ?? defaultSnapshotDir(own);
 }
 
-async function nodeNameOf(files: Platform['files'], dataDir: string): Promise<string> {
+/** The name of the cluster's node; where there is no cluster yet, the one this machine's would have. */
+export async function nodeNameOf(files: Platform['files'], dataDir: string): Promise<string> {
   const instance = await readInstanceFile(files, resolve(dataDir));
   return instance?.nodeName ?? hostname().toLowerCase();
 }
@@ -143,12 +149,42 @@ function snapshotsTable(found: readonly LocatedSnapshot[], dir: string): string 
   return columns([['NAME', 'LOCATION', 'SIZE', 'CREATED'], ...rows]);
 }
 
-function snapshotsJson(found: readonly LocatedSnapshot[]): string {
+interface RangeOfLog extends LogRange {
+  readonly log: string;
+}
+
+/** What can be restored by the logs of the folder and the bucket. */
+async function findRanges(raw: RawFolder, snapshotDir: string): Promise<readonly RangeOfLog[]> {
+  const { findLogs } = await import('../../cluster/snapshots/log/build-moment.ts');
+  const { logRanges } = await import('../../cluster/snapshots/log/log-names.ts');
+  const find = (bucket?: S3Bucket) => withFiles((files) => findLogs({ files, snapshotDir, bucket }));
+  const logs = (await withBucket(raw, find)) ?? (await find());
+  return logs
+    .flatMap((log) => logRanges(log).map((range) => ({ ...range, log: log.folder })))
+    .toSorted((one, other) => one.fromMs - other.fromMs);
+}
+
+function logLines(ranges: readonly RangeOfLog[]): string {
+  if (ranges.length === 0) return '';
+  const rows = ranges.map(({ log, fromRevision, fromMs, toRevision, toMs }) => [
+    log,
+    dateOf(fromMs).toISOString(),
+    dateOf(toMs).toISOString(),
+    `${fromRevision}-${toRevision}`,
+  ]);
+  return `\n${columns([['LOG', 'ANY MOMENT FROM', 'TO', 'REVISIONS'], ...rows])}`;
+}
+
+function snapshotsJson(found: readonly LocatedSnapshot[], logs: readonly RangeOfLog[]): string {
   const items = found.map(({ name, location, sizeBytes, createdMs }) => ({
     name,
     location,
     sizeBytes,
     createdTime: formatTime(createdMs),
   }));
-  return `${JSON.stringify({ items }, undefined, 2)}\n`;
+  const ranges = logs.map(({ log, fromRevision, fromMs, toRevision, toMs }) => {
+    const times = { fromTime: dateOf(fromMs).toISOString(), toTime: dateOf(toMs).toISOString() };
+    return { log, fromRevision, toRevision, ...times };
+  });
+  return `${JSON.stringify({ items, ranges }, undefined, 2)}\n`;
 }

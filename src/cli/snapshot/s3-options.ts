@@ -9,7 +9,7 @@ import {
   type S3BucketLookup,
   type S3Options,
 } from '../../cluster/snapshots/s3/s3-options.ts';
-import { UserError } from '../usage-error.ts';
+import { wrongUsage } from '../usage-error.ts';
 
 /** Options before they are checked. */
 export interface RawS3Options {
@@ -65,13 +65,13 @@ export function withS3Options(command: Command): Command {
 export function parseS3Options(raw: RawS3Options): S3Options | undefined {
   if (raw.s3 !== true) {
     const misplaced = Object.entries(raw).find(([name, value]) => isOwn(name) && value !== undefined);
-    if (misplaced !== undefined) throw usage(`${flagOf(misplaced[0])}: only with --s3`);
+    if (misplaced !== undefined) throw wrongUsage(`${flagOf(misplaced[0])}: only with --s3`);
     return undefined;
   }
   if (raw.s3Bucket === undefined && raw.s3ConfigSecret === undefined)
-    throw usage('--s3: --s3-bucket or --s3-config-secret is needed');
+    throw wrongUsage('--s3: --s3-bucket or --s3-config-secret is needed');
   if ((raw.s3AccessKey === undefined) !== (raw.s3SecretKey === undefined))
-    throw usage('--s3-access-key and --s3-secret-key go together');
+    throw wrongUsage('--s3-access-key and --s3-secret-key go together');
   check('--s3-bucket', raw.s3Bucket, bucketProblem);
   check('--s3-endpoint', raw.s3Endpoint, endpointProblem);
   const folder = raw.s3Folder?.replace(/^\/+|\/+$/g, '');
@@ -106,21 +106,19 @@ export function flagOf(attribute: string): string {
 
 function check(flag: string, text: string | undefined, problemOf: (text: string) => string | undefined): void {
   const problem = text === undefined ? undefined : problemOf(text);
-  if (problem !== undefined) throw usage(`${flag}: ${problem}`);
+  if (problem !== undefined) throw wrongUsage(`${flag}: ${problem}`);
 }
 
 function parseTimeout(text: string | undefined): number | undefined {
   if (text === undefined) return undefined;
   const durationMs = parseDurationMs(text);
-  if (durationMs === undefined || durationMs <= 0) throw usage(`--s3-timeout: ${text} is not a duration such as 5m`);
+  if (durationMs === undefined || durationMs <= 0)
+    throw wrongUsage(`--s3-timeout: ${text} is not a duration such as 5m`);
   return durationMs;
 }
 
 function parseCount(text: string | undefined): number | undefined {
-  if (text !== undefined && !/^\d{1,5}$/.test(text)) throw usage(`--s3-retention: ${text} is not a number from 0 on`);
+  if (text !== undefined && !/^\d{1,5}$/.test(text))
+    throw wrongUsage(`--s3-retention: ${text} is not a number from 0 on`);
   return text === undefined ? undefined : Number(text);
-}
-
-function usage(text: string): UserError {
-  return new UserError(text, 2);
 }

@@ -4,10 +4,11 @@ import { Command, Option } from 'commander';
 import type { Verification } from '../../cluster/snapshots/verify/verify-snapshot.ts';
 import { dataDirOption } from '../cluster-options.ts';
 import { withSnapshotFile } from './bucket.ts';
-import { withS3Options, type RawS3Options } from './s3-options.ts';
+import { fileUnlessAt, type RawMoment, withMoment, withMomentFile } from './moment.ts';
+import { withS3Options } from './s3-options.ts';
 import { snapshotConfigOption } from './schedule-options.ts';
 
-interface RawVerify extends RawS3Options {
+interface RawVerify extends RawMoment {
   readonly dataDir: string;
   readonly encryptionProviderConfig?: string;
   readonly runtimeConfig?: string;
@@ -17,23 +18,26 @@ interface RawVerify extends RawS3Options {
 const SHOWN_PROBLEMS = 20;
 
 export function verifyCommand(): Command {
-  return withS3Options(new Command('verify'))
+  return withMoment(withS3Options(new Command('verify')))
     .description('start a snapshot in memory and compare what it serves with what the file holds; touches no cluster')
-    .argument('<file>', 'the snapshot; with --s3 its name')
+    .argument('[file]', 'the snapshot; with --s3 its name')
     .addOption(dataDirOption('where the cluster of --s3-config-secret keeps everything'))
     .addOption(snapshotConfigOption())
     .option('--encryption-provider-config <file>', 'EncryptionConfiguration of the cluster, where it has one')
     .option('--runtime-config <list>', 'API versions that the cluster serves or not, as it was started')
     .addOption(new Option('-o, --output <format>', 'text or json').choices(['text', 'json']).default('text'))
-    .action(async (file: string, raw: RawVerify) => {
-      await withSnapshotFile(raw, file, async (path) => {
-        const verification = await verify(path, raw);
-        process.stdout.write(
-          raw.output === 'json' ? `${JSON.stringify(verification, undefined, 2)}\n` : reportOf(file, verification),
-        );
-        if (verification.problemCount > 0) process.exitCode = 1;
-      });
+    .action(async (named: string | undefined, raw: RawVerify) => {
+      const file = fileUnlessAt(named, raw);
+      if (file === undefined) await withMomentFile(raw, (path) => report(`the state at ${raw.at}`, path, raw));
+      else await withSnapshotFile(raw, file, (path) => report(file, path, raw));
     });
+}
+
+async function report(name: string, path: string, raw: RawVerify): Promise<void> {
+  const verification = await verify(path, raw);
+  const text = raw.output === 'json' ? `${JSON.stringify(verification, undefined, 2)}\n` : reportOf(name, verification);
+  process.stdout.write(text);
+  if (verification.problemCount > 0) process.exitCode = 1;
 }
 
 async function verify(file: string, raw: RawVerify): Promise<Verification> {

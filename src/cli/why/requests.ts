@@ -11,7 +11,7 @@ import { type ClusterChoice, openKubeClient } from '../kube-client.ts';
 export interface RequestsQuestion extends ClusterChoice {
   /** Absent: all that are known. */
   readonly id?: string;
-  /** Everybody's, not the asker's alone. */
+  /** All users' requests, not only the caller's. */
   readonly allNamespaces?: true;
   readonly output: string;
 }
@@ -32,10 +32,13 @@ export async function requestsText(question: RequestsQuestion): Promise<string> 
   try {
     if (id === undefined) return tableText(await listRefused(client, allNamespaces === true), output);
     const found = await findRefused(client, id);
-    if (found === undefined)
+    if (found === undefined) {
+      // A server that remembers none refuses this.
+      await listRefused(client, false);
       throw new UserError(
         `why: no refused request ${id} is known: its server may have forgotten it, or it is not yours`,
       );
+    }
     return await answerText([await explainRefusal(found, { client, nowMs: nowMs() })], { output, isList: false });
   } catch (error) {
     if (!(error instanceof StatusError)) throw error;

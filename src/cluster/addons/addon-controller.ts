@@ -1,14 +1,14 @@
 /**
- * Keeps the cluster as the files of `<data-dir>/manifests` say: applies each when it comes or changes, removes what is gone
- * from it, and all of it when the file goes. What a file made is known by an annotation: an object that another file or a
- * user took over is not removed. Upstream: k3s's deploy controller; differs: a deleted file takes its objects along.
+ * Keeps the cluster in accordance with the manifests in `<data-dir>/manifests`: applies each new or changed file,
+ * deletes objects that a file does not contain any more, and all objects of a deleted file. An annotation names the
+ * file's Addon as the owner; objects without it, which another file or a user has taken over, are not deleted.
+ * Upstream: k3s's deploy controller; differs: deleting a file deletes its objects.
  */
 import { errorMessage } from '../../base/errors.ts';
-import type { KubernetesObject, Stored } from '../../api/object.ts';
+import { isAtOrBelow } from '../../base/paths.ts';
+import type { Stored } from '../../api/object.ts';
 import type { ResourceInfo } from '../../api/resource-info.ts';
-import { isReason } from '../../api/status-error.ts';
 import type { Client } from '../../client/client.ts';
-import { discoverResources } from '../../client/discovery.ts';
 import type { EventRecorder, EventTarget } from '../../client/event-recorder.ts';
 import type { Platform } from '../../platform/platform.ts';
 import {
@@ -18,12 +18,12 @@ import {
   isAddonDefined,
   saveAddon,
   type Addon,
-  type ObjectReference,
 } from './addon-record.ts';
 import { addonFiles, addonObjects, type AddonFile } from './addon-files.ts';
 import { readApplied, writeApplied, type AppliedFiles } from './applied-files.ts';
 import { choose } from './choose-files.ts';
-import { isOfKind, isSame } from './same-object.ts';
+import { OwnedObjects } from './owned-objects.ts';
+import { isSame } from './same-object.ts';
 
 export interface AddonDeps {
   readonly platform: Pick<Platform, 'clock' | 'crypto' | 'files' | 'log'>;
@@ -36,15 +36,11 @@ export interface AddonConfig {
   readonly server: string;
 }
 
-/** Which addon made an object. */
-const OWNER_ANNOTATION = 'keelson.dev/addon';
-const FIELD_MANAGER = 'keelson-addons';
-
 /** Keeps the files of one folder applied. */
 export class AddonController {
   readonly #deps: AddonDeps;
   readonly #config: AddonConfig;
-  /** What was said of files that are passed over: once each. */
+  /** Warnings about skipped files; each is logged once. */
   #warned: ReadonlySet<string> = new Set();
 
   constructor(deps: AddonDeps, config: AddonConfig) {
@@ -52,7 +48,7 @@ export class AddonController {
     this.#config = config;
   }
 
-  /** Brings the cluster to what the files say, once. Resolves to whether all of it is done. */
+  /** Runs one pass. Resolves to whether everything was applied. */
   async sync(signal: AbortSignal): Promise<boolean> {
     const pass = new Pass(this.#deps, this.#config, this.#warned, signal);
     const done = await pass.run();
@@ -62,18 +58,20 @@ export class AddonController {
 }
 
 class Pass {
-  /** What this pass says of files that are passed over. */
+  /** Warnings of this pass about skipped files. */
   readonly warnings = new Set<string>();
   readonly #deps: AddonDeps;
   readonly #config: AddonConfig;
   readonly #warned: ReadonlySet<string>;
   readonly #signal: AbortSignal;
+  readonly #objects: OwnedObjects;
 
   constructor(deps: AddonDeps, config: AddonConfig, warned: ReadonlySet<string>, signal: AbortSignal) {
     this.#deps = deps;
     this.#config = config;
     this.#warned = warned;
     this.#signal = signal;
+    this.#objects = new OwnedObjects(deps.client, signal);
   }
 
   async run(): Promise<boolean> {
@@ -93,12 +91,12 @@ class Pass {
       if (spec.server === server && !(metadata.name in applied) && !found.some(({ name }) => name === metadata.name))
         this.#refuse(spec.source, `it was never in this folder: what is left of Addon ${metadata.name} stays`);
     const next = { ...applied, ...Object.fromEntries(kept.map(({ name, path }) => [name, path])) };
-    // Before anything is made: what is cut short is known to be of this folder.
+    // Recorded before anything is created, so that an interrupted pass knows its objects.
     await this.#record(applied, next);
     let done = true;
     for (const file of kept) done = (await this.#keep(info, file, addons.get(file.name))) && done;
     for (const [name, path] of Object.entries(applied)) {
-      if (found.some((file) => file.name === name) || unreadable.some((each) => isAt(path, each.path))) continue;
+      if (found.some((file) => file.name === name) || unreadable.some((each) => isAtOrBelow(path, each.path))) continue;
       const addon = addons.get(name);
       if (addon?.spec.server !== server || (await this.#remove(info, addon))) delete next[name];
       else done = false;
@@ -112,7 +110,7 @@ class Pass {
       await writeApplied(this.#deps.platform.files, this.#config.folder, after);
   }
 
-  /** Says once that a file is not applied, and why. */
+  /** Reports once why a file is not applied. */
   #refuse(path: string, reason: string, addon?: Stored<Addon> | EventTarget): void {
     const { platform, recorder } = this.#deps;
     const key = `${path}: ${reason}`;
@@ -144,17 +142,17 @@ class Pass {
       const isSameFile = before?.spec.checksum === spec.checksum && before.spec.source === path;
       if (isSameFile && before.status?.message === undefined) return true;
       const manifests = await addonObjects(text);
-      const objects = await this.#resolved(manifests);
+      const objects = await this.#objects.resolve(manifests);
       const wanted = objects.map(({ reference }) => reference);
-      // Before anything is made: what is cut short here is still known to the next pass.
+      // Recorded before anything is created, so that an interrupted pass knows its objects.
       const all = [...old, ...wanted.filter((reference) => !old.some((each) => isSame(each, reference)))];
       addon = await saveAddon(client, info, { name, spec, status: { objects: all, message: 'applying' } }, signal);
       recorder.event(addon, 'Normal', 'ApplyingManifest', `Applying manifest at ${JSON.stringify(path)}`);
-      for (const { object } of objects) await this.#apply(name, object);
+      for (const { object } of objects) await this.#objects.apply(name, object);
       for (const reference of old)
-        if (!wanted.some((each) => isSame(each, reference))) await this.#prune(name, reference);
-      // Kinds that the file itself defined are known now.
-      const made = (await this.#resolved(manifests)).map(({ reference }) => reference);
+        if (!wanted.some((each) => isSame(each, reference))) await this.#objects.prune(name, reference);
+      // Kinds that the file itself defines can be resolved now.
+      const made = (await this.#objects.resolve(manifests)).map(({ reference }) => reference);
       await saveAddon(client, info, { name, spec, status: { objects: made } }, signal);
       recorder.event(addon, 'Normal', 'AppliedManifest', `Applied manifest at ${JSON.stringify(path)}`);
       platform.log.info('A file of manifests was applied', { file: path, objects: wanted.length });
@@ -181,7 +179,7 @@ class Pass {
     const path = JSON.stringify(addon.spec.source);
     try {
       recorder.event(addon, 'Normal', 'DeletingManifest', `Deleting manifest at ${path}`);
-      for (const reference of addon.status?.objects.toReversed() ?? []) await this.#prune(name, reference);
+      for (const reference of addon.status?.objects.toReversed() ?? []) await this.#objects.prune(name, reference);
       await client.resource(info).delete({ namespace: ADDON_NAMESPACE, name }, { signal: this.#signal });
       platform.log.info('What a file of manifests made was removed with it', { file: addon.spec.source });
       return true;
@@ -191,64 +189,4 @@ class Pass {
       return false;
     }
   }
-
-  /** Objects with the namespace they are in. A kind that the same file defines is looked up when its turn comes. */
-  async #resolved(objects: readonly KubernetesObject[]): Promise<readonly ResolvedObject[]> {
-    const { resources } = await discoverResources(this.#deps.client, this.#signal);
-    return objects.map((object) => {
-      const { name, namespace = 'default' } = object.metadata;
-      if (name === undefined) throw new Error(`${object.kind}: metadata.name is missing`);
-      const info = resources.find((each) => isOfKind(each, object));
-      const isScoped = info === undefined ? object.metadata.namespace !== undefined : info.namespaced;
-      const complete = isScoped ? { ...object, metadata: { ...object.metadata, namespace } } : object;
-      const reference = { apiVersion: object.apiVersion ?? '', kind: object.kind ?? '', name };
-      return { object: complete, reference: isScoped ? { ...reference, namespace } : reference };
-    });
-  }
-
-  async #apply(addon: string, object: KubernetesObject): Promise<void> {
-    const { client } = this.#deps;
-    const info = await this.#infoOf(object);
-    const { name = '', namespace = 'default', annotations } = object.metadata;
-    const metadata = { ...object.metadata, annotations: { ...annotations, [OWNER_ANNOTATION]: addon } };
-    const complete = { ...object, metadata: info.namespaced ? { ...metadata, namespace } : metadata };
-    const patch = { type: 'apply', object: complete, fieldManager: FIELD_MANAGER, force: true } as const;
-    await client
-      .resource(info)
-      .patch(info.namespaced ? { namespace, name } : { name }, patch, { signal: this.#signal });
-  }
-
-  /** Removes an object that this addon still owns. A kind that is gone took its objects along. */
-  async #prune(addon: string, reference: ObjectReference): Promise<void> {
-    const { client } = this.#deps;
-    const info = await this.#infoOf(reference).catch(() => undefined);
-    if (info === undefined) return;
-    const { name, namespace } = reference;
-    const key = namespace === undefined ? { name } : { namespace, name };
-    try {
-      const object = await client.resource(info).get(key, { signal: this.#signal });
-      if (object.metadata.annotations?.[OWNER_ANNOTATION] !== addon) return;
-      const { uid } = object.metadata;
-      const preconditions = { uid };
-      await client.resource(info).delete(key, { propagationPolicy: 'Background', preconditions, signal: this.#signal });
-    } catch (error) {
-      if (!isReason(error, 'NotFound')) throw error;
-    }
-  }
-
-  async #infoOf(object: Pick<KubernetesObject, 'apiVersion' | 'kind'>): Promise<ResourceInfo<KubernetesObject>> {
-    const { resources } = await discoverResources(this.#deps.client, this.#signal);
-    const info = resources.find((each) => isOfKind(each, object));
-    if (info === undefined) throw new Error(`the server has no kind ${object.kind} in ${object.apiVersion}`);
-    return info;
-  }
-}
-
-function isAt(path: string, place: string): boolean {
-  return path === place || path.startsWith(`${place}/`);
-}
-
-interface ResolvedObject {
-  readonly object: KubernetesObject;
-  readonly reference: ObjectReference;
 }

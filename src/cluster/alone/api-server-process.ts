@@ -1,7 +1,8 @@
 /**
- * The API server as a process of its own, as `keelson apiserver` runs it: over etcd, with the files its flags name.
- * Controllers, scheduler and kubelets are other processes. Upstream: kube-apiserver.
+ * The API server as a process of its own (`keelson apiserver`), over etcd, with the files in its flags. Controllers,
+ * scheduler and kubelets are other processes. Upstream: kube-apiserver.
  */
+import { StopParts } from '../stop-parts.ts';
 import { FlagError } from '../../component-helpers/command-line/flags.ts';
 import type { ApiServerOptions } from '../../apiserver/command-line/list.ts';
 import type { HttpServer } from '../../platform/http.ts';
@@ -26,14 +27,14 @@ import {
   tokenKeys,
 } from './api-server-files.ts';
 
-/** A process in the making or running. */
+/** A process that starts or runs. */
 export interface ApiServerProcess {
-  /** Resolves when requests are served, to the port. Rejects with `FlagError` or `PreflightError`. */
+  /** Resolves to the port when requests are served. Rejects with `FlagError` or `PreflightError`. */
   start(): Promise<number>;
   stop(): Promise<void>;
 }
 
-/** Puts it together; nothing runs before `start`. */
+/** Nothing runs before `start`. */
 export function createApiServerProcess(platform: Platform, options: ApiServerOptions): ApiServerProcess {
   const lifetime = new AbortController();
   let store: Store | undefined;
@@ -68,11 +69,11 @@ export function createApiServerProcess(platform: Platform, options: ApiServerOpt
         console: serving.console ? consoleOf(platform) : undefined,
         pki: {
           ca: { certPem: clientCaPem ?? '' },
-          // As upstream: kubelets mostly have self-signed certificates.
+          // As upstream, since kubelets mostly have self-signed certificates.
           kubeletTrust: kubeletCaPem === undefined ? { insecureSkipVerify: true } : { caPem: kubeletCaPem },
           ...(await frontProxy(platform, options)),
           kubeletClient: await kubeletClient(platform, options, tls),
-          serviceAccount: { privateKeyPem: '', publicKeyPem: '' }, // The keys are in the settings.
+          serviceAccount: { privateKeyPem: '', publicKeyPem: '' }, // the keys are in the settings
         },
       });
       await controlPlane.start(lifetime.signal);
@@ -98,8 +99,9 @@ export function createApiServerProcess(platform: Platform, options: ApiServerOpt
     async stop() {
       if (serves) await controlPlane?.drain();
       lifetime.abort(new Error('the API server is stopping'));
-      await controlPlane?.stop();
-      await store?.close();
+      const parts = new StopParts(platform);
+      await parts.wait('control plane', controlPlane?.stop());
+      await parts.wait('store', store?.close());
     },
   };
 }
@@ -112,7 +114,7 @@ interface RunningApiServer {
   readonly controlPlane: Pick<ControlPlane, 'publishAuthorities'>;
 }
 
-/** Takes up what is renewed in the files of the serving certificates, and of the clients' and front proxies' authorities. */
+/** Reloads the files of the serving certificates, and of the clients' and front proxies' authorities. */
 function followFiles(
   platform: Platform,
   { options, setup, listening, initial, controlPlane }: RunningApiServer,
@@ -147,7 +149,8 @@ async function setupOf(
   platform: Platform,
   { shared, serving, serviceAccounts: { apiAudiences, issuers } }: ApiServerOptions,
 ): Promise<ApiServerSetup> {
-  const setup = await loadApiServerSetup(platform, shared, apiAudiences ?? issuers);
+  const server = { audiences: apiAudiences ?? issuers, servesConsole: serving.console };
+  const setup = await loadApiServerSetup(platform, shared, server);
   const { plugins, config } = setup.admission;
   return { ...setup, admission: { plugins, config: { ...config, refusesPrivileged: !serving.allowPrivileged } } };
 }
@@ -195,7 +198,7 @@ async function settingsOf(
   const verifying = await Promise.all(keyFiles.map((file) => tokenKeys(platform, file, false)));
   return {
     servesJoin: false,
-    localPathClass: false,
+    localPath: 'unknown',
     ...shared.limits,
     http,
     externalHost: serving.externalHostname,

@@ -1,4 +1,4 @@
-/** The three clients of a kubelet: each within limits of its own, under virtual time. */
+/** The three clients of a kubelet, each with its own rate limit, under virtual time. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { Nodes } from '../../api/gen/resources.ts';
@@ -15,6 +15,7 @@ const KUBECONFIG = JSON.stringify({
 });
 
 async function clientsOf(given: Readonly<Record<string, unknown>>, isSilent = false) {
+  const stopping = new AbortController();
   const platform = createSimPlatform();
   const asked: number[] = [];
   await platform.net.listenHttp({ host: 'localhost', port: 8080 }, async ({ headers }) => {
@@ -31,11 +32,11 @@ async function clientsOf(given: Readonly<Record<string, unknown>>, isSilent = fa
       certDir: '/pki',
       nodeName: 'n',
       config: completeConfiguration(given),
-      signal: new AbortController().signal,
+      signal: stopping.signal,
     }),
   );
   const get = (client: Client): Promise<unknown> => client.resource(Nodes).get({ name: 'n' });
-  return { platform, clients, asked, get };
+  return { platform, clients, asked, get, stopping };
 }
 
 describe('the clients of a kubelet', () => {
@@ -60,14 +61,26 @@ describe('the clients of a kubelet', () => {
     });
   }
 
-  it('one does not use up what another may', async () => {
+  it('no client uses the rate limit of another', async () => {
     const { platform, clients, asked, get } = await clientsOf(limits);
     const { client, eventClient, heartbeatClient } = clients;
     await platform.clock.drive(Promise.all([client, eventClient, heartbeatClient, heartbeatClient].map(get)));
     assert.deepEqual(asked, [0, 0, 0, 0]);
   });
 
-  it('a heartbeat is given up when its lease would be over', async () => {
+  it('no call waits for a response when the kubelet stops', async () => {
+    const { platform, clients, get, stopping } = await clientsOf({}, true);
+    const { client, eventClient, heartbeatClient } = clients;
+    const failures: unknown[] = [];
+    for (const one of [client, eventClient, heartbeatClient])
+      get(one).catch(({ message }: Error) => failures.push(message));
+    await platform.clock.advance(100);
+    stopping.abort(new Error('the kubelet is stopping'));
+    await platform.clock.advance(100);
+    assert.deepEqual(failures, Array(3).fill('the kubelet is stopping'));
+  });
+
+  it('a heartbeat is aborted when its lease would expire', async () => {
     const { platform, clients, get } = await clientsOf({ ...limits, nodeLeaseDurationSeconds: 5 }, true);
     const failures: unknown[] = [];
     get(clients.heartbeatClient).catch((error: unknown) => failures.push(error));

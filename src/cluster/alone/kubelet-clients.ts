@@ -1,13 +1,14 @@
 /**
- * The API clients of a kubelet that runs alone: one for its work, one for heartbeats, one for events, each with its own
- * limits, all with the same credentials. Credentials come from a kubeconfig or by TLS bootstrap, and are renewed.
- * Upstream: buildKubeletClientConfig, kubeClientConfigOverrides and bootstrap.LoadClientConfig in cmd/kubelet/app.
+ * The API clients of a standalone kubelet: one for its work, one for heartbeats, one for events, each with its own
+ * limits, all with the same credentials. Credentials come from a kubeconfig or from TLS bootstrapping, and are
+ * renewed. Upstream: buildKubeletClientConfig, kubeClientConfigOverrides and bootstrap.LoadClientConfig in
+ * cmd/kubelet/app.
  */
 import { loadKubeconfig } from '../../client/kubeconfig.ts';
+import { endingNet } from '../../client/ending-net.ts';
 import { measuredNet } from '../../client/measured-net.ts';
 import { rateLimitedNet } from '../../client/rate-limited-net.ts';
 import { createRestClient, type RestClientDeps } from '../../client/rest-client.ts';
-import { createTransportClient, type ClientTransport } from '../../client/transport-client.ts';
 import type { Client } from '../../client/client.ts';
 import type { CertificateManager } from '../../component-helpers/pki/certificate-manager.ts';
 import type { KeyPairPem } from '../../component-helpers/pki/certificates.ts';
@@ -27,7 +28,7 @@ export interface KubeletClients {
 
 export interface KubeletCredentials {
   readonly kubeconfig: string;
-  /** Used to ask for a certificate while `kubeconfig` does not exist. */
+  /** Used to request a certificate while `kubeconfig` does not exist. */
   readonly bootstrapKubeconfig?: string;
   readonly certDir: string;
   readonly nodeName: string;
@@ -35,7 +36,10 @@ export interface KubeletCredentials {
 
 const USER_AGENT = 'kubelet';
 
-/** Makes the clients; asks for a certificate first where there are no credentials. */
+/**
+ * Creates the clients, which do not wait any more after the signal's abort. Without credentials a certificate is
+ * requested first.
+ */
 export async function createKubeletClients(
   platform: Platform,
   { config, signal, ...credentials }: KubeletCredentials & { config: KubeletConfigurationV1Beta1; signal: AbortSignal },
@@ -45,7 +49,7 @@ export async function createKubeletClients(
   const bootstrapping = bootstrapKubeconfig !== undefined && !(await files.exists(kubeconfig));
   const source = bootstrapping ? bootstrapKubeconfig : kubeconfig;
   const deps = await loadKubeconfig(
-    { ...platform, net: measuredNet(platform.net, platform), userAgent: USER_AGENT },
+    { ...platform, net: endingNet(measuredNet(platform.net, platform), signal), userAgent: USER_AGENT },
     source,
   );
   const manager = clientCertificate(platform, credentials, {
@@ -63,26 +67,9 @@ export async function createKubeletClients(
     ...threeClients(platform, identified, config),
     start(until) {
       if (config.rotateCertificates && manager.current() !== undefined)
-        background(log, 'the client certificate is kept no more', manager.keep(until)); // Never rejects.
+        background(log, 'the client certificate is kept no more', manager.keep(until)); // never rejects
     },
   };
-}
-
-/** A client for a kubelet without an API server: every call is refused. */
-export function createAbsentClient(platform: Pick<Platform, 'clock'>): Client {
-  const refuse = (): never => {
-    throw new Error('this kubelet runs without an API server');
-  };
-  const transport: ClientTransport = {
-    call: async () => refuse(),
-    // oxlint-disable-next-line require-yield -- it refuses at the first step
-    watch: async function* () {
-      refuse();
-    },
-    raw: async () => refuse(),
-    upgrade: async () => refuse(),
-  };
-  return createTransportClient(transport, platform.clock);
 }
 
 function threeClients(
@@ -108,7 +95,7 @@ function withTimeout(deps: RestClientDeps, timeoutMs: number): RestClientDeps {
   return Object.create(deps, { timeoutMs: { value: timeoutMs } }) as RestClientDeps;
 }
 
-/** The present certificate takes precedence over the file's. */
+/** The current certificate takes precedence over the file's. */
 function withCertificate(deps: RestClientDeps, manager: CertificateManager): RestClientDeps {
   let last: { readonly pair: KeyPairPem; readonly tls: TlsOptions } | undefined;
   const tls = (): TlsOptions | undefined => {
@@ -140,7 +127,7 @@ function pairOf(tls: TlsOptions | undefined): KeyPairPem | undefined {
   return { certPem: tls.certPem, keyPem: tls.keyPem };
 }
 
-/** The kubeconfig that later starts use: it names the file the manager keeps, as upstream's. */
+/** The kubeconfig for later starts: as upstream's, it names the file of the certificate manager. */
 function kubeconfigWithFile({ server, tls }: RestClientDeps, { certDir }: KubeletCredentials): string {
   const pem = `${certDir}/kubelet-client-current.pem`;
   const ca = tls?.caPem === undefined ? '' : Buffer.from(tls.caPem).toString('base64');

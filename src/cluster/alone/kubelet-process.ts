@@ -1,6 +1,6 @@
 /**
- * A kubelet that runs alone: against any API server by kubeconfig, or without one on manifests. The container runtime is
- * the machine's; its network is configured there. Upstream: Run and RunKubelet in cmd/kubelet/app/server.go.
+ * A standalone kubelet: against any API server by kubeconfig, or without one on static pods. It uses the machine's
+ * container runtime, whose network is configured there. Upstream: Run and RunKubelet in cmd/kubelet/app/server.go.
  */
 import type { TokenRequest } from '../../api/gen/authentication-v1.ts';
 import { ServiceAccounts } from '../../api/gen/resources.ts';
@@ -12,27 +12,29 @@ import type { CredentialProviders } from '../../kubelet/images/credential-provid
 import type { DynamicConfiguration } from '../../kubelet/dynamic-configuration/dynamic-configuration.ts';
 import { parseDurationMs } from '../../api/duration.ts';
 import { createServiceAccountTokens } from '../../kubelet/volumes/service-account-tokens.ts';
+import { createAbsentClient } from '../../client/absent-client.ts';
 import type { Platform } from '../../platform/platform.ts';
 import { cgroupsByDriver } from './cgroup-driver.ts';
-import { createAbsentClient, createKubeletClients, type KubeletClients } from './kubelet-clients.ts';
+import { createKubeletClients, type KubeletClients } from './kubelet-clients.ts';
 import { checkMachine, placeProcess } from '../node/kubelet-checks.ts';
 import { startKubeletServers, type KubeletServers } from './kubelet-servers.ts';
+import { StopParts } from '../stop-parts.ts';
 import { createClusterNode, type ClusterNode } from '../node/node.ts';
 import { nodeShutdown } from '../node/node-shutdown.ts';
 import { PreflightError } from '../preflight-error.ts';
 
-/** Settings that are only flags. */
+/** Settings that exist only as flags. */
 export interface KubeletProcessOptions {
   readonly identity: Omit<NodeIdentity, 'nodeName'>;
-  /** Absent: standalone. */
+  /** Absent: the kubelet runs without an API server. */
   readonly kubeconfig?: string;
   readonly bootstrapKubeconfig?: string;
   readonly certDir: string;
   readonly hostnameOverride?: string;
   readonly pid: number;
-  /** Configuration and directory of the credential provider programs. */
+  /** Configuration file and directory of the credential provider programs. */
   readonly credentialProviders?: { readonly config: string; readonly binDir: string };
-  /** Where the configuration came from, when the node may name another. */
+  /** The source of the configuration, when the node may name another. */
   readonly dynamic?: DynamicConfiguration;
 }
 
@@ -58,7 +60,7 @@ export async function startKubeletProcess(
   }
 }
 
-/** What is open when a part of it fails ends with `lifetime`. */
+/** Starts everything; if one part fails, `lifetime` ends the others. */
 async function startWithin(
   lifetime: AbortController,
   platform: Platform,
@@ -74,7 +76,7 @@ async function startWithin(
   await placeProcess(platform, config, options.pid);
   const standalone = clients === undefined;
   const credentialProviders = await credentialProvidersOf(platform, options.credentialProviders, clients);
-  const client = clients?.client ?? createAbsentClient(platform);
+  const client = clients?.client ?? createAbsentClient(platform.clock, 'this kubelet runs without an API server');
   const node = await createClusterNode({
     ...clients,
     platform: { ...platform, cgroups: await cgroupsByDriver({ platform, cri }, config, signal) },
@@ -99,8 +101,9 @@ async function startWithin(
     node,
     async stop() {
       lifetime.abort(new Error('the kubelet is stopping'));
-      await servers.stop();
-      await node.stop();
+      const parts = new StopParts(platform);
+      await parts.wait("the kubelet's servers", servers.stop());
+      await parts.wait('kubelet', node.stop());
     },
   };
 }
@@ -172,7 +175,7 @@ function criOf({ clock }: Platform, config: KubeletConfigurationV1Beta1): CriRun
 const ONCE_RETRIES = 10;
 const ONCE_RETRY_DELAY_MS = 1_000;
 
-/** Waits until every pod of the sources runs or has ended, as `--runonce` asks. @throws Error naming those that do not */
+/** Waits until every pod of the sources runs or has ended, for `--runonce`. @throws Error naming those that do not */
 export async function waitForPodsOnce({ node }: KubeletProcess, { clock }: Pick<Platform, 'clock'>): Promise<void> {
   const phases = (): readonly string[] =>
     node.kubelet.host

@@ -1,6 +1,6 @@
 /**
- * What the API server's options mean: reads the files they name and makes authenticators, authorizers, the configuration of
- * admission and the auditor of them. Whatever is wrong with a file is told with its flag, before anything starts.
+ * Reads the files in the API server's options and creates its authenticators, authorizers, admission configuration
+ * and audit. An error in a file is reported with its flag before anything starts.
  */
 import { readAdmissionConfig } from '../../apiserver/admission/admission-config.ts';
 import type { AdmissionConfig } from '../../apiserver/admission/list.ts';
@@ -27,11 +27,18 @@ export interface ApiServerSetup extends AuthenticationSetup, AuthorizationSetup 
   readonly tracing?: ComponentTracing | undefined;
 }
 
-/** Reads the files. `audiences`: whom tokens must be for. Rejects with `PreflightError`. */
+interface SetupServer {
+  /** The audiences that tokens must have. */
+  readonly audiences: readonly string[];
+  /** Whether the server has the console in the browser. */
+  readonly servesConsole: boolean;
+}
+
+/** Rejects with `PreflightError`. */
 export async function loadApiServerSetup(
   platform: SetupPlatform,
   options: ApiServerOptions,
-  audiences: readonly string[],
+  { audiences, servesConsole }: SetupServer,
 ): Promise<ApiServerSetup> {
   const files = new OptionFiles(platform);
   const client = createWebhookClient(platform);
@@ -43,7 +50,7 @@ export async function loadApiServerSetup(
         tolerationSeconds: options.admission.tolerationSeconds,
       },
     },
-    ...(await loadAuthentication({ platform, files, client, audiences }, options.authentication)),
+    ...(await loadAuthentication({ platform, files, client, audiences, servesConsole }, options.authentication)),
     ...(await loadAuthorization({ platform, files, client }, options.authorization)),
     ...(await loadAudit({ platform, files, client }, options.audit)),
     tracing: await loadTracing({ platform, files }, options.tracing),

@@ -20,17 +20,18 @@ import { decide } from '../../apiserver/filters/authorization.ts';
 import { versionInfo } from '../../apiserver/routes/server-info.ts';
 import type { Authorizer } from '../../apiserver/authz/contract.ts';
 import type { ObjectStore } from '../../apiserver/registry/object-store.ts';
+import type { KubeletAccess } from '../../apiserver/streaming/kubelet-target.ts';
 import { type ServerStorage } from '../../apiserver/server-storage.ts';
-import type { TlsOptions } from '../../platform/net.ts';
 import { authenticatorsOf } from './authentication.ts';
 import { defaultIssuer } from '../instance/host-address.ts';
 import { reachView } from '../reach/reach-view.ts';
 import { CallerWork } from '../why/caller-work.ts';
 import { whyRoutes } from '../why/why-routes.ts';
 import { type Leaving } from './leaving.ts';
+import type { ServedNames } from './served-names.ts';
 import { type Registry } from './registry-services.ts';
 import type { BuiltInComponents } from './built-in-components.ts';
-import type { ControlPlaneDeps, ControlPlanePki } from './control-plane-deps.ts';
+import type { ControlPlaneDeps } from './control-plane-deps.ts';
 
 export function issuerOf({ settings, instance }: ControlPlaneDeps): string {
   return settings?.tokens?.issuers[0] ?? defaultIssuer(instance);
@@ -64,15 +65,18 @@ export interface ServerParts {
   readonly leaving: Leaving;
   /** The components of this process. */
   readonly local: () => Pick<BuiltInComponents, 'schedulerSteps'>;
+  readonly servedNames: ServedNames;
 }
 
 export function assembleServer(deps: ControlPlaneDeps, input: ServerParts): ApiServer {
   const { platform, setup } = deps;
-  const { storage, kinds, rbac, authorizers, registry, leaving } = input;
+  const { storage, kinds, rbac, authorizers, registry, leaving, servedNames } = input;
+  const { kubelets } = registry;
   const { clock } = platform;
   setup?.useClientAuthority?.(deps.pki.ca.certPem);
   const bearer = createBearerTokenAuthenticator(kinds, { clock, log: platform.log.child('authentication') });
-  const console = deps.console && createConsole(deps.console, bearer);
+  const signIn = setup?.consoleSignIn && { ...setup.consoleSignIn, servingNames: () => servedNames.names() };
+  const console = deps.console && createConsole(deps.console, { tokens: bearer, signIn });
   const callerWork = new CallerWork({ handler: () => server.handler, clock });
   const why = whyRoutes(callerWork);
   const { views, ...traced } = traces(deps, input);
@@ -110,8 +114,8 @@ export function assembleServer(deps: ControlPlaneDeps, input: ServerParts): ApiS
         ...(console?.routes ?? []),
         ...(deps.routes ?? []),
       ].filter((route) => route !== undefined),
-      aggregation: aggregation(deps, storage),
-      charts: deps.console && { ...kubeletAccess(deps, storage), log: platform.log.child('charts') },
+      aggregation: aggregation(deps, kubelets),
+      charts: deps.console && { ...platform, ...kubelets, log: platform.log.child('charts') },
       auditor: setup?.auditor,
       postConversionReview: createPostConversionReview({
         ...platform,
@@ -141,56 +145,37 @@ function configOf({ settings = {}, hostAddress, instance, runtimeConfig }: Contr
   };
 }
 
-/** What can be read about pods beside them (their timelines, and what their kubelets know), and the tracer of requests. */
+/** Views of pods (timelines, and kubelets' state), and the tracer of requests. */
 function traces(
   deps: ControlPlaneDeps,
-  { storage, local }: ServerParts,
+  { registry: { kubelets }, local }: ServerParts,
 ): Pick<ApiServerDeps, 'podRequests' | 'tracer'> & { readonly views: readonly ObjectView[] } {
   const podRequests = new PodRequests(deps.platform.clock);
   const schedulerSteps = () => local().schedulerSteps();
-  const kubelets = kubeletAccess(deps, storage);
+  const asking = { ...deps.platform, ...kubelets };
   const views = [
-    podTraceView({ ...kubelets, podRequests, schedulerSteps }),
-    podStateView(kubelets),
-    podActivityView(kubelets),
+    podTraceView({ ...asking, podRequests, schedulerSteps }),
+    podStateView(asking),
+    podActivityView(asking),
   ];
   return { podRequests, tracer: deps.setup?.tracing?.tracer, views };
 }
 
-/** Other servers' APIs behind this one, and the metrics API that this one serves itself. */
-function aggregation(deps: ControlPlaneDeps, { objects }: ServerStorage): NonNullable<ApiServerDeps['aggregation']> {
+/** The aggregator, and the metrics API that this server serves itself. */
+function aggregation(deps: ControlPlaneDeps, kubelets: KubeletAccess): NonNullable<ApiServerDeps['aggregation']> {
   return {
     net: deps.platform.net,
     identity: () => {
       const { certPem, keyPem } = deps.pki.frontProxy ?? {};
       return certPem === undefined || keyPem === undefined ? {} : { certPem, keyPem };
     },
-    builtIns: [metricsApi(deps, objects)],
+    builtIns: deps.settings?.metricsApi === false ? [] : [metricsApi(deps, kubelets)],
     rejectsRedirects: deps.settings?.rejectForwardingRedirects ?? true,
     isolatesPages: deps.console !== undefined,
   };
 }
 
-/** Towards kubelets: whom we show ourselves as, and what their certificates are verified against. */
-export function kubeletTls({ ca, kubeletClient, kubeletTrust }: ControlPlanePki): TlsOptions {
-  const { certPem, keyPem } = kubeletClient;
-  return { certPem, keyPem, ...(kubeletTrust ?? { caPem: ca.certPem }) };
-}
-
-/** How kubelets are asked on behalf of requests. */
-function kubeletAccess({ platform, pki, settings }: ControlPlaneDeps, { objects }: Pick<ServerStorage, 'objects'>) {
-  const { net, clock } = platform;
-  return {
-    objects,
-    net,
-    clock,
-    kubeletTls: () => kubeletTls(pki),
-    addressTypes: settings?.kubeletAddressTypes,
-  };
-}
-
-function metricsApi(deps: ControlPlaneDeps, objects: ObjectStore): BuiltInApi {
-  const log = deps.platform.log.child('metrics-api');
-  const usage = createUsageSource({ ...kubeletAccess(deps, { objects }), log });
-  return createMetricsApi({ objects, usage });
+function metricsApi({ platform }: ControlPlaneDeps, kubelets: KubeletAccess): BuiltInApi {
+  const usage = createUsageSource({ ...platform, ...kubelets, log: platform.log.child('metrics-api') });
+  return createMetricsApi({ objects: kubelets.objects, usage });
 }

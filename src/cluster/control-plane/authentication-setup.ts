@@ -1,7 +1,7 @@
-/** Authenticators of the API server, from the files its flags name. */
+/** Creates the API server's authenticators from the files in its flags. */
 import { type AuthenticationConfig, readAuthenticationConfig } from '../../apiserver/authn/authentication-config.ts';
 import type { TokenAuthenticator } from '../../apiserver/authn/bearer-token.ts';
-import { createOidcAuthenticator } from '../../apiserver/authn/oidc.ts';
+import { createOidcAuthenticator, type OidcConfig } from '../../apiserver/authn/oidc.ts';
 import { createReloadedTokens } from '../../apiserver/authn/reloaded-tokens.ts';
 import type { RequestHeaderConfig } from '../../apiserver/authn/request-header.ts';
 import { createTokenFileAuthenticator } from '../../apiserver/authn/token-file.ts';
@@ -9,20 +9,23 @@ import { createWebhookTokenAuthenticator } from '../../apiserver/authn/webhook-t
 import type { AuthenticationOptions } from '../../apiserver/options/authentication-options.ts';
 import type { WebhookClient } from '../../apiserver/webhook/webhook-client.ts';
 import type { CryptoPort } from '../../platform/crypto.ts';
+import { type ConsoleSignIn, loadConsoleSignIn } from './console-sign-in-setup.ts';
 import type { OptionFiles, SetupPlatform } from './option-files.ts';
 
 export interface AuthenticationSetup {
   readonly anonymous: boolean;
-  /** Absent: all. */
+  /** Absent: all paths. */
   readonly anonymousPaths?: readonly string[];
-  /** Authenticators between those of bootstrap tokens and of service accounts. */
+  /** Authenticators that run before and after those of service accounts. */
   readonly tokens: { readonly first: readonly TokenAuthenticator[]; readonly last: readonly TokenAuthenticator[] };
   readonly requestHeader?: RequestHeaderConfig;
-  /** Authorities of client certificates beside the cluster's own. */
+  /** Absent: the console's users cannot sign in at an OpenID Connect issuer. */
+  readonly consoleSignIn?: ConsoleSignIn | undefined;
+  /** Authorities of client certificates besides the cluster's own. */
   readonly extraClientCaPem: string;
-  /** Takes up another authority of front proxies. Throws when it holds no certificate. */
+  /** Replaces the authority of front proxies. Throws when the text has no certificate. */
   readonly useProxyAuthority?: (pem: string) => void;
-  /** Takes up the authority of clients; with none, peers of the proxies' authority are never users. */
+  /** Replaces the authority of clients; without one, peers of the front proxies' authority are never users. */
   readonly useClientAuthority?: (pem: string) => void;
 }
 
@@ -30,8 +33,10 @@ interface AuthenticationDeps {
   readonly platform: SetupPlatform;
   readonly files: OptionFiles;
   readonly client: WebhookClient;
-  /** Whom tokens must be for. */
+  /** The audiences that tokens must have. */
   readonly audiences: readonly string[];
+  /** Whether the server has the console in the browser. */
+  readonly servesConsole: boolean;
 }
 
 type ProxySetup = Pick<
@@ -43,10 +48,11 @@ export async function loadAuthentication(
   deps: AuthenticationDeps,
   options: AuthenticationOptions,
 ): Promise<AuthenticationSetup> {
-  const { platform, files, client, audiences } = deps;
+  const { platform, files, client, audiences, servesConsole } = deps;
   const { tokenFile, oidc, webhook } = options;
   const first: TokenAuthenticator[] = [];
   const last: TokenAuthenticator[] = [];
+  let issuers = async (): Promise<readonly OidcConfig[]> => [];
   if (tokenFile !== undefined) {
     const text = await files.text('token-auth-file', tokenFile);
     first.push(await files.read('token-auth-file', tokenFile, () => createTokenFileAuthenticator(text)));
@@ -54,7 +60,9 @@ export async function loadAuthentication(
   if (oidc !== undefined) {
     const { caFile, ...rest } = oidc;
     const trust = caFile === undefined ? {} : { caPem: await files.text('oidc-ca-file', caFile) };
-    last.push(createOidcAuthenticator(platform, { ...rest, ...trust }));
+    const issuer = { ...rest, ...trust };
+    issuers = async () => [issuer];
+    last.push(createOidcAuthenticator(platform, issuer));
   }
   if (webhook !== undefined) {
     const target = await files.webhookTarget('authentication-token-webhook-config-file', webhook.configFile);
@@ -62,26 +70,37 @@ export async function loadAuthentication(
   }
   const config = await authenticationConfig(deps, options.configFile);
   if (config.reloaded !== undefined) last.push(config.reloaded);
+  if (config.issuers !== undefined) issuers = config.issuers;
   const { enabled: anonymous, paths } = config.anonymous ?? { enabled: options.anonymous };
   return {
     anonymous,
     anonymousPaths: paths,
     tokens: { first, last },
+    consoleSignIn: await loadConsoleSignIn({ platform, files, issuers, servesConsole }, options.console),
     ...(await requestHeaderSetup(deps, options)),
   };
 }
 
-/** Issuers follow the file; who may come without a token is settled at the start. */
+interface ReloadedConfig extends Pick<AuthenticationConfig, 'anonymous'> {
+  readonly reloaded?: TokenAuthenticator;
+  /** The issuers of the last valid file. */
+  readonly issuers?: () => Promise<readonly OidcConfig[]>;
+}
+
+/** Issuers are reloaded from the file; the paths for anonymous requests are fixed at the start. */
 async function authenticationConfig(
   { platform, files }: AuthenticationDeps,
   path: string | undefined,
-): Promise<Pick<AuthenticationConfig, 'anonymous'> & { readonly reloaded?: TokenAuthenticator }> {
+): Promise<ReloadedConfig> {
   if (path === undefined) return {};
   const flag = 'authentication-config';
   const { parseYaml } = await import('../../api/codec/yaml.ts');
   const parse = (text: string): AuthenticationConfig => readAuthenticationConfig(parseYaml(text).value);
-  const issuersOf = ({ issuers }: AuthenticationConfig): TokenAuthenticator[] =>
-    issuers.map((issuer) => createOidcAuthenticator(platform, issuer));
+  let present: readonly OidcConfig[] = [];
+  const issuersOf = ({ issuers }: AuthenticationConfig): TokenAuthenticator[] => {
+    present = issuers;
+    return issuers.map((issuer) => createOidcAuthenticator(platform, issuer));
+  };
   const text = await files.text(flag, path);
   const config = await files.read(flag, path, () => parse(text));
   const { clock, log } = platform;
@@ -90,7 +109,11 @@ async function authenticationConfig(
     { clock, log: log.child('authentication'), read, parse: async (now) => issuersOf(parse(now)) },
     { text, issuers: issuersOf(config) },
   );
-  return { reloaded, anonymous: config.anonymous };
+  const issuers = async (): Promise<readonly OidcConfig[]> => {
+    await reloaded.reload();
+    return present;
+  };
+  return { reloaded, anonymous: config.anonymous, issuers };
 }
 
 async function requestHeaderSetup(

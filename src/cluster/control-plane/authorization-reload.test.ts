@@ -18,7 +18,10 @@ test('authorizers follow their file; one that cannot be used changes nothing', a
   const write = (...types: string[]): Promise<void> =>
     writeAll(types.map((type) => ({ type, name: type.toLowerCase() })));
   await write('RBAC');
-  const setup = await loadApiServerSetup(platform, parseApiServerOptions({ 'authorization-config': path }), []);
+  const setup = await loadApiServerSetup(platform, parseApiServerOptions({ 'authorization-config': path }), {
+    audiences: [],
+    servesConsole: false,
+  });
   const saying = (reason: string): Authorizer => ({ authorize: () => ({ decision: 'noOpinion', reason }) });
   const authorizers = authorizersOf({ nodes: saying('nodes'), rbac: saying('rbac') }, setup);
   const attributes = { user: { name: 'ann', groups: [] }, verb: 'get' } as unknown as AuthorizationAttributes;

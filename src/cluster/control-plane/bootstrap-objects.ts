@@ -7,7 +7,10 @@ import { clusterInfoYaml } from '../kubeconfig.ts';
 import { parseIp } from '../../base/cidr.ts';
 import type { ControlPlaneDeps } from './control-plane-deps.ts';
 
-/** Creates every object that a new cluster starts with. `bootstrapCluster` is called first: it reads whether the cluster is new. */
+/**
+ * Creates the initial objects of a cluster. `bootstrapCluster` is called first, as it reads whether the cluster is
+ * new.
+ */
 export async function bootstrapAll(
   { deps, authorities }: { readonly deps: ControlPlaneDeps; readonly authorities: { publish(): Promise<void> } },
   objects: ObjectStore,
@@ -22,7 +25,7 @@ export async function bootstrapAll(
   ]);
 }
 
-/** The objects that joining machines read. */
+/** Creates the objects that joining machines read. */
 async function publishJoin(deps: ControlPlaneDeps, objects: ObjectStore): Promise<void> {
   const { pki, instance } = deps;
   await bootstrapNodeJoin(objects, {
@@ -33,11 +36,12 @@ async function publishJoin(deps: ControlPlaneDeps, objects: ObjectStore): Promis
       clusterDomain: instance.clusterDomain,
       cni: instance.cni ?? 'keelson',
       dns: instance.dns ?? 'keelson',
+      flannelBackend: instance.flannelBackend ?? 'vxlan',
     },
   });
 }
 
-/** The URL at which other machines reach the API. `name` may include a port. */
+/** The URL at which other machines reach the API server. `name` may include a port. */
 export function serverUrl({ hostAddress, instance }: ControlPlaneDeps, name = hostAddress): string {
   const host = parseIp(name)?.family === 6 ? `[${name}]` : name;
   return /[^\]]:\d+$/.test(host) ? `https://${host}` : `https://${host}:${instance.httpsPort}`;

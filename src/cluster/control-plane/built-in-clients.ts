@@ -1,6 +1,6 @@
 /**
- * The clients of the API server that belong to the control plane, controllers and scheduler: each under its own identity,
- * with its own informers, as if they were processes of their own, so that each can be started and ended alone.
+ * Controllers and scheduler of the control plane's process: each has its own identity and informers, as in separate
+ * processes, so that each can be started and ended separately.
  */
 import type { Principal } from '../../api/transport.ts';
 import { accountPrincipal } from '../../apiserver/authn/bound-token-claims.ts';
@@ -11,7 +11,7 @@ import { EventSeriesBroadcaster } from '../../client/event-series-broadcaster.ts
 import { createInformerFactory } from '../../client/informer-factory.ts';
 import type { KeyPairPem } from '../../component-helpers/pki/certificates.ts';
 import type { ControllersConfig, ControllerSettings } from '../../controllers/controller.ts';
-import { runControllers } from '../../controllers/list.ts';
+import { controllers, runControllers } from '../../controllers/list.ts';
 import type { BasePlatform } from '../../platform/platform.ts';
 import { defaultSchedulerConfig } from '../../scheduler/config/scheduler-config.ts';
 import { createScheduler, type Scheduler } from '../../scheduler/scheduler.ts';
@@ -28,11 +28,11 @@ export interface BuiltInConfig {
   readonly instance: Pick<Instance, 'clusterCidr' | 'serviceCidr' | 'clusterDomain'>;
   readonly rootCaPem: string;
   readonly apiServerNames?: ControllersConfig['apiServerNames'];
-  /** Signs certificate requests. Absent: they stay unsigned. */
+  /** Signs certificate requests. Absent: they are not signed. */
   readonly clusterSigning?: KeyPairPem;
-  /** Signs the tokens of secrets. Absent: such secrets stay empty. */
+  /** Signs the tokens of token secrets. Absent: these secrets get no token. */
   readonly signServiceAccountToken?: ControllersConfig['signServiceAccountToken'];
-  /** Knows the machines behind the nodes. Absent: there is no cloud. */
+  /** Reports the machines behind nodes. Absent: there is no cloud. */
   readonly cloudNodes?: ControllersConfig['cloudNodes'];
   readonly settings?: ControllerSettings;
 }
@@ -57,7 +57,7 @@ export async function runBuiltInControllers(
   const events = createEventBroadcaster(manager);
   events.start(signal);
   const { clusterCidr, serviceCidr, clusterDomain } = config.instance;
-  const { names, ...settings } = config.settings ?? {};
+  const { names = Object.keys(controllers), withoutNames = [], ...settings } = config.settings ?? {};
   await runControllers(
     {
       platform,
@@ -78,7 +78,7 @@ export async function runBuiltInControllers(
       },
     },
     signal,
-    names,
+    names.filter((name) => !withoutNames.includes(name)),
   );
 }
 

@@ -1,6 +1,6 @@
 /**
- * The control plane in one process: store, API server, controllers, scheduler. Components talk to the server in-process,
- * each under its own identity, through the same filters as everybody else.
+ * The control plane in one process: store, API server, controllers, scheduler. Components call the server in-process,
+ * each with its own identity, through the same filters as other clients.
  */
 import type { ApiServer } from '../../apiserver/api-server-contract.ts';
 import { createBootstrapTokenAuthenticator } from '../../apiserver/authn/bootstrap-token.ts';
@@ -27,11 +27,13 @@ import { createLeaving } from './leaving.ts';
 import { kubernetesServiceAddress } from '../network/pod-network.ts';
 import { createRegistry } from './registry-services.ts';
 import { createServerIdentity } from './server-identity.ts';
+import { ServedNames } from './served-names.ts';
 import { rangesOf } from '../../base/cidr.ts';
-import { assembleServer, createTokens, issuerOf, kubeletTls } from './assemble-server.ts';
+import { assembleServer, createTokens, issuerOf } from './assemble-server.ts';
 import { bootstrapAll, serverUrl } from './bootstrap-objects.ts';
 import { createBuiltInComponents } from './built-in-components.ts';
 import type { ControlPlaneDeps } from './control-plane-deps.ts';
+import { createKubeletAccess } from './kubelet-access.ts';
 
 export interface ControlPlane {
   readonly server: ApiServer;
@@ -40,17 +42,17 @@ export interface ControlPlane {
   /** The administrator's client. */
   readonly admin: Client;
   readonly tokens: ServiceAccountTokens;
-  /** Store read, bootstrap objects written. */
+  /** Reads the store and writes the initial objects. */
   start(signal: AbortSignal): Promise<void>;
   /** Opens a port; `stop` closes it. */
   serve(options: ListenOptions, listen?: ListenHttp): Promise<HttpServer>;
-  /** Publishes renewed authorities to aggregated API servers. Those that are left out stay as at the start. */
+  /** Publishes renewed authorities to aggregated API servers; omitted ones stay as at the start. */
   publishAuthorities(renewed: RenewedAuthorities): void;
   /** Resolves when the controllers have ended after the abort. */
   runControllers(signal: AbortSignal): Promise<void>;
   /** Resolves once the scheduler runs. */
   startScheduler(signal: AbortSignal): Promise<void>;
-  /** Before `stop`: refuses new requests; resolves when those in flight have ended or taken too long. */
+  /** Refuses new requests before `stop`; resolves when those in progress have ended, or after a timeout. */
   drain(): Promise<void>;
   stop(): Promise<void>;
 }
@@ -59,7 +61,7 @@ const ADMIN: Principal = { name: 'kubernetes-admin', groups: ['system:masters', 
 
 /** Nothing runs before `start`. */
 export function createControlPlane(deps: ControlPlaneDeps): ControlPlane {
-  const { platform, store, pki, instance } = deps;
+  const { platform, store, instance } = deps;
   const { clock } = platform;
   const storage = createServerStorage({ store, platform, history: deps.history });
   const tokens = createTokens(deps, () => storage.objects);
@@ -78,7 +80,7 @@ export function createControlPlane(deps: ControlPlaneDeps): ControlPlane {
     rbac,
     authorizers,
     instance,
-    kubeletTls: () => kubeletTls(pki),
+    kubelets: createKubeletAccess(deps, storage.objects),
     discovery: {
       issuer: issuerOf(deps),
       jwksUri: deps.settings?.tokens?.jwksUri ?? `${serverUrl(deps, deps.settings?.externalHost)}/openid/v1/jwks`,
@@ -88,10 +90,10 @@ export function createControlPlane(deps: ControlPlaneDeps): ControlPlane {
     explainPod: () => components.explainPod() ?? deps.explainPod?.(),
     componentHealth: health.read,
   });
-  const { http } = deps.settings ?? {};
-  const leaving = createLeaving(clock, http, deps.settings?.requestTimeoutMs);
+  const leaving = createLeaving(clock, deps.settings?.http, deps.settings?.requestTimeoutMs);
   const local = () => components;
-  const server = assembleServer(deps, { storage, kinds, rbac, authorizers, registry, leaving, local });
+  const servedNames = new ServedNames(platform);
+  const server = assembleServer(deps, { storage, kinds, rbac, authorizers, registry, leaving, local, servedNames });
   const clientFor = (principal: Principal, userAgent: string): Client =>
     createInProcessClient({ handler: server.handler, principal, clock, userAgent });
   const components = createBuiltInComponents({ deps, clientFor, tokens, health });
@@ -118,7 +120,7 @@ export function createControlPlane(deps: ControlPlaneDeps): ControlPlane {
         serviceCidrs: deps.settings?.serviceClusterIpRanges ?? rangesOf(instance.serviceCidr),
         advertised: servers.addresses,
         nowMs: () => clock.nowMs(),
-        localPathClass: deps.settings?.localPathClass !== false,
+        localPath: deps.settings?.localPath ?? 'keelson',
         gatewayClass: deps.gatewayClass === true,
       };
       await servers.start(() => keeper?.check());
@@ -134,20 +136,19 @@ export function createControlPlane(deps: ControlPlaneDeps): ControlPlane {
         ...platform,
         yaml: createYamlCodec(platform.threads),
       });
+      const http = deps.settings?.http;
       const filters = http && { ...http, refusesNew: leaving.refusesNew };
-      const opened = await listen(
-        withClientCas(options, deps.setup),
-        filters === undefined ? handler : withHttpFilters(handler, filters, platform.random.fork('goaway')),
-      );
+      const filtered = filters ? withHttpFilters(handler, filters, platform.random.fork('goaway')) : handler;
+      const opened = await listen(withClientCas(options, deps.setup), filtered);
       listening.push(opened);
-      return opened;
+      return servedNames.follow(opened, options.tls);
     },
     publishAuthorities: (renewed) => authorities.use(clientAuthoritiesOf(deps, renewed)),
     runControllers: (signal) => components.runControllers(signal),
     startScheduler: (signal) => components.startScheduler(signal),
     drain: () => leaving.drain({ busy: () => server.busy(), watches: () => server.watches(), listening }),
     async stop() {
-      await Promise.all(listening.splice(0).map((opened) => opened.close(500)));
+      await Promise.all([registry.kubelets.tunnels.close(), ...listening.splice(0).map((opened) => opened.close(500))]);
       keeper?.stop();
       authorities.stop();
       identity.stop();

@@ -1,100 +1,41 @@
 /**
- * The control plane of this machine: store, certificates, API server on its port, controllers, scheduler, load balancers,
- * and what machines that join look for. Started in declared order, stopped in reverse.
+ * The control plane of this machine: store, certificates, API server on its port, controllers, scheduler, load
+ * balancers, and the material for joining machines. Parts start in the declared order and stop in reverse.
  */
+import type { StopParts } from '../stop-parts.ts';
 import type { NonResourceRoute } from '../../apiserver/non-resource-routes.ts';
-import { Nodes, Pods } from '../../api/gen/resources.ts';
-import { createDeferred } from '../../base/deferred.ts';
-import { nodeCondition } from '../../component-helpers/nodes.ts';
-import { ensureClusterPki, type ClusterPki } from '../../component-helpers/pki/cluster-pki.ts';
+import type { ClusterPki } from '../../component-helpers/pki/cluster-pki.ts';
 import type { Platform } from '../../platform/platform.ts';
 import type { HistoryLog } from '../../storage/history-log.ts';
 import type { Store } from '../../storage/store.ts';
-import type { ClusterOptions } from '../cluster-options.ts';
-import { NO_STORE, type ComponentStatus, type InstanceStatus } from '../cluster-status.ts';
-import type { ApiServerSetup } from './api-server-setup.ts';
+import { NO_STORE, type ComponentStatus } from '../cluster-status.ts';
 import type { ControlPlane } from './control-plane.ts';
 import type { OwnEtcd } from '../etcd/own-etcd.ts';
-import { defaultIssuer, servingNames } from '../instance/host-address.ts';
-import type { Instance } from '../instance/instance.ts';
-import type { PortReservation } from '../instance/port-reservation.ts';
-import { listenAddress, localAddress, localServerUrl } from '../instance/server-addresses.ts';
+import { defaultIssuer } from '../instance/host-address.ts';
+import { listenAddress } from '../instance/server-addresses.ts';
+import { controllerSettings, serverSettings } from './option-settings.ts';
 import { consoleOf } from '../console/console-of.ts';
 import { endFormerDataPlane, freePorts } from '../gateway/former-data-plane.ts';
+import { NO_ROUTES } from '../gateway/nodes/protocol.ts';
+import { RouteFeed } from '../gateway/nodes/route-feed.ts';
 import { checkRoutePorts, readMachinePorts, type MachinePorts } from '../gateway/machine-ports.ts';
 import { nodePortUser } from '../gateway/route-ports.ts';
 import { createGateway, type Gateway } from '../gateway/run-gateway.ts';
-import { kubeconfigYaml } from '../kubeconfig.ts';
+import { withdrawRoutes } from '../gateway/withdraw-routes.ts';
 import { createServerSnapshots } from '../snapshots/server-snapshots.ts';
 import type { Snapshots } from '../snapshots/run-snapshots.ts';
-import { kubernetesServiceAddress } from '../network/pod-network.ts';
 import { createSqliteHistory } from '../../storage/sqlite/history/sqlite-history.ts';
 import { backupStore, openOwnEtcdStore, openStore } from '../store/open-store.ts';
-import type { Progress } from '../progress.ts';
+import { createHeldStore, type HeldStore } from '../../storage/held-store.ts';
+import type { StoreChoice } from '../store/store-options.ts';
+import type { MoveContext, MoveReport } from '../store/move/move-store.ts';
+import { PreflightError } from '../preflight-error.ts';
+import { nodesAndPods } from './nodes-and-pods.ts';
 import type { LedComponent } from './leadership.ts';
-import type { SchedulerSetup } from './scheduler-setup.ts';
+import { ServerCertificates } from './server-certificates.ts';
+import type { LocalServerConfig, ServerStatus, ServerFiles, LocalServer } from './local-server-contract.ts';
 
-/** How the control plane is set up, settled. */
-export interface LocalServerConfig {
-  readonly instance: Instance;
-  readonly options: ClusterOptions;
-  /** Under which other machines and pods reach it. */
-  readonly advertiseAddress: string;
-  readonly kubeletPort: number;
-  /** Held for the API server, where its port was left to choose. */
-  readonly apiPort: PortReservation | undefined;
-  /** The state is in an etcd of this server's own. */
-  readonly ownEtcd: boolean;
-  readonly progress: Progress;
-}
-
-/** Its share of `keelson status`. */
-type ServerStatus = Required<Pick<InstanceStatus, 'nodes' | 'podsByPhase' | 'store'>> &
-  Pick<InstanceStatus, 'snapshots'>;
-
-/** The content of the files that options name. Only `readFiles` creates it. */
-interface ServerFiles {
-  readonly apiServer: ApiServerSetup | undefined;
-  readonly scheduler: SchedulerSetup | undefined;
-  readonly machinePorts: MachinePorts;
-}
-
-export interface LocalServer {
-  /**
-   * Reads the files that options name: what is wrong with one is told before anything runs. The cluster's certificates are
-   * made before, as some of the files may be theirs. Frees the ports that the machine needs, among them `kubeletPlainPorts`,
-   * and refuses them for routes. Rejects with `PreflightError`.
-   */
-  readFiles(kubeletPlainPorts: readonly number[]): Promise<ServerFiles>;
-  /** Resolves when the API answers and controllers and scheduler run. */
-  start(
-    read: ServerFiles,
-    signal: AbortSignal,
-  ): Promise<{ readonly controlPlane: ControlPlane; readonly pki: ClusterPki }>;
-  /** Rejects when controllers or scheduler fail for good. */
-  readonly failed: Promise<never>;
-  ready(): boolean;
-  /** What runs beside the API server. */
-  components(): readonly ComponentStatus[];
-  /** Its share of `keelson status`. */
-  status(): Promise<ServerStatus>;
-  /** Copies the store to this file while work goes on. */
-  backup(file: string): Promise<void>;
-  /** Verbs and paths of the requests that are being served. */
-  underWay(): readonly string[];
-  /** For a quiet time: gives back what it holds to be quick. */
-  releaseMemory(): void;
-  /** After the signal's abort. */
-  stop(): Promise<void>;
-}
-
-/** The cluster's certificates, on disk; `made` resolves when only the disk is waited for, and when making them fails. */
-interface Certificates {
-  readonly pki: Promise<ClusterPki>;
-  readonly made: Promise<void>;
-}
-
-/** Both results, or a rejection once both have ended, so that a clean-up finds everything. */
+/** Both results, or a rejection after both have ended, so that cleanup finds everything. */
 async function bothOrNeither<A, B>(work: readonly [Promise<A>, Promise<B>]): Promise<[A, B]> {
   await Promise.allSettled(work);
   return await Promise.all(work);
@@ -105,27 +46,37 @@ export function createLocalServer(platform: Platform, config: LocalServerConfig)
   return new Server(platform, config);
 }
 
+/** How long the parts that write to the store may take to stop before the store is closed. */
+const STORE_PATIENCE_MS = 8_000;
+
 class Server implements LocalServer {
   readonly failed: Promise<never>;
   readonly #platform: Platform;
   readonly #config: LocalServerConfig;
   #fail: (error: unknown) => void = () => undefined;
   #store: Store | undefined;
+  /** The store behind its encryption, and the valve that holds writes to it. Undefined for the server's own etcd. */
+  #plain: { readonly inner: Store; readonly held: HeldStore } | undefined;
   #history: HistoryLog | undefined;
   #controlPlane: ControlPlane | undefined;
   #etcd: OwnEtcd | undefined;
   #gateway: Gateway | undefined;
+  readonly #feed: RouteFeed;
   #snapshots: Snapshots | undefined;
-  #certificates: Certificates | undefined;
+  readonly #certificates: ServerCertificates;
   #controllersEnd: Promise<void> = Promise.resolve();
 
   constructor(platform: Platform, config: LocalServerConfig) {
     this.#platform = platform;
     this.#config = config;
+    this.#certificates = new ServerCertificates(platform, config);
+    this.#feed = new RouteFeed(platform);
+    // Nodes that served routes before must stop.
+    if (config.options.gateway === undefined) this.#feed.publish(NO_ROUTES);
     this.failed = new Promise<never>((_resolve, reject) => {
       this.#fail = reject;
     });
-    this.failed.catch(() => undefined); // The waiting caller gets the error; nobody waiting is no crash.
+    this.failed.catch(() => undefined); // without a listener the rejection must not end the process
   }
 
   async readFiles(kubeletPlainPorts: readonly number[]): Promise<ServerFiles> {
@@ -136,10 +87,13 @@ class Server implements LocalServer {
     await freePorts(platform, this.#config.instance, machinePorts.own);
     if (options === undefined && schedulerConfigFile === undefined)
       return { apiServer: undefined, scheduler: undefined, machinePorts };
-    await this.#ensureCertificates().pki;
-    const audiences = [defaultIssuer(this.#config.instance)];
+    await this.#certificates.ensure().pki;
+    const server = {
+      audiences: [defaultIssuer(this.#config.instance)],
+      servesConsole: this.#config.options.console !== false,
+    };
     const apiServer =
-      options && (await (await import('./api-server-setup.ts')).loadApiServerSetup(platform, options, audiences));
+      options && (await (await import('./api-server-setup.ts')).loadApiServerSetup(platform, options, server));
     const scheduler =
       schedulerConfigFile === undefined
         ? undefined
@@ -153,9 +107,10 @@ class Server implements LocalServer {
   ): Promise<{ readonly controlPlane: ControlPlane; readonly pki: ClusterPki }> {
     const platform = this.#platform;
     const { instance, options, progress, advertiseAddress, apiPort } = this.#config;
-    // Both wait for the disk and for other threads: at once, and this one loads the API server's code meanwhile.
+    // Both wait for the disk and for other threads, so they run in parallel; meanwhile this thread loads the API
+    // server's code.
     const opening = progress.phase('store', () => this.#openStore(signal)).then((store) => (this.#store = store));
-    const certificates = this.#ensureCertificates();
+    const certificates = this.#certificates.ensure();
     const loading = certificates.made.then(() => import('./control-plane.ts'));
     const [[store, pki], { createControlPlane }] = await bothOrNeither([
       bothOrNeither([opening, certificates.pki]),
@@ -171,12 +126,13 @@ class Server implements LocalServer {
       hostAddress: advertiseAddress,
       runtimeConfig: options.runtimeConfig,
       setup,
-      settings: options.apiServer && { ...options.apiServer.limits, serviceNodePorts: options.apiServer.nodePorts },
+      settings: serverSettings(options),
       scheduler,
-      controllers: options.controllerManager,
+      controllers: controllerSettings(options),
       gatewayClass: options.gateway !== undefined,
       console: options.console === false ? undefined : consoleOf(platform),
       serverJoin: this.#etcd && (await this.#joinRoute()),
+      routes: [this.#feed.route()],
     });
     this.#controlPlane = controlPlane;
     await progress.phase('API server', async () => {
@@ -185,7 +141,7 @@ class Server implements LocalServer {
       await apiPort?.release();
       await controlPlane.serve({ host: listenAddress(options), port: instance.httpsPort, tls });
     });
-    await this.#writeAdminKubeconfig(pki);
+    await this.#certificates.writeAdminKubeconfig(pki);
     signal.throwIfAborted();
     this.#controllersEnd = this.#runClients(controlPlane, { machinePorts, caPem: pki.ca.certPem }, signal).then(
       () => undefined,
@@ -196,7 +152,7 @@ class Server implements LocalServer {
     return { controlPlane, pki };
   }
 
-  /** Controllers, scheduler and load balancers, whose code is loaded once the API server answers. */
+  /** Runs controllers, scheduler, addons and load balancers. Their code is loaded once the API server answers. */
   async #runClients(
     controlPlane: ControlPlane,
     { machinePorts, caPem }: { readonly machinePorts: MachinePorts; readonly caPem: string },
@@ -212,20 +168,23 @@ class Server implements LocalServer {
     const deps = { platform: this.#platform, controlPlane };
     this.#gateway = this.#createGateway(controlPlane, machinePorts);
     const ports = this.#gateway && options.gateway;
-    if (this.#gateway === undefined) await endFormerDataPlane(this.#platform, instance);
+    if (this.#gateway === undefined || options.disableAgent === true)
+      await endFormerDataPlane(this.#platform, instance);
     this.#snapshots = await createServerSnapshots({ ...deps, store: this.#store }, this.#config);
     const addons = { folder: `${instance.dataDir}/manifests`, server: instance.nodeName };
     await Promise.all([
       ...ledComponents(controlPlane).map((component) => lead(component, signal)),
       runAddons(deps, addons, signal),
       runHelm({ ...deps, lead }, { instance, options, caPem }, signal),
-      this.#gateway?.run(signal),
+      this.#gateway === undefined ? withdrawRoutes(deps, signal) : this.#gateway.run(signal),
       this.#snapshots?.run(signal),
-      runLoadBalancers(deps, () => nodePortUser(controlPlane.server.objects, { machinePorts, ports }), signal),
+      options.loadBalancer === 'none'
+        ? undefined
+        : runLoadBalancers(deps, () => nodePortUser(controlPlane.server.objects, { machinePorts, ports }), signal),
     ]);
   }
 
-  /** What only one of several servers over a store does. */
+  /** Returns a function that runs a component on only one of several servers over a store. */
   async #leading(controlPlane: ControlPlane): Promise<(component: LedComponent, signal: AbortSignal) => Promise<void>> {
     const { runLed } = await import('./leadership.ts');
     const platform = this.#platform;
@@ -234,8 +193,8 @@ class Server implements LocalServer {
       platform,
       clientFor: controlPlane.clientFor,
       shared: this.#store?.latestRevision !== undefined,
-      // The same after a restart, which then need not wait for a lease of its own to run out: the instance's lock sees to
-      // it that there is one process at a time.
+      // The same after a restart, so that it need not wait for its own lease to expire; the instance's lock ensures
+      // that there is only one process.
       identity: `${instance.nodeName}_${advertiseAddress}:${instance.httpsPort}_${instance.hash}`,
     };
     return (component, signal) => runLed(deps, component, signal);
@@ -245,7 +204,14 @@ class Server implements LocalServer {
     const { store: choice, encryptionConfigFile: file } = this.#config.options;
     const encryption = file === undefined ? {} : { encryption: { file, reload: true } };
     const { dataDir, pkiDir, logDir, storeFile } = this.#config.instance;
-    if (!this.#config.ownEtcd) return openStore(this.#platform, { choice, file: storeFile, ...encryption });
+    const wrap = (inner: Store): Store => {
+      const held = createHeldStore(inner);
+      this.#plain = { inner, held };
+      return held.store;
+    };
+    const hasLog = this.#config.options.snapshots?.log !== undefined;
+    if (!this.#config.ownEtcd)
+      return openStore(this.#platform, { choice, file: storeFile, ...encryption, hasLog, wrap });
     const { createOwnEtcd } = await import('../etcd/own-etcd.ts');
     const etcd = createOwnEtcd(this.#platform, { dataDir, pkiDir, logDir });
     this.#etcd = etcd;
@@ -267,13 +233,13 @@ class Server implements LocalServer {
     return serverJoinRoute(this.#platform, { ...instance, encrypted: options.encryptionConfigFile !== undefined });
   }
 
-  /** Routes are served by nodes: a server without one serves none. */
   #createGateway(controlPlane: ControlPlane, machinePorts: MachinePorts): Gateway | undefined {
     const { instance, options } = this.#config;
-    if (options.gateway === undefined || options.disableAgent === true) return undefined;
+    if (options.gateway === undefined) return undefined;
+    const hasNode = options.disableAgent !== true;
     return createGateway(
       { platform: this.#platform, controlPlane },
-      { instance, ports: options.gateway, machinePorts },
+      { instance, ports: options.gateway, machinePorts, feed: this.#feed, hasNode },
     );
   }
 
@@ -291,6 +257,14 @@ class Server implements LocalServer {
     await backupStore(this.#store, file);
   }
 
+  async moveStore(to: StoreChoice, context: MoveContext): Promise<MoveReport> {
+    if (!this.ready()) throw new PreflightError('the cluster is starting; try again when it runs');
+    if (this.#config.ownEtcd) throw new PreflightError('this server runs an etcd of its own, which its cluster needs');
+    const { moveStore } = await import('../store/move/move-store.ts');
+    const { instance, options } = this.#config;
+    return moveStore(this.#platform, { ...context, to, plain: this.#plain, instance, options });
+  }
+
   underWay(): readonly string[] {
     return this.#controlPlane?.server.underWay() ?? [];
   }
@@ -299,70 +273,24 @@ class Server implements LocalServer {
     this.#controlPlane?.server.releaseMemory();
   }
 
-  /** For whoever comes first; the same for all others. */
-  #ensureCertificates(): Certificates {
-    if (this.#certificates !== undefined) return this.#certificates;
-    const made = createDeferred<void>();
-    const pki = this.#config.progress.phase('certificates', () => this.#makeCertificates(made.resolve));
-    return (this.#certificates = { pki: pki.finally(made.resolve), made: made.promise });
-  }
-
-  #makeCertificates(onMade: () => void): Promise<ClusterPki> {
-    const { files, crypto, random, clock } = this.#platform;
-    const { instance, options, advertiseAddress } = this.#config;
-    const { dnsNames, ipAddresses } = options.tlsNames ?? { dnsNames: [], ipAddresses: [] };
-    const names = servingNames(instance, [
-      advertiseAddress,
-      '127.0.0.1',
-      localAddress(options),
-      kubernetesServiceAddress(instance.serviceCidr),
-      ...ipAddresses,
-    ]);
-    return ensureClusterPki(
-      files,
-      { crypto, random, nowMs: () => clock.nowMs() },
-      { dir: instance.pkiDir, names: { ...names, dnsNames: [...names.dnsNames, ...dnsNames] }, onMade },
-    );
-  }
-
-  #writeAdminKubeconfig({ ca, admin }: ClusterPki): Promise<void> {
-    const { instance, options } = this.#config;
-    const server = localServerUrl(options, instance.httpsPort);
-    return this.#platform.files.writeFileAtomic(
-      instance.adminKubeconfig,
-      kubeconfigYaml({ server, caPem: ca.certPem, ...admin, user: options.name, cluster: options.name }),
-      { mode: 0o600 },
-    );
-  }
-
   ready(): boolean {
     return this.#controlPlane?.server.ready() === true;
   }
 
   async status(): Promise<ServerStatus> {
-    const objects = this.#controlPlane?.server.objects;
-    const phases = Map.groupBy(objects?.list(Pods) ?? [], (pod) => pod.status?.phase ?? 'Pending');
     return {
-      nodes: (objects?.list(Nodes) ?? []).map((node) => {
-        const ready = nodeCondition(node, 'Ready');
-        return {
-          name: node.metadata.name,
-          ready: ready?.status === 'True',
-          message: ready?.message ?? '',
-          kubeletVersion: node.status?.nodeInfo?.kubeletVersion ?? '',
-          runtime: node.status?.nodeInfo?.containerRuntimeVersion ?? '',
-        };
-      }),
-      podsByPhase: Object.fromEntries([...phases].map(([phase, list]) => [phase, list.length])),
+      ...nodesAndPods(this.#controlPlane?.server.objects),
       store: (await this.#store?.status()) ?? NO_STORE,
       snapshots: await this.#snapshots?.status(),
     };
   }
 
-  async stop(): Promise<void> {
-    await this.#controllersEnd;
-    await this.#controlPlane?.stop();
-    await this.#history?.close();
-    await this.#store?.close();
+  async stop(parts: StopParts): Promise<void> {
+    // Writes wait for a store that does not answer, and end with it.
+    await parts.wait('controllers and scheduler', this.#controllersEnd, STORE_PATIENCE_MS);
+    this.#feed.close();
+    await parts.wait('control plane', this.#controlPlane?.stop(), STORE_PATIENCE_MS);
+    await parts.wait('history', this.#history?.close());
+    await parts.wait('store', this.#store?.close());
   }
 }

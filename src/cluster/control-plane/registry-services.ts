@@ -1,4 +1,4 @@
-/** Gives the resource definitions what they need of the server around them, and the routes that go with it. */
+/** Creates the services that resource definitions need, and the routes that belong to them. */
 import type { TokenAuthenticator } from '../../apiserver/authn/bearer-token.ts';
 import type { ServiceAccountTokens } from '../../apiserver/authn/service-account-tokens.ts';
 import type { Authorizer } from '../../apiserver/authz/contract.ts';
@@ -13,8 +13,9 @@ import { rulesReviewStatus } from '../../apiserver/registry/reviews/rules-review
 import type { ResourceDefinition } from '../../apiserver/registry/resource-definition.ts';
 import type { IssueServiceAccountToken, RegistryServices } from '../../apiserver/registry/services.ts';
 import { createKubeletConnector } from '../../apiserver/streaming/kubelet-connector.ts';
+import type { KubeletAccess } from '../../apiserver/streaming/kubelet-target.ts';
+import type { KubeletTunnels } from '../../apiserver/streaming/tunnels/kubelet-tunnels.ts';
 import type { ExplainPod } from '../../component-helpers/pod-why.ts';
-import type { TlsOptions } from '../../platform/net.ts';
 import type { Platform } from '../../platform/platform.ts';
 import type { Store } from '../../storage/store.ts';
 import type { Instance } from '../instance/instance.ts';
@@ -28,19 +29,18 @@ export interface RegistryDeps {
   readonly store: Store;
   readonly objects: ObjectStore;
   readonly tokens: ServiceAccountTokens;
-  /** All kinds of tokens the server takes, for TokenReview. */
+  /** All kinds of tokens that the server accepts, for TokenReview. */
   readonly kinds: readonly TokenAuthenticator[];
   readonly rbac: RbacAuthorizer;
   readonly authorizers: readonly Authorizer[];
   readonly instance: Instance;
-  /** The API server's identity towards kubelets, and who signed theirs. */
-  readonly kubeletTls: () => TlsOptions;
-  /** The discovery document of service-account tokens, and where their keys are read. */
+  readonly kubelets: KubeletAccess & { readonly tunnels: KubeletTunnels };
+  /** The discovery document of service account tokens, and where their keys are served. */
   readonly discovery: Parameters<typeof tokenRoutes>[1];
   readonly settings: ServerSettings;
-  /** Pages behind proxies run as another origin than the server's. */
+  /** Pages behind the API server's proxies get another origin than the server. */
   readonly isolatesPages: boolean;
-  /** The scheduler's answers, while one runs. */
+  /** The scheduler's explanations, while it runs. */
   readonly explainPod: () => ExplainPod | undefined;
   readonly componentHealth: NonNullable<RegistryServices['componentHealth']>;
 }
@@ -48,7 +48,11 @@ export interface RegistryDeps {
 export interface Registry {
   readonly definitions: readonly ResourceDefinition[];
   readonly routes: readonly NonResourceRoute[];
-  /** Fills allocators from what is stored and lets them follow it. Call when the caches are full. Returns what ends it. */
+  readonly kubelets: RegistryDeps['kubelets'];
+  /**
+   * Fills the allocators from stored objects and keeps them up to date. Call it when the caches are filled. Returns a
+   * function that stops this.
+   */
   start(): () => void;
 }
 
@@ -62,7 +66,8 @@ export function createRegistry(deps: RegistryDeps): Registry {
     },
     {
       serviceClusterIpRanges: settings.serviceClusterIpRanges ?? rangesOf(instance.serviceCidr),
-      // Ranges of a component's own flags come without DNS of ours, and `--dns=none` brings a Service with this address.
+      // Without Keelson's DNS (ranges of a component's own flags, `--dns=none`) a Service of the user's may have this
+      // address.
       dnsAddress:
         settings.serviceClusterIpRanges === undefined && instance.dns !== 'none'
           ? dnsAddress(instance.serviceCidr)
@@ -82,19 +87,18 @@ export function createRegistry(deps: RegistryDeps): Registry {
     authenticateToken: (token, audiences) => reviewToken(deps, token, audiences),
     rulesFor: async (user, namespace) => rulesReviewStatus(rbac.rulesFor(user, namespace)),
     kubeletConnector: createKubeletConnector({
+      ...deps.kubelets,
       net: platform.net,
-      objects,
       random: platform.random,
       crypto: platform.crypto,
       clock: platform.clock,
-      kubeletTls: deps.kubeletTls,
-      addressTypes: settings.kubeletAddressTypes,
       isolatesPages: deps.isolatesPages,
     }),
   };
   return {
     definitions: createResourceDefinitions(services),
-    routes: tokenRoutes(tokens, deps.discovery),
+    routes: [...tokenRoutes(tokens, deps.discovery), deps.kubelets.tunnels.route],
+    kubelets: deps.kubelets,
     start: () => serviceAllocator.start(),
   };
 }

@@ -1,5 +1,6 @@
-/** Settings of an API server that runs alone; absent ones are as in a whole cluster. */
+/** Settings of a standalone API server; absent ones are as in a whole cluster. */
 import type { TokenConfig } from '../../apiserver/authn/service-account-tokens.ts';
+import type { LocalPath } from '../../apiserver/bootstrap/local-path-class.ts';
 import type { TokenKey } from '../../apiserver/authn/token-keys.ts';
 import type { HttpOptions } from '../../apiserver/command-line/http-options.ts';
 import type { LimitOptions } from '../../apiserver/options/limit-options.ts';
@@ -8,13 +9,15 @@ import type { NodePortOptions } from '../../apiserver/options/node-port-options.
 export interface ServerSettings extends Partial<LimitOptions> {
   /** False: cluster-info for joining machines is not published. */
   readonly servesJoin?: boolean;
-  /** False: no default storage class, as there may be no provisioner. */
-  readonly localPathClass?: boolean;
-  /** False: no lease names the server. */
+  /** Whether the cluster has the class `local-path` as its default. Default `keelson`. */
+  readonly localPath?: LocalPath;
+  /** False: `metrics.k8s.io` is not served until a metrics server is installed. */
+  readonly metricsApi?: boolean;
+  /** False: the server has no identity lease. */
   readonly identityLease?: boolean;
-  /** How requests of any kind and the end of the server are handled. */
+  /** HTTP options and the shutdown of the server. */
   readonly http?: HttpOptions;
-  /** The host in published URLs; default: the address. */
+  /** The host in published URLs; default: the server's address. */
   readonly externalHost?: string;
   /** The time between compactions; 0: never. */
   readonly compactionPeriodMs?: number;
@@ -23,11 +26,11 @@ export interface ServerSettings extends Partial<LimitOptions> {
   /** Service ranges used instead of the instance's own. */
   readonly serviceClusterIpRanges?: readonly string[];
   readonly tokens?: {
-    /** The first signs; all are accepted. */
+    /** The first one issues tokens; all are accepted. */
     readonly issuers: readonly string[];
     readonly audiences: readonly string[];
     readonly keys: readonly TokenKey[];
-    /** The URL at which others find these keys. Default: this server's. */
+    /** The public URL of these keys. Default: this server's. */
     readonly jwksUri?: string;
     readonly lifetimes?: Pick<TokenConfig, 'maxExpirationSeconds' | 'extendsExpiration' | 'lookup'>;
   };
@@ -35,6 +38,6 @@ export interface ServerSettings extends Partial<LimitOptions> {
   readonly bootstrapTokens?: boolean;
   /** Default true. */
   readonly rejectForwardingRedirects?: boolean;
-  /** Kinds of node addresses by which kubelets are reached, in the order they are tried. */
+  /** Types of node addresses at which kubelets are reached, in order of preference. */
   readonly kubeletAddressTypes?: readonly string[];
 }

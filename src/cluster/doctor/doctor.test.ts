@@ -1,4 +1,4 @@
-/** Every check on made-up machines: what it finds, how bad that is, and what it advises. */
+/** Every check on simulated machines: its finding, level and advice. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { certificates } from './checks/certificates.ts';
@@ -60,9 +60,16 @@ const ROWS: readonly Row[] = [
   [
     'a route to the network of nodes',
     nodes,
-    { ...withPart('nodes', SEVERAL), routes: [{ cidr: '10.0.0.0/8', device: 'tun0' }] },
+    { ...withPart('nodes', SEVERAL), routes: [{ cidr: '10.58.0.128/25', device: 'tun0' }] },
     'warning',
-    /10\.58\.0\.0\/24.* overlaps 10\.0\.0\.0\/8.*tun0.*--nodes-network/,
+    /10\.58\.0\.0\/24.* overlaps 10\.58\.0\.128\/25.*tun0.*--nodes-network/,
+  ],
+  [
+    'a wider route, inside of which the network of nodes is',
+    nodes,
+    { ...withPart('nodes', SEVERAL), routes: [{ cidr: '10.0.0.0/8', device: 'tun0' }] },
+    'ok',
+    /^1 \+ 2 on this machine/,
   ],
   ['an old kernel', kernel, withPart('kernel', { release: '4.18.0-553.el8' }), 'error', /4\.18.* older than 4\.19/],
   [
@@ -131,6 +138,15 @@ const ROWS: readonly Row[] = [
     withPart('programs', { nft: 'nftables v0.9.8 (E.D.S.)' }),
     'warning',
     /nft 0\.9\.8 is older than 1\.0\.1.*→ .*--proxy-mode iptables/,
+  ],
+  [
+    'missing programs of the tunnels between nodes',
+    programs,
+    withPart('programs', {
+      missingForWireguard: ['wg (Debian: wireguard-tools)', 'wireguard-go (Debian: wireguard-go)'],
+    }),
+    'error',
+    /missing: wg \(Debian: wireguard-tools\), wireguard-go .*apt-get install wireguard-tools wireguard-go/,
   ],
   ['a program without a version', programs, withPart('programs', { runc: 'runc' }), 'warning', /runc says no version/],
   [
@@ -310,7 +326,7 @@ function future(): CertificateFile {
   return certificate('a.crt', 300, { times: { notBeforeMs: NOW_MS + DAY_MS, notAfterMs: NOW_MS + 300 * DAY_MS } });
 }
 
-describe('what a check finds', () => {
+describe('the finding of a check', () => {
   for (const [what, { check }, machine, level, text] of ROWS)
     test(what, () => {
       const { level: found, message, cure } = check(machine);

@@ -1,25 +1,25 @@
-/** What a check of `keelson doctor` finds. Pure. */
+/** The result of a check of `keelson doctor`. Pure. */
 import type { Machine } from './machine.ts';
 
-/** `ok`; `warning`: works, or may, with less; `error`: a cluster does not work so. */
+/** `ok`; `warning`: a cluster works, or may, with restrictions; `error`: a cluster does not work. */
 export type Level = 'ok' | 'warning' | 'error';
 
 export interface Finding {
   readonly level: Level;
   readonly message: string;
-  /** What helps. Absent where nothing is wrong. */
+  /** The remedy; absent without a problem. */
   readonly cure?: string | undefined;
 }
 
-export interface Check {
+export interface Check<Facts = Machine> {
   readonly name: string;
   /** Pure: reads nothing but its argument. */
-  check(machine: Machine): Finding;
+  check(facts: Facts): Finding;
 }
 
 const ORDER: readonly Level[] = ['ok', 'warning', 'error'];
 
-/** One finding of several: the worst level, with the problems of that and of lower levels; `otherwise` where there is none. */
+/** One result for several problems: the worst level, with the texts of all; `otherwise` without any. */
 export function worstOf(problems: readonly Finding[], otherwise: string): Finding {
   if (problems.length === 0) return { level: 'ok', message: otherwise };
   const sorted = problems.toSorted((a, b) => ORDER.indexOf(b.level) - ORDER.indexOf(a.level));

@@ -1,15 +1,17 @@
-/** What `keelson doctor` reads of a machine and of the cluster in a data directory, before anything is concluded. */
+/**
+ * The facts that `keelson doctor` reads about a machine and the cluster in a data directory, as input of the checks.
+ */
 import type { MachineRoute } from '../instance/preflight.ts';
 import type { NodeEntry } from '../nodes/nodes-file.ts';
 
 export interface Machine {
   readonly isRoot: boolean;
   readonly dataDir: string;
-  /** The process of the cluster; absent: it is stopped, or there is none. */
+  /** The cluster's process; absent: the cluster is stopped, or there is none. */
   readonly pid: number | undefined;
-  /** Why the file of what was settled at the first start cannot be read; undefined: it can, or is not there. */
+  /** Why the file with the settings of the first start cannot be read; undefined: it can, or there is none. */
   readonly instanceError: string | undefined;
-  /** What the cluster has settled; absent before the first start. */
+  /** The cluster's settled names and ranges; absent before the first start. */
   readonly settled: SettledFacts | undefined;
   readonly kernel: KernelFacts;
   readonly cgroups: CgroupFacts;
@@ -17,23 +19,23 @@ export interface Machine {
   readonly clock: ClockFacts;
   readonly disk: DiskFacts | undefined;
   readonly firewall: FirewallFacts;
-  /** Ranges that other devices have. */
+  /** Ranges of other devices. */
   readonly routes: readonly MachineRoute[] | undefined;
-  /** `/etc/resolv.conf`; undefined: it is not there. */
+  /** `/etc/resolv.conf`; undefined: missing. */
   readonly resolvConf: string | undefined;
-  /** systemd-resolved's list of the servers it asks itself. */
+  /** Whether systemd-resolved has a list of its upstream servers. */
   readonly hasSystemdResolvConf: boolean;
   readonly certificates: readonly CertificateFile[];
   readonly programs: ProgramFacts;
   readonly nodes: NodesFacts;
 }
 
-/** What is known of further nodes on the machine (`keelson up --nodes`). */
+/** The further nodes on the machine (`keelson up --nodes`). */
 export interface NodesFacts {
-  /** Programs they need, as `program (Debian: package)`. */
+  /** Required programs that are missing, as `program (Debian: package)`. */
   readonly missing: readonly string[];
   readonly entries: readonly NodeEntry[];
-  /** The range that connects them; absent where there are none, or the record cannot be read. */
+  /** The range of their bridge; absent without such nodes, or when the record cannot be read. */
   readonly network?: string | undefined;
 }
 
@@ -45,22 +47,22 @@ export interface SettledFacts {
   readonly ownContainerd: boolean;
   readonly ownCni: boolean;
   readonly bridge: string;
-  /** It joined a cluster of other machines as an agent. */
+  /** It is an agent of another machine's cluster. */
   readonly isMember: boolean;
 }
 
 export interface KernelFacts {
   readonly release: string;
-  /** Kinds of file systems that it mounts now. */
+  /** Kinds of file systems that the kernel can mount now. */
   readonly fileSystems: readonly string[];
   /** Kinds of namespaces. */
   readonly namespaces: readonly string[];
   readonly hasSeccomp: boolean;
   /** Packets that cross a bridge pass the firewall. */
   readonly hasBridgeNetfilter: boolean;
-  /** Modules that can be loaded, without `.ko`; empty where the kernel has all built in or the list is not there. */
+  /** Loadable modules, without `.ko`; empty when the kernel has all built in or has no list. */
   readonly modules: readonly string[];
-  /** What `nft list tables` complained about; undefined: it works, or was not tried without root. */
+  /** The error of `nft list tables`; undefined: it works, or was not tried without root. */
   readonly nftError: string | undefined;
   readonly ipForward: boolean | undefined;
 }
@@ -74,23 +76,23 @@ export interface CgroupFacts {
 export interface PortFacts {
   readonly port: number;
   readonly purpose: string;
-  /** The flag that chooses another; absent: the next free one is taken at the first start. */
+  /** The flag that changes it; absent: the next free port is used at the first start. */
   readonly flag?: string;
-  /** Settled at an earlier start, so that no other is taken. */
+  /** Settled by an earlier start, so it is not changed. */
   readonly isSettled: boolean;
-  /** The cluster itself listens. */
+  /** The cluster itself listens on it. */
   readonly isOurs: boolean;
-  /** Another listening process. */
+  /** Another process that listens on it. */
   readonly holder: string | undefined;
 }
 
 export interface ClockFacts {
   readonly nowMs: number;
-  /** Whether a time service keeps it right; undefined: no program says so. */
+  /** Whether a time service keeps it synchronized; undefined: unknown. */
   readonly isSynchronized: boolean | undefined;
-  /** The time service that runs or is enabled, where the clock is not synchronized. */
+  /** A time service that runs or is enabled although the clock is not synchronized. */
   readonly service?: 'chrony' | 'systemd-timesyncd' | undefined;
-  /** When the newest file of the cluster was written. */
+  /** The time of the cluster's newest file. */
   readonly lastWriteMs: number | undefined;
 }
 
@@ -99,7 +101,7 @@ export interface DiskFacts {
   readonly path: string;
   readonly totalBytes: number;
   readonly availableBytes: number;
-  /** 0 where the file system counts none. */
+  /** 0: the file system has no limit of inodes. */
   readonly totalInodes: number;
   readonly availableInodes: number;
 }
@@ -109,25 +111,25 @@ export interface FirewallFacts {
   readonly iptables: string | undefined;
   /** `ip6tables -S`, likewise. */
   readonly ip6tables?: string | undefined;
-  /** Chains of nftables at the forward hook with policy drop, without those of iptables. */
+  /** nftables chains at the forward hook with policy drop, without those of iptables. */
   readonly droppingChains: readonly DroppingChain[];
-  /** Ranges that firewalld trusts; absent where it does not run. */
+  /** Ranges that firewalld trusts; absent when it does not run. */
   readonly firewalldTrusts?: readonly string[] | undefined;
 }
 
 export interface DroppingChain {
   /** `FAMILY TABLE NAME`. */
   readonly chain: string;
-  /** As nft lists it. */
+  /** As nft prints it. */
   readonly rules: string;
 }
 
 export interface CertificateFile {
   readonly path: string;
   readonly isAuthority: boolean;
-  /** It is renewed while its cluster runs. */
+  /** The running cluster renews it. */
   readonly renewsItself: boolean;
-  /** Absent: it cannot be read, for this reason. */
+  /** Absent: it cannot be read, for the reason in `error`. */
   readonly times?: { readonly notBeforeMs: number; readonly notAfterMs: number };
   /** Common name; '' where it cannot be read. */
   readonly subject?: string;
@@ -137,8 +139,10 @@ export interface CertificateFile {
 export interface ProgramFacts {
   /** As `program (Debian: package)`. */
   readonly missing: readonly string[];
-  /** First line of `--version`; absent where it is missing. */
+  /** First line of `--version`; absent when it is missing. */
   readonly containerd?: string | undefined;
   readonly runc?: string | undefined;
+  /** What the encrypted tunnels between nodes lack, likewise; absent: the cluster does not use them. */
+  readonly missingForWireguard?: readonly string[] | undefined;
   readonly nft?: string | undefined;
 }

@@ -1,4 +1,4 @@
-/** What is read of a machine, on files and programs of a simulated one. */
+/** Reads the facts of a machine from files and programs of a simulated one. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createSimPlatform, type SimPlatform } from '../../platform/sim/sim-platform.ts';
@@ -50,7 +50,7 @@ test('the kernel, its modules and both kinds of control groups', async () => {
   });
 });
 
-test('a port of the cluster itself is not taken; another program’s is, with its name', async () => {
+test('a port of the cluster itself is not in use; that of another program is, with its name', async () => {
   const platform = createSimPlatform();
   await platform.files.makeDir('/d');
   await writeInstanceFile(platform.files, '/d', {
@@ -101,7 +101,7 @@ test('a clock that is not synchronized: which service there is', async () => {
   assert.equal((await readMachine(platform, subject)).clock.isSynchronized, true);
 });
 
-test('routes of other devices, with the protocol that says whose they are', async () => {
+test('routes of other devices, with the protocol that identifies their owner', async () => {
   const platform = createSimPlatform();
   const listed = [
     { dst: 'default', gateway: '192.0.2.1', dev: 'eth0' },
@@ -115,7 +115,7 @@ test('routes of other devices, with the protocol that says whose they are', asyn
   ]);
 });
 
-test('the firewall, the clock and the versions come from programs; without root the firewall is not asked', async () => {
+test('firewall, clock and versions are read from programs; without root the firewall is not read', async () => {
   const platform = createSimPlatform();
   platform.exec.program('iptables', () => ({ stdout: '-P FORWARD DROP\n' }));
   platform.exec.program('ip6tables', () => ({ stdout: '-P INPUT DROP\n' }));
@@ -139,4 +139,26 @@ test('the firewall, the clock and the versions come from programs; without root 
   assert.deepEqual([programs.containerd, programs.nft], ['containerd x 2.1.6', 'nftables v1.0.6']);
   const other = await readMachine(platform, { ...subject, isRoot: false });
   assert.deepEqual(other.firewall, { iptables: undefined, droppingChains: [] });
+});
+
+test('what tunnels between nodes need is looked for only in a cluster that uses them', async () => {
+  const needs = async (flannelBackend: string | undefined, modules: string): Promise<readonly string[] | undefined> => {
+    const platform = createSimPlatform();
+    const ranges = { clusterCidr: '10.42.0.0/16', serviceCidr: '10.43.0.0/16' };
+    const file = { format: 1, nodeName: 'n', ...ranges, flannelBackend };
+    await platform.files.makeDir(subject.dataDir);
+    await platform.files.writeFile(`${subject.dataDir}/instance.json`, JSON.stringify(file));
+    const { kernelVersion } = await platform.host.info();
+    await platform.files.makeDir(`/lib/modules/${kernelVersion}`);
+    await platform.files.writeFile(`/lib/modules/${kernelVersion}/modules.dep`, modules);
+    return (await readMachine(platform, subject)).programs.missingForWireguard;
+  };
+  const module = 'kernel/drivers/net/wireguard/wireguard.ko: kernel/net/ipv4/udp_tunnel.ko\n';
+  assert.equal(await needs(undefined, ''), undefined);
+  assert.equal(await needs('vxlan', ''), undefined);
+  assert.deepEqual(await needs('wireguard-native', module), ['wg (Debian: wireguard-tools)']);
+  assert.deepEqual(await needs('wireguard-native', ''), [
+    'wg (Debian: wireguard-tools)',
+    'wireguard-go (Debian: wireguard-go)',
+  ]);
 });

@@ -1,4 +1,4 @@
-/** Reads what the checks of `keelson doctor` conclude from. Changes nothing; what cannot be read is absent. */
+/** Reads the facts for the checks of `keelson doctor`. Changes nothing; facts that cannot be read are absent. */
 import { errorMessage, hasErrorCode } from '../../base/errors.ts';
 import { largest } from '../../base/lists.ts';
 import type { ExecResult } from '../../platform/exec.ts';
@@ -15,6 +15,7 @@ import {
 } from '../instance/preflight.ts';
 import { HTTPS_PORT, KUBELET_PORT, ownDevices, programsOf } from '../instance/prepare-instance.ts';
 import { foreignDroppingChains } from '../network/forward-accepts.ts';
+import { missingForWireguard } from '../network/wireguard/device.ts';
 import { NAMESPACE_PROGRAMS } from '../nodes/node-programs.ts';
 import { readNodesFile } from '../nodes/nodes-file.ts';
 import { dnsAddress } from '../network/pod-network.ts';
@@ -23,6 +24,7 @@ import type {
   ClockFacts,
   DiskFacts,
   FirewallFacts,
+  KernelFacts,
   Machine,
   NodesFacts,
   PortFacts,
@@ -47,13 +49,14 @@ export async function readMachine(deps: Deps, subject: DoctorSubject): Promise<M
   const { dataDir, isRoot, pid } = subject;
   const { file, settled, instanceError } = await readInstance(deps, dataDir);
   const own = programsOf(file ?? {});
+  const kernel = await readKernel(deps, isRoot);
   return {
     isRoot,
     dataDir,
     pid,
     instanceError,
     settled,
-    kernel: await readKernel(deps, isRoot),
+    kernel,
     cgroups: await readCgroups(files),
     ports: await readPorts(deps, file, pid),
     clock: await readClock(deps, dataDir),
@@ -63,7 +66,7 @@ export async function readMachine(deps: Deps, subject: DoctorSubject): Promise<M
     resolvConf: await files.readText('/etc/resolv.conf').catch(() => undefined),
     hasSystemdResolvConf: await files.exists(SYSTEMD_RESOLV_CONF),
     certificates: await readCertificates(deps, dataDir),
-    programs: await readPrograms(deps, own),
+    programs: { ...(await readPrograms(deps, own)), ...(await readWireguard(deps, file, kernel)) },
     nodes: await readNodes(deps, dataDir),
   };
 }
@@ -101,7 +104,7 @@ async function readPorts(
 ): Promise<readonly PortFacts[]> {
   const isSettled = file !== undefined;
   const api = { port: file?.httpsPort ?? HTTPS_PORT, purpose: 'API server', flag: '--https-port', isSettled };
-  // The kubelet's port moves by itself, also at later starts.
+  // The kubelet's port may change, also at later starts.
   const kubelet = { port: file?.kubeletPort ?? KUBELET_PORT, purpose: 'kubelet', isSettled: false };
   const wanted = file?.servers !== undefined ? [kubelet] : [api, kubelet];
   const facts: PortFacts[] = [];
@@ -125,14 +128,14 @@ async function readClock(deps: Deps, dataDir: string): Promise<ClockFacts> {
 async function readTimeService(deps: Deps): Promise<Pick<ClockFacts, 'isSynchronized' | 'service'>> {
   const systemd = await output(deps, 'timedatectl', ['show', '--property=NTP', '--property=NTPSynchronized']);
   if (systemd !== undefined && /^NTPSynchronized=yes$/m.test(systemd)) return { isSynchronized: true };
-  // It fails where chrony does not run.
+  // It fails when chrony does not run.
   const chrony = await output(deps, 'chronyc', ['-n', 'tracking']);
   if (chrony !== undefined) return { isSynchronized: /^Leap status\s*: Normal$/m.test(chrony), service: 'chrony' };
   if (systemd === undefined) return { isSynchronized: undefined };
   return { isSynchronized: false, service: /^NTP=yes$/m.test(systemd) ? 'systemd-timesyncd' : undefined };
 }
 
-/** The file system of the directory, or of the nearest one above it that is there. */
+/** The file system of the directory, or of the nearest existing parent. */
 async function readDisk({ files }: Deps, dataDir: string): Promise<DiskFacts | undefined> {
   for (let path = dataDir; ; path = path.slice(0, path.lastIndexOf('/')) || '/') {
     try {
@@ -155,7 +158,7 @@ async function readFirewall(deps: Deps, isRoot: boolean): Promise<FirewallFacts>
     iptables: await output(deps, 'iptables', ['-w', '-S']),
     ip6tables: await output(deps, 'ip6tables', ['-w', '-S']),
     droppingChains,
-    // It fails where firewalld does not run.
+    // It fails when firewalld does not run.
     firewalldTrusts: (await output(deps, 'firewall-cmd', ['--zone=trusted', '--list-sources']))?.trim().split(/\s+/),
   };
 }
@@ -174,13 +177,23 @@ async function readPrograms(deps: Deps, own: OwnPrograms): Promise<ProgramFacts>
   };
 }
 
+async function readWireguard(
+  { files }: Deps,
+  file: InstanceFile | undefined,
+  { modules }: KernelFacts,
+): Promise<Partial<ProgramFacts>> {
+  if (file?.flannelBackend !== 'wireguard-native') return {};
+  const kernelMakes = async () => modules.includes('wireguard') || (await files.exists('/sys/module/wireguard'));
+  return { missingForWireguard: await missingForWireguard(files, kernelMakes) };
+}
+
 async function readNodes({ files }: Deps, dataDir: string): Promise<NodesFacts> {
   const file = await readNodesFile(files, dataDir).catch(() => undefined);
   const missing = await missingPrograms(files, NAMESPACE_PROGRAMS);
   return { missing, entries: file?.nodes ?? [], network: file?.network };
 }
 
-/** What a program prints; undefined where it is missing or fails. */
+/** The output of a program; undefined when it is missing or fails. */
 async function output({ exec }: Deps, program: string, args: readonly string[]): Promise<string | undefined> {
   const result: ExecResult | undefined = await exec.run(program, args, { timeoutMs: 10_000 }).catch(() => undefined);
   return result?.exitCode === 0 ? result.stdout : undefined;

@@ -1,12 +1,12 @@
-/** What all checks found on a machine, as an object and as lines. Pure. */
-import type { Finding, Level } from './finding.ts';
+/** The results of all checks on a machine, as an object and as text. Pure. */
+import type { Check, Finding, Level } from './finding.ts';
 import { CHECKS } from './list.ts';
 import type { Machine } from './machine.ts';
 
 export interface DoctorReport {
   readonly apiVersion: 'keelson/v1';
   readonly kind: 'DoctorReport';
-  /** The worst of all. */
+  /** The worst level of all results. */
   readonly level: Level;
   readonly checks: readonly (Finding & { readonly name: string })[];
 }
@@ -14,7 +14,12 @@ export interface DoctorReport {
 const MARKS: Readonly<Record<Level, string>> = { ok: '✓', warning: '!', error: '✖' };
 
 export function examine(machine: Machine): DoctorReport {
-  const checks = CHECKS.map(({ name, check }) => ({ name, ...check(machine) }));
+  return examineBy(CHECKS, machine);
+}
+
+/** The report of other checks on other facts. */
+export function examineBy<Facts>(list: readonly Check<Facts>[], facts: Facts): DoctorReport {
+  const checks = list.map(({ name, check }) => ({ name, ...check(facts) }));
   const level = (['error', 'warning'] as const).find((each) => checks.some((check) => check.level === each)) ?? 'ok';
   return { apiVersion: 'keelson/v1', kind: 'DoctorReport', level, checks };
 }

@@ -1,6 +1,7 @@
 /**
- * The data plane of this node's routes: `keelson gateway-server` as a process of its own, without credentials, which gets
- * snapshots over a unix socket. It outlives Keelson and goes on with its last snapshot; it ends when nothing is to be served.
+ * The data plane of this node's routes: `keelson gateway-server`, a separate process without credentials, which receives
+ * snapshots over a unix socket. It outlives Keelson and continues with its last snapshot; it is ended when there is nothing to
+ * serve.
  */
 import { sleepUnlessAborted } from '../../platform/clock.ts';
 import { aborted } from '../../base/abort.ts';
@@ -17,6 +18,7 @@ import { logFailedRound } from '../../platform/unexpected.ts';
 import type { Instance } from '../instance/instance.ts';
 import { dataPlaneCommand } from './data-plane-command.ts';
 import { gatewayRecord } from './gateway-record.ts';
+import { LatestSender } from './latest-sender.ts';
 import { OwnDaemon } from '../node/own-daemon.ts';
 
 type Place = Pick<Instance, 'runDir' | 'logDir'>;
@@ -24,9 +26,9 @@ type Place = Pick<Instance, 'runDir' | 'logDir'>;
 const RETRY_MS = { initialMs: 50, maxMs: 5_000 };
 const CONNECT_TIMEOUT_MS = 10_000;
 const CONNECT_PERIOD_MS = 10;
-/** Connections get ten seconds to finish. */
+/** Longer than the ten seconds that connections have to finish. */
 const END_GRACE_MS = 11_000;
-/** Where the pods behind it end as well. */
+/** The grace period when the pods behind the routes end as well. */
 const REMOVE_GRACE_MS = 500;
 
 export class DataPlaneDaemon {
@@ -35,15 +37,15 @@ export class DataPlaneDaemon {
   readonly #daemon: OwnDaemon;
   #snapshot: PublishedSnapshot | undefined;
   #generation = 0;
-  /** The connection over which a snapshot is being sent. */
-  #sending: Duplex | undefined;
   #connection: Duplex | undefined;
+  /** Sends snapshots over the current connection. */
+  #sender: LatestSender<PublishedSnapshot> | undefined;
   #changed: Deferred<void> = createDeferred();
   #report: DataPlaneReport | undefined;
   #command: readonly string[] | undefined;
   readonly #onReport: (report: DataPlaneReport | undefined) => void;
 
-  /** `onReport` gets undefined once no data plane runs any more. */
+  /** `onReport` is called with undefined once no data plane runs. */
   constructor(platform: Platform, place: Place, onReport: (report: DataPlaneReport | undefined) => void) {
     this.#platform = platform;
     this.#place = place;
@@ -56,15 +58,15 @@ export class DataPlaneDaemon {
     });
   }
 
-  /** Serves this from now on. Without listeners no process is needed. */
+  /** Serves this snapshot from now on. Without listeners the process is ended. */
   publish(snapshot: PublishedSnapshot): void {
     this.#snapshot = snapshot;
     this.#generation++;
-    if (snapshot.ports.size === 0 || this.#connection === undefined) this.#changed.resolve();
-    else this.#send(this.#connection);
+    if (snapshot.ports.size === 0 || this.#sender === undefined) this.#changed.resolve();
+    else this.#sender.offer(snapshot);
   }
 
-  /** Supervises it until the signal aborts; the process stays. Never rejects. */
+  /** Supervises the process until the signal aborts; the process continues. Never rejects. */
   async run(signal: AbortSignal): Promise<void> {
     const { clock } = this.#platform;
     const log = this.#platform.log.child('gateway');
@@ -84,12 +86,12 @@ export class DataPlaneDaemon {
     }
   }
 
-  /** Its process, whoever started it; undefined where none runs. */
+  /** The pid of the process, also of one that an earlier Keelson started; undefined when none runs. */
   pid(): Promise<number | undefined> {
     return this.#daemon.pid();
   }
 
-  /** Ends the process, whoever started it. */
+  /** Ends the process, also one that an earlier Keelson started. */
   async remove(): Promise<void> {
     await this.#daemon.remove(REMOVE_GRACE_MS);
     await this.#platform.files.remove(socketDir(this.#place));
@@ -107,7 +109,7 @@ export class DataPlaneDaemon {
     this.#onReport(undefined);
   }
 
-  /** Starts it where it does not run, and stays connected until it is not wanted any more. Throws where the connection ends. */
+  /** Starts the process if necessary, and stays connected until it is no longer needed. Throws when the connection ends. */
   async #serve(signal: AbortSignal, backoff: Backoff): Promise<void> {
     const { files } = this.#platform;
     await files.makeDir(socketDir(this.#place), { mode: 0o700 });
@@ -119,45 +121,35 @@ export class DataPlaneDaemon {
     await this.#daemon.ensure({ command, configuration: [...command, VERSION] });
     const connection = await this.#connect(signal);
     this.#connection = connection;
+    const sender = new LatestSender<PublishedSnapshot>(
+      (snapshot) => this.#send(snapshot, connection),
+      (error) => {
+        this.#platform.log.warn('a snapshot of routes was not sent, again later', { err: error });
+        connection.destroy();
+      },
+    );
+    this.#sender = sender;
     try {
       if (this.#isWanted()) this.#changed = createDeferred();
-      this.#send(connection);
+      if (this.#snapshot !== undefined) sender.offer(this.#snapshot);
       const reading = this.#read(connection, backoff).then(() => {
         throw new Error('the data plane ended its control connection');
       });
       await Promise.race([reading, this.#changed.promise, aborted(signal)]);
     } finally {
       this.#connection = undefined;
+      this.#sender = undefined;
       connection.destroy();
     }
   }
 
-  /** One snapshot after the other: of those that are published while one is being sent, only the last is sent. */
-  #send(connection: Duplex): void {
-    if (this.#sending === connection) return;
-    this.#sending = connection;
-    const { log } = this.#platform;
-    this.#sendLatest(connection).catch((error: unknown) => {
-      log.warn('a snapshot of routes was not sent, again later', { err: error });
-      connection.destroy();
-    });
+  async #send({ pieces }: PublishedSnapshot, connection: Duplex): Promise<void> {
+    await connection.write(`{"generation":${this.#generation},"snapshot":`);
+    for (const piece of pieces) await connection.write(piece);
+    await connection.write('}\n');
   }
 
-  async #sendLatest(connection: Duplex): Promise<void> {
-    let sent: PublishedSnapshot | undefined;
-    try {
-      while (this.#snapshot !== undefined && this.#snapshot !== sent) {
-        sent = this.#snapshot;
-        await connection.write(`{"generation":${this.#generation},"snapshot":`);
-        for (const piece of sent.pieces) await connection.write(piece);
-        await connection.write('}\n');
-      }
-    } finally {
-      if (this.#sending === connection) this.#sending = undefined;
-    }
-  }
-
-  /** A report of the latest snapshot shows that the connection works. */
+  /** A report of the latest snapshot proves that the connection works. */
   async #read(connection: Duplex, backoff: Backoff): Promise<void> {
     const decoder = new TextDecoder();
     const read = createLineReader((line) => {
@@ -168,7 +160,7 @@ export class DataPlaneDaemon {
     for await (const chunk of connection.incoming) read(decoder.decode(chunk, { stream: true }));
   }
 
-  /** Its socket is there a moment after its start. */
+  /** The process opens its socket shortly after its start. */
   async #connect(signal: AbortSignal): Promise<Duplex> {
     const { clock, net } = this.#platform;
     const deadlineMs = clock.monotonicMs() + CONNECT_TIMEOUT_MS;

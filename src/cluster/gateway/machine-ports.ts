@@ -1,6 +1,6 @@
 /**
- * The TCP ports that a machine needs itself. Neither routes nor Gateways get one: the process that serves them outlives
- * Keelson, and what it holds at the next start, the API server or the kubelet would not get.
+ * The TCP ports that a machine needs itself, which neither routes nor Gateways get: the data plane outlives Keelson, and the API
+ * server or the kubelet could not open a port that it holds at the next start.
  */
 import { DEFAULT_NODE_PORT_RANGE } from '../../apiserver/registry/core/services/allocation.ts';
 import type { Files } from '../../platform/files.ts';
@@ -10,28 +10,29 @@ import type { Instance } from '../instance/instance.ts';
 import { PreflightError } from '../preflight-error.ts';
 
 export interface MachinePorts {
-  /** Those that Keelson's parts are configured with. */
+  /** The ports that Keelson's components are configured with. */
   readonly own: readonly number[];
-  /** What needs the port, such as `the API server`; undefined: nothing does. */
+  /** The user of a port, such as `the API server`; undefined for a free port. */
   userOf(port: number): string | undefined;
 }
 
 export interface MachinePortsConfig {
   readonly httpsPort: number;
   readonly kubeletPort: number;
-  /** Those of the kubelet's plain HTTP servers. */
+  /** The ports of the kubelet's plain HTTP servers. */
   readonly kubeletPlainPorts: readonly number[];
   readonly etcdPorts: readonly number[];
-  /** Both ends belong to it. */
+  /** Both ends are included. */
   readonly nodePorts: { readonly first: number; readonly last: number };
 }
 
-/** Where such programs are found on any machine, this cluster's or another's. */
+/** Usual ports of such components, of this cluster or another. */
 const USUAL: ReadonlyMap<number, string> = new Map([
   [22, 'SSH'],
   [53, 'DNS'],
   [2379, 'etcd'],
   [2380, 'etcd'],
+  [6444, 'agents, for their way to the servers'],
   [10_248, 'the kubelet'],
   [10_249, 'the metrics of kube-proxy'],
   [10_250, 'the kubelet'],
@@ -54,7 +55,7 @@ export function machinePorts(config: MachinePortsConfig): MachinePorts {
   };
 }
 
-/** Those of this machine. `kubeletPlainPorts`: as its configuration has them. */
+/** The ports of this machine. `kubeletPlainPorts` are those of the kubelet's configuration. */
 export async function readMachinePorts(
   files: Files,
   {
@@ -78,7 +79,7 @@ export async function readMachinePorts(
   });
 }
 
-/** Refuses ports of routes that the machine needs itself. Throws `PreflightError`. */
+/** Throws `PreflightError` when a port of routes is one that the machine needs itself. */
 export function checkRoutePorts({ gateway }: Pick<ClusterOptions, 'gateway'>, { userOf }: MachinePorts): void {
   for (const name of ['http', 'https'] as const) {
     const port = gateway?.[name];

@@ -1,4 +1,4 @@
-/** What a Node records of its routes' ports: as the data plane reports them, and until it does, what an earlier start left. */
+/** The ports that a Node records: those of the data plane's report and, before the first report, those of an earlier start. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Node, Service } from '../../api/gen/core-v1.ts';
@@ -28,7 +28,7 @@ function start(node: Node, services: readonly Service[] = []) {
   const current = [...services];
   const announced = new PortAnnouncements(
     { platform, controlPlane: controlPlane as never },
-    { instance: { nodeName: 'n' }, ports: { http: 80, https: 443 } } as never,
+    { nodeName: 'n', isOwn: true, ports: { http: 80, https: 443 } },
     { warn: (message) => void warnings.push(message), services: () => current, signal: new AbortController().signal },
   );
   return { platform, objects, announced, recorded, warnings, services: current };
@@ -41,7 +41,7 @@ const balancer = (port: number): Service => ({
   status: { loadBalancer: { ingress: [{ ip: '192.0.2.1' }] } },
 });
 
-test('the record of an earlier start stays until the data plane has reported, whatever services come', async () => {
+test('the record of an earlier start stays until the data plane has reported, whatever services are created', async () => {
   const { platform, announced, recorded } = start(nodeWith('80,443'), [balancer(9000)]);
   announced.touch();
   await platform.clock.advance(5000);
@@ -55,7 +55,7 @@ test('the record of an earlier start stays until the data plane has reported, wh
   assert.equal(recorded(), undefined, 'nothing is served any more');
 });
 
-test('a service with addresses that comes to name a port of routes does not get it', async () => {
+test('a service that claims a port of routes later does not get it', async () => {
   const { platform, announced, recorded, warnings, services } = start(nodeWith());
   announced.take(report(80, 443));
   await platform.clock.advance(10);
@@ -66,7 +66,7 @@ test('a service with addresses that comes to name a port of routes does not get 
   assert.deepEqual(warnings, []);
 });
 
-test('a service that had the port before keeps it', async () => {
+test('a service that had the port first keeps it', async () => {
   const { platform, announced, recorded, warnings } = start(nodeWith(), [balancer(80)]);
   announced.take(report(80, 443));
   await platform.clock.advance(10);
@@ -75,7 +75,7 @@ test('a service that had the port before keeps it', async () => {
   assert.deepEqual(announced.status(), [{ name: 'gateway', healthy: false, message: warnings[0] }]);
 });
 
-test('a Node that registers anew gets its record again', async () => {
+test('a Node that registers again gets its record again', async () => {
   const { platform, objects, announced, recorded } = start(nodeWith());
   announced.take(report(80));
   await platform.clock.advance(10);
@@ -85,7 +85,7 @@ test('a Node that registers anew gets its record again', async () => {
   assert.equal(recorded(), '80');
 });
 
-test('of reports that come together the last one holds', async () => {
+test('of reports that arrive together the last one counts', async () => {
   const { platform, announced, recorded } = start(nodeWith());
   for (const ports of [[80], [80, 443], [443]]) announced.take(report(...ports));
   await platform.clock.advance(10);

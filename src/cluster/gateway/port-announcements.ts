@@ -1,4 +1,7 @@
-/** Says on the Node, in events and in the status which ports the data plane has, and who keeps others from it. */
+/**
+ * Publishes the ports that the data plane of one node serves, and the programs that hold the others: as an annotation of the
+ * Node, in events and in the component status.
+ */
 import type { Node, Service } from '../../api/gen/core-v1.ts';
 import { Nodes } from '../../api/gen/resources.ts';
 import type { Stored } from '../../api/object.ts';
@@ -9,12 +12,21 @@ import type { DataPlaneReport, ListenerState } from '../../gateway/snapshot/snap
 import { sleepUnlessAborted } from '../../platform/clock.ts';
 import { background } from '../../platform/unexpected.ts';
 import type { ComponentStatus } from '../cluster-status.ts';
-import { portHolder } from '../instance/preflight.ts';
-import type { GatewayConfig, GatewayDeps } from './gateway-contract.ts';
+import type { GatewayPorts } from '../../gateway/snapshot/build-snapshot.ts';
+import type { GatewayDeps } from './gateway-contract.ts';
+import { portProblem, withHolders } from './port-problem.ts';
 import { recordedPorts } from './recorded-ports.ts';
 import { routesPrecede } from './route-ports.ts';
 
 const RETRY_MS = 1000;
+
+export interface AnnouncedNode {
+  readonly nodeName: string;
+  /** Whether the node is this machine's. */
+  readonly isOwn: boolean;
+  /** The ports of ingresses. */
+  readonly ports: GatewayPorts;
+}
 
 export interface Surroundings {
   readonly warn: (message: string) => void;
@@ -24,34 +36,34 @@ export interface Surroundings {
 
 export class PortAnnouncements {
   readonly #deps: GatewayDeps;
-  readonly #config: GatewayConfig;
+  readonly #node: AnnouncedNode;
   readonly #surroundings: Surroundings;
   #report: DataPlaneReport | undefined;
-  /** Nothing is known of the data plane until it has reported or ended: what the Node records stays. */
+  /** False until the data plane has reported or ended; the Node's record stays until then. */
   #isKnown = false;
   #isSettling = false;
   #isStale = false;
   #messages: readonly string[] = [];
 
-  constructor(deps: GatewayDeps, config: GatewayConfig, surroundings: Surroundings) {
+  constructor(deps: GatewayDeps, node: AnnouncedNode, surroundings: Surroundings) {
     this.#deps = deps;
-    this.#config = config;
+    this.#node = node;
     this.#surroundings = surroundings;
-    // A Node that registers anew has no record.
-    const stop = deps.controlPlane.server.objects.onChange(Nodes, (node) => {
-      if (node?.metadata.name === config.instance.nodeName) this.touch();
+    // A Node that registers again has no record.
+    const stop = deps.controlPlane.server.objects.onChange(Nodes, (changed) => {
+      if (changed?.metadata.name === node.nodeName) this.touch();
     });
     onAbort(surroundings.signal, stop);
   }
 
-  /** `report`: undefined once no data plane runs. */
+  /** `report` is undefined once no data plane runs. */
   take(report: DataPlaneReport | undefined): void {
     this.#report = report;
     this.#isKnown = true;
     this.touch();
   }
 
-  /** Something that decides about ports has changed. */
+  /** Called when an object that decides about ports has changed. */
   touch(): void {
     this.#isStale = true;
     if (!this.#isKnown || this.#isSettling) return;
@@ -78,8 +90,10 @@ export class PortAnnouncements {
   async #settleOnce(): Promise<void> {
     const messages: string[] = [];
     const open: number[] = [];
-    for (const state of this.#report?.listeners ?? []) {
-      const message = await this.#messageOf(state);
+    const { files } = this.#deps.platform;
+    const report = this.#report && this.#node.isOwn ? await withHolders(files, this.#report) : this.#report;
+    for (const state of report?.listeners ?? []) {
+      const message = this.#messageOf(state);
       if (message === undefined) open.push(state.port);
       else messages.push(message);
     }
@@ -92,20 +106,20 @@ export class PortAnnouncements {
     await this.#record(open.sort((a, b) => a - b).join(','));
   }
 
-  /** Why the port does not serve; undefined: it does. */
-  async #messageOf({ port, problem }: ListenerState): Promise<string | undefined> {
-    const service = this.#serviceOn(port)?.metadata;
+  /** The reason why the port does not serve; undefined when it does. */
+  #messageOf(state: ListenerState): string | undefined {
+    const { nodeName, isOwn } = this.#node;
+    const place = isOwn ? '' : ` of node ${nodeName}`;
+    const service = this.#serviceOn(state.port)?.metadata;
     if (service !== undefined)
-      return `port ${port} of routes belongs to service ${service.namespace}/${service.name} of type LoadBalancer`;
-    if (problem === undefined) return undefined;
-    if (problem !== 'EADDRINUSE') return `port ${port} cannot be opened: ${problem}`;
-    const holder = (await portHolder(this.#deps.platform.files, port)) ?? 'another program';
-    return `port ${port} of routes is used by ${holder}; stop it, or ${this.#otherPort(port)}`;
+      return `port ${state.port} of routes${place} belongs to service ${service.namespace}/${service.name} of type LoadBalancer`;
+    const problem = portProblem(state, place);
+    return state.problem === 'EADDRINUSE' ? `${problem}; stop it, or ${this.#otherPort(state.port)}` : problem;
   }
 
-  /** The load balancer whose rules take the port's traffic before any listener sees it. */
+  /** The load balancer service whose rules take the port's traffic before any listener. */
   #serviceOn(port: number): Service | undefined {
-    const precede = routesPrecede(this.#deps.controlPlane.server.objects, this.#config.ports);
+    const precede = routesPrecede(this.#deps.controlPlane.server.objects, this.#node.ports);
     return this.#surroundings
       .services()
       .find(
@@ -119,20 +133,20 @@ export class PortAnnouncements {
   }
 
   #otherPort(port: number): string {
-    const { http, https } = this.#config.ports;
+    const { http, https } = this.#node.ports;
     if (port === http) return 'start with another --gateway-http-port';
     return port === https ? 'start with another --gateway-https-port' : 'give the listener another port';
   }
 
-  /** Again later where it fails, as for a node that has not registered yet. */
+  /** A failed write is repeated later, as for a node that has not registered yet. */
   async #record(text: string): Promise<void> {
     const { platform, controlPlane } = this.#deps;
     const { signal } = this.#surroundings;
-    const { nodeName } = this.#config.instance;
+    const { nodeName } = this.#node;
     const { objects } = controlPlane.server;
     if (recordedPorts(objects, nodeName) === text) return;
     try {
-      // Nodes themselves may not write it: it decides where routes are reached, and which ports they have.
+      // Nodes may not write the annotation themselves, because it decides where routes are reached and which ports they have.
       await objects.guaranteedUpdate(Nodes, '', nodeName, (node) => withPorts(node, text));
     } catch (error) {
       if (!signal.aborted && !isReason(error, 'NotFound'))

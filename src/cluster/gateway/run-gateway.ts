@@ -1,25 +1,27 @@
 /**
- * Routes of a server with a node: nothing but a look at changed ingresses until the first one is ours, or the Gateway API is
- * defined; then the controller's code is loaded. The data plane runs while there is anything to serve.
+ * Routes of a server, for its own node and for joined nodes. Until the first ingress of our class exists, or the Gateway API is
+ * defined, only ingresses are watched; then the controller's code is loaded. The data plane runs while there is anything to
+ * serve.
  */
-import { IngressClasses, Ingresses } from '../../api/gen/resources.ts';
+import { IngressClasses, Ingresses, Nodes } from '../../api/gen/resources.ts';
 import type { ObjectStore } from '../../apiserver/registry/object-store.ts';
 import { abortable } from '../../base/abort.ts';
 import { createDeferred } from '../../base/deferred.ts';
 import { isServedIngress } from '../../gateway/ingress/ingress-class.ts';
+import { gatewayPorts } from '../../gateway/ingress/ingress-status.ts';
 import type { Log } from '../../platform/log.ts';
 import { background } from '../../platform/unexpected.ts';
 import type { ComponentStatus } from '../cluster-status.ts';
-import { gatewayApiDefined } from './gateway-definitions.ts';
+import { gatewayApiDefined, servedGatewayApi } from './gateway-definitions.ts';
 import type { GatewayConfig, GatewayDeps } from './gateway-contract.ts';
 import { gatewayRecord } from './gateway-record.ts';
-import { recordedPorts } from './recorded-ports.ts';
+import { NO_ROUTES } from './nodes/protocol.ts';
 
-/** The routes of this node. */
+/** The routes that a process serves or has served. */
 export interface Gateway {
-  /** Works until the signal aborts; the data plane stays. */
+  /** Runs until the signal aborts; the data plane continues. */
   run(signal: AbortSignal): Promise<void>;
-  /** Nothing while no route is ours. */
+  /** Empty while no route is ours. */
   status(): readonly ComponentStatus[];
 }
 
@@ -27,11 +29,11 @@ export function createGateway(deps: GatewayDeps, config: GatewayConfig): Gateway
   let serving: { status(): readonly ComponentStatus[] } | undefined;
   return {
     async run(signal) {
-      // A data plane of an earlier run is to be kept or ended, and what the Node says of its ports with it.
+      // A data plane of an earlier run must be kept or ended, and its Node's record of ports with it.
       const { objects } = deps.controlPlane.server;
       const hasRecord = await deps.platform.files.exists(gatewayRecord(config.instance));
-      if (!hasRecord && recordedPorts(objects, config.instance.nodeName) === '')
-        await firstIngress(objects, deps.platform.log, signal);
+      if (!hasRecord && gatewayPorts(objects.list(Nodes)).size === 0)
+        await firstRoute(objects, deps.platform.log, { onNone: () => config.feed.publish(NO_ROUTES) }, signal);
       const { serveRoutes } = await import('./serve-routes.ts');
       const made = await serveRoutes(deps, config, signal);
       serving = made;
@@ -41,13 +43,22 @@ export function createGateway(deps: GatewayDeps, config: GatewayConfig): Gateway
   };
 }
 
-/** Resolves with the first ingress of ours, or with the kinds of the Gateway API. */
-async function firstIngress(objects: ObjectStore, log: Log, signal: AbortSignal): Promise<void> {
+/**
+ * Resolves with the first ingress of our class, or with the kinds of the Gateway API. `onNone` is called when neither exists yet.
+ */
+async function firstRoute(
+  objects: ObjectStore,
+  log: Log,
+  { onNone }: { readonly onNone: () => void },
+  signal: AbortSignal,
+): Promise<void> {
   const found = createDeferred<void>();
   const classNamed = (name: string) => objects.get(IngressClasses, '', name);
+  const hasIngress = (): boolean => objects.list(Ingresses).some((ingress) => isServedIngress(ingress, classNamed));
   const check = (): void => {
-    if (objects.list(Ingresses).some((ingress) => isServedIngress(ingress, classNamed))) found.resolve();
+    if (hasIngress()) found.resolve();
   };
+  if (!hasIngress() && servedGatewayApi(objects) === undefined) onNone();
   const stops = [objects.onChange(Ingresses, check), objects.onChange(IngressClasses, check)];
   background(
     log,

@@ -1,5 +1,4 @@
-/** The routes of a node once there are any: controller, addresses in the objects' status, data plane. */
-import type { Principal } from '../../api/transport.ts';
+/** Runs the routes of a server: the controller, the addresses in the objects' statuses, and the data planes of all nodes. */
 import type { Service } from '../../api/gen/core-v1.ts';
 import { Nodes, Services } from '../../api/gen/resources.ts';
 import { sleepUnlessAborted } from '../../platform/clock.ts';
@@ -22,12 +21,10 @@ import {
   whenServed,
   type OptionalKind,
 } from './gateway-definitions.ts';
-import { DataPlaneDaemon } from './data-plane-daemon.ts';
 import { createInspectCertificate } from './inspect-certificate.ts';
-import type { GatewayConfig, GatewayDeps } from './gateway-contract.ts';
-import { PortAnnouncements } from './port-announcements.ts';
+import { GATEWAY_PRINCIPAL, type GatewayConfig, type GatewayDeps } from './gateway-contract.ts';
+import { ServingNodes } from './nodes/serving-nodes.ts';
 
-const GATEWAY: Principal = { name: 'keelson:gateway', groups: ['system:authenticated'] };
 /** How long ingresses wait for Gateways after a start. */
 const GATEWAY_API_WAIT_MS = 10_000;
 const DEFAULT_CERTIFICATE_MS = 3650 * 86_400_000;
@@ -38,7 +35,7 @@ export interface ServedRoutes {
   status(): readonly ComponentStatus[];
 }
 
-/** Resolves once the objects are known. */
+/** Resolves once the objects are loaded. */
 export async function serveRoutes(
   deps: GatewayDeps,
   config: GatewayConfig,
@@ -46,7 +43,7 @@ export async function serveRoutes(
 ): Promise<ServedRoutes> {
   const { platform, controlPlane } = deps;
   const { instance, ports } = config;
-  const client = controlPlane.clientFor(GATEWAY, 'keelson-gateway');
+  const client = controlPlane.clientFor(GATEWAY_PRINCIPAL, 'keelson-gateway');
   const sources = { client, clock: platform.clock, random: platform.random, log: platform.log };
   const informers = createInformerFactory(sources);
   const events = createEventBroadcaster(sources);
@@ -56,14 +53,9 @@ export async function serveRoutes(
   const warn = (message: string): void => {
     for (const ingress of controller.served()) recorder.event(ingress, 'Warning', 'PortUnavailable', message);
   };
-  const announced = new PortAnnouncements(deps, config, {
-    warn,
-    services: () => services.list(),
-    signal,
-  });
-  const daemon = new DataPlaneDaemon(platform, instance, (report) => announced.take(report));
+  const nodes = new ServingNodes(deps, config, { warn, services: () => services.list(), signal });
   const onService = (service: Service): void => {
-    if (service.spec?.type === 'LoadBalancer') announced.touch();
+    if (service.spec?.type === 'LoadBalancer') nodes.touch();
   };
   services.addHandler({
     onAdd: onService,
@@ -77,7 +69,7 @@ export async function serveRoutes(
       clock: platform.clock,
       log: platform.log,
       inspect: createInspectCertificate(),
-      publish: (snapshot) => daemon.publish(snapshot),
+      publish: (snapshot) => nodes.publish(snapshot),
     },
     {
       ports,
@@ -89,20 +81,23 @@ export async function serveRoutes(
   informers.start(signal);
   const gatewayApi = serveGatewayApi({ deps, client, informers, controller }, signal);
   background(platform.log, 'the Gateway API is not served', gatewayApi);
-  // A first snapshot without what was served so far would close ports of Gateways.
+  // A first snapshot without Gateways would close their ports.
   if (servedGatewayApi(deps.controlPlane.server.objects) !== undefined)
     await Promise.race([gatewayApi, sleepUnlessAborted(platform.clock, GATEWAY_API_WAIT_MS, signal)]).catch(
-      () => undefined, // Logged above.
+      () => undefined, // already logged
     );
   await controller.start(signal);
-  const ended = Promise.all([daemon.run(signal), status]).then(() => controller.stop());
+  const ended = Promise.all([nodes.run(signal), status]).then(() => controller.stop());
   return {
     ended,
-    status: () => announced.status(),
+    status: () => nodes.status(),
   };
 }
 
-/** Waits for the kinds of the Gateway API; their informers are the controller's own, so that a missing kind holds up nothing. */
+/**
+ * Waits for the kinds of the Gateway API. The controller has separate informers for them, so that a missing kind delays nothing
+ * else.
+ */
 async function serveGatewayApi(
   {
     deps,
@@ -148,7 +143,7 @@ async function serveGatewayApi(
   controller.useGatewayApi(api, informers.informer(Nodes));
 }
 
-/** Follows a kind from when it is served on. */
+/** Follows a kind once it is served. */
 function followOptional(
   kind: OptionalKind,
   { objects, api }: { readonly objects: ObjectStore; readonly api: GatewayApi },
@@ -165,7 +160,7 @@ function followOptional(
   return { isServed: servesKind(objects, kind), followed: follow() };
 }
 
-/** Shows clients that nothing of theirs is here: signed by an authority that exists for nothing else and is forgotten. */
+/** The certificate for unknown names. Its authority signs nothing else, and its key is discarded. */
 async function defaultCertificate({ crypto, random, clock }: Platform): Promise<KeyPairPem> {
   const deps = { crypto, random, nowMs: () => clock.nowMs() };
   const authority = await createAuthority(deps, 'keelson gateway', DEFAULT_CERTIFICATE_MS);

@@ -1,11 +1,11 @@
 /**
- * The service account of a chart and its binding to `cluster-admin`, as k3s makes them: charts may make any object. For
- * releases by this process the binding is there while helm runs.
+ * The service account of a chart and its binding to `cluster-admin`, as k3s creates them, since charts may create any
+ * object. For releases by this process the binding exists only while helm runs.
  */
 import { ClusterRoleBindings, ServiceAccounts } from '../../api/gen/resources.ts';
 import type { ClusterRoleBinding } from '../../api/gen/rbac-v1.ts';
 import { deepEqual } from '../../base/equal.ts';
-import { ignoreNotFound, isReason } from '../../api/status-error.ts';
+import { ignoreAlreadyExists, ignoreNotFound } from '../../api/status-error.ts';
 import type { Client } from '../../client/client.ts';
 import { accountName, bindingName, CHART_LABEL } from './chart-names.ts';
 import { ChartProblem } from './chart-source.ts';
@@ -23,10 +23,10 @@ export async function ensureAccount(client: Client, chart: ChartKey, signal: Abo
   await client
     .resource(ServiceAccounts)
     .create({ apiVersion: 'v1', kind: 'ServiceAccount', ...account }, { signal })
-    .catch(ignoreExisting);
+    .catch(ignoreAlreadyExists);
   const wanted = binding(chart);
   const bindings = client.resource(ClusterRoleBindings);
-  const made = await bindings.create(wanted, { signal }).catch(ignoreExisting);
+  const made = await bindings.create(wanted, { signal }).catch(ignoreAlreadyExists);
   if (made !== undefined) return;
   const { subjects, roleRef } = await bindings.get({ name: bindingName(namespace, name) }, { signal });
   if (!deepEqual([subjects, roleRef], [wanted.subjects, wanted.roleRef]))
@@ -46,7 +46,7 @@ export async function removeBinding(
   await bindings.delete(key, { preconditions, signal }).catch(ignoreNotFound);
 }
 
-/** Charts whose accounts have the rights of a run, by the bindings that are there. */
+/** Charts whose accounts have rights now, by the existing bindings. */
 export async function boundCharts(client: Client, signal: AbortSignal): Promise<readonly ChartKey[]> {
   const { items } = await client.resource(ClusterRoleBindings).list({ labelSelector: CHART_LABEL, signal });
   return items.flatMap(({ metadata, subjects }) => {
@@ -71,8 +71,4 @@ function binding({ name, namespace }: ChartKey): ClusterRoleBinding {
     roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'cluster-admin' },
     subjects: [{ kind: 'ServiceAccount', name: accountName(name), namespace }],
   };
-}
-
-function ignoreExisting(error: unknown): undefined {
-  if (!isReason(error, 'AlreadyExists')) throw error;
 }

@@ -97,7 +97,12 @@ describe('a HelmChart', () => {
       [[FINALIZER], 'helm-controller'],
     );
     assert.equal(status?.jobName, 'helm-install-web');
-    assert.deepEqual(world.failed(), { type: 'Failed', status: 'False' });
+    assert.deepEqual(world.failed(), {
+      type: 'Failed',
+      status: 'False',
+      reason: 'JobNotFailed',
+      message: 'the job has not failed',
+    });
     const job = world.job('helm-install-web')!;
     assert.deepEqual([job.spec?.managedBy, isOver(job, 'Complete')], ['keelson.dev/helm', true]);
     assert.deepEqual(
@@ -131,7 +136,7 @@ describe('a HelmChart', () => {
     await world.end();
   });
 
-  test('is tried again later and later, up to its limit, and then says why', async () => {
+  test('is retried with growing pauses, up to its limit, and then reports the reason', async () => {
     const world = start();
     world.helm({ ok: false, message: 'Error: no' });
     world.chart({ ...CONTENT, backOffLimit: 2 });
@@ -156,7 +161,7 @@ describe('a HelmChart', () => {
     await world.end();
   });
 
-  test('that is deleted is uninstalled before it goes, tried again while that fails, and leaves nothing', async () => {
+  test('that is deleted is uninstalled first, with retries, and leaves nothing', async () => {
     const world = start();
     world.chart(CONTENT);
     await world.settle();
@@ -199,7 +204,7 @@ describe('a HelmChart', () => {
       await world.end();
     });
 
-  test('whose release another process cut short keeps no rights, whatever became of it', async () => {
+  test('whose release another process interrupted keeps no rights, whatever its outcome', async () => {
     const roleRef = { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'cluster-admin' };
     const world = start({}, (api) => {
       for (const chart of ['web', 'gone', 'pod', 'other']) {
@@ -225,7 +230,7 @@ describe('a HelmChart', () => {
   });
 
   for (const action of ['install', 'delete'] as const)
-    test(`whose job of ${action} the API server refuses says so in its condition`, async () => {
+    test(`whose job of ${action} the API server refuses reports that in its condition`, async () => {
       const world = start();
       world.chart(CONTENT);
       world.api.intercept = ({ method, body }) => {
@@ -304,7 +309,7 @@ describe('a HelmChart', () => {
     await world.end();
   });
 
-  test('with an image gets a job whose pod acts as its account, and goes on when that is complete', async () => {
+  test('with an image gets a job whose pod runs as its account, and continues when that is complete', async () => {
     const world = start({ jobImage: 'klipper:1' });
     world.chart({ ...CONTENT, valuesContent: 'a: 1', bootstrap: true });
     await world.settle();

@@ -1,4 +1,4 @@
-/** What is done for one HelmChart: it is claimed, its job is run where something has changed, its status is written. */
+/** Reconciles one HelmChart: claims it, runs its job when something has changed, writes its status. */
 import { ConfigMaps, Secrets } from '../../api/gen/resources.ts';
 import type { Stored } from '../../api/object.ts';
 import { ignoreNotFound } from '../../api/status-error.ts';
@@ -35,7 +35,7 @@ export class ChartReconciler {
     this.#removal = new ChartRemoval(deps, this.#jobs);
   }
 
-  /** Takes the rights of runs that another process did not end, before one begins here. */
+  /** Removes the rights of interrupted runs, before one begins here. */
   async dropRights(signal: AbortSignal): Promise<void> {
     const { client } = this.#deps;
     for (const { namespace, name } of await boundCharts(client, signal)) {
@@ -72,8 +72,8 @@ export class ChartReconciler {
       progress.kind === 'failed'
         ? jobFailedStatus(chart.metadata, job, progress.message)
         : runningStatus(chart.metadata, job);
-    const isNews = await writeStatus(client, chart, status, signal);
-    if (progress.kind === 'failed' && isNews)
+    const wasWritten = await writeStatus(client, chart, status, signal);
+    if (progress.kind === 'failed' && wasWritten)
       recorder.event(chart, 'Warning', 'JobFailed', 'Job has reached configured number of retries without succeeding');
     if (progress.kind !== 'waiting') return;
     if (progress.isNew) {
@@ -95,7 +95,7 @@ export class ChartReconciler {
     return { chart, request, action: 'install', image, hash };
   }
 
-  /** The image of the job's pod. @throws ChartProblem for what cannot be done as the chart asks */
+  /** The image of the job's pod. @throws ChartProblem for a request that cannot be fulfilled */
   #checkedImage(chart: HelmChart): string {
     const { helmVersion = '', podSecurityContext, securityContext } = chart.spec ?? {};
     if (helmVersion !== '' && helmVersion !== 'v3') throw new ChartProblem(UNSUPPORTED.message, UNSUPPORTED.reason);
@@ -121,7 +121,10 @@ export class ChartReconciler {
     recorder.event(chart, 'Warning', event, text);
   }
 
-  /** Says that this controller runs it, and that it is uninstalled before it goes. */
+  /**
+   * Records that this controller manages the chart, and adds the finalizer by which it is uninstalled before its
+   * deletion.
+   */
   async #claim(chart: Stored<HelmChart>, signal: AbortSignal): Promise<void> {
     const { namespace, name, resourceVersion, finalizers = [] } = chart.metadata;
     const annotations = { [MANAGED_BY_ANNOTATION]: MANAGER };
@@ -149,7 +152,7 @@ export class ChartReconciler {
   }
 }
 
-/** Charts that another controller has claimed, or that are to be left alone, are not ours. */
+/** Charts claimed by another controller, or marked as unmanaged, are left alone. */
 function isOurs({ metadata: { annotations = {} } }: HelmChart): boolean {
   return !Object.hasOwn(annotations, UNMANAGED_ANNOTATION) && !isClaimedByAnother({ metadata: { annotations } });
 }

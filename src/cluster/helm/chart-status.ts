@@ -1,4 +1,7 @@
-/** The status of a HelmChart: k3s's conditions, written where they differ. */
+/**
+ * The status of a HelmChart with k3s's conditions, written only when it changes. Differs: those that are False have a reason
+ * and a message, which k3s leaves out.
+ */
 import type { Stored } from '../../api/object.ts';
 import { deepEqual } from '../../base/equal.ts';
 import type { Client } from '../../client/client.ts';
@@ -6,8 +9,21 @@ import { HelmCharts, type HelmChart, type HelmChartCondition } from './helm-kind
 
 type ChartStatus = NonNullable<HelmChart['status']>;
 
+const NOT_FAILED: HelmChartCondition = {
+  type: 'Failed',
+  status: 'False',
+  reason: 'JobNotFailed',
+  message: 'the job has not failed',
+};
+const NO_JOB: HelmChartCondition = {
+  type: 'JobCreated',
+  status: 'False',
+  reason: 'NoJob',
+  message: 'no job was created, see the condition Failed',
+};
+
 export function runningStatus({ namespace }: { readonly namespace: string }, job: string): ChartStatus {
-  return { jobName: job, conditions: [jobCreated(namespace, job), { type: 'Failed', status: 'False' }] };
+  return { jobName: job, conditions: [jobCreated(namespace, job), NOT_FAILED] };
 }
 
 export function jobFailedStatus({ namespace }: { readonly namespace: string }, job: string, why: string): ChartStatus {
@@ -19,14 +35,9 @@ export function jobFailedStatus({ namespace }: { readonly namespace: string }, j
   };
 }
 
-/** There is no job, and why. */
+/** The status of a chart for which no job runs, with the reason. */
 export function refusedStatus(reason: string, message: string): ChartStatus {
-  return {
-    conditions: [
-      { type: 'JobCreated', status: 'False' },
-      { type: 'Failed', status: 'True', reason, message },
-    ],
-  };
+  return { conditions: [NO_JOB, { type: 'Failed', status: 'True', reason, message }] };
 }
 
 function jobCreated(namespace: string, job: string): HelmChartCondition {
@@ -34,7 +45,7 @@ function jobCreated(namespace: string, job: string): HelmChartCondition {
   return { type: 'JobCreated', status: 'True', reason: 'Job created', message };
 }
 
-/** Resolves to whether it was another. */
+/** Resolves to whether the status was written. */
 export async function writeStatus(
   client: Client,
   chart: Stored<HelmChart>,

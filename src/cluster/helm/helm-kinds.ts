@@ -1,4 +1,4 @@
-/** HelmChart and HelmChartConfig, k3s's kinds (`helm.cattle.io/v1`), as their objects are read and written here. */
+/** HelmChart and HelmChartConfig, k3s's kinds (`helm.cattle.io/v1`), with the fields that are used here. */
 import type { NamespacedObjectMeta } from '../../api/gen/meta-v1.ts';
 import type { Int64 } from '../../api/int64.ts';
 import type { KubernetesObject } from '../../api/object.ts';
@@ -6,12 +6,12 @@ import type { ResourceInfo } from '../../api/resource-info.ts';
 
 export const HELM_GROUP = 'helm.cattle.io';
 
-/** A reference by name, in the namespace of the object that has it. */
+/** A reference by name, in the object's own namespace. */
 interface LocalReference {
   readonly name?: string;
 }
 
-/** Keys of a Secret that hold values. Without `ignoreUpdates` the Secret must exist and its changes upgrade the chart. */
+/** Keys of a Secret with values. Without `ignoreUpdates` the Secret must exist, and its changes upgrade the chart. */
 export interface ValuesSecret {
   readonly name?: string;
   readonly keys?: readonly string[];
@@ -21,7 +21,7 @@ export interface ValuesSecret {
 type FailurePolicy = 'abort' | 'reinstall' | 'retry';
 type ServerSide = 'true' | 'false' | 'auto';
 
-/** What a HelmChartConfig adds to the HelmChart of its name, or sets in its place. */
+/** The settings by which a HelmChartConfig extends or overrides the HelmChart with its name. */
 interface ReleaseSettings {
   readonly values?: unknown;
   readonly valuesContent?: string;
@@ -60,8 +60,8 @@ export interface HelmChartSpec extends ReleaseSettings {
 export interface HelmChartCondition {
   readonly type: 'JobCreated' | 'Failed';
   readonly status: 'True' | 'False';
-  readonly reason?: string;
-  readonly message?: string;
+  readonly reason: string;
+  readonly message: string;
 }
 
 export interface HelmChart extends KubernetesObject {

@@ -1,15 +1,18 @@
 /**
- * The Job of a release that this process makes: as `kubectl wait` and people know it from k3s, without pods. Its field
- * `managedBy` keeps the job controller away. Pure.
+ * The Job of a release that this process installs: it has the name and conditions of k3s' helm jobs, so that `kubectl
+ * wait` works, but no pods. Its `managedBy` field keeps the job controller away. Pure.
  */
+import { isConditionTrue } from '../../component-helpers/conditions.ts';
 import type { Job, JobCondition, JobStatus } from '../../api/gen/batch-v1.ts';
 import type { Stored } from '../../api/object.ts';
 import { CHART_LABEL, HASH_ANNOTATION, JOB_MANAGER, jobName, ownerOf } from './chart-names.ts';
 import type { HelmChart } from './helm-kinds.ts';
 
 const DEFAULT_BACKOFF_LIMIT = 1000;
-/** As a container that fails is started again. */
+/** As the restart back-off of a failing container. */
 const RETRY_MS = { initial: 10_000, max: 300_000 };
+/** The reason is the job controller's, whose message counts pods. */
+const COMPLETE = { reason: 'CompletionsReached', message: 'helm has succeeded' };
 
 export function ownJob(chart: Stored<HelmChart>, action: 'install' | 'delete', hash: string): Job {
   const { name, namespace } = chart.metadata;
@@ -27,7 +30,7 @@ export function ownJob(chart: Stored<HelmChart>, action: 'install' | 'delete', h
     spec: {
       managedBy: JOB_MANAGER,
       backoffLimit: chart.spec?.backOffLimit ?? DEFAULT_BACKOFF_LIMIT,
-      // No pod is made of it.
+      // No pod is created from it.
       template: {
         metadata: { labels },
         spec: { restartPolicy: 'Never', containers: [{ name: 'helm', image: JOB_MANAGER, args: [action] }] },
@@ -37,7 +40,7 @@ export function ownJob(chart: Stored<HelmChart>, action: 'install' | 'delete', h
 }
 
 export function isOver(job: Job, type: 'Complete' | 'Failed'): boolean {
-  return job.status?.conditions?.some((each) => each.type === type && each.status === 'True') === true;
+  return isConditionTrue(job, type);
 }
 
 export function startedStatus({ status = {} }: Job, now: string): JobStatus {
@@ -45,11 +48,11 @@ export function startedStatus({ status = {} }: Job, now: string): JobStatus {
 }
 
 export function completeStatus({ status = {} }: Job, now: string): JobStatus {
-  const conditions = [condition('SuccessCriteriaMet', now), condition('Complete', now)];
+  const conditions = [condition('SuccessCriteriaMet', now, COMPLETE), condition('Complete', now, COMPLETE)];
   return { ...status, startTime: status.startTime ?? now, completionTime: now, succeeded: 1, conditions };
 }
 
-/** After one more failure; over once there were more than the limit. */
+/** The status after a further failure; Failed when the limit is exceeded. */
 export function failedStatus({ spec, status = {} }: Job, message: string, now: string): JobStatus {
   const failed = (status.failed ?? 0) + 1;
   const next = { ...status, startTime: status.startTime ?? now, failed };
@@ -58,12 +61,12 @@ export function failedStatus({ spec, status = {} }: Job, message: string, now: s
   return { ...next, conditions: [condition('FailureTarget', now, why), condition('Failed', now, why)] };
 }
 
-/** How long the next try waits. */
+/** The delay before the next attempt. */
 export function retryDelayMs({ status = {} }: Job): number {
   const failures = status.failed ?? 0;
   return failures === 0 ? 0 : Math.min(RETRY_MS.initial * 2 ** Math.min(failures - 1, 10), RETRY_MS.max);
 }
 
-function condition(type: string, now: string, why: { reason?: string; message?: string } = {}): JobCondition {
+function condition(type: string, now: string, why: { reason: string; message: string }): JobCondition {
   return { type, status: 'True', lastProbeTime: now, lastTransitionTime: now, ...why };
 }

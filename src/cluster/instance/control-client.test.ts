@@ -1,4 +1,4 @@
-/** An instance that is there and answers nothing, as one that a signal or a freezer has stopped. */
+/** A running instance that does not answer, as after SIGSTOP or in a freezer. */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
@@ -14,7 +14,7 @@ const silent = createServer(() => undefined);
 
 before(async () => {
   const dir = ownControlDir(dataDir);
-  mkdirSync(dir, { recursive: true, mode: 0o700 });
+  mkdirSync(dir, { recursive: true });
   silent.listen(socketAddress(dir).path);
   await once(silent, 'listening');
 });
@@ -24,7 +24,7 @@ after(() => {
   rmSync(dataDir, { recursive: true, force: true });
 });
 
-it('an instance that does not answer is an error that says so, not one that is absent', async () => {
+it('an instance that does not answer is a specific error, not an absent one', async () => {
   await assert.rejects(requestControl(dataDir, 'stop', 20), {
     name: 'PreflightError',
     message: `keelson on ${dataDir} does not answer`,

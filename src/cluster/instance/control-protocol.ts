@@ -1,17 +1,19 @@
-/** Messages of the control connection: the client sends one line, the instance answers with lines of JSON. */
+/** Messages of the control connection: the client sends one line, the instance responds with lines of JSON. */
 
 /** The commands that a running instance serves. */
 export interface ControlHandlers {
-  /** The whole status at once. */
+  /** Returns the current status. */
   status(): Promise<object>;
-  /** Progress lines; the last one is whether the instance is ready or has failed. */
+  /** Reports progress lines; the last says whether the instance is ready or has failed. */
   progress(send: (line: ProgressLine) => void): () => void;
-  /** Begins an orderly stop. */
+  /** Starts an orderly stop. */
   stop(): void;
-  /** Makes a snapshot of the store in its fixed place in the data directory. */
+  /** Writes a snapshot of the store to a fixed path in the data directory. */
   snapshot(): Promise<void>;
-  /** Does what a user asks of a further node of this machine; resolves to the line about it. */
+  /** Applies a user's action to a further node of this machine; resolves to a line for the user. */
   node(action: string, name: string): Promise<string>;
+  /** Moves the state to the store that the text describes; resolves to a line for the user. */
+  moveStore(text: string, report: (line: string) => void): Promise<string>;
 }
 
 /** A step of the start-up. */

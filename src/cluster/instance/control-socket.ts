@@ -1,6 +1,6 @@
 /**
- * The instance's lock, which lies in the data directory, and its control connection. The lock tells whether an instance
- * runs; the socket of one that was killed stays behind and is replaced under the lock.
+ * The instance's lock in the data directory, and its control socket. Whether an instance runs is known from the lock;
+ * the socket of a killed instance remains and is replaced under the lock.
  */
 import { chmodSync, mkdirSync, rmdirSync, rmSync } from 'node:fs';
 import { createServer, type Server, type Socket } from 'node:net';
@@ -9,23 +9,23 @@ import { errorMessage, hasErrorCode } from '../../base/errors.ts';
 import type { Log } from '../../platform/log.ts';
 import { PreflightError } from '../preflight-error.ts';
 import { requestControl } from './control-client.ts';
-import { ownControlDir, socketAddress } from './control-place.ts';
+import { ownControlDir, rootControlDir, socketAddress } from './control-place.ts';
 import type { ControlHandlers } from './control-protocol.ts';
 import { takeFileLock, type FileLock } from './file-lock.ts';
 import { olderInstancePid } from './older-instance.ts';
 import { checkOwnDataDir } from './own-data-dir.ts';
 
 export interface ControlLock {
-  /** From now on; commands that fail are logged. */
+  /** Serves commands from now on; failed commands are logged. */
   serve(handlers: ControlHandlers, log: Log): void;
   release(): Promise<void>;
 }
 
-/** Someone else holds the instance. */
+/** Another process holds the instance's lock. */
 export class InstanceRunningError extends PreflightError {
   readonly pid: number;
   constructor(dataDir: string, pid: number) {
-    // Of an instance that was started by another path to the directory, the process is not known.
+    // For an instance that was started by another path to the directory, the process is unknown.
     const which = pid === 0 ? '' : ` (pid ${pid})`;
     super(`another keelson runs on ${dataDir}${which}; stop it first or use another --data-dir`);
     this.name = 'InstanceRunningError';
@@ -33,10 +33,13 @@ export class InstanceRunningError extends PreflightError {
   }
 }
 
-/** The lock of one data directory, whatever path leads to it. */
+/** The lock file, which is the same by whatever path the directory is reached. */
 const LOCK_FILE = 'keelson.lock';
 
-/** Takes the lock. Rejects with `InstanceRunningError` when it is held, with `PreflightError` when the directory is no use. */
+/**
+ * Takes the lock. Rejects with `InstanceRunningError` when it is held, and with `PreflightError` for an unusable
+ * directory.
+ */
 export async function acquireControlLock(dataDir: string): Promise<ControlLock> {
   const lock = lockDataDir(dataDir);
   const older = olderInstancePid(dataDir);
@@ -46,14 +49,14 @@ export async function acquireControlLock(dataDir: string): Promise<ControlLock> 
     throw new InstanceRunningError(dataDir, running?.pid ?? older ?? 0);
   }
   try {
-    return await openControl(ownControlDir(dataDir), lock);
+    return await openControl(dataDir, lock);
   } catch (error) {
     lock.release();
     throw error;
   }
 }
 
-/** Undefined where another process has it. Throws `PreflightError` when the directory is no use. */
+/** Undefined when another process holds it. Throws `PreflightError` for an unusable directory. */
 export function lockDataDir(dataDir: string): FileLock | undefined {
   checkOwnDataDir(dataDir);
   try {
@@ -64,9 +67,17 @@ export function lockDataDir(dataDir: string): FileLock | undefined {
   }
 }
 
-async function openControl(dir: string, lock: FileLock): Promise<ControlLock> {
-  // Root's run directory can be entered by all, as pods with users of their own must; its folder of the socket cannot.
-  if (mkdirSync(dirname(dir), { recursive: true }) !== undefined) chmodSync(dirname(dir), 0o711);
+/** Creates root's run directory. All users may enter it whatever the umask is, since pods, helm and gateways run as others. */
+function makeRunDir(runDir: string): void {
+  mkdirSync(runDir, { recursive: true });
+  chmodSync(dirname(runDir), 0o755);
+  chmodSync(runDir, 0o711);
+}
+
+async function openControl(dataDir: string, lock: FileLock): Promise<ControlLock> {
+  const dir = ownControlDir(dataDir);
+  if (dir === rootControlDir(dataDir)) makeRunDir(dirname(dir));
+  // Only the owner may enter the folder of the socket.
   mkdirSync(dir, { recursive: true, mode: 0o700 });
   chmodSync(dir, 0o700);
   const address = socketAddress(dir);
@@ -87,7 +98,7 @@ async function openControl(dir: string, lock: FileLock): Promise<ControlLock> {
     },
     async release() {
       for (const socket of sockets) socket.destroy();
-      await new Promise((resolve) => server.close(resolve)); // It removes the socket's file.
+      await new Promise((resolve) => server.close(resolve)); // also removes the socket's file
       address.close();
       removeEmpty(dir);
       removeEmpty(dirname(dir));
@@ -96,7 +107,7 @@ async function openControl(dir: string, lock: FileLock): Promise<ControlLock> {
   };
 }
 
-/** A run directory with anything else in it stays, for the next start and for `keelson down`. */
+/** Removes the run directory if it is empty; other content is for the next start and for `keelson down`. */
 function removeEmpty(dir: string): void {
   try {
     rmdirSync(dir);
@@ -110,7 +121,7 @@ function listen(server: Server, path: string): Promise<void> {
     server.once('error', reject);
     server.listen({ path }, () => {
       server.off('error', reject);
-      server.on('error', () => undefined); // Errors of single connections end those connections only.
+      server.on('error', () => undefined); // an error of one connection ends only that connection
       resolve();
     });
   });
@@ -162,7 +173,16 @@ async function respond(socket: Socket, command: string, handlers: ControlHandler
         (error: unknown) => ({ error: errorMessage(error) }),
       ),
     );
-  } else if (command === 'progress' && handlers !== undefined) {
+  } else if (command.startsWith('store ') && handlers !== undefined)
+    send(
+      await handlers
+        .moveStore(command.slice('store '.length), (step) => send({ step }))
+        .then(
+          (done) => ({ done }),
+          (error: unknown) => ({ error: errorMessage(error) }),
+        ),
+    );
+  else if (command === 'progress' && handlers !== undefined) {
     const end = handlers.progress((line) => {
       send(line);
       if (line.outcome !== undefined) socket.end();

@@ -1,19 +1,22 @@
-/** The address of this machine that pods and other machines can reach, and the names its certificates carry. */
+/** The addresses of this machine for pods and other machines, and the names in its certificates. */
 import { rangeFamily, rangesOf } from '../../base/cidr.ts';
 import type { Net } from '../../platform/net.ts';
 import type { PkiNames } from '../../component-helpers/pki/cluster-pki.ts';
 import type { Instance } from './instance.ts';
 
-/** Devices that hold addresses of pods or of other software, never the machine's own. */
-const NOT_OURS = /^(lo|docker|br-|virbr|veth|cni|flannel|cali|k[lnsv][0-9a-f]{6})/;
+/** Devices with addresses of pods or of other software, which are not the machine's own. */
+const NOT_OURS = /^(lo|docker|br-|virbr|veth|cni|flannel|cali|k[lnsvw][0-9a-f]{6})/;
 
-/** The first address of a real device; loopback where the machine has none. */
+/** The first address of a real device; loopback when there is none. */
 export function hostAddress(interfaces: ReturnType<Net['interfaces']>): string {
   const real = interfaces.filter((i) => !i.internal && !NOT_OURS.test(i.name));
   return (real.find((i) => i.family === 4) ?? real.find((i) => !i.address.startsWith('fe80')))?.address ?? '127.0.0.1';
 }
 
-/** Addresses of this machine's node: the one chosen or found, and one of each further family of the pods' ranges. */
+/**
+ * Addresses of this machine's node: the configured or detected one, and one for each further family of the pods'
+ * ranges.
+ */
 export function nodeAddresses(
   interfaces: ReturnType<Net['interfaces']>,
   { nodeIp, clusterCidr }: { readonly nodeIp: string | undefined; readonly clusterCidr: string },

@@ -1,10 +1,12 @@
 /**
- * What an instance decided at its first start and must keep: ranges, node name, port. Kept in `<data-dir>/instance.json`;
- * later starts may not contradict it where pods or objects depend on it.
+ * The settings that an instance decides at its first start and keeps: ranges, node name, port. Stored in
+ * `<data-dir>/instance.json`; later starts may not contradict those that pods or objects depend on.
  */
+import { writePrivateJson } from './private-json.ts';
 import { errorMessage } from '../../base/errors.ts';
 import type { Files } from '../../platform/files.ts';
 import { PreflightError } from '../preflight-error.ts';
+import type { FlannelBackend } from './instance.ts';
 
 export interface InstanceFile {
   readonly format: 1;
@@ -16,20 +18,22 @@ export interface InstanceFile {
   readonly kubeletPort: number;
   readonly containerRuntimeEndpoint?: string;
   readonly cni?: 'keelson' | 'none';
-  /** Kept by agents: what their cluster has. */
+  /** Kept by agents: the setting of their cluster. */
   readonly dns?: 'keelson' | 'none';
-  /** Set on a machine that joined another's cluster: where its servers are. */
+  /** That of the last start. */
+  readonly flannelBackend?: FlannelBackend | undefined;
+  /** Kept by agents: the URLs of the cluster's servers. */
   readonly servers?: readonly string[];
 }
 
 const path = (dataDir: string): string => `${dataDir}/instance.json`;
 
-/** Whether nothing has been decided in this directory yet. */
+/** Whether the directory has no settings yet. */
 export async function isFirstStart(files: Pick<Files, 'exists'>, dataDir: string): Promise<boolean> {
   return !(await files.exists(path(dataDir)));
 }
 
-/** Reads it; undefined at the first start. Throws `PreflightError` when it is broken. */
+/** Reads the file; undefined at the first start. Throws `PreflightError` when it is invalid. */
 export async function readInstanceFile(files: Files, dataDir: string): Promise<InstanceFile | undefined> {
   let text: string;
   try {
@@ -48,14 +52,14 @@ export async function readInstanceFile(files: Files, dataDir: string): Promise<I
   }
 }
 
-/** Writes it, whole or not at all. */
+/** Writes the file atomically. */
 export function writeInstanceFile(files: Files, dataDir: string, file: InstanceFile): Promise<void> {
-  return files.writeFileAtomic(path(dataDir), `${JSON.stringify(file, undefined, 2)}\n`, { mode: 0o600 });
+  return writePrivateJson(files, path(dataDir), file);
 }
 
 const DEFAULTS: Partial<Record<string, string>> = { cni: 'keelson' };
 
-/** Refuses choices that contradict what the instance was made with. */
+/** Refuses options that contradict the kept settings. */
 export function checkAgainst(
   file: InstanceFile,
   asked: {

@@ -105,7 +105,7 @@ test('the instance file keeps decisions and refuses others', async () => {
   }
 });
 
-test('who holds a port', async () => {
+test('the owner of a port', async () => {
   const files = createMemoryFiles({ nowMs: () => 0 });
   await files.makeDir('/proc/net');
   const line = (port: string, state: string, inode: string): string =>
@@ -150,7 +150,7 @@ test("the serving certificate has each address once and the names of the cluster
   assert.ok(servingNames({ nodeName: 'n', clusterDomain: 'c.l' }, []).dnsNames.includes('kubernetes.default.svc.c.l'));
 });
 
-test('a kubeconfig is what it says', () => {
+test('the content of a kubeconfig', () => {
   const config = parseYaml(
     kubeconfigYaml({ server: 'https://h:1', caPem: 'CA', certPem: 'CERT', keyPem: 'KEY', user: 'u', cluster: 'c' }),
   ).value as unknown as { 'current-context': string; clusters: { cluster: Record<string, string> }[] };
@@ -179,6 +179,9 @@ test('network rules and CNI configuration', () => {
     podNetworkRules(of),
     new RegExp(`^table ip ${of.nftTable}-pods\ndelete table ip ${of.nftTable}-pods\ntable ip`),
   );
+  assert.doesNotMatch(podNetworkRules(of), /fib/);
+  const tunnelled = podNetworkRules({ ...of, flannelBackend: 'wireguard-native' });
+  assert.ok(tunnelled.includes(`ip saddr ${of.clusterCidr} fib saddr . iif oif missing counter drop`));
   assert.equal(
     removePodNetworkRules({ ...of, clusterCidr: 'fd00::/48' }),
     `table ip6 ${of.nftTable}-pods\ndelete table ip6 ${of.nftTable}-pods\n`,

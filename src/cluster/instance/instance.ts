@@ -1,23 +1,30 @@
 /**
- * The instance: every name, socket, range and folder of one cluster on one machine, derived from its data directory, so
- * that several clusters never meet. Pure; choosing ranges by looking at the machine is `chooseRanges` in `preflight.ts`.
+ * The instance: all names, sockets, ranges and folders of a cluster on a machine, derived from its data directory, so
+ * that several clusters do not conflict. Pure; `chooseRanges` in `preflight.ts` chooses ranges by the machine's
+ * routes.
  */
 
 export interface InstanceOptions {
   /** Absolute path. */
   readonly dataDir: string;
   readonly nodeName: string;
-  /** The pod ranges: one, or one of each family separated by a comma, the cluster's first family first. */
+  /** The pod ranges: one, or one of each family separated by a comma, the cluster's primary family first. */
   readonly clusterCidr: string;
   /** The service ranges, of the same families. */
   readonly serviceCidr: string;
   readonly clusterDomain: string;
   readonly httpsPort: number;
-  /** `none`: the user brings a CNI plugin, which keeps its configuration in the usual place. Default: ours. */
+  /** `none`: the user installs a CNI plugin, with its configuration in the usual place. Default: Keelson's. */
   readonly cni?: 'keelson' | 'none';
-  /** `none`: the DNS address is for a Service of the user's own, such as CoreDNS'. Default: ours answers there. */
+  /** `none`: the DNS address belongs to a Service of the user's, such as CoreDNS. Default: Keelson's DNS. */
   readonly dns?: 'keelson' | 'none';
+  /** What carries packets between nodes. Default: `vxlan`, which is links and VXLAN. */
+  readonly flannelBackend?: FlannelBackend | undefined;
 }
+
+/** The values of `--flannel-backend`. */
+export const FLANNEL_BACKENDS = ['vxlan', 'wireguard-native'] as const;
+export type FlannelBackend = (typeof FLANNEL_BACKENDS)[number];
 
 /** All derived names and numbers. Device names are at most 15 characters long. */
 export interface Instance extends InstanceOptions {
@@ -46,8 +53,9 @@ export interface Instance extends InstanceOptions {
   readonly serviceDevice: string;
   /** The VXLAN device, for nodes that are on no link of this machine. */
   readonly tunnelDevice: string;
+  readonly wireguardDevice: string;
   readonly nftTable: string;
-  /** Packet mark of this instance's service rules: one bit range apart from those of others. */
+  /** The packet mark of this instance's service rules; instances use different bits. */
   readonly masqueradeMark: number;
 }
 
@@ -86,13 +94,14 @@ export function deriveInstance(options: InstanceOptions, sha256Hex: (text: strin
     bridge: `kl${hash}`,
     serviceDevice: `ks${hash}`,
     tunnelDevice: `kv${hash}`,
+    wireguardDevice: `kw${hash}`,
     nftTable: `keelson-${hash}`,
     // The proxy uses the upper 16 bits.
     masqueradeMark: 0x4000_0000 | ((Number.parseInt(hash.slice(0, 4), 16) & 0x3fff) << 16),
   };
 }
 
-/** The instance's hash alone, for commands that need no more. */
+/** Only the instance's hash, for commands that need no more. */
 export function instanceHash(dataDir: string, sha256Hex: (text: string) => string): string {
   return sha256Hex(`keelson instance ${dataDir}`).slice(0, 6);
 }

@@ -1,11 +1,12 @@
 /**
- * What is checked before anything is started: programs, privileges, the port, and address ranges that collide with what
- * the machine already routes. Each complaint is one line that says what to do.
+ * Checks before a start: programs, privileges, the port, and address ranges that conflict with the machine's routes.
+ * Each error is one line with a remedy.
  */
 import { cidrsOverlap, parseCidr, rangesOf, type Cidr } from '../../base/cidr.ts';
 import type { Exec } from '../../platform/exec.ts';
 import type { Files } from '../../platform/files.ts';
 import { PreflightError } from '../preflight-error.ts';
+import type { TakenRange } from './range-claims.ts';
 
 /** A program and the Debian package that brings it. */
 const PROGRAMS: readonly (readonly [program: string, debianPackage: string])[] = [
@@ -18,10 +19,10 @@ const RUNTIME_PROGRAMS: readonly (readonly [string, string])[] = [
   ['runc', 'runc'],
 ];
 const FOLDERS = ['/usr/local/sbin', '/usr/local/bin', '/usr/sbin', '/usr/bin', '/sbin', '/bin'];
-/** Where distributions put the CNI plugins. */
+/** The usual folders of CNI plugins in distributions. */
 const CNI_FOLDERS = ['/opt/cni/bin', '/usr/lib/cni', '/usr/libexec/cni'];
 
-/** What a node runs itself. */
+/** The programs that a node runs itself. */
 export interface OwnPrograms {
   /** containerd and runc are needed. */
   readonly ownContainerd: boolean;
@@ -29,7 +30,7 @@ export interface OwnPrograms {
   readonly ownCni: boolean;
 }
 
-/** Programs that are missing, each with its Debian package, and the folders of CNI plugins. */
+/** Missing programs, each with its Debian package, and the folders of CNI plugins. */
 export async function findPrograms(
   files: Files,
   { ownContainerd, ownCni }: OwnPrograms,
@@ -42,7 +43,7 @@ export async function findPrograms(
   return { missing, cniFolders };
 }
 
-/** Those that are not there, each with its Debian package. */
+/** The missing programs, each with its Debian package. */
 export async function missingPrograms(
   files: Files,
   programs: readonly (readonly [program: string, debianPackage: string])[],
@@ -53,14 +54,14 @@ export async function missingPrograms(
   return missing;
 }
 
-/** Fails when a program is missing. Returns the CNI plugins' folders. */
+/** Throws when a program is missing. Returns the CNI plugins' folders. */
 export async function checkPrograms(files: Files, own: OwnPrograms): Promise<readonly string[]> {
   const { missing, cniFolders } = await findPrograms(files, own);
   if (missing.length > 0) throw new PreflightError(`these programs are needed and missing: ${missing.join(', ')}`);
   return cniFolders;
 }
 
-/** Fails when a program is missing. */
+/** Throws when the program is missing. */
 export async function requireProgram(files: Files, program: string, debianPackage: string): Promise<void> {
   if (!(await inFolders(files, FOLDERS, program)))
     throw new PreflightError(`this program is needed and missing: ${program} (Debian: ${debianPackage})`);
@@ -113,7 +114,7 @@ async function hasSocket(files: Files, pid: string, inodes: ReadonlySet<string>)
   return false;
 }
 
-/** A process of Node.js is named by its script: its own name is `MainThread`. */
+/** The name of a process; for Node.js that of its script, since all are called `MainThread`. */
 async function programName(files: Files, pid: string): Promise<string> {
   const name = (await files.readText(`/proc/${pid}/comm`).catch(() => '?')).trim();
   if (name !== 'MainThread' && name !== 'node') return name;
@@ -122,14 +123,14 @@ async function programName(files: Files, pid: string): Promise<string> {
   return script === undefined ? name : (script.split('/').at(-1) ?? name);
 }
 
-/** A range, the device that has it, and who made the route (a name or number of `ip route`'s `proto`). */
+/** A route: its range, its device, and its protocol (name or number of `ip route`'s `proto`). */
 export interface MachineRoute {
   readonly cidr: string;
   readonly device: string;
   readonly protocol?: string | undefined;
 }
 
-/** The machine's routes to ranges that matter, without the default route and without devices of ours. */
+/** The machine's routes, without the default route and Keelson's devices. */
 export async function foreignRoutes(exec: Exec, ownDevices: readonly string[]): Promise<readonly MachineRoute[]> {
   const result = await exec.run('ip', ['-json', 'route', 'show', 'table', 'all']);
   if (result.exitCode !== 0)
@@ -151,7 +152,7 @@ export async function foreignRoutes(exec: Exec, ownDevices: readonly string[]): 
     }));
 }
 
-/** Defaults in the order they are tried: k3s uses the first pair too. */
+/** Default ranges in order of preference; k3s uses the first pair too. */
 const CLUSTER_RANGES = [
   '10.42.0.0/16',
   '10.44.0.0/16',
@@ -171,13 +172,20 @@ const SERVICE_RANGES = [
   '10.55.0.0/16',
 ];
 
-/** The user's ranges, or the first pair that is not routed. Throws `PreflightError` for ranges that collide. Pure. */
+/**
+ * The user's ranges, or the first pair that no route and no other cluster has. Throws `PreflightError` for ranges that collide. Pure.
+ */
 export function chooseRanges(
   asked: { readonly clusterCidr?: string; readonly serviceCidr?: string },
   routes: readonly { readonly cidr: string; readonly device: string }[],
+  claimed: readonly TakenRange[] = [],
 ): { clusterCidr: string; serviceCidr: string } {
-  const collision = (range: string): { cidr: string; device: string } | undefined =>
-    routes.find((r) => overlap(r.cidr, range));
+  const others = [
+    ...routes.map(({ cidr, device }) => ({ cidr, why: `which this machine routes to ${device}` })),
+    ...claimed.map(({ cidr, device }) => ({ cidr, why: `which ${device} has` })),
+  ];
+  const collision = (range: string): { cidr: string; why: string } | undefined =>
+    others.find((other) => overlap(other.cidr, range));
   const choose = (
     flag: string,
     from: { wanted: string | undefined; defaults: readonly string[] },
@@ -189,7 +197,7 @@ export function chooseRanges(
     if (free !== undefined) return free;
     const with_ = collision(candidates[0] ?? '');
     throw new PreflightError(
-      `${flag} ${candidates[0]} overlaps ${with_ === undefined ? not : `${with_.cidr}, which this machine routes to ${with_.device}`}; choose another with ${flag}`,
+      `${flag} ${candidates[0]} overlaps ${with_ === undefined ? not : `${with_.cidr}, ${with_.why}`}; choose another with ${flag}`,
     );
   };
   const clusterCidr = choose(

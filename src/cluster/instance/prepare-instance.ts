@@ -1,29 +1,29 @@
-/** Looks at the machine before a start, and settles the names, ranges and ports of an instance. */
+/** Examines the machine before a start, and settles the names, ranges and ports of an instance. */
 import { errorMessage } from '../../base/errors.ts';
 import type { Files } from '../../platform/files.ts';
 import type { Platform } from '../../platform/platform.ts';
 import type { ClusterOptions } from '../cluster-options.ts';
 import { checkAgainst, writeInstanceFile, type InstanceFile } from './instance-file.ts';
-import { instanceHash, type InstanceOptions } from './instance.ts';
+import { instanceHash, type FlannelBackend, type InstanceOptions } from './instance.ts';
 import { claimRanges, type Ranges } from './range-claims.ts';
 import { reservePort, type PortReservation } from './port-reservation.ts';
 import { checkPrograms, chooseRanges, foreignRoutes, portHolder, type OwnPrograms } from './preflight.ts';
 import { PreflightError } from '../preflight-error.ts';
 
-/** Preferred at the first start. */
+/** The preferred port at the first start. */
 export const KUBELET_PORT = 10_250;
 export const HTTPS_PORT = 6443;
 
 export interface PreparedInstance {
   readonly instanceOptions: InstanceOptions;
   readonly cniBinDirs: readonly string[];
-  /** Held until the kubelet's server takes its place. */
+  /** Held until the kubelet's server replaces it. */
   readonly kubeletPort: PortReservation;
-  /** Held likewise, where the API server's port was left to choose. */
+  /** Held likewise, if the API server's port was chosen automatically. */
   readonly apiPort: PortReservation | undefined;
 }
 
-/** Checks and settles; `kept`: what an earlier start has. Throws `PreflightError`. */
+/** `kept`: the settings of an earlier start. Throws `PreflightError`. */
 export async function prepareInstance(
   platform: Platform,
   options: ClusterOptions,
@@ -35,6 +35,8 @@ export async function prepareInstance(
   const { httpsPort, reservation: apiPort } = await settleApiPort(files, options.httpsPort ?? kept?.httpsPort);
   const ranges = await settleRanges(platform, options, kept);
   const kubeletPort = await holdKubeletPort(kept?.kubeletPort);
+  const flannelBackend = options.flannelBackend ?? kept?.flannelBackend;
+  if (options.disableAgent !== true) await checkFlannelBackend(platform, options, flannelBackend);
   const file: InstanceFile = {
     format: 1,
     nodeName: options.nodeName,
@@ -46,6 +48,7 @@ export async function prepareInstance(
     containerRuntimeEndpoint: options.containerRuntimeEndpoint,
     cni: options.cni,
     dns: options.etcd?.join === undefined || options.dns === undefined ? undefined : options.dns,
+    flannelBackend,
   };
   if (JSON.stringify(file) !== JSON.stringify(kept)) await writeInstanceFile(files, options.dataDir, file);
   const { dataDir, nodeName, clusterDomain } = options;
@@ -59,6 +62,7 @@ export async function prepareInstance(
       serviceCidr: ranges.serviceCidr,
       cni: options.cni,
       dns: options.dns,
+      flannelBackend,
     },
     cniBinDirs,
     kubeletPort,
@@ -66,7 +70,7 @@ export async function prepareInstance(
   };
 }
 
-/** A port that was chosen must be free; otherwise the first free one is held. Throws `PreflightError`. */
+/** A configured port must be free; otherwise the first free one is held. Throws `PreflightError`. */
 async function settleApiPort(
   files: Files,
   chosen: number | undefined,
@@ -81,7 +85,7 @@ async function settleApiPort(
   return { httpsPort: chosen, reservation: undefined };
 }
 
-/** What a node with these choices runs itself. */
+/** The programs that a node with these options runs itself. */
 export function programsOf(options: {
   readonly containerRuntimeEndpoint?: string;
   readonly cni?: 'keelson' | 'none';
@@ -89,7 +93,23 @@ export function programsOf(options: {
   return { ownContainerd: options.containerRuntimeEndpoint === undefined, ownCni: options.cni !== 'none' };
 }
 
-/** A control plane without a node routes nothing: nothing collides. */
+/** Throws `PreflightError` where the machine lacks what encrypts between nodes. */
+export async function checkFlannelBackend(
+  platform: Platform,
+  { dataDir, cni }: { readonly dataDir: string; readonly cni?: 'keelson' | 'none' },
+  backend: FlannelBackend | undefined,
+): Promise<void> {
+  if (backend !== 'wireguard-native') return;
+  if (cni === 'none')
+    throw new PreflightError('--flannel-backend wireguard-native: with --cni none your plugin connects the nodes');
+  const { kernelMakesWireguard, missingForWireguard } = await import('../network/wireguard/device.ts');
+  const device = `kw${instanceHash(dataDir, (text) => platform.crypto.sha256Hex(text))}`;
+  const missing = await missingForWireguard(platform.files, () => kernelMakesWireguard(platform, device));
+  if (missing.length > 0)
+    throw new PreflightError(`--flannel-backend wireguard-native needs what is missing: ${missing.join(', ')}`);
+}
+
+/** Without a node no route can conflict. */
 async function settleRanges(
   platform: Platform,
   options: ClusterOptions,
@@ -100,14 +120,14 @@ async function settleRanges(
   return claimRanges(platform, dataDir, async (taken): Promise<Ranges> => {
     if (kept !== undefined) return kept;
     const routes = await foreignRoutes(platform.exec, ownDevices(platform, dataDir));
-    return chooseRanges(options, [...routes, ...taken]);
+    return chooseRanges(options, routes, taken);
   });
 }
 
-/** What a data directory has of its own; an open directory with other things in it is not taken for one. */
+/** The entries by which a data directory is recognized; an open directory with other content is not one. */
 const OWN_ENTRIES = ['instance.json', 'state.db', 'pki', 'admin.kubeconfig', 'logs', 'etcd', 'keelson.lock'];
 
-/** Removes other users' rights from an existing directory: it has keys, tokens and the store. */
+/** Removes other users' access to an existing directory, which has keys, tokens and the store. */
 async function closeToOthers(files: Files, dataDir: string): Promise<void> {
   const { mode } = await files.stat(dataDir);
   if ((mode & 0o077) === 0) return;
@@ -120,7 +140,7 @@ async function closeToOthers(files: Files, dataDir: string): Promise<void> {
   await files.chmod(dataDir, 0o700);
 }
 
-/** Makes the data directory, closes it to others and sees that it can be written. Throws `PreflightError`. */
+/** Creates the data directory, closes it to other users and checks that it is writable. Throws `PreflightError`. */
 export async function makeDataDir({ files }: Pick<Platform, 'files'>, dataDir: string): Promise<void> {
   try {
     await files.makeDir(dataDir, { mode: 0o700 });
@@ -133,18 +153,21 @@ export async function makeDataDir({ files }: Pick<Platform, 'files'>, dataDir: s
   }
 }
 
-/** Devices of this instance: their routes are no collision. */
+/** Devices of this instance, whose routes are no conflict. */
 export function ownDevices({ crypto }: Pick<Platform, 'crypto'>, dataDir: string): string[] {
   const hash = instanceHash(dataDir, (text) => crypto.sha256Hex(text));
-  return [`kl${hash}`, `kn${hash}`, `ks${hash}`, `kv${hash}`];
+  return [`kl${hash}`, `kn${hash}`, `ks${hash}`, `kv${hash}`, `kw${hash}`];
 }
 
-/** The kubelet's port may differ between instances of a machine: the Node object has it. Throws `PreflightError`. */
+/**
+ * Holds the kubelet's port, which may differ between instances of a machine, since the Node object names it. Throws
+ * `PreflightError`.
+ */
 export function holdKubeletPort(wanted = KUBELET_PORT): Promise<PortReservation> {
   return holdPort('the kubelet', wanted);
 }
 
-/** Opens the first free port from the preferred one on. Throws `PreflightError`. */
+/** Holds the first free port from the preferred one on. Throws `PreflightError`. */
 export async function holdPort(what: string, wanted: number): Promise<PortReservation> {
   for (let port = wanted; port < wanted + 200; port++) {
     const held = await reservePort(port);

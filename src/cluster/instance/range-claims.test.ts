@@ -22,8 +22,8 @@ async function setUp(...dataDirs: readonly string[]) {
   const deps = { files, clock, crypto: createSimCrypto(clock), tryLock };
   const claim = (dataDir: string, asked: { clusterCidr?: string; serviceCidr?: string } = {}) =>
     claimRanges(deps, dataDir, async (taken) => {
-      await clock.yield(); // As whoever asks the kernel for its routes.
-      return chooseRanges(asked, taken);
+      await clock.yield(); // Asynchronous, as reading the kernel's routes is.
+      return chooseRanges(asked, [], taken);
     });
   return { files, claim };
 }
@@ -36,16 +36,17 @@ test('instances that choose at the same moment choose different ranges', async (
   assert.deepEqual(all.slice(0, 2), ['10.42.0.0/16', '10.43.0.0/16']);
 });
 
-test('a range somebody has is refused by name, in either family', async () => {
+test('a range in use is refused with its owner, in either family', async () => {
   const { claim } = await setUp('/a', '/b');
   await claim('/a', { clusterCidr: '10.1.0.0/16,fd42::/56', serviceCidr: '10.2.0.0/16,fd43::/112' });
   await assert.rejects(
     claim('/b', { clusterCidr: '10.9.0.0/16,fd42::/64', serviceCidr: '10.10.0.0/16,fd44::/112' }),
-    (error) => error instanceof PreflightError && /overlaps fd42::\/56, .* the cluster in \/a/.test(error.message),
+    (error) =>
+      error instanceof PreflightError && /overlaps fd42::\/56, which the cluster in \/a has;/.test(error.message),
   );
 });
 
-test('a later start of its own, another network namespace and what is gone are in nobody’s way', async () => {
+test('a later start of the same cluster, another network namespace and stopped clusters are no conflict', async () => {
   const { claim, files } = await setUp('/a', '/b');
   const first = await claim('/a');
   assert.deepEqual(await claim('/a'), first);

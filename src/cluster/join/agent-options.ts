@@ -1,8 +1,9 @@
-/** What a user decides about a machine that joins a cluster, checked. */
+/** The validated options of a machine that joins a cluster. */
+import type { FlannelBackend } from '../instance/instance.ts';
 import type { JoinToken } from './join-token.ts';
 import type { KubeletSettings } from '../node/instance-kubelet.ts';
 
-/** Needed to join; a member keeps what it learnt. */
+/** Needed to join; an agent that has joined has them in its files. */
 export interface AgentOptions {
   readonly dataDir: string;
   /** URLs. */
@@ -12,10 +13,14 @@ export interface AgentOptions {
   readonly nodeIp?: string;
   readonly dnsStubDomains?: readonly string[];
   readonly proxyMode?: 'nftables' | 'iptables' | 'userspace';
-  /** Where node ports answer: ranges, or `primary`. Absent: on all addresses. */
+  /** Addresses of node ports: ranges, or `primary`. Absent: all addresses. */
   readonly nodePortAddresses?: readonly string[];
+  /** Absent: that of the last start, or of the cluster. */
+  readonly flannelBackend?: FlannelBackend | undefined;
   readonly containerRuntimeEndpoint?: string;
   readonly kubelet?: KubeletSettings;
-  /** Where a registry is served on loopback. */
+  /** Whether servers reach the kubelet through connections opened by this machine. */
+  readonly tunnel?: boolean;
+  /** The port of the registry on loopback. */
   readonly registryPort?: number | undefined;
 }

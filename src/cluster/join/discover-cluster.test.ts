@@ -1,4 +1,4 @@
-/** Whom a machine that joins trusts. What sockets verify is seen by what they are asked to. */
+/** The authority that a joining machine trusts. Tests read it from the options of the sockets. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createAuthority } from '../../component-helpers/pki/certificates.ts';
@@ -18,8 +18,8 @@ const answer = (data: Readonly<Record<string, string>>): HttpResponse => ({
   chunks: [Buffer.from(JSON.stringify({ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'c' }, data }))],
 });
 
-/** A machine whose token was made for the first authority; the server publishes these texts, one after the other. */
-async function joining(publish: (genuine: string, foreign: string) => readonly string[]) {
+/** A machine whose token pins the first authority; the server publishes these texts, one after the other. */
+async function joining(publish: (genuine: string, foreign: string) => readonly string[], more = {}) {
   const platform = createSimPlatform();
   const { clock, crypto, random, net, log } = platform;
   const authority = (name: string) =>
@@ -28,7 +28,7 @@ async function joining(publish: (genuine: string, foreign: string) => readonly s
   const texts = [...publish(genuine, foreign)];
   const host = createSimPlatform({ beside: platform, addresses: ['10.0.0.2'] });
   await host.listenHttp({ host: '0.0.0.0', port: 6443 }, ({ path }) => {
-    if (!path.includes('cluster-info')) return answer(settings);
+    if (!path.includes('cluster-info')) return answer({ ...settings, ...more });
     const caPem = texts.length > 1 ? texts.shift()! : texts[0]!;
     return answer({ kubeconfig: clusterInfoYaml({ server: 'https://10.0.0.2:6443', caPem }) });
   });
@@ -60,7 +60,7 @@ for (const [order, bundle] of [
   ['behind', (genuine: string, foreign: string) => genuine + foreign],
   ['before', (genuine: string, foreign: string) => foreign + genuine],
 ] as const)
-  test(`an authority ${order} the pinned one counts once a server with a certificate of that says so`, async () => {
+  test(`an authority ${order} the pinned one is trusted once a server with a certificate of the pinned one publishes it`, async () => {
     const { found, verified, genuine, foreign } = await joining((...both) => [bundle(...both)]);
     const whole = bundle(genuine, foreign);
     assert.equal(caOf(found), whole);
@@ -87,7 +87,7 @@ for (const [what, publish, message] of [
     assert.match(caOf(found), message);
   });
 
-test('whoever stops waits for no server', async () => {
+test('an aborted join waits for no server', async () => {
   const { clock, crypto, log, net } = createSimPlatform();
   const stopping = new AbortController();
   const token = { bootstrapToken: 'abcdef.0123456789abcdef', caHashes: [] };
@@ -95,4 +95,14 @@ test('whoever stops waits for no server', async () => {
   clock.setTimer(10_500, () => stopping.abort(new Error('keelson is stopping')));
   await assert.rejects(clock.drive(found), /keelson is stopping/);
   assert.ok(clock.monotonicMs() < 11_000);
+});
+
+test('what connects nodes is the cluster’s choice; one that this version does not know is refused', async () => {
+  const backendWith = async (more: object): Promise<string> => {
+    const { found } = await joining((genuine) => [genuine], more);
+    return found instanceof Error ? found.message : found.flannelBackend;
+  };
+  assert.equal(await backendWith({}), 'vxlan');
+  assert.equal(await backendWith({ flannelBackend: 'wireguard-native' }), 'wireguard-native');
+  assert.match(await backendWith({ flannelBackend: 'ipsec' }), /--flannel-backend ipsec is unknown to this version/);
 });

@@ -1,7 +1,8 @@
 /**
- * A machine finds its cluster: reads `cluster-info` from a server it cannot trust yet, trusts of the authorities in it those
- * that have a pinned key, and then, with them and the token, reads the settings all nodes share. Others beside them count
- * only when a server that has a certificate of these says the same. Upstream: kubeadm's token discovery and kubelet-config.
+ * Discovers the cluster to join: reads `cluster-info` from an untrusted server, trusts those of its authorities whose
+ * keys are pinned, and with them and the token reads the settings that all nodes share. Further authorities are
+ * trusted only if a server with a certificate of the pinned ones returns them too. Upstream: kubeadm's token
+ * discovery and kubelet-config.
  */
 import { parse } from 'yaml';
 import { isReason, StatusError } from '../../api/status-error.ts';
@@ -13,13 +14,13 @@ import { certificateBlocks } from '../../platform/certificate-blocks.ts';
 import type { TlsOptions } from '../../platform/net.ts';
 import type { Platform } from '../../platform/platform.ts';
 import { PreflightError } from '../preflight-error.ts';
+import { FLANNEL_BACKENDS, type FlannelBackend } from '../instance/instance.ts';
 import type { JoinToken } from './join-token.ts';
 
 const PATIENCE_MS = 5 * 60_000;
 const RETRY_MS = 1_000;
 const ANSWER_MS = 10_000;
 
-/** What the machine must know of its cluster. */
 export interface JoinedCluster {
   readonly caPem: string;
   readonly clusterCidr: string;
@@ -27,11 +28,15 @@ export interface JoinedCluster {
   readonly clusterDomain: string;
   readonly cni: 'keelson' | 'none';
   readonly dns: 'keelson' | 'none';
+  readonly flannelBackend: FlannelBackend;
 }
 
 type Deps = Pick<Platform, 'net' | 'clock' | 'crypto' | 'log'>;
 
-/** Finds it through the first of the servers that answers. Waits up to five minutes for one. Throws `PreflightError`, or the signal's reason. */
+/**
+ * Uses the first server that answers, and waits up to five minutes for one. Throws `PreflightError`, or the signal's
+ * reason.
+ */
 export async function discoverCluster(
   deps: Deps,
   servers: readonly string[],
@@ -71,7 +76,7 @@ async function publishedAuthority(deps: Deps, server: string, tls: TlsOptions): 
   return Buffer.from(authorityOf(info.data?.['kubeconfig'] ?? ''), 'base64').toString('utf8');
 }
 
-/** '' without a certificate. */
+/** The certificates with a pinned key; '' when there are none. */
 function pinnedCertificates(deps: Deps, pem: string, hashes: readonly string[]): string {
   try {
     const isPinned = (block: string): boolean => hashes.includes(readCertificate(deps, block).publicKeyHash);
@@ -81,7 +86,7 @@ function pinnedCertificates(deps: Deps, pem: string, hashes: readonly string[]):
   }
 }
 
-/** The authority in the published kubeconfig, which has neither user nor context; '' when there is none. */
+/** The authority in the published kubeconfig, which has neither user nor context; '' without one. */
 function authorityOf(text: string): string {
   const { clusters } = parse(text) as {
     clusters?: readonly { readonly cluster?: { readonly 'certificate-authority-data'?: string } }[];
@@ -89,13 +94,21 @@ function authorityOf(text: string): string {
   return clusters?.[0]?.cluster?.['certificate-authority-data'] ?? '';
 }
 
-/** Whether a retry may succeed: no server answered, or one that is starting. */
+/** Whether a retry may succeed: no server answered, or it is starting. */
 function mayPass(error: unknown): boolean {
   if (error instanceof StatusError) return error.code >= 500 || error.code === 429 || error.code === 404;
   return typeof (error as { code?: unknown }).code === 'string';
 }
 
 const ours = (who: string | undefined): 'keelson' | 'none' => (who === 'none' ? 'none' : 'keelson');
+
+/** A backend that this version does not know is refused: its traffic would be plain. */
+function backendOf(text = 'vxlan'): FlannelBackend {
+  const backend = FLANNEL_BACKENDS.find((known) => known === text);
+  if (backend === undefined)
+    throw new PreflightError(`the cluster’s --flannel-backend ${text} is unknown to this version`);
+  return backend;
+}
 
 async function sharedSettings(
   deps: Deps,
@@ -111,10 +124,17 @@ async function sharedSettings(
   });
   try {
     const { data } = await client.resource(ConfigMaps).get({ namespace: 'kube-system', name: 'keelson-config' });
-    const { clusterCidr, serviceCidr, clusterDomain, cni, dns } = data ?? {};
+    const { clusterCidr, serviceCidr, clusterDomain, cni, dns, flannelBackend } = data ?? {};
     if (clusterCidr === undefined || serviceCidr === undefined || clusterDomain === undefined)
       throw new PreflightError('the cluster does not publish its settings (ConfigMap kube-system/keelson-config)');
-    return { clusterCidr, serviceCidr, clusterDomain, cni: ours(cni), dns: ours(dns) };
+    return {
+      clusterCidr,
+      serviceCidr,
+      clusterDomain,
+      cni: ours(cni),
+      dns: ours(dns),
+      flannelBackend: backendOf(flannelBackend),
+    };
   } catch (error) {
     if (isReason(error, 'Unauthorized')) throw new PreflightError('the token is unknown there or its time is over');
     throw error;

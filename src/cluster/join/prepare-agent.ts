@@ -1,15 +1,24 @@
 /**
- * Looks at a machine before it joins a cluster or starts again as its member: programs, ports, ranges, and what the cluster
- * says of itself. What was learnt is kept, so that a member starts again while no server answers.
+ * Examines a machine before it joins a cluster or starts again as its agent: programs, ports, ranges, and the
+ * cluster's settings. These are kept, so that an agent starts while no server answers.
  */
 import type { Platform } from '../../platform/platform.ts';
+import { freePorts } from '../gateway/former-data-plane.ts';
+import { rootRunDir } from '../instance/control-place.ts';
 import { checkAgainst, readInstanceFile, writeInstanceFile, type InstanceFile } from '../instance/instance-file.ts';
 import { deriveInstance, type Instance } from '../instance/instance.ts';
 import { claimRanges } from '../instance/range-claims.ts';
 import type { PortReservation } from '../instance/port-reservation.ts';
 import { checkPrograms, chooseRanges, foreignRoutes } from '../instance/preflight.ts';
 import { PreflightError } from '../preflight-error.ts';
-import { holdKubeletPort, holdPort, makeDataDir, ownDevices, programsOf } from '../instance/prepare-instance.ts';
+import {
+  checkFlannelBackend,
+  holdKubeletPort,
+  holdPort,
+  makeDataDir,
+  ownDevices,
+  programsOf,
+} from '../instance/prepare-instance.ts';
 import type { AgentOptions } from './agent-options.ts';
 import { discoverCluster, type JoinedCluster } from './discover-cluster.ts';
 
@@ -19,14 +28,14 @@ export interface PreparedAgent {
   readonly caPem: string;
   readonly cniBinDirs: readonly string[];
   readonly kubeletPort: PortReservation;
-  /** Where this machine's parts reach whichever server answers; absent with one server. */
+  /** The local port of the balancer over several servers; absent with one server. */
   readonly apiPort?: PortReservation;
 }
 
-/** Beside the servers' own, as k3s's agents have it. */
+/** Next to the servers' own, as on k3s's agents. */
 const API_PORT = 6444;
 
-/** Checks, joins what it has not joined, and settles. Throws `PreflightError`, or the signal's reason. */
+/** Checks, joins if necessary, and settles. Throws `PreflightError`, or the signal's reason. */
 export async function prepareAgent(
   platform: Platform,
   options: AgentOptions,
@@ -43,16 +52,25 @@ export async function prepareAgent(
   const servers = options.servers ?? kept?.servers ?? [];
   if (servers.length === 0) throw new PreflightError('this machine has not joined yet; --server is needed');
   const caFile = `${dataDir}/pki/ca.crt`;
-  const joined = await settings(platform, { options, kept, caFile, servers }, signal);
+  const cluster = await settings(platform, { options, kept, caFile, servers }, signal);
+  const flannelBackend = options.flannelBackend ?? cluster.flannelBackend;
+  if (flannelBackend !== cluster.flannelBackend)
+    platform.log.warn('This node connects otherwise than its cluster: pods of other nodes are not reached', {
+      flannelBackend,
+      cluster: cluster.flannelBackend,
+    });
+  const joined = { ...cluster, flannelBackend };
   if (kept !== undefined) checkAgainst(kept, { ...joined, nodeName }, dataDir);
   await claimRanges(platform, dataDir, async (taken) => {
-    // Colliding ranges are refused: an agent cannot choose others than its cluster has.
-    if (kept === undefined)
-      chooseRanges(joined, [...(await foreignRoutes(exec, ownDevices(platform, dataDir))), ...taken]);
+    // Conflicting ranges are refused, since an agent cannot choose its own.
+    if (kept === undefined) chooseRanges(joined, await foreignRoutes(exec, ownDevices(platform, dataDir)), taken);
     return joined;
   });
   const { caPem, ...ranges } = joined;
   const cniBinDirs = await checkPrograms(files, programsOf({ ...options, cni: joined.cni }));
+  await checkFlannelBackend(platform, { dataDir, cni: joined.cni }, joined.flannelBackend);
+  const place = { runDir: rootRunDir(dataDir), logDir: `${dataDir}/logs` };
+  await freePorts(platform, place, [kept?.kubeletPort, kept?.httpsPort, options.registryPort]);
   const kubeletPort = await holdKubeletPort(kept?.kubeletPort);
   const apiPort = servers.length > 1 ? await holdPort('the API', kept?.httpsPort || API_PORT) : undefined;
   const httpsPort = apiPort?.port ?? 0;
@@ -79,7 +97,7 @@ interface Sources {
   readonly servers: readonly string[];
 }
 
-/** As kept, or from the cluster at the first start. */
+/** The kept settings, or at the first start the cluster's. */
 async function settings(
   platform: Platform,
   { options, kept, caFile, servers }: Sources,
@@ -87,8 +105,15 @@ async function settings(
 ): Promise<JoinedCluster> {
   const { files } = platform;
   if (kept !== undefined && (await files.exists(caFile))) {
-    const { clusterCidr, serviceCidr, clusterDomain, cni = 'keelson', dns = 'keelson' } = kept;
-    return { clusterCidr, serviceCidr, clusterDomain, cni, dns, caPem: await files.readText(caFile) };
+    const {
+      clusterCidr,
+      serviceCidr,
+      clusterDomain,
+      cni = 'keelson',
+      dns = 'keelson',
+      flannelBackend = 'vxlan',
+    } = kept;
+    return { clusterCidr, serviceCidr, clusterDomain, cni, dns, flannelBackend, caPem: await files.readText(caFile) };
   }
   if (options.token === undefined)
     throw new PreflightError('this machine has not joined yet; --token is needed (keelson token create, on a server)');

@@ -1,8 +1,9 @@
-/** How a machine gets its client certificate: which answers end a start, and with which line. */
+/** How a machine gets its client certificate: the responses that end a start, and the message. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { Pods } from '../../api/gen/resources.ts';
 import { createAuthority } from '../../component-helpers/pki/certificates.ts';
-import type { HttpHandler } from '../../platform/http.ts';
+import type { HttpHandler, HttpResponse } from '../../platform/http.ts';
 import { createSimPlatform, type SimPlatform } from '../../platform/sim/sim-platform.ts';
 import { deriveInstance } from '../instance/instance.ts';
 import { createRemoteConnection, type RemoteConnection } from './remote-connection.ts';
@@ -18,18 +19,18 @@ function failing(code: number, reason: string): HttpHandler {
   return () => ({ kind: 'bytes', status: code, headers, chunks: [Buffer.from(body)] });
 }
 
-function connect(platform: SimPlatform, bootstrapToken?: string): RemoteConnection {
+function connect(
+  platform: SimPlatform,
+  bootstrapToken?: string,
+  signal = new AbortController().signal,
+): RemoteConnection {
   const ranges = { clusterCidr: '10.42.0.0/16', serviceCidr: '10.43.0.0/16', clusterDomain: 'c.l' };
   const instance = deriveInstance({ dataDir: '/d', nodeName: 'n', httpsPort: 0, ...ranges }, (text) =>
     platform.crypto.sha256Hex(text),
   );
-  return createRemoteConnection(platform, {
-    instance,
-    server: `http://127.0.0.1:${PORT}`,
-    caPem: '',
-    bootstrapToken,
-    nodeIps: ['192.0.2.1'],
-  });
+  const nodeIps = ['192.0.2.1'];
+  const config = { instance, server: `http://127.0.0.1:${PORT}`, caPem: '', bootstrapToken, nodeIps };
+  return createRemoteConnection(platform, config, signal);
 }
 
 async function writeCertificate(platform: SimPlatform, lifeMs: number): Promise<void> {
@@ -70,7 +71,7 @@ test('a token that is refused ends the start, whether the certificate is over or
   });
 });
 
-test('servers that fail or are away are asked on', async () => {
+test('servers that fail or are down are retried', async () => {
   const platform = createSimPlatform();
   const connection = connect(platform, 'abcdef.0123456789abcdef');
   const stop = new AbortController();
@@ -84,3 +85,31 @@ test('servers that fail or are away are asked on', async () => {
   stop.abort(new Error('enough'));
   await platform.clock.drive(ended);
 });
+
+const never = new Promise<never>(() => undefined);
+const cutShort: HttpResponse = {
+  kind: 'stream',
+  status: 200,
+  headers: { 'content-type': 'application/json' },
+  async run(sink) {
+    await sink.write(Buffer.from('{"kind":'));
+    await never;
+  },
+};
+
+for (const [what, answer] of [
+  ['head', never],
+  ['rest', Promise.resolve(cutShort)],
+] as const)
+  test(`a node that stops waits for no ${what} of a response, for any request`, async () => {
+    const platform = createSimPlatform();
+    await platform.listenHttp({ port: PORT, host: '127.0.0.1' }, () => answer);
+    const stopping = new AbortController();
+    const reading = connect(platform, undefined, stopping.signal)
+      .kubelet.resource(Pods)
+      .get({ namespace: 'a', name: 'b' });
+    const ended = assert.rejects(reading, /keelson is stopping/);
+    platform.clock.setTimer(1000, () => stopping.abort(new Error('keelson is stopping')));
+    await platform.clock.drive(ended);
+    assert.equal(platform.clock.monotonicMs(), 1000);
+  });

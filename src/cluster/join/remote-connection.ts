@@ -1,10 +1,11 @@
 /**
- * A node's connection to a control plane on another machine: its own client certificate, got with the bootstrap token at
- * the first start and renewed by itself afterwards, and a serving certificate that the control plane signs once the node
- * has registered. Upstream: the kubelet's TLS bootstrapping, --rotate-certificates and serverTLSBootstrap.
+ * A node's connection to a control plane on another machine: a client certificate, requested with the bootstrap token
+ * at the first start and then renewed automatically, and a serving certificate that the control plane signs after the
+ * node has registered. Upstream: the kubelet's TLS bootstrapping, --rotate-certificates and serverTLSBootstrap.
  */
 import { isReason } from '../../api/status-error.ts';
 import type { Client } from '../../client/client.ts';
+import { endingNet } from '../../client/ending-net.ts';
 import { measuredNet } from '../../client/measured-net.ts';
 import { createRestClient } from '../../client/rest-client.ts';
 import type { CertificateManager } from '../../component-helpers/pki/certificate-manager.ts';
@@ -15,29 +16,33 @@ import type { NodeConnection } from '../node/node-connection.ts';
 import { createNodeCertificate } from '../node/node-certificate.ts';
 import { PreflightError } from '../preflight-error.ts';
 
-/** Whom to trust and how to begin. */
+/** The trusted authority and the initial credentials. */
 export interface RemoteConnectionConfig {
   readonly instance: Instance;
   readonly server: string;
   readonly caPem: string;
-  /** `<id>.<secret>`; needed while there is no client certificate. */
+  /** `<id>.<secret>`; needed without a client certificate. */
   readonly bootstrapToken?: string;
   /** Addresses of this node, for its serving certificate. */
   readonly nodeIps: readonly string[];
 }
 
-/** The connection and what keeps it. */
+/** The connection, and the renewal of its certificates. */
 export interface RemoteConnection extends NodeConnection {
-  /** Loads or gets the client certificate. Rejects with `PreflightError` when there is none and no token that is taken. */
+  /** Loads or requests the client certificate. Rejects with `PreflightError` when there is none and no valid token. */
   open(signal: AbortSignal): Promise<void>;
   /** Renews certificates until the signal aborts. */
   keep(signal: AbortSignal): Promise<void>;
 }
 
-/** Makes the connection; nothing is sent before `open`. */
-export function createRemoteConnection(platform: Platform, config: RemoteConnectionConfig): RemoteConnection {
+/** Nothing is sent before `open`, and nothing waits after the signal's abort. */
+export function createRemoteConnection(
+  platform: Platform,
+  config: RemoteConnectionConfig,
+  signal: AbortSignal,
+): RemoteConnection {
   const { server, caPem, instance, bootstrapToken } = config;
-  const bases = { net: measuredNet(platform.net, platform), clock: platform.clock, server };
+  const bases = { net: endingNet(measuredNet(platform.net, platform), signal), clock: platform.clock, server };
   const stranger =
     bootstrapToken === undefined
       ? undefined
@@ -61,22 +66,22 @@ export function createRemoteConnection(platform: Platform, config: RemoteConnect
     proxy: clientFor('kube-proxy'),
     server,
     caPem,
-    async open(signal) {
+    async open(opening) {
       const isKept = await clientCertificate.load();
       const joined = await platform.files.exists(clientCertificate.file);
       const why = joined ? 'this machine’s certificate is over' : 'this machine has not joined yet';
       if (!isKept && stranger === undefined)
         throw new PreflightError(`${why}; --token is needed (keelson token create, on a server)`);
-      await clientCertificate.ensure(signal).catch((error: unknown) => {
+      await clientCertificate.ensure(opening).catch((error: unknown) => {
         if (!isReason(error, 'Unauthorized')) throw error;
         const refused = 'the servers refuse the token, which is over or unknown';
         throw new PreflightError(`${why}, and ${refused}; a new --token is needed (keelson token create, on a server)`);
       });
     },
-    keep: async (signal) => {
-      await Promise.all([clientCertificate.keep(signal), keepServing(serving, signal)]);
+    keep: async (keeping) => {
+      await Promise.all([clientCertificate.keep(keeping), keepServing(serving, keeping)]);
     },
-    servingCertificate: (signal) => serving.ensure(signal),
+    servingCertificate: (waiting) => serving.ensure(waiting),
     clientCertificate: () => Promise.resolve(clientCertificate.current()),
     onServingCertificate: (listener) => serving.onRenewed(listener),
     async writeDnsKubeconfig(path) {
@@ -87,8 +92,8 @@ export function createRemoteConnection(platform: Platform, config: RemoteConnect
   };
 }
 
-/** Renewing begins when there is something to renew. */
+/** Renews the serving certificate once there is one. */
 async function keepServing(serving: CertificateManager, signal: AbortSignal): Promise<void> {
-  await serving.ensure(signal).catch(() => undefined); // Ends with the signal alone.
+  await serving.ensure(signal).catch(() => undefined); // rejects only by the signal
   await serving.keep(signal);
 }

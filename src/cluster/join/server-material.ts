@@ -1,7 +1,8 @@
 /**
- * What a machine needs to become a server of the cluster: authorities and keys that all servers share, and where the etcd
- * members are. Served to bearers of a server token (`keelson token create --server`) over the connection whose authority
- * the token pins; whoever has it is the cluster. Upstream has none of this; after k3s' server-bootstrap.
+ * The material by which a machine becomes a server of the cluster: the authorities and keys that all servers share,
+ * and the etcd endpoints. It is served to bearers of a server token (`keelson token create --server`) over a
+ * connection whose authority the token pins; whoever has it controls the cluster. Not in upstream; modelled on k3s'
+ * server-bootstrap.
  */
 import type { NonResourceRoute } from '../../apiserver/non-resource-routes.ts';
 import { forbidden } from '../../api/status-error.ts';
@@ -15,7 +16,7 @@ import { PreflightError } from '../preflight-error.ts';
 import { discoverCluster, type JoinedCluster } from './discover-cluster.ts';
 import type { JoinToken } from './join-token.ts';
 
-/** What all servers share, by path below the folder of certificates. */
+/** Files that all servers share, by their path below the folder of certificates. */
 const SHARED_FILES = [
   'ca.crt',
   'ca.key',
@@ -27,10 +28,10 @@ const SHARED_FILES = [
   'etcd/ca.key',
 ] as const;
 
-/** Checked besides authorization: the authorities' keys are worth more than any `get` on `*`. */
+/** Checked in addition to authorization, since the authorities' keys are worth more than any `get` on `*`. */
 function mayFetch({ name, groups, extra }: Principal): boolean {
   if (groups.includes('system:masters')) return true;
-  // A certificate that says the same is no token: it has an id, a bootstrap token has none.
+  // A certificate with the same names is refused: it has a credential id, which a bootstrap token has not.
   return groups.includes(SERVER_GROUP) && name.startsWith('system:bootstrap:') && extra?.[CREDENTIAL_ID] === undefined;
 }
 
@@ -43,16 +44,16 @@ interface ServerMaterial {
   readonly files: Readonly<Record<string, string>>;
   /** Client URLs. */
   readonly etcdEndpoints: readonly string[];
-  /** The store is encrypted: another server needs the same configuration. */
+  /** The store is encrypted, so another server needs the same configuration. */
   readonly encrypted: boolean;
 }
 
-/** A cluster as a new server finds it. */
+/** A cluster from the view of a new server. */
 export interface JoinedServer extends Omit<JoinedCluster, 'caPem'> {
   readonly material: ServerMaterial;
 }
 
-/** Serves it. */
+/** Serves the material. */
 export function serverJoinRoute(
   { files }: Pick<Platform, 'files'>,
   { dataDir, pkiDir, encrypted }: { readonly dataDir: string; readonly pkiDir: string; readonly encrypted: boolean },
@@ -79,7 +80,7 @@ export function serverJoinRoute(
         status: 200,
         headers: { 'content-type': 'application/json', 'cache-control': 'no-store' },
         chunks: [Buffer.from(JSON.stringify(material))],
-      } as never;
+      };
     },
   };
 }
@@ -104,7 +105,7 @@ export async function fetchServerMaterial(
   throw new PreflightError(`cannot join as a server: ${errorMessage(failure)}`);
 }
 
-/** Writes the shared files where `ensureClusterPki` and `ensureEtcdPki` find them. */
+/** Writes the shared files to the paths of `ensureClusterPki` and `ensureEtcdPki`. */
 export async function writeServerMaterial(
   { files }: Pick<Platform, 'files'>,
   pkiDir: string,

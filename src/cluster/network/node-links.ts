@@ -1,17 +1,24 @@
-/** The networks this machine is attached to, and addresses that a route of ours puts on a link: a further node's machine. */
+/**
+ * The networks this machine is attached to, and the addresses that a route of Keelson's puts on a link (another node
+ * of this machine).
+ */
 import type { Node } from '../../api/gen/core-v1.ts';
 import type { Platform } from '../../platform/platform.ts';
+import { runOrThrow } from '../../platform/run-or-throw.ts';
 import type { Instance } from '../instance/instance.ts';
 
-/** The routing protocol number of our routes: `ip route` shows `proto 199`. */
+/** The routing protocol number of Keelson's routes: `ip route` shows `proto 199`. */
 export const ROUTE_PROTOCOL = '199';
 
-/** Links by which these nodes may be reached. Routes are read when addresses have changed, or when `again` demands it. */
+/**
+ * The links through which the nodes may be reached. Routes are read again when addresses have changed or when `again`
+ * is true.
+ */
 export type NodeLinks = (nodes: readonly Node[], again: boolean) => Promise<readonly string[]>;
 
-/** Remembers which routes were read last: a program is started for each read. */
+/** Caches the routes that were read last, since each read starts a program. */
 export function createNodeLinks({ exec, net }: Pick<Platform, 'exec' | 'net'>, instance: Instance): NodeLinks {
-  const ours = [instance.bridge, instance.serviceDevice, instance.tunnelDevice];
+  const ours = [instance.bridge, instance.serviceDevice, instance.tunnelDevice, instance.wireguardDevice];
   let known: { readonly addresses: string; readonly routed: readonly string[] } | undefined;
   return async (nodes, again) => {
     const attached = net
@@ -31,8 +38,7 @@ function addressesOf(nodes: readonly Node[]): readonly string[] {
 
 async function readRoutedLinks(exec: Platform['exec']): Promise<readonly string[]> {
   const args = ['-4', '-json', 'route', 'show', 'proto', ROUTE_PROTOCOL, 'scope', 'link'];
-  const { exitCode, stdout, stderr } = await exec.run('ip', args);
-  if (exitCode !== 0) throw new Error(`ip ${args.join(' ')}: ${stderr.trim()}`);
+  const stdout = await runOrThrow(exec, ['ip', ...args], { name: `ip ${args.join(' ')}` });
   const routes = JSON.parse(stdout === '' ? '[]' : stdout) as { readonly dst: string; readonly gateway?: string }[];
   return routes
     .filter(({ gateway }) => gateway === undefined)

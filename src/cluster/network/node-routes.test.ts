@@ -1,4 +1,4 @@
-/** How often the kernel is asked about routes, under virtual time with an `ip` that is a function. */
+/** How often the kernel's routes are read, under virtual time with a function in place of `ip`. */
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { describe, it } from 'node:test';
@@ -33,7 +33,7 @@ const node = (name: string, address: string, podCidr: string): Node => ({
 const here = node('here', '10.0.0.1', '10.42.0.0/24');
 const other = node('other', '10.200.0.2', '10.42.1.0/24');
 
-/** A kernel with a route of ours that puts `onLink` on a link; each start of `ip` takes a moment. */
+/** A kernel with a route to the nodes of `onLink` by a link; each run of `ip` takes a moment. */
 async function setUp(nodes: readonly Node[]) {
   const platform = createSimPlatform({ addresses: ['10.0.0.1'] });
   const { clock, exec, random, log } = platform;
@@ -56,7 +56,8 @@ async function setUp(nodes: readonly Node[]) {
   const informers = createInformerFactory({ client, clock, random, log });
   const stop = new AbortController();
   const config = { instance, nodeIp: '10.0.0.1', vni: 7 };
-  const running = runNodeRoutes({ informers, platform, setMtu: async () => undefined }, config, stop.signal);
+  const deps = { informers, platform, client, setMtu: async () => undefined, report: () => undefined };
+  const running = runNodeRoutes(deps, config, stop.signal);
   informers.start(stop.signal);
   await clock.advance(1_000);
   const end = async (): Promise<void> => {
@@ -102,7 +103,7 @@ describe('routes to other nodes', () => {
     await end();
   });
 
-  it('looks again each half minute, however long that takes, and sees links that have come', async () => {
+  it('reads the links every half minute, however long that takes, and finds new ones', async () => {
     const { batches, clock, end, kernel, ran } = await setUp([here, other]);
     for (const round of [1, 2, 3]) {
       ran.length = 0;
@@ -118,7 +119,7 @@ describe('routes to other nodes', () => {
     await end();
   });
 
-  it('takes links that cannot be read for no absence of links', async () => {
+  it('does not take unreadable links for missing ones', async () => {
     const { batches, clock, end, kernel, log } = await setUp([here, other]);
     [kernel.fails, batches.length] = [true, 0];
     await clock.advance(31_000);

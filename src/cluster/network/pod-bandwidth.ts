@@ -1,7 +1,8 @@
 /**
- * The annotations kubernetes.io/ingress-bandwidth and egress-bandwidth of this node's pods. What a pod receives is shaped by
- * a token bucket on its host device (tc), what it sends is policed there by nftables, which every kernel with nftables has.
- * Upstream: the CNI plugin `bandwidth`, one more program per pod, and two kernel modules many machines lack.
+ * Enforces the annotations kubernetes.io/ingress-bandwidth and egress-bandwidth on this node's pods. Ingress is
+ * shaped by a token bucket on the pod's host device (tc); egress is policed there by nftables, which needs no further
+ * kernel module. Upstream: the CNI plugin `bandwidth`, which runs one more program per pod and needs two kernel
+ * modules that many machines lack.
  */
 import { onAbort } from '../../base/abort.ts';
 import { Pods } from '../../api/gen/resources.ts';
@@ -13,13 +14,14 @@ import { sleepUnlessAborted } from '../../platform/clock.ts';
 import type { Platform } from '../../platform/platform.ts';
 import { logFailedRound } from '../../platform/unexpected.ts';
 import type { Instance } from '../instance/instance.ts';
+import { runOrThrow } from '../../platform/run-or-throw.ts';
 
 export interface PodBandwidthDeps {
   readonly informers: InformerFactory;
   readonly platform: Pick<Platform, 'exec' | 'files' | 'clock' | 'log'>;
 }
 
-/** Limits of one pod, bits per second. */
+/** The limits of one pod in bits per second. */
 interface Limits {
   readonly ingress?: number;
   readonly egress?: number;
@@ -27,13 +29,16 @@ interface Limits {
 
 const INGRESS = 'kubernetes.io/ingress-bandwidth';
 const EGRESS = 'kubernetes.io/egress-bandwidth';
-/** Where the runtime's CNI library keeps what plugins answered. */
+/** Where the runtime's CNI library caches the plugins' results. */
 const CNI_RESULTS = '/var/lib/cni/results';
 const MIN_BURST_BYTES = 32_768;
 const RETRY_MS = 1_000;
 const CHECK_PERIOD_MS = 60_000;
 
-/** The limits a pod asks for; undefined for none. Throws for what cannot be read, or is not between 1k and 1P. Pure. */
+/**
+ * The limits that the pod's annotations ask for; undefined for none. Throws for values that cannot be parsed or lie
+ * outside 1k to 1P. Pure.
+ */
 export function bandwidthOf({ metadata }: Pod): Limits | undefined {
   const read = (name: string): number | undefined => {
     const text = metadata.annotations?.[name];
@@ -48,13 +53,13 @@ export function bandwidthOf({ metadata }: Pod): Limits | undefined {
   return { ingress, egress };
 }
 
-/** What one pod's device gets. */
+/** A pod's host device with its limits. */
 interface Shaped {
   readonly device: string;
   readonly limits: Limits;
 }
 
-/** Runs until the signal aborts; limits stay. Never rejects. Its informers must be started by the caller. */
+/** Runs until the signal aborts and leaves the limits in place. Never rejects. The caller starts the informers. */
 export async function runPodBandwidth(deps: PodBandwidthDeps, instance: Instance, signal: AbortSignal): Promise<void> {
   const { clock, log } = deps.platform;
   const pods = deps.informers.informer(Pods, { fieldSelector: `spec.nodeName=${instance.nodeName}` });
@@ -76,7 +81,7 @@ export async function runPodBandwidth(deps: PodBandwidthDeps, instance: Instance
       if (limited.delete(metadata.uid)) kick();
     },
   });
-  // Heals what others did.
+  // Repairs foreign changes.
   const stopTicker = clock.setTicker(CHECK_PERIOD_MS, () => {
     if (limited.size > 0) kick();
   });
@@ -96,7 +101,7 @@ export async function runPodBandwidth(deps: PodBandwidthDeps, instance: Instance
   }
 }
 
-/** Those of a pod that has its network and is not done. */
+/** The limits of a pod that has its network and has not terminated. */
 function limitsOf(pod: Pod, onProblem: (error: unknown) => void): Limits | undefined {
   const { phase, podIP } = pod.status ?? {};
   if (podIP === undefined || pod.spec?.hostNetwork === true || isPodPhaseTerminal(phase)) return undefined;
@@ -119,11 +124,12 @@ async function apply(
     const device = devices.get(uid);
     if (device !== undefined) shaped.push({ device, limits });
   }
-  await must(platform, { program: 'tc', args: ['-batch', '-'], input: shapingLines(shaped).join('') });
-  await must(platform, { program: 'nft', args: ['-f', '-'], input: policingRules(instance, shaped) });
+  const lines = shapingLines(shaped);
+  if (lines.length > 0) await runOrThrow(platform.exec, ['tc', '-batch', '-'], { input: lines.join('') });
+  await replacePolicing(platform, instance, shaped);
 }
 
-/** Host devices by pod UID, as the CNI plugins named them. */
+/** The host devices by pod UID, as the CNI plugins reported them. */
 async function devicesOfPods(
   { files }: Pick<PodBandwidthDeps['platform'], 'files'>,
   { cniConfig }: Instance,
@@ -132,7 +138,7 @@ async function devicesOfPods(
   if (!(await files.exists(CNI_RESULTS))) return devices;
   const names = (await files.readDir(CNI_RESULTS)).filter((name) => name.startsWith(`${cniConfig.networkName}-`));
   for (const name of names) {
-    const text = await files.readText(`${CNI_RESULTS}/${name}`).catch(() => undefined); // Its pod has just ended.
+    const text = await files.readText(`${CNI_RESULTS}/${name}`).catch(() => undefined); // its pod has just terminated
     if (text === undefined) continue;
     const { cniArgs = [], result } = JSON.parse(text) as CniResult;
     const uid = cniArgs.find(([key]) => key === 'K8S_POD_UID')?.[1];
@@ -148,7 +154,10 @@ interface CniResult {
   readonly result?: { readonly interfaces?: readonly { readonly name: string; readonly sandbox?: string }[] };
 }
 
-/** Bytes that may pass at once: a tenth of a second's, at least one large packet. Policing lets pass a second's more. */
+/**
+ * The burst in bytes: a tenth of a second's traffic, at least one large packet. Policing passes one second's traffic
+ * more.
+ */
 function burstBytes(bitsPerSecond: number): number {
   return Math.max(MIN_BURST_BYTES, Math.ceil(bitsPerSecond / 80));
 }
@@ -165,7 +174,7 @@ function bandwidthTable(instance: Pick<Instance, 'nftTable'>): string {
   return `netdev ${instance.nftTable}-bandwidth`;
 }
 
-/** The table anew; nothing where nobody is limited. */
+/** The nftables table that polices egress; without rules when no pod is limited. */
 export function policingRules(instance: Pick<Instance, 'nftTable'>, shaped: readonly Shaped[]): string {
   const table = bandwidthTable(instance);
   const chains = shaped.flatMap(({ device, limits: { egress } }) =>
@@ -182,16 +191,15 @@ export function policingRules(instance: Pick<Instance, 'nftTable'>, shaped: read
   return chains.length === 0 ? removal : `${removal}table ${table} {\n${chains.join('\n')}\n}\n`;
 }
 
-/** Removes the table; limits on devices go with them. */
+/** Removes the nftables table; the limits on devices are removed with the devices. */
 export function removePodBandwidth(platform: Pick<Platform, 'exec'>, instance: Instance): Promise<void> {
-  return must(platform, { program: 'nft', args: ['-f', '-'], input: policingRules(instance, []) });
+  return replacePolicing(platform, instance, []);
 }
 
-async function must(
+async function replacePolicing(
   { exec }: Pick<Platform, 'exec'>,
-  { program, args, input }: { readonly program: string; readonly args: readonly string[]; readonly input: string },
+  instance: Instance,
+  shaped: readonly Shaped[],
 ): Promise<void> {
-  if (input === '') return;
-  const { exitCode, stderr } = await exec.run(program, args, { input });
-  if (exitCode !== 0) throw new Error(`${program}: ${stderr.trim().slice(0, 500)}`);
+  await runOrThrow(exec, ['nft', '-f', '-'], { input: policingRules(instance, shaped) });
 }

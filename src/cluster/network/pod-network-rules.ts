@@ -1,8 +1,7 @@
 /**
- * The nftables table that belongs to the pod network, apart from the service rules: pods that leave the cluster take the
- * node's address, nothing meant for a service ever leaves the machine, and nobody but this machine reaches its loopback
- * addresses or speaks in their name, whatever the bridge routes and host ports translate (CVE-2020-8558). Pure text for
- * `nft -f`.
+ * The nftables table of the pod network, apart from the service rules: packets from pods that leave the cluster get
+ * the node's address, no packet for a service range leaves the machine, and only this machine sends to or from its
+ * loopback addresses, whatever the bridge routes and host ports translate (CVE-2020-8558). Pure text for `nft -f`.
  */
 import { rangeFamily, rangesOf } from '../../base/cidr.ts';
 import type { Instance } from '../instance/instance.ts';
@@ -26,7 +25,7 @@ function tableOf(
 ): string {
   const family = familyName(clusterCidr);
   const table = `${family} ${podNetworkTable(instance)}`;
-  // The plugin that makes the pods' network also decides how packets leave it.
+  // The plugin that creates the pods' network also decides how packets leave it.
   const leaving =
     instance.cni === 'none'
       ? ''
@@ -40,6 +39,15 @@ function tableOf(
     iifname != "lo" ip saddr 127.0.0.0/8 drop
   }`
       : '';
+  // Packets that come past the tunnels, with the address of a pod that is not reached that way.
+  const onlyTunnelled =
+    instance.flannelBackend === 'wireguard-native' && instance.cni !== 'none'
+      ? `
+  chain only-tunnelled {
+    type filter hook prerouting priority -300; policy accept;
+    iifname != { "lo", "${instance.bridge}" } ${family} saddr ${clusterCidr} fib saddr . iif oif missing counter drop
+  }`
+      : '';
   return `table ${table}
 delete table ${table}
 table ${table} {
@@ -50,7 +58,7 @@ ${leaving}
   chain keep-services-here {
     type filter hook postrouting priority 0; policy accept;
     ${family} daddr ${serviceCidr} oifname != { "${instance.serviceDevice}", "lo" } drop
-  }${guard}
+  }${guard}${onlyTunnelled}
 }
 `;
 }
@@ -59,7 +67,7 @@ function familyName(range: string): 'ip' | 'ip6' {
   return rangeFamily(range) === 6 ? 'ip6' : 'ip';
 }
 
-/** Removes the tables; no error when they are not there. */
+/** Removes the tables; missing ones are no error. */
 export function removePodNetworkRules(instance: Instance): string {
   return rangesOf(instance.clusterCidr)
     .map((range) => `${familyName(range)} ${podNetworkTable(instance)}`)

@@ -1,49 +1,57 @@
 /**
- * The node's side of the pod network: forwarding, the device that the service range is routed to, the rules of
- * `pod-network-rules.ts`, accepts before foreign chains that drop forwarded traffic, and the CNI configuration once the
- * node knows its pod range. Everything is removed by `remove`.
+ * The pod network on one node: forwarding, the device that the service range is routed to, the rules of
+ * `pod-network-rules.ts`, accept rules before foreign chains that drop forwarded traffic, and the CNI configuration
+ * once the node knows its pod range. `remove` removes everything.
  */
 import { formatIp, nthAddress, parseCidr, rangeFamily, rangesOf } from '../../base/cidr.ts';
 import { errorMessage } from '../../base/errors.ts';
 import { sleepUnlessAborted } from '../../platform/clock.ts';
 import type { Platform } from '../../platform/platform.ts';
+import { runNft, runOrThrow } from '../../platform/run-or-throw.ts';
 import type { Instance } from '../instance/instance.ts';
+import { type BridgePorts, createBridgePorts } from './bridge-ports.ts';
 import { CNI_FILE, cniConfigList, type Attachment } from './cni-config.ts';
 import { insertForwardAccepts, removeForwardAccepts } from './forward-accepts.ts';
 import { neighbourRules, removeNeighbourRules } from './neighbour-rules.ts';
-import { removeNodeRoutes } from './node-routes.ts';
+import { removeNodeRoutes } from './kernel-routes.ts';
 import { podNetworkRules, removePodNetworkRules } from './pod-network-rules.ts';
 
 export interface PodNetwork {
-  /** Devices, routes, rules. Idempotent. */
+  /** Creates devices, routes and rules. Idempotent. */
   start(): Promise<void>;
-  /** Repeats `start` each minute until the signal aborts: repairs what other programs changed. Never rejects. */
+  /** Repeats `start` every minute until the signal aborts, which repairs foreign changes. Never rejects. */
   keep(signal: AbortSignal): Promise<void>;
-  /** Writes the CNI configuration for one range or one of each family (with a comma); the runtime picks it up. */
+  /**
+   * Writes the CNI configuration for one range, or one per family (separated by a comma). The runtime notices the new
+   * file.
+   */
   setPodCidr(podCidr: string): Promise<void>;
-  /** Changes the MTU of pods that start from now on; the configuration is written again. */
+  /** Sets the MTU of pods that start from now on, by rewriting the configuration. */
   setMtu(mtu: number): Promise<void>;
   /**
-   * Has packets from loopback addresses routed to pods, which lets pods send to those: the guard against that comes first.
-   * It ends with the bridge. Rejects where pods are not attached to one.
+   * Lets packets from loopback addresses be routed to pods. Since pods could then send to loopback addresses too, the
+   * rules against that are installed first. Lasts as long as the bridge. Rejects where pods are not attached to a
+   * bridge.
    */
   routeLoopback(): Promise<void>;
-  /** Removes all of it. Problems are returned, not thrown: the rest is removed all the same. */
+  /** Undefined where the user's CNI plugin attaches pods. */
+  readonly ports: BridgePorts | undefined;
+  /** Removes everything. Problems are returned, not thrown, so that one does not prevent the rest. */
   remove(): Promise<readonly string[]>;
 }
 
 type Deps = Pick<Platform, 'clock' | 'exec' | 'files' | 'log'>;
 
 const KEEP_PERIOD_MS = 60_000;
-/** A folder that exists where the kernel has IPv6. */
+/** The folder exists only where the kernel has IPv6. */
 const IPV6_DEVICES = '/proc/sys/net/ipv6/conf';
 
-/** The tenth address of the (first) service range: cluster DNS. */
+/** The tenth address of the first service range: the cluster DNS's. */
 export function dnsAddress(serviceCidr: string): string {
   return nthServiceAddress(serviceCidr, 10);
 }
 
-/** The first address of the service range: the `kubernetes` Service. */
+/** The first address of the service range: the `kubernetes` Service's. */
 export function kubernetesServiceAddress(serviceCidr: string): string {
   return nthServiceAddress(serviceCidr, 1);
 }
@@ -55,7 +63,7 @@ function nthServiceAddress(serviceCidr: string, index: number): string {
   return formatIp(address);
 }
 
-/** Nothing on the machine changes before `start`. */
+/** Changes nothing on the machine before `start`. */
 export function createPodNetwork(deps: Deps, instance: Instance): PodNetwork {
   const known: { podCidr?: string; mtu?: number } = {};
   const writeConfig = async (): Promise<void> => {
@@ -69,11 +77,13 @@ export function createPodNetwork(deps: Deps, instance: Instance): PodNetwork {
     await deps.files.writeFileAtomic(path, wanted);
   };
   const reportedChains = new Set<string>();
+  const ports = instance.cni === 'none' ? undefined : createBridgePorts(deps, instance.bridge);
   const start = async (): Promise<void> => {
     await Promise.all([
       enableForwarding(deps, instance),
       ensureServiceDevice(deps, instance),
-      nft(deps, podNetworkRules(instance)),
+      ports?.update(),
+      runNft(deps.exec, podNetworkRules(instance)),
       ...(instance.cni === 'none'
         ? []
         : [guardNeighbours(deps, instance), insertForwardAccepts(deps, instance, reportedChains)]),
@@ -81,6 +91,7 @@ export function createPodNetwork(deps: Deps, instance: Instance): PodNetwork {
   };
   return {
     start,
+    ports,
     async keep(signal) {
       for (;;) {
         await sleepUnlessAborted(deps.clock, KEEP_PERIOD_MS, signal);
@@ -102,7 +113,7 @@ export function createPodNetwork(deps: Deps, instance: Instance): PodNetwork {
     async routeLoopback() {
       const path = `/proc/sys/net/ipv4/conf/${instance.bridge}/route_localnet`;
       if ((await deps.files.readText(path)).trim() === '1') return;
-      await nft(deps, podNetworkRules(instance));
+      await runNft(deps.exec, podNetworkRules(instance));
       await deps.files.writeFile(path, '1');
     },
     remove: () => removeAll(deps, instance),
@@ -121,11 +132,11 @@ async function enableForwarding({ files }: Deps, instance: Instance): Promise<vo
   };
   await set('/proc/sys/net/ipv4/ip_forward', '1');
   await set('/proc/sys/net/bridge/bridge-nf-call-iptables', '1');
-  // Also where pods have no IPv6 range: they have link-local addresses.
+  // Even without an IPv6 pod range, since pods have link-local addresses.
   await set('/proc/sys/net/bridge/bridge-nf-call-ip6tables', '1');
   if (!hasIpv6(instance)) return;
   if (!(await files.exists(IPV6_DEVICES))) throw new Error('this kernel has no IPv6: the ranges must be of IPv4 alone');
-  // A machine that forwards ignores router advertisements unless accept_ra is 2: it would lose its default route.
+  // A machine that forwards ignores router advertisements unless accept_ra is 2, and would lose its default route.
   for (const device of await files.readDir(IPV6_DEVICES)) {
     const path = `${IPV6_DEVICES}/${device}/accept_ra`;
     if ((await files.readText(path).catch(() => '')).trim() === '1') await files.writeFile(path, '2');
@@ -134,32 +145,25 @@ async function enableForwarding({ files }: Deps, instance: Instance): Promise<vo
 }
 
 async function guardNeighbours(deps: Deps, instance: Instance): Promise<void> {
-  if (await deps.files.exists(IPV6_DEVICES)) await nft(deps, neighbourRules(instance));
+  if (await deps.files.exists(IPV6_DEVICES)) await runNft(deps.exec, neighbourRules(instance));
 }
 
 async function ensureServiceDevice(deps: Deps, instance: Instance): Promise<void> {
   const { files } = deps;
   const device = instance.serviceDevice;
-  if (!(await files.exists(`/sys/class/net/${device}`))) await must(deps, ['link', 'add', device, 'type', 'bridge']);
+  if (!(await files.exists(`/sys/class/net/${device}`))) await ip(deps, ['link', 'add', device, 'type', 'bridge']);
   const ranges = rangesOf(instance.serviceCidr);
   const lines = [`link set ${device} up`, ...ranges.map((range) => `route replace ${range} dev ${device}`)];
   const dns = dnsAddress(instance.serviceCidr);
   const address = `${dns}/${dns.includes(':') ? '128' : '32'}`;
   if (instance.dns !== 'none') lines.push(`addr replace ${address} dev ${device}`);
-  // A Service of the user's has the address: ours must not be in its way. Not there: nothing to remove.
+  // A Service of the user's has this address, so the node must not have it. A missing address is no error.
   else await deps.exec.run('ip', ['addr', 'del', address, 'dev', device]);
-  const result = await deps.exec.run('ip', ['-batch', '-'], { input: `${lines.join('\n')}\n` });
-  if (result.exitCode !== 0) throw new Error(`ip: ${result.stderr.trim()}`);
+  await runOrThrow(deps.exec, ['ip', '-batch', '-'], { input: `${lines.join('\n')}\n` });
 }
 
-async function must({ exec }: Deps, args: readonly string[]): Promise<void> {
-  const result = await exec.run('ip', args);
-  if (result.exitCode !== 0) throw new Error(`ip ${args.join(' ')}: ${result.stderr.trim()}`);
-}
-
-async function nft({ exec }: Deps, script: string): Promise<void> {
-  const result = await exec.run('nft', ['-f', '-'], { input: script });
-  if (result.exitCode !== 0) throw new Error(`nft: ${result.stderr.trim()}`);
+async function ip({ exec }: Deps, args: readonly string[]): Promise<void> {
+  await runOrThrow(exec, ['ip', ...args], { name: `ip ${args.join(' ')}` });
 }
 
 async function removeAll(deps: Deps, instance: Instance): Promise<readonly string[]> {
@@ -168,15 +172,15 @@ async function removeAll(deps: Deps, instance: Instance): Promise<readonly strin
     await work().catch((error: unknown) => problems.push(errorMessage(error)));
   };
   for (const device of [instance.bridge, instance.serviceDevice]) {
-    if (await deps.files.exists(`/sys/class/net/${device}`)) await attempt(() => must(deps, ['link', 'del', device]));
+    if (await deps.files.exists(`/sys/class/net/${device}`)) await attempt(() => ip(deps, ['link', 'del', device]));
   }
   // After the bridge, which may route to loopback addresses.
-  await attempt(() => nft(deps, removePodNetworkRules(instance)));
+  await attempt(() => runNft(deps.exec, removePodNetworkRules(instance)));
   await attempt(async () => {
-    if (await deps.files.exists(IPV6_DEVICES)) await nft(deps, removeNeighbourRules(instance));
+    if (await deps.files.exists(IPV6_DEVICES)) await runNft(deps.exec, removeNeighbourRules(instance));
   });
   await attempt(() => removeForwardAccepts(deps, instance));
-  await attempt(() => removeNodeRoutes({ platform: deps }, instance));
+  await attempt(() => removeNodeRoutes(deps, instance));
   if (instance.cni !== 'none') await attempt(() => deps.files.remove(instance.cniConfig.confDir));
   await attempt(() => deps.files.remove(instance.cniConfig.ipamDir));
   return problems;

@@ -1,7 +1,7 @@
 /**
- * The node of this machine, whichever way it reaches its control plane: container runtime, pod network, kubelet, service
- * proxy and DNS. Runtime and network start at once, before there is a connection. Stopping leaves pods, containerd and
- * DNS running.
+ * The node on this machine: container runtime, pod network, kubelet, service proxy and DNS. Works with a control
+ * plane in the same process and with a remote one. Runtime and network start at once, before there is a connection.
+ * Stopping leaves pods, containerd and DNS running.
  */
 import { Nodes } from '../../api/gen/resources.ts';
 import { errorMessage } from '../../base/errors.ts';
@@ -15,21 +15,22 @@ import { createInstanceContainerd } from './containerd.ts';
 import { applyRegistries } from '../images/apply-registries.ts';
 import { keepImageFolder } from '../images/image-folder.ts';
 import type { Instance } from '../instance/instance.ts';
+import { withQuietPorts } from '../network/bridge-ports.ts';
 import { createPodNetwork } from '../network/pod-network.ts';
 import type { RunningRegistry } from '../registry/run-registry.ts';
 import type { NodeConnection } from './node-connection.ts';
 import type { NodeServices } from './node-services.ts';
-import { stopPart } from './stop-part.ts';
+import type { StopParts } from '../stop-parts.ts';
 import type { KubeletSettings } from './instance-kubelet.ts';
 import type { ClusterNode } from './node.ts';
 import type { PortReservation } from '../instance/port-reservation.ts';
 import type { Progress } from '../progress.ts';
 
-/** How the node is set up, settled. */
+/** The settled choices for the node. */
 export interface LocalNodeConfig {
   readonly instance: Instance;
   readonly containerRuntimeEndpoint?: string;
-  /** What the user gives for the kubelet. */
+  /** The user's kubelet settings. */
   readonly kubelet?: KubeletSettings;
   readonly cniBinDirs: readonly string[];
   readonly kubeletPort: PortReservation;
@@ -37,31 +38,31 @@ export interface LocalNodeConfig {
   readonly proxyMode: ProxyMode;
   readonly nodePortAddresses: readonly string[];
   readonly dnsStubDomains: readonly string[];
-  /** Where a registry is served on loopback; undefined: there is none. */
+  /** The loopback port of the registry; undefined: no registry. */
   readonly registryPort?: number | undefined;
   readonly progress: Progress;
 }
 
 export interface LocalNode {
-  /** Reads the kubelet's settings and checks the registry's port. Nothing is started. @throws PreflightError */
+  /** Reads the kubelet settings and checks the registry's port without starting anything. @throws PreflightError */
   readFiles(): Promise<void>;
-  /** The ports of the kubelet's servers of plain HTTP, once its settings are read. */
+  /** The ports of the kubelet's plain HTTP servers, known after `readFiles`. */
   plainPorts(): readonly number[];
-  /** Starts what needs no control plane, whose failures show in `join`. */
+  /** Starts what needs no control plane. Its failures are reported by `join`. */
   prepare(signal: AbortSignal): void;
-  /** Starts the rest; resolves when the node is Ready, or waits for nothing but the user's own pod network. */
+  /** Starts the rest. Resolves when the node is Ready, or when only the user's own pod network is missing. */
   join(connection: NodeConnection, signal: AbortSignal): Promise<void>;
   status(): readonly ComponentStatus[];
-  /** Records a warning event of the node, once it has joined. */
+  /** Records a warning event of the node after it has joined. */
   announce(reason: 'KeelsonRestarted', message: string): void;
-  /** After the signal's abort: ends this process's part. */
-  stop(): Promise<void>;
+  /** Ends this process's part after the signal's abort, as steps of a shutdown. */
+  stop(parts: StopParts): Promise<void>;
 }
 
 const NODE_READY_TIMEOUT_MS = 120_000;
 const READY_POLL_MS = 20;
 
-/** Creates it; nothing runs before `prepare`, which `readFiles` comes before. */
+/** Starts nothing before `prepare`. `readFiles` comes first. */
 export function createLocalNode(platform: Platform, config: LocalNodeConfig): LocalNode {
   return new Machine(platform, config);
 }
@@ -77,7 +78,7 @@ class Machine implements LocalNode {
   #serving: Promise<void> = Promise.resolve();
   #registry: Promise<RunningRegistry | undefined> | undefined;
   #isRegistryOpen = false;
-  /** The kubelet's configuration, where the user gives settings. */
+  /** The kubelet configuration; undefined without settings of the user's. */
   #document: KubeletConfigurationV1Beta1 | undefined;
 
   constructor(platform: Platform, config: LocalNodeConfig) {
@@ -134,7 +135,8 @@ class Machine implements LocalNode {
     await node.start(signal);
     await kubeletPort.release();
     signal.throwIfAborted();
-    // From another machine its certificate comes after the node has registered: neither waits for the other.
+    // A remote control plane issues the certificate after the node has registered, so neither step waits for the
+    // other.
     const serving = this.#services.serveKubelet(node);
     this.#serving = serving.then(
       () => undefined,
@@ -147,18 +149,13 @@ class Machine implements LocalNode {
     await serving;
   }
 
-  async stop(): Promise<void> {
-    const platform = this.#platform;
-    await stopPart(platform, "the kubelet's server", this.#serving);
-    await stopPart(platform, 'service proxy, DNS and pod network', this.#services?.stop());
-    await stopPart(platform, 'kubelet', this.#node?.stop());
-    await stopPart(
-      platform,
-      'the start of the container runtime',
-      this.#runtime?.catch(() => undefined),
-    );
-    const registry = await this.#registry?.catch(() => undefined);
-    await stopPart(platform, 'registry', registry?.close());
+  async stop(parts: StopParts): Promise<void> {
+    await parts.wait("the kubelet's server", this.#serving);
+    await parts.wait('service proxy, DNS and pod network', this.#services?.stop());
+    await parts.wait('kubelet', this.#node?.stop());
+    const ended = (start: Promise<unknown> | undefined) => start?.catch(() => undefined);
+    await parts.wait('the start of the container runtime', ended(this.#runtime));
+    await parts.wait('registry', ended(this.#registry?.then((registry) => registry?.close())));
   }
 
   announce(reason: 'KeelsonRestarted', message: string): void {
@@ -191,7 +188,13 @@ class Machine implements LocalNode {
     const { instance, kubeletPort, nodeIps } = this.#config;
     const { createClusterNode, instanceNodeConfig } = await import('./node.ts');
     const own = instanceNodeConfig(instance, kubeletPort.port);
-    const parts = { platform: this.#platform, client: connection.kubelet, cri, network: this.#network };
+    const { ports } = this.#network;
+    const parts = {
+      platform: this.#platform,
+      client: connection.kubelet,
+      cri: ports === undefined ? cri : withQuietPorts(cri, ports, this.#platform.log),
+      network: this.#network,
+    };
     const document = this.#document;
     if (document === undefined) return createClusterNode({ ...parts, config: { ...own, nodeIps } });
     const { settingsOf } = await import('../../kubelet/configuration/settings.ts');
@@ -205,7 +208,7 @@ class Machine implements LocalNode {
     });
   }
 
-  /** Nothing is loaded for a folder that stays empty. */
+  /** Loads no code while the folder stays empty. */
   async #keepImageFolder(signal: AbortSignal): Promise<void> {
     const { instance, containerRuntimeEndpoint } = this.#config;
     const endpoint = containerRuntimeEndpoint ?? instance.containerd.socket;
@@ -252,7 +255,7 @@ class Machine implements LocalNode {
       const ready = nodeCondition(node, 'Ready');
       const tainted = node?.spec?.taints?.some((t) => t.key === 'node.kubernetes.io/not-ready') === true;
       if (ready?.status === 'True' && !tainted) return;
-      // The user's plugin usually comes as pods, by this very API.
+      // The user's CNI plugin usually runs as pods, which this very API creates.
       if (this.#config.instance.cni === 'none' && ready?.message?.includes('NetworkPluginNotReady') === true) return;
       message = ready?.message ?? message;
       if (clock.monotonicMs() > deadlineMs)

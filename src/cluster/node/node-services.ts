@@ -1,11 +1,14 @@
 /**
- * What a node runs beside its kubelet: the kubelet's HTTPS server and the service proxy in this process, DNS in a small
- * one of its own. Rules and DNS stay when Keelson stops, so services go on answering; `removeNodeServices` ends them.
+ * The services of a node beside its kubelet: the kubelet's HTTPS server and the service proxy in this process, DNS in
+ * a process of its own. Rules and DNS remain when Keelson stops, so services keep answering; `removeNodeServices`
+ * ends them.
  */
 import { dnsAddress } from '../network/pod-network.ts';
 import { rangesOf } from '../../base/cidr.ts';
 import type { Node } from '../../api/gen/core-v1.ts';
 import { Nodes } from '../../api/gen/resources.ts';
+import { createAbsentClient } from '../../client/absent-client.ts';
+import type { Client } from '../../client/client.ts';
 import { createEventBroadcaster } from '../../client/event-broadcaster.ts';
 import { createInformerFactory } from '../../client/informer-factory.ts';
 import type { KubeletConfigurationV1Beta1 } from '../../kubelet/configuration/fields.ts';
@@ -34,10 +37,10 @@ export interface NodeServicesDeps {
   readonly connection: NodeConnection;
   readonly instance: Instance;
   readonly kubeletPort: number;
-  /** Port of the registry on loopback. */
+  /** The registry's loopback port. */
   readonly registryPort?: number | undefined;
   readonly registry?: Promise<RunningRegistry | undefined> | undefined;
-  /** The kubelet's configuration, where the user gives settings. */
+  /** The kubelet configuration, where the user gives settings. */
   readonly kubeletDocument?: KubeletConfigurationV1Beta1 | undefined;
   readonly nodeIp: string;
   readonly proxyMode: ProxyMode;
@@ -47,14 +50,14 @@ export interface NodeServicesDeps {
 }
 
 export interface NodeServices {
-  /** Opens the kubelet's server, once it has a certificate. */
+  /** Opens the kubelet's server once its certificate is issued. */
   serveKubelet(node: ClusterNode): Promise<void>;
   status(): readonly ComponentStatus[];
-  /** Ends this process's part. */
+  /** Ends the parts that run in this process. */
   stop(): Promise<void>;
 }
 
-/** Starts the proxy and, once it has its address, DNS. */
+/** Starts the proxy, and DNS once its address is known. */
 export function startNodeServices(deps: NodeServicesDeps, signal: AbortSignal): NodeServices {
   const { platform, instance, network } = deps;
   const sources = { clock: platform.clock, random: platform.random, log: platform.log, client: deps.connection.proxy };
@@ -62,16 +65,17 @@ export function startNodeServices(deps: NodeServicesDeps, signal: AbortSignal): 
   const events = createEventBroadcaster(sources);
   events.start(signal);
   const recorder = events.recorderFor('kube-proxy', instance.nodeName);
-  // With the user's plugin, pods are attached as it likes.
+  // The user's CNI plugin decides how pods are attached.
   const loopback = instance.cni === 'none' ? {} : { routeLoopback: () => network.routeLoopback() };
   const { proxyMode, nodePortAddresses } = deps;
-  // A port of 0: nothing listens.
+  // Port 0 means that nothing listens.
   const ownTcpPorts = [instance.httpsPort, deps.kubeletPort, deps.registryPort ?? 0].filter((port) => port > 0);
   const config = { ...proxyConfig(instance, proxyMode), nodePortAddresses, ownTcpPorts };
+  const tunnels = new TunnelStatus();
   const proxy = createServiceProxy({ informers, platform, recorder, ...loopback }, config);
   const running = Promise.all([
     leaveOtherMode(deps).then(() => proxy.start(signal)),
-    ...podNetworkLoops(deps, { informers, recorder }, signal),
+    ...podNetworkLoops(deps, { informers, recorder, tunnels }, signal),
   ]);
   const nodes = deps.registryPort === undefined ? undefined : informers.informer(Nodes);
   informers.start(signal);
@@ -100,6 +104,7 @@ export function startNodeServices(deps: NodeServicesDeps, signal: AbortSignal): 
       ...(dns === undefined
         ? []
         : [{ name: 'dns', healthy: dns.healthy(), message: dns.healthy() ? '' : 'the DNS process does not run' }]),
+      ...(instance.flannelBackend === 'wireguard-native' ? [tunnels.status()] : []),
     ],
     async stop() {
       await Promise.all(servers.map((server) => server.close(500)));
@@ -108,7 +113,7 @@ export function startNodeServices(deps: NodeServicesDeps, signal: AbortSignal): 
   };
 }
 
-/** Shares the registry with other nodes: gives it theirs, and lets them read it at the kubelet's server. */
+/** Shares the registry with other nodes: pulls use theirs, and they read this one at the kubelet's server. */
 async function sharedRegistry(
   { platform, connection, instance, registry }: NodeServicesDeps,
   nodes: Informer<Node> | undefined,
@@ -127,7 +132,7 @@ function proxyConfig(instance: Instance, mode: ProxyMode): Parameters<typeof cre
   return { nodeName, nftTable, clusterCidr, serviceCidr, masqueradeMark, mode, ...ownDns };
 }
 
-/** Ours, unless the user brings one: then one of an earlier start ends. */
+/** Keelson's DNS, unless the user brings one: then the DNS of an earlier start is ended. */
 function clusterDns({
   platform,
   instance,
@@ -141,25 +146,48 @@ function clusterDns({
   return undefined;
 }
 
-/** What keeps the pod network; between nodes the user's CNI plugin does where there is one. */
+/**
+ * The loops that keep the pod network; the routes between nodes are left to the user's CNI plugin where there is one.
+ */
 function podNetworkLoops(
   { platform, instance, nodeIp, network, connection }: NodeServicesDeps,
-  { informers, recorder }: { readonly informers: InformerFactory; readonly recorder: EventRecorder },
+  {
+    informers,
+    recorder,
+    tunnels,
+  }: { readonly informers: InformerFactory; readonly recorder: EventRecorder; readonly tunnels: TunnelStatus },
   signal: AbortSignal,
 ): Promise<void>[] {
   if (instance.cni === 'none') return [network.keep(signal)];
   const setMtu = (mtu: number): Promise<void> => network.setMtu(mtu);
-  // Never 0, and the same on all nodes of the cluster: they share its authority.
+  // Not 0, and equal on all nodes of the cluster, since it derives from their authority.
   const vni = Number.parseInt(platform.crypto.sha256Hex(connection.caPem).slice(0, 6), 16) || 1;
   return [
     network.keep(signal),
-    runNodeRoutes({ informers, platform, setMtu }, { instance, nodeIp, vni }, signal),
+    runNodeRoutes(
+      { informers, platform, setMtu, client: connection.kubelet, report: (problem) => tunnels.report(problem) },
+      { instance, nodeIp, vni },
+      signal,
+    ),
     ...policyConfigs(instance).map((config) => runNetworkPolicies({ informers, platform, recorder }, config, signal)),
     runPodBandwidth({ informers, platform }, instance, signal),
   ];
 }
 
-/** One table per family. */
+/** The state of the encrypted tunnels to other nodes. */
+class TunnelStatus {
+  #problem = 'not started';
+
+  report(problem: string): void {
+    this.#problem = problem;
+  }
+
+  status(): ComponentStatus {
+    return { name: 'wireguard', healthy: this.#problem === '', message: this.#problem };
+  }
+}
+
+/** One table configuration per address family. */
 function policyConfigs({ nodeName, nftTable, clusterCidr }: Instance): Parameters<typeof runNetworkPolicies>[1][] {
   return rangesOf(clusterCidr).map((range) => ({ nodeName, table: `${nftTable}-policies`, clusterCidr: range }));
 }
@@ -171,12 +199,12 @@ async function lastMode({ files }: Pick<Platform, 'files'>, instance: Instance):
   return (await files.exists(path)) ? ((await files.readText(path)).trim() as ProxyMode) : undefined;
 }
 
-/** Removes the rules of the mode of an earlier start, and notes this one, so that they can be removed. */
+/** Removes the rules of an earlier start's proxy mode, and records the present mode for the next. */
 async function leaveOtherMode({ platform, instance, proxyMode }: NodeServicesDeps): Promise<void> {
   try {
     const last = await lastMode(platform, instance);
     if (last === proxyMode) return;
-    const informers = createInformerFactory({ ...platform, client: NO_CLIENT });
+    const informers = createInformerFactory({ ...platform, client: noClient(platform) });
     if (last !== undefined) await createServiceProxy({ informers, platform }, proxyConfig(instance, last)).remove();
     await platform.files.writeFileAtomic(modeFile(instance), `${proxyMode}\n`);
   } catch (error) {
@@ -184,11 +212,11 @@ async function leaveOtherMode({ platform, instance, proxyMode }: NodeServicesDep
   }
 }
 
-/** Ends the DNS process and removes the service rules. Nothing there is no error. */
+/** Ends the DNS process and removes the service rules; missing ones are no error. */
 export async function removeNodeServices(platform: Platform, instance: Instance): Promise<void> {
   await createDnsDaemon(platform, instance, undefined).remove();
   const informers = createInformerFactory({
-    client: NO_CLIENT,
+    client: noClient(platform),
     clock: platform.clock,
     random: platform.random,
     log: platform.log,
@@ -197,9 +225,9 @@ export async function removeNodeServices(platform: Platform, instance: Instance)
   await createServiceProxy({ informers, platform }, proxyConfig(instance, mode)).remove();
   for (const config of policyConfigs(instance)) await removeNetworkPolicies({ platform }, config);
   await removePodBandwidth(platform, instance);
+  await (await import('../network/wireguard/device.ts')).removeWireguardDevice(platform, instance);
 }
 
-/** Taking rules away reads nothing from the API. */
-const NO_CLIENT = {
-  resource: (info: object) => ({ info }),
-} as never;
+// Removing rules reads nothing from the API.
+const noClient = ({ clock }: Pick<Platform, 'clock'>): Client =>
+  createAbsentClient(clock, 'rules are taken away without the API');

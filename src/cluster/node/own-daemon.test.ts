@@ -1,13 +1,14 @@
-/** A daemon of Keelson's own that does not end by itself. Real processes: signals are what is tested. */
+/** A daemon of Keelson's own that ignores SIGTERM. Real processes: this tests signals. */
 import assert from 'node:assert/strict';
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { createNodePlatform } from '../../platform/node/node-platform.ts';
+import { createSimPlatform } from '../../platform/sim/sim-platform.ts';
 import { OwnDaemon } from './own-daemon.ts';
 
-test('what it has started ends with it', async () => {
+test('its child processes end with it', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'keelson-own-daemon-'));
   const platform = createNodePlatform();
   const { clock, exec } = platform;
@@ -37,4 +38,45 @@ test('what it has started ends with it', async () => {
     platform.close();
     await rm(folder, { recursive: true });
   }
+});
+
+for (const what of ['taken away', 'replaced'])
+  test(`one that a start began and did not record before it was killed is ${what}`, async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'keelson-own-daemon-'));
+    const platform = createNodePlatform();
+    const { clock, exec } = platform;
+    const recordFile = join(folder, 'record');
+    const config = { recordFile, logFile: join(folder, 'log'), marks: ['/bin/sleep', '1000'], graceMs: 1000 };
+    const start = (daemon: OwnDaemon) => daemon.ensure({ command: ['/bin/sleep', '1000'], configuration: [] });
+    try {
+      const killed = new OwnDaemon(platform, config);
+      await start(killed);
+      const pid = (await killed.pid())!;
+      await writeFile(recordFile, '');
+      const next = new OwnDaemon(platform, config);
+      await (what === 'replaced' ? start(next) : next.remove());
+      while (exec.kill(pid, 0)) await clock.sleep(5);
+      assert.equal(next.isRunning(), what === 'replaced');
+      await next.remove();
+      assert.equal(next.isRunning(), false);
+    } finally {
+      platform.close();
+      await rm(folder, { recursive: true });
+    }
+  });
+
+test('its record is there before it is started', async () => {
+  const platform = createSimPlatform();
+  const [recordFile, seen] = ['/record', [] as boolean[]];
+  const exec = {
+    ...platform.exec,
+    startDaemon: async () => {
+      seen.push(await platform.files.exists(recordFile));
+      throw new Error('killed');
+    },
+  };
+  const config = { recordFile, logFile: '/log', marks: [], graceMs: 0 };
+  const daemon = new OwnDaemon({ ...platform, exec }, config);
+  await assert.rejects(daemon.ensure({ command: ['a'], configuration: [] }), /killed/);
+  assert.deepEqual(seen, [true]);
 });

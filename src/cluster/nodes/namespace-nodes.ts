@@ -1,12 +1,12 @@
 /**
- * `keelson up --nodes N`: N - 1 further nodes on this machine, each in namespaces of its own with a containerd, kubelet, proxy and
- * DNS of its own, joined as other machines join. They outlive this process; a start adopts those that run, and makes the others.
- * A node that has joined once is no condition of a start: it is kept running beside it. After kind's and k3d's nodes, which are
- * containers of Docker.
+ * `keelson up --nodes N`: N - 1 further nodes on this machine, each in its own namespaces with its own containerd,
+ * kubelet, proxy and DNS, joined as other machines join. They outlive this process; a start adopts running ones and
+ * creates the others. A start does not wait for a node that has joined before; it is kept running in the background.
+ * Modelled on the nodes of kind and k3d, which are Docker containers.
  */
 import { errorMessage } from '../../base/errors.ts';
 import { KeyedMutex } from '../../base/keyed-mutex.ts';
-import { sleepUnlessAborted } from '../../platform/clock.ts';
+import { settledWithin, sleepUnlessAborted } from '../../platform/clock.ts';
 import type { Platform } from '../../platform/platform.ts';
 import type { ControlPlane } from '../control-plane/control-plane.ts';
 import { PreflightError } from '../preflight-error.ts';
@@ -21,16 +21,17 @@ import { NodeRecords } from './node-records.ts';
 import { statusOf, type NodeStatus } from './node-status.ts';
 import { NodeTokens } from './node-tokens.ts';
 import { entriesFor, readNodesFile, type NodeEntry } from './nodes-file.ts';
-import { deleteRemoved, takeAwayRemoved } from './removed-nodes.ts';
+import { deleteRemoved, keepWanted, takeAwayRemoved } from './removed-nodes.ts';
 
 type Joining = Pick<ControlPlane, 'admin' | 'server'>;
 
-/** How long a start waits for a node that never was Ready, and for one that was. */
+/** How long a start waits for a node that was never Ready. */
 const FIRST_READY_TIMEOUT_MS = 120_000;
+/** How long a start waits for a node that was Ready before. */
 const READY_TIMEOUT_MS = 10_000;
 const CHECK_PERIOD_MS = 1000;
 const END_TIMEOUT_MS = 20_000;
-/** What the keeper calls the network, beside the names of nodes. */
+/** The key of the network in the keeper; the other keys are node names. */
 const NETWORK = '';
 
 export class NamespaceNodes {
@@ -40,13 +41,13 @@ export class NamespaceNodes {
   #records: NodeRecords;
   #nodes = new Map<string, NamespaceNode>();
   #hasNetwork = false;
-  /** Names of removed nodes whose objects are left. */
+  /** Names of removed nodes whose objects still exist. */
   #gone: readonly string[] = [];
   #isStopping = false;
   #joining: Joining | undefined;
   #tokens: NodeTokens | undefined;
   #keeping: Promise<void> = Promise.resolve();
-  /** One change of a node at a time. */
+  /** Serializes the changes of each node. */
   readonly #changes = new KeyedMutex();
 
   constructor(platform: Platform, config: NodesConfig) {
@@ -56,7 +57,7 @@ export class NamespaceNodes {
     this.#records = new NodeRecords(platform.files, config.instance.dataDir, { format: 1, network: '', nodes: [] });
   }
 
-  /** Makes network and namespaces, which need no control plane. Rejects for what keeps a new node from being made. */
+  /** Creates network and namespaces, which needs no control plane. Rejects when a new node cannot be created. */
   async prepare(): Promise<void> {
     const { instance, options } = this.#config;
     const { files } = this.#platform;
@@ -71,8 +72,9 @@ export class NamespaceNodes {
     this.#records = new NodeRecords(files, instance.dataDir, file);
     if (kept !== undefined) {
       await this.#records.change({});
-      this.#build(kept.network);
       this.#gone = await takeAwayRemoved(this.#platform, settingOf(this.#config, kept.network), this.#records);
+      await this.#records.change(keepWanted(this.#records.file, this.#gone));
+      this.#build(kept.network);
     }
     if (file.nodes.length === 0) return;
     await this.#keeper.make(this.#network());
@@ -81,7 +83,7 @@ export class NamespaceNodes {
     if (problem === undefined) this.#prepareNodes();
   }
 
-  /** What fails here is tried again with the agents. */
+  /** Errors are ignored here: the steps are repeated when the agents start. */
   #prepareNodes(): void {
     for (const entry of this.#records.wanted()) {
       const node = this.#nodes.get(entry.name)!;
@@ -90,8 +92,9 @@ export class NamespaceNodes {
   }
 
   /**
-   * Starts their agents and keeps them until the signal aborts. Resolves to those that are not Ready: new ones are waited for, the
-   * others no longer than a node takes to start. Undefined where there are none any more. Rejects for a new one that cannot be made.
+   * Starts the agents and keeps them running until the signal aborts. Resolves to the nodes that are not Ready: new
+   * nodes are waited for, the others only as long as a node usually takes to start. Resolves to undefined when no
+   * further nodes are left. Rejects when a new node cannot be created.
    */
   async start(joining: Joining, signal: AbortSignal): Promise<readonly string[] | undefined> {
     const { instance } = this.#config;
@@ -130,7 +133,7 @@ export class NamespaceNodes {
     return late.flat();
   }
 
-  /** One that is cut off, or cannot be made, is not waited for. */
+  /** Does not wait for a node that is partitioned or cannot be created. */
   async #ready(name: string, deadlineMs: number, signal: AbortSignal): Promise<boolean> {
     const node = this.#nodes.get(name)!;
     const isReady = await becomesReady(
@@ -150,27 +153,25 @@ export class NamespaceNodes {
     return whyNotReady(this.#joining!.server, name);
   }
 
-  /** The last further node is gone: the cluster is as one that never had any. */
+  /** Removes network, folder and records once the last further node is gone. */
   async #end(): Promise<void> {
-    if ((this.#records.file.removed ?? []).length > 0) return; // The next start goes on with them.
+    if ((this.#records.file.removed ?? []).length > 0) return; // the next start continues the removal
     const { instance } = this.#config;
     await removeNodeNetwork(this.#platform, instance);
     await this.#platform.files.remove(`${instance.dataDir}/nodes`);
     await this.#records.remove();
   }
 
-  /** Ends the agents. Pods and containerd stay. After the signal's abort. */
+  /** Ends the agents after the signal's abort. Pods and containerd keep running. */
   async stop(): Promise<void> {
     this.#isStopping = true;
     await this.#keeping;
     const { clock } = this.#platform;
-    const ended = new AbortController();
     const ends = Promise.all([...this.#nodes.values()].map((node) => this.#endAgent(node)));
-    await Promise.race([ends, sleepUnlessAborted(clock, END_TIMEOUT_MS, ended.signal)]);
-    ended.abort();
+    await settledWithin(clock, END_TIMEOUT_MS, ends);
   }
 
-  /** One that does not end holds up neither the others nor the server. */
+  /** A node that does not end delays neither the others nor the server. */
   async #endAgent(node: NamespaceNode): Promise<void> {
     try {
       await this.#change(node, () => node.endAgent());
@@ -189,7 +190,10 @@ export class NamespaceNodes {
     return Promise.all(shown);
   }
 
-  /** Does what a user asks of one; resolves to the line about it. Rejects with `PreflightError` for what is refused. */
+  /**
+   * Performs a user's action on a node; resolves to a line about it. Rejects with `PreflightError` when it is
+   * refused.
+   */
   async act(action: NodeAction, name: string): Promise<string> {
     const node = this.#nodes.get(name);
     if (node === undefined) throw new PreflightError(this.#unknown(name));
@@ -211,7 +215,7 @@ export class NamespaceNodes {
     return `there is no node ${name} here; nodes: ${[...this.#nodes.keys()].join(', ')}`;
   }
 
-  /** Nodes that never were Ready. */
+  /** Nodes that were never Ready. */
   #newcomers(): readonly NodeEntry[] {
     return this.#records.wanted().filter(({ joined }) => joined !== true);
   }
@@ -222,7 +226,7 @@ export class NamespaceNodes {
     this.#nodes = new Map(nodes.map((entry) => [entry.name, new NamespaceNode(this.#platform, setting, entry)]));
   }
 
-  /** For the keeper, which tries it again as it does nodes. */
+  /** The network as an entry of the keeper, which retries it like a node. */
   #network(): KeptNode {
     return {
       name: NETWORK,
@@ -247,7 +251,7 @@ export class NamespaceNodes {
 
   async #makeNode(name: string): Promise<void> {
     const node = this.#nodes.get(name)!;
-    // Either may have come while this waited for its turn.
+    // The stop or the action may have come while this waited for the mutex.
     if (this.#isStopping || this.#records.entry(name)?.stopped === true) return;
     if (!this.#hasNetwork) throw new Error(this.#keeper.problem(NETWORK) ?? 'the network of the nodes is not there');
     await this.#tokens!.write(node.place.dataDir);
@@ -255,7 +259,7 @@ export class NamespaceNodes {
     await node.ensure(args, this.#records.entry(name)?.partitioned !== true);
   }
 
-  /** Makes again what ended, however it ended, and notes who has joined. */
+  /** Restarts nodes that have ended and records which have joined. */
   async #keep(signal: AbortSignal): Promise<void> {
     const { clock, log } = this.#platform;
     while (!signal.aborted) {
@@ -263,7 +267,7 @@ export class NamespaceNodes {
       if (signal.aborted) return;
       if (!this.#hasNetwork) await this.#keeper.check(this.#network());
       for (const { name } of this.#records.wanted())
-        if (!this.#changes.isBusy(name)) this.#keeper.check(this.#kept(name)).catch(() => undefined); // It never rejects.
+        if (!this.#changes.isBusy(name)) this.#keeper.check(this.#kept(name)).catch(() => undefined); // never rejects
       await this.#welcome().catch((error: unknown) =>
         log.warn('cannot renew the tokens of nodes that have not joined yet', { reason: errorMessage(error) }),
       );

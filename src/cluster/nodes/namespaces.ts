@@ -1,20 +1,21 @@
 /**
- * The namespaces of one node: network, host name and mounts of its own, with a /sys that shows its devices and the machine's
- * cgroups. A process that only sleeps holds them, as a pod's pause does; whatever runs on the node is started inside. When the
- * last process in them has ended, the kernel takes mounts, devices, routes and rules away.
+ * The namespaces of one node: its own network, host name and mounts, with a /sys that shows the node's devices and
+ * the machine's cgroups. A sleeping process holds them, like a pod's pause container; everything on the node is
+ * started inside them. When the last process in them has ended, the kernel removes mounts, devices, routes and rules.
  */
 import type { Platform } from '../../platform/platform.ts';
 import { startTimeIn } from '../../platform/process-identity.ts';
-import { OwnDaemon } from '../node/own-daemon.ts';
+import { isDaemonOf, OwnDaemon } from '../node/own-daemon.ts';
+import { cgroupPaths, isInCgroup } from './cgroup-paths.ts';
 import { NamespacePin } from './namespace-pin.ts';
 import type { NodePlace } from './nodes-file.ts';
 
 type Deps = Platform;
 
 /**
- * `$1`: the host name. Network and UTS namespaces that others keep by mounts are not kept from here too. A resolver on the
- * machine's loopback does not answer here; systemd-resolved lists those it asks. `/mnt` carries the cgroups over while /sys is
- * changed; nobody outside sees it.
+ * The holder's script; `$1` is the host name. It unmounts other programs' pins of network and UTS namespaces, so that
+ * this copy does not keep them. A resolver on the machine's loopback is unreachable here, so systemd-resolved's list
+ * of upstream servers is used. `/mnt` keeps the cgroup mounts while /sys is replaced; nobody outside sees it.
  */
 const HOLD = `set -e
 mounts=$(cat /proc/self/mountinfo)
@@ -32,11 +33,8 @@ if grep -q '^nameserver *127\\.' /etc/resolv.conf && [ -r $resolved ]; then moun
 echo "$1" > /proc/sys/kernel/hostname
 exec sleep infinity`;
 
-/** What the machine unmounts is unmounted there too: nothing is kept in use by a copy. */
+/** Unmounts of the machine propagate into the namespaces, so that the copies keep nothing in use. */
 const UNSHARE = ['unshare', '--net', '--uts', '--mount', '--propagation', 'slave', '--'] as const;
-
-/** In the environment of a holder: it is found also where a start was cut short before anything of it was noted. */
-const HOLDER_VARIABLE = 'KEELSON_NODE_HOLDER';
 
 const READY_TIMEOUT_MS = 10_000;
 const READY_PERIOD_MS = 5;
@@ -48,37 +46,39 @@ export class NodeNamespaces {
   readonly #place: NodePlace;
   readonly #holder: OwnDaemon;
   readonly #pin: NamespacePin;
+  readonly #recordFile: string;
 
   constructor(deps: Deps, place: NodePlace) {
     this.#deps = deps;
     this.#place = place;
     this.#pin = new NamespacePin(deps, `${place.recordDir}/uts`);
+    this.#recordFile = `${place.recordDir}/holder.json`;
     this.#holder = new OwnDaemon(deps, {
-      recordFile: `${place.recordDir}/holder.json`,
+      recordFile: this.#recordFile,
       logFile: `${place.dataDir}/logs/namespaces.log`,
       marks: ['sleep', 'infinity'],
       graceMs: 0,
     });
   }
 
-  /** The process that holds them; undefined where there are none. */
+  /** The pid of the process that holds the namespaces; undefined where there are none. */
   holder(): Promise<number | undefined> {
     return this.#holder.pid();
   }
 
-  /** Whether a process holds them; of one that was started or adopted here one file is read. */
+  /** Whether a process holds the namespaces. When it was started or adopted here, one file is read. */
   async isHeld(): Promise<boolean> {
     return (await this.#holder.stillRuns()) || (await this.holder()) !== undefined;
   }
 
-  /** Adopts or makes them; resolves to the process that holds them. */
+  /** Adopts or creates the namespaces; resolves to the pid of the process that holds them. */
   async ensure(): Promise<number> {
     const { clock, files } = this.#deps;
     const { name, recordDir, dataDir } = this.#place;
     await files.makeDir(recordDir, { mode: 0o700 });
     await files.makeDir(`${dataDir}/logs`, { mode: 0o750 });
     const script = [...UNSHARE, 'sh', '-c', HOLD, 'hold', name];
-    await this.#holder.ensure({ command: script, configuration: [name], env: { [HOLDER_VARIABLE]: recordDir } });
+    await this.#holder.ensure({ command: script, configuration: [name] });
     const deadlineMs = clock.monotonicMs() + READY_TIMEOUT_MS;
     for (;;) {
       const pid = await this.holder();
@@ -92,12 +92,15 @@ export class NodeNamespaces {
     }
   }
 
-  /** A command line that runs inside. */
+  /** The command line that runs `command` inside the namespaces. */
   static inside(holder: number, command: readonly string[]): readonly string[] {
     return ['nsenter', '-t', String(holder), '-n', '-u', '-m', '--', ...command];
   }
 
-  /** Kills everything in them, and the pods, whose namespaces are their own, by their cgroup. Resolves when all have ended. */
+  /**
+   * Kills all processes in the namespaces and, by their cgroup, the pods, which have their own. Resolves when all
+   * have ended.
+   */
   async kill(cgroupRoot: string): Promise<void> {
     const { clock, exec, files } = this.#deps;
     const deadlineMs = clock.monotonicMs() + END_TIMEOUT_MS;
@@ -113,32 +116,22 @@ export class NodeNamespaces {
     await files.remove(this.#place.recordDir);
   }
 
-  async #isHolder(pid: number): Promise<boolean> {
-    const environment = await this.#deps.files.readText(`/proc/${pid}/environ`).catch(() => '');
-    return environment.split('\0').includes(`${HOLDER_VARIABLE}=${this.#place.recordDir}`);
-  }
-
   async #processes(cgroupRoot: string): Promise<readonly number[]> {
     const { files } = this.#deps;
     const pids = (await files.readDir('/proc')).filter((name) => /^\d+$/.test(name)).map(Number);
-    // A start that was cut short has not pinned their namespaces yet.
-    const holding = await Promise.all(pids.map((pid) => this.#isHolder(pid)));
+    // An interrupted start has neither recorded the holder nor pinned its namespaces.
+    const holding = await Promise.all(pids.map((pid) => isDaemonOf(files, this.#recordFile, pid)));
     const holders = pids.filter((_, at) => holding[at]);
     const members = await this.#pin.members(pids, holders);
+    const paths = cgroupPaths(await files.readText('/proc/self/mountinfo').catch(() => ''), cgroupRoot);
     const isOurs = async (pid: number): Promise<boolean> => {
-      // One that has ended and is not reaped cannot be killed.
+      // A process that has ended but is not reaped cannot be killed.
       if (startTimeIn(await files.readText(`/proc/${pid}/stat`).catch(() => '')) === '') return false;
       if (holders.includes(pid) || members.has(pid)) return true;
       const cgroups = await files.readText(`/proc/${pid}/cgroup`).catch(() => '');
-      return cgroups.split('\n').some((line) => inCgroup(line, cgroupRoot));
+      return cgroups.split('\n').some((line) => isInCgroup(line, paths));
     };
     const ours = await Promise.all(pids.map(isOurs));
     return pids.filter((_, at) => ours[at]);
   }
-}
-
-/** Whether a line of `/proc/PID/cgroup` is of this cgroup or one below it. */
-function inCgroup(line: string, cgroupRoot: string): boolean {
-  const path = line.split(':').slice(2).join(':');
-  return path.endsWith(cgroupRoot) || path.includes(`${cgroupRoot}/`);
 }

@@ -1,8 +1,10 @@
 /**
- * The network between the machine and its further nodes: a bridge with an address of the machine, a veth pair to each node, and
- * an nftables table by which nodes reach what the machine reaches. Pods' routes over it are each node's own, as between machines.
+ * The network between the machine and its further nodes: a bridge with an address of the machine, a veth pair per
+ * node, and an nftables table through which nodes reach what the machine reaches. Each node keeps its own routes to
+ * other nodes' pods, as between machines.
  */
 import type { Platform } from '../../platform/platform.ts';
+import { runNft, runOrThrow } from '../../platform/run-or-throw.ts';
 import type { Instance } from '../instance/instance.ts';
 import { insertForwardRules, removeForwardRules } from '../network/forward-accepts.ts';
 import { ROUTE_PROTOCOL } from '../network/node-links.ts';
@@ -11,7 +13,7 @@ import { addressIn, nodeBridge, type NodePlace } from './nodes-file.ts';
 type Deps = Pick<Platform, 'exec' | 'files' | 'log'>;
 type Names = Pick<Instance, 'hash' | 'nftTable'>;
 
-/** Makes the bridge and the rules, or brings them up to date. */
+/** Creates or updates the bridge and the rules. */
 export async function ensureNodeNetwork(deps: Deps, instance: Instance, network: string): Promise<void> {
   const bridge = nodeBridge(instance);
   if (!(await hasDevice(deps, bridge)))
@@ -20,19 +22,19 @@ export async function ensureNodeNetwork(deps: Deps, instance: Instance, network:
     `addr replace ${addressIn(network, 1)}/${network.split('/')[1]} dev ${bridge}`,
     `link set ${bridge} up`,
   ]);
-  await nft(deps, nodeNetworkRules(instance, network));
+  await runNft(deps.exec, nodeNetworkRules(instance, network));
   await insertForwardRules(deps, instance, forwardMatches(instance));
 }
 
 /**
- * Without an address of its own a bridge has the lowest of its ports', and changes it when nodes come and go. The others would send
- * to the former one for up to a minute.
+ * A fixed MAC address of the bridge. By default a bridge takes the lowest MAC of its ports, which changes as nodes
+ * come and go; others would send to the former address for up to a minute.
  */
 function bridgeMac({ hash }: Pick<Names, 'hash'>): string {
   return ['02', '6b', ...(hash.match(/../g) ?? []), '01'].join(':');
 }
 
-/** Connects a node whose namespaces are those of a process; the cable of one that is partitioned stays out. */
+/** Connects the namespaces of a process to the bridge; a partitioned node's device stays down. */
 export async function connectNode(
   deps: Deps,
   instance: Instance,
@@ -46,14 +48,14 @@ export async function connectNode(
     readonly place: NodePlace;
     readonly network: string;
     readonly holder: number;
-    /** The node address of the machine itself, which the node finds on its own link. */
+    /** The machine's address, which the node finds on its own link. */
     readonly hostAddress: string;
     readonly connected: boolean;
   },
 ): Promise<void> {
   const { device, address } = place;
   if (!(await hasDevice(deps, device))) await ip(deps, [`link add ${device} type veth peer name eth0 netns ${holder}`]);
-  // Also where it was there: the bridge may have been made again.
+  // Also when the device exists: the bridge may have been recreated.
   await ip(deps, [`link set ${device} master ${nodeBridge(instance)}`]);
   await setConnected(deps, place, connected);
   await ip(
@@ -69,7 +71,7 @@ export async function connectNode(
   );
 }
 
-/** Pulls the cable of a node or puts it in; a node that is not there has none. */
+/** Sets a node's device up or down; a node without a device is ignored. */
 export async function setConnected(
   deps: Deps,
   { device }: Pick<NodePlace, 'device'>,
@@ -78,22 +80,22 @@ export async function setConnected(
   if (await hasDevice(deps, device)) await ip(deps, [`link set ${device} ${connected ? 'up' : 'down'}`]);
 }
 
-/** Whether its cable is in. */
+/** Whether the node's device is up. */
 export async function isConnected({ files }: Pick<Deps, 'files'>, { device }: NodePlace): Promise<boolean> {
   const flags = await files.readText(`/sys/class/net/${device}/flags`).catch(() => '');
   return (Number(flags.trim()) & 1) === 1;
 }
 
-/** The kernel does it when the last process of the node has ended, some time later. */
+/** Removes the device now; the kernel would do so some time after the node's last process has ended. */
 export async function disconnectNode(deps: Deps, { device }: Pick<NodePlace, 'device'>): Promise<void> {
   if (await hasDevice(deps, device)) await deps.exec.run('ip', ['link', 'del', device]);
 }
 
-/** Nothing there is no error. */
+/** Removes bridge and rules; missing ones are no error. */
 export async function removeNodeNetwork(deps: Deps, instance: Instance): Promise<void> {
   const bridge = nodeBridge(instance);
   if (await hasDevice(deps, bridge)) await ip(deps, [`link del ${bridge}`]);
-  await nft(deps, removal(instance));
+  await runNft(deps.exec, removal(instance));
   await removeForwardRules(deps, instance, forwardMatches(instance));
 }
 
@@ -107,7 +109,7 @@ const table = ({ nftTable }: Pick<Names, 'nftTable'>): string => `ip ${nftTable}
 const removal = (instance: Pick<Names, 'nftTable'>): string =>
   `table ${table(instance)}\ndelete table ${table(instance)}\n`;
 
-/** Nodes leave the machine under its address; pods of theirs have the node's by then. */
+/** Masquerades packets of nodes that leave the machine; packets of pods have the node's address by then. */
 function nodeNetworkRules(instance: Names, network: string): string {
   return `${removal(instance)}table ${table(instance)} {
   chain postrouting {
@@ -124,15 +126,6 @@ export async function hasDevice({ files }: Pick<Deps, 'files'>, device: string):
 }
 
 async function ip({ exec }: Pick<Deps, 'exec'>, lines: readonly string[], holder?: number): Promise<void> {
-  const [program = '', ...args] = [
-    ...(holder === undefined ? [] : ['nsenter', '-t', String(holder), '-n', '--']),
-    ...['ip', '-batch', '-'],
-  ];
-  const result = await exec.run(program, args, { input: `${lines.join('\n')}\n` });
-  if (result.exitCode !== 0) throw new Error(`ip: ${result.stderr.trim()}`);
-}
-
-async function nft({ exec }: Pick<Deps, 'exec'>, script: string): Promise<void> {
-  const result = await exec.run('nft', ['-f', '-'], { input: script });
-  if (result.exitCode !== 0) throw new Error(`nft: ${result.stderr.trim()}`);
+  const inside = holder === undefined ? [] : ['nsenter', '-t', String(holder), '-n', '--'];
+  await runOrThrow(exec, [...inside, 'ip', '-batch', '-'], { input: `${lines.join('\n')}\n`, name: 'ip' });
 }

@@ -7,7 +7,7 @@ import { createInProcessClient } from '../../client/in-process-transport.ts';
 import { createSimPlatform } from '../../platform/sim/sim-platform.ts';
 import { deriveInstance } from '../instance/instance.ts';
 import { NodeRecords } from './node-records.ts';
-import { deleteRemoved, takeAwayRemoved } from './removed-nodes.ts';
+import { deleteRemoved, keepWanted, takeAwayRemoved } from './removed-nodes.ts';
 
 it('a removed node that cannot be ended stays recorded, with its object and data, for the next start', async () => {
   const platform = createSimPlatform();
@@ -33,4 +33,22 @@ it('a removed node that cannot be ended stays recorded, with its object and data
   assert.deepEqual(records.file.removed, removed);
   assert.equal(await files.exists('/data/nodes/here-2'), true);
   assert.equal((await clock.drive(admin.resource(Nodes).get({ name: 'here-2' }))).metadata?.name, 'here-2');
+});
+
+it('a node that could not be ended and is needed again stays unchanged', () => {
+  const [left, ended] = [
+    { name: 'here-2', number: 2, joined: true },
+    { name: 'here-3', number: 3 },
+  ] as const;
+  const file = { format: 1, network: '10.58.0.0/24', removed: [left, ended] } as const;
+  const wanted = [
+    { name: 'here-2', number: 2 },
+    { name: 'here-3', number: 3 },
+  ];
+  assert.deepEqual(keepWanted({ ...file, nodes: wanted }, ['here-3']), { nodes: [left, wanted[1]], removed: [ended] });
+  assert.deepEqual(keepWanted({ ...file, nodes: [] }, ['here-3']), { nodes: [], removed: [left, ended] });
+  assert.deepEqual(keepWanted({ ...file, nodes: wanted, removed: undefined }, []), {
+    nodes: wanted,
+    removed: undefined,
+  });
 });

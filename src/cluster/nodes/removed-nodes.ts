@@ -1,4 +1,7 @@
-/** What becomes of nodes that a start with fewer takes away. Each step is made again by the next start where this one ends in between. */
+/**
+ * Removes the nodes that a start with fewer nodes no longer has. Every step is repeated by the next start when this
+ * one is interrupted.
+ */
 import { isReason } from '../../api/status-error.ts';
 import { Nodes } from '../../api/gen/resources.ts';
 import { errorMessage } from '../../base/errors.ts';
@@ -6,10 +9,11 @@ import type { Client } from '../../client/client.ts';
 import type { Platform } from '../../platform/platform.ts';
 import { NamespaceNode, type NodesSetting } from './namespace-node.ts';
 import type { NodeRecords } from './node-records.ts';
+import type { NodesFile } from './nodes-file.ts';
 
 /**
- * Ends them in order and deletes their data; what cannot be done is logged. Resolves to the names of those that are gone from
- * the machine.
+ * Ends the nodes in order and deletes their data; failures are logged. Resolves to the names of those that are gone
+ * from the machine.
  */
 export async function takeAwayRemoved(
   platform: Platform,
@@ -30,7 +34,18 @@ export async function takeAwayRemoved(
   return gone;
 }
 
-/** Deletes the objects of those that are gone once the API answers, and forgets them. */
+/**
+ * Keeps nodes that could not be removed but are wanted again, with their data. Otherwise the next start would remove
+ * what this one creates in their place.
+ */
+export function keepWanted({ nodes, removed = [] }: NodesFile, gone: readonly string[]): Partial<NodesFile> {
+  const left = removed.filter(({ name }) => !gone.includes(name));
+  const kept = nodes.map((entry) => left.find(({ number }) => number === entry.number) ?? entry);
+  const stays = removed.filter((entry) => !kept.includes(entry));
+  return { nodes: kept, removed: stays.length === 0 ? undefined : stays };
+}
+
+/** Deletes the objects of removed nodes once the API answers, and the nodes from the record. */
 export async function deleteRemoved(
   platform: Platform,
   { records, gone }: { readonly records: NodeRecords; readonly gone: readonly string[] },

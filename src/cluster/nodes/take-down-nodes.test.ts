@@ -25,7 +25,7 @@ async function linesOf(hasBridge: boolean): Promise<readonly string[]> {
   return lines;
 }
 
-it('takes away the network of a first start that ended before it wrote its record', async () => {
+it('removes the network of a first start that ended before it wrote its record', async () => {
   assert.deepEqual(await linesOf(true), ['link del BRIDGE']);
 });
 
@@ -33,7 +33,7 @@ it('starts no program for a cluster that never had further nodes', async () => {
   assert.deepEqual(await linesOf(false), []);
 });
 
-it('kills what does not end in order: that is logged, and no problem', async () => {
+it('kills processes that do not stop: that is logged, and no problem', async () => {
   const platform = createSimPlatform();
   const { files, log } = platform;
   const ranges = { clusterCidr: '10.42.0.0/16', serviceCidr: '10.43.0.0/16', clusterDomain: 'cluster.local' };
@@ -53,7 +53,7 @@ it('kills what does not end in order: that is logged, and no problem', async () 
     await files.makeDir(own);
     await files.writeFile(`${own}/status`, 'Uid:\t0\t0\t0\t0\n');
   }
-  await files.writeFile(`${proc}/environ`, `KEELSON_NODE_HOLDER=${recordDir}\0`);
+  await files.writeFile(`${proc}/environ`, `KEELSON_DAEMON_RECORD=${recordDir}/holder.json\0`);
   const signals: string[] = [];
   const kill = (pid: number, signal: string | number): boolean => {
     if (pid === HOLDER && signal === 'SIGKILL') files.remove(proc).catch(assert.fail);

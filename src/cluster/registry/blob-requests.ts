@@ -1,4 +1,4 @@
-/** Requests for blobs and uploads. */
+/** Handles requests for blobs and uploads. */
 import type { HttpRequest, HttpResponse } from '../../platform/http.ts';
 import type { BlobStore } from './blob-store.ts';
 import { digestOf, repositoryName, tryDigest } from './oci-names.ts';
@@ -46,7 +46,10 @@ export async function answerBlob(
   };
 }
 
-/** Undefined: the whole blob, also for units and lists of ranges, which are not served. `end` is the byte after the last. */
+/**
+ * Undefined means the whole blob, also for other units and lists of ranges, which are not supported. `end` is
+ * exclusive.
+ */
 function readRange(
   text: string | undefined,
   size: number,
@@ -95,7 +98,7 @@ export async function answerUpload(
   }
 }
 
-/** Begins an upload, takes the whole of it, or the blob of another repository. */
+/** Starts an upload, accepts a whole blob in one request, or mounts a blob of another repository. */
 async function begin(
   deps: BlobDeps,
   request: HttpRequest,
@@ -120,7 +123,7 @@ async function begin(
   try {
     await uploads.finish(name, id, wanted, request.bodyStream());
   } catch (error) {
-    // The client does not know the upload's address, so it cannot go on with it.
+    // The client does not know the upload's address and cannot continue it.
     await uploads.cancel(name, id).catch(() => undefined);
     throw error;
   }
@@ -133,7 +136,7 @@ async function taken({ repositories }: BlobDeps, name: string, digest: string): 
   return emptyResponse(201, { location: `/v2/${name}/blobs/${digest}`, 'docker-content-digest': digest });
 }
 
-/** Where a chunk begins; undefined: at the end of what has come. @throws RegistryError */
+/** The offset of a chunk; undefined: the end of what was received. @throws RegistryError */
 function rangeStart({ headers }: HttpRequest): number | undefined {
   const range = headers['content-range'];
   if (range === undefined) return undefined;
@@ -147,7 +150,7 @@ function rangeStart({ headers }: HttpRequest): number | undefined {
 }
 
 async function* nothing(): AsyncGenerator<Uint8Array, void, void> {
-  // No piece.
+  // without a chunk
 }
 
 function notSupported(): RegistryError {

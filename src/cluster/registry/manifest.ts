@@ -1,4 +1,9 @@
-/** The fields of manifests and indexes that a registry reads: references, and what lists of referrers show. Pure. */
+/**
+ * Reads the fields of manifests and indexes that a registry needs: references, and what lists of referrers show.
+ * Pure.
+ */
+import { isObject } from '../../api/codec/own-property.ts';
+import { MAX_PARTS, scanJson } from '../../api/codec/parts.ts';
 import { type Digest, tryDigest } from './oci-names.ts';
 import { RegistryError } from './registry-error.ts';
 
@@ -7,9 +12,9 @@ export interface Manifest {
   readonly subject: Digest | undefined;
   readonly artifactType: string | undefined;
   readonly annotations: Readonly<Record<string, string>> | undefined;
-  /** Layers and configuration. */
+  /** Digests of the layers and the configuration. */
   readonly blobs: readonly Digest[];
-  /** Manifests of an index. */
+  /** Digests of an index's manifests. */
   readonly manifests: readonly Digest[];
 }
 
@@ -22,7 +27,7 @@ const MAX_TYPE_LENGTH = 255;
 
 type Json = Readonly<Record<string, unknown>>;
 
-/** `contentType`: the request's header. @throws RegistryError */
+/** `contentType`: the value of the request's header. @throws RegistryError */
 export function parseManifest(content: Uint8Array, contentType: string): Manifest {
   const json = parseJson(content);
   const own = typeof json['mediaType'] === 'string' ? json['mediaType'] : undefined;
@@ -47,13 +52,35 @@ export function parseManifest(content: Uint8Array, contentType: string): Manifes
 }
 
 function parseJson(content: Uint8Array): Json {
+  let text: string;
   try {
-    const json: unknown = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(content));
+    text = new TextDecoder('utf-8', { fatal: true }).decode(content);
+  } catch {
+    throw noObject();
+  }
+  checkParts(text);
+  try {
+    const json: unknown = JSON.parse(text);
     if (isObject(json)) return json;
   } catch {
-    // Below.
+    // reported below
   }
-  throw invalid('the manifest is not a JSON object');
+  throw noObject();
+}
+
+/** Parsing blocks other requests, so the limits that the API server applies to objects apply here too. */
+function checkParts(text: string): void {
+  let isTooDeep: boolean;
+  try {
+    isTooDeep = scanJson(text);
+  } catch {
+    throw new RegistryError(413, 'SIZE_INVALID', `a manifest has at most ${MAX_PARTS} fields, entries and items`);
+  }
+  if (isTooDeep) throw invalid('the manifest nests too deep');
+}
+
+function noObject(): RegistryError {
+  return invalid('the manifest is not a JSON object');
 }
 
 function listOf(json: Json, key: string): readonly Json[] {
@@ -64,7 +91,7 @@ function listOf(json: Json, key: string): readonly Json[] {
   return list as Json[];
 }
 
-/** Manifests of Docker's first schema name layers by `blobSum`. */
+/** Manifests of Docker's schema 1 reference layers by `blobSum`. */
 function descriptor(where: string, value: unknown): Digest {
   const digest = isObject(value) ? tryDigest(String(value['digest'] ?? value['blobSum'] ?? '')) : undefined;
   if (digest === undefined) throw invalid(`${where} has no digest`);
@@ -79,10 +106,6 @@ function annotationsOf(value: unknown): Record<string, string> | undefined {
 
 function textOf(value: unknown): string | undefined {
   return typeof value === 'string' && value !== '' ? value : undefined;
-}
-
-function isObject(value: unknown): value is Json {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 function invalid(message: string): RegistryError {

@@ -1,17 +1,17 @@
-/** Lets other nodes of the cluster read this node's registry, at the kubelet's server. Nothing can be pushed there. */
+/** Lets other nodes of the cluster read this node's registry through the kubelet's server. They cannot push. */
+import { nodeIdentity } from '../../component-helpers/user-names.ts';
 import type { HttpHandler, HttpRequest } from '../../platform/http.ts';
 import { emptyResponse } from './registry-error.ts';
 
-/** Stands before the paths of the registry. */
+/** The prefix of the registry's paths on the kubelet's server. */
 export const PEER_PATH = '/keelson/registry';
 
-const NODE_USER = 'system:node:';
 const READABLE = /^\/v2\/.+\/(?:blobs|manifests)\/[^/]+$/;
 
-/** Answers a request as one for this path of the registry. */
+/** Answers a request as if it were for this path of the registry. */
 export type ReadRegistry = (request: HttpRequest, path: string) => ReturnType<HttpHandler>;
 
-/** The kubelet's handler with the registry in front of it. `isNode`: whether the cluster has a node of this name. */
+/** Serves the registry in front of the kubelet's handler. `isNode`: whether the cluster has a node of this name. */
 export function withPeerReads(
   kubelet: HttpHandler,
   read: ReadRegistry,
@@ -27,13 +27,10 @@ export function withPeerReads(
   };
 }
 
-/** A node of the cluster, by a client certificate of its authority. */
+/** Whether the client certificate, signed by the cluster's authority, is that of a node. */
 function isPeer({ peerCertificate }: HttpRequest, isNode: (nodeName: string) => boolean): boolean {
   if (peerCertificate === undefined || peerCertificate.isTrusted?.() === false) return false;
   const { commonName, organizations } = peerCertificate;
-  return (
-    organizations.includes('system:nodes') &&
-    commonName.startsWith(NODE_USER) &&
-    isNode(commonName.slice(NODE_USER.length))
-  );
+  const node = nodeIdentity({ name: commonName, groups: organizations });
+  return node !== undefined && isNode(node);
 }

@@ -16,7 +16,7 @@ const registry = await startTestRegistry();
 after(() => registry.close());
 const { folder, platform, server, parts, time, send, putManifest, imageOf } = registry;
 
-test('refuses manifests that are none, too large, or name what is not there', async () => {
+test('refuses manifests that are invalid, too large, or name missing blobs', async () => {
   const image = await imageOf('bad', 'x');
   for (const [what, manifest, status, code] of [
     ['a blob that is not there', { ...image, layers: [{ digest: digestOf('nowhere') }] }, 404, 'MANIFEST_BLOB_UNKNOWN'],
@@ -41,7 +41,21 @@ test('refuses manifests that are none, too large, or name what is not there', as
   assert.equal((await send('GET', '/v2/bad/manifests/1')).status, 404, 'nothing was stored');
 });
 
-test('keeps to its folder whatever a path says', async () => {
+test('refuses manifests of many parts, which would hold all others while they are parsed', async () => {
+  const millions = (unit: string): string => unit.repeat(3_000_000 / unit.length);
+  const entries = Array.from({ length: 200_000 }, (_, at) => `"k${at}":"v"`).join(',');
+  for (const [what, body, status, code] of [
+    ['items', `{"x":[${millions('{},')}{}]}`, 413, 'SIZE_INVALID'],
+    ['entries', `{"mediaType":"${MANIFEST}","annotations":{${entries}}}`, 413, 'SIZE_INVALID'],
+    ['levels', `{"x":${millions('[')}${millions(']').slice(0, 1_000_000)}`, 400, 'MANIFEST_INVALID'],
+  ] as const) {
+    const answer = await send('PUT', '/v2/parts/manifests/1', { body, headers: { 'content-type': MANIFEST } });
+    assert.deepEqual([answer.status, codeOf(answer)], [status, code], what);
+  }
+  assert.equal((await send('GET', '/v2/parts/manifests/1')).status, 404, 'nothing was stored');
+});
+
+test('stays in its folder for every path', async () => {
   const digest = digestOf('x');
   for (const path of [
     '/v2/../etc/manifests/1',
@@ -102,7 +116,7 @@ test('refuses requests without a Host', async () => {
   }
 });
 
-test('says that the disk is full, before and while bytes come', async () => {
+test('reports a full disk, before and during an upload', async () => {
   const { files, clock, random } = platform;
   const full = new Proxy(files, {
     get: (target, key: keyof typeof files) =>
@@ -180,7 +194,7 @@ test('one request at a time writes to an upload; many at once bring the same blo
   assert.ok((await send('GET', `/v2/a/blobs/${digestOf(same)}`)).body.equals(same));
 });
 
-test('nobody but the owner reaches the files', () => {
+test('only the owner reads the files', () => {
   const walk = (path: string): void => {
     const stat = statSync(path);
     if (stat.isFile()) assert.equal(stat.mode & 0o077, 0, path);

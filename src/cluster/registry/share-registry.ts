@@ -1,8 +1,9 @@
-/** Puts a node's registry together with those of the other nodes, which its informer lists. */
+/** Connects a node's registry with those of the other nodes, which its informer lists. */
 import type { Node } from '../../api/gen/core-v1.ts';
 import type { Stored } from '../../api/object.ts';
 import type { Informer } from '../../client/informer.ts';
 import { isNodeReady } from '../../component-helpers/nodes.ts';
+import { urlHost } from '../../component-helpers/url-host.ts';
 import type { HttpHandler } from '../../platform/http.ts';
 import type { Platform } from '../../platform/platform.ts';
 import type { NodeConnection } from '../node/node-connection.ts';
@@ -17,7 +18,7 @@ export interface SharingDeps {
   readonly nodes: Pick<Informer<Node>, 'get' | 'list'>;
 }
 
-/** Resolves pulls with the other nodes' registries from now on. Returns what goes in front of the kubelet's handler. */
+/** From now on pulls are resolved with the other nodes' registries. Returns the wrapper for the kubelet's handler. */
 export function shareRegistry(
   { platform, connection, nodeName, nodes }: SharingDeps,
   registry: RunningRegistry,
@@ -36,11 +37,12 @@ export function shareRegistry(
   return (kubelet) => withPeerReads(kubelet, registry.read, (name) => nodes.get({ name }) !== undefined);
 }
 
-/** Nobody where the node is this one, not Ready, or without a server. */
-function peerOf(node: Stored<Node>, ownName: string): Peer[] {
+/** Empty for this node itself, for a node that is not Ready and for one without a valid server address. */
+export function peerOf(node: Stored<Node>, ownName: string): Peer[] {
   const { name } = node.metadata;
   const address = node.status?.addresses?.find(({ type }) => type === 'InternalIP')?.address;
   const port = node.status?.daemonEndpoints?.kubeletEndpoint?.Port;
-  if (name === ownName || !isNodeReady(node) || address === undefined || !port) return [];
-  return [{ nodeName: name, server: `https://${address.includes(':') ? `[${address}]` : address}:${port}` }];
+  const host = urlHost(address ?? '');
+  if (name === ownName || !isNodeReady(node) || host === undefined || !port) return [];
+  return [{ nodeName: name, server: `https://${host}:${port}` }];
 }

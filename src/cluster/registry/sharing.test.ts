@@ -5,6 +5,8 @@ import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
+import type { Node } from '../../api/gen/core-v1.ts';
+import { stored } from '../../api/stored-fixture.ts';
 import { aborted } from '../../base/abort.ts';
 import { createAuthority, issueCertificate, type KeyPairPem } from '../../component-helpers/pki/certificates.ts';
 import type { HttpHandler, HttpServer } from '../../platform/http.ts';
@@ -15,6 +17,7 @@ import { PeerRegistries, type Peer } from './peer-registries.ts';
 import { digestOf, MANIFEST } from './registry-fixture.ts';
 import { createRegistryHandlers } from './registry-handler.ts';
 import { Repositories } from './repositories.ts';
+import { peerOf } from './share-registry.ts';
 import { Uploads } from './uploads.ts';
 
 interface Answer {
@@ -30,6 +33,21 @@ interface TestNode {
   /** Its kubelet's. */
   readonly kubelet: HttpServer;
 }
+
+test('a node whose address is a URL is never requested', () => {
+  const node = (address: string) =>
+    stored<Node>({
+      metadata: { name: 'two' },
+      status: {
+        addresses: [{ type: 'InternalIP', address }],
+        daemonEndpoints: { kubeletEndpoint: { Port: 10_250 } },
+        conditions: [{ type: 'Ready', status: 'True' }],
+      },
+    });
+  assert.deepEqual(peerOf(node('fd00::2'), 'one'), [{ nodeName: 'two', server: 'https://[fd00::2]:10250' }]);
+  for (const address of ['u@10.0.0.1:6443/api/v1/pods?', '10.0.0.1/x', '10.1', ''])
+    assert.deepEqual(peerOf(node(address), 'one'), [], address);
+});
 
 describe('registries of several nodes', () => {
   const folder = mkdtempSync(join(tmpdir(), 'keelson-sharing-'));
@@ -51,7 +69,7 @@ describe('registries of several nodes', () => {
     });
   const startNode = async (name: string): Promise<TestNode> => {
     const { files, random, net, log } = platform;
-    // Peers that do not answer are given up at once.
+    // Requests to peers that do not answer time out at once.
     const clock = {
       ...platform.clock,
       setTimer: (delayMs: number, callback: () => void) => platform.clock.setTimer(delayMs / 20, callback),
@@ -144,7 +162,7 @@ describe('registries of several nodes', () => {
     rmSync(folder, { recursive: true, force: true });
   });
 
-  test('what is pushed to one node is pulled on the other, whole and in part', async () => {
+  test('an image pushed to one node is pulled on the other, whole and in part', async () => {
     await push('one', 'team/app', '1', 'from one');
     assert.equal(await pull('two', 'team/app', '1'), 'from one');
     assert.equal(await pull('one', 'team/app', '1'), 'from one');
@@ -156,7 +174,7 @@ describe('registries of several nodes', () => {
     assert.equal((await at('two', 'GET', `/shared/v2/team/app/blobs/${digestOf('nowhere')}`)).status, 404);
   });
 
-  test('the paths of the specification show the node’s own alone, so that a push brings what is missing', async () => {
+  test('the paths of the specification show only the own blobs of the node, so that a push uploads missing ones', async () => {
     await push('one', 'team/own', '1', 'only on one');
     for (const path of ['manifests/1', `blobs/${digestOf('only on one')}`])
       assert.equal((await at('two', 'HEAD', `/v2/team/own/${path}`)).status, 404);
@@ -180,7 +198,7 @@ describe('registries of several nodes', () => {
     }
   });
 
-  test('nobody but nodes of the cluster reads at the kubelet’s server, and nobody writes', async () => {
+  test('only nodes of the cluster read at the server of the kubelet, and nobody writes', async () => {
     await push('one', 'team/secret', '1', 'secret');
     const strange = await createAuthority({ ...platform, nowMs: () => platform.clock.nowMs() }, 'test', 3_600_000);
     const url = `https://127.0.0.1:${nodes[0]!.kubelet.port}${PEER_PATH}/v2/team/secret/`;
@@ -208,7 +226,7 @@ describe('registries of several nodes', () => {
     assert.equal(elsewhere.status, 418, 'other paths are the kubelet’s');
   });
 
-  test('a blob of another node is no longer fetched when its client has gone', async () => {
+  test('a blob of another node is no longer fetched after its client has disconnected', async () => {
     const digest = digestOf('endless');
     const ended = Promise.withResolvers<void>();
     const pair = await certificate('system:node:three', ['system:nodes']);
@@ -242,7 +260,7 @@ describe('registries of several nodes', () => {
     }
   });
 
-  test('nodes that refuse, stay silent or are somebody else hold up nothing', async () => {
+  test('nodes that refuse, do not answer or are another program delay nothing', async () => {
     const { port } = silent.address() as { port: number };
     const strange = await createAuthority({ ...platform, nowMs: () => platform.clock.nowMs() }, 'test', 3_600_000);
     const tls = await certificate('system:node:three', ['system:nodes'], strange);

@@ -1,16 +1,25 @@
-/** Snapshots that a server makes by itself, as the user chose them. */
+/** The options of a server's scheduled snapshots. */
 import type { S3Options } from './s3/s3-options.ts';
 
 export interface SnapshotOptions {
-  /** As cron, in the time zone of the machine. */
+  /** A cron expression in the machine's time zone. */
   readonly schedule: string;
   readonly timeZone: string;
-  /** How many are kept; 0: all. */
+  /** The number of snapshots kept; 0: all. */
   readonly retention: number;
-  /** Absent: `snapshots` of the data directory. */
+  /** Default: `snapshots` in the data directory. */
   readonly dir?: string | undefined;
-  /** Base name. */
+  /** The base name of the snapshots. */
   readonly name: string;
-  /** Absent: they are kept in the folder alone. */
+  /** Options of the log of changes; absent: no log is kept. */
+  readonly log?: SnapshotLogOptions | undefined;
+  /** Options of the bucket; absent: snapshots are kept only in the folder. */
   readonly s3?: S3Options | undefined;
+}
+
+export interface SnapshotLogOptions {
+  /** The size limit of the log's files, beyond which the oldest are removed. */
+  readonly maxBytes: number;
+  /** How often the log is written. */
+  readonly intervalMs: number;
 }

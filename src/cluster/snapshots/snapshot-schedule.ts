@@ -1,10 +1,10 @@
 /**
- * Makes snapshots by a schedule and keeps the newest. Upstream: k3s's `--etcd-snapshot-schedule-cron`, with the schedules
- * of the CronJob controller.
+ * Makes snapshots by a schedule and keeps the newest. Upstream: k3s's `--etcd-snapshot-schedule-cron`, with the
+ * schedules of the CronJob controller.
  *
- * Invariants: one snapshot at a time; a file in the folder is whole; what fails becomes an event and stands in the status
- * until a later snapshot succeeds, and the schedule goes on. Times missed while the process did not run are not made up
- * for; one that was due while the machine slept is.
+ * Invariants: one snapshot at a time; every file in the folder is complete; a failure becomes an event and stays in
+ * the status until a later snapshot succeeds, and the schedule continues. Times missed while the process did not run
+ * are skipped; a time that passed while the machine was suspended is not.
  */
 import { formatTime } from '../../api/time.ts';
 import { onAbort } from '../../base/abort.ts';
@@ -16,18 +16,21 @@ import type { Platform } from '../../platform/platform.ts';
 import type { SnapshotStatus } from '../cluster-status.ts';
 import { listSnapshots, pruneSnapshots, readySnapshotDir, removePartials } from './snapshot-folder.ts';
 import { ofSeries, snapshotName, type SnapshotSeries } from './snapshot-names.ts';
+import type { LogKeeper } from './log/log-keeper.ts';
 import type { SnapshotOptions } from './snapshot-options.ts';
 
 interface Deps {
   readonly platform: Pick<Platform, 'clock' | 'files' | 'log'>;
   readonly recorder: EventRecorder;
-  /** Writes a whole snapshot to this path, or nothing. */
+  /** Writes a complete snapshot to this path, or nothing. */
   save(path: string): Promise<void>;
-  /** Where snapshots go besides; settled anew for each, and given up with the signal. Absent: nowhere. */
+  /** Where snapshots are copied to; read for each snapshot. Absent: nowhere. */
   readonly remote?: ((signal: AbortSignal) => Promise<RemoteSnapshots>) | undefined;
+  /** The log of changes after the snapshots. Absent: no log is kept. */
+  readonly log?: Pick<LogKeeper, 'run' | 'snapshotSaved' | 'snapshotsUploaded' | 'status'> | undefined;
 }
 
-/** A bucket. */
+/** Snapshots in a bucket. */
 export interface RemoteSnapshots {
   upload(path: string, name: string): Promise<void>;
   prune(series: SnapshotSeries, retention: number): Promise<readonly string[]>;
@@ -48,6 +51,7 @@ export class SnapshotSchedule {
   readonly #schedule: Schedule;
   #nextMs: number | undefined;
   #failure: SnapshotStatus['failure'];
+  #taking: Promise<void> = Promise.resolve();
 
   constructor(deps: Deps, config: Config) {
     this.#deps = deps;
@@ -58,6 +62,10 @@ export class SnapshotSchedule {
 
   /** Resolves after the signal's abort. */
   async run(signal: AbortSignal): Promise<void> {
+    await Promise.all([this.#runSchedule(signal), this.#deps.log?.run(signal, () => this.#take(signal))]);
+  }
+
+  async #runSchedule(signal: AbortSignal): Promise<void> {
     const { clock } = this.#deps.platform;
     let sinceMs = clock.nowMs();
     while (!signal.aborted) {
@@ -72,7 +80,8 @@ export class SnapshotSchedule {
   async status(): Promise<SnapshotStatus> {
     const { options, dir } = this.#config;
     const { files, clock } = this.#deps.platform;
-    const status = { schedule: options.schedule, dir, failure: this.#failure };
+    const log = await this.#deps.log?.status().catch(() => undefined); // an unreadable folder is reported below
+    const status = { schedule: options.schedule, dir, failure: this.#failure, log };
     const nextTime = this.#nextMs === undefined ? undefined : formatTime(this.#nextMs);
     try {
       const last = ofSeries(await listSnapshots(files, dir), this.#series, clock.nowMs())[0];
@@ -85,7 +94,7 @@ export class SnapshotSchedule {
     }
   }
 
-  /** Waits until wall time has come so far. False: the clock was set back, the next time is another. */
+  /** Waits until the wall clock reaches the time. False when the clock was set back, so that the next time changes. */
   async #due(dueMs: number, signal: AbortSignal): Promise<boolean> {
     const { clock } = this.#deps.platform;
     let isSetBack = false;
@@ -103,7 +112,12 @@ export class SnapshotSchedule {
     return !isSetBack;
   }
 
-  async #take(signal: AbortSignal): Promise<void> {
+  /** Takes a snapshot; calls are run one after the other. */
+  #take(signal: AbortSignal): Promise<void> {
+    return (this.#taking = this.#taking.then(() => this.#takeOne(signal)));
+  }
+
+  async #takeOne(signal: AbortSignal): Promise<void> {
     const { platform, recorder, save } = this.#deps;
     const { clock, files, log } = platform;
     const { dir, dataDir, options } = this.#config;
@@ -112,6 +126,7 @@ export class SnapshotSchedule {
       await readySnapshotDir(files, dir, dataDir);
       await removePartials(files, dir, this.#series);
       await save(`${dir}/${name}`);
+      await this.#deps.log?.snapshotSaved(name, `${dir}/${name}`);
       log.info('a snapshot was saved', { file: `${dir}/${name}` });
       const limit = { series: this.#series, retention: options.retention, nowMs: clock.nowMs() };
       const pruned = await pruneSnapshots(files, dir, limit);
@@ -129,18 +144,19 @@ export class SnapshotSchedule {
     }
   }
 
-  /** Resolves to where it is, besides the folder. */
+  /** Resolves to the snapshot's location in the bucket. */
   async #upload(path: string, name: string, signal: AbortSignal): Promise<string | undefined> {
     const { options } = this.#config;
     const remote = await this.#deps.remote?.(signal);
     if (remote === undefined) return undefined;
     await remote.upload(path, name);
     const pruned = await remote.prune(this.#series, options.s3?.retention ?? options.retention);
+    this.#deps.log?.snapshotsUploaded();
     this.#deps.platform.log.info('a snapshot was uploaded', { location: remote.locationOf(name), removed: pruned });
     return remote.locationOf(name);
   }
 
-  /** The machine's node, as the kubelet names it in events. */
+  /** The machine's node as the kubelet references it in events. */
   #node(): EventTarget {
     const { nodeName } = this.#config;
     return { apiVersion: 'v1', kind: 'Node', name: nodeName, uid: nodeName };

@@ -8,16 +8,21 @@ import { PreflightError } from '../preflight-error.ts';
 import { type EncryptionChoice, encryptStore } from './encryption.ts';
 import type { EtcdStoreChoice, StoreChoice } from './store-options.ts';
 
-/** What is opened: `file` is for SQLite. */
+/** The store to open: `file` is for SQLite. */
 export interface StoreOpening {
   readonly choice: StoreChoice;
   readonly file: string;
   readonly encryption?: EncryptionChoice;
+  /** Whether a change log is kept (`--snapshot-log`). */
+  readonly hasLog?: boolean;
+  /** Wraps the store itself, below its encryption. */
+  wrap?(store: Store): Store;
 }
 
 /** With encryption in front if configured. Each kind of store is loaded only when it is used. */
-export async function openStore(platform: Platform, { choice, file, encryption }: StoreOpening): Promise<Store> {
-  const store = await openPlain(platform, { choice, file });
+export async function openStore(platform: Platform, { encryption, wrap, ...opening }: StoreOpening): Promise<Store> {
+  const plain = await openPlain(platform, opening);
+  const store = wrap === undefined ? plain : wrap(plain);
   return encryption === undefined ? store : encrypted(platform, store, encryption);
 }
 
@@ -42,7 +47,7 @@ export async function backupStore(store: Store | undefined, file: string): Promi
   await store.backup(file);
 }
 
-async function openPlain(platform: Platform, { choice, file }: StoreOpening): Promise<Store> {
+async function openPlain(platform: Platform, { choice, file, hasLog = false }: StoreOpening): Promise<Store> {
   try {
     if (choice.kind === 'etcd') return await openEtcd(platform, choice);
     if (choice.kind === 'memory') {
@@ -50,7 +55,7 @@ async function openPlain(platform: Platform, { choice, file }: StoreOpening): Pr
       return createMemoryStore(platform);
     }
     const { createSqliteStore } = await import('../../storage/sqlite/sqlite-store.ts');
-    return await createSqliteStore({ path: file, platform });
+    return await createSqliteStore({ path: file, platform, resumesLog: hasLog });
   } catch (error) {
     if (!(error instanceof StoreError)) throw error;
     const what = choice.kind === 'etcd' ? choice.endpoints.join(',') : file;

@@ -29,7 +29,7 @@ export function workingCopy(dataDir: string): string {
   return `${dataDir}/state.db.snapshot`;
 }
 
-const storeFile = (dataDir: string): string => `${dataDir}/state.db`;
+export const storeFile = (dataDir: string): string => `${dataDir}/state.db`;
 const historyFile = (dataDir: string): string => `${dataDir}/history.db`;
 
 /** Saves the SQLite store of a data directory, of a running cluster or a stopped one. Rejects with `PreflightError`. */
@@ -87,28 +87,43 @@ export async function restoreEtcdSnapshot(
 }
 
 /** Puts a snapshot in the place of a stopped cluster's store, which is kept beside it. Rejects with `PreflightError`. */
-export async function restoreSnapshot(
+export function restoreSnapshot(dataDir: string, file: string): Promise<RestoreReport> {
+  return replaceStore(dataDir, async (incoming) => {
+    const { isEtcdSnapshot } = await import('../../storage/sqlite/backup.ts');
+    if (isEtcdSnapshot(await firstBytes(file)))
+      throw new PreflightError(
+        `${file} is a snapshot of etcd: stop its members and restore it with etcdutl snapshot restore (etcdctl before 3.5)`,
+      );
+    await copyFile(file, incoming);
+  });
+}
+
+export interface RestoreReport extends SnapshotReport {
+  readonly keptAs: string | undefined;
+}
+
+/**
+ * Puts another file in the place of a stopped cluster's store, which is kept beside it. `prepare` makes that file. Rejects
+ * with `PreflightError`.
+ */
+export async function replaceStore(
   dataDir: string,
-  file: string,
-): Promise<SnapshotReport & { readonly keptAs: string | undefined }> {
+  prepare: (incoming: string) => Promise<void>,
+): Promise<RestoreReport> {
   return inUsersWords(async () => {
     if (!(await exists(dataDir))) throw new PreflightError(`there is no data directory ${dataDir} to restore into`);
     const lock = await acquireControlLock(dataDir);
     try {
-      const { advanceStoreFile, checkStoreFile, isEtcdSnapshot } = await import('../../storage/sqlite/backup.ts');
-      if (isEtcdSnapshot(await firstBytes(file)))
-        throw new PreflightError(
-          `${file} is a snapshot of etcd: stop its members and restore it with etcdutl snapshot restore (etcdctl before 3.5)`,
-        );
+      const { advanceStoreFile, checkStoreFile } = await import('../../storage/sqlite/backup.ts');
       const incoming = `${storeFile(dataDir)}.restoring`;
       await removeStore(incoming);
-      await copyFile(file, incoming);
       try {
+        await prepare(incoming);
         const report = checkStoreFile(incoming);
         advanceStoreFile(incoming);
         const keptAs = await setAside(storeFile(dataDir));
         await publish(incoming, storeFile(dataDir));
-        await setAside(historyFile(dataDir)); // It is of another life of the objects.
+        await setAside(historyFile(dataDir)); // The history is of the objects before the restore.
         return { ...report, keptAs };
       } finally {
         await removeStore(incoming);
@@ -160,11 +175,11 @@ async function firstBytes(path: string): Promise<Uint8Array> {
 }
 
 /** Renames a store and its log to unused names. */
-async function setAside(path: string): Promise<string | undefined> {
+export async function setAside(path: string, why = 'before-restore'): Promise<string | undefined> {
   if (!(await exists(path))) return undefined;
   let number = 1;
-  while (await exists(`${path}.before-restore-${number}`)) number++;
-  const kept = `${path}.before-restore-${number}`;
+  while (await exists(`${path}.${why}-${number}`)) number++;
+  const kept = `${path}.${why}-${number}`;
   for (const suffix of ['-wal', '-shm', ''])
     if (await exists(path + suffix)) await rename(path + suffix, kept + suffix);
   return basename(kept);
@@ -174,7 +189,8 @@ async function removeStore(path: string): Promise<void> {
   for (const suffix of ['', '-wal', '-shm']) await rm(path + suffix, { force: true });
 }
 
-async function inUsersWords<T>(work: () => Promise<T>): Promise<T> {
+/** Rejects with `PreflightError` for what the store or the file system refuses. */
+export async function inUsersWords<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work();
   } catch (error) {

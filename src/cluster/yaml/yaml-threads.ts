@@ -4,15 +4,13 @@ import { parseJson, stringifyJson } from '../../api/codec/json.ts';
 import { yamlOnLoop, type YamlCodec } from '../../api/codec/yaml-codec.ts';
 import { requestEntityTooLarge, tooManyRequests } from '../../api/status-error.ts';
 import { ThreadLimitError, type ThreadPool, type ThreadTask, type Threads } from '../../platform/threads.ts';
+import { MAX_JSON_LENGTH } from './max-json-length.ts';
 
 /** 3 MiB of ordinary YAML take some three seconds and 300 MB on a slow machine. */
 const PARSE = { name: 'parse', deadlineMs: 10_000 };
 /** A list of ten thousand pods takes some twenty seconds. */
 const STRINGIFY = { name: 'stringify', deadlineMs: 50_000 };
 const LIMITS = { heapMb: 512, smallLength: 256 * 1024, idleMs: 30_000 };
-
-/** What a body may come to as JSON: references repeat what they refer to. Upstream bounds the repetition alike. */
-const MAX_JSON_LENGTH = 6 * 1024 * 1024;
 
 /** The codec of this process. */
 export function createYamlCodec(threads: Threads): YamlCodec {

@@ -10,21 +10,25 @@ export interface Flag {
   /** `list`: separated by commas, and repeatable. */
   readonly type: 'bool' | 'string' | 'list';
   readonly description: string;
-  /** Still works; what is said when it is used. */
+  /** Present for a deprecated flag that still works: the warning when it is used. */
   readonly deprecated?: string;
 }
 
+export function named(name: string, description: string, type: Flag['type'] = 'string'): Flag {
+  return { name, type, description };
+}
+
 export interface FlagValues {
-  /** The last value; undefined when the flag was not given, or given as empty: upstream's word for unset. */
+  /** The last value; undefined when the flag was not given or given as empty, which upstream treats as unset. */
   text(name: string): string | undefined;
-  /** Each value, as it was given; empty ones are left out. */
+  /** Every given value; empty ones are left out. */
   texts(name: string): readonly string[];
-  /** Empty when it was given as empty; whether that is none or unset, the reader knows. */
+  /** Empty when it was given as empty; the reader decides whether that means none or unset. */
   list(name: string): readonly string[] | undefined;
   bool(name: string): boolean | undefined;
 }
 
-/** A set of options. `read` throws `FlagError` for values that cannot be. */
+/** A set of options. `read` throws `FlagError` for invalid values. */
 export interface OptionSet<T> {
   readonly flags: readonly Flag[];
   read(values: FlagValues): T;
@@ -41,7 +45,7 @@ export interface ParsedFlags {
   readonly warnings: readonly string[];
 }
 
-/** Reads a command line. `retired`: what to use instead of flags that are gone. Throws `FlagError`. */
+/** Parses a command line. `retired`: replacements for removed flags. Throws `FlagError`. */
 export function parseFlags(
   args: readonly string[],
   flags: readonly Flag[],
@@ -102,7 +106,7 @@ function unknownFlag(name: string, flags: readonly Flag[], retired: Readonly<Rec
   return new FlagError(`unknown flag: --${name}${hint.replace('mean ', 'mean --')}`);
 }
 
-/** A whole number of a flag within bounds. Throws `FlagError`. */
+/** An integer flag within bounds. Throws `FlagError`. */
 export function wholeNumber(
   values: FlagValues,
   name: string,

@@ -1,16 +1,16 @@
 /**
- * On which address, with which certificates and by which versions of TLS a component serves: flags of upstream's
- * SecureServingOptions.
+ * The address, certificates and TLS versions with which a component serves: flags of upstream's SecureServingOptions.
  */
+import { onlyDefined } from '../../base/only-defined.ts';
 import { parseIp } from '../../base/cidr.ts';
 import { openSslCipher, TLS_VERSIONS } from '../tls-names.ts';
 import { FlagError, type FlagValues, type OptionSet, wholeNumber } from './flags.ts';
 
 export interface TlsServingOptions {
   readonly bindAddress: string;
-  /** 0: nothing is served. */
+  /** 0: no server. */
   readonly securePort: number;
-  /** '': certificates made here are not kept. */
+  /** '': generated certificates are kept in memory only. */
   readonly certDir: string;
   readonly tlsCertFile?: string;
   readonly tlsKeyFile?: string;
@@ -20,7 +20,7 @@ export interface TlsServingOptions {
   /** Certificates for connections that ask for these names. */
   readonly sniCertificates: readonly SniCertificateFiles[];
   readonly http2: boolean;
-  /** How many streams an HTTP/2 connection may have; absent: as many as usual. */
+  /** The most streams of an HTTP/2 connection; absent: Node.js's default. */
   readonly http2MaxStreams?: number;
   /** Whether other processes may listen on the same port. */
   readonly sharesPort: boolean;
@@ -35,14 +35,14 @@ export interface SniCertificateFiles {
   readonly names: readonly string[];
 }
 
-/** What is served where nothing is said. `leastPort` 0: nothing may be served. */
+/** The defaults of serving. `leastPort` 0: serving may be disabled. */
 export interface ServingDefaults {
   readonly securePort: number;
   readonly leastPort: 0 | 1;
   readonly certDir: string;
 }
 
-/** The flags of a component with these defaults. */
+/** A component's serving flags with these defaults. */
 export function tlsOptions(defaults: ServingDefaults): OptionSet<TlsServingOptions> {
   const { securePort, leastPort, certDir } = defaults;
   return {
@@ -101,15 +101,6 @@ const CERTIFICATE_FLAGS: OptionSet<never>['flags'] = [
   },
   { name: 'permit-port-sharing', type: 'bool', description: 'let other processes listen on the port too' },
 ];
-
-/** Those that were given. */
-export function onlyDefined<T extends Readonly<Record<string, string | undefined>>>(
-  texts: T,
-): { readonly [K in keyof T]?: string } {
-  return Object.fromEntries(Object.entries(texts).filter(([, text]) => text !== undefined)) as {
-    readonly [K in keyof T]?: string;
-  };
-}
 
 function minVersion(values: FlagValues): TlsServingOptions['tlsMinVersion'] {
   const text = values.text('tls-min-version') ?? 'VersionTLS12';

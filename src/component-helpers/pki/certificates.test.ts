@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { createHash, randomBytes, timingSafeEqual, webcrypto, X509Certificate } from 'node:crypto';
 import { test } from 'node:test';
 import { parseTime } from '../../api/time.ts';
+import { requestProblem } from '../../api/validation/certificate-request.ts';
 import type { Random } from '../../platform/random.ts';
 import { createAuthority, issueCertificate, parseRequest, signRequest } from './certificates.ts';
 
@@ -41,7 +42,7 @@ test('a certificate never outlives its authority', async () => {
   assert.equal(new X509Certificate(pair.certPem).validToDate.getTime(), nowMs + DAY_MS);
 });
 
-test('a request is parsed, and signed only as the signer says', async () => {
+test('a request is parsed, and signed only with the attributes of the signer', async () => {
   await import('reflect-metadata');
   const x509 = await import('@peculiar/x509');
   const keys = await webcrypto.subtle.generateKey({ name: 'ECDSA', namedCurve: 'P-256' }, true, ['sign', 'verify']);
@@ -70,4 +71,7 @@ test('a request is parsed, and signed only as the signer says', async () => {
   const signed = await signRequest(deps, ca, { pem, spec: { ...parsed, usages: ['client'], validityMs: DAY_MS } });
   assert.match(new X509Certificate(signed).subject, /CN=system:node:b/);
   await assert.rejects(parseRequest(crypto, 'nonsense'));
+  const long = '-----BEGIN CERTIFICATE REQUEST-----'.padEnd(300_000, 'A');
+  await assert.rejects(parseRequest(crypto, long), /must be no longer than 262144 bytes/);
+  assert.match(requestProblem(long) ?? '', /must be no longer/);
 });

@@ -1,8 +1,9 @@
 /**
- * X.509 work: authorities, certificates, certificate requests. ECDSA P-256 throughout. Certificates are backdated by
- * five minutes against skewed clocks. The library reads the requests of others, whatever their keys and names are, and is
- * loaded for the first of them. Upstream: client-go util/cert and kubeadm's pkiutil.
+ * Creates and signs X.509 authorities, certificates and certificate requests. ECDSA P-256 throughout. Certificates
+ * are backdated by five minutes against skewed clocks. The library parses other programs' requests, whatever their
+ * keys and names, and is loaded for the first of them. Upstream: client-go util/cert and kubeadm's pkiutil.
  */
+import { requestLengthProblem } from '../../api/validation/certificate-request.ts';
 import type { CryptoPort } from '../../platform/crypto.ts';
 import type { Random } from '../../platform/random.ts';
 import { derBytes, derContent, derElements, TAG } from '../../base/der.ts';
@@ -50,7 +51,7 @@ export interface ParsedRequest {
 
 type X509 = typeof import('@peculiar/x509');
 
-/** It looks for the global `crypto` while it is loaded: a thread in which that is forbidden loads it before. */
+/** The library reads the global `crypto` while it is loaded: a thread that later forbids it calls this first. */
 export async function loadCertificateLibrary(): Promise<X509> {
   await import('reflect-metadata');
   return await import('@peculiar/x509');
@@ -129,6 +130,8 @@ export async function signRequest(
 
 /** Reads a PEM certificate request and checks its signature. Throws when it is none or the signature is wrong. */
 export async function parseRequest(crypto: CryptoPort, pem: string): Promise<ParsedRequest> {
+  const tooLong = requestLengthProblem(pem);
+  if (tooLong !== undefined) throw new Error(`the certificate request ${tooLong}`);
   const x509 = await library(crypto);
   const csr = new x509.Pkcs10CertificateRequest(pem);
   if (!(await csr.verify(crypto.webcrypto as never)))

@@ -1,10 +1,11 @@
 /** Reads the steps that another process reports. A node may send anything, so every field is checked. */
+import { fieldsOf } from '../../base/fields-of.ts';
 import type { ComponentSteps, TraceStep } from './trace-step.ts';
 
 const MAX_STEPS = 1000;
 const MAX_DEPTH = 16;
 const MAX_CHARS = 1000;
-/** The year 5138: later times have no text. */
+/** The year 5138. Later times cannot be real. */
 const MAX_MS = 1e14;
 
 /** The steps that a component reports of a pod; undefined when they have another form. Control characters become spaces. */
@@ -17,7 +18,7 @@ export function parseSteps(answer: unknown, component: string): ComponentSteps |
   for (const one of steps as unknown[]) {
     const { parent, name, startMs, endMs, detail, error } = fieldsOf(one);
     if (typeof name !== 'string' || !isTime(startMs, false) || !isTime(endMs, true)) return undefined;
-    // Steps are in the order they began, so that what contains one stands before it.
+    // Steps are in the order they began, so a parent comes before its children.
     const depth =
       parent === undefined ? 0 : ((typeof parent === 'number' ? depths[parent] : undefined) ?? MAX_DEPTH) + 1;
     if (depth > MAX_DEPTH) return undefined;
@@ -32,10 +33,6 @@ export function parseSteps(answer: unknown, component: string): ComponentSteps |
     });
   }
   return { component, uid, steps: read, dropped, finishedMs };
-}
-
-function fieldsOf(value: unknown): Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {};
 }
 
 function isTime(value: unknown, mayLack: boolean): value is number | undefined {

@@ -1,6 +1,6 @@
 /**
- * What claims of devices count against quotas: devices by class, and as the extended resources that the classes stand for,
- * of which the pod for whose extended resources a claim was made has counted its own. Upstream:
+ * The usage of device claims in quotas: devices by class, and the extended resources that the classes stand for. When
+ * a claim was made for a pod's extended resources, what the pod itself has counted is subtracted. Upstream:
  * pkg/quota/v1/evaluator/core/resource_claims.go.
  */
 import type { ResourceClaim } from '../../api/gen/resource-v1.ts';
@@ -9,20 +9,20 @@ import type { Stored } from '../../api/object.ts';
 import { controllerOf } from '../owner-references.ts';
 import { DEVICE_CLASS_RESOURCES, EXTENDED_RESOURCE_CLAIM } from '../resource-claims.ts';
 import type { QuotaEvaluator, QuotaLookups } from './evaluator.ts';
-import { isExtended, podUsage } from './pod-evaluator.ts';
+import { isExtendedResourceForQuota, podUsage } from './pod-evaluator.ts';
 import type { Quantities } from './resource-lists.ts';
 
 const DEVICES_SUFFIX = '.deviceclass.resource.k8s.io/devices';
 const CLAIM_COUNT = 'count/resourceclaims.resource.k8s.io';
 const REQUESTS = 'requests.';
-/** A request for all devices of a class may get this many. */
+/** A request for all devices of a class may be allocated up to this many. */
 const MAX_ALLOCATED = 32;
 
 export function createDeviceClaimEvaluator(lookups: QuotaLookups): QuotaEvaluator {
   // Made for one request or count: a quota has thousands of names, a cluster as many classes.
   let classResources: ReadonlySet<string | undefined> | undefined;
   const standsFor = (resource: string): boolean => {
-    if (!isExtended(resource)) return false;
+    if (!isExtendedResourceForQuota(resource)) return false;
     classResources ??= new Set(
       lookups
         .deviceClasses()
@@ -48,11 +48,11 @@ export function createDeviceClaimEvaluator(lookups: QuotaLookups): QuotaEvaluato
       return usage;
     },
     scope: () => false,
-    unsaid: () => undefined,
+    constraints: () => undefined,
   };
 }
 
-/** Devices by class; of a request's alternatives the largest number counts. */
+/** Devices by class; the largest of a request's alternatives counts. */
 function devicesByClass(claim: ResourceClaim): ReadonlyMap<string, number> {
   const devices = new Map<string, number>();
   for (const { exactly, firstAvailable = [] } of claim.spec?.devices?.requests ?? []) {
@@ -66,7 +66,7 @@ function devicesByClass(claim: ResourceClaim): ReadonlyMap<string, number> {
   return devices;
 }
 
-/** The devices as the resources that their classes stand for, by both names. */
+/** The devices as the extended resources that their classes stand for, by both names. */
 function resourcesOf(
   { deviceClasses }: QuotaLookups,
   devices: ReadonlyMap<string, number>,
@@ -81,7 +81,7 @@ function resourcesOf(
   return resources;
 }
 
-/** What the pod counts whose extended resources the claim is for: one claim of a pod may take it off. */
+/** The extended resources that the claim's pod has counted itself; only one claim of a pod may subtract them. */
 function countedByPod(lookups: QuotaLookups, claim: Stored<ResourceClaim>, nowMs: number): Quantities {
   const { namespace, name } = claim.metadata;
   const owner = ownerOf(claim);

@@ -1,5 +1,5 @@
 /**
- * What objects count against resource quotas: one evaluator for each kind, used by admission (before) and by the quota
+ * The usage of objects against resource quotas: one evaluator for each kind, used by admission (before) and by the quota
  * controller (after). Pure. Upstream: pkg/quota/v1/evaluator/core, apiserver/pkg/quota/v1/generic.
  */
 import type { PersistentVolumeClaim, Service } from '../../api/gen/core-v1.ts';
@@ -30,19 +30,23 @@ function counter(info: { readonly group: string; readonly resource: string }): Q
     ...(info.group === '' && LEGACY_COUNTS.includes(info.resource) ? [info.resource] : []),
   ];
   return {
+    names,
     measures: (name) => names.includes(name),
     usage: () => Object.fromEntries(names.map((name) => [name, '1'])),
     scope: () => false,
-    unsaid: () => undefined,
+    constraints: () => undefined,
   };
 }
 
+const SERVICE_NAMES = ['services', 'services.nodeports', 'services.loadbalancers', 'count/services'];
+
 const services: QuotaEvaluator = {
-  measures: (name) => ['services', 'services.nodeports', 'services.loadbalancers', 'count/services'].includes(name),
+  names: SERVICE_NAMES,
+  measures: (name) => SERVICE_NAMES.includes(name),
   usage(object) {
     const { type, ports = [], allocateLoadBalancerNodePorts } = (object as Service).spec ?? {};
     const balanced = type === 'LoadBalancer';
-    // Ports that a balancer does without count only where somebody chose them.
+    // When a load balancer can work without node ports, they count only if they are set.
     const allocates = type === 'NodePort' || (balanced && allocateLoadBalancerNodePorts !== false);
     const nodePorts = allocates
       ? ports.length
@@ -57,10 +61,10 @@ const services: QuotaEvaluator = {
     };
   },
   scope: () => false,
-  unsaid: () => undefined,
+  constraints: () => undefined,
 };
 
-/** In whole bytes; what was allocated in a failed attempt to grow counts until it is given back. */
+/** In whole bytes; an allocation by a failed expansion counts until it is released. */
 function storageOf({ spec, status }: PersistentVolumeClaim): string | undefined {
   const wanted = spec?.resources?.requests?.['storage'];
   const allocated = status?.allocatedResources?.['storage'];
@@ -95,5 +99,5 @@ const claims: QuotaEvaluator = {
   },
   scope: (name, object) =>
     name === 'VolumeAttributesClass' && ((object as PersistentVolumeClaim).spec?.volumeAttributesClassName ?? ''),
-  unsaid: () => undefined,
+  constraints: () => undefined,
 };

@@ -1,19 +1,24 @@
-/** What pods count against quotas. Upstream: pkg/quota/v1/evaluator/core/pods.go. */
+/** The usage of pods against quotas. Upstream: pkg/quota/v1/evaluator/core/pods.go. */
 import { secondsToMs } from '../../api/int64.ts';
 import type { Container, Pod } from '../../api/gen/core-v1.ts';
 import { computePodQosClass } from '../../api/pod-qos.ts';
 import { parseTime } from '../../api/time.ts';
+import { isNativeResource } from '../../api/validation/resource-names.ts';
 import { firstByName } from '../../base/first-by.ts';
 import { isPodTerminal } from '../pods.ts';
 import { DEVICE_CLASS_RESOURCES } from '../resource-claims.ts';
+import { isResizeInfeasible } from '../pod-resources.ts';
 import type { QuotaEvaluator } from './evaluator.ts';
 import { maxLists, podTotals, type Quantities } from './resource-lists.ts';
 
 const COMPUTE = ['cpu', 'memory', 'ephemeral-storage'];
 
-/** Whether quotas count the resource by this name after `requests.`: others' resources, and those device classes stand for. */
-export function isExtended(name: string): boolean {
-  return name.startsWith(DEVICE_CLASS_RESOURCES) || (name.includes('/') && !name.includes('kubernetes.io/'));
+/**
+ * Whether quotas count the resource by this name behind `requests.`: an extended resource, or the implicit one of a device
+ * class. Upstream: isExtendedResourceNameForQuota.
+ */
+export function isExtendedResourceForQuota(name: string): boolean {
+  return name.startsWith(DEVICE_CLASS_RESOURCES) || !isNativeResource(name);
 }
 
 /** Measures pods. */
@@ -23,13 +28,13 @@ export const podEvaluator: QuotaEvaluator = {
     name === 'count/pods' ||
     COMPUTE.includes(name.replace(/^(requests|limits)\./, '')) ||
     /^(requests\.)?hugepages-/.test(name) ||
-    (name.startsWith('requests.') && isExtended(name.slice('requests.'.length))),
+    (name.startsWith('requests.') && isExtendedResourceForQuota(name.slice('requests.'.length))),
   usage: (object, nowMs) => podUsage(object as Pod, nowMs),
   scope: (name, object) => podScope(name, object as Pod),
-  unsaid: (names, object) => podUnsaid(names, object as Pod),
+  constraints: (names, object) => podConstraints(names, object as Pod),
 };
 
-/** What a pod counts. */
+/** A pod's usage of quotas. */
 export function podUsage(pod: Pod, nowMs: number): Quantities {
   const usage: Record<string, string> = { 'count/pods': '1' };
   if (isPodTerminal(pod) || isStuck(pod, nowMs) || pod.spec === undefined) return usage;
@@ -44,21 +49,22 @@ export function podUsage(pod: Pod, nowMs: number): Quantities {
   return usage;
 }
 
-/** What a container is to have or, while it is resized, still has, whichever is more. Upstream: UseStatusResources. */
-function held({ status }: Pod, kind: 'requests' | 'limits'): (container: Container) => Quantities {
+/** A container's desired resources or, during a resize, its actual ones, whichever are more. Upstream: UseStatusResources. */
+function held(pod: Pod, kind: 'requests' | 'limits'): (container: Container) => Quantities {
+  const { status } = pod;
   const statuses = firstByName([...(status?.containerStatuses ?? []), ...(status?.initContainerStatuses ?? [])]);
-  const never = status?.conditions?.some(({ type, reason }) => type === 'PodResizePending' && reason === 'Infeasible');
+  const never = isResizeInfeasible(pod);
   return ({ name, resources }) => {
     const wanted = resources?.[kind] ?? {};
     const found = statuses.get(name);
     if (found?.resources === undefined) return wanted;
     const has = found.resources[kind] ?? {};
     const most = kind === 'requests' ? maxLists(has, found.allocatedResources ?? {}) : has;
-    return never === true ? most : maxLists(wanted, most);
+    return never ? most : maxLists(wanted, most);
   };
 }
 
-/** Past its grace period: its node does not answer, and what it used shall not be blocked for ever. */
+/** Past its grace period: its node does not answer, and its usage must not stay blocked. */
 function isStuck(pod: Pod, nowMs: number): boolean {
   const { deletionTimestamp, deletionGracePeriodSeconds } = pod.metadata;
   if (deletionTimestamp === undefined || deletionGracePeriodSeconds === undefined) return false;
@@ -94,8 +100,11 @@ function crossesNamespaces({ spec }: Pod): boolean {
   return terms.some((term) => (term.namespaces ?? []).length > 0 || term.namespaceSelector !== undefined);
 }
 
-/** Compute resources under quota must be said by every container, unless the pod says anything as a whole. */
-function podUnsaid(names: readonly string[], { spec }: Pod): string | undefined {
+/**
+ * Every container must set compute resources under quota, unless the pod sets resources as a whole. Upstream:
+ * podEvaluator.Constraints.
+ */
+function podConstraints(names: readonly string[], { spec }: Pod): string | undefined {
   const whole = { ...spec?.resources?.requests, ...spec?.resources?.limits };
   if (Object.keys(whole).some((name) => COMPUTE.slice(0, 2).includes(name) || name.startsWith('hugepages-')))
     return undefined;
@@ -105,10 +114,10 @@ function podUnsaid(names: readonly string[], { spec }: Pod): string | undefined 
     const [, kind = 'requests.', resource = ''] = /^(requests\.|limits\.)?(.*)$/.exec(name) ?? [];
     if (!COMPUTE.slice(0, 2).includes(resource)) continue;
     const field = kind === 'limits.' ? 'limits' : 'requests';
-    const silent = containers
+    const lacking = containers
       .filter((container) => container.resources?.[field]?.[resource] === undefined)
       .map((container) => container.name);
-    if (silent.length > 0) parts.push(`${name} for: ${silent.toSorted().join(',')}`);
+    if (lacking.length > 0) parts.push(`${name} for: ${lacking.toSorted().join(',')}`);
   }
   return parts.length === 0 ? undefined : `must specify ${parts.join('; ')}`;
 }

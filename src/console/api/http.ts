@@ -1,10 +1,10 @@
-/** Requests to the API server of the page's own origin. A failure is an `ApiError` with the server's Status. */
+/** Requests to the API server of the page's origin. A failure is an `ApiError` with the server's Status. */
 import type { Status } from '../../api/gen/meta-v1.ts';
 
-/** Tells the server that the console's own page asks, not another site. */
+/** Proves to the server that the request comes from the console's own page, not from another site. */
 const OWN_HEADERS = { 'X-Keelson-Console': '1' };
 
-/** A request that the server refused, or that did not reach it (code 0). */
+/** The error of a request that the server refused, or that did not reach it (code 0). */
 export class ApiError extends Error {
   override readonly name = 'ApiError';
   readonly status: Partial<Status>;
@@ -24,20 +24,20 @@ export interface Call {
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: string;
   readonly signal?: AbortSignal | undefined;
-  /** True: a pod answers, whose 401 says nothing of the session. */
+  /** Set when a pod responds through the proxy: its 401 does not concern the session. */
   readonly foreign?: boolean;
 }
 
 type Listener = () => void;
 const onSignedOut = new Set<Listener>();
 
-/** Calls back when the server no longer knows who asks. */
+/** Calls `listener` when the server no longer accepts the session. Returns a function that removes it. */
 export function whenSignedOut(listener: Listener): () => void {
   onSignedOut.add(listener);
   return () => onSignedOut.delete(listener);
 }
 
-/** Sends a request. Rejects with `ApiError` for a status of 400 and above, and when the server does not answer. */
+/** Rejects with `ApiError` for a status of 400 and above, and when the server does not respond. */
 export async function send(path: string, call: Call = {}): Promise<Response> {
   const { foreign = false } = call;
   const response = await reach(foreign ? path : unindented(path), call);
@@ -52,10 +52,19 @@ export async function sendJson<T>(path: string, call: Call = {}): Promise<T> {
   return await jsonOf<T>(response, call.signal);
 }
 
-/** The answer's content. An answer that breaks off rejects with `ApiError`, as one that never came. */
-export async function jsonOf<T>(response: Response, signal?: AbortSignal): Promise<T> {
+/** The response's content. Rejects with `ApiError` when the response breaks off. */
+export function jsonOf<T>(response: Response, signal?: AbortSignal): Promise<T> {
+  return whole(() => response.json() as Promise<T>, signal);
+}
+
+/** The response's content as text. Rejects with `ApiError` when the response breaks off. */
+export function textOf(response: Response, signal?: AbortSignal): Promise<string> {
+  return whole(() => response.text(), signal);
+}
+
+async function whole<T>(read: () => Promise<T>, signal: AbortSignal | undefined): Promise<T> {
   try {
-    return (await response.json()) as T;
+    return await read();
   } catch (error) {
     if (signal?.aborted === true) throw error;
     throw new ApiError({ code: 0, reason: 'Unreachable', message: 'the answer of the API server broke off' });
@@ -63,8 +72,8 @@ export async function jsonOf<T>(response: Response, signal?: AbortSignal): Promi
 }
 
 /**
- * Asks once more for what only reads: browsers drop requests when a link of the machine changes, and on a cluster's own machine
- * links come and go with every pod.
+ * Repeats a read once. Browsers drop requests when a network link of the machine changes, which on a cluster's node happens with
+ * every pod.
  */
 async function reach(path: string, { foreign: _, ...call }: Call): Promise<Response> {
   const isRead = call.method === undefined || call.method === 'GET';
@@ -80,7 +89,7 @@ async function reach(path: string, { foreign: _, ...call }: Call): Promise<Respo
   }
 }
 
-/** Asks for JSON without indents, which browsers get otherwise. */
+/** Requests JSON without the indentation that browsers get by default. */
 function unindented(path: string): string {
   return `${path}${path.includes('?') ? '&' : '?'}pretty=false`;
 }
@@ -92,6 +101,6 @@ async function statusOf(response: Response): Promise<Partial<Status>> {
   try {
     return { ...plain, ...(JSON.parse(text) as Partial<Status>) };
   } catch {
-    return plain; // the answer broke off
+    return plain; // the response broke off
   }
 }

@@ -1,40 +1,42 @@
-/** One object, kept true: read, then watched by its name. Where it may not be watched, it is read again and again. */
+/** Follows one object: reads it, then watches it by name. An object that may not be watched is polled. */
 import type { KubernetesObject, Stored } from '../../api/object.ts';
 import { ApiError, send, sendJson } from './http.ts';
 import { listPath, type ObjectRef, objectPath } from './kinds.ts';
 import { linesOf } from './lines.ts';
 import { readObjectAt } from './past.ts';
-import { isFinal } from './patience.ts';
+import { isBrief, isFinal, pauseAfter } from './patience.ts';
 import { pause } from './pause.ts';
 
-/** Hears of the object. */
+/** Receives the states of the object. */
 export interface ObjectSink {
   put(object: KubernetesObject): void;
-  /** It is not there, or no longer. */
+  /** The object does not exist, or was deleted. */
   gone(): void;
-  /** The last attempt to read it failed; another one follows unless the refusal is final. */
+  /** The last attempt failed; another one follows unless the refusal is final. */
   failed(error: ApiError): void;
 }
 
 const RETRY_MS = 2000;
 const POLL_MS = 5000;
 
-/** An object, and as of when; `atMs` absent: the present. */
+/** An object at a moment; without `atMs`, in the present. */
 export interface ObjectQuery {
   readonly ref: ObjectRef;
   readonly atMs?: number | undefined;
 }
 
-/** Goes on until the signal, or until the server refuses for good. An object of the past is read once. */
+/** Continues until the signal aborts or the server's refusal is final. An object of the past is read once. */
 export async function followObject({ ref, atMs }: ObjectQuery, sink: ObjectSink, signal: AbortSignal): Promise<void> {
   if (atMs !== undefined) return readOnce({ ref, atMs }, sink, signal);
   let canWatch = ref.kind.verbs.includes('watch');
+  let failures = 0;
   while (!signal.aborted) {
     let known = false;
     try {
       const object = await sendJson<Stored<KubernetesObject>>(objectPath(ref), { signal });
       sink.put(object);
       known = true;
+      failures = 0;
       if (canWatch) await watchOne(ref, { version: object.metadata.resourceVersion, sink, signal });
       else await pause(POLL_MS, signal);
     } catch (error) {
@@ -43,10 +45,11 @@ export async function followObject({ ref, atMs }: ObjectQuery, sink: ObjectSink,
       if (error.code === 404) sink.gone();
       else if (known && canWatch && (error.code === 403 || error.code === 405)) canWatch = false;
       else {
-        sink.failed(error);
+        if (!isBrief(error, failures)) sink.failed(error);
         if (error.code === 401 || error.code === 403) return;
       }
-      await pause(RETRY_MS, signal);
+      if (error.code === 0) await pauseAfter(failures++, signal);
+      else await pause(RETRY_MS, signal);
     }
   }
 }
@@ -92,7 +95,7 @@ async function watchOne(ref: ObjectRef, { version, sink, signal }: Watched): Pro
     for (const line of lines) {
       if (line === '') continue;
       const { type, object } = JSON.parse(line) as WatchEvent;
-      if (type === 'ERROR') return; // the revision is too old: it is read anew
+      if (type === 'ERROR') return; // the revision is too old; the object is read again
       if (type === 'DELETED') sink.gone();
       else if (type !== 'BOOKMARK') sink.put(object);
     }

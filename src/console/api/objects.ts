@@ -1,31 +1,54 @@
-/** Single objects: read, applied, patched, deleted. Every change can be tried first without being kept. */
+/** Reads, applies, patches and deletes single objects. Every change has a dry run. */
 import type { KubernetesObject } from '../../api/object.ts';
-import { send, sendJson } from './http.ts';
+import { ApiError, send, sendJson, textOf } from './http.ts';
 import { type ObjectRef, objectPath } from './kinds.ts';
+import { isBrief, isFinal, pauseAfter } from './patience.ts';
 
-/** Changes by hand are owned by this manager. */
+/** The field manager of changes on the page. */
 const MANAGER = 'keelson-console';
 
 export interface Trial {
-  /** True: the server answers as if, and keeps nothing. */
+  /** The server validates the change and does not store it. */
   readonly dryRun?: boolean;
 }
 
 export interface ApplyOptions extends Trial {
-  /** True: takes over fields that other managers own. */
+  /** Takes over fields that other managers own. */
   readonly force?: boolean;
 }
 
 const YAML = 'application/yaml';
 
-/** The object as the server writes it in YAML; of a version, or '' for the present. Rejects with `ApiError`, as all others here. */
-export async function readYaml(ref: ObjectRef, version = ''): Promise<string> {
-  const exactly = version === '' ? '' : `?resourceVersion=${version}&resourceVersionMatch=Exact`;
-  const response = await send(`${objectPath(ref)}${exactly}`, { headers: { Accept: YAML } });
-  return response.text();
+/** Receives an object's YAML. */
+interface YamlSink {
+  put(yaml: string): void;
+  /** The last attempt failed; another one follows unless the refusal is final. */
+  failed(error: ApiError): void;
 }
 
-/** Server-side apply; the result in YAML. A conflict rejects with 409, whose causes name the managers and their fields. */
+/** Reads the object as YAML, repeating failed reads, in a version, or with '' the current one. */
+export async function readYaml(ref: ObjectRef, version: string, sink: YamlSink, signal: AbortSignal): Promise<void> {
+  const exactly = version === '' ? '' : `?resourceVersion=${version}&resourceVersionMatch=Exact`;
+  for (let failures = 0; !signal.aborted; failures++) {
+    try {
+      const response = await send(`${objectPath(ref)}${exactly}`, { headers: { Accept: YAML }, signal });
+      const yaml = await textOf(response, signal);
+      if (!signal.aborted) sink.put(yaml);
+      return;
+    } catch (error) {
+      if (signal.aborted) return;
+      if (!(error instanceof ApiError)) throw error;
+      if (!isBrief(error, failures)) sink.failed(error);
+      if (isFinal(error) || error.code === 410) return;
+      await pauseAfter(failures, signal);
+    }
+  }
+}
+
+/**
+ * Server-side apply; resolves to the result in YAML. Rejects with `ApiError`, as all functions here: a conflict is a 409 whose
+ * causes name the managers and their fields.
+ */
 export async function applyObject(
   ref: ObjectRef,
   yaml: string,
@@ -37,7 +60,7 @@ export async function applyObject(
     headers: { 'Content-Type': 'application/apply-patch+yaml', Accept: YAML },
     body: yaml,
   });
-  return response.text();
+  return textOf(response);
 }
 
 export interface PatchOptions extends Trial {
@@ -51,7 +74,7 @@ const PATCH_TYPES = {
   strategic: 'application/strategic-merge-patch+json',
 } as const;
 
-/** A patch of the object or a subresource of it; a JSON merge patch unless another type is named. */
+/** Patches the object or a subresource; as a JSON merge patch unless another type is passed. */
 export function patchObject(
   ref: ObjectRef,
   patch: object,
@@ -64,7 +87,7 @@ export function patchObject(
   });
 }
 
-/** Creates an object, or by a subresource of one: an eviction of a pod. */
+/** Creates an object, also at a subresource, such as the eviction of a pod. */
 export function createObject(path: string, object: object): Promise<KubernetesObject> {
   return sendJson(`${path}${paramsOf({}, { fieldManager: MANAGER })}`, {
     method: 'POST',

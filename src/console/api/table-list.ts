@@ -1,24 +1,24 @@
 /**
- * A live list as the server's table: pages first, then one watch from there. A watch that ends goes on where it ended; when
- * the server has forgotten that revision, the list is read again.
+ * A live list as the server's table: pages first, then one watch from their revision. A watch that ends is continued at its last
+ * revision; when the server no longer has that revision, the list is read again.
  */
 import { ApiError, jsonOf, send } from './http.ts';
 import { listPath, type Kind } from './kinds.ts';
 import { linesOf } from './lines.ts';
 import { pastPath, warningOf } from './past.ts';
-import { isFinal, pauseAfter } from './patience.ts';
+import { isBrief, isFinal, pauseAfter } from './patience.ts';
 import { pause } from './pause.ts';
 import { type Column, columnsOf, type Row, rowOf, type Table, TABLE_TYPE } from './table.ts';
 
-/** What is listed. Selectors as in the API; '' selects all. */
+/** The objects to list. Selectors are those of the API; '' selects all. */
 export interface ListQuery {
   readonly kind: Kind;
   readonly namespace: string;
   readonly labelSelector: string;
   readonly fieldSelector: string;
-  /** Rows have their objects. */
+  /** Rows include their objects. */
   readonly withObjects?: boolean;
-  /** The list as it was then; absent: the present one, live. */
+  /** The moment of the list; absent for the live list of the present. */
   readonly atMs?: number | undefined;
 }
 
@@ -27,14 +27,14 @@ export interface RowChange {
   readonly row: Row;
 }
 
-/** Hears of the list. */
+/** Receives the rows of the list. */
 export interface ListSink {
   columns(columns: readonly Column[]): void;
   /** Changes of one batch, in order. */
   change(changes: readonly RowChange[]): void;
-  /** The first reading is done, or a later one: rows other than these are gone. */
+  /** A complete read has ended: rows with other uids no longer exist. */
   complete(uids: ReadonlySet<string>): void;
-  /** How many rows the first reading has yet to bring. */
+  /** The number of rows that the first read has not delivered yet. */
   remaining(count: number): void;
   state(state: ListState): void;
 }
@@ -42,33 +42,38 @@ export interface ListSink {
 export type ListState =
   | { readonly kind: 'loading' }
   | { readonly kind: 'live' }
-  /** As it was; `warning`: what is left out. */
+  /** A list of the past; `warning` names what it leaves out. */
   | { readonly kind: 'past'; readonly warning: string }
   | { readonly kind: 'retrying'; readonly error: string }
   | { readonly kind: 'refused'; readonly error: ApiError };
 
-/** Whether all rows are there. */
+/** Whether all rows have been read. */
 export function isRead({ kind }: ListState): boolean {
   return kind === 'live' || kind === 'past';
 }
 
 const FIRST_PAGE = 250;
 const PAGE = 2000;
-/** How often what cannot be watched is read again. */
+/** The interval at which lists that cannot be watched are read. */
 const POLL_MS = 10_000;
 
-/** Starts to list and watch; goes on until the signal. A list of the past is read once. */
+/** Lists and watches until the signal aborts. A list of the past is read once. */
 export async function followTable(query: ListQuery, sink: ListSink, signal: AbortSignal): Promise<void> {
   if (query.atMs !== undefined) return readPast(query, sink, signal);
   let failures = 0;
+  /** The revision of the rows that are shown; undefined when the list must be read again. */
   let version: string | undefined;
+  const cameTo = (revision: string): void => {
+    version = revision;
+    failures = 0;
+  };
   let watches = query.kind.verbs.includes('watch');
   sink.state({ kind: 'loading' });
   while (!signal.aborted) {
     try {
       version ??= (await readAll(query, sink, signal)).version;
       sink.state({ kind: 'live' });
-      if (watches) version = await watch(query, sink, { version, signal });
+      if (watches) await watch(query, sink, { version, signal, cameTo });
       else {
         await pause(POLL_MS, signal);
         version = undefined;
@@ -80,13 +85,13 @@ export async function followTable(query: ListQuery, sink: ListSink, signal: Abor
       if (error.code === 410) version = undefined;
       else if (watches && version !== undefined && (error.code === 403 || error.code === 405)) watches = false;
       else if (isFinal(error)) return sink.state({ kind: 'refused', error });
-      else sink.state({ kind: 'retrying', error: error.message });
+      else if (!isBrief(error, failures)) sink.state({ kind: 'retrying', error: error.message });
       await pauseAfter(failures++, signal);
     }
   }
 }
 
-/** Reads the list of the moment, as often as it takes. */
+/** Reads the list of a past moment, repeating failed reads. */
 async function readPast(query: ListQuery, sink: ListSink, signal: AbortSignal): Promise<void> {
   sink.state({ kind: 'loading' });
   for (let failures = 0; !signal.aborted; failures++) {
@@ -96,7 +101,7 @@ async function readPast(query: ListQuery, sink: ListSink, signal: AbortSignal): 
     } catch (error) {
       if (signal.aborted) return;
       if (!(error instanceof ApiError)) throw error;
-      // 410 is for ever here: that is not known, or no longer.
+      // A 410 is final here: the moment is not recorded, or no longer.
       if (isFinal(error) || error.code === 410) return sink.state({ kind: 'refused', error });
       sink.state({ kind: 'retrying', error: error.message });
       await pauseAfter(failures, signal);
@@ -104,7 +109,7 @@ async function readPast(query: ListQuery, sink: ListSink, signal: AbortSignal): 
   }
 }
 
-/** Reads page by page; the revision that all of them show. */
+/** Reads all pages and returns their common revision. */
 async function readAll(
   query: ListQuery,
   sink: ListSink,
@@ -125,7 +130,7 @@ async function readAll(
     sink.change(rows.map((row) => ({ type: 'put', row })));
     const { continue: token = '', remainingItemCount = 1, resourceVersion } = table.metadata;
     next = token;
-    // How many more there were then is not known.
+    // The past does not state the number of remaining rows.
     sink.remaining(next === '' || atMs !== undefined ? 0 : remainingItemCount);
     if (next === '') {
       sink.complete(uids);
@@ -139,12 +144,15 @@ interface WatchEvent {
   readonly object: Table & { readonly code?: number; readonly message?: string };
 }
 
-/** Follows changes until the server ends the watch; the revision it came to. */
-async function watch(
-  query: ListQuery,
-  sink: ListSink,
-  { version, signal }: { readonly version: string; readonly signal: AbortSignal },
-): Promise<string> {
+interface WatchFrom {
+  readonly version: string;
+  readonly signal: AbortSignal;
+  /** Called with each revision that the sink has received: a broken watch continues there. */
+  cameTo(version: string): void;
+}
+
+/** Follows changes until the server ends the watch. */
+async function watch(query: ListQuery, sink: ListSink, { version, signal, cameTo }: WatchFrom): Promise<void> {
   const params = paramsOf(query, { watch: '1', resourceVersion: version, allowWatchBookmarks: 'true' });
   const path = `${listPath(query.kind, query.namespace)}?${params}`;
   const response = await send(path, { headers: { Accept: TABLE_TYPE }, signal });
@@ -161,8 +169,8 @@ async function watch(
       changes.push({ type: type === 'DELETED' ? 'remove' : 'put', row: rowOf(row, query.withObjects) });
     }
     if (changes.length > 0) sink.change(changes);
+    cameTo(last);
   }
-  return last;
 }
 
 function paramsOf({ labelSelector, fieldSelector, withObjects }: ListQuery, more: Record<string, string>): string {

@@ -1,15 +1,13 @@
-/** The header: name, namespace, and what concerns the whole page. */
+/** The header: name, namespace, and tools of the whole page. */
 import type { Signal } from '@preact/signals';
 import { namespaces, refreshNamespaces } from './cluster-state.ts';
-import { helpOpen } from './help.tsx';
 import { Icon } from '../parts/icon.tsx';
-import { chosenMs } from './moment.ts';
+import { chosenMs, timeBarOpen } from './moment.ts';
+import { PageTools } from './page-tools.tsx';
 import { paletteOpen } from './palette.tsx';
 import { href, namespace, setParams } from './router.ts';
-import { session, signOut } from './session.ts';
+import { session } from './session.ts';
 import { texts } from './texts.ts';
-import { nextTheme, theme } from './theme.ts';
-import { timeBarOpen } from './time-bar.tsx';
 
 export function Header({ menuOpen }: { readonly menuOpen: Signal<boolean> }) {
   const { shell } = texts;
@@ -33,33 +31,7 @@ export function Header({ menuOpen }: { readonly menuOpen: Signal<boolean> }) {
       <span class="grow" />
       <UserName />
       <TimeButton />
-      <button
-        type="button"
-        class="icon"
-        aria-label={shell.theme[theme.value]}
-        title={shell.theme[theme.value]}
-        onClick={nextTheme}
-      >
-        <Icon name={theme.value} />
-      </button>
-      <button
-        type="button"
-        class="icon"
-        aria-label={shell.help}
-        title={shell.help}
-        onClick={() => (helpOpen.value = true)}
-      >
-        <Icon name="help" />
-      </button>
-      <button
-        type="button"
-        class="icon"
-        aria-label={shell.signOut}
-        title={shell.signOut}
-        onClick={() => void signOut()}
-      >
-        <Icon name="leave" />
-      </button>
+      <PageTools />
     </header>
   );
 }
@@ -101,7 +73,7 @@ function UserName() {
   );
 }
 
-/** A choice where the namespaces are known, a field where they are not. */
+/** A list of the known namespaces, or a text field when the user may not list them. */
 function NamespacePicker() {
   const { shell } = texts;
   const known = namespaces.value;

@@ -1,16 +1,18 @@
 /** The menu beside the view: views, then kinds by subject. */
-import { type Signal, useComputed } from '@preact/signals';
+import { type Signal, useComputed, useSignalEffect } from '@preact/signals';
 import { type Kind, kindId } from '../api/kinds.ts';
 import { Icon } from '../parts/icon.tsx';
 import type { ViewEntry } from '../views/contract.ts';
 import { listable, listableKind } from './cluster-state.ts';
 import { menuOf, type MenuSection } from './menu.ts';
+import { PageTools } from './page-tools.tsx';
 import { href, namespace, route } from './router.ts';
 import { texts } from './texts.ts';
 
 export function Menu({ open, views }: { readonly open: Signal<boolean>; readonly views: readonly ViewEntry[] }) {
   const menu = useComputed(() => menuOf(listable.value));
   const { main, other } = menu.value;
+  useSignalEffect(() => (open.value ? closeByEscape(open) : undefined));
   const inMenu = views.filter(({ menu: line }) => line !== undefined && mayList(line.kind));
   return (
     <nav class={open.value ? 'menu open' : 'menu'} aria-label={texts.shell.kinds}>
@@ -40,8 +42,18 @@ export function Menu({ open, views }: { readonly open: Signal<boolean>; readonly
           ))}
         </details>
       )}
+      <PageTools named />
     </nav>
   );
+}
+
+/** Returns a function that removes the listener. */
+function closeByEscape(open: Signal<boolean>): () => void {
+  const close = ({ key }: KeyboardEvent): void => {
+    if (key === 'Escape') open.value = false;
+  };
+  document.addEventListener('keydown', close);
+  return () => document.removeEventListener('keydown', close);
 }
 
 function mayList(kind: string | undefined): boolean {
@@ -76,7 +88,7 @@ function KindLink({ kind }: { readonly kind: Kind }) {
   );
 }
 
-/** `ReplicaSets` of `ReplicaSet` and `replicasets`. */
+/** The plural in the kind's spelling: `ReplicaSets` for `ReplicaSet` and `replicasets`. */
 export function pluralOf({ kind, resource }: Pick<Kind, 'kind' | 'resource'>): string {
   const lower = kind.toLowerCase();
   if (resource.startsWith(lower)) return kind + resource.slice(lower.length);

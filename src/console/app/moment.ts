@@ -1,21 +1,24 @@
-/** The moment that is looked at: it stands in the address, and every view that can shows what was so then. */
-import { computed } from '@preact/signals';
+/** The selected moment of the past. It is part of the address, and views that support it show the state at that moment. */
+import { computed, signal } from '@preact/signals';
 import { viewNamed } from './registered-views.ts';
 import { route, setParams } from './router.ts';
 
-/** The moment of the address, in milliseconds; undefined: the present. */
+/** Whether the time bar is shown in the present too. */
+export const timeBarOpen = signal(false);
+
+/** The moment of the address in milliseconds; undefined for the present. */
 export const chosenMs = computed(() => {
   const atMs = Date.parse(route.value.params.get('at') ?? '');
   return Number.isNaN(atMs) ? undefined : atMs;
 });
 
-/** Whether the present view can be moved back. */
+/** Whether the current view can show the past. */
 export const hasPast = computed(() => viewNamed(route.value.view)?.hasPast === true);
 
-/** The moment that the present view shows; undefined: the present. */
+/** The moment that the current view shows; undefined for the present. */
 export const momentMs = computed(() => (hasPast.value ? chosenMs.value : undefined));
 
-/** Goes to a moment; undefined: back to the present. */
+/** Selects a moment; undefined returns to the present. */
 export function setMoment(atMs: number | undefined): void {
   setParams({ at: atMs === undefined ? '' : new Date(atMs).toISOString() });
 }

@@ -1,4 +1,4 @@
-/** Who is signed in. A one-time code in the address is exchanged for a session and dropped from the address at once. */
+/** The signed-in user. A one-time code in the address is exchanged for a session and removed from the address at once. */
 import { signal } from '@preact/signals';
 import type { UserInfo } from '../../api/gen/authentication-v1.ts';
 import { forgetAccess } from '../api/access.ts';
@@ -9,10 +9,10 @@ export type SessionState =
   | { readonly kind: 'signedOut'; readonly reason: string }
   | { readonly kind: 'signedIn'; readonly user: UserInfo };
 
-/** A link that would end the session of somebody else: the user is asked. */
+/** A link that would end another user's session; the user must confirm it. */
 export interface PendingLink {
   readonly code: string;
-  /** Why it cannot be used after all. */
+  /** The reason why the link cannot be used. */
   readonly problem?: string;
 }
 
@@ -24,21 +24,22 @@ export const session = signal<SessionState>({ kind: 'unknown' });
 export const pendingLink = signal<PendingLink | undefined>(undefined);
 
 const PATH = '/console/session';
-/** A page that only watches notices so late that its session has ended. */
+/** A page that only watches would notice the end of its session late. */
 const CHECK_MS = 30_000;
 
-/** Learns who is signed in, by the address's code where it has one. */
+/** Determines the signed-in user, with the one-time code of the address if it has one. */
 export async function openSession(): Promise<void> {
-  const code = codeInAddress();
+  const code = takeFromAddress(/^#code=([\w-]+)$/);
+  const failure = takeFromAddress(/^#oidc=(stale|denied|issuer|rejected|busy|address)$/);
   whenSignedOut(() => {
     if (session.peek().kind === 'signedIn') session.value = { kind: 'signedOut', reason: 'ended' };
   });
   setInterval(checkSession, CHECK_MS);
   if (code !== undefined) await signInWithCode(code);
-  else await signIn(undefined, '');
+  else await signIn(undefined, failure ?? '');
 }
 
-/** Whether whoever led here may end the session that is there, its user decides. */
+/** The user of an existing session decides whether a link may end it. */
 async function signInWithCode(code: string): Promise<void> {
   try {
     await enter({ body: JSON.stringify({ code }) });
@@ -49,7 +50,7 @@ async function signInWithCode(code: string): Promise<void> {
   }
 }
 
-/** Ends the session for that of the pending link. It stays when the link cannot be used. */
+/** Replaces the session with that of the pending link. The session stays when the link cannot be used. */
 export async function usePendingLink(): Promise<void> {
   const code = pendingLink.peek()?.code;
   if (code === undefined) return;
@@ -62,7 +63,7 @@ export async function usePendingLink(): Promise<void> {
   }
 }
 
-/** The session of a bearer token. */
+/** Signs in with a bearer token. */
 export function signInWithToken(token: string): Promise<void> {
   return signIn({ headers: { Authorization: `Bearer ${token}` } }, 'token');
 }
@@ -75,7 +76,7 @@ export async function signOut(): Promise<void> {
 
 type SignInCall = Pick<Call, 'body' | 'headers'>;
 
-/** `failure`: what to say when the server refuses. */
+/** `failure`: the text that is shown when the server refuses. */
 async function signIn(call: SignInCall | undefined, failure: string): Promise<void> {
   try {
     await enter(call);
@@ -84,7 +85,7 @@ async function signIn(call: SignInCall | undefined, failure: string): Promise<vo
   }
 }
 
-/** By a POST of `call`, or with the session that is there. What the page knew of another user is forgotten first. */
+/** Signs in by a POST of `call`, or with the existing session. State of another user is cleared first. */
 async function enter(call: SignInCall | undefined): Promise<void> {
   const { user } = await sendJson<SessionAnswer>(PATH, call === undefined ? {} : { method: 'POST', ...call });
   forgetAccess();
@@ -100,12 +101,13 @@ function refuse(error: unknown, failure: string): void {
 function checkSession(): void {
   if (document.hidden || session.peek().kind !== 'signedIn') return;
   send(PATH).catch((error: unknown) => {
-    if (!(error instanceof ApiError)) throw error; // `whenSignedOut` hears of its end
+    if (!(error instanceof ApiError)) throw error; // the end of a session calls `whenSignedOut`
   });
 }
 
-function codeInAddress(): string | undefined {
-  const code = /^#code=([\w-]+)$/.exec(location.hash)?.[1];
-  if (code !== undefined) history.replaceState(null, '', location.pathname);
-  return code;
+/** What the address's fragment holds for one use; it is dropped from the address. */
+function takeFromAddress(pattern: RegExp): string | undefined {
+  const found = pattern.exec(location.hash)?.[1];
+  if (found !== undefined) history.replaceState(null, '', location.pathname);
+  return found;
 }

@@ -1,10 +1,10 @@
-/** What a browser remembers of its user's choices. Nothing secret, nothing of the cluster's objects. */
+/** The user's choices, stored by the browser: nothing secret, and no data of the cluster's objects. */
 
 export function readSetting(name: string): string | null {
   try {
     return localStorage.getItem(`keelson.${name}`);
   } catch {
-    return null; // storage is switched off
+    return null; // storage is disabled
   }
 }
 
@@ -12,6 +12,6 @@ export function writeSetting(name: string, value: string): void {
   try {
     localStorage.setItem(`keelson.${name}`, value);
   } catch {
-    // Storage is switched off or full: the choice lasts as long as the page.
+    // When storage is disabled or full, the choice lasts as long as the page.
   }
 }

@@ -1,4 +1,4 @@
-/** The frame around all views: header, menu, and the view of the present place. */
+/** The frame of all views: header, menu, and the current view. */
 import { signal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
 import { HelpDialog, helpOpen } from './help.tsx';
@@ -12,10 +12,11 @@ import { route, setParams } from './router.ts';
 import { session } from './session.ts';
 import { SignIn } from './sign-in.tsx';
 import { texts } from './texts.ts';
-import { TimeBar, timeBarOpen } from './time-bar.tsx';
+import { timeBarOpen } from './moment.ts';
+import { TimeBar } from './time-bar.tsx';
 import { ViewHolder } from './view-holder.tsx';
 
-/** Whether the menu is shown where there is no room for it beside the view. */
+/** Whether the menu is open on a page that is too narrow to show it beside the view. */
 const menuOpen = signal(false);
 
 export function Shell() {

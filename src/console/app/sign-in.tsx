@@ -1,11 +1,14 @@
-/** The page for whoever is not signed in. */
-import { useState } from 'preact/hooks';
+/** The page for users who are not signed in. */
+import { useEffect, useState } from 'preact/hooks';
 import { signInWithToken } from './session.ts';
+import { findSignInIssuer } from './sign-in-issuer.ts';
 import { texts } from './texts.ts';
 
 export function SignIn({ reason }: { readonly reason: string }) {
   const [token, setToken] = useState('');
   const [busy, setBusy] = useState(false);
+  const [issuer, setIssuer] = useState<string>();
+  useEffect(() => void findSignInIssuer().then(setIssuer), []);
   const { signIn } = texts;
   const submit = async (event: Event): Promise<void> => {
     event.preventDefault();
@@ -23,6 +26,11 @@ export function SignIn({ reason }: { readonly reason: string }) {
           <p class="problem" role="alert">
             {signIn.failed[reason] ?? reason}
           </p>
+        )}
+        {issuer === undefined ? null : (
+          <a class="issuer" href="/console/oidc/start">
+            {signIn.withIssuer(issuer)}
+          </a>
         )}
         <label for="token">{signIn.token}</label>
         <input

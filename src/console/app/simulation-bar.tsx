@@ -1,10 +1,11 @@
-/** The clock of a simulated cluster, and what was done to its machines. */
+/** The clock of a simulated cluster, and the faults of its machines. */
 import { useSignal } from '@preact/signals';
 import { ApiError, send } from '../api/http.ts';
 import { kindNamed, mayGetPath } from './cluster-state.ts';
 import { nowMs } from '../parts/age.tsx';
 import { saveFile } from '../parts/save-file.ts';
 import { shownAt } from './places.ts';
+import { ReplayFileControl } from './replay-file-control.tsx';
 import { mayDriveSimulation, orderSimulation, simulation, SIMULATION_PATH } from './simulation.ts';
 import { numberText, texts } from './texts.ts';
 
@@ -33,6 +34,7 @@ export function SimulationBar() {
           {words.scenario}
         </button>
       ) : null}
+      <ReplayFileControl attempt={attempt} />
       <Broken />
       {problem.value === '' ? null : <span role="alert">{problem.value}</span>}
     </section>
@@ -42,7 +44,7 @@ export function SimulationBar() {
 function ClockControls({ order }: { readonly order: (what: object) => void }) {
   const { simulation: words } = texts;
   const step = useSignal(10);
-  void nowMs.value; // the time goes on
+  void nowMs.value; // subscribes to the clock
   const { clock, now } = simulation.value!;
   const { paused, speed, reached } = clock!;
   const when = new Date(Date.parse(now)).toLocaleString();

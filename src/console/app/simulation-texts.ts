@@ -1,4 +1,4 @@
-/** Texts of what is offered in simulations alone. */
+/** Texts that only simulations show. */
 export const simulationTexts = {
   title: 'Simulation',
   realTime: 'Its time is real: start it with --speed to move it.',
@@ -15,10 +15,10 @@ export const simulationTexts = {
   reached: (speed: string): string => `reached: ×${speed}`,
   scenario: 'Save as scenario',
   broken: 'Broken:',
-  failed: 'It was refused:',
+  failed: 'The server refused:',
   faults: {
     title: 'Faults of this simulated machine',
-    hint: 'What is done here is done to the simulated machine, and stands in a recorded scenario.',
+    hint: 'These actions change the simulated machine and are part of a recorded scenario.',
     crash: 'Cut the power',
     stop: 'Stop the kubelet',
     start: 'Start',

@@ -1,9 +1,11 @@
-/** A simulated cluster's clock and faults: asked for while somebody may see them. A real cluster has no such path. */
+/** The clock and faults of a simulated cluster, read while the user may read them. A real cluster lacks the path. */
 import { effect, signal } from '@preact/signals';
 import { ApiError, sendJson } from '../api/http.ts';
 import { pause } from '../api/pause.ts';
 import { untilAnswered } from '../api/patience.ts';
 import { mayOnPath } from './cluster-state.ts';
+import { followReplayFile, forgetReplayFile, REPLAY_FILE_PATH } from './replay-file.ts';
+import { loadReplay, replay, REPLAY_PATH } from './replay.ts';
 
 export const SIMULATION_PATH = '/keelson/v1/simulation';
 const PERIOD_MS = 2000;
@@ -12,25 +14,25 @@ export type NodeFault = 'noPower' | 'noKubelet' | 'partitioned';
 
 export interface Simulation {
   readonly now: string;
-  /** Absent: time is real. */
+  /** Absent when time is real. */
   readonly clock?: { readonly paused: boolean; readonly speed: number; readonly reached: number };
   readonly recording: boolean;
   readonly broken: readonly { readonly node: string; readonly faults: readonly NodeFault[] }[];
 }
 
 interface Known extends Simulation {
-  /** When the answer came, by this machine's clock. */
+  /** The time of the response by this machine's clock. */
   readonly askedMs: number;
 }
 
-/** Undefined: the cluster is real, or the user may not see it. */
+/** Undefined when the cluster is real, or the user may not read it. */
 export const simulation = signal<Known | undefined>(undefined);
 
 export function mayDriveSimulation(): boolean {
   return simulation.value !== undefined && mayOnPath('post', SIMULATION_PATH);
 }
 
-/** Now, by the clock of the cluster. */
+/** The current time of the cluster's clock. */
 export function presentNow(): number {
   const { now, clock, askedMs } = simulation.peek() ?? {};
   if (now === undefined || clock === undefined) return Date.now();
@@ -38,7 +40,7 @@ export function presentNow(): number {
   return Date.parse(now) + (Date.now() - askedMs!) * speed;
 }
 
-/** Orders something of the simulation. Rejects with `ApiError`. */
+/** Sends an order to the simulation. Rejects with `ApiError`. */
 export async function orderSimulation(order: object): Promise<void> {
   take(
     await sendJson<Simulation>(SIMULATION_PATH, {
@@ -53,10 +55,12 @@ function take(answer: Simulation): void {
   simulation.value = { ...answer, askedMs: Date.now() };
 }
 
-/** Learns from the list of the server's paths whether it is simulated, and then asks now and then. */
+/** Determines from the server's paths whether it is simulated, and then polls its state. */
 export function followSimulation(): void {
   effect(() => {
     simulation.value = undefined;
+    replay.value = undefined;
+    forgetReplayFile();
     if (!mayOnPath('get', SIMULATION_PATH) || !mayOnPath('get', '/')) return undefined;
     const life = new AbortController();
     void follow(life.signal);
@@ -68,6 +72,8 @@ async function follow(life: AbortSignal): Promise<void> {
   const ask = { signal: life };
   const index = await untilAnswered(() => sendJson<{ readonly paths?: readonly string[] }>('/', ask), life);
   if (index?.paths?.includes(SIMULATION_PATH) !== true) return;
+  if (index.paths.includes(REPLAY_PATH) && mayOnPath('get', REPLAY_PATH)) void loadReplay(life);
+  if (index.paths.includes(REPLAY_FILE_PATH) && mayOnPath('get', REPLAY_FILE_PATH)) void followReplayFile();
   while (!life.aborted) {
     try {
       if (!document.hidden) {

@@ -1,25 +1,23 @@
-/** The bar below the header by which every view is moved back to a moment, and to the present again. */
-import { signal, useSignal } from '@preact/signals';
+/** The time bar below the header, which selects a moment of the past for all views, or the present. */
+import { useSignal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
 import { humanDuration } from '../../api/age.ts';
 import { ApiError } from '../api/http.ts';
 import { listPath } from '../api/kinds.ts';
 import { readSpan, type Span } from '../api/past.ts';
 import { listable, listableKind } from './cluster-state.ts';
-import { chosenMs, hasPast, setMoment } from './moment.ts';
+import { chosenMs, hasPast, setMoment, timeBarOpen } from './moment.ts';
+import { ReplayBar, ReplayTicks } from './replay-bar.tsx';
 import { namespace } from './router.ts';
 import { SimulationBar } from './simulation-bar.tsx';
 import { simulation } from './simulation.ts';
 import { texts } from './texts.ts';
 
-/** Whether the bar is shown in the present too. */
-export const timeBarOpen = signal(false);
-
-/** How often the end of the slider moves on. */
+/** The interval at which the end of the slider moves. */
 const PERIOD_MS = 10_000;
-/** The same where time is virtual, and runs faster. */
+/** The interval for virtual time, which may run faster. */
 const FAST_PERIOD_MS = 1000;
-/** A moment is gone to when the slider has rested for so long. */
+/** The slider must rest this long before its moment is selected. */
 const REST_MS = 120;
 const STEPS = [
   { label: texts.time.steps.minuteBack, sign: '−1 min', byMs: -60_000 },
@@ -51,7 +49,10 @@ function TimeControls() {
     );
   return (
     <>
-      <MomentSlider span={span} />
+      <div>
+        <MomentSlider span={span} />
+        <ReplayTicks span={span} />
+      </div>
       <div class="time-steps">
         {STEPS.map(({ label, sign, byMs }) => (
           <button
@@ -82,6 +83,7 @@ function TimeControls() {
         {shownText(atMs, span)}
         {hasPast.value || atMs === undefined ? null : <strong> {time.presentOnly}</strong>}
       </p>
+      <ReplayBar span={span} />
     </>
   );
 }
@@ -93,7 +95,7 @@ function LiveButton() {
       class="primary"
       disabled={chosenMs.value === undefined}
       onClick={() => {
-        timeBarOpen.value = true; // The focus stays where it is.
+        timeBarOpen.value = true; // the focus stays where it is
         setMoment(undefined);
       }}
     >
@@ -103,7 +105,7 @@ function LiveButton() {
 }
 
 function MomentSlider({ span }: { readonly span: Span }) {
-  /** Where the slider has been moved to, until the page is there. */
+  /** The position of the moved slider until the address has changed. */
   const moved = useSignal<number | undefined>(undefined);
   const atMs = moved.value ?? chosenMs.value ?? span.nowMs;
   useEffect(() => {
@@ -121,7 +123,7 @@ function MomentSlider({ span }: { readonly span: Span }) {
       class="time-slider"
       aria-label={texts.time.slider}
       aria-valuetext={shownText(atMs >= span.nowMs ? undefined : atMs, span)}
-      min={Math.ceil(span.sinceMs / 1000)}
+      min={Math.floor(span.sinceMs / 1000)}
       max={Math.floor(span.nowMs / 1000)}
       step={1}
       value={Math.round(atMs / 1000)}
@@ -140,7 +142,7 @@ function moveBy(byMs: number, span: Span): void {
 }
 
 function within(atMs: number, { sinceMs, nowMs }: Span): number {
-  return Math.min(Math.max(atMs, Math.ceil(sinceMs / 1000) * 1000), nowMs);
+  return Math.min(Math.max(atMs, sinceMs), nowMs);
 }
 
 function shownText(atMs: number | undefined, { sinceMs, nowMs }: Span): string {
@@ -154,13 +156,13 @@ function whenText(ms: number): string {
   return isToday ? new Date(ms).toLocaleTimeString() : new Date(ms).toLocaleString();
 }
 
-/** As fields for local times have it. */
+/** The value of a field for local times. */
 function localText(ms: number): string {
   const date = new Date(ms);
   return new Date(ms - date.getTimezoneOffset() * 60_000).toISOString().slice(0, 19);
 }
 
-/** Since when the past is known where the page looks; asked for again while the bar is there. */
+/** The recorded span of the current list, polled while the bar is shown. */
 function useSpan(): { readonly span: Span | undefined; readonly problem: string } {
   const span = useSignal<Span | undefined>(undefined);
   const problem = useSignal('');

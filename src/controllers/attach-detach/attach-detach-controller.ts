@@ -1,9 +1,10 @@
 /**
- * Asks CSI drivers to attach volumes to nodes and to detach them, by VolumeAttachment objects, and tells nodes what they
- * have. Upstream: pkg/controller/volume/attachdetach; its in-tree plugins are all CSI's now.
+ * Attaches CSI volumes to nodes and detaches them through VolumeAttachment objects, and lists attached volumes in
+ * nodes' status. Upstream: pkg/controller/volume/attachdetach, whose in-tree plugins have all moved to CSI.
  *
- * Watches: pods, nodes, claims, volumes, drivers, attachments. Writes alone: VolumeAttachments (not their status) and nodes'
- * `status.volumesAttached`. Level-triggered per node; nothing is remembered but since when a volume is no longer wanted.
+ * Watches: pods, nodes, claims, volumes, drivers, attachments. Writes alone: VolumeAttachments (not their status) and
+ * nodes' `status.volumesAttached`. Level-triggered per node; it remembers only since when a volume is no longer
+ * wanted.
  */
 import type { Node, PersistentVolume, PersistentVolumeClaim, Pod } from '../../api/gen/core-v1.ts';
 import {
@@ -108,7 +109,7 @@ class AttachDetachController {
   }
 
   async #reconcileNode(node: string, signal: AbortSignal): Promise<void> {
-    // Without the mark the node's kubelet attaches for itself.
+    // Without the annotation the node's kubelet attaches volumes itself.
     const object = this.#nodes.get({ name: node });
     if (object !== undefined && !isAttachedFor(object)) return;
     const wanted = wantedVolumes(this.#pods.byIndex('node', node), this.#lookup);
@@ -127,7 +128,7 @@ class AttachDetachController {
     for (const each of wanted.values()) await this.#attach(node, each, signal);
   }
 
-  /** Once the node has unmounted it, or is taken to be gone. */
+  /** Whether the node has unmounted the volume, or counts as gone. */
   #mayDetach(nodeName: string, attachment: Stored<VolumeAttachment>): boolean {
     const name = attachment.metadata.name;
     const node = this.#nodes.get({ name: nodeName });
@@ -149,7 +150,10 @@ class AttachDetachController {
     return csi === undefined ? undefined : uniqueVolumeName(csi.driver, csi.volumeHandle);
   }
 
-  /** The node's kubelet mounts what is listed here, and nothing else: listed once attached, unlisted before detaching. */
+  /**
+   * The node's kubelet mounts only what is listed here: a volume is listed once it is attached, and unlisted before
+   * it is detached.
+   */
   async #updateNodeStatus(name: string, staying: readonly VolumeAttachment[], signal: AbortSignal): Promise<void> {
     const node = this.#nodes.get({ name });
     if (node === undefined) return;
@@ -169,7 +173,7 @@ class AttachDetachController {
   async #detach(attachment: Stored<VolumeAttachment>, signal: AbortSignal): Promise<void> {
     const { name, uid, deletionTimestamp } = attachment.metadata;
     this.#unwantedSinceMs.delete(name);
-    if (deletionTimestamp !== undefined) return; // The driver is at it.
+    if (deletionTimestamp !== undefined) return; // the driver is detaching it
     try {
       await this.#client.resource(VolumeAttachments).delete({ name }, { preconditions: { uid }, signal });
     } catch (error) {
@@ -182,7 +186,8 @@ class AttachDetachController {
     const elsewhere = ofVolume.filter(({ spec }) => spec.nodeName !== node);
     const isTaken = elsewhere.length > 0 && !isShareable(wanted.volume);
     const isHere = elsewhere.length < ofVolume.length;
-    // The name takes a hash, and waiting volumes come here again and again: whether others have the volume is known without it.
+    // The name is a hash, and waiting volumes come here often: whether another node has the volume is known without
+    // it.
     const name = isTaken && !isHere ? '' : attachmentName((text) => this.#crypto.sha256Hex(text), wanted, node);
     const found = name === '' ? undefined : this.#attachments.get({ name });
     if (found !== undefined) return this.#events.progress(wanted, found);
@@ -235,12 +240,12 @@ class AttachDetachController {
       },
       onDelete: (attachment) => {
         this.#ofAttachment(attachment);
-        this.#all(); // Another node may wait for it.
+        this.#all(); // another node may wait for it
       },
     });
     this.#nodes.addHandler({
       onUpdate: (old, node) => {
-        if (isNews(old, node)) this.#loop.queue.add(node.metadata.name);
+        if (hasRelevantChange(old, node)) this.#loop.queue.add(node.metadata.name);
       },
       onDelete: (node) => this.#loop.queue.add(node.metadata.name),
     });
@@ -252,8 +257,8 @@ class AttachDetachController {
   }
 }
 
-/** Whether volumes may have to move for it. */
-function isNews(old: Node, now: Node): boolean {
+/** Whether the change affects which volumes are attached. */
+function hasRelevantChange(old: Node, now: Node): boolean {
   return (
     !deepEqual(old.status?.volumesInUse, now.status?.volumesInUse) ||
     !deepEqual(old.metadata.annotations, now.metadata.annotations) ||

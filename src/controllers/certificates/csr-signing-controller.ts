@@ -16,9 +16,10 @@ import {
   type KeyPairPem,
   type ParsedRequest,
 } from '../../component-helpers/pki/certificates.ts';
+import { isConditionTrue } from '../../component-helpers/conditions.ts';
 import { createKeyedLoop, informerList, type Controller, type ControllerDeps } from '../controller.ts';
 import { reservedNames } from './reserved-names.ts';
-import { BUILT_IN_SIGNERS, extendedUsages, hasCondition, isApproved, signerProblem } from './signer-rules.ts';
+import { BUILT_IN_SIGNERS, extendedUsages, isApproved, signerProblem } from './signer-rules.ts';
 
 const ACCOUNT = 'certificate-controller';
 const NAME = 'certificatesigningrequest-signing-controller';
@@ -88,7 +89,7 @@ function isPending(csr: CertificateSigningRequest): boolean {
   return (
     BUILT_IN_SIGNERS.includes(csr.spec.signerName) &&
     isApproved(csr) &&
-    !hasCondition(csr, 'Failed') &&
+    !isConditionTrue(csr, 'Failed') &&
     (csr.status?.certificate ?? '') === ''
   );
 }

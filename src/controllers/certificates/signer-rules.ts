@@ -1,4 +1,8 @@
-/** What the built-in signers put their name to. Pure. Upstream: apis/certificates/v1/helpers.go, certificates/signer. */
+/**
+ * The requests that each built-in signer accepts. Pure. Upstream: apis/certificates/v1/helpers.go,
+ * certificates/signer.
+ */
+import { isConditionTrue } from '../../component-helpers/conditions.ts';
 import type { CertificateSigningRequest } from '../../api/gen/certificates-v1.ts';
 import { isHeaderValue } from '../../base/header-text.ts';
 import type { ParsedRequest } from '../../component-helpers/pki/certificates.ts';
@@ -11,11 +15,11 @@ const API_CLIENT = 'kubernetes.io/kube-apiserver-client';
 const LEGACY_UNKNOWN = 'kubernetes.io/legacy-unknown';
 export const BUILT_IN_SIGNERS: readonly string[] = [KUBELET_CLIENT, KUBELET_SERVING, API_CLIENT, LEGACY_UNKNOWN];
 
-/** What the common name of a node's certificate begins with. */
+/** The prefix of the common name in a node's certificate. */
 export const NODE_PREFIX = 'system:node:';
 const KEY_USAGES = ['digital signature', 'key encipherment'];
 
-/** Why a signer refuses, as upstream's text; undefined when it signs. */
+/** Why the signer refuses, in upstream's words; undefined when it signs. */
 export function signerProblem(
   csr: CertificateSigningRequest,
   request: ParsedRequest,
@@ -97,17 +101,12 @@ export function extendedUsages({ spec }: CertificateSigningRequest): ('server' |
   return usages;
 }
 
-/** Whether the request is neither decided nor answered. */
+/** Whether the request is neither approved nor denied and has no certificate. */
 export function isPending(csr: CertificateSigningRequest): boolean {
-  return (csr.status?.certificate ?? '') === '' && !hasCondition(csr, 'Approved') && !hasCondition(csr, 'Denied');
+  return (csr.status?.certificate ?? '') === '' && !isConditionTrue(csr, 'Approved') && !isConditionTrue(csr, 'Denied');
 }
 
 /** Whether the request is approved and not denied. */
 export function isApproved(csr: CertificateSigningRequest): boolean {
-  return hasCondition(csr, 'Approved') && !hasCondition(csr, 'Denied');
-}
-
-/** Whether the condition is there and true. */
-export function hasCondition(csr: CertificateSigningRequest, type: string): boolean {
-  return csr.status?.conditions?.some((condition) => condition.type === type && condition.status === 'True') === true;
+  return isConditionTrue(csr, 'Approved') && !isConditionTrue(csr, 'Denied');
 }

@@ -1,9 +1,9 @@
 /**
- * Gathers the rules of ClusterRoles with an aggregation rule from the roles it selects. Upstream:
+ * Writes into ClusterRoles with an aggregation rule the rules of the roles that it selects. Upstream:
  * pkg/controller/clusterroleaggregation.
  *
- * Watches: ClusterRoles. Writes alone: the rules of aggregating roles. Differs on purpose: updates instead of applying, so
- * that rules that are no longer selected go by themselves.
+ * Watches: ClusterRoles. Writes alone: the rules of aggregating roles. Differs on purpose: updates instead of
+ * applying, so that rules that are no longer selected disappear.
  */
 import { stableStringify } from '../../base/stable-json.ts';
 import { deepEqual } from '../../base/equal.ts';
@@ -15,11 +15,16 @@ import { createKeyedLoop, informerList, type Controller, type ControllerDeps } f
 
 const ACCOUNT = 'clusterrole-aggregation-controller';
 const WORKERS = 5;
+/** Index of the few roles with an aggregation rule. */
+const AGGREGATING = 'aggregating';
 
-/** The rules an aggregating role should have: those of the selected roles by name, each once. Pure. */
+/**
+ * The rules of an aggregating role: those of the selected roles in the order of their names, without duplicates.
+ * Pure.
+ */
 export function aggregateRules(role: ClusterRole, all: readonly Stored<ClusterRole>[]): PolicyRule[] {
   const rules = new Map<string, PolicyRule>();
-  // Those that no selector before has chosen: what is chosen again adds nothing.
+  // Roles that an earlier selector chose are skipped, as they add nothing.
   let left = all.filter(({ metadata }) => metadata.name !== role.metadata.name);
   left.sort((a, b) => (a.metadata.name < b.metadata.name ? -1 : 1));
   for (const selector of role.aggregationRule?.clusterRoleSelectors ?? []) {
@@ -52,9 +57,10 @@ export function createClusterRoleAggregationController(deps: ControllerDeps): Co
       if (!deepEqual(rules, role.rules ?? [])) await client.update({ ...role, rules }, { signal });
     },
   });
-  // Any role may be selected by any other: few of them aggregate.
+  roles.addIndex(AGGREGATING, ({ aggregationRule }) => (aggregationRule === undefined ? [] : ['']));
+  // Any role may be selected by any other.
   const enqueueAll = (): void => {
-    for (const role of roles.list()) if (role.aggregationRule !== undefined) loop.queue.add(role.metadata.name);
+    for (const role of roles.byIndex(AGGREGATING, '')) loop.queue.add(role.metadata.name);
   };
   roles.addHandler({ onAdd: enqueueAll, onUpdate: enqueueAll, onDelete: enqueueAll });
   return loop;

@@ -1,5 +1,5 @@
 /**
- * The times at which a cron job starts jobs. What is wrong with its schedule becomes an event. Upstream: cronjob
+ * The times at which a cron job starts jobs. An invalid schedule is recorded in an event. Upstream: cronjob
  * syncCronJob, mostRecentScheduleTime and nextScheduleTimeDuration.
  */
 import type { CronJob } from '../../api/gen/batch-v1.ts';
@@ -19,7 +19,7 @@ import {
 /** The parsed schedule; undefined when it is invalid. */
 export function scheduleOf(cronJob: CronJob, recorder: EventRecorder): Schedule | undefined {
   const { schedule, timeZone } = cronJob.spec;
-  const warn = (reason: string, message: string): undefined => {
+  const warn = (reason: 'UnknownTimeZone' | 'UnparseableSchedule', message: string): undefined => {
     recorder.event(cronJob, 'Warning', reason, message);
     return undefined;
   };

@@ -1,22 +1,20 @@
-/** Readings of a DaemonSet's spec, and the pods made from it. Pure. Upstream: daemon/util/daemonset_util.go. */
+/**
+ * What a DaemonSet's spec means for nodes, and the pods made from it. Pure. Upstream: daemon/util/daemonset_util.go.
+ */
+import { TEMPLATE_GENERATION } from '../../api/defaults/apps.ts';
 import type { DaemonSet } from '../../api/gen/apps-v1.ts';
 import type { Node, Pod } from '../../api/gen/core-v1.ts';
 import { DaemonSets } from '../../api/gen/resources.ts';
 import { scaledValue } from '../../api/int-or-string.ts';
 import type { Stored } from '../../api/object.ts';
 import { deepEqual } from '../../base/equal.ts';
-import {
-  affinityToNode,
-  daemonTolerations,
-  shouldRunOnNode,
-  TEMPLATE_GENERATION,
-} from '../../component-helpers/daemon-pods.ts';
+import { affinityToNode, daemonTolerations, shouldRunOnNode } from '../../component-helpers/daemon-pods.ts';
 import { REVISION_HASH_LABEL } from '../controller-history.ts';
 import { podFromTemplate } from '../pod-control.ts';
 
 const TEMPLATE_GENERATION_LABEL = 'pod-template-generation';
 
-/** Pods of one node: bound ones first, then the oldest. */
+/** Sorts the pods of one node: bound ones first, then the oldest. */
 export function inOrder(pods: Iterable<Stored<Pod>>): readonly Stored<Pod>[] {
   return [...pods].sort(boundThenOldest);
 }
@@ -29,7 +27,7 @@ function boundThenOldest(a: Stored<Pod>, b: Stored<Pod>): number {
   return a.metadata.name < b.metadata.name ? -1 : 1;
 }
 
-/** Whether the pod is of the current revision. */
+/** Whether the pod has the current revision. */
 export function isUpdated(set: DaemonSet, pod: Pod, hash: string): boolean {
   const labels = pod.metadata.labels ?? {};
   const generation = set.metadata.annotations?.[TEMPLATE_GENERATION];
@@ -49,16 +47,16 @@ export function rollingLimits(
     return { maxSurge: 0, maxUnavailable: 0 };
   const maxSurge = scaledValue(rolling.maxSurge ?? 0, nodes, true);
   const maxUnavailable = scaledValue(rolling.maxUnavailable ?? 1, nodes, true);
-  // Two zeros would never make progress.
+  // With two zeros the update would never make progress.
   return { maxSurge, maxUnavailable: nodes > 0 && maxSurge === 0 && maxUnavailable === 0 ? 1 : maxUnavailable };
 }
 
-/** Whether two pods may be on a node while rolling out. */
+/** Whether an update may put two pods on a node. */
 export function allowsSurge(set: DaemonSet): boolean {
   return rollingLimits(set, 1).maxSurge > 0;
 }
 
-/** Whether the set wants a pod on the node, and whether one there may stay. */
+/** Whether a pod should run on the node, and whether an existing one may continue. Upstream: NodeShouldRunDaemonPod. */
 export function shouldRun(set: DaemonSet, node: Node): { readonly run: boolean; readonly stay: boolean } {
   return shouldRunOnNode(set.spec?.template.spec, node);
 }

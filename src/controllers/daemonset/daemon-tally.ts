@@ -1,17 +1,18 @@
 /**
- * A DaemonSet's nodes and pods, looked at as they change: a sync asks only the nodes where something did. Upstream:
- * getNodesToDaemonPods, podsShouldBeOnNode, rollingUpdate and updateDaemonSetStatus go over all of them at each sync; the
- * numbers and the steps are the same.
+ * Results about a DaemonSet's nodes and pods, kept up to date with their changes: a sync examines only nodes where
+ * something changed. Upstream: getNodesToDaemonPods, podsShouldBeOnNode, rollingUpdate and updateDaemonSetStatus walk
+ * over all of them at each sync; the results are the same.
  *
- * Invariant: after {@link DaemonTally.look} everything is as if all nodes had been looked at anew. What a node is judged
- * by is the set, its revision, the node, the pods on it, and the time where pods must be ready for a while: each of them
- * makes the nodes it concerns be looked at again.
+ * Invariant: after {@link DaemonTally.update} everything is as if all nodes had been examined again. A node's result
+ * depends on the set, its revision, the node, the pods on it, and the time where pods must be ready for a while. A
+ * change of any of these marks the nodes it concerns.
  */
 import type { Node, Pod } from '../../api/gen/core-v1.ts';
 import type { LabelMatcher } from '../../api/label-selector.ts';
 import type { Stored } from '../../api/object.ts';
 import type { Informer } from '../../client/informer.ts';
-import { daemonPodNode, TEMPLATE_GENERATION } from '../../component-helpers/daemon-pods.ts';
+import { TEMPLATE_GENERATION } from '../../api/defaults/apps.ts';
+import { daemonPodNode } from '../../component-helpers/daemon-pods.ts';
 import { availableAtMs } from '../../component-helpers/pods.ts';
 import { createTallies, type Tallies, type Tally } from '../pod-tallies.ts';
 import { viewNode, type Moment, type NodeView } from './node-view.ts';
@@ -32,9 +33,9 @@ type Counts = { -readonly [K in keyof NodeCounts]: number };
 interface NodeFacts {
   readonly counts: NodeCounts;
   readonly rollout: NodeRollout;
-  /** Something is to be done, whatever is rolled out. */
+  /** Pods must be created or deleted, apart from a rolling update. */
   readonly isPlanned: boolean;
-  /** When its ready pods become available, or did. */
+  /** When its ready pods become available, or became so. */
   readonly availableAtMs: readonly number[];
 }
 
@@ -45,21 +46,21 @@ export class DaemonTally implements Tally {
   /** By node, by uid. */
   readonly #pods = new Map<string, Map<string, Stored<Pod>>>();
   readonly #nodeOfPod = new Map<string, string>();
-  /** Those that name no node. */
+  /** Pods without a node name. */
   readonly #unplaced = new Map<string, Stored<Pod>>();
   readonly #released = new Map<string, Stored<Pod>>();
   readonly #facts = new Map<string, NodeFacts>();
   readonly #counts: Counts = { desired: 0, current: 0, ready: 0, available: 0, updated: 0, misscheduled: 0 };
   #takingPart = 0;
   #serving = 0;
-  /** Nodes where something is to be done, whatever is rolled out. */
+  /** Nodes with pods to create or delete, apart from a rolling update. */
   readonly #planned = new Set<string>();
   readonly #steps: Readonly<Record<RollingTurn, Map<string, RollingStep>>> = {
     now: new Map(),
     'in turn': new Map(),
     'once spare': new Map(),
   };
-  /** When the pods of a node become available, for nodes where one is waited for. */
+  /** When the pods of a node become available, for nodes with such pods. */
   readonly #availableAtMs = new Map<string, readonly number[]>();
   readonly #changed = new Set<string>();
   #moment: Moment | undefined;
@@ -102,22 +103,22 @@ export class DaemonTally implements Tally {
     this.#changed.add(nodeName);
   }
 
-  /** The node came, changed or went. */
+  /** The node was added, changed or deleted. */
   nodeChanged({ metadata }: Stored<Node>): void {
     this.#changed.add(metadata.name);
   }
 
-  /** Pods that the selector no longer matches. */
+  /** Pods that the selector no longer matches, to be released. */
   toRelease(): Stored<Pod>[] {
     return [...this.#released.values()];
   }
 
-  /** Those the selector matches. */
+  /** The pods that the selector matches. */
   pods(): Stored<Pod>[] {
     return [...this.#pods.values(), this.#unplaced].flatMap((there) => [...there.values()]);
   }
 
-  /** Recomputes what changed, so that the tally holds for this moment. */
+  /** Recomputes the results of changed nodes for this moment. */
   update(moment: Moment): void {
     if (this.#moment === undefined || !haveSameResult(this.#moment, moment)) this.#markAll();
     else this.#markAged(this.#moment.nowMs, moment.nowMs);
@@ -131,7 +132,7 @@ export class DaemonTally implements Tally {
     return this.#counts;
   }
 
-  /** What must be, without the update. */
+  /** The pods to create and delete, apart from a rolling update. */
   plan(): DaemonPlan {
     const moment = this.#moment;
     if (moment === undefined) throw new Error('a tally is asked before it has looked');
@@ -163,7 +164,7 @@ export class DaemonTally implements Tally {
     for (const nodeName of this.#facts.keys()) this.#changed.add(nodeName);
   }
 
-  /** A wall clock may be set back: who was available then may be so no more. */
+  /** A wall clock may be set back, so a pod that was available may be unavailable again. */
   #markAged(beforeMs: number, nowMs: number): void {
     if (beforeMs === nowMs) return;
     for (const [nodeName, times] of this.#availableAtMs) {
@@ -198,7 +199,7 @@ export class DaemonTally implements Tally {
   }
 }
 
-/** Undefined: there is neither node nor pod. */
+/** Undefined: there is neither a node nor a pod. */
 function factsOf(view: NodeView): NodeFacts | undefined {
   if (!view.isKnown && view.pods.length === 0) return undefined;
   const minReadySeconds = view.set.spec?.minReadySeconds ?? 0;
@@ -222,7 +223,7 @@ function haveSameResult(a: Moment, b: Moment): boolean {
   );
 }
 
-/** The tallies of all sets. The informer of pods has the index of pods by their controllers. */
+/** The tallies of all sets. The pod informer needs the index of pods by their controllers. */
 export function createDaemonTallies(pods: Informer<Pod>, nodes: Informer<Node>): Tallies<DaemonTally, LabelMatcher> {
   const tallies = createTallies(pods, {
     make: (selector: LabelMatcher, owned) => new DaemonTally(selector, nodes, owned),

@@ -1,8 +1,9 @@
 /**
- * Keeps one pod of each DaemonSet on every node it is for. Upstream: pkg/controller/daemon.
+ * Keeps one pod of each DaemonSet on every node that the set selects. Upstream: pkg/controller/daemon.
  *
- * Watches: DaemonSets, their ControllerRevisions, pods, nodes. Writes alone: DaemonSet status, its revisions, its pods'
- * creation and deletion, owner references to it. Pods are bound by the scheduler: they name their node by affinity.
+ * Watches: DaemonSets, their ControllerRevisions, pods, nodes. Writes alone: DaemonSet status, its revisions, its
+ * pods' creation and deletion, owner references to it. The scheduler binds the pods, whose node affinity names the
+ * node.
  */
 import type { ControllerRevision, DaemonSet } from '../../api/gen/apps-v1.ts';
 import type { Node, Pod } from '../../api/gen/core-v1.ts';
@@ -132,7 +133,7 @@ class DaemonSetsController {
     if (failure !== undefined) throw failure;
   }
 
-  /** The set's pods; where some have to be adopted or released, as they are after that. */
+  /** The set's pods, after adoption and release where needed. */
   async #claimedPods(set: Stored<DaemonSet>, claim: ClaimConfig): Promise<DaemonTally> {
     const { namespace } = set.metadata;
     const tally = this.#tallies.of(set, this.#selectorOf(set));
@@ -145,7 +146,10 @@ class DaemonSetsController {
     return tally;
   }
 
-  /** What must be, without the update: failed pods go after a back-off, so that a crashing daemon does not loop. */
+  /**
+   * The pods to create and delete, apart from a rolling update. Failed pods are deleted after a back-off, so that a
+   * crashing daemon does not loop.
+   */
   #remedies(set: Stored<DaemonSet>, plan: DaemonPlan): RollingStep {
     const key = keyOfObject(set);
     const remove = [...plan.remove];
@@ -168,7 +172,7 @@ class DaemonSetsController {
     return { create: plan.create, remove };
   }
 
-  /** Creates and deletes; the first failure is returned, since the status is still to be written. */
+  /** Creates and deletes pods. The first failure is returned, as the status must be written anyway. */
   async #apply({ set, hash }: Moment, step: RollingStep, signal: AbortSignal): Promise<unknown> {
     if (step.create.length === 0 && step.remove.length === 0) return undefined;
     const key = keyOfObject(set);
@@ -185,7 +189,7 @@ class DaemonSetsController {
         try {
           await this.#podControl.create(set, daemonPod(set, hash, create[index] ?? ''), signal);
         } catch (error) {
-          // The namespace is going away and the set with it: as good as created.
+          // The namespace is terminating, and the set with it: this is no failure.
           if (!isNamespaceTerminating(error)) throw error;
           this.#expectations.creationObserved(key);
         }
@@ -244,6 +248,11 @@ class DaemonSetsController {
     this.loop.queue.add(keyOfObject(set));
   }
 
+  /** Syncs the DaemonSets that run a pod on the node. */
+  #enqueueSetsOf(node: Stored<Node>): void {
+    for (const set of this.#sets.list()) if (shouldRun(set, node).run) this.#enqueue(set);
+  }
+
   #ownerOfRevision(revision: Stored<ControllerRevision>): void {
     const owner = controllerOf(revision);
     if (owner?.kind === 'DaemonSet') this.loop.queue.add(`${revision.metadata.namespace}/${owner.name}`);
@@ -267,11 +276,7 @@ class DaemonSetsController {
       onDelete: (revision) => this.#ownerOfRevision(revision),
     });
     this.#nodes.addHandler({
-      onAdd: (node) =>
-        this.#sets
-          .list()
-          .filter((set) => shouldRun(set, node).run)
-          .forEach((set) => this.#enqueue(set)),
+      onAdd: (node) => this.#enqueueSetsOf(node),
       onUpdate: (old, node) => {
         if (concernsDaemons(old, node))
           this.#sets
@@ -279,12 +284,8 @@ class DaemonSetsController {
             .filter((set) => !deepEqual(shouldRun(set, old), shouldRun(set, node)))
             .forEach((set) => this.#enqueue(set));
       },
-      // Pods waiting for the node must go; those bound to it are the pod garbage collector's.
-      onDelete: (node) =>
-        this.#sets
-          .list()
-          .filter((set) => shouldRun(set, node).run)
-          .forEach((set) => this.#enqueue(set)),
+      // Pods pending for the node are deleted; the pod garbage collector deletes those bound to it.
+      onDelete: (node) => this.#enqueueSetsOf(node),
     });
     watchPods({
       pods: this.#pods,

@@ -1,4 +1,4 @@
-/** All writes of the Deployment controller in one place: the thin part. Upstream: controller/deployment sync. */
+/** All writes of the Deployment controller. Upstream: controller/deployment sync. */
 import { Deployments, ReplicaSets } from '../../api/gen/resources.ts';
 import { ignoreNotFound } from '../../api/status-error.ts';
 import type { Deployment, DeploymentStatus, ReplicaSet } from '../../api/gen/apps-v1.ts';
@@ -8,22 +8,30 @@ import type { EventRecorder } from '../../client/event-recorder.ts';
 import { equalStatus } from '../../component-helpers/wire-equality.ts';
 import { withSizeAnnotations } from './annotations.ts';
 import { maxSurge, replicasOf } from './replica-math.ts';
+import type { RollbackWarning } from './rollback.ts';
 
 /** Writes Deployments and their ReplicaSets. */
 export interface DeploymentWriter {
-  /** Sets the size (and notes the Deployment's). Returns the set as written; writes nothing when nothing changes. */
+  /**
+   * Sets the set's size, and the Deployment's size in its annotations. Returns the written set; writes nothing when
+   * nothing changes.
+   */
   scale(deployment: Stored<Deployment>, set: Stored<ReplicaSet>, replicas: number): Promise<Stored<ReplicaSet>>;
   updateSet(set: ReplicaSet): Promise<Stored<ReplicaSet>>;
   createSet(set: ReplicaSet): Promise<Stored<ReplicaSet>>;
   getSet(namespace: string, name: string): Promise<Stored<ReplicaSet>>;
-  /** Deletes the set; one that is already gone is no error. */
+  /** Deletes the set. NotFound is no error. */
   deleteSet(set: Stored<ReplicaSet>): Promise<void>;
   /** Writes spec and annotations, unless the object changed since it was read. */
   update(deployment: Deployment): Promise<Stored<Deployment>>;
   annotate(deployment: Stored<Deployment>, annotations: Record<string, string>): Promise<Stored<Deployment>>;
   updateStatus(deployment: Stored<Deployment>, status: DeploymentStatus): Promise<Stored<Deployment>>;
-  warn(deployment: Stored<Deployment>, reason: string, message: string): void;
-  note(deployment: Stored<Deployment>, reason: string, message: string): void;
+  warn(
+    deployment: Stored<Deployment>,
+    reason: RollbackWarning | 'ReplicaSetCreateError' | 'SelectingAll',
+    message: string,
+  ): void;
+  note(deployment: Stored<Deployment>, reason: 'DeploymentRollback' | 'ScalingReplicaSet', message: string): void;
 }
 
 /** Makes a writer whose calls end with `signal`. */
@@ -62,7 +70,8 @@ export function createDeploymentWriter(client: Client, recorder: EventRecorder, 
       return await deployments.patch(
         { namespace, name },
         { type: 'merge', patch: { metadata: { annotations } } },
-        // As upstream: a change of annotations elsewhere would be a new generation without a change of the spec.
+        // Upstream writes the status only: other annotation changes would raise the generation without a change of
+        // the spec.
         { subresource: 'status', signal },
       );
     },

@@ -1,41 +1,47 @@
 /**
- * Going back to an earlier revision by the annotation that the API of early releases became. Pure. Upstream:
- * controller/deployment rollback.go. Clients of today change the template themselves (`kubectl rollout undo`).
+ * Rolls back to an earlier revision by an annotation, into which the rollback API of early releases is converted.
+ * Pure. Upstream: controller/deployment rollback.go. Current clients change the template themselves (`kubectl rollout
+ * undo`).
  */
 import type { Deployment, ReplicaSet } from '../../api/gen/apps-v1.ts';
 import { compareRevisions, parseRevision, revisionOf, rolledBackAnnotations, ROLLBACK_TO } from './annotations.ts';
 import { equalIgnoringHash, HASH_LABEL } from './replica-sets.ts';
 
-/** The object to write, and the event to record once it is written. */
-export interface Rollback {
-  /** Without the rollback annotation, whether the rollback was possible or not. */
-  readonly deployment: Deployment;
-  readonly type: 'Normal' | 'Warning';
-  readonly reason: string;
-  readonly message: string;
-}
+/** Reasons of warnings about a rollback that is not possible. */
+export type RollbackWarning = 'DeploymentRollbackRevisionNotFound' | 'DeploymentRollbackTemplateUnchanged';
 
-/** The revision that is asked for, 0 for the one before; undefined when none is. */
+/** The object to write, and the event to record once it is written. */
+export type Rollback = {
+  /** Its rollback annotation is removed, whether the rollback was possible or not. */
+  readonly deployment: Deployment;
+  readonly message: string;
+} & (
+  | { readonly type: 'Normal'; readonly reason: 'DeploymentRollback' }
+  | { readonly type: 'Warning'; readonly reason: RollbackWarning }
+);
+
+/** The requested revision, 0 for the previous one; undefined when none is requested. */
 export function rollbackRevision({ metadata }: Deployment): bigint | undefined {
   return parseRevision(metadata.annotations?.[ROLLBACK_TO]);
 }
 
-/** Plans a rollback to the revision (0: the one before), if a ReplicaSet of it exists and its template differs. */
+/** Plans a rollback to the revision (0: the previous one), if it has a ReplicaSet with a different template. */
 export function planRollback(deployment: Deployment, sets: readonly ReplicaSet[], wanted: bigint): Rollback {
-  const warning = (reason: string, message: string): Rollback => ({
+  const warning = (reason: RollbackWarning, message: string): Rollback => ({
     deployment: withoutRollbackAnnotation(deployment),
     type: 'Warning',
-    reason: `DeploymentRollback${reason}`,
+    reason,
     message,
   });
   const revision = wanted === 0n ? lastRevision(sets) : wanted;
-  if (revision === 0n) return warning('RevisionNotFound', 'Unable to find last revision.');
+  if (revision === 0n) return warning('DeploymentRollbackRevisionNotFound', 'Unable to find last revision.');
   const set = sets.find((each) => revisionOf(each) === revision);
-  if (set === undefined) return warning('RevisionNotFound', 'Unable to find the revision to rollback to.');
+  if (set === undefined)
+    return warning('DeploymentRollbackRevisionNotFound', 'Unable to find the revision to rollback to.');
   const { name } = deployment.metadata;
   if (equalIgnoringHash(deployment.spec?.template, set.spec?.template))
     return warning(
-      'TemplateUnchanged',
+      'DeploymentRollbackTemplateUnchanged',
       `The rollback revision contains the same template as current deployment ${JSON.stringify(name)}`,
     );
   return {
@@ -46,7 +52,7 @@ export function planRollback(deployment: Deployment, sets: readonly ReplicaSet[]
   };
 }
 
-/** The second highest; 0 without one. */
+/** The second highest revision; 0 without one. */
 function lastRevision(sets: readonly ReplicaSet[]): bigint {
   const second = [...sets].sort(compareRevisions).at(-2);
   return second === undefined ? 0n : revisionOf(second);

@@ -49,7 +49,7 @@ describe('taints of devices', () => {
         expected,
       ));
 
-  /** A pod for each list of tolerations, with a claim on device d; `left` tells which pods are there. */
+  /** A pod for each list of tolerations, with a claim on device d; `left` returns the remaining pods. */
   async function start(...tolerations: DeviceToleration[][]) {
     const h = await startServerHarness([createDeviceTaintEvictionController]);
     const slice = await h.create(ResourceSlices, sliceOf([]));
@@ -85,7 +85,7 @@ describe('taints of devices', () => {
     await h.stop();
   });
 
-  it('are borne from when they were added, whoever counts', async () => {
+  it('are tolerated from their timeAdded, whoever added them', async () => {
     const { h, taint, left } = await start([{ operator: 'Exists', tolerationSeconds: 60 }]);
     await taint([broken]);
     await h.clock.advance(40_000);
@@ -97,7 +97,7 @@ describe('taints of devices', () => {
     await h.stop();
   });
 
-  it('evict nobody when they are gone in time', async () => {
+  it('evict no pod when they are removed in time', async () => {
     const { h, taint, left } = await start([{ operator: 'Exists', tolerationSeconds: 60 }]);
     await taint([broken]);
     await h.clock.advance(30_000);
@@ -122,7 +122,7 @@ describe('taints of devices', () => {
   const FOREVER: DeviceToleration[] = [{ operator: 'Exists' }];
   const AWHILE: DeviceToleration[] = [{ key: 'broken', operator: 'Exists', tolerationSeconds: 60 }];
 
-  it('come from rules too: pods go, and the rule tells how many', async () => {
+  it('of rules evict pods, and the status of the rule has their number', async () => {
     const { h, left } = await start(NOT_BORNE, AWHILE, FOREVER);
     await h.create(DeviceTaintRules, ruleOf('NoExecute'));
     await h.clock.advance(1_000);
@@ -149,7 +149,7 @@ describe('taints of devices', () => {
     await h.stop();
   });
 
-  it('by a rule without effect are only told of, by one of NoSchedule not even that', async () => {
+  it('of a rule with effect None only set its status; with NoSchedule not even that', async () => {
     const { h, left } = await start(NOT_BORNE, AWHILE, FOREVER);
     await h.create(DeviceTaintRules, ruleOf('None', { driver: DRIVER }));
     await h.clock.advance(60_000);
@@ -172,7 +172,7 @@ describe('taints of devices', () => {
     await h.stop();
   });
 
-  it('by a rule are told of until the last pod has gone, by itself too, beside what others say', async () => {
+  it('of a rule are reported until the last pod is gone, beside conditions of others', async () => {
     const { h } = await start(AWHILE);
     await h.create(DeviceTaintRules, ruleOf('NoExecute'));
     await h.clock.advance(25_000);
@@ -200,7 +200,7 @@ describe('taints of devices', () => {
     await h.stop();
   });
 
-  it('by a rule are told of without taking away what others say at the same time', async () => {
+  it('of a rule are reported without removing simultaneous conditions of others', async () => {
     const h = await startServerHarness([]);
     const other = {
       type: 'Other',
@@ -232,7 +232,7 @@ describe('taints of devices', () => {
     await h.stop();
   });
 
-  it('by a rule that goes in time evict nobody', async () => {
+  it('of a rule that is deleted in time evict no pod', async () => {
     const { h, left } = await start(AWHILE);
     await h.create(DeviceTaintRules, ruleOf('NoExecute'));
     await h.clock.advance(30_000);
@@ -244,7 +244,7 @@ describe('taints of devices', () => {
 
   const none: RuleCounts = { pods: 0, namespaces: 0, published: 0, allocated: 0, evicted: 0 };
   const conditions: [effect: string, counts: Partial<RuleCounts>, reason: string, message: string][] = [
-    ['NoExecute', {}, 'NotStarted', ''],
+    ['NoExecute', {}, 'NotStarted', 'No pod needs to be evicted.'],
     [
       'NoExecute',
       { pods: 2, namespaces: 2 },
@@ -255,7 +255,7 @@ describe('taints of devices', () => {
     ['Else', {}, 'OtherEffect', 'Eviction only happens for the NoExecute effect.'],
   ];
   for (const [effect, counts, reason, message] of conditions)
-    it(`a rule of ${effect} with ${JSON.stringify(counts)} says ${reason}`, () => {
+    it(`a rule of ${effect} with ${JSON.stringify(counts)} has the reason ${reason}`, () => {
       const said = ruleCondition(ruleOf(effect), { ...none, ...counts });
       assert.deepEqual([said.reason, said.message], [reason, message]);
     });

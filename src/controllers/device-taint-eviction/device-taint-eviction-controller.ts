@@ -1,10 +1,11 @@
 /**
- * Evicts pods whose devices got a NoExecute taint, in their slice or by a DeviceTaintRule, that the pods' claims do not
- * tolerate, at once or after their tolerationSeconds. Upstream: pkg/controller/devicetainteviction.
+ * Evicts pods whose devices have a NoExecute taint that the pods' claims do not tolerate, at once or after their
+ * tolerationSeconds. Taints come from ResourceSlices or DeviceTaintRules. Upstream:
+ * pkg/controller/devicetainteviction.
  *
  * Watches: claims, slices, pods, and taint rules where they are served. Deletes pods; writes alone rules' condition
- * (`rule-status.ts`). A claim's clock starts when the taint was added: the API server says when. Slices from before it did
- * are counted from when they are first seen.
+ * (`rule-status.ts`). The toleration period begins when the taint was added, as the API server recorded it; for
+ * slices stored by a server that did not, when the controller first sees them.
  */
 import type { Pod } from '../../api/gen/core-v1.ts';
 import type {
@@ -40,9 +41,9 @@ const WORDS = {
   event: EVENT,
   reason: 'DeletionByDeviceTaintManager',
   message: 'Device Taint manager: deleting due to NoExecute taint',
-};
+} as const;
 
-/** A taint of an allocated device, with the rule it comes from, if from one. */
+/** A taint of an allocated device, with its rule, if a rule added it. */
 interface Origin {
   readonly taint: DeviceTaint;
   readonly rule?: DeviceTaintRule;
@@ -51,7 +52,7 @@ interface Origin {
 const poolKey = (driver: string, pool: string): string => `${driver}/${pool}`;
 const poolOf = ({ spec }: ResourceSlice): string => poolKey(spec.driver, spec.pool.name);
 
-/** NoExecute taints of an allocated device, by the newest generation of its pool. */
+/** NoExecute taints of an allocated device, from the newest generation of its pool. */
 export function deviceTaints(slices: readonly ResourceSlice[], device: string): readonly DeviceTaint[] {
   const generations = slices.map(({ spec }) => spec.pool.generation);
   const newest = generations.reduce((most, generation) => (generation > most ? generation : most), -1);
@@ -83,9 +84,9 @@ class DeviceTaintEvictionController implements Controller {
   readonly #pods: Informer<Pod>;
   readonly #rules: OptionalInformer<DeviceTaintRule>;
   readonly #metrics: EvictionMetrics;
-  /** Taints that were stored without a time, by claim, device and taint: when they were first seen. */
+  /** When taints without a stored time were first seen, by claim, device and taint. */
   readonly #seenMs: Map<string, number>;
-  /** Claims whose pods' time runs. */
+  /** Claims with a running toleration period. */
   readonly #running: Set<string>;
   readonly #loop: KeyedLoop;
   readonly #statuses: RuleStatusLoop;
@@ -147,7 +148,7 @@ class DeviceTaintEvictionController implements Controller {
     }
   }
 
-  /** When the claim's pods must go, by the wall clock, and because of what. */
+  /** The wall-clock time at which the claim's pods are evicted, and the taint that causes it. */
   #evictionOf(
     key: string,
     { metadata, status }: ResourceClaim,
@@ -186,7 +187,7 @@ class DeviceTaintEvictionController implements Controller {
     return [...ofSlices.map((taint): Origin => ({ taint })), ...evicting];
   }
 
-  /** Pods that use the claim and still run. */
+  /** Pods that use the claim and have not ended. */
   #podsOf({ metadata, status }: Stored<ResourceClaim>): Stored<Pod>[] {
     return (status?.reservedFor ?? []).flatMap(({ resource, apiGroup = '', name, uid }) => {
       if (resource !== 'pods' || apiGroup !== '') return [];
@@ -225,7 +226,7 @@ class DeviceTaintEvictionController implements Controller {
       areRulesServed = await this.#rules.start(signal);
     } catch (error) {
       if (!signal.aborted) throw error;
-      return; // Before the rules were known.
+      return; // before the rules were synced
     }
     await Promise.all([this.#loop.start(signal), ...(areRulesServed ? [this.#statuses.start(signal)] : [])]);
   }

@@ -1,9 +1,10 @@
 /**
- * Reports in a DeviceTaintRule's condition EvictionInProgress what it does: how many pods are still to go, or, of a rule
- * without effect, how many would. Upstream: maybeUpdateRuleStatus of devicetainteviction.
+ * Writes a DeviceTaintRule's condition EvictionInProgress: the number of pods still to be evicted or, for effect
+ * None, of those that would be. Upstream: maybeUpdateRuleStatus of devicetainteviction.
  *
- * Writes alone: the condition. Said at once when a rule is new or changed, then at most every ten seconds. What an earlier
- * controller has said of this generation stands while there is nothing to add: how many it evicted nobody else knows.
+ * Writes alone: the condition. It is written at once when a rule is new or changed, then at most every ten seconds. A
+ * condition that an earlier controller wrote for this generation stays while nothing changes, since only that
+ * controller knew its number of evictions.
  */
 import { type Int64 } from '../../api/int64.ts';
 import type { Condition } from '../../api/gen/meta-v1.ts';
@@ -26,14 +27,14 @@ import { deviceToleratedMs } from './device-tolerations.ts';
 const TYPE = 'EvictionInProgress';
 const PERIOD_MS = 10_000;
 
-/** What a rule does or would do. */
+/** The effects of a rule, or of a dry run. */
 export interface RuleCounts {
   readonly pods: number;
   readonly namespaces: number;
   /** Devices in slices that the rule selects. */
   readonly published: number;
   readonly allocated: number;
-  /** Pods evicted because of it by this controller. */
+  /** Pods that this controller evicted because of it. */
   readonly evicted: number;
 }
 
@@ -52,7 +53,9 @@ export function ruleCondition(rule: DeviceTaintRule, counts: RuleCounts): Omit<C
           message: `${count(pods, 'pod needs', 'pods need')} to be evicted in ${inNamespaces(namespaces)}.`,
         }
       : effect === 'NoExecute'
-        ? { reason: evicted > 0 ? 'Completed' : 'NotStarted', message: '' }
+        ? evicted > 0
+          ? { reason: 'Completed', message: '' }
+          : { reason: 'NotStarted', message: 'No pod needs to be evicted.' }
         : effect === 'None'
           ? {
               reason: 'NoEffect',
@@ -80,17 +83,17 @@ export interface RuleStatusDeps {
   readonly claims: Informer<ResourceClaim>;
   readonly slices: Informer<ResourceSlice>;
   readonly pods: Informer<Pod>;
-  /** Pods that use the claim and still run. */
+  /** Pods that use the claim and have not ended. */
   readonly podsOf: (claim: Stored<ResourceClaim>) => readonly Stored<Pod>[];
 }
 
 /** The loop, and the handlers of its events. */
 export interface RuleStatusLoop extends Controller {
-  /** A pod went because of the rule. */
+  /** A pod was evicted because of the rule. */
   evicted(rule: DeviceTaintRule): void;
 }
 
-/** Makes the loop; it is for servers that serve taint rules. */
+/** Used only where the server serves taint rules. */
 export function createRuleStatusLoop(deps: ControllerDeps, statusDeps: RuleStatusDeps): RuleStatusLoop {
   const { rules, client, claims, slices, pods } = statusDeps;
   const { clock } = deps.platform;
@@ -117,11 +120,11 @@ export function createRuleStatusLoop(deps: ControllerDeps, statusDeps: RuleStatu
     }
     const { lastTransitionTime: _, ...rest } = before ?? { lastTransitionTime: '' };
     const condition = ruleCondition(rule, counts);
-    // Pods may end by themselves: checked until none is left.
+    // Pods may end by themselves, so it is checked again until none is left.
     if (condition.status === 'True') loop.queue.addAfter(name, PERIOD_MS);
     if (deepEqual(rest, condition)) return;
     const next = { ...condition, lastTransitionTime: formatTime(clock.nowMs()) };
-    // Conditions are replaced as a whole: what another has said meanwhile must not be lost.
+    // Conditions are replaced as a list: conditions that others wrote meanwhile must not be lost.
     const status = { conditions: [...conditions.filter(({ type }) => type !== TYPE), next] };
     await client
       .resource(DeviceTaintRules)

@@ -5,19 +5,20 @@ import type { Pod } from '../../api/gen/core-v1.ts';
 import type { Condition } from '../../api/gen/meta-v1.ts';
 import type { PodDisruptionBudget, PodDisruptionBudgetStatus } from '../../api/gen/policy-v1.ts';
 import type { Stored } from '../../api/object.ts';
+import { DISRUPTION_ALLOWED, disruptionAllowed } from '../../component-helpers/disruption-allowed.ts';
 import { isPodReady } from '../../component-helpers/pods.ts';
 import { smallest } from '../../base/lists.ts';
 
-/** An evicted pod that has not begun to terminate after this time counts as present again. */
+/** An evicted pod that is not terminating after this time counts as present again. */
 const DELETION_TIMEOUT_MS = 2 * 60_000;
 
-/** Pods on their way out by eviction. */
+/** Pods whose eviction the API server has granted. */
 export interface Disrupted {
-  /** Name → time of the eviction. */
+  /** The time of the eviction by pod name. */
   readonly pods: Readonly<Record<string, string>>;
-  /** Were expected to be deleted and were not. */
+  /** Pods that should have been deleted and were not. */
   readonly undeleted: readonly Pod[];
-  /** Milliseconds until the next one times out. */
+  /** Milliseconds until the next eviction times out. */
   readonly recheckMs?: number;
 }
 
@@ -41,7 +42,7 @@ export function disruptedPods(budget: PodDisruptionBudget, pods: readonly Stored
   return { pods: kept, undeleted, recheckMs: waits.length === 0 ? undefined : smallest(waits) };
 }
 
-/** Ready pods that are neither going nor about to go. */
+/** The number of ready pods that are neither terminating nor about to be evicted. */
 export function countHealthy(pods: readonly Stored<Pod>[], disrupted: Disrupted): number {
   return pods.filter(
     (pod) =>
@@ -51,12 +52,15 @@ export function countHealthy(pods: readonly Stored<Pod>[], disrupted: Disrupted)
   ).length;
 }
 
-/** Whether the budget is a share of the owners' sizes, or a loss from them; otherwise it is a plain number of pods. */
+/**
+ * Whether the owners' scale is needed: for percentages and maxUnavailable. Otherwise the budget is a plain number of
+ * pods.
+ */
 export function needsScale({ spec }: PodDisruptionBudget): boolean {
   return spec?.maxUnavailable !== undefined || typeof spec?.minAvailable === 'string';
 }
 
-/** How many pods must be healthy, of `expected`. */
+/** The number of pods that must be healthy, of `expected`. */
 export function desiredHealthy({ spec }: PodDisruptionBudget, expected: number): number {
   if (spec?.maxUnavailable !== undefined)
     return Math.max(0, expected - scaledValue(spec.maxUnavailable, expected, true));
@@ -64,7 +68,7 @@ export function desiredHealthy({ spec }: PodDisruptionBudget, expected: number):
   return scaledValue(spec.minAvailable, expected, true);
 }
 
-/** The counts that make a status. */
+/** The numbers in a status. */
 export interface BudgetCounts {
   readonly expected: number;
   readonly desired: number;
@@ -80,12 +84,6 @@ export function budgetStatus(
 ): PodDisruptionBudgetStatus {
   const spare = counts.healthy - counts.desired;
   const disruptionsAllowed = counts.expected <= 0 || spare <= 0 ? 0 : spare;
-  const enough = disruptionsAllowed > 0;
-  const condition = {
-    status: enough ? 'True' : 'False',
-    reason: enough ? 'SufficientPods' : 'InsufficientPods',
-    message: '',
-  };
   return {
     currentHealthy: counts.healthy,
     desiredHealthy: counts.desired,
@@ -93,11 +91,11 @@ export function budgetStatus(
     disruptionsAllowed,
     ...(Object.keys(counts.disrupted.pods).length === 0 ? {} : { disruptedPods: { ...counts.disrupted.pods } }),
     observedGeneration: budget.metadata.generation ?? 0,
-    conditions: withAllowed(budget, condition, nowMs),
+    conditions: withAllowed(budget, disruptionAllowed(disruptionsAllowed > 0), nowMs),
   };
 }
 
-/** The status after a failure: nothing may be evicted on old knowledge. */
+/** The status after a failure: no eviction is allowed on outdated numbers. */
 export function failSafeStatus(budget: PodDisruptionBudget, error: Error, nowMs: number): PodDisruptionBudgetStatus {
   const old = budget.status ?? { currentHealthy: 0, desiredHealthy: 0, expectedPods: 0, disruptionsAllowed: 0 };
   return {
@@ -112,7 +110,7 @@ function withAllowed(
   words: Pick<Condition, 'status' | 'reason' | 'message'>,
   nowMs: number,
 ): Condition[] {
-  const type = 'DisruptionAllowed';
+  const type = DISRUPTION_ALLOWED;
   const old = budget.status?.conditions?.find((condition) => condition.type === type);
   const lastTransitionTime = old?.status === words.status ? old.lastTransitionTime : formatTime(nowMs);
   const next: Condition = { type, ...words, lastTransitionTime, observedGeneration: budget.metadata.generation ?? 0 };

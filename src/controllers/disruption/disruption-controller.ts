@@ -1,9 +1,9 @@
 /**
- * Keeps the status of PodDisruptionBudgets, from which evictions are granted. Upstream: pkg/controller/disruption.
+ * Keeps the status of PodDisruptionBudgets, by which evictions are granted. Upstream: pkg/controller/disruption.
  *
- * Watches: budgets, pods, the kinds that own pods. Writes alone: budget status, but for the evictions that the API server
- * notes in it (disruptedPods). Any failure leaves the budget with no disruption allowed. It also takes back what was announced
- * of a pod and did not come (`stale-disruptions.ts`).
+ * Watches: budgets, pods, the kinds that own pods. Writes alone: budget status, apart from the evictions that the API
+ * server records in it (disruptedPods). After any failure the budget allows no disruption. It also clears
+ * DisruptionTarget conditions of pods that were not deleted (`stale-disruptions.ts`).
  */
 import { PodDisruptionBudgets, Pods } from '../../api/gen/resources.ts';
 import { compileLabelSelector } from '../../api/label-selector.ts';
@@ -19,7 +19,7 @@ import { equalStatus } from '../../component-helpers/wire-equality.ts';
 import { createKeyedLoop, informerList, type Controller, type ControllerDeps } from '../controller.ts';
 import { budgetStatus, countHealthy, desiredHealthy, disruptedPods, failSafeStatus, needsScale } from './budget.ts';
 import { createStaleDisruptionLoop } from './stale-disruptions.ts';
-import { expectedScale, SIZED_KINDS, type ScaleDeps } from './expected-scale.ts';
+import { expectedScale, SIZED_KINDS } from './expected-scale.ts';
 
 const NAME = 'disruption-controller';
 const RECORDER = 'controllermanager';
@@ -30,7 +30,7 @@ export function createDisruptionController(deps: ControllerDeps): Controller {
   const recorder = deps.recorderFor(RECORDER);
   const budgets = deps.informers.informer(PodDisruptionBudgets);
   const pods = deps.informers.informer(Pods);
-  const owners = SIZED_KINDS.map((info) => deps.informers.informer(info as never)) as ScaleDeps['owners'];
+  const owners = SIZED_KINDS.map((info) => deps.informers.informer(info));
   const loop = createKeyedLoop(deps, {
     name: NAME,
     queueName: 'disruption',
@@ -141,7 +141,10 @@ export function createDisruptionController(deps: ControllerDeps): Controller {
   };
 }
 
-/** Whether the change of a pod cannot change any budget's status. Otherwise all pods of each of its budgets are counted again. */
+/**
+ * Whether a pod's change cannot affect any budget's status; otherwise all pods of each of its budgets are counted
+ * again.
+ */
 function countsAlike(old: Stored<Pod>, pod: Stored<Pod>): boolean {
   const [was, is] = [old.metadata, pod.metadata];
   return (

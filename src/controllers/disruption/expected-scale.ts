@@ -1,5 +1,6 @@
 /**
- * How many pods the owners of some pods want in all. Upstream: disruption.go getExpectedScale and its finders.
+ * The total number of pods that the owners of some pods desire. Upstream: disruption.go getExpectedScale and its
+ * finders.
  */
 import { Deployments, ReplicaSets, ReplicationControllers, StatefulSets } from '../../api/gen/resources.ts';
 import type { OwnerReference } from '../../api/gen/meta-v1.ts';
@@ -19,10 +20,15 @@ export interface ScaleDeps {
   readonly owners: readonly Informer<Sized>[];
 }
 
-/** Kinds whose scale is in the caches. */
-export const SIZED_KINDS = [Deployments, ReplicaSets, ReplicationControllers, StatefulSets] as readonly ResourceInfo[];
+/** Kinds whose scale is read from informers. */
+export const SIZED_KINDS = [
+  Deployments,
+  ReplicaSets,
+  ReplicationControllers,
+  StatefulSets,
+] as readonly ResourceInfo<Sized>[];
 
-/** The sum over all owners, each counted once, and the pods without one. Rejects when an owner has no size. */
+/** The sum over all owners, each counted once, and the pods without an owner. Rejects when an owner has no scale. */
 export async function expectedScale(
   deps: ScaleDeps,
   pods: readonly Stored<Pod>[],
@@ -61,12 +67,15 @@ async function sizeOf(
   const owner = informer.get({ namespace, name: reference.name });
   if (owner?.metadata.uid !== reference.uid) return undefined;
   const above = controllerOf(owner);
-  // A ReplicaSet of a Deployment: the Deployment's replicas count, whatever the state of the rollout.
+  // A ReplicaSet of a Deployment: the Deployment's replicas count, whatever the state of its rollout.
   if (above?.kind === 'Deployment') return await sizeOf(deps, namespace, { reference: above, signal });
   return { uid: reference.uid, size: owner.spec?.replicas ?? 1 };
 }
 
-/** In any version: old references name old ones. What is in `apps` now was in `extensions` before, but for StatefulSets. */
+/**
+ * In any version, as old references have old versions. All kinds of `apps` but StatefulSets were in `extensions`
+ * before.
+ */
 function isOfKind({ apiVersion, kind }: OwnerReference, info: ResourceInfo): boolean {
   const group = apiVersion.includes('/') ? apiVersion.slice(0, apiVersion.indexOf('/')) : '';
   const moved = group === 'extensions' && info.group === 'apps' && kind !== 'StatefulSet';

@@ -1,8 +1,8 @@
 /**
- * Takes back the announcement that a pod is about to go (condition DisruptionTarget) when nothing has deleted it within two
- * minutes: who announced it died or thought better of it. Upstream: syncStalePodDisruption of pkg/controller/disruption.
+ * Clears the condition DisruptionTarget of a pod that nothing has deleted within two minutes: whoever set it has
+ * stopped or given up. Upstream: syncStalePodDisruption of pkg/controller/disruption.
  *
- * Watches: pods. What a kubelet announces stays: it may take its time.
+ * Watches: pods. Conditions that a kubelet set are kept: it may take longer.
  */
 import type { Pod } from '../../api/gen/core-v1.ts';
 import { Pods } from '../../api/gen/resources.ts';
@@ -16,8 +16,10 @@ import { createKeyedLoop, informerList, type ControllerDeps, type KeyedLoop } fr
 const TYPE = 'DisruptionTarget';
 const BY_KUBELET = 'TerminationByKubelet';
 const TIMEOUT_MS = 2 * 60_000;
+/** Takes the place of reason and message of the disruption. Differs: upstream leaves both out. */
+const CLEARED = { reason: 'StalePodDisruption', message: 'the pod was not deleted within two minutes' };
 
-/** When the pod's announcement is to be taken back, by the wall clock; undefined: there is none. */
+/** The wall-clock time at which the pod's condition becomes stale; undefined: it has none. */
 function staleAtMs({ metadata, status }: Pod): number | undefined {
   const condition = status?.conditions?.find(({ type }) => type === TYPE);
   if (metadata.deletionTimestamp !== undefined || condition?.status !== 'True' || condition.reason === BY_KUBELET)
@@ -41,10 +43,8 @@ export function createStaleDisruptionLoop(deps: ControllerDeps, client: Client):
       const leftMs = dueMs - clock.nowMs();
       if (leftMs > 0) return loop.queue.addAfter(key, leftMs);
       const { uid, resourceVersion } = pod.metadata;
-      // Reason and message of the disruption that did not happen are removed, too.
-      const untold = { reason: null, message: null };
-      const conditions = [{ type: TYPE, status: 'False', lastTransitionTime: formatTime(clock.nowMs()), ...untold }];
-      // What announced it again meanwhile must win.
+      const conditions = [{ type: TYPE, status: 'False', lastTransitionTime: formatTime(clock.nowMs()), ...CLEARED }];
+      // A newer condition must not be overwritten.
       const patch = { metadata: { uid, resourceVersion }, status: { conditions } };
       await client
         .resource(Pods)

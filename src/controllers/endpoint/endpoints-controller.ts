@@ -1,8 +1,9 @@
 /**
  * Keeps the v1 Endpoints of Services with selectors. Upstream: pkg/controller/endpoint.
  *
- * Watches: Services, pods, Endpoints. Writes alone: the Endpoints named like such Services. Differs on purpose: what was made
- * by hand goes with a Service that is seen to go, but at a start nothing is taken away that is not ours.
+ * Watches: Services, pods, Endpoints. Writes alone: the Endpoints with the names of such Services. Differs on
+ * purpose: Endpoints created by hand are deleted with a Service whose deletion is observed, but after a start the
+ * controller deletes only Endpoints of its own.
  */
 import type { Endpoints as EndpointsObject, Service } from '../../api/gen/core-v1.ts';
 import { Endpoints, Pods, Services } from '../../api/gen/resources.ts';
@@ -45,7 +46,7 @@ export function createEndpointsController(deps: ControllerDeps): Controller {
   const endpoints = deps.informers.informer(Endpoints);
   const triggers = createTriggerTimes();
   const periods = createBatchPeriods();
-  /** Services that were seen to go and whose Endpoints may be there yet, whatever the cache shows of them. */
+  /** Services whose deletion was observed and whose Endpoints may still exist. */
   const gone = new Set<string>();
 
   const loop = createKeyedLoop(deps, {
@@ -77,10 +78,11 @@ export function createEndpointsController(deps: ControllerDeps): Controller {
       await endpoints.waitForRevision(written.metadata.resourceVersion, signal);
     } catch (error) {
       if (isNamespaceTerminating(error)) return;
-      const verb = current === undefined ? 'Create' : 'Update';
+      const verb = current === undefined ? 'create' : 'update';
       if (!signal.aborted && !isReason(error, 'Conflict', 'AlreadyExists')) {
-        const message = `Failed to ${verb.toLowerCase()} endpoint ${key}: ${errorMessage(error)}`;
-        recorder.event(current ?? service, 'Warning', `FailedTo${verb}Endpoint`, message);
+        const message = `Failed to ${verb} endpoint ${key}: ${errorMessage(error)}`;
+        const reason = current === undefined ? 'FailedToCreateEndpoint' : 'FailedToUpdateEndpoint';
+        recorder.event(current ?? service, 'Warning', reason, message);
       }
       throw error;
     }
@@ -96,7 +98,7 @@ export function createEndpointsController(deps: ControllerDeps): Controller {
       await client.delete(parseKey(key), { signal });
     } catch (error) {
       if (!isReason(error, 'NotFound')) {
-        // The last try: what comes to stand there later is somebody else's.
+        // After the last retry, Endpoints that appear there belong to somebody else.
         if (loop.queue.numRequeues(key) >= MAX_RETRIES) gone.delete(key);
         throw error;
       }
@@ -112,7 +114,7 @@ export function createEndpointsController(deps: ControllerDeps): Controller {
     enqueue: (key) => loop.queue.add(key),
     enqueueForPod: enqueueInTime,
   });
-  // Mostly what was written here: no reason to look at once.
+  // Most events are of the controller's own writes and need no immediate sync.
   endpoints.addHandler(onEveryChange((object) => enqueueInTime(keyOfObject(object))));
   return loop;
 }
@@ -124,7 +126,7 @@ interface Desired {
   readonly triggerTime: string | undefined;
 }
 
-/** The object to write; undefined when the present one is right. */
+/** The object to write; undefined when the current one is right. */
 function desired(
   service: Stored<Service>,
   { current, subsets, truncated, triggerTime }: Desired,

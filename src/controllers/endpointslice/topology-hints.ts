@@ -1,31 +1,32 @@
 /**
- * Hints of services with `service.kubernetes.io/topology-mode: Auto`: every zone gets endpoints in proportion to its nodes'
- * processors, its own as far as they go, so that traffic stays in the zone without overloading anybody. All or nothing: where
- * a zone could not be served well enough no endpoint gets a hint. Pure. Upstream: endpointslice/topologycache.
+ * Hints of services with `service.kubernetes.io/topology-mode: Auto`: every zone gets endpoints in proportion to its
+ * nodes' CPUs, from its own endpoints first, so that traffic stays in the zone without overload. If one zone cannot
+ * get enough, no endpoint has a hint. Pure. Upstream: endpointslice/topologycache.
  *
- * Differs on purpose: all slices of a service are allocated again at each change, always in one order, instead of those alone
+ * Differs on purpose: at each change all slices of a service are allocated again in a fixed order, not only those
  * that are written anyway.
  */
 import type { Endpoint } from '../../api/gen/discovery-v1.ts';
 import type { Node, Service } from '../../api/gen/core-v1.ts';
 import { quantityMilliValue } from '../../api/quantity.ts';
 import { isNodeReady, zoneOf } from '../../component-helpers/nodes.ts';
+import { compareTexts } from '../../base/compare-texts.ts';
 
 const ANNOTATION = 'service.kubernetes.io/topology-mode';
 const EARLY_ANNOTATION = 'service.kubernetes.io/topology-aware-hints';
 const CONTROL_PLANE = ['node-role.kubernetes.io/control-plane', 'node-role.kubernetes.io/master'];
 /** The event of a service whose endpoints get hints. */
 export const HINTS_CHANGED = 'Topology Aware Hints has been enabled';
-/** A zone's endpoints may get so much more than their share. */
+/** The share by which the endpoints of a zone may be overloaded. */
 const OVERLOAD = 0.2;
 
-/** Whether the service asks for it. Then its `trafficDistribution` has no say. */
+/** Whether the service requests hints. Its `trafficDistribution` is then ignored. */
 export function wantsTopologyHints({ metadata: { annotations = {} } }: Service): boolean {
   const mode = annotations[EARLY_ANNOTATION] ?? annotations[ANNOTATION];
   return mode === 'Auto' || mode === 'auto';
 }
 
-/** Parts of all processors by zone, of ready nodes that take work; undefined when one of them does not say enough. */
+/** Each zone's share of the CPUs of ready, schedulable nodes; undefined when a node lacks zone or capacity. */
 export function zoneShares(nodes: readonly Node[]): ReadonlyMap<string, number> | undefined {
   const cpus = new Map<string, number>();
   let total = 0;
@@ -40,13 +41,13 @@ export function zoneShares(nodes: readonly Node[]): ReadonlyMap<string, number> 
   return total === 0 ? undefined : new Map([...cpus].map(([zone, cpu]) => [zone, cpu / total]));
 }
 
-/** Whether hints were set, and the event that reports it. */
+/** Whether hints were set, and the event about it. */
 export interface TopologyVerdict {
   readonly enabled: boolean;
   readonly message: string;
 }
 
-/** Gives the ready endpoints of one address type their hints, in place, or none of them. */
+/** Sets the hints of all ready endpoints of one address type in place, or removes all. */
 export function giveTopologyHints(
   groups: Iterable<{ readonly endpoints: readonly Endpoint[] }>,
   shares: ReadonlyMap<string, number> | undefined,
@@ -67,7 +68,7 @@ export function giveTopologyHints(
 }
 
 function obstacle(endpoints: readonly Endpoint[], shares: ReadonlyMap<string, number> | undefined): string | undefined {
-  // Upstream has a message of its own for a single zone, and never comes to say it.
+  // Upstream has a message for a single zone, but never emits it.
   if (shares === undefined || shares.size < 2)
     return 'Insufficient Node information: allocatable CPU or zone not specified on one or more nodes';
   if (shares.size > endpoints.length)
@@ -81,7 +82,7 @@ function obstacle(endpoints: readonly Endpoint[], shares: ReadonlyMap<string, nu
     : undefined;
 }
 
-/** Zones with more than their share give to those with less, until no zone lacks a whole endpoint. */
+/** Moves endpoints from zones above their share to zones below it, until no zone lacks a whole endpoint. */
 function redistribute(
   byZone: ReadonlyMap<string, Endpoint[]>,
   shares: ReadonlyMap<string, number>,
@@ -107,6 +108,5 @@ function hint(endpoint: Endpoint, zone: string): void {
 }
 
 function byName(a: Endpoint, b: Endpoint): number {
-  const [left, right] = [a.targetRef?.name ?? '', b.targetRef?.name ?? ''];
-  return left < right ? -1 : left > right ? 1 : 0;
+  return compareTexts(a.targetRef?.name ?? '', b.targetRef?.name ?? '');
 }

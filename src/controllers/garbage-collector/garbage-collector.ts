@@ -1,9 +1,9 @@
 /**
- * Deletes what lost its owners, and carries out foreground and orphaning deletions. Upstream: pkg/controller/
- * garbagecollector (attemptToDeleteItem, blockOwnerDeletion).
+ * Deletes objects whose owners are gone, and carries out foreground and orphaning deletions. Upstream:
+ * pkg/controller/garbagecollector (attemptToDeleteItem, blockOwnerDeletion).
  *
- * Watches: every deletable resource. Invariants: nothing is deleted on the word of the cache alone: the object and each of
- * its owners are read from the server first, and deletions name the uid.
+ * Watches: every deletable resource. Invariants: nothing is deleted on the basis of the cache alone: the object and
+ * each of its owners are read from the server first, and deletions name the uid.
  */
 import type { OwnerReference } from '../../api/gen/meta-v1.ts';
 import type { KubernetesObject } from '../../api/object.ts';
@@ -22,7 +22,7 @@ import {
   type Identity,
 } from './graph.ts';
 import { createLiveObjects, NamespacedOwnerError, type LiveObjects } from './live-objects.ts';
-import { createResourceMonitors, type ResourceMonitors } from './resource-monitors.ts';
+import { createResourceMonitors, metadataInformer, type ResourceMonitors } from './resource-monitors.ts';
 import { UnseenOwners, waitsForDependents } from './unseen-owners.ts';
 import { background, isProgramError } from '../../platform/unexpected.ts';
 import type { Log } from '../../platform/log.ts';
@@ -32,11 +32,14 @@ import type { EventRecorder } from '../../client/event-recorder.ts';
 const ACCOUNT = 'generic-garbage-collector';
 const NAME = 'garbage-collector-controller';
 const WORKERS = 20;
-/** A definition that changes does so a few times in a row. */
+/** Delays the resync, as a definition changes a few times in a row. */
 const DEFINITION_DELAY_MS = 500;
-/** Upstream asks every 30 s; here whatever adds kinds says so itself, and this is for what is missed all the same. */
+/**
+ * Upstream resyncs every 30 s. Here definitions and API services trigger a resync, and this period covers missed
+ * ones.
+ */
 const RESYNC_MS = 300_000;
-/** While an owner's kind is not known yet. */
+/** The longest back-off while an owner's kind is unknown. */
 const MOST_WAIT_MS = 30_000;
 const ABSENT_OWNER_CACHE_SIZE = 500;
 /** The most objects read in one turn of the event loop. */
@@ -102,7 +105,7 @@ class GarbageCollector implements Controller {
         if (!signal.aborted) await process(uid);
         queue.forget(uid);
       } catch (error) {
-        // Trying again would not help.
+        // A retry would not help.
         if (!signal.aborted && !(error instanceof NamespacedOwnerError)) {
           const object = this.#graph.get(uid)?.identity;
           if (isProgramError(error))
@@ -127,7 +130,7 @@ class GarbageCollector implements Controller {
     if (node.beingDeleted && !node.deletingDependents) return;
     if (!node.deletingDependents && !this.#graph.needsVerification(node)) return;
     const latest = await live.read(node.identity);
-    if (latest === undefined) return; // Its deletion will be seen.
+    if (latest === undefined) return; // its deletion will be observed
     if (node.deletingDependents) return await this.#deleteDependents(live, node);
     const owners = latest.metadata.ownerReferences ?? [];
     if (owners.length > 0) await this.#attemptToDeleteItem(live, node, latest);
@@ -154,7 +157,7 @@ class GarbageCollector implements Controller {
     }
     const dependents = waiting.length > 0 ? [...this.#graph.dependentsOf(node.identity.uid)] : [];
     if (dependents.length > 0) {
-      // A circle of foreground deletions would wait for itself for ever: stop blocking first.
+      // In a cycle of foreground deletions each would wait for the others, so blocking is removed first.
       if (dependents.some((dependent) => dependent.deletingDependents)) {
         await live.changeOwners(node.identity, (owners) =>
           owners.map((owner) => (owner.blockOwnerDeletion === true ? { ...owner, blockOwnerDeletion: false } : owner)),
@@ -172,14 +175,14 @@ class GarbageCollector implements Controller {
     await live.remove(node.identity, policy);
   }
 
-  /** Owners that no watch has shown are asked about again. */
+  /** Starts to check owners that no watch has shown. */
   #followUnseen({ namespace }: Identity, owners: readonly OwnerReference[]): void {
     for (const { apiVersion, kind, name, uid } of owners)
       if (this.#graph.get(uid) === undefined && this.#unseenOwners.add({ apiVersion, kind, namespace, name, uid }))
         this.#deletions.addRateLimited(uid);
   }
 
-  /** Owners that exist, that do not, and that exist but wait for this object to go. */
+  /** Sorts owners into existing ones, absent ones, and those in foreground deletion. */
   async #classifyReferences(live: LiveObjects, dependent: Identity, references: readonly OwnerReference[]) {
     const solid: OwnerReference[] = [];
     const dangling: OwnerReference[] = [];
@@ -201,7 +204,7 @@ class GarbageCollector implements Controller {
     reference: OwnerReference,
   ): Promise<KubernetesObject | undefined> {
     const { apiVersion, kind, name, uid } = reference;
-    // All that was looked for: under another name or kind the same uid may exist.
+    // The key has everything that was looked up: the same uid under another name or kind is another lookup.
     const key = [apiVersion, kind, name, uid, dependent.namespace ?? ''].join(' ');
     if (this.#absentOwnerCache.get(key) === true) return undefined;
     const owner = await live.read({ apiVersion, kind, name, uid, namespace: dependent.namespace });
@@ -239,7 +242,7 @@ class GarbageCollector implements Controller {
     }
   }
 
-  /** Upstream learns of new custom kinds with the next resync; here the definition itself, or the API service behind it, says that there is one. */
+  /** Resyncs when a CustomResourceDefinition or APIService changes. Upstream finds new kinds at the next resync. */
   async #resyncOnDefinitions(signal: AbortSignal): Promise<void> {
     let cancel = (): void => undefined;
     const changed = (): void => {
@@ -255,10 +258,9 @@ class GarbageCollector implements Controller {
       );
     };
     const handler = { onAdd: changed, onUpdate: changed, onDelete: changed };
-    const detachments = [
-      this.#deps.informers.informer(CustomResourceDefinitions).addHandler(handler),
-      this.#deps.informers.informer(APIServices).addHandler(handler),
-    ];
+    const detachments = [CustomResourceDefinitions, APIServices].map((info) =>
+      metadataInformer(this.#deps.informers, info).addHandler(handler),
+    );
     this.#deps.informers.start(signal);
     await aborted(signal);
     for (const detach of detachments) detach();

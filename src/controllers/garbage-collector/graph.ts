@@ -1,11 +1,11 @@
 /**
- * The graph of owners and dependents, kept from the changes of all objects. Pure: it says what must be looked at, and
- * writes nothing. Upstream: controller/garbagecollector GraphBuilder.
+ * The graph of owners and dependents, updated from the changes of all objects. Pure: it says which objects to
+ * examine, and writes nothing. Upstream: controller/garbagecollector GraphBuilder.
  *
- * Invariants: an object that names an owner which was not seen is verified on the server; an owner that is gone makes all
- * its dependents be looked at. A reference is what its writer claims: kind and name may be wrong for the uid, so each
- * object's claims are verified for it alone. Differs: upstream keeps a virtual node for each owner that was named but not
- * seen; here it is an entry of the index, as whoever writes objects decides how many there are.
+ * Invariants: an object that names an owner which was not observed is verified on the server; when an owner is
+ * deleted all its dependents are examined. Kind and name of a reference may be wrong for its uid, so the references
+ * of each object are verified for it alone. Differs: upstream keeps a virtual node for each owner that was named but
+ * not observed; here it is an entry of the index, since users decide how many there are.
  */
 import type { OwnerReference } from '../../api/gen/meta-v1.ts';
 import type { KubernetesObject, Stored } from '../../api/object.ts';
@@ -15,35 +15,35 @@ import { ownerOf } from './owner-of.ts';
 export const FOREGROUND_FINALIZER = 'foregroundDeletion';
 export const ORPHAN_FINALIZER = 'orphan';
 
-/** Which object a node stands for. */
+/** The object that a node stands for. */
 export interface Identity {
   readonly apiVersion: string;
   readonly kind: string;
-  /** Absent for cluster-scoped objects; of an owner that is looked for, the namespace of the dependent that named it. */
+  /** Absent for cluster-scoped objects. For an owner that is looked up, the namespace of the dependent. */
   readonly namespace: string | undefined;
   readonly name: string;
   readonly uid: string;
 }
 
-/** An object that was seen. */
+/** An observed object. */
 export interface GraphNode {
   identity: Identity;
   owners: readonly OwnerReference[];
   beingDeleted: boolean;
-  /** It waits, in the foreground, for its dependents to go. */
+  /** It is in foreground deletion, which waits for its dependents to be deleted. */
   deletingDependents: boolean;
-  /** It waits for its dependents to forget it. */
+  /** It is in orphaning deletion, which waits until its dependents do not name it as an owner. */
   orphaningDependents: boolean;
 }
 
-/** Most objects are nobody's: a hundred thousand of them share this. */
+/** Shared by all objects without owners, which are most. */
 const noOwners: readonly OwnerReference[] = [];
 
-/** What the graph asks for. */
+/** Callbacks of the graph. */
 export interface GraphListener {
-  /** Queues the object: it may have to be deleted. */
+  /** Enqueues the object, which may have to be deleted. */
   attemptToDelete(node: GraphNode): void;
-  /** Queues the owner: its reference is removed from its dependents. */
+  /** Enqueues the owner, whose references are removed from its dependents. */
   attemptToOrphan(node: GraphNode): void;
   /** Reports a reference to an owner in another namespace, which is ignored. */
   invalidReference(node: GraphNode, owner: OwnerReference): void;
@@ -71,7 +71,10 @@ export class OwnerGraph {
     return this.#dependents.of(uid);
   }
 
-  /** Whether an owner was not seen, is named wrongly, or waits for its dependents to go. Otherwise the object stays as it is. */
+  /**
+   * Whether an owner was not observed, is named wrongly, or is in foreground deletion. Otherwise the object needs no
+   * check.
+   */
   needsVerification(node: GraphNode): boolean {
     return node.owners.some((reference) => {
       const owner = this.#nodes.get(reference.uid);
@@ -104,7 +107,7 @@ export class OwnerGraph {
     this.#transition(node, object);
   }
 
-  /** An object is gone. */
+  /** An object was deleted. */
   remove(uid: string): void {
     const node = this.#nodes.get(uid);
     if (node === undefined) return;
@@ -118,7 +121,8 @@ export class OwnerGraph {
   }
 
   #updateOwners(node: GraphNode, references: readonly OwnerReference[]): void {
-    if (node.owners.length === 0 && references.length === 0) return;
+    // A renewed lease shares the list with its earlier version.
+    if (node.owners === references || (node.owners.length === 0 && references.length === 0)) return;
     const before = new Map(node.owners.map((reference) => [reference.uid, reference]));
     const after = new Map(references.map((reference) => [reference.uid, reference]));
     node.owners = references;
@@ -140,7 +144,7 @@ export class OwnerGraph {
     if (owner === undefined || misplaced || !isNamedBy(reference, owner.identity)) this.#listener.attemptToDelete(node);
   }
 
-  /** An owner is seen for the first time: dependents elsewhere, or with another name for it, named it wrongly. */
+  /** A newly observed owner: dependents in other namespaces, or with another name for it, refer to it wrongly. */
   #rejectMisplacedDependents(owner: Identity): void {
     for (const dependent of this.#dependents.of(owner.uid)) {
       const reference = ownerOf(dependent, owner.uid);
@@ -155,7 +159,7 @@ export class OwnerGraph {
     const { deletionTimestamp, finalizers = [] } = object.metadata;
     if (deletionTimestamp === undefined) return;
     node.beingDeleted = true;
-    // What others' finalizers keep may be deleted again, and bear these two again.
+    // An object that another finalizer keeps may be deleted again with these two finalizers.
     const { orphaningDependents, deletingDependents } = node;
     node.orphaningDependents = finalizers.includes(ORPHAN_FINALIZER);
     node.deletingDependents = !node.orphaningDependents && finalizers.includes(FOREGROUND_FINALIZER);
@@ -196,7 +200,7 @@ function identityOf(object: Stored<KubernetesObject>): Identity {
   };
 }
 
-/** Dependents that hold up the foreground deletion of the object. */
+/** Dependents that block the foreground deletion of the object. */
 export function blockingDependents(graph: OwnerGraph, uid: string): GraphNode[] {
   return [...graph.dependentsOf(uid)].filter((dependent) => ownerOf(dependent, uid)?.blockOwnerDeletion === true);
 }

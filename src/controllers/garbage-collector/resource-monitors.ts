@@ -8,20 +8,20 @@ import { allResources } from '../../api/gen/resources.ts';
 import { linkedController } from '../../base/abort.ts';
 import { discoverResources, type Discovered } from '../../client/discovery.ts';
 import type { Client } from '../../client/client.ts';
-import type { Informer, InformerOptions } from '../../client/informer.ts';
+import type { Informer, InformerFactory, InformerOptions } from '../../client/informer.ts';
 import { createSharedInformer } from '../../client/shared-informer.ts';
 import type { ControllerDeps } from '../controller.ts';
 import type { OwnerGraph } from './graph.ts';
 import { background } from '../../platform/unexpected.ts';
 
-/** Never collected: too many, too short-lived. */
+/** Never collected: they are many and short-lived. */
 const IGNORED = new Set(['events', 'events.events.k8s.io']);
 
 const SYNC_TIMEOUT_MS = 30_000;
-/** The most monitors that start or stop in one turn: each lists and watches. */
+/** The most monitors that start or stop in one turn, since each lists and watches. */
 const AT_ONCE = 8;
 
-/** What the graph reads of an object, and what an informer needs of it. */
+/** The fields of an object that the graph and an informer need. */
 const METADATA: InformerOptions<KubernetesObject> = {
   metadataOnly: true,
   projection: {
@@ -45,21 +45,32 @@ const METADATA: InformerOptions<KubernetesObject> = {
   },
 };
 
+/**
+ * The informer of a built-in resource with at least the metadata. Objects that other components watch whole are
+ * shared.
+ */
+export function metadataInformer(
+  informers: InformerFactory,
+  info: ResourceInfo<KubernetesObject>,
+): Informer<KubernetesObject> {
+  return informers.existing(info) ?? informers.informer(info, METADATA);
+}
+
 interface Monitor {
   readonly info: ResourceInfo<KubernetesObject>;
   readonly informer: Informer<KubernetesObject>;
-  /** Stops the informer of a custom resource; shared ones of built-in resources stay. */
+  /** Stops the informer of a custom resource; shared informers of built-in resources continue. */
   stop(): void;
 }
 
 export interface ResourceMonitors {
-  /** Asks the server what it serves and starts or stops monitors. Resolves when new ones have their first list. */
+  /** Runs discovery and starts or stops monitors. Resolves when new ones have synced. */
   sync(signal: AbortSignal): Promise<void>;
-  /** The resource of a kind, in the given version or another of the group; undefined when nothing serves it. */
+  /** The resource of a kind, in this version or another of the group; undefined when the kind is not served. */
   resolve(apiVersion: string, kind: string): ResourceInfo<KubernetesObject> | undefined;
 }
 
-/** Makes the monitors; nothing is watched before `sync`. */
+/** Nothing is watched before `sync`. */
 export function createResourceMonitors(deps: ControllerDeps, client: Client, graph: OwnerGraph): ResourceMonitors {
   const monitors = new Map<string, Monitor>();
   const log = deps.platform.log.child('garbage-collector-controller');
@@ -74,8 +85,7 @@ export function createResourceMonitors(deps: ControllerDeps, client: Client, gra
     const term = linkedController(signal);
     let informer: Informer<KubernetesObject>;
     if ((allResources as readonly ResourceInfo[]).includes(info)) {
-      // What others watch whole is in memory anyway.
-      informer = deps.informers.existing(info) ?? deps.informers.informer(info, METADATA);
+      informer = metadataInformer(deps.informers, info);
       deps.informers.start(signal);
     } else {
       const { clock, random } = deps.platform;
@@ -119,7 +129,7 @@ export function createResourceMonitors(deps: ControllerDeps, client: Client, gra
   return {
     async sync(signal) {
       const discovered = await discoverResources(client, signal);
-      if (discovered === last) return; // The same answer is the same object.
+      if (discovered === last) return; // An unchanged answer is the same object.
       const { resources, stale } = discovered;
       const staleGroups = new Set(stale.map((gv) => (gv.includes('/') ? gv.slice(0, gv.indexOf('/')) : '')));
       const watchable = resources.filter(
@@ -128,7 +138,7 @@ export function createResourceMonitors(deps: ControllerDeps, client: Client, gra
       );
       byKind = new Map(resources.map((info) => [`${info.group}/${info.kind}`, info]));
       const served = new Map(watchable.map((info) => [`${groupResourceOf(info)}/${info.version}`, info]));
-      // A server that does not answer takes nothing away: its resources are only unknown for now.
+      // Resources of a server that does not answer are kept: they are only unknown for now.
       await stopAll([...monitors].filter(([key, { info }]) => !served.has(key) && !staleGroups.has(info.group)));
       const added = [...served].filter(([key]) => !monitors.has(key));
       for (const [at, [key, info]] of added.entries()) {
@@ -136,7 +146,8 @@ export function createResourceMonitors(deps: ControllerDeps, client: Client, gra
         if (signal.aborted) return;
         monitors.set(key, start(info, signal));
       }
-      // One resource that cannot be listed must not stop the collection of all others: owners are verified live anyway.
+      // One resource that cannot be listed must not stop the collection of others: owners are verified on the server
+      // anyway.
       const wait = linkedController(signal);
       const cancel = deps.platform.clock.setTimer(SYNC_TIMEOUT_MS, () =>
         wait.abort(new Error('some resources could not be listed in time')),

@@ -17,7 +17,7 @@ export interface ConditionText {
   readonly message: string;
 }
 
-/** The status under construction. */
+/** The status that a reconciliation builds. */
 export interface StatusDraft {
   conditions: HorizontalPodAutoscalerCondition[];
   currentReplicas?: number;
@@ -28,17 +28,16 @@ export interface StatusDraft {
 }
 
 /** A draft from the stored status. */
-export function draftOf({ status, metadata }: HorizontalPodAutoscaler): StatusDraft {
+export function draftOf({ status }: HorizontalPodAutoscaler): StatusDraft {
   const { conditions = [], desiredReplicas = 0, ...rest } = status ?? ({} as Partial<HorizontalPodAutoscalerStatus>);
   return {
     ...rest,
     desiredReplicas,
     conditions: [...conditions],
-    ...(metadata.generation === undefined ? {} : { observedGeneration: metadata.generation }),
   };
 }
 
-/** Sets a condition; its time moves only when its status changes. Conditions keep the order they came in. */
+/** Sets a condition; its transition time changes only with its status. The order of conditions is kept. */
 export function setCondition(
   draft: StatusDraft,
   type: ConditionType,

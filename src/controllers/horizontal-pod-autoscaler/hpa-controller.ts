@@ -1,10 +1,12 @@
 /**
- * Scales targets to the size that their metrics ask for. Upstream: pkg/controller/podautoscaler/horizontal.go.
+ * Scales targets to the number of replicas that their metrics propose. Upstream:
+ * pkg/controller/podautoscaler/horizontal.go.
  *
- * Watches: autoscalers and pods. Writes alone: the status of autoscalers, and the size of their targets through the scale
- * sub-resource. Every autoscaler is reconciled every 15 s and when its spec changes. Recent recommendations are kept in
- * memory, as upstream: after a restart the current size counts as the first one.
+ * Watches: autoscalers and pods. Writes alone: the status of autoscalers, and the size of their targets through the
+ * scale sub-resource. Every autoscaler is reconciled every 15 s and when its spec changes. Recent recommendations are
+ * kept in memory, as upstream: after a restart the current size counts as the first one.
  */
+import { deepEqual } from '../../base/equal.ts';
 import { HorizontalPodAutoscalers, Pods } from '../../api/gen/resources.ts';
 import { formatTime } from '../../api/time.ts';
 import { errorMessage } from '../../base/errors.ts';
@@ -58,7 +60,7 @@ export function createHorizontalPodAutoscalerController(deps: ControllerDeps): C
       loop.queue.add(keyOfObject(hpa));
     },
     onUpdate: (old, hpa) => {
-      if (old.metadata.generation !== hpa.metadata.generation) loop.queue.add(keyOfObject(hpa));
+      if (!deepEqual(old.spec, hpa.spec)) loop.queue.add(keyOfObject(hpa));
     },
     onDelete(hpa) {
       monitor.count(--count);
@@ -80,7 +82,7 @@ class HorizontalController {
     this.#replicas = new ReplicasForMetrics(deps);
   }
 
-  /** Whether the autoscaler exists; what is remembered of a deleted one is dropped. */
+  /** Whether the autoscaler exists; the history of a deleted one is dropped. */
   has(key: string): boolean {
     if (this.#deps.autoscalers.get(parseKey(key)) !== undefined) return true;
     this.#histories.delete(key);
@@ -183,7 +185,7 @@ class HorizontalController {
     return normalizeProposal(reconciliation, { ...proposal, current }, history);
   }
 
-  /** Whether the target has its new size now; a failure is recorded. */
+  /** Whether the target has its desired size; a failure is recorded. */
   async #rescale(
     reconciliation: Reconciliation,
     target: ScaleTarget,

@@ -23,7 +23,7 @@ export interface EvaluationState extends TargetState {
   readonly podSelector: string;
   readonly statusReplicas: number;
   readonly metrics: MetricsClient;
-  /** Resource of a described kind, as the metrics API names it; rejects when nothing serves the kind. */
+  /** The resource of a kind as the metrics API names it; rejects when the kind is not served. */
   groupResourceOf(apiVersion: string, kind: string): Promise<string>;
   readonly signal: AbortSignal;
 }
@@ -31,22 +31,30 @@ export interface EvaluationState extends TargetState {
 /** The result of one metric. */
 export interface Evaluation {
   readonly replicas: number;
-  /** As conditions and events name it. */
+  /** The metric's name in conditions and events. */
   readonly name: string;
   readonly status: MetricStatus;
 }
 
+type MetricFailure =
+  | 'FailedGetContainerResourceMetric'
+  | 'FailedGetExternalMetric'
+  | 'FailedGetObjectMetric'
+  | 'FailedGetPodsMetric'
+  | 'FailedGetResourceMetric'
+  | 'InvalidMetricSourceType';
+
 /** A metric could not be evaluated. `reason` is that of the condition and of the event. */
 export class MetricError extends Error {
-  readonly reason: string;
-  constructor(reason: string, message: string, cause: unknown) {
+  readonly reason: MetricFailure;
+  constructor(reason: MetricFailure, message: string, cause: unknown) {
     super(`${message}: ${errorMessage(cause)}`, { cause });
     this.name = 'MetricError';
     this.reason = reason;
   }
 }
 
-const REASONS: Readonly<Record<string, readonly [reason: string, what: string]>> = {
+const REASONS: Readonly<Record<string, readonly [reason: MetricFailure, what: string]>> = {
   Resource: ['FailedGetResourceMetric', 'resource metric value'],
   ContainerResource: ['FailedGetContainerResourceMetric', 'container resource metric value'],
   Pods: ['FailedGetPodsMetric', 'pods metric value'],

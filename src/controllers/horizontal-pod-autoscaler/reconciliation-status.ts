@@ -1,4 +1,4 @@
-/** Writes the status of a reconciled autoscaler, and records what failed in events and conditions. */
+/** Writes the status of a reconciled autoscaler, and records failures in events and conditions. */
 import { HorizontalPodAutoscalers } from '../../api/gen/resources.ts';
 import { ignoreNotFound } from '../../api/status-error.ts';
 import type { Client } from '../../client/client.ts';
@@ -10,24 +10,33 @@ import { type Reconciliation, setConditionOf } from './reconciliation.ts';
 /** Failures that the autoscaler's own spec causes. */
 const SPEC_ERRORS = new Set(['InvalidSelector', 'AmbiguousSelector', 'InvalidMetricSourceType']);
 
-/** Texts of a failure: of the condition, and of the event where that differs. */
-interface Failure extends ConditionText {
-  readonly event?: ConditionText;
+/** The texts of a failure's event. */
+interface EventText extends ConditionText {
+  readonly reason:
+    | 'AmbiguousSelector'
+    | 'FailedComputeMetricsReplicas'
+    | 'FailedGetScale'
+    | 'FailedRescale'
+    | 'SelectorRequired';
 }
+
+/** Texts of a failure: of the condition, and of the event where it differs. */
+type Failure = (EventText & { readonly event?: undefined }) | (ConditionText & { readonly event: EventText });
 
 interface StatusDeps {
   readonly client: Client;
   readonly recorder: EventRecorder;
 }
 
-/** Records a failed reconciliation in an event and a condition. It is tried again at the next period. */
+/** Records a failed reconciliation in an event and a condition. The next period retries it. */
 export async function recordFailure(
   deps: StatusDeps,
   reconciliation: Reconciliation,
   type: ConditionType,
   failure: Failure,
 ): Promise<void> {
-  const { reason, message, event = failure } = failure;
+  const { reason, message } = failure;
+  const event = failure.event === undefined ? failure : failure.event;
   reconciliation.result.error = SPEC_ERRORS.has(reason) ? 'spec' : 'internal';
   deps.recorder.event(reconciliation.hpa, 'Warning', event.reason, event.message);
   setConditionOf(reconciliation, type, { status: false, reason, message });

@@ -1,7 +1,9 @@
-/** The size that the metrics of an autoscaler ask for. Upstream: computeReplicasForMetrics in horizontal.go. */
+/**
+ * The number of replicas that the metrics of an autoscaler propose together. Upstream: computeReplicasForMetrics in
+ * horizontal.go.
+ */
 import type { HorizontalPodAutoscaler } from '../../api/gen/autoscaling-v2.ts';
 import type { Pod } from '../../api/gen/core-v1.ts';
-import { parseLabelSelector } from '../../api/label-selector-parser.ts';
 import { quantityAsFloat } from '../../api/quantity.ts';
 import { groupResourceOf } from '../../api/resource-info.ts';
 import type { Client } from '../../client/client.ts';
@@ -38,7 +40,7 @@ export class ReplicasForMetrics {
     this.#deps = deps;
   }
 
-  /** Drops what is remembered of a deleted autoscaler. */
+  /** Drops the history of a deleted autoscaler. */
   forget(key: string): void {
     this.#selectors.forget(key);
   }
@@ -54,7 +56,7 @@ export class ReplicasForMetrics {
       replicas: 0,
       name: '',
     });
-    // Metrics of which some failed may scale up, never down.
+    // When some metrics failed, the others may scale up but not down.
     const [failure] = failures;
     if (failure !== undefined && (evaluations.length === 0 || highest.replicas < current)) {
       const total = reconciliation.hpa.spec.metrics?.length ?? 0;
@@ -103,10 +105,10 @@ export class ReplicasForMetrics {
     return { evaluations, failures };
   }
 
-  /** Undefined when the target's pods cannot be distinguished from those of others, which is recorded. */
+  /** Undefined when other autoscalers select the same pods, which is recorded. */
   async #evaluationState(reconciliation: Reconciliation, { scale }: ScaleTarget): Promise<EvaluationState | undefined> {
     const { hpa, key, signal } = reconciliation;
-    const { autoscalers, pods, metrics, client } = this.#deps;
+    const { autoscalers, pods, metrics, client, clock } = this.#deps;
     const namespace = hpa.metadata.namespace;
     const podSelector = scale.status?.selector ?? '';
     if (podSelector === '') {
@@ -117,11 +119,10 @@ export class ReplicasForMetrics {
       });
       return undefined;
     }
-    const matcher = parseLabelSelector(podSelector);
+    const matcher = this.#selectors.set(key, podSelector);
     const selected = pods.list(namespace).filter((pod) => matcher.matches(pod.metadata.labels));
-    this.#selectors.set(key, podSelector);
     const keys = autoscalers.list(hpa.metadata.namespace).map(keyOfObject);
-    const others = this.#selectors.othersOf(key, keys, selected);
+    const others = await this.#selectors.othersOf(key, keys, { pods: selected, pause: () => clock.turn() });
     if (others.length > 0) {
       const message = `pods by selector ${podSelector} are controlled by multiple HPAs: [${[key, ...others].join(' ')}]`;
       await recordFailure(this.#deps, reconciliation, 'ScalingActive', { reason: 'AmbiguousSelector', message });

@@ -1,9 +1,9 @@
 /**
  * Runs jobs' pods to completion. Upstream: pkg/controller/job.
  *
- * Watches: Jobs and pods. Writes alone: Job status, its pods' creation and deletion, their job-tracking finalizer, owner
- * references to it. Leaves alone jobs that another controller manages (`managedBy`) and jobs that are over. Invariant: a
- * pod's end is counted exactly once, since its finalizer goes only after its uid stands in the status.
+ * Watches: Jobs and pods. Writes alone: Job status, its pods' creation and deletion, their job-tracking finalizer,
+ * owner references to it. Finished jobs and those of another controller (`managedBy`) are left alone. Invariant: a
+ * pod's end is counted exactly once, since its finalizer is removed only after its uid is in the status.
  */
 import { isJobFinished } from '../../component-helpers/jobs.ts';
 import { Jobs, Pods } from '../../api/gen/resources.ts';
@@ -23,7 +23,7 @@ import { orphansOf, PODS_BY_CONTROLLER } from '../pod-events.ts';
 import { countReleased, noteEnded } from './accounting.ts';
 import { createJobMetrics, type CreationReason, type JobAction, type JobMetrics } from './job-metrics.ts';
 import { jobOf, watchJobs } from './job-events.ts';
-import { finalStatus, interimStatus, type JobNews, type PodNumbers } from './job-status.ts';
+import { finalStatus, interimStatus, type JobEvent, type PodNumbers } from './job-status.ts';
 import { createJobWriter, type JobWriter } from './job-writer.ts';
 import { planJob } from './plan.ts';
 import { deadlineMs, evaluateJob, evaluateCompletion, type Verdict } from './verdict.ts';
@@ -40,7 +40,7 @@ const WORKERS = 5;
 interface Managed {
   readonly numbers: PodNumbers;
   readonly verdict: Verdict | undefined;
-  /** Pods were created or deleted by the plan: the condition Suspended can be set. */
+  /** Pods were created or deleted as planned, so the condition Suspended can be set. */
   readonly managed: boolean;
   readonly action: JobAction;
   readonly error?: unknown;
@@ -61,7 +61,7 @@ class JobController implements Controller {
   readonly #metrics: JobMetrics;
   readonly #expectations: Expectations;
   readonly #ownWrites: OwnWrites;
-  // Pods whose finalizer is off though the cache still shows it.
+  // Uids of pods whose finalizer was removed although the cache still shows it.
   readonly #settled: Set<string>;
   readonly #writer: JobWriter;
   readonly #loop: KeyedLoop;
@@ -178,7 +178,10 @@ class JobController implements Controller {
     return { numbers: { ...numbers, active: numbers.active + created }, action: 'pods_created', error };
   }
 
-  /** Notes what ended, lets the pods go, counts them, and declares the job over when nothing is left. */
+  /**
+   * Writes ended pods into the status, removes their finalizers, counts them, and finishes the job when nothing is
+   * left.
+   */
   async #trackJobStatusAndRemoveFinalizers(
     view: JobView,
     { numbers, verdict, managed }: Managed,
@@ -190,18 +193,18 @@ class JobController implements Controller {
     let job = await this.#writer.updateStatus(view.job, noted.status, signal);
     this.#metrics.counted(job, view.job.status, noted.status);
     this.#metrics.handledByPolicy(noted.policyActions);
-    this.#recordJobEvents(job, interim.news);
+    this.#recordJobEvents(job, interim.events);
     const { error } = await this.#writer.release(noted.release, signal);
     const tracked = new Set(
       view.pods.filter((pod) => isTracked(pod) && !this.#settled.has(pod.metadata.uid)).map((pod) => pod.metadata.uid),
     );
     const counted = countReleased(noted.status, (uid) => tracked.has(uid));
     const over =
-      noted.more || error !== undefined ? { status: counted, news: [] } : finalStatus(counted, verdict, nowMs);
+      noted.more || error !== undefined ? { status: counted, events: [] } : finalStatus(counted, verdict, nowMs);
     job = await this.#writer.updateStatus(job, over.status, signal);
     this.#metrics.counted(job, noted.status, over.status);
-    this.#recordJobEvents(job, over.news);
-    if (over.news.length > 0 && verdict !== undefined) this.#recordJobFinished(job, verdict);
+    this.#recordJobEvents(job, over.events);
+    if (over.events.length > 0 && verdict !== undefined) this.#recordJobFinished(job, verdict);
     if (error !== undefined) throw error;
     if (noted.more) this.#loop.queue.add(keyOfObject(job));
   }
@@ -210,8 +213,8 @@ class JobController implements Controller {
     this.#metrics.finished(job, type === 'SuccessCriteriaMet' ? 'succeeded' : 'failed', reason);
   }
 
-  #recordJobEvents(job: Stored<Job>, news: readonly JobNews[]): void {
-    for (const { type, reason, message } of news) this.#recorder.event(job, type, reason, message);
+  #recordJobEvents(job: Stored<Job>, events: readonly JobEvent[]): void {
+    for (const { type, reason, message } of events) this.#recorder.event(job, type, reason, message);
   }
 
   async #syncOrphan(key: string, signal: AbortSignal): Promise<void> {

@@ -2,7 +2,7 @@
 import { formatTime } from '../../api/time.ts';
 import type { Job, JobCondition, JobStatus } from '../../api/gen/batch-v1.ts';
 import { isAllCounted } from './accounting.ts';
-import { withJobCondition, type Verdict } from './verdict.ts';
+import { withJobCondition, type FailureReason, type Verdict } from './verdict.ts';
 
 /** Numbers after this sync's creations and deletions. */
 export interface PodNumbers {
@@ -12,13 +12,13 @@ export interface PodNumbers {
 }
 
 /** An event for the user. */
-export interface JobNews {
+export interface JobEvent {
   readonly type: 'Normal' | 'Warning';
-  readonly reason: string;
+  readonly reason: FailureReason | 'Completed' | 'Resumed' | 'Suspended';
   readonly message: string;
 }
 
-/** Numbers, start time and the conditions that can be told at once: suspension and the interim verdict. */
+/** Numbers, start time and the conditions that need no further step: Suspended and the interim conditions. */
 export function interimStatus(
   job: Job,
   input: {
@@ -27,10 +27,10 @@ export function interimStatus(
     readonly managed: boolean;
     readonly nowMs: number;
   },
-): { readonly status: JobStatus; readonly news: readonly JobNews[] } {
+): { readonly status: JobStatus; readonly events: readonly JobEvent[] } {
   const { numbers, verdict, managed, nowMs } = input;
   const suspended = job.spec?.suspend === true;
-  const news: JobNews[] = [];
+  const events: JobEvent[] = [];
   let status: JobStatus = { ...job.status, ...numbers };
   if (status.startTime === undefined && !suspended) status.startTime = formatTime(nowMs);
   const old = status.conditions ?? [];
@@ -44,22 +44,22 @@ export function interimStatus(
       nowMs,
     );
     if (conditions !== old) {
-      news.push({ type: 'Normal', reason: suspended ? 'Suspended' : 'Resumed', message });
+      events.push({ type: 'Normal', reason: suspended ? 'Suspended' : 'Resumed', message });
       // The deadline counts from the resumption.
       if (!suspended) status = { ...status, startTime: formatTime(nowMs) };
     }
   }
-  return { status: conditions.length === 0 ? status : { ...status, conditions: [...conditions] }, news };
+  return { status: conditions.length === 0 ? status : { ...status, conditions: [...conditions] }, events };
 }
 
-/** Complete or Failed, once nothing is left to count and no pod is left running. */
+/** Complete or Failed, once every pod has ended and is counted. */
 export function finalStatus(
   status: JobStatus,
   verdict: Verdict | undefined,
   nowMs: number,
-): { readonly status: JobStatus; readonly news: readonly JobNews[] } {
+): { readonly status: JobStatus; readonly events: readonly JobEvent[] } {
   if (verdict === undefined || !isAllCounted(status) || (status.active ?? 0) > 0 || (status.terminating ?? 0) > 0)
-    return { status, news: [] };
+    return { status, events: [] };
   const { reason, message } = verdict;
   const complete = verdict.type === 'SuccessCriteriaMet';
   const conditions = withJobCondition(
@@ -67,11 +67,11 @@ export function finalStatus(
     { type: complete ? 'Complete' : 'Failed', status: 'True', reason, message },
     nowMs,
   );
-  const news: JobNews = complete
+  const event: JobEvent = complete
     ? { type: 'Normal', reason: 'Completed', message: 'Job completed' }
-    : { type: 'Warning', reason, message };
+    : { type: 'Warning', reason: reason as FailureReason, message };
   return {
     status: { ...status, conditions: [...conditions], ...(complete ? { completionTime: formatTime(nowMs) } : {}) },
-    news: [news],
+    events: [event],
   };
 }

@@ -1,29 +1,41 @@
-/** Whether a job is over, and why. Pure. Upstream: the condition part of syncJob. */
+/** Whether a job has finished, and why. Pure. Upstream: the condition part of syncJob. */
 import { secondsToMs } from '../../api/int64.ts';
 import { formatTime, parseTime } from '../../api/time.ts';
 import type { Job, JobCondition } from '../../api/gen/batch-v1.ts';
 import { matchFailurePolicy, matchSuccessPolicy } from './policies.ts';
 import { isFailed, type JobView } from './view.ts';
 
-/** Why a job will end. The type is the interim condition, set while its pods still end. */
+/** Reasons of a failure, which its event has too. */
+export type FailureReason =
+  | 'BackoffLimitExceeded'
+  | 'DeadlineExceeded'
+  | 'FailedIndexes'
+  | 'MaxFailedIndexesExceeded'
+  | 'PodFailurePolicy';
+
+type VerdictReason = FailureReason | 'CompletionsReached' | 'SuccessPolicy';
+
+/** Why a job finishes. The type is the interim condition, which is set while its pods still terminate. */
 export interface Verdict {
   readonly type: 'FailureTarget' | 'SuccessCriteriaMet';
-  readonly reason: string;
+  readonly reason: VerdictReason;
   readonly message: string;
 }
 
-const failure = (reason: string, message: string): Verdict => ({ type: 'FailureTarget', reason, message });
+const failure = (reason: FailureReason, message: string): Verdict => ({ type: 'FailureTarget', reason, message });
 
 /** The condition of a type, when it is true. */
 function trueCondition(job: Job, type: string): JobCondition | undefined {
   return job.status?.conditions?.find((condition) => condition.type === type && condition.status === 'True');
 }
 
-/** Failures and success policies; a verdict once given stands. */
+/** Evaluates failures and success policies; an earlier interim condition is kept. */
 export function evaluateJob(view: JobView): Verdict | undefined {
   for (const type of ['SuccessCriteriaMet', 'FailureTarget'] as const) {
     const standing = trueCondition(view.job, type);
-    if (standing !== undefined) return { type, reason: standing.reason ?? '', message: standing.message ?? '' };
+    // An earlier sync has written the condition: its reason is a verdict's.
+    if (standing !== undefined)
+      return { type, reason: standing.reason as VerdictReason, message: standing.message ?? '' };
   }
   return evaluateFailure(view) ?? evaluateIndexes(view) ?? evaluateSuccessPolicy(view);
 }
@@ -40,7 +52,7 @@ function evaluateFailure(view: JobView): Verdict | undefined {
   return undefined;
 }
 
-/** Containers that restart in place count as retries too. */
+/** Containers that are restarted in place count as retries too. */
 function restartsExceedLimit({ spec, active }: JobView): boolean {
   if (spec.template.spec?.restartPolicy !== 'OnFailure') return false;
   let restarts = 0;
@@ -57,7 +69,7 @@ function restartsExceedLimit({ spec, active }: JobView): boolean {
 export function deadlineMs({ job, spec, nowMs }: JobView): number | undefined {
   const startedMs = parseTime(job.status?.startTime);
   if (spec.activeDeadlineSeconds === undefined || spec.suspend === true || Number.isNaN(startedMs)) return undefined;
-  // Just resumed: the start time is about to be set again.
+  // The job was resumed: its start time is about to be set.
   if (trueCondition(job, 'Suspended') !== undefined) return undefined;
   return Math.max(0, startedMs + secondsToMs(spec.activeDeadlineSeconds) - nowMs);
 }
@@ -76,7 +88,7 @@ function evaluateSuccessPolicy({ spec, succeededIndexes }: JobView): Verdict | u
   return message === undefined ? undefined : { type: 'SuccessCriteriaMet', reason: 'SuccessPolicy', message };
 }
 
-/** Complete when enough pods have succeeded and none runs; without a number of completions, one success is enough. */
+/** Complete when enough pods have succeeded and none is active; without completions one success is enough. */
 export function evaluateCompletion({ spec, succeeded }: JobView, activeLeft: number): Verdict | undefined {
   const enough = spec.completions === undefined ? succeeded > 0 : succeeded >= spec.completions;
   if (!enough || activeLeft > 0) return undefined;
@@ -87,7 +99,7 @@ export function evaluateCompletion({ spec, succeeded }: JobView, activeLeft: num
   };
 }
 
-/** The conditions with one set. The same array when it stood there already. */
+/** The conditions with this one; the same array when nothing changes. */
 export function withJobCondition(
   conditions: readonly JobCondition[],
   wanted: Omit<JobCondition, 'lastProbeTime' | 'lastTransitionTime'>,
@@ -101,7 +113,7 @@ export function withJobCondition(
     old.message === wanted.message
   )
     return conditions;
-  // A job that was never suspended has no such condition.
+  // A job that was never suspended does not get the condition.
   if (old === undefined && wanted.status !== 'True') return conditions;
   const time = formatTime(nowMs);
   const next: JobCondition = { ...wanted, lastProbeTime: time, lastTransitionTime: time };

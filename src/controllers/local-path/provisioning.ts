@@ -1,4 +1,4 @@
-/** Which claims the local-path provisioner serves, and the volumes it makes. Pure. */
+/** Which claims the local-path provisioner serves, and the volumes it creates. Pure. */
 import type { Node, PersistentVolume, PersistentVolumeClaim } from '../../api/gen/core-v1.ts';
 import type { StorageClass } from '../../api/gen/storage-v1.ts';
 import type { Stored } from '../../api/object.ts';
@@ -8,16 +8,17 @@ import {
   localPathPrefix,
   PROVISIONED_BY,
 } from '../../component-helpers/local-path.ts';
+import { requestedStorage } from '../../component-helpers/claim-size.ts';
 
-/** Longest name in a directory, in bytes; names here are ASCII. */
+/** The longest file name in bytes; names here are ASCII. */
 const MAX_NAME = 255;
 const HOSTNAME = 'kubernetes.io/hostname';
-/** Finalizer that keeps a volume somebody deleted until its directory is gone. */
+/** Finalizer that keeps a deleted volume until its directory is gone. */
 export const FINALIZER = 'external-provisioner.volume.kubernetes.io/finalizer';
 const STORAGE_PROVISIONER = 'volume.kubernetes.io/storage-provisioner';
 const BETA_STORAGE_PROVISIONER = 'volume.beta.kubernetes.io/storage-provisioner';
 
-/** Whether a claim without a volume waits for this provisioner. */
+/** Whether an unbound claim waits for this provisioner. */
 export function isOurs({ metadata, spec, status }: PersistentVolumeClaim): boolean {
   const provisioner =
     metadata.annotations?.[STORAGE_PROVISIONER] ?? metadata.annotations?.[BETA_STORAGE_PROVISIONER] ?? '';
@@ -29,7 +30,10 @@ export function isOurs({ metadata, spec, status }: PersistentVolumeClaim): boole
   );
 }
 
-/** Whether a volume is to be removed with its directory. One that is going without the finalizer has none any more. */
+/**
+ * Whether a volume must be deleted with its directory. A terminating volume without the finalizer has no directory
+ * any more.
+ */
 export function isToBeDeleted({ metadata, spec, status }: PersistentVolume): boolean {
   return (
     metadata.annotations?.[PROVISIONED_BY] === LOCAL_PATH_PROVISIONER &&
@@ -40,8 +44,8 @@ export function isToBeDeleted({ metadata, spec, status }: PersistentVolume): boo
 }
 
 /**
- * What has to become of the finalizer of a volume of ours, by its reclaim policy; undefined: nothing. Upstream:
- * sig-storage-lib, handleProtectionFinalizer.
+ * The change of the volume's finalizer by its reclaim policy; undefined: none. Upstream: sig-storage-lib,
+ * handleProtectionFinalizer.
  */
 export function finalizerChange({ metadata, spec, status }: PersistentVolume): 'add' | 'remove' | undefined {
   if (metadata.annotations?.[PROVISIONED_BY] !== LOCAL_PATH_PROVISIONER) return undefined;
@@ -51,7 +55,7 @@ export function finalizerChange({ metadata, spec, status }: PersistentVolume): '
   return bound && !held ? 'add' : undefined;
 }
 
-/** Why no node could ever provide what the claim asks for; undefined: one could. */
+/** Why no node can provide what the claim requests; undefined: a node can. */
 export function refusal({ spec }: PersistentVolumeClaim, storageClass: StorageClass): string | undefined {
   const modes = (spec?.accessModes ?? []).filter((mode) => mode !== 'ReadWriteOnce');
   if (modes.length > 0) return `access mode ${modes.join(', ')} is not supported: only ReadWriteOnce is`;
@@ -67,7 +71,7 @@ export function refusal({ spec }: PersistentVolumeClaim, storageClass: StorageCl
   return undefined;
 }
 
-/** The volume of a claim on a node; undefined when the node keeps no volumes. */
+/** The volume of a claim on a node; undefined when the node has no directory for volumes. */
 export function volumeFor(
   claim: Stored<PersistentVolumeClaim>,
   storageClass: Stored<StorageClass>,
@@ -87,7 +91,7 @@ export function volumeFor(
       ...(reclaimPolicy === 'Delete' && { finalizers: [FINALIZER] }),
     },
     spec: {
-      capacity: { storage: claim.spec?.resources?.requests?.['storage'] ?? '0' },
+      capacity: { storage: requestedStorage(claim) },
       accessModes: ['ReadWriteOnce'],
       volumeMode: 'Filesystem',
       persistentVolumeReclaimPolicy: reclaimPolicy,
@@ -103,7 +107,7 @@ export function volumeFor(
   };
 }
 
-/** The node that keeps a volume, by the affinity it was made with. */
+/** The node of a volume, by its node affinity. */
 export function nodeOf(volume: PersistentVolume, nodes: readonly Node[]): Node | undefined {
   const terms = volume.spec?.nodeAffinity?.required?.nodeSelectorTerms ?? [];
   const expression = terms[0]?.matchExpressions?.find(({ key }) => key === HOSTNAME);

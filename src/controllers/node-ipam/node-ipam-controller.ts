@@ -1,8 +1,8 @@
 /**
- * Gives every node its ranges of pod addresses. Upstream: pkg/controller/nodeipam with the range allocator.
+ * Allocates pod CIDRs to nodes. Upstream: pkg/controller/nodeipam with the range allocator.
  *
- * Watches: nodes. Writes alone: spec.podCIDR(s) of nodes that have none. One worker: an allocation is never raced.
- * Invariant: what a node has is taken before anything is given out, also after a restart.
+ * Watches: nodes. Writes alone: spec.podCIDR(s) of nodes that have none. One worker, so that allocations do not race.
+ * Invariant: the ranges of existing nodes are marked as used before anything is allocated, also after a restart.
  */
 import { Nodes } from '../../api/gen/resources.ts';
 import { isReason } from '../../api/status-error.ts';
@@ -13,7 +13,7 @@ import { CidrSet } from './cidr-set.ts';
 const ACCOUNT = 'node-controller';
 const NAME = 'node-ipam-controller';
 
-/** Makes the node IPAM controller; without cluster CIDRs it does nothing. Throws on ranges that cannot work. */
+/** Does nothing without cluster CIDRs. Throws on invalid ranges. */
 export function createNodeIpamController(deps: ControllerDeps): Controller {
   const { clusterCidrs = [], nodeCidrMaskSizeIpv4 = 24, nodeCidrMaskSizeIpv6 = 64, serviceCidrs = [] } = deps.config;
   if (clusterCidrs.length === 0) return { name: NAME, start: () => Promise.resolve() };
@@ -46,14 +46,14 @@ export function createNodeIpamController(deps: ControllerDeps): Controller {
       const patch = { metadata: { uid: node.metadata.uid }, spec: { podCIDR: podCIDRs[0], podCIDRs } };
       await client.patch({ name }, { type: 'strategic', patch }, { signal });
     } catch (error) {
-      // A refused write took nothing; after a time-out the ranges may be taken: the node's next event tells.
+      // A refused write used nothing; after a time-out the ranges may be in use, which the node's next event shows.
       if (!isReason(error, 'Timeout', 'ServerTimeout')) podCIDRs.forEach((cidr, index) => sets[index]?.release(cidr));
       if (isReason(error, 'NotFound')) return;
       note(node, 'CIDRAssignmentFailed');
       throw error;
     }
   }
-  function note(node: Node, status: string): void {
+  function note(node: Node, status: 'CIDRAssignmentFailed' | 'CIDRNotAvailable'): void {
     recorder.event(node, 'Normal', status, `Node ${node.metadata.name} status is now: ${status}`);
   }
   function occupy(node: Node): void {

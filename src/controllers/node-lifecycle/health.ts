@@ -1,5 +1,5 @@
 /**
- * Decides the health of nodes by status heartbeats and leases, aged by our own monotonic clock. Pure. Upstream:
+ * Determines the health of nodes from heartbeats and leases, aged by the local monotonic clock. Pure. Upstream:
  * controller/nodelifecycle tryUpdateNodeHealth.
  */
 import { formatTime } from '../../api/time.ts';
@@ -7,14 +7,14 @@ import type { Lease } from '../../api/gen/coordination-v1.ts';
 import type { Node, NodeCondition } from '../../api/gen/core-v1.ts';
 import { nodeCondition } from '../../component-helpers/nodes.ts';
 
-/** What was last heard of a node, and when by our clock. */
+/** The last status and lease of a node, and the local time at which they arrived. */
 export interface NodeHealth {
   readonly heartbeat: string | undefined;
   readonly renewTime: string | undefined;
-  readonly heardMs: number;
+  readonly probeTimestampMs: number;
 }
 
-/** Takes note of what is new; `heardMs` moves only when something is. */
+/** The health after this observation; `probeTimestampMs` changes only with the heartbeat or the lease. Upstream: nodeHealthData. */
 export function observeNode(
   old: NodeHealth | undefined,
   node: Node,
@@ -23,12 +23,12 @@ export function observeNode(
   const heartbeat = nodeCondition(node, 'Ready')?.lastHeartbeatTime;
   const renewTime = seen.lease?.spec?.renewTime;
   if (old !== undefined && old.heartbeat === heartbeat && old.renewTime === renewTime) return old;
-  return { heartbeat, renewTime, heardMs: seen.nowMs };
+  return { heartbeat, renewTime, probeTimestampMs: seen.nowMs };
 }
 
 const WATCHED = ['Ready', 'MemoryPressure', 'DiskPressure', 'PIDPressure'];
 
-/** The conditions of a node that fell silent; the same array when they say so already. */
+/** Unknown conditions for a node without heartbeats; the same array when nothing changes. */
 export function silentConditions(node: Node, nowMs: number): NodeCondition[] {
   const conditions = node.status?.conditions ?? [];
   const now = formatTime(nowMs);

@@ -1,11 +1,12 @@
 /**
- * Notices nodes that fell silent, updates their conditions and their pods', and taints nodes by their conditions.
- * Upstream: pkg/controller/nodelifecycle (evictions by NoExecute taints are the taint-eviction controller's).
+ * Detects nodes without heartbeats, updates their conditions and their pods', and taints nodes by their conditions.
+ * Upstream: monitorNodeHealth, doNoExecuteTaintingPass and doNoScheduleTaintingPass in pkg/controller/nodelifecycle
+ * (the taint-eviction controller evicts by NoExecute taints).
  *
- * Watches: nodes, leases in kube-node-lease, pods. Writes alone: Unknown conditions of silent nodes, the condition taints,
- * Ready=False on pods of nodes that are not ready; labels of early releases. Differs on purpose: a node that is ready again loses its NoExecute
- * taint at once, not with the next round; a lease is heard when it comes, and while all nodes are well there are no rounds
- * until one changes or could have been silent for too long.
+ * Watches: nodes, leases in kube-node-lease, pods. Writes alone: Unknown conditions of silent nodes, the condition
+ * taints, Ready=False on pods of nodes that are not ready; labels of early releases. Differs on purpose: a node that
+ * is ready again loses its NoExecute taint at once, not with the next round; leases are observed as they arrive, and
+ * while all nodes are healthy no round runs until one changes or its grace period could have passed.
  */
 import type { Lease } from '../../api/gen/coordination-v1.ts';
 import type { Node, Pod } from '../../api/gen/core-v1.ts';
@@ -62,7 +63,7 @@ class NodeLifecycleController implements Controller {
   readonly #metrics: NodeLifecycleMetrics;
   readonly #health: Map<string, NodeHealth>;
   readonly #buckets: Map<string, TokenBucket>;
-  /** The nodes as the last round found them all well: while they are the same and heard of, there is nothing to do. */
+  /** The nodes that the last round found healthy: while they and their leases are unchanged, there is nothing to do. */
   #calm: ReadonlySet<Node>;
   readonly #loop: KeyedLoop;
   readonly #periodMs: number;
@@ -96,7 +97,7 @@ class NodeLifecycleController implements Controller {
     this.#addHandlers();
   }
 
-  /** Condition taints follow the node's status at once. */
+  /** Writes condition taints as soon as the node's status changes. */
   async #sync(name: string, signal: AbortSignal): Promise<void> {
     const node = this.#nodes.get({ name });
     if (node === undefined) return;
@@ -107,7 +108,7 @@ class NodeLifecycleController implements Controller {
     await this.#nodeClient.patch({ name }, { type: 'merge', patch }, { signal }).catch(ignoreNotFound);
   }
 
-  /** Resolves to whether there was something to write. */
+  /** Resolves to whether anything was written. */
   async #writeTaints(node: Stored<Node>, change: NoExecuteChange, signal: AbortSignal): Promise<boolean> {
     const name = node.metadata.name;
     let current = node;
@@ -160,37 +161,35 @@ class NodeLifecycleController implements Controller {
       this.#calm = new Set(checked);
   }
 
-  /** Whether these are the nodes that the last round found well. */
+  /** Whether these are the nodes that the last round found healthy. */
   #isCalm(all: readonly Node[]): boolean {
     return all.length === this.#calm.size && all.every((node) => this.#calm.has(node));
   }
 
-  /** Notes the last sign of life; false when it is too long ago. */
+  /** Whether the last heartbeat or lease renewal is within the grace period. */
   #isAlive(node: Stored<Node>): boolean {
-    return this.#clock.monotonicMs() <= this.#silentAfterMs(node);
+    return this.#clock.monotonicMs() <= this.#graceEndMs(node);
   }
 
-  /** Notes the last sign of life; after this time it is too long ago. */
-  #silentAfterMs(node: Stored<Node>): number {
+  /** Records a new heartbeat or lease renewal. Returns the end of its grace period. */
+  #graceEndMs(node: Stored<Node>): number {
     const name = node.metadata.name;
     const lease = this.#leases.get({ namespace: LEASES, name });
     const old = this.#health.get(name);
-    const heard = observeNode(old, node, { lease, nowMs: this.#clock.monotonicMs() });
-    if (heard !== old) this.#health.set(name, heard);
+    const health = observeNode(old, node, { lease, nowMs: this.#clock.monotonicMs() });
+    if (health !== old) this.#health.set(name, health);
     const graceMs =
       nodeCondition(node, 'Ready') === undefined
         ? STARTUP_GRACE_MS
         : (this.#deps.config.nodeMonitorGracePeriodMs ?? NODE_MONITOR_GRACE_MS);
-    return heard.heardMs + graceMs;
+    return health.probeTimestampMs + graceMs;
   }
 
-  /** While all is calm, until the first node could have been silent for too long. */
+  /** How long no node can exceed its grace period; 0 while not all nodes are healthy. */
   #quietMs(): number {
     const all = this.#nodes.list();
     if (!this.#isCalm(all)) return 0;
-    return (
-      all.reduce((first, node) => Math.min(first, this.#silentAfterMs(node)), Infinity) - this.#clock.monotonicMs()
-    );
+    return all.reduce((first, node) => Math.min(first, this.#graceEndMs(node)), Infinity) - this.#clock.monotonicMs();
   }
 
   /** Updates the conditions of a silent node and marks its pods NotReady; returns the updated node. */
@@ -200,7 +199,7 @@ class NodeLifecycleController implements Controller {
       const conditions = silentConditions(node, this.#clock.nowMs());
       if (conditions !== (node.status?.conditions ?? conditions) || node.status?.conditions === undefined) {
         const name = node.metadata.name;
-        const silentMs = this.#clock.monotonicMs() - (this.#health.get(name)?.heardMs ?? 0);
+        const silentMs = this.#clock.monotonicMs() - (this.#health.get(name)?.probeTimestampMs ?? 0);
         this.#log.info('node has not been updated, marking it Unknown', { node: name, silentMs });
         current = await this.#nodeClient.updateStatus({ ...node, status: { ...node.status, conditions } }, { signal });
       }
@@ -209,7 +208,7 @@ class NodeLifecycleController implements Controller {
     return current;
   }
 
-  /** NoExecute taints, as fast as each zone's state allows; none when every zone is down. */
+  /** Adds NoExecute taints at each zone's rate; none when every zone is down. */
   async #taintForEviction(all: readonly Stored<Node>[], signal: AbortSignal): Promise<void> {
     const { rates, allDown } = zoneRates(all);
     for (const [zone, rate] of rates) this.#bucketOf(zone).setRate(rate);
@@ -225,7 +224,7 @@ class NodeLifecycleController implements Controller {
   }
 
   #mayTaint(node: Node, rate: number): boolean {
-    // A taint that is there may always be exchanged for the other.
+    // An existing NoExecute taint may always be replaced by the other one.
     return isBeingEmptied(node) || (rate > 0 && this.#bucketOf(zoneKeyOf(node)).tryTake());
   }
 
@@ -243,7 +242,7 @@ class NodeLifecycleController implements Controller {
 
   #leaseRenewed({ metadata: { name } }: Stored<Lease>): void {
     const node = this.#nodes.get({ name });
-    if (node !== undefined) this.#silentAfterMs(node);
+    if (node !== undefined) this.#graceEndMs(node);
   }
 
   async start(signal: AbortSignal): Promise<void> {
@@ -274,14 +273,14 @@ class NodeLifecycleController implements Controller {
   }
 }
 
-/** Whether it has the taint already for which its pods go. */
+/** Whether it already has a NoExecute taint by its readiness. */
 function isBeingEmptied(node: Node): boolean {
   return (node.spec?.taints ?? []).some(
     (taint) => taint.effect === 'NoExecute' && /not-ready|unreachable/.test(taint.key),
   );
 }
 
-/** A ready node without a taint that empties it. */
+/** A ready node without such a taint. */
 function isWell(node: Node): boolean {
   return isNodeReady(node) && node.spec?.taints?.some(({ effect }) => effect === 'NoExecute') !== true;
 }

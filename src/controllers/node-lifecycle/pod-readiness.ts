@@ -12,6 +12,8 @@ import { isPodReady, podCondition, withPodCondition } from '../../component-help
 import type { Clock } from '../../platform/clock.ts';
 
 const BY_NODE = 'node-name';
+/** Reason and message of the event and of the condition. Differs: upstream leaves those of the kubelet in the condition. */
+const NOT_READY = { reason: 'NodeNotReady', message: 'Node is not ready' } as const;
 
 interface PodReadinessDeps {
   readonly client: Client;
@@ -39,7 +41,7 @@ export class PodReadiness {
     const name = node.metadata.name;
     if (isNodeReady(node) || nodeCondition(node, 'Ready') === undefined) return;
     if (wasReady) this.#recorder.event(node, 'Normal', 'NodeNotReady', `Node ${name} status is now: NodeNotReady`);
-    // Every round, not only on the change: nothing is lost when a write fails or we restart.
+    // In every round, so that a failed write or a restart is made up for.
     for (const pod of this.#pods.byIndex(BY_NODE, name)) if (isPodReady(pod)) await this.#markNotReady(pod, signal);
   }
 
@@ -49,6 +51,7 @@ export class PodReadiness {
       type: 'Ready',
       status: 'False',
       lastTransitionTime: formatTime(this.#clock.nowMs()),
+      ...NOT_READY,
     };
     try {
       await this.#client
@@ -57,9 +60,9 @@ export class PodReadiness {
           { ...pod, status: { ...pod.status, conditions: withPodCondition(pod.status?.conditions, condition) } },
           { signal },
         );
-      this.#recorder.event(pod, 'Warning', 'NodeNotReady', 'Node is not ready');
+      this.#recorder.event(pod, 'Warning', NOT_READY.reason, NOT_READY.message);
     } catch (error) {
-      // The next round sees the pod as it is then.
+      // The next round uses the pod's new state.
       if (!isReason(error, 'NotFound', 'Conflict')) throw error;
     }
   }

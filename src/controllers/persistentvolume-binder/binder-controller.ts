@@ -1,10 +1,11 @@
 /**
- * Binds claims to volumes and follows both until they part. Upstream: pkg/controller/volume/persistentvolume.
+ * Binds claims to volumes and follows both until they are released. Upstream: pkg/controller/volume/persistentvolume.
  *
- * Watches: claims, volumes, storage classes, pods. Writes alone: volumes' claimRef and phase, claims' volumeName, bind
- * annotations and phase, the default class of claims that were there before it. Every write carries the resource version it was decided on, so that no volume goes to two claims. Differs on
- * purpose: it neither provisions, deletes nor recycles storage itself; claims are handed to external provisioners, and volumes
- * to be deleted without one are marked Failed, as upstream does without a plugin.
+ * Watches: claims, volumes, storage classes, pods. Writes alone: volumes' claimRef and phase, claims' volumeName,
+ * bind annotations and phase, the default class of claims created before it. Every write has the resource version it
+ * was decided on, so that no volume is bound to two claims. Differs on purpose: it neither provisions, deletes nor
+ * recycles storage itself. External provisioners serve claims; a volume that must be deleted without one is marked
+ * Failed, as upstream does without a plugin.
  */
 import type { PersistentVolume, PersistentVolumeClaim, Pod } from '../../api/gen/core-v1.ts';
 import { PersistentVolumeClaims, PersistentVolumes, Pods, StorageClasses } from '../../api/gen/resources.ts';
@@ -114,7 +115,7 @@ class PersistentVolumeBinder implements Controller {
 
   async #lose(
     claim: PersistentVolumeClaim,
-    why: { readonly reason: string; readonly message: string; readonly signal: AbortSignal },
+    why: { readonly reason: 'ClaimLost' | 'ClaimMisbound'; readonly message: string; readonly signal: AbortSignal },
   ): Promise<void> {
     if (claim.status?.phase === 'Lost') return;
     this.#recorder.event(claim, 'Warning', why.reason, why.message);
@@ -134,7 +135,7 @@ class PersistentVolumeBinder implements Controller {
     else await provisionClaim(this.#volumeDeps, claim, storageClass, signal);
   }
 
-  /** Gives the default class to a claim that names none. True when the claim was changed: its event continues the sync. */
+  /** Sets the default class of a claim without one. True when the claim was changed: its event continues the sync. */
   async #takeDefaultClass(claim: PersistentVolumeClaim, signal: AbortSignal): Promise<boolean> {
     const chosen = namesStorageClass(claim) ? undefined : defaultStorageClass(this.#classes.list())?.metadata.name;
     if (chosen === undefined) return false;
@@ -166,7 +167,7 @@ class PersistentVolumeBinder implements Controller {
     await this.#writeClaimStatus(claim, { ...claim.status, phase: 'Pending' }, signal);
   }
 
-  /** Writes the volume first and the claim second: the next sync completes what was interrupted in between. */
+  /** Writes the volume first and the claim second: the next sync completes an interrupted binding. */
   async #bind(
     found: Stored<PersistentVolume>,
     claim: Stored<PersistentVolumeClaim>,
@@ -215,7 +216,7 @@ class PersistentVolumeBinder implements Controller {
     if (ref === undefined || (ref.uid ?? '') === '')
       return await updateVolumePhase(this.#volumeDeps, volume, { phase: 'Available' }, signal);
     const claimKey = { namespace: ref.namespace ?? '', name: ref.name ?? '' };
-    // A claim that the cache lacks may have been created a moment ago.
+    // A claim that the cache lacks may have just been created.
     const claim =
       this.#claims.get(claimKey) ??
       (await this.#client.resource(PersistentVolumeClaims).get(claimKey, { signal }).catch(ignoreNotFound));

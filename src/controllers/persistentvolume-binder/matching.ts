@@ -1,14 +1,15 @@
-/** Which volume a claim gets. Pure. Upstream: component-helpers/storage/volume FindMatchingVolume, pv index. */
+/** Which volume is bound to a claim. Pure. Upstream: component-helpers/storage/volume FindMatchingVolume, pv index. */
 import { compileLabelSelector } from '../../api/label-selector.ts';
 import { compareQuantities } from '../../api/quantity.ts';
 import type { PersistentVolume, PersistentVolumeClaim } from '../../api/gen/core-v1.ts';
 import type { Stored } from '../../api/object.ts';
+import { requestedStorage } from '../../component-helpers/claim-size.ts';
 
-/** Annotations of the bind, shared with schedulers and provisioners. */
+/** Annotations of the binding, which schedulers and provisioners share. */
 export const BIND_COMPLETED = 'pv.kubernetes.io/bind-completed';
 export const BOUND_BY_CONTROLLER = 'pv.kubernetes.io/bound-by-controller';
 
-/** The class a claim or volume names; '' for none. */
+/** The class of a claim or volume; '' for none. */
 export function classOf(object: {
   readonly metadata: PersistentVolume['metadata'];
   readonly spec?: { readonly storageClassName?: string };
@@ -18,14 +19,14 @@ export function classOf(object: {
   );
 }
 
-/** Whether the volume is meant for, or bound to, this claim. */
+/** Whether the volume's claimRef names this claim. */
 export function refersTo(volume: PersistentVolume, claim: PersistentVolumeClaim): boolean {
   const ref = volume.spec?.claimRef;
   if (ref === undefined || ref.name !== claim.metadata.name || ref.namespace !== claim.metadata.namespace) return false;
   return (ref.uid ?? '') === '' || ref.uid === claim.metadata.uid;
 }
 
-/** What a claim is told of its volume when it is bound. Afterwards it may be resized and modified, and others tell it. */
+/** The status of a claim when it is bound. Later, other components resize and modify it. */
 export function firstSeen(
   { spec }: PersistentVolume,
   claim: PersistentVolumeClaim,
@@ -38,11 +39,11 @@ export function firstSeen(
   };
 }
 
-/** What keeps a claim from a volume it names, as upstream's text. */
+/** Why a claim cannot be bound to the volume it names, in upstream's words. */
 export function mismatch(volume: PersistentVolume, claim: PersistentVolumeClaim): string | undefined {
   if (volume.metadata.deletionTimestamp !== undefined)
     return `the volume is marked for deletion ${JSON.stringify(volume.metadata.name)}`;
-  const requested = claim.spec?.resources?.requests?.['storage'] ?? '0';
+  const requested = requestedStorage(claim);
   if (compareQuantities(volume.spec?.capacity?.['storage'] ?? '0', requested) < 0) return 'requested PV is too small';
   if (classOf(volume) !== classOf(claim)) return 'storageClassName does not match';
   if (attributesOf(volume) !== attributesOf(claim)) return 'volumeAttributesClassName does not match';
@@ -65,8 +66,8 @@ function hasAccessModes(volume: PersistentVolume, claim: PersistentVolumeClaim):
 }
 
 /**
- * The volume for an unbound claim: one reserved for it, else of those that offer the fewest access modes beyond the wanted
- * ones the smallest that fits. With `delayed` only a reserved one: the rest is the scheduler's choice.
+ * The volume for an unbound claim: one reserved for it; otherwise, among those with the fewest access modes beyond
+ * the requested ones, the smallest that suffices. With `delayed` only a reserved one, as the scheduler chooses.
  */
 export function findVolume(
   claim: PersistentVolumeClaim,
@@ -80,7 +81,7 @@ export function findVolume(
       hasAccessModes(volume, claim) &&
       attributesOf(volume) === attributesOf(claim),
   );
-  const requested = claim.spec?.resources?.requests?.['storage'] ?? '0';
+  const requested = requestedStorage(claim);
   const size = (volume: PersistentVolume): string => volume.spec?.capacity?.['storage'] ?? '0';
   const fits = (volume: PersistentVolume): boolean => compareQuantities(size(volume), requested) >= 0;
   const reserved = usable.find((volume) => refersTo(volume, claim) && fits(volume));

@@ -1,4 +1,4 @@
-/** Claims for which no volume is there: what they wait for, and the provisioner that is asked for one. */
+/** Claims without a volume: the event about what they wait for, and the request to a provisioner. */
 import type { PersistentVolumeClaim, Pod } from '../../api/gen/core-v1.ts';
 import { PersistentVolumeClaims } from '../../api/gen/resources.ts';
 import type { StorageClass } from '../../api/gen/storage-v1.ts';
@@ -10,7 +10,6 @@ import { PODS_BY_CLAIM } from '../../component-helpers/pod-claims.ts';
 import { isPodTerminal } from '../../component-helpers/pods.ts';
 import { classOf } from './matching.ts';
 
-const NO_PROVISIONER = 'kubernetes.io/no-provisioner';
 const PROVISIONERS = ['volume.kubernetes.io/storage-provisioner', 'volume.beta.kubernetes.io/storage-provisioner'];
 
 interface ProvisionDeps {
@@ -30,12 +29,32 @@ export function emitEventForUnboundDelayBindingClaim(
     .map(({ metadata }) => metadata.name);
   const [reason, message] =
     waiting.length === 0
-      ? ['WaitForFirstConsumer', 'waiting for first consumer to be created before binding']
-      : ['WaitForPodScheduled', `waiting for pod${waiting.length > 1 ? 's' : ''} ${waiting.join(',')} to be scheduled`];
+      ? (['WaitForFirstConsumer', 'waiting for first consumer to be created before binding'] as const)
+      : ([
+          'WaitForPodScheduled',
+          `waiting for pod${waiting.length > 1 ? 's' : ''} ${waiting.join(',')} to be scheduled`,
+        ] as const);
   recorder.event(claim, 'Normal', reason, message);
 }
 
-/** Hands the claim to the provisioner of its class, an external one. Upstream: provisionClaimOperationExternal. */
+/** Provisioners within Kubernetes of earlier versions whose claims CSI drivers take. */
+const TAKEN_BY_DRIVERS = [
+  'aws-ebs',
+  'azure-disk',
+  'azure-file',
+  'cinder',
+  'gce-pd',
+  'portworx-volume',
+  'vsphere-volume',
+];
+
+/** Whether a provisioner is named as one within Kubernetes, none of which is left; `no-provisioner` is one. */
+function isOfNobody(provisioner: string): boolean {
+  const prefix = 'kubernetes.io/';
+  return provisioner.startsWith(prefix) && !TAKEN_BY_DRIVERS.includes(provisioner.slice(prefix.length));
+}
+
+/** Hands the claim to the external provisioner of its class. Upstream: provisionClaimOperationExternal. */
 export async function provisionClaim(
   { client, recorder }: ProvisionDeps,
   claim: PersistentVolumeClaim,
@@ -43,18 +62,17 @@ export async function provisionClaim(
   signal: AbortSignal,
 ): Promise<void> {
   const name = classOf(claim);
-  const noClass = (): void =>
-    recorder.event(
+  const failed = (message: string): void => recorder.event(claim, 'Warning', 'ProvisioningFailed', message);
+  if (name === '')
+    return recorder.event(
       claim,
       'Normal',
       'FailedBinding',
       'no persistent volumes available for this claim and no storage class is set',
     );
-  if (name === '') return noClass();
-  if (storageClass === undefined)
-    return recorder.event(claim, 'Warning', 'ProvisioningFailed', `storageclass.storage.k8s.io "${name}" not found`);
+  if (storageClass === undefined) return failed(`storageclass.storage.k8s.io "${name}" not found`);
   const { provisioner } = storageClass;
-  if (provisioner === NO_PROVISIONER) return noClass();
+  if (isOfNobody(provisioner)) return failed(`no volume plugin matched name: ${provisioner}`);
   if (PROVISIONERS.some((annotation) => claim.metadata.annotations?.[annotation] !== provisioner)) {
     const annotations = {
       ...claim.metadata.annotations,

@@ -1,6 +1,6 @@
 /**
- * Says of claims that want to grow who is to see to it. Upstream: pkg/controller/volume/expand, which has no plugin of its
- * own any more either: CSI's resizer does the work.
+ * Records on claims to be expanded which component expands them. Upstream: pkg/controller/volume/expand, which has no
+ * plugins any more either: the CSI resizer expands volumes.
  *
  * Watches: claims, volumes. Writes nothing but events.
  */
@@ -9,6 +9,7 @@ import { compareQuantities } from '../../api/quantity.ts';
 import type { PersistentVolumeClaim } from '../../api/gen/core-v1.ts';
 import { keyOfObject, parseKey } from '../../client/object-store.ts';
 import { createKeyedLoop, informerList, type Controller, type ControllerDeps } from '../controller.ts';
+import { requestedStorage } from '../../component-helpers/claim-size.ts';
 
 const NAME = 'persistentvolume-expander-controller';
 
@@ -35,20 +36,16 @@ export function createPersistentVolumeExpander(deps: ControllerDeps): Controller
   });
   claims.addHandler({
     onUpdate(old, claim) {
-      const grew = compareQuantities(requested(claim), requested(old)) > 0;
+      const grew = compareQuantities(requestedStorage(claim), requestedStorage(old)) > 0;
       if (grew && wantsToGrow(claim)) loop.queue.add(keyOfObject(claim));
     },
   });
   return loop;
 }
 
-function requested(claim: PersistentVolumeClaim): string {
-  return claim.spec?.resources?.requests?.['storage'] ?? '0';
-}
-
 function wantsToGrow(claim: PersistentVolumeClaim): boolean {
   return (
     claim.status?.phase === 'Bound' &&
-    compareQuantities(requested(claim), claim.status.capacity?.['storage'] ?? '0') > 0
+    compareQuantities(requestedStorage(claim), claim.status.capacity?.['storage'] ?? '0') > 0
   );
 }

@@ -1,4 +1,4 @@
-/** Follows custom resources that quotas count. Their definitions come and go, so each informer has an end of its own. */
+/** Follows custom resources that quotas count. Each has an informer that can be stopped, as definitions are deleted. */
 import type { KubernetesObject } from '../../api/object.ts';
 import { groupResourceOf, type ResourceInfo } from '../../api/resource-info.ts';
 import { linkedController } from '../../base/abort.ts';
@@ -8,10 +8,9 @@ import { createSharedInformer } from '../../client/shared-informer.ts';
 import type { BasePlatform } from '../../platform/platform.ts';
 import { background } from '../../platform/unexpected.ts';
 
-/** The definition may go while its objects are listed: who waits longer looks again at what is served. */
+/** Limits the wait for an informer, whose definition may be deleted meanwhile; discovery then runs again. */
 const SYNC_TIMEOUT_MS = 30_000;
 
-/** What custom resources are followed with. */
 export interface CustomMonitorDeps {
   readonly client: Client;
   /** Informers of built-in kinds. */
@@ -26,17 +25,18 @@ interface Monitor {
 
 /** The custom resources that are followed now. */
 export interface CustomMonitors {
-  /** Their filled caches. Rejects when aborted, or when one does not come. */
+  /** The synced caches. Rejects when aborted, or when a cache does not sync. */
   follow(
     infos: readonly ResourceInfo<KubernetesObject>[],
     signal: AbortSignal,
   ): Promise<readonly Informer<KubernetesObject>[]>;
   /** Stops following those that match. */
   drop(matches: (info: ResourceInfo) => boolean): void;
+  followed(): readonly ResourceInfo[];
   isEmpty(): boolean;
 }
 
-/** Makes them; `attach` gets each informer before it starts. */
+/** `attach` is called with each informer before it starts. */
 export function createCustomMonitors(
   deps: CustomMonitorDeps,
   attach: (informer: Informer<KubernetesObject>) => void,
@@ -84,6 +84,7 @@ export function createCustomMonitors(
         monitors.delete(key);
       }
     },
+    followed: () => [...monitors.values()].map(({ informer }) => informer.info),
     isEmpty: () => monitors.size === 0,
   };
 }

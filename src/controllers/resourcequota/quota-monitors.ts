@@ -1,6 +1,6 @@
 /**
- * Follows the kinds that quotas count, each from the first quota that counts it. Upstream: QuotaMonitor. Differs on
- * purpose: kinds that no quota counts are not watched.
+ * Follows the kinds that quotas count, each from the first quota that counts it on. Upstream: QuotaMonitor. Differs
+ * on purpose: kinds that no quota counts are not watched.
  */
 import { Pods, Services, PersistentVolumeClaims, allResources } from '../../api/gen/resources.ts';
 import type { PersistentVolumeClaim, Pod } from '../../api/gen/core-v1.ts';
@@ -10,34 +10,36 @@ import { discoverResources, type Discovered } from '../../client/discovery.ts';
 import type { Informer } from '../../client/informer.ts';
 import { isPodTerminal } from '../../component-helpers/pods.ts';
 import type { QuotaEvaluator } from '../../component-helpers/quota/evaluator.ts';
+import type { MeasuredNames } from './measured-names.ts';
 import { createCustomMonitors, type CustomMonitorDeps } from './custom-monitors.ts';
 
-/** Finds and follows what quotas count. */
+/** Finds and follows the kinds that quotas count. */
 export interface QuotaMonitors {
-  /** The filled caches of the kinds that measure any of these names. Rejects when aborted. */
+  /** The synced caches of the kinds that measure any of these names. Rejects when aborted. */
   follow(names: readonly string[], signal: AbortSignal): Promise<readonly Informer<KubernetesObject>[]>;
-  /** Follows custom kinds no longer that are not served or measure none of these names. */
+  /** Stops following custom kinds that are not served any more or that no quota with these names counts. */
   keep(names: readonly string[], signal: AbortSignal): Promise<void>;
 }
 
 export interface QuotaMonitorDeps extends CustomMonitorDeps {
   readonly evaluatorFor: (info: ResourceInfo) => QuotaEvaluator;
-  /** Something that counts has gone from this namespace. */
+  readonly measured: MeasuredNames;
+  /** A counted object in this namespace was deleted or now counts less. */
   replenished(namespace: string): void;
 }
 
 const OWN_RULES = [Pods, Services, PersistentVolumeClaims] as readonly ResourceInfo[];
 
-/** Makes the monitors; nothing is watched before it is asked for. */
+/** Nothing is watched before the first call. */
 export function createQuotaMonitors(deps: QuotaMonitorDeps): QuotaMonitors {
   const followed = new Map<ResourceInfo, Informer<KubernetesObject>>();
   const custom = createCustomMonitors(deps, attach);
-  const measures = (info: ResourceInfo, names: readonly string[]): boolean => {
-    const evaluator = deps.evaluatorFor(info);
-    return names.some((name) => evaluator.measures(name));
-  };
-  const measuring = (infos: readonly ResourceInfo[], names: readonly string[]): ResourceInfo[] =>
-    newestOfEach(infos.filter((info) => canBeFollowed(info) && measures(info, names)));
+
+  async function measuring(infos: readonly ResourceInfo[], names: readonly string[]): Promise<ResourceInfo[]> {
+    const found: ResourceInfo[] = [];
+    for (const info of infos) if ((await deps.measured.of(deps.evaluatorFor(info), names)).length > 0) found.push(info);
+    return found;
+  }
 
   function attach(informer: Informer<KubernetesObject>): void {
     const replenish = (object: Stored<KubernetesObject>): void => deps.replenished(object.metadata.namespace ?? '');
@@ -61,16 +63,16 @@ export function createQuotaMonitors(deps: QuotaMonitorDeps): QuotaMonitors {
   async function customKinds(names: readonly string[], signal: AbortSignal): Promise<ResourceInfo[]> {
     if (names.length === 0) return [];
     const { resources } = await discoverResources(deps.client, signal);
-    return measuring(resources, names);
+    return newestOfEach(await measuring(resources.filter(canBeFollowed), names));
   }
 
   return {
     async follow(names, signal) {
-      const builtIn = measuring([...OWN_RULES, ...allResources], names);
-      const evaluators = builtIn.map((info) => deps.evaluatorFor(info));
-      const unknown = names.filter(
-        (name) => name.startsWith('count/') && !evaluators.some((evaluator) => evaluator.measures(name)),
-      );
+      const builtIn = newestOfEach(await measuring([...OWN_RULES, ...allResources].filter(canBeFollowed), names));
+      const known = new Set<string>();
+      for (const info of builtIn)
+        for (const name of await deps.measured.of(deps.evaluatorFor(info), names)) known.add(name);
+      const unknown = names.filter((name) => name.startsWith('count/') && !known.has(name));
       const kinds = await customKinds(unknown, signal);
       const informers = builtIn.map(followBuiltIn);
       deps.informers.start(signal);
@@ -78,7 +80,9 @@ export function createQuotaMonitors(deps: QuotaMonitorDeps): QuotaMonitors {
       return [...informers, ...(await custom.follow(kinds as ResourceInfo<KubernetesObject>[], signal))];
     },
     async keep(names, signal) {
-      custom.drop((info) => !measures(info, names));
+      const before = custom.followed();
+      const wanted = new Set(await measuring(before, names));
+      custom.drop((info) => before.includes(info) && !wanted.has(info));
       if (custom.isEmpty()) return;
       const discovered = await discoverResources(deps.client, signal);
       custom.drop((info) => isGone(info, discovered));
@@ -90,14 +94,14 @@ function canBeFollowed({ namespaced, verbs }: ResourceInfo): boolean {
   return namespaced && verbs.includes('list') && verbs.includes('watch');
 }
 
-/** A server that does not answer takes nothing away: its resources are only unknown for now. */
+/** Resources of a server that does not answer are kept: they are only unknown for now. */
 function isGone(info: ResourceInfo, { resources, stale }: Discovered): boolean {
   if (stale.includes(`${info.group}/${info.version}`)) return false;
   const name = groupResourceOf(info);
   return !resources.some((other) => other.version === info.version && groupResourceOf(other) === name);
 }
 
-/** One version of each kind: they share their objects. */
+/** One version of each kind, since versions share objects. */
 function newestOfEach(infos: readonly ResourceInfo[]): ResourceInfo[] {
   const byName = new Map<string, ResourceInfo>();
   for (const info of infos) {

@@ -1,8 +1,8 @@
 /**
- * Counts what namespaces use against their quotas. Upstream: pkg/controller/resourcequota.
+ * Counts the usage of namespaces against their quotas. Upstream: pkg/controller/resourcequota.
  *
- * Watches: ResourceQuotas and the kinds they count. Writes: ResourceQuota status, which admission raises and this loop alone
- * lowers. Recalculates when a quota changes, when something counted goes, and every five minutes.
+ * Watches: ResourceQuotas and the kinds they count. Writes: ResourceQuota status, which admission raises and only
+ * this loop lowers. Recalculates when a quota changes, when a counted object is deleted, and every five minutes.
  */
 import { DeviceClasses, Pods, ResourceClaims, ResourceQuotas } from '../../api/gen/resources.ts';
 import { isReason } from '../../api/status-error.ts';
@@ -16,12 +16,15 @@ import { evaluatorFor } from '../../component-helpers/quota/evaluators.ts';
 import { addLists, maskList } from '../../component-helpers/quota/resource-lists.ts';
 import { inScopes } from '../../component-helpers/quota/scopes.ts';
 import { createKeyedLoop, informerList, runPeriodically, type Controller, type ControllerDeps } from '../controller.ts';
+import { MeasuredNames } from './measured-names.ts';
 import { createQuotaMonitors } from './quota-monitors.ts';
 
 const NAME = 'resourcequota-controller';
 const WORKERS = 5;
 /** Objects that are counted in one turn of the loop. */
 const OBJECTS_PER_TURN = 500;
+/** A quota with this many names gets a turn of its own. */
+const LARGE = 1000;
 const RESYNC_MS = 5 * 60_000;
 
 export function createResourceQuotaController(deps: ControllerDeps): Controller {
@@ -31,12 +34,13 @@ export function createResourceQuotaController(deps: ControllerDeps): Controller 
   const classes = deps.informers.informer(DeviceClasses);
   const lookups = {
     deviceClasses: () => classes.list(),
-    // Matters to names with `requests.` only, for which pods are followed too: the others make nobody follow them.
+    // Needed only for names with `requests.`, for which pods are followed anyway; the other names do not follow pods.
     pod: (namespace: string, name: string) => deps.informers.existing(Pods)?.get({ namespace, name }),
     // Evaluators of claims read these, so an informer follows them.
     resourceClaims: (namespace: string) => deps.informers.informer(ResourceClaims).list(namespace),
   };
   const measuring = (info: ResourceInfo): QuotaEvaluator => evaluatorFor(info, lookups);
+  const measuredNames = new MeasuredNames(clock);
   const loop = createKeyedLoop(deps, {
     name: NAME,
     queueName: 'resourcequota_primary',
@@ -49,6 +53,7 @@ export function createResourceQuotaController(deps: ControllerDeps): Controller 
     informers: deps.informers,
     platform: deps.platform,
     evaluatorFor: measuring,
+    measured: measuredNames,
     replenished: (namespace) => quotas.list(namespace).forEach((quota) => loop.queue.add(keyOfObject(quota))),
   });
 
@@ -63,14 +68,14 @@ export function createResourceQuotaController(deps: ControllerDeps): Controller 
     let used: Record<string, string> = {};
     for (const informer of informers) {
       const evaluator = measuring(informer.info);
-      for (const name of names) if (evaluator.measures(name)) measured.add(name);
+      for (const name of await measuredNames.of(evaluator, names)) measured.add(name);
       used = addLists(used, await usageOf(informer.list(quota.metadata.namespace), evaluator, quota));
     }
     const none = Object.fromEntries([...measured].map((name) => [name, '0']));
     await writeStatus(quota, { hard, used: maskList(addLists(none, used), names) }, signal);
   }
 
-  /** Only names that the objects use: a quota may have ten thousand. */
+  /** Computes only names that the objects use: a quota may have ten thousand. */
   async function usageOf(
     objects: readonly KubernetesObject[],
     evaluator: QuotaEvaluator,
@@ -91,7 +96,8 @@ export function createResourceQuotaController(deps: ControllerDeps): Controller 
   ): Promise<void> {
     if (deepEqual(status, quota.status)) return;
     try {
-      // With its resource version: what admission charged meanwhile is not lost, the count is made again.
+      // With the resource version: if admission has charged meanwhile, the write conflicts and the usage is counted
+      // again.
       await client.resource(ResourceQuotas).updateStatus({ ...quota, status }, { signal });
     } catch (error) {
       if (!isReason(error, 'NotFound')) throw error;
@@ -99,14 +105,19 @@ export function createResourceQuotaController(deps: ControllerDeps): Controller 
   }
 
   const resync = async (signal: AbortSignal): Promise<void> => {
-    const all = quotas.list();
-    await monitors.keep([...new Set(all.flatMap(({ spec }) => Object.keys(spec?.hard ?? {})))], signal);
-    all.forEach(enqueue);
+    const names = new Set<string>();
+    for (const { spec } of quotas.list()) {
+      const own = Object.keys(spec?.hard ?? {});
+      for (const name of own) names.add(name);
+      if (own.length > LARGE) await clock.yield();
+    }
+    await monitors.keep([...names], signal);
+    quotas.list().forEach(enqueue);
   };
   const enqueue = (quota: ResourceQuota): void => loop.queue.add(keyOfObject(quota));
   quotas.addHandler({
     onAdd: enqueue,
-    // Admission's charges are no reason to count: the cache of what is counted may be behind them.
+    // Admission's charges need no recount: the caches may be behind them.
     onUpdate: (old, quota) => {
       if (!deepEqual(old.spec, quota.spec)) enqueue(quota);
     },

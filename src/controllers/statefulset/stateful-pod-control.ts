@@ -1,9 +1,9 @@
 /**
- * Creates, repairs and deletes the pods of a StatefulSet with their claims: the thin part. Upstream:
+ * Creates, repairs and deletes the pods of a StatefulSet with their claims. Upstream:
  * statefulset/stateful_pod_control.go.
  */
 import { PersistentVolumeClaims, Pods } from '../../api/gen/resources.ts';
-import { isReason, ignoreNotFound } from '../../api/status-error.ts';
+import { ignoreAlreadyExists, ignoreNotFound, isReason } from '../../api/status-error.ts';
 import type { StatefulSet } from '../../api/gen/apps-v1.ts';
 import type { PersistentVolumeClaim, Pod } from '../../api/gen/core-v1.ts';
 import type { Stored } from '../../api/object.ts';
@@ -16,9 +16,9 @@ import { missingIdentity, ordinalOf } from './identity.ts';
 
 /** Acts on the pods of one sync. */
 export interface StatefulPodControl {
-  /** Claims first, then the pod. False when a claim is still going away with an earlier pod: nothing was done then. */
+  /** Creates the claims, then the pod. False, without a change, while a claim is being deleted with an earlier pod. */
   create(set: Stored<StatefulSet>, pod: Pod): Promise<boolean>;
-  /** Makes missing claims of a waiting pod, and sets labels and claim owners right. */
+  /** Creates missing claims of a pending pod, and repairs labels and claim owners. */
   repair(set: Stored<StatefulSet>, pod: Stored<Pod>): Promise<void>;
   /** Sets the owners of the pod's claims by the retention policy. */
   retainClaims(set: Stored<StatefulSet>, pod: Stored<Pod>): Promise<void>;
@@ -33,9 +33,10 @@ export interface StatefulPodControlDeps {
 }
 
 type Verb = 'create' | 'update' | 'delete';
-const PAST: Readonly<Record<Verb, string>> = { create: 'Create', update: 'Update', delete: 'Delete' };
+const SUCCESS = { create: 'SuccessfulCreate', update: 'SuccessfulUpdate', delete: 'SuccessfulDelete' } as const;
+const FAILURE = { create: 'FailedCreate', update: 'FailedUpdate', delete: 'FailedDelete' } as const;
 
-/** Makes a control whose calls end with the signal. */
+/** All calls end with the signal. */
 export function createStatefulPodControl(deps: StatefulPodControlDeps): StatefulPodControl {
   const { client, recorder, claims, signal } = deps;
   const pods = client.resource(Pods);
@@ -49,13 +50,12 @@ export function createStatefulPodControl(deps: StatefulPodControlDeps): Stateful
     const text = `${what.verb} ${what.text} in StatefulSet ${set.metadata.name}`;
     try {
       const result = await work();
-      recorder.event(set, 'Normal', `Successful${PAST[what.verb]}`, `${text} ${what.done}`);
+      recorder.event(set, 'Normal', SUCCESS[what.verb], `${text} ${what.done}`);
       return result;
     } catch (error) {
       const quiet =
         signal.aborted || isReason(error, 'AlreadyExists') || (what.verb === 'delete' && isReason(error, 'NotFound'));
-      if (!quiet)
-        recorder.event(set, 'Warning', `Failed${PAST[what.verb]}`, `${text} failed error: ${errorMessage(error)}`);
+      if (!quiet) recorder.event(set, 'Warning', FAILURE[what.verb], `${text} failed error: ${errorMessage(error)}`);
       throw error;
     }
   }
@@ -70,7 +70,7 @@ export function createStatefulPodControl(deps: StatefulPodControlDeps): Stateful
       if (existing !== undefined) continue;
       const claim = claimFrom(set, template, ordinal);
       const what = { verb: 'create', text: `Claim ${name} Pod ${pod.metadata.name}`, done: 'success' } as const;
-      await recorded(set, what, () => claimClient.create(claim, { signal })).catch(ignoreExisting);
+      await recorded(set, what, () => claimClient.create(claim, { signal })).catch(ignoreAlreadyExists);
     }
   }
 
@@ -125,8 +125,4 @@ export function createStatefulPodControl(deps: StatefulPodControlDeps): Stateful
 
 function templatesOf({ spec }: StatefulSet): readonly PersistentVolumeClaim[] {
   return spec?.volumeClaimTemplates ?? [];
-}
-
-function ignoreExisting(error: unknown): void {
-  if (!isReason(error, 'AlreadyExists')) throw error;
 }

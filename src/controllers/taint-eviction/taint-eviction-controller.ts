@@ -1,13 +1,14 @@
 /**
  * Evicts pods that do not tolerate their node's NoExecute taints, at once or after their tolerationSeconds. Upstream:
- * pkg/controller/tainteviction.
+ * pkg/controller/tainteviction (processPodOnNode).
  *
- * Watches: pods, nodes. Deletes pods. A pod's clock starts when the taint is first seen and stops when it is gone.
+ * Watches: pods, nodes. Deletes pods. A pod's toleration period begins when the taint is first seen and is cancelled
+ * when the taint is removed.
  */
 import { deepEqual } from '../../base/equal.ts';
 import { minInt64, secondsToMs } from '../../api/int64.ts';
 import { Nodes, Pods } from '../../api/gen/resources.ts';
-import { tolerationsBearing } from '../../api/taints-tolerations.ts';
+import { getMatchingTolerations } from '../../api/taints-tolerations.ts';
 import type { Node, Pod, Taint, Toleration } from '../../api/gen/core-v1.ts';
 import type { Stored } from '../../api/object.ts';
 import { keyOfObject, parseKey } from '../../client/object-store.ts';
@@ -23,15 +24,15 @@ const WORDS = {
   event: EVENT,
   reason: 'DeletionByTaintManager',
   message: 'Taint manager: deleting due to NoExecute taint',
-};
+} as const;
 
-/** Milliseconds the tolerations grant against these taints: 0 none, Infinity for ever. */
+/** Milliseconds for which the tolerations accept these taints: 0 not at all, Infinity for ever. */
 export function toleratedMs(taints: readonly Taint[], tolerations: readonly Toleration[]): number {
   const used: Toleration[] = [];
   for (const taint of taints) {
-    const bearing = tolerationsBearing(tolerations, taint);
-    if (bearing.length === 0) return 0;
-    appendAll(used, bearing);
+    const matching = getMatchingTolerations(tolerations, taint);
+    if (matching.length === 0) return 0;
+    appendAll(used, matching);
   }
   const limits = used.map((toleration) => toleration.tolerationSeconds).filter((seconds) => seconds !== undefined);
   return limits.length === 0 ? Number.POSITIVE_INFINITY : Math.max(0, secondsToMs(limits.reduce(minInt64)));
@@ -45,7 +46,7 @@ export function createTaintEvictionController(deps: ControllerDeps): Controller 
   const nodes = deps.informers.informer(Nodes);
   const metrics = createEvictionMetrics(deps.platform.metrics, 'taint_eviction_controller');
   pods.addIndex(BY_NODE, (pod) => [pod.spec?.nodeName ?? '']);
-  /** Pods whose time runs: when it began by the monotonic clock. */
+  /** Pods with a running toleration period, and its monotonic start. */
   const running = new Map<string, { readonly uid: string; readonly sinceMs: number }>();
   const loop = createKeyedLoop(deps, {
     name: NAME,

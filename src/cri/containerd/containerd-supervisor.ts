@@ -31,7 +31,7 @@ export interface ContainerdSupervisorConfig {
   readonly binary?: string;
   readonly configFile: string;
   readonly logFile: string;
-  /** How long it may take to answer. Default 30 s. */
+  /** How long the daemon may take until it answers. Default 30 s. */
   readonly readyTimeoutMs?: number;
   /** Period in which its process is checked. Default 1 s. */
   readonly checkPeriodMs?: number;
@@ -58,7 +58,7 @@ export function hasSysResource(procStatus: string): boolean {
   return match === null || ((BigInt(`0x${match[1]}`) >> BigInt(CAP_SYS_RESOURCE)) & 1n) === 1n;
 }
 
-/** Makes the supervisor. Nothing runs before `start`. */
+/** Starts nothing before `start`. */
 export function createContainerdSupervisor(
   deps: ContainerdSupervisorDeps,
   config: ContainerdSupervisorConfig,
@@ -98,7 +98,7 @@ class Supervisor implements ContainerdSupervisor {
     const { crypto, log } = this.#platform;
     const text = containerdConfig(await this.#options());
     const configHash = crypto.sha256Hex(text);
-    const record = await this.#readRecord();
+    const record = await this.#known();
     if (
       record !== undefined &&
       record.configHash === configHash &&
@@ -117,7 +117,7 @@ class Supervisor implements ContainerdSupervisor {
 
   async stop(): Promise<void> {
     this.#stopWatching();
-    const record = this.#current.pid > 0 ? this.#current : await this.#readRecord();
+    const record = this.#current.pid > 0 ? this.#current : await this.#known();
     const alive = record !== undefined && (await this.#isOurs(record));
     if (alive && (await this.#answers())) await removeAllPods(this.client.runtime, this.#platform.log);
     if (alive) await this.#end(record);
@@ -140,9 +140,25 @@ class Supervisor implements ContainerdSupervisor {
     try {
       return JSON.parse(await files.readText(this.#recordFile)) as DaemonRecord;
     } catch {
-      // Cut short by a crash: as if it were not there.
+      // Truncated by a crash: treated as missing.
       return undefined;
     }
+  }
+
+  /** The recorded process, or that of a start that was killed before it recorded one: it left the file empty. */
+  async #known(): Promise<DaemonRecord | undefined> {
+    const { files } = this.#platform;
+    const record = await this.#readRecord();
+    if (record !== undefined || !(await files.exists(this.#recordFile)) || !(await files.exists('/proc')))
+      return record;
+    for (const name of await files.readDir('/proc')) {
+      if (!/^\d+$/.test(name)) continue;
+      const command = await files.readText(`/proc/${name}/cmdline`).catch(() => '');
+      // As `#launch` starts it. Other programs that are given the file, an editor for one, are not it.
+      if (!command.endsWith(`\0--config\0${this.#config.configFile}\0`)) continue;
+      if (await this.#isOurs({ pid: Number(name) })) return { pid: Number(name), configHash: '' };
+    }
+    return undefined;
   }
 
   /** Whether it is the process that was started with our configuration file: ids are used again, command lines imitated. */
@@ -169,6 +185,7 @@ class Supervisor implements ContainerdSupervisor {
       await files.makeDir(directory, { mode: 0o711 });
     await files.writeFileAtomic(configFile, text, { mode: 0o600 }); // It may have credentials.
     const loading = this.client.warm();
+    await files.writeFile(this.#recordFile, '', { mode: 0o600 });
     const pid = await exec.startDaemon(binary, ['--config', configFile], { logFile });
     this.#current = { pid, startTime: (await ownProcess(files, pid))?.startTime };
     await files.writeFileAtomic(
@@ -255,8 +272,8 @@ class Supervisor implements ContainerdSupervisor {
   }
 
   /**
-   * Shims are found by the socket they were told: they outlive containerd and are nobody's children. What they still run
-   * (containerd was not there to be asked) ends first: it would outlive them.
+   * Kills the shims, found by the socket in their arguments: they outlive containerd and are nobody's children. Their
+   * containers are killed first, since they would outlive the shims and containerd could not be asked.
    */
   async #endShims(): Promise<void> {
     const { exec, files } = this.#platform;

@@ -1,6 +1,7 @@
-/** Descriptors in the documents of an archive. What has another type than it should is as if it were absent. Pure. */
+/** Descriptors in the documents of an archive. Fields of wrong types count as absent. Pure. */
+import { fieldsOf } from '../../base/fields-of.ts';
 
-/** What a document says of a blob. */
+/** A descriptor as it is in a document. */
 export interface RawDescriptor {
   readonly mediaType?: string | undefined;
   readonly digest?: string | undefined;
@@ -19,19 +20,19 @@ export interface Index {
   readonly manifests: readonly RawDescriptor[];
 }
 
-/** What a manifest refers to. */
+/** The references of a manifest. */
 interface Manifest {
   readonly config: RawDescriptor;
   readonly layers: readonly RawDescriptor[];
 }
 
-/** Undefined: it is none. */
+/** Undefined for other documents. */
 export function indexIn(document: unknown): Index | undefined {
   const { manifests } = fieldsOf(document);
   return Array.isArray(manifests) ? { manifests: manifests.map(descriptorOf) } : undefined;
 }
 
-/** Undefined: it is none. */
+/** Undefined for other documents. */
 export function manifestIn(document: unknown): Manifest | undefined {
   const { config, layers = [] } = fieldsOf(document);
   return config !== undefined && Array.isArray(layers)
@@ -61,8 +62,4 @@ function descriptorOf(value: unknown): RawDescriptor {
 
 function textIn(value: unknown): string | undefined {
   return typeof value === 'string' ? value : undefined;
-}
-
-function fieldsOf(value: unknown): Record<string, unknown> {
-  return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {};
 }

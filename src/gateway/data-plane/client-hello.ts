@@ -1,32 +1,37 @@
-/** The server name in the first message of a TLS client (RFC 8446, 4.1.2; RFC 6066, 3), read without taking part in TLS. */
+/**
+ * Reads the server name from the first message of a TLS client (RFC 8446, 4.1.2; RFC 6066, 3) without taking part in the
+ * handshake.
+ */
 
-/** What the first bytes say; undefined: more bytes decide. */
+/** The result of parsing the first bytes. */
 export type ClientHello = { readonly isTls: true; readonly serverName: string } | { readonly isTls: false };
 
 const [HANDSHAKE, CLIENT_HELLO, SERVER_NAME, HOST_NAME] = [22, 1, 0, 0];
 const RECORD_HEADER = 5;
 const MESSAGE_HEADER = 4;
-/** Raw bytes of the longest message that is read; browsers send some two thousand. */
+/** The limit of raw bytes; browsers send some two thousand. */
 const MAX_BYTES = 64 * 1024;
-/** A message comes in one record or a few; records of single bytes are not collected without end. */
+/** The limit of records: a message has one or a few, and records of single bytes are refused. */
 const MAX_RECORDS = 64;
+/** The longest server name that OpenSSL accepts. */
+const MAX_NAME_BYTES = 255;
 const NO_TLS: ClientHello = { isTls: false };
 
-/** Takes the bytes of a connection as they come, each of them once. */
+/** Consumes the bytes of a connection as they arrive, each once. */
 export class ClientHelloReader {
   #rawBytes = 0;
   #records = 0;
-  /** The bytes so far of a record header that is not whole. */
+  /** The bytes of an incomplete record header. */
   readonly #header: number[] = [];
-  /** How many bytes of the record's content are still to come. */
+  /** The number of missing bytes of the record's content. */
   #left = 0;
-  /** Content of the records so far. */
+  /** The content of the records so far. */
   readonly #content: Buffer[] = [];
   #contentBytes = 0;
-  /** The message's type and length, with what came beside them. */
+  /** The message's type and length, with the bytes that arrived with them. */
   #messageHeader: Buffer | undefined;
 
-  /** Takes the bytes that follow; undefined: more decide. */
+  /** Consumes more bytes; undefined when further bytes are needed. */
   read(chunk: Buffer): ClientHello | undefined {
     this.#rawBytes += chunk.length;
     for (let at = 0; at < chunk.length;) {
@@ -45,7 +50,7 @@ export class ClientHelloReader {
     return this.#rawBytes >= MAX_BYTES ? NO_TLS : undefined;
   }
 
-  /** False: it begins no record of a handshake, or one too many. */
+  /** False when the header is not that of a handshake record, or of one record too many. */
   #takesHeaderByte(byte: number): boolean {
     const header = this.#header;
     header.push(byte);
@@ -68,14 +73,14 @@ export class ClientHelloReader {
     try {
       return { isTls: true, serverName: serverNameIn(message) };
     } catch (error) {
-      // A length that leads beyond the message.
+      // A length beyond the message, or a name too long for the look-up by labels.
       if (error instanceof RangeError) return NO_TLS;
       throw error;
     }
   }
 }
 
-/** '' where the client names none. */
+/** '' when the client requests no name. */
 function serverNameIn(hello: Buffer): string {
   const reader = new Reader(hello);
   reader.skip(2 + 32);
@@ -93,13 +98,14 @@ function serverNameIn(hello: Buffer): string {
     while (!list.isAtEnd) {
       const kind = list.uint8();
       const name = list.bytes(list.uint16());
+      if (name.length > MAX_NAME_BYTES) throw new RangeError('the name is longer than that of any host');
       if (kind === HOST_NAME) return name.toString('latin1').toLowerCase();
     }
   }
   return '';
 }
 
-/** Reads from the start to the end; throws a `RangeError` beyond it. */
+/** Reads fields in order; throws a `RangeError` beyond the end. */
 class Reader {
   readonly #bytes: Buffer;
   #at = 0;

@@ -1,14 +1,14 @@
 /**
- * One listening port: HTTP/1.1 and HTTP/2, over TLS chosen by ALPN, with certificates by the name a client asks for; without
- * TLS by the client's first bytes (prior knowledge). Changes
- * of routes and certificates touch no connection. Clients that are slow with their heads, or too many, are cut off.
+ * One listening port: HTTP/1.1 and HTTP/2, chosen by ALPN over TLS, with certificates by server name; without TLS chosen by the
+ * client's first bytes (prior knowledge). Changes of routes and certificates do not affect connections. Clients that send their
+ * headers slowly, or open too many connections, are disconnected.
  */
 import type { EventEmitter } from 'node:events';
 import * as http from 'node:http';
 import { performServerHandshake } from 'node:http2';
 import * as https from 'node:https';
 import type { Socket } from 'node:net';
-import type { SecureContext, TLSSocket } from 'node:tls';
+import { TLSSocket, type SecureContext } from 'node:tls';
 import type { Clock } from '../../platform/clock.ts';
 import type { Log } from '../../platform/log.ts';
 import { Http2Sessions } from '../../platform/node/http2-sessions.ts';
@@ -31,7 +31,7 @@ const MAX_HEADER_BYTES = 32 * 1024;
 const MAX_STREAMS = 128;
 const TOO_MANY = 'too many requests are under way';
 
-/** Certificates by name; '' is for clients that ask for none of the others. */
+/** Certificates by name; '' is for clients that request no served name. */
 export type Certificates = ReadonlyMap<string, SecureContext>;
 
 export interface PortServerDeps {
@@ -48,7 +48,7 @@ export class PortServer {
   readonly #server: http.Server | https.Server;
   readonly #sessions = new Http2Sessions();
   readonly #sockets = new Set<Socket>();
-  /** Connections that have not sent enough to see what they are. */
+  /** Connections that have not sent enough bytes to determine their protocol. */
   readonly #silent = new Set<Socket>();
   readonly #pipelines = new Pipelines();
   #certificates: Certificates = new Map();
@@ -60,7 +60,7 @@ export class PortServer {
     const limits = {
       keepAliveTimeout: KEEP_ALIVE_MS,
       headersTimeout: HEAD_TIMEOUT_MS,
-      // Bodies may take any time as long as they go on (http1-front.ts).
+      // http1-front.ts limits only the idle time of bodies.
       requestTimeout: 0,
       connectionsCheckingInterval: CHECK_EVERY_MS,
       maxHeaderSize: MAX_HEADER_BYTES,
@@ -76,7 +76,7 @@ export class PortServer {
     this.#certificates = certificates;
   }
 
-  /** On all addresses of the machine. Rejects with Node's code. */
+  /** Listens on all addresses of the machine. Rejects with Node's error code. */
   listen(): Promise<void> {
     return new Promise((resolve, reject) => {
       this.#server.once('error', reject);
@@ -88,7 +88,7 @@ export class PortServer {
     });
   }
 
-  /** Takes no new connections; those that are there may finish. Resolves when all have ended. */
+  /** Accepts no new connections; existing ones may finish. Resolves when all have ended. */
   async close(graceMs: number): Promise<void> {
     const closed = new Promise<void>((resolve) => this.#server.close(() => resolve()));
     this.#sessions.close();
@@ -119,7 +119,7 @@ export class PortServer {
   }
 
   #onRequest(message: http.IncomingMessage, response: http.ServerResponse): void {
-    message.on('error', () => undefined); // The answer's end shows it.
+    message.on('error', () => undefined); // the end of the response shows the error
     this.#pipelines.enter(message, response, () => {
       const exchange = new Http1Exchange(message, response, this.#deps.clock);
       const malformed = malformedHead(message);
@@ -135,7 +135,7 @@ export class PortServer {
     else this.#guard(socket, () => this.#deps.router.serve(exchange, this.#port));
   }
 
-  /** Counts a request until it closes. False: there are too many. */
+  /** Counts a request until it closes. Returns false when there are too many. */
   #begin(address: string, request: EventEmitter): boolean {
     const { requests } = this.#deps.limits;
     if (!requests.enter(address)) return false;
@@ -159,10 +159,10 @@ export class PortServer {
     });
     const peer = { clientAddress: socket.remoteAddress ?? '', isTls: this.isTls, clock: this.#deps.clock };
     this.#sessions.add(session, socket);
-    session.on('error', () => undefined); // Its streams end with it.
+    session.on('error', () => undefined); // the session's streams end with it
     session.on('stream', (stream, headers, ...[, lines]) => {
       this.#sessions.began(session, stream);
-      stream.on('error', () => undefined); // The answer's end shows it.
+      stream.on('error', () => undefined); // the end of the response shows the error
       this.#guard(socket, () => {
         const exchange = new Http2Exchange(stream, headers, lines, peer);
         const malformed = malformedHttp2Head(headers, lines);
@@ -172,7 +172,7 @@ export class PortServer {
     });
   }
 
-  /** What throws while a request is looked at ends its connection alone. */
+  /** An error during a request ends only its connection. */
   #guard(socket: { destroy(): unknown }, work: () => void): void {
     try {
       work();
@@ -196,7 +196,7 @@ export class PortServer {
     return server;
   }
 
-  /** Calls back once the first bytes of the connection say what it is. */
+  /** Calls `callback` once the first bytes of the connection determine its protocol. */
   #whenKnown<T>(socket: Socket, decide: (chunk: Buffer) => T | undefined, callback: (decision: T) => void): void {
     this.#silent.add(socket);
     socket.once('close', () => this.#silent.delete(socket));
@@ -215,7 +215,7 @@ export class PortServer {
       SNICallback: (name, callback) =>
         callback(null, contextOf(this.#certificates, name) ?? this.#certificates.get('')),
     });
-    // What http2.createSecureServer({ allowHTTP1 }) does, without its compatibility objects for every stream.
+    // Replaces http2.createSecureServer({ allowHTTP1 }), without its compatibility objects for every stream.
     const startHttp1 = server.listeners('secureConnection').at(-1) as (socket: TLSSocket) => void;
     server.off('secureConnection', startHttp1);
     server.on('secureConnection', (socket: TLSSocket) => {
@@ -225,29 +225,69 @@ export class PortServer {
     const startTls = server.listeners('connection').at(-1) as (socket: Socket) => void;
     server.off('connection', startTls);
     server.on('connection', (socket: Socket) => {
-      const { router } = this.#deps;
-      if (!router.hasPassthrough(this.#port)) return startTls.call(server, socket);
+      if (!this.#deps.router.hasPassthrough(this.#port)) return startTls.call(server, socket);
       const reader = new ClientHelloReader();
-      const enter = (): boolean => this.#begin(socket.remoteAddress ?? '', socket);
-      const decide = (chunk: Buffer) => reader.read(chunk);
-      this.#whenKnown(socket, decide, (hello) => {
-        if (!hello.isTls) socket.destroy();
-        else if (!router.servePassthrough(socket, this.#port, hello.serverName, enter)) startTls.call(server, socket);
-      });
+      this.#whenKnown(
+        socket,
+        (chunk) => reader.read(chunk),
+        (hello) => {
+          if (!hello.isTls) socket.destroy();
+          else this.#serveTls(socket, hello.serverName, () => startTls.call(server, socket));
+        },
+      );
     });
     return server;
   }
 
-  /** The context of clients that name no host; it is the server's own. */
+  /** A TLS connection whose server name may belong to a TLSRoute. */
+  #serveTls(socket: Socket, serverName: string, startHttp: () => void): void {
+    const { router } = this.#deps;
+    const owner = router.ownerOf(this.#port, serverName);
+    if (owner === 'http') return startHttp();
+    if (owner === undefined || !this.#begin(socket.remoteAddress ?? '', socket)) socket.destroy();
+    else if (owner.isTerminated === true) this.#terminate(socket, (inner) => router.serveConnection(inner, owner));
+    else router.serveConnection(socket, owner);
+  }
+
+  /** Ends TLS here and passes the inner connection to `serve`. No protocol is negotiated, because the backend's is unknown. */
+  #terminate(socket: Socket, serve: (inner: Socket) => void): void {
+    // One side may still send after the other has ended.
+    socket.allowHalfOpen = true;
+    const certificates = this.#certificates;
+    const inner = new TLSSocket(socket, {
+      isServer: true,
+      minVersion: 'TLSv1.2',
+      secureContext: certificates.get(''),
+      SNICallback: (name, callback) => callback(null, certificateFor(certificates, name)),
+    });
+    const late = this.#deps.clock.setTimer(HANDSHAKE_TIMEOUT_MS, () => socket.destroy());
+    socket.once('close', late);
+    inner.on('error', () => socket.destroy());
+    inner.once('secure', () => {
+      late();
+      this.#guard(socket, () => serve(inner));
+    });
+  }
+
+  /** Sets the context for clients without a server name, which is the server's own. */
   setDefault(certPem: string, keyPem: string): void {
     if (this.#server instanceof https.Server)
       this.#server.setSecureContext({ cert: certPem, key: keyPem, minVersion: 'TLSv1.2' });
   }
 }
 
+/** The certificate for the name: exact, else of the longest wildcard above it, else the default. */
+function certificateFor(certificates: Certificates, name: string): SecureContext | undefined {
+  const asked = name.toLowerCase();
+  let found = certificates.get(asked);
+  for (let dot = asked.indexOf('.'); found === undefined && dot >= 0; dot = asked.indexOf('.', dot + 1))
+    found = certificates.get(`*${asked.slice(dot)}`);
+  return found ?? certificates.get('');
+}
+
 /**
- * Whether an upgrade is forwarded. That to HTTP/2 is deprecated (RFC 9113, 3.1) and would let a client speak past the routes;
- * a request with a body is answered as any other.
+ * Whether an upgrade is forwarded. Upgrades to HTTP/2 are deprecated (RFC 9113, 3.1) and would bypass the routes; a request with
+ * a body is treated as an ordinary one.
  */
 function switches(message: http.IncomingMessage): boolean {
   return !/\bh2c\b/i.test(message.headers.upgrade ?? '') && !hasBody(message);

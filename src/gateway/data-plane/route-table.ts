@@ -1,32 +1,33 @@
 /**
- * Finds the route of a request. Hosts come first: the exact name, then wildcards from the longest to the shortest, then
+ * Finds the route of a request. Hosts have precedence: the exact name, then wildcards from the longest to the shortest, then
  * routes without host; within a host the order of the snapshot, which the controller sorts. Upstream: the matching rules of
  * networking.k8s.io/v1 Ingress and of gateway.networking.k8s.io HTTPRoute.
  */
 import { patternOf } from '../../api/json-schema/patterns.ts';
+import { isBelow } from '../gateway-api/hostnames.ts';
 import type { Route, ValueMatch } from '../snapshot/snapshot.ts';
 import { HostRoutes } from './host-routes.ts';
 import { MatchWork } from './match-work.ts';
 
-/** What routes are matched against. */
+/** The parts of a request that routes are matched by. */
 export interface MatchedRequest {
   readonly host: string;
   readonly method: string;
   readonly path: string;
   readonly query: string;
-  /** All values of a header, joined by commas; undefined when there is none. The name is in lower case. */
+  /** All values of a header, joined by commas; undefined when it is absent. The name is in lower case. */
   header(name: string): string | undefined;
 }
 
 interface CompiledRoute {
   readonly route: Route;
-  /** But for its path where that is exact or a prefix. */
+  /** Checks all but an exact path or a prefix. */
   readonly matches: (request: MatchedRequest, work: MatchWork) => boolean;
 }
 
 export class RouteTable {
   readonly #byHost = new Map<string, HostRoutes<CompiledRoute>>();
-  /** The most labels behind the star of a wildcard. */
+  /** The maximum number of labels after the star of a wildcard. */
   #wildcardLabels = 0;
 
   constructor(routes: readonly Route[]) {
@@ -39,11 +40,16 @@ export class RouteTable {
     }
   }
 
-  /** Says nothing once the work is spent. */
+  /** The result is meaningless once the work limit is exceeded. */
   find(request: MatchedRequest, work = new MatchWork()): Route | undefined {
+    const isExcepted = excludes(request.host);
     const ofHost = (host: string, isAllowed: (route: Route) => boolean): Route | undefined =>
-      this.#byHost.get(host)?.find(request.path, ({ route, matches }) => isAllowed(route) && matches(request, work))
-        ?.route;
+      this.#byHost
+        .get(host)
+        ?.find(
+          request.path,
+          ({ route, matches }) => isAllowed(route) && !isExcepted(route.except) && matches(request, work),
+        )?.route;
     const exact = ofHost(request.host, () => true);
     if (exact !== undefined) return exact;
     const nearest = request.host.indexOf('.');
@@ -57,7 +63,7 @@ export class RouteTable {
     return ofHost('', () => true);
   }
 
-  /** Where the part of a host begins that a wildcard may name, the longest first; no longer than those of any route. */
+  /** The dots of a host at which a wildcard may begin, for the longest first; at most as long as the longest wildcard. */
   #wildcardDots(host: string): readonly number[] {
     const dots: number[] = [];
     for (let end = host.length; end > 0 && dots.length < this.#wildcardLabels;) {
@@ -66,6 +72,17 @@ export class RouteTable {
     }
     return dots.reverse();
   }
+}
+
+/** Whether the host is among the names and wildcards of a list. Routes share lists, so each is checked once. */
+function excludes(host: string): (names: readonly string[] | undefined) => boolean {
+  const known = new Map<readonly string[], boolean>();
+  return (names) => {
+    if (names === undefined) return false;
+    const found = known.get(names) ?? names.some((name) => name === host || isBelow(host, name));
+    known.set(names, found);
+    return found;
+  };
 }
 
 function compileMatch({ match }: Route): CompiledRoute['matches'] {
@@ -93,7 +110,7 @@ function compileValue({ value, isRegex }: ValueMatch): TextTest {
   return isRegex === true ? compilePattern(value) : (text) => text === value;
 }
 
-/** Whether a text as a whole is of the pattern. One that is too long for the pattern's size, or no pattern at all, never is. */
+/** A test whether the whole text matches. A text too long for the pattern's size, or an invalid pattern, never matches. */
 function compilePattern(value: string): TextTest {
   const pattern = patternOf(`^(?:${value})$`);
   if ('error' in pattern) return () => false;

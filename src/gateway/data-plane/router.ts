@@ -1,11 +1,19 @@
-/** Serves requests by the snapshot in force: finds the route, applies its filters, chooses the backend. */
+/** Serves requests by the current snapshot: finds the route, applies its filters, chooses the backend. */
 import type { Socket } from 'node:net';
 import type { IncomingMessage } from 'node:http';
 import type { Backends } from './backends/backends.ts';
 import type { Clock } from '../../platform/clock.ts';
 import type { Log } from '../../platform/log.ts';
 import { background } from '../../platform/unexpected.ts';
-import type { Backend, MirrorTarget, Route, RouteFilters, Snapshot, WeightedBackend } from '../snapshot/snapshot.ts';
+import type {
+  Backend,
+  MirrorTarget,
+  Passthrough,
+  Route,
+  RouteFilters,
+  Snapshot,
+  WeightedBackend,
+} from '../snapshot/snapshot.ts';
 import { answerText, type Exchange } from './exchange.ts';
 import { redirectLocation, rewrittenTarget, type MatchedTarget } from './filters.ts';
 import { forward } from './forward.ts';
@@ -15,7 +23,7 @@ import { hostOf, parseTarget } from './request-path.ts';
 import { MatchWork } from './match-work.ts';
 import type { StalledBodies } from './stalled-bodies.ts';
 import { RouteTable } from './route-table.ts';
-import { passThrough, ServerNames } from './tls-passthrough.ts';
+import { passThrough, ServerNames, type Owner } from './tls-passthrough.ts';
 import { forwardUpgrade, refuseUpgrade } from './upgrade.ts';
 import { WeightedChoice } from './weighted-choice.ts';
 
@@ -26,7 +34,7 @@ export interface RouterDeps {
   readonly stalled: StalledBodies;
 }
 
-/** What is asked for, before a route is found. */
+/** A request before its route is found. */
 interface Asked {
   readonly method: string;
   readonly target: string;
@@ -36,7 +44,7 @@ interface Asked {
   readonly isTls: boolean;
 }
 
-/** What a request leads to: an answer of our own, or a backend. */
+/** The result of routing: a response of the proxy itself, or a backend. */
 type Decision =
   | { readonly kind: 'answer'; readonly status: number; readonly text: string }
   | { readonly kind: 'redirect'; readonly status: number; readonly location: string; readonly filters: RouteFilters }
@@ -55,7 +63,7 @@ export class Router {
   #tables: ReadonlyMap<number, RouteTable> = new Map();
   #names: ReadonlyMap<number, ServerNames> = new Map();
   #backends: Snapshot['backends'] = {};
-  /** How many requests each mirror of each object has been asked for. */
+  /** The number of requests for each mirror of each object. */
   readonly #mirrored = new Map<string, number>();
 
   constructor(deps: RouterDeps) {
@@ -63,7 +71,7 @@ export class Router {
     this.#mirrors = new Mirrors(deps.clock, deps.backends);
   }
 
-  /** Requests that come from now on see the snapshot; those under way keep what they have. */
+  /** Replaces the snapshot for later requests; requests in progress keep theirs. */
   use(snapshot: Snapshot): void {
     this.#tables = new Map(snapshot.listeners.map(({ port, routes }) => [port, new RouteTable(routes)]));
     this.#names = new Map(snapshot.listeners.map((listener) => [listener.port, new ServerNames(listener)]));
@@ -71,24 +79,20 @@ export class Router {
     this.#backends = snapshot.backends;
   }
 
-  /** Whether TLS connections of the port may go to backends as they are. */
+  /** Whether TLS connections of the port may belong to TLSRoutes. */
   hasPassthrough(port: number): boolean {
     return this.#names.get(port)?.hasPassthrough === true;
   }
 
-  /**
-   * Takes a TLS connection that goes to a backend as it is, or to nobody. False: it is to be terminated. `enter` counts the
-   * connection to the backend; false: there are too many.
-   */
-  servePassthrough(socket: Socket, port: number, serverName: string, enter: () => boolean): boolean {
-    const owner = this.#names.get(port)?.ownerOf(serverName);
-    if (owner === 'terminated') return false;
-    if (owner === undefined || !enter()) socket.destroy();
-    else {
-      const joined = passThrough(socket, owner, { ...this.#deps, weights: this.#weights, known: this.#backends });
-      background(this.#deps.log, 'a TLS connection could not be joined to its backend', joined);
-    }
-    return true;
+  /** The server of TLS connections for the name. */
+  ownerOf(port: number, serverName: string): Owner {
+    return this.#names.get(port)?.ownerOf(serverName);
+  }
+
+  /** Joins a connection with a backend of the route. */
+  serveConnection(socket: Socket, route: Passthrough): void {
+    const joined = passThrough(socket, route, { ...this.#deps, weights: this.#weights, known: this.#backends });
+    background(this.#deps.log, 'a TLS connection could not be joined to its backend', joined);
   }
 
   serve(exchange: Exchange, port: number): void {
@@ -103,7 +107,7 @@ export class Router {
     );
   }
 
-  /** A request to switch protocols. */
+  /** Serves a request to switch protocols. */
   serveUpgrade(message: IncomingMessage, socket: Socket, head: Buffer, port: number): void {
     const asked = {
       method: message.method ?? 'GET',
@@ -169,7 +173,7 @@ export class Router {
     return mirrors;
   }
 
-  /** Copies are spread evenly, for each mirror by its own count. */
+  /** Copies are distributed evenly, with one counter for each mirror. */
   #isMirrored(source: string, { backend, numerator, denominator }: MirrorTarget): boolean {
     const key = `${source} ${backend} ${numerator}/${denominator}`;
     const count = (this.#mirrored.get(key) ?? 0) % denominator;
@@ -186,7 +190,7 @@ const MALFORMED: Decision = { kind: 'answer', status: 400, text: 'malformed requ
 const NOT_FOUND: Decision = { kind: 'answer', status: 404, text: 'no route for this host and path' };
 const TOO_MUCH_WORK: Decision = { kind: 'answer', status: 503, text: 'the routes have too many expressions' };
 
-/** A header is searched for once, however many routes ask for it. */
+/** Caches headers by name, because many routes may ask for the same header. */
 function onceForEach(find: (name: string) => string | undefined): (name: string) => string | undefined {
   const found = new Map<string, string | undefined>();
   return (name) => {
@@ -208,7 +212,7 @@ function answerRedirect(
   exchange.answer({ status, headers }, false).end([]);
 }
 
-/** The request as its backend gets it. */
+/** The request in the form that its backend receives. */
 function changedRequest(
   asked: Asked,
   found: { readonly route: Route; readonly weighted: WeightedBackend; readonly matched: MatchedTarget },

@@ -1,4 +1,4 @@
-/** TLS that goes to backends as it is, by the name that the client asks for, beside names that are terminated. */
+/** TLS that is passed through to backends by server name, on ports that also terminate other names. */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { request } from 'node:https';
@@ -21,7 +21,7 @@ before(async () => {
 afterEach(endAll);
 after(endAll);
 
-/** A TLS server that says its name and what it gets. */
+/** A TLS server that returns its name and the bytes it received. */
 async function startTlsBackend(name: string): Promise<Backend> {
   const { certPem: cert, keyPem: key } = await authority.issue(`CN=${name}`, [name]);
   const server = createTlsServer({ cert, key }, (socket) => {
@@ -57,7 +57,7 @@ async function startPassthrough(
   return made;
 }
 
-/** Who answers a client that asks for the name, or '' for nobody. */
+/** The backend that responds to a client with this server name; '' for none. */
 async function served(port: number, servername: string): Promise<string> {
   const socket = connectTls({ host: '127.0.0.1', port, servername, rejectUnauthorized: false });
   socket.on('error', () => undefined);
@@ -85,7 +85,7 @@ async function terminated(port: number, servername: string): Promise<string> {
 }
 
 describe('a port that passes all TLS through', () => {
-  test('the exact name, then the longest wildcard; of two alike the first; others are let go', async () => {
+  test('the exact name has precedence, then the longest wildcard, then the first of two equal ones; other names are disconnected', async () => {
     const { tlsPort } = await startPassthrough([
       passing('*.example', 'wide'),
       passing('a.example', 'exact'),
@@ -101,7 +101,7 @@ describe('a port that passes all TLS through', () => {
     assert.equal(await served(tlsPort, ''), '');
   });
 
-  test('the certificate is the backend’s, large bodies pass both ways, and ends are passed on', async () => {
+  test('the certificate is the backend’s, large bodies pass in both directions, and ends are passed on', async () => {
     const { tlsPort } = await startPassthrough([passing('a.example', 'a.example')]);
     const socket: TLSSocket = connectTls({
       host: '127.0.0.1',
@@ -118,7 +118,7 @@ describe('a port that passes all TLS through', () => {
     assert.equal(text.replaceAll('a.example ', '').length, sent.length);
   });
 
-  test('weights share connections; a share without backend is let go, as are those of no endpoint', async () => {
+  test('connections are divided by weight; a share without a backend or without endpoints is disconnected', async () => {
     const shares: Passthrough = {
       source: 'TLSRoute ns/r',
       host: 'a.example',
@@ -134,7 +134,7 @@ describe('a port that passes all TLS through', () => {
     assert.equal(answers.filter((text) => text === '').length, 2);
   });
 
-  test('what is no TLS is let go', async () => {
+  test('connections without TLS are closed', async () => {
     const { tlsPort } = await startPassthrough([passing('', 'all')]);
     const socket = connect({ host: '127.0.0.1', port: tlsPort });
     socket.on('error', () => undefined);
@@ -145,7 +145,7 @@ describe('a port that passes all TLS through', () => {
   });
 });
 
-test('joined connections count as two: their backends have room among the files of the process', async () => {
+test('joined connections count as two, so that their backends have file descriptors', async () => {
   const limits = createPlaneLimits({ total: 16 });
   const { tlsPort } = await startPassthrough([passing('a.example', 'a.example')], {}, undefined, limits);
   const open = async (): Promise<TLSSocket | undefined> => {
@@ -180,7 +180,7 @@ describe('a port that terminates some names', () => {
 });
 
 describe('the first message of a client', () => {
-  /** What a client of Node.js sends for a name. */
+  /** The first message of a Node.js client for a server name. */
   async function helloFor(servername: string): Promise<Buffer> {
     const { createServer } = await import('node:net');
     const server = createServer();
@@ -209,7 +209,7 @@ describe('the first message of a client', () => {
     return Buffer.concat(records);
   }
 
-  test('is read at any length, and in any records', async () => {
+  test('is parsed at any length and in any records', async () => {
     const bytes = await helloFor('Web.Example');
     const whole = { isTls: true, serverName: 'web.example' };
     assert.deepEqual(read(bytes), whole);
@@ -247,7 +247,26 @@ describe('the first message of a client', () => {
     }
   });
 
-  test('that comes byte by byte is copied once or twice, not again with each byte', (context) => {
+  test('with a name that no host can have is refused', () => {
+    const sized = (content: Buffer, lengthBytes: number): Buffer => {
+      const length = Buffer.alloc(lengthBytes);
+      length.writeUIntBE(content.length, 0, lengthBytes);
+      return Buffer.concat([length, content]);
+    };
+    const named = (name: string): Buffer => {
+      const names = sized(Buffer.concat([Buffer.from([0]), sized(Buffer.from(name), 2)]), 2);
+      const extensions = sized(Buffer.concat([Buffer.from([0, 0]), sized(names, 2)]), 2);
+      const suites = Buffer.from([0, 0, 2, 0x13, 1, 1, 0]);
+      const hello = Buffer.concat([Buffer.from([3, 3]), Buffer.alloc(32), suites, extensions]);
+      return recordOf(Buffer.concat([Buffer.from([1]), sized(hello, 3)]));
+    };
+    const longest = `${'a.'.repeat(127)}a`;
+    assert.deepEqual(read(named(longest)), { isTls: true, serverName: longest });
+    for (const name of [`${longest}a`, '.'.repeat(256), '.'.repeat(16_000), 'a'.repeat(16_000)])
+      assert.deepEqual(read(named(name)), { isTls: false }, String(name.length));
+  });
+
+  test('that arrives byte by byte is copied once or twice, not with each byte', (context) => {
     const socket = new Socket();
     atEnd(() => socket.destroy());
     const { concat } = Buffer;
@@ -271,7 +290,7 @@ describe('the first message of a client', () => {
     assert.ok(copied < 3 * bytes.length, String(copied));
   });
 
-  test('that is wrong at any byte is read as something or refused, and never throws', async () => {
+  test('with any wrong byte is parsed or refused, and never throws', async () => {
     const bytes = await helloFor('web.example');
     for (let at = 0; at < bytes.length; at++)
       for (const value of [0, 1, 0x7f, 0xff]) {

@@ -1,30 +1,32 @@
 /**
- * TLS connections that go to a backend as they are, by the name that the client asks for. Names of a port that are terminated
- * here may be among them: the most specific name decides, as for listeners of Gateways.
+ * TLS connections that are assigned to a backend by server name: passed through, or terminated here with the inner bytes passed
+ * on. The port may also serve HTTP: the most specific name decides, as for listeners of Gateways.
  */
 import { connect, type Socket } from 'node:net';
+import { connect as connectTls } from 'node:tls';
 import type { Clock } from '../../platform/clock.ts';
 import type { Backend, Endpoint, Listener, Passthrough, Snapshot } from '../snapshot/snapshot.ts';
 import { CONNECT_TIMEOUT_MS } from './backends/backend-call.ts';
 import type { Backends } from './backends/backends.ts';
+import { tlsOptions } from './backends/verify-backend.ts';
 import { joinConnections } from './join-connections.ts';
 import type { WeightedChoice } from './weighted-choice.ts';
 
-/** Who serves a name: a route, this process itself, or nobody. */
-type Owner = Passthrough | 'terminated' | undefined;
+/** The owner of a name: a TLSRoute, HTTP routes, or none. */
+export type Owner = Passthrough | 'http' | undefined;
 
-/** The names of one port. */
+/** The server names of one port. */
 export class ServerNames {
   readonly #owners = new Map<string, Exclude<Owner, undefined>>();
-  readonly #terminatesOthers: boolean;
-  /** False: all names are terminated, so that no client's first message need be read. */
+  readonly #othersAreHttp: boolean;
+  /** False when all names are served by HTTP, so that the first message need not be parsed. */
   readonly hasPassthrough: boolean;
 
-  constructor({ passthrough = [], terminated = [], certificates }: Listener) {
+  constructor({ passthrough = [], terminated = [], certificates, isTcp = false }: Listener) {
     for (const route of passthrough) if (!this.#owners.has(route.host)) this.#owners.set(route.host, route);
-    for (const host of terminated) if (!this.#owners.has(host)) this.#owners.set(host, 'terminated');
-    this.#terminatesOthers = certificates.length > 0;
-    this.hasPassthrough = passthrough.length > 0;
+    for (const host of terminated) if (!this.#owners.has(host)) this.#owners.set(host, 'http');
+    this.#othersAreHttp = certificates.length > 0 && !isTcp;
+    this.hasPassthrough = passthrough.length > 0 || isTcp;
   }
 
   ownerOf(name: string): Owner {
@@ -34,11 +36,11 @@ export class ServerNames {
       const wildcard = this.#owners.get(`*${name.slice(dot)}`);
       if (wildcard !== undefined) return wildcard;
     }
-    return this.#owners.get('') ?? (this.#terminatesOthers ? 'terminated' : undefined);
+    return this.#owners.get('') ?? (this.#othersAreHttp ? 'http' : undefined);
   }
 }
 
-/** Joins the client with an endpoint of the route's backends. Without one its connection ends. */
+/** Joins the client with an endpoint of the route's backends. Without an endpoint its connection ends. */
 export async function passThrough(
   socket: Socket,
   route: Passthrough,
@@ -59,7 +61,7 @@ export async function passThrough(
   const backend: Backend | undefined = chosen === undefined ? undefined : known[chosen.backend];
   for (const endpoint of backend === undefined ? [] : backends.order(backend, socket.remoteAddress ?? '')) {
     if (socket.destroyed) return;
-    const upstream = await reach(endpoint, clock);
+    const upstream = await reach(endpoint, { clock, verification: route.isTerminated && backend?.verification });
     if (upstream === undefined) {
       backends.failed(endpoint);
       continue;
@@ -68,7 +70,7 @@ export async function passThrough(
       upstream.destroy();
       return;
     }
-    // What one side has ended, the other may still answer.
+    // One side may still send after the other has ended.
     socket.allowHalfOpen = true;
     joinConnections(socket, upstream, clock);
     return;
@@ -76,9 +78,14 @@ export async function passThrough(
   socket.destroy();
 }
 
-function reach({ address, port }: Endpoint, clock: Clock): Promise<Socket | undefined> {
+/** Undefined when the endpoint cannot be reached, or its identity cannot be verified. */
+function reach(
+  { address, port }: Endpoint,
+  { clock, verification }: { readonly clock: Clock; readonly verification: Backend['verification'] | false },
+): Promise<Socket | undefined> {
   return new Promise((resolve) => {
-    const socket = connect({ host: address, port, allowHalfOpen: true, noDelay: true });
+    const target = { host: address, port, allowHalfOpen: true, noDelay: true };
+    const socket = verification ? connectTls({ ...target, ...tlsOptions({ verification }, '') }) : connect(target);
     const fail = (): void => {
       cancel();
       socket.destroy();
@@ -86,7 +93,7 @@ function reach({ address, port }: Endpoint, clock: Clock): Promise<Socket | unde
     };
     const cancel = clock.setTimer(CONNECT_TIMEOUT_MS, fail);
     socket.on('error', fail);
-    socket.once('connect', () => {
+    socket.once(verification ? 'secureConnect' : 'connect', () => {
       cancel();
       socket.off('error', fail);
       resolve(socket);

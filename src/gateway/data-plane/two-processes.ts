@@ -1,8 +1,7 @@
 /**
- * The data plane is two processes. One opens ports, as root, and reads nothing from the network. The other reads what clients
- * send: it has given up root and all capabilities before its first byte. Node.js passes listening sockets between processes of
- * a cluster, which is all that is used of it; a child that asks for more than its ports and its control socket was taken over,
- * and is killed.
+ * The data plane's two processes. One opens ports, as root, and reads nothing from the network. The other reads what clients
+ * send: it has given up root and all capabilities before its first byte. Node's cluster module passes the listening sockets and
+ * is used for nothing else; a child that requests more than its ports and its control socket is compromised, and is killed.
  */
 import cluster from 'node:cluster';
 import { writeSync } from 'node:fs';
@@ -11,20 +10,19 @@ import { createNodeClock } from '../../platform/node/clock.ts';
 import { filterRequests } from './worker-requests.ts';
 import { createRotation, LOG_FILE_VARIABLE } from '../../platform/node/log-rotation.ts';
 
-/** What the data plane needs of an environment, which may have keys and passwords of others. */
+/** The environment variables that the data plane needs; others may contain keys and passwords. */
 const KEPT_VARIABLE = /^(MALLOC_.*|LANG|LC_ALL|TZ|NODE_EXTRA_CA_CERTS)$/;
 const STDERR = 2;
-/** Longer than connections get to finish, shorter than what started this process waits for it. */
+/** Longer than connections have to finish, shorter than the parent of this process waits. */
 const END_GRACE_MS = 10_500;
 
-/** Whether this is the process that serves. */
 export function isServingProcess(): boolean {
   return cluster.isWorker;
 }
 
 /**
- * Starts the serving process from this one's command line, with what it may have of this one's environment, which loses the
- * rest. Resolves to its exit code. A termination is handed on to it; where it has not ended `graceMs` later, it is killed.
+ * Starts the serving process with this process's command line and a reduced environment; the other variables are removed from
+ * this process, too. Resolves to its exit code. A termination signal is forwarded; after `graceMs` the process is killed.
  */
 export function superviseServing(
   environment: NodeJS.ProcessEnv,
@@ -62,11 +60,14 @@ function writeAll(chunk: Buffer): void {
   try {
     for (let at = 0; at < chunk.length;) at += writeSync(STDERR, chunk, at);
   } catch {
-    // A disk that is full ends no route.
+    // A full disk must not end routes.
   }
 }
 
-/** Gives up root for good. All that is to be loaded or read as root must be there. Throws where the user cannot be. */
+/**
+ * Gives up root for good. Everything that only root can load or read must be loaded before. Throws when the user cannot be
+ * changed.
+ */
 export function becomeUser(user: number): void {
   if (process.getuid?.() !== 0) return;
   process.chdir('/');

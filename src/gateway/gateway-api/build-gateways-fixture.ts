@@ -1,10 +1,12 @@
-/** Gateways and routes that tests build snapshots from. */
+/** Gateways and routes from which tests build snapshots. */
+import assert from 'node:assert/strict';
 import type { Service } from '../../api/gen/core-v1.ts';
 import { allSteps } from '../../base/steps.ts';
 import type { ClusterView } from '../snapshot/cluster-view.ts';
 import { SharedHosts } from '../snapshot/host-claims.ts';
-import { SecretCertificates } from '../snapshot/secret-certificates.ts';
+import { type InspectCertificate, SecretCertificates } from '../snapshot/secret-certificates.ts';
 import { buildGateways, type BuiltGateways, type GatewayObjects } from './build-gateways.ts';
+import type { NewCondition } from './conditions.ts';
 import type { GatewayListener, HeaderFilter, HttpMatch, RouteFilter, RouteRule } from './types.ts';
 
 let count = 0;
@@ -49,6 +51,7 @@ export function build(
     ports?: number[];
     shared?: SharedHosts;
     view?: ClusterView;
+    inspect?: InspectCertificate;
     portUser?: (port: number) => string | undefined;
   } = {},
 ): BuiltGateways {
@@ -66,7 +69,7 @@ export function build(
     },
     {
       view: more.view ?? view,
-      certificates: new SecretCertificates(() => ['in.certificate']),
+      certificates: new SecretCertificates(more.inspect ?? (() => ['in.certificate'])),
       taken: more.taken ?? new Map(),
       shared: more.shared ?? new SharedHosts([], new Map()),
       portUser: more.portUser ?? (() => undefined),
@@ -77,7 +80,10 @@ export function build(
   return allSteps(steps);
 }
 
-export const reasons = (conditions: readonly { type: string; status: string; reason: string }[] = []): string[] =>
-  conditions.map(({ type, status, reason }) => `${type}=${status} ${reason}`);
+export const reasons = (conditions: readonly NewCondition[] = []): string[] =>
+  conditions.map(({ type, status, reason, message }) => {
+    assert.notEqual(message, '', `${type} has a message`);
+    return `${type}=${status} ${reason}`;
+  });
 export const parentReasons = (built: BuiltGateways): string[][] =>
   built.routes.flatMap(({ parents }) => parents.map(({ conditions }) => reasons(conditions)));

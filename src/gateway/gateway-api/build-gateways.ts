@@ -1,4 +1,4 @@
-/** The part of a snapshot that Gateways and their routes make, and the status of all of them. Pure. */
+/** Builds the part of a snapshot for Gateways and their routes, and the status of all of them. Pure. */
 import type { Stored } from '../../api/object.ts';
 import type { Steps } from '../../base/steps.ts';
 import { namespaceOf } from '../../component-helpers/rbac/subjects.ts';
@@ -21,7 +21,14 @@ import { placePolicies, type BackendTlsPolicies, type PolicyContext } from './ba
 import { byAge } from '../by-age.ts';
 import { KindClaims } from './kind-claims.ts';
 import { resolveListeners } from './listeners.ts';
-import { convertRoute, servicesNamedBy, type ConvertedRoute, type RouteContext } from './route-rules.ts';
+import {
+  convertRoute,
+  convertTlsRoute,
+  servicesNamedBy,
+  type ConvertedRoute,
+  type RouteContext,
+  type TlsModes,
+} from './route-rules.ts';
 import type {
   BackendTlsPolicy,
   Gateway,
@@ -31,7 +38,8 @@ import type {
   ReferenceGrant,
   TlsRoute,
 } from './types.ts';
-import type { OwnRoute } from './own-route.ts';
+import { HostOrder } from './host-order.ts';
+import { placesOf, type OwnRoute } from './own-route.ts';
 import { portsOf } from './port-plans.ts';
 import { TerminatedHosts } from './terminated-hosts.ts';
 import {
@@ -46,13 +54,13 @@ import {
 } from './verdicts.ts';
 
 export interface GatewayObjects {
-  /** Those of classes of ours. */
+  /** Gateways of our classes. */
   readonly gateways: readonly Stored<Gateway>[];
   readonly httpRoutes: readonly Stored<HttpRoute>[];
   readonly grpcRoutes: readonly Stored<GrpcRoute>[];
   readonly tlsRoutes: readonly Stored<TlsRoute>[];
   readonly backendTlsPolicies: readonly Stored<BackendTlsPolicy>[];
-  /** `ca.crt` of a ConfigMap. */
+  /** The `ca.crt` of a ConfigMap. */
   readonly authoritiesIn: PolicyContext['authoritiesIn'];
   readonly grants: readonly ReferenceGrant[];
   readonly labelsOfNamespace: (name: string) => Readonly<Record<string, string>>;
@@ -62,9 +70,9 @@ export interface GatewaySurroundings extends NodeState {
   readonly view: ClusterView;
   readonly certificates: SecretCertificates;
   readonly taken: ReadonlyMap<number, boolean>;
-  /** Hosts that ingresses have, too. Gets those of the routes. */
+  /** Hosts that ingresses have, too. The hosts of routes are added. */
   readonly shared: SharedHosts;
-  /** What else the nodes need a port for; undefined: nothing. */
+  /** The component of the node that uses a port; undefined for a free one. */
   readonly portUser: (port: number) => string | undefined;
 }
 
@@ -76,7 +84,7 @@ export interface BuiltGateways {
   readonly policies: readonly PolicyVerdict[];
 }
 
-/** A step for each route. */
+/** One step for each route. */
 export function* buildGateways(objects: GatewayObjects, surroundings: GatewaySurroundings): Steps<BuiltGateways> {
   const { grants } = objects;
   const accepted = objects.gateways.filter((gateway) => refusalOf(gateway) === undefined);
@@ -102,13 +110,20 @@ export function* buildGateways(objects: GatewayObjects, surroundings: GatewaySur
     if (found !== undefined) shareHosts(found, surroundings.shared);
     yield;
   }
-  const verdicts = gatewayVerdicts(listeners, { gateways: objects.gateways, own, state: surroundings });
-  const hosts = { shared: surroundings.shared, terminatedHosts: new TerminatedHosts(listeners, own) };
+  const verdicts = yield* gatewayVerdicts(listeners, { gateways: objects.gateways, own, state: surroundings });
+  const hosts = {
+    shared: surroundings.shared,
+    terminatedHosts: new TerminatedHosts(listeners, own),
+    order: new HostOrder(listeners, own),
+  };
+  const ports = yield* portsOf(listeners, own, hosts);
+  const routes: RouteVerdict[] = [];
+  for (const one of own) routes.push(yield* routeVerdict(one, hosts));
   return {
-    ports: yield* portsOf(listeners, own, hosts),
+    ports,
     backends: Object.fromEntries(own.flatMap(({ converted }) => Object.entries(converted.backends))),
     gateways: verdicts,
-    routes: own.map((one) => routeVerdict(one, hosts)),
+    routes,
     policies: policyVerdicts(context.policies, own),
   };
 }
@@ -119,58 +134,52 @@ interface RouteSurroundings extends AttachContext, RouteContext {
   readonly policies: BackendTlsPolicies;
 }
 
-/** Undefined: no parent of the route is ours. */
+/** Undefined when no parent of the route is ours. */
 function* ownRoute(
   kind: OwnRoute['kind'],
   route: Stored<GatewayRoute>,
   context: RouteSurroundings,
 ): Steps<OwnRoute | undefined> {
-  const attached = attachRoute(kind, route, context);
+  const attached = yield* attachRoute(kind, route, context);
   if (attached.length === 0) return undefined;
-  if (kind !== 'TLSRoute') yield* context.policies.resolve(servicesNamedBy(route));
-  const found = convertRoute(kind, route, context);
+  const modes = modesOf(attached);
+  if (kind !== 'TLSRoute' || modes.isTerminated) yield* context.policies.resolve(servicesNamedBy(route));
+  const found = kind === 'TLSRoute' ? convertTlsRoute(route, modes, context) : convertRoute(kind, route, context);
   const parents = found.refusal === undefined ? context.claims.withoutTaken(kind, attached) : attached;
-  const hostsByPort = servedHosts(parents);
-  const converted = withinBudget(found, hostsByPort, context.budget.account(namespaceOf(route)));
+  const places = placesOf(parents);
+  const converted = withinBudget(found, places, context.budget.account(namespaceOf(route)));
   if (converted.refusal === undefined) context.claims.claim(kind, parents);
-  return { kind, route, parents, converted, hostsByPort };
+  return { kind, route, parents, converted, places };
 }
 
-/** The route as it is, or refused where it would pass a limit. */
-function withinBudget(
-  converted: ConvertedRoute,
-  hostsByPort: OwnRoute['hostsByPort'],
-  account: BudgetAccount,
-): ConvertedRoute {
-  const lists = [...hostsByPort.values()];
-  const passed = converted.passthrough === undefined ? [] : [converted.passthrough];
-  const parts = new Set([...converted.routes.flatMap(({ rule, match }) => [rule, match]), ...passed, ...lists]);
+function modesOf(parents: readonly AttachedParent[]): TlsModes {
+  const listeners = parents.flatMap(({ attachments }) => attachments.map(({ listener }) => listener));
+  return {
+    isPassed: listeners.some(({ isPassthrough }) => isPassthrough),
+    isTerminated: listeners.some(({ isPassthrough }) => !isPassthrough),
+  };
+}
+
+/** The route, or its refusal when it would exceed a limit. */
+function withinBudget(converted: ConvertedRoute, places: OwnRoute['places'], account: BudgetAccount): ConvertedRoute {
+  const lists = places.map(({ hosts }) => hosts);
+  const excepted = places.flatMap(({ except }) => (except === undefined ? [] : [except]));
+  const passed = converted.connections;
+  const rules = converted.routes.flatMap(({ rule, match }) => [rule, match]);
+  const parts = new Set<object>([...rules, ...passed, ...lists, ...excepted]);
   const perHost = converted.routes.length + passed.length;
   const placed = lists.reduce((sum, hosts) => sum + hosts.length, 0) * perHost;
   const limit = account.take(costOfRoutes(parts, placed), costOfBackends(converted.backends));
   if (limit === undefined) return converted;
   const refusal = { reason: LIMIT_EXCEEDED, message: `the route is not served: ${limit}` };
-  return { ...converted, routes: [], passthrough: undefined, backends: {}, refusal };
+  return { ...converted, routes: [], connections: [], backends: {}, refusal };
 }
 
-function servedHosts(parents: readonly AttachedParent[]): OwnRoute['hostsByPort'] {
-  const byPort = new Map<number, Set<string>>();
-  for (const { attachments } of parents)
-    for (const { listener, hosts } of attachments) {
-      if (!listener.isServed) continue;
-      const { port } = listener.listener;
-      const known = byPort.get(port) ?? new Set();
-      byPort.set(port, known);
-      for (const host of hosts) known.add(host);
-    }
-  return new Map([...byPort].map(([port, hosts]) => [port, [...hosts]]));
-}
-
-function shareHosts({ kind, route, converted, hostsByPort }: OwnRoute, shared: SharedHosts): void {
+function shareHosts({ kind, route, converted, places }: OwnRoute, shared: SharedHosts): void {
   if (converted.refusal !== undefined) return;
   const { creationTimestamp: since = '', name } = route.metadata;
   const claim = { since, source: `${kind} ${namespaceOf(route)}/${name}` };
-  for (const [port, hosts] of hostsByPort) for (const host of hosts) shared.addRoute(port, host, claim);
+  for (const { port, hosts } of places) for (const host of hosts) shared.addRoute(port, host, claim);
 }
 
 function* policiesOf(

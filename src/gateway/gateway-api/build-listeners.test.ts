@@ -1,4 +1,4 @@
-/** Gateways and their listeners: which are served and programmed, and the conditions with upstream's reasons. */
+/** Gateways and their listeners: which are served and programmed, and conditions with upstream's reasons. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { build, gateway, listener, reasons } from './build-gateways-fixture.ts';
@@ -14,7 +14,7 @@ describe('gateways', () => {
   };
   const served = ['Accepted=True Accepted', 'Conflicted=False NoConflicts', 'ResolvedRefs=True ResolvedRefs'];
 
-  test('one whose ports are open is programmed; before that it is not', () => {
+  test('a gateway is programmed once its ports are open', () => {
     const one = gateway([listener()]);
     assert.deepEqual(verdict(one), {
       gateway: ['Accepted=True Accepted', 'Programmed=True Programmed'],
@@ -45,7 +45,16 @@ describe('gateways', () => {
   for (const [what, one, expected] of cases)
     test(what, () => assert.ok(verdict(one).listeners?.[0]?.includes(expected), JSON.stringify(verdict(one))));
 
-  test('a port belongs to one protocol, a name on it to one listener: those of the older gateway, or of ingresses', () => {
+  test('a listener of an unsupported protocol accepts no kind of routes, whatever it allows', () => {
+    for (const allowedRoutes of [undefined, { kinds: [{ kind: 'HTTPRoute' }] }]) {
+      const one = gateway([listener({ protocol: 'INVALID', ...(allowedRoutes && { allowedRoutes }) })]);
+      const [found] = build({ gateways: [one] as never }).gateways;
+      assert.deepEqual(found?.listeners[0]?.listener.kinds, []);
+      assert.ok(reasons(found?.listeners[0]?.conditions).includes('ResolvedRefs=True ResolvedRefs'));
+    }
+  });
+
+  test('a port has one protocol: that of the older gateway, or of ingresses', () => {
     const older = gateway([listener()], {}, { creationTimestamp: '2026-01-01T00:00:00Z', name: 'older' });
     const younger = gateway(
       [listener(), listener({ name: 'tls', protocol: 'HTTPS', tls: refs('cert') })],
@@ -55,14 +64,14 @@ describe('gateways', () => {
     const { gateways } = build({ gateways: [younger, older] as never });
     assert.deepEqual(
       gateways[0]?.listeners.map(({ conditions }) => reasons(conditions)[1]),
-      ['Conflicted=True HostnameConflict', 'Conflicted=True ProtocolConflict'],
+      ['Conflicted=False NoConflicts', 'Conflicted=True ProtocolConflict'],
     );
     assert.deepEqual(reasons(gateways[1]?.conditions), ['Accepted=True Accepted', 'Programmed=True Programmed']);
     const taken = new Map([[80, true]]);
     assert.equal(verdict(gateway([listener()]), { taken }).listeners?.[0]?.[1], 'Conflicted=True ProtocolConflict');
   });
 
-  test('a port that the nodes need themselves is taken by no listener, and opened for none', () => {
+  test('a port that the nodes need themselves is refused for all listeners, and not opened', () => {
     const portUser = (port: number) => (port === 6443 ? 'the API server' : undefined);
     const one = gateway([listener({ port: 6443 }), listener({ name: 'web' })]);
     const built = build({ gateways: [one] as never }, { portUser });
@@ -82,7 +91,7 @@ describe('gateways', () => {
     assert.deepEqual(verdict(one, { portUser }).gateway[0], 'Accepted=True ListenersNotValid');
   });
 
-  test('what is not served is refused, with nothing of the gateway served', () => {
+  test('a gateway with unsupported fields is refused, and nothing of it is served', () => {
     for (const [spec, reason] of [
       [{ infrastructure: { parametersRef: {} } }, 'InvalidParameters'],
       [{ tls: { frontend: {} } }, 'UnsupportedValue'],

@@ -1,6 +1,6 @@
 /**
- * Gateways and their routes, where the kinds of the Gateway API are defined: follows the objects, gives the controller their
- * part of the snapshot, and keeps their status.
+ * Gateways and their routes, when the kinds of the Gateway API are defined: watches the objects, builds their part of the
+ * controller's snapshot, and writes their status.
  */
 import { ConfigMaps, Namespaces } from '../../api/gen/resources.ts';
 import type { ConfigMap } from '../../api/gen/core-v1.ts';
@@ -20,6 +20,7 @@ import { background, logFailure } from '../../platform/unexpected.ts';
 import { buildGateways, type BuiltGateways, type GatewaySurroundings } from './build-gateways.ts';
 import { CaCertificateCache } from './ca-certificates.ts';
 import { classStatus, gatewayStatus, policyAncestors, routeParents, SUPPORTED_FEATURES } from './status-objects.ts';
+import { settleFewAtATime } from './settle-few.ts';
 import {
   BackendTlsPolicies as BackendTlsPoliciesInfo,
   GatewayClasses,
@@ -35,17 +36,17 @@ import {
 
 export interface GatewayApiDeps {
   readonly client: Client;
-  /** Makes those of the Gateway API's kinds and of namespaces; `start` starts them. */
+  /** Creates the informers of the Gateway API's kinds and of namespaces, which `start` starts. */
   readonly informers: InformerFactory;
   readonly clock: Clock;
   readonly log: Log;
-  /** Something changed: `build` gives another result. */
+  /** Called when `build` may have another result. */
   readonly onChange: () => void;
 }
 
 const RETRY_MS = 500;
 
-/** Drops all data of a config map but its authorities. */
+/** Drops all data of a config map except its authorities. */
 const AUTHORITIES = {
   name: 'authorities',
   apply: ({ metadata, data }: Stored<ConfigMap>): Stored<ConfigMap> => {
@@ -62,7 +63,7 @@ export class GatewayApi {
   readonly #grpcRoutes;
   readonly #grants;
   readonly #namespaces;
-  /** Kinds that not every cluster defines have none. */
+  /** Undefined while the cluster does not define the kind. */
   #tlsRoutes: Informer<TlsRoute> | undefined;
   #policies: Informer<BackendTlsPolicy> | undefined;
   #configMaps: Informer<ConfigMap> | undefined;
@@ -85,20 +86,20 @@ export class GatewayApi {
     for (const informer of this.#informers()) informer.addHandler(handler);
   }
 
-  /** Resolves once all objects are known. */
+  /** Resolves once all objects are loaded. */
   async start(signal: AbortSignal): Promise<void> {
     this.#signal = signal;
     this.#deps.informers.start(signal);
     await Promise.all(this.#informers().map((informer) => informer.waitForSync(signal)));
   }
 
-  /** Serves TLSRoutes as well, once they are known. */
+  /** Serves TLSRoutes from the time they are loaded. */
   async followTlsRoutes(signal: AbortSignal): Promise<void> {
     this.#tlsRoutes = await this.#follow(TlsRoutes, signal);
     this.#deps.onChange();
   }
 
-  /** Keeps to BackendTLSPolicies as well, once they and the authorities that they name are known. */
+  /** Applies BackendTLSPolicies from the time they and their authorities are loaded. */
   async followPolicies(signal: AbortSignal): Promise<void> {
     const [policies, configMaps] = await Promise.all([
       this.#follow(BackendTlsPoliciesInfo, signal),
@@ -124,7 +125,7 @@ export class GatewayApi {
     return informer;
   }
 
-  /** Whether a policy names the config map. */
+  /** Whether a policy refers to the config map. */
   #isNamed({ metadata: { namespace, name } }: KubernetesObject): boolean {
     const policies = this.#policies?.list() ?? [];
     return policies.some(
@@ -156,7 +157,7 @@ export class GatewayApi {
     );
   }
 
-  /** Writes the status of all objects that differ; what fails is tried again. */
+  /** Writes the status of all objects whose status differs; failed writes are repeated. */
   publish(built: BuiltGateways, addresses: readonly IngressLoadBalancerIngress[]): void {
     this.#latest = { built, addresses };
     if (!this.#isWriting) background(this.#deps.log, 'the status of gateways was not written', this.#write());
@@ -188,34 +189,35 @@ export class GatewayApi {
     { gateways, routes, policies }: BuiltGateways,
     addresses: readonly IngressLoadBalancerIngress[],
   ): Promise<{ readonly error: unknown } | undefined> {
-    const time = formatTime(this.#deps.clock.nowMs());
-    const writes: Promise<void>[] = [];
+    const { clock } = this.#deps;
+    const time = formatTime(clock.nowMs());
+    const writes: (() => Promise<void>)[] = [];
     for (const found of this.#classes.list())
       if (found.spec.controllerName === GATEWAY_CONTROLLER)
-        writes.push(this.#patch(GatewayClasses, found, classStatus(found, this.#features(), time), found.status));
+        writes.push(() => this.#patch(GatewayClasses, found, classStatus(found, this.#features(), time), found.status));
     for (const verdict of gateways) {
       const { gateway } = verdict;
-      writes.push(this.#patch(Gateways, gateway, gatewayStatus(verdict, addresses, time), gateway.status));
+      writes.push(() => this.#patch(Gateways, gateway, gatewayStatus(verdict, addresses, time), gateway.status));
     }
     const verdicts = new Map(routes.map((verdict) => [verdict.route.metadata.uid, verdict]));
     const writeRoutes = <T extends GatewayRoute>(info: ResourceInfo<T>, list: readonly Stored<T>[]): void => {
-      for (const route of list) {
-        const parents = routeParents(route, verdicts.get(route.metadata.uid), time);
-        writes.push(this.#patch(info, route, { parents }, { parents: route.status?.parents ?? [] }));
-      }
+      for (const route of list)
+        writes.push(() => {
+          const parents = routeParents(route, verdicts.get(route.metadata.uid), time);
+          return this.#patch(info, route, { parents }, { parents: route.status?.parents ?? [] });
+        });
     };
     writeRoutes(HttpRoutes, this.#httpRoutes.list());
     writeRoutes(GrpcRoutes, this.#grpcRoutes.list());
     writeRoutes(TlsRoutes, this.#tlsRoutes?.list() ?? []);
     const ofPolicies = new Map(policies.map((verdict) => [verdict.policy.metadata.uid, verdict]));
-    for (const policy of this.#policies?.list() ?? []) {
-      const ancestors = policyAncestors(policy, ofPolicies.get(policy.metadata.uid), time);
-      const before = { ancestors: policy.status?.ancestors ?? [] };
-      writes.push(this.#patch(BackendTlsPoliciesInfo, policy, { ancestors }, before));
-    }
-    const results = await Promise.allSettled(writes);
-    const rejected = results.find((one) => one.status === 'rejected');
-    return rejected === undefined ? undefined : { error: rejected.reason as unknown };
+    for (const policy of this.#policies?.list() ?? [])
+      writes.push(() => {
+        const ancestors = policyAncestors(policy, ofPolicies.get(policy.metadata.uid), time);
+        const before = { ancestors: policy.status?.ancestors ?? [] };
+        return this.#patch(BackendTlsPoliciesInfo, policy, { ancestors }, before);
+      });
+    return settleFewAtATime(writes, () => clock.turn());
   }
 
   #features(): readonly string[] {

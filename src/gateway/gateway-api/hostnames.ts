@@ -1,6 +1,6 @@
-/** Host names of listeners and routes, which meet where both allow. A wildcard stands for one or more labels. */
+/** Intersections of host names of listeners and routes. A wildcard stands for one or more labels. */
 
-/** Undefined: they have no name in common. '' is every name. */
+/** The common names; undefined when there are none. '' is every name. */
 export function intersection(listener: string, route: string): string | undefined {
   if (listener === '' || listener === route) return route;
   if (route === '') return listener;
@@ -8,12 +8,15 @@ export function intersection(listener: string, route: string): string | undefine
   return isBelow(listener, route) ? listener : undefined;
 }
 
-/** Whether a name, or all names of a wildcard, are among those of a wildcard. */
-function isBelow(name: string, wildcard: string): boolean {
-  return wildcard.startsWith('*.') && name.endsWith(wildcard.slice(1)) && name.length > wildcard.length - 1;
+/** Whether a name, or all names of a wildcard, are covered by a less specific wildcard, or by '' for all. */
+export function isBelow(name: string, wildcard: string): boolean {
+  if (wildcard === '') return name !== '';
+  return (
+    name !== wildcard && wildcard.startsWith('*.') && name.endsWith(wildcard.slice(1)) && name.length >= wildcard.length
+  );
 }
 
-/** The names at which a route answers behind a listener; none: they have nothing in common. */
+/** The host names of a route at a listener; empty when they have none in common. */
 export function routeHosts(listener: string | undefined, hostnames: readonly string[] | undefined): string[] {
   const own = listener ?? '';
   if (hostnames === undefined || hostnames.length === 0) return [own.toLowerCase()];
@@ -21,7 +24,7 @@ export function routeHosts(listener: string | undefined, hostnames: readonly str
   return [...new Set(found.filter((name) => name !== undefined))];
 }
 
-/** The wildcards that a name, or a wildcard, is below, the most specific first; the last is '', which is every name. */
+/** The wildcards that cover a name or a wildcard, the most specific first; the last is '', which covers every name. */
 export function wildcardsAbove(host: string): string[] {
   const found: string[] = [];
   const name = host.startsWith('*.') ? host.slice(2) : host;
@@ -29,7 +32,7 @@ export function wildcardsAbove(host: string): string[] {
   return host === '' ? found : [...found, ''];
 }
 
-/** The names of listeners that a host may meet, the most specific first. */
+/** The names of listeners that cover a host, the most specific first. */
 export function namesAndWildcards(host: string): string[] {
   return [host, ...wildcardsAbove(host)];
 }

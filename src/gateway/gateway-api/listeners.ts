@@ -1,6 +1,8 @@
 /**
- * What becomes of the listeners of Gateways: which can be served, with which certificates, and why others cannot. Listeners of
- * all Gateways share the ports of the node: the older Gateway has a port's protocol and a host name on it.
+ * Validates the listeners of Gateways: which are served, with which certificates, and the reasons for the others. Listeners of
+ * all Gateways share the ports of the node: the oldest Gateway determines a port's protocol. Several Gateways may have a host
+ * name on it; `host-order.ts` orders their routes.
+ * Differs: upstream accepts none of such listeners when Gateways share addresses, which would let anybody end a Gateway.
  */
 import type { Stored } from '../../api/object.ts';
 import type { Steps } from '../../base/steps.ts';
@@ -8,58 +10,86 @@ import { namespaceOf } from '../../component-helpers/rbac/subjects.ts';
 import type { SnapshotBudget } from '../snapshot/snapshot-budget.ts';
 import type { PlannedCertificate } from '../snapshot/snapshot-plan.ts';
 import { condition, type NewCondition } from './conditions.ts';
+import { isBelow } from './hostnames.ts';
 import { certificatesOfListener, type CertificateContext } from './listener-certificates.ts';
 import type { Gateway, GatewayListener } from './types.ts';
 
 const GROUP = 'gateway.networking.k8s.io';
-/** The kinds of routes that listeners of a protocol take. */
 const HTTP_KINDS: readonly string[] = ['HTTPRoute', 'GRPCRoute'];
-const TLS_KINDS: readonly string[] = ['TLSRoute'];
+/** The kinds of routes that listeners accept, by protocol. */
+const KINDS_OF: Readonly<Partial<Record<string, readonly string[]>>> = {
+  HTTP: HTTP_KINDS,
+  HTTPS: HTTP_KINDS,
+  TLS: ['TLSRoute'],
+};
 
-/** A listener with its verdict. */
+/** A listener with its state. */
 export interface ResolvedListener {
   readonly gateway: Stored<Gateway>;
   readonly listener: GatewayListener;
   readonly isTls: boolean;
-  /** TLS goes to backends as it is. */
+  /** HTTPRoutes and GRPCRoutes are served; otherwise TLSRoutes. */
+  readonly isHttp: boolean;
+  /** TLS is passed through to backends. */
   readonly isPassthrough: boolean;
-  /** False: no route is served at it. */
+  /** False when no route is served at it. */
   readonly isServed: boolean;
   readonly kinds: readonly string[];
   readonly certificates: readonly PlannedCertificate[];
-  /** Without attachedRoutes and Programmed, which the data plane decides. */
+  /** Host names of the Gateway's other HTTP listeners on the port, whose requests do not belong to this one. */
+  readonly moreSpecific: readonly string[];
+  /** Without attachedRoutes and Programmed, which depend on the data plane. */
   readonly conditions: readonly NewCondition[];
 }
 
 export interface ListenerContext extends Pick<CertificateContext, 'view' | 'grants' | 'certificates'> {
-  /** What certificates may take of the snapshot. */
+  /** The budget for certificates in the snapshot. */
   readonly budget: SnapshotBudget;
-  /** Ports of ingresses, with whether they are for TLS. */
+  /** Ports of ingresses, with whether they use TLS. */
   readonly taken: ReadonlyMap<number, boolean>;
-  /** What else the nodes need a port for; undefined: nothing. */
+  /** The component of the node that uses a port; undefined for a free one. */
   readonly portUser: (port: number) => string | undefined;
 }
 
-/** All listeners of Gateways, which come the oldest first. A step for each. */
+/** Resolves the listeners of all Gateways, which are sorted by age. One step for each. */
 export function* resolveListeners(
   gateways: readonly Stored<Gateway>[],
   context: ListenerContext,
 ): Steps<ResolvedListener[]> {
   const ports = new Map(context.taken);
-  const hosts = new Set<string>();
   const resolved: ResolvedListener[] = [];
   for (const gateway of gateways) {
     const ofGateway = { account: context.budget.account(namespaceOf(gateway)), secrets: new Set<string>() };
+    const own: UnisolatedListener[] = [];
+    const hosts = new Set<string>();
     for (const listener of gateway.spec.listeners ?? []) {
-      resolved.push(resolveListener(gateway, listener, { ...context, ...ofGateway, ports, hosts }));
+      own.push(resolveListener(gateway, listener, { ...context, ...ofGateway, ports, hosts }));
       yield;
     }
+    for (const one of own) resolved.push({ ...one, moreSpecific: moreSpecificNames(one, own) });
   }
   return resolved;
 }
 
+type UnisolatedListener = Omit<ResolvedListener, 'moreSpecific'>;
+
+/** Requests belong to the most specific listener of their host. Upstream: "Listener Isolation" in GatewaySpec.Listeners. */
+function moreSpecificNames({ listener, isHttp }: UnisolatedListener, own: readonly UnisolatedListener[]): string[] {
+  if (!isHttp) return [];
+  return own.flatMap((other) => {
+    const name = hostnameOf(other.listener);
+    const isOnPort = other.isHttp && other.isServed && other.listener.port === listener.port;
+    return isOnPort && isBelow(name, hostnameOf(listener)) ? [name] : [];
+  });
+}
+
+function hostnameOf({ hostname = '' }: GatewayListener): string {
+  return hostname.toLowerCase();
+}
+
 interface Claims {
   readonly ports: Map<number, boolean>;
+  /** Ports and host names of the Gateway's earlier listeners. */
   readonly hosts: Set<string>;
 }
 
@@ -67,11 +97,12 @@ function resolveListener(
   gateway: Stored<Gateway>,
   listener: GatewayListener,
   context: ListenerContext & CertificateContext & Claims,
-): ResolvedListener {
-  const isPassthrough = listener.protocol === 'TLS';
-  const isTls = isPassthrough || listener.protocol === 'HTTPS';
+): UnisolatedListener {
+  const isHttp = listener.protocol !== 'TLS';
+  const isPassthrough = !isHttp && listener.tls?.mode === 'Passthrough';
+  const isTls = !isHttp || listener.protocol === 'HTTPS';
   const refusal = refusalOf(listener, isTls) ?? portRefusal(listener, context);
-  const conflict = refusal === undefined ? conflictOf(listener, isTls, context) : undefined;
+  const conflict = refusal === undefined ? conflictOf(listener, { ...context, isTls }) : undefined;
   const kinds = allowedKinds(listener);
   const isTerminated = isTls && !isPassthrough;
   const tls = isTerminated
@@ -94,6 +125,7 @@ function resolveListener(
     gateway,
     listener,
     isTls,
+    isHttp,
     isPassthrough,
     isServed,
     kinds: kinds.known,
@@ -123,13 +155,11 @@ function refusalOf({ protocol, tls }: GatewayListener, isTls: boolean): Refusal 
     };
   const mode = tls?.mode ?? 'Terminate';
   if (protocol === 'HTTPS' && mode !== 'Terminate')
-    return { reason: 'UnsupportedValue', message: 'HTTPS is always terminated; protocol TLS is passed through' };
-  if (protocol === 'TLS' && mode !== 'Passthrough')
-    return { reason: 'UnsupportedValue', message: 'protocol TLS is served with mode Passthrough alone' };
+    return { reason: 'UnsupportedValue', message: 'HTTPS is always terminated; protocol TLS may be passed through' };
   return undefined;
 }
 
-/** What holds a port outlives a restart, at which the node's own server would not get it. */
+/** The data plane's socket outlives a restart, after which the node's own server could not open the port. */
 function portRefusal({ port }: GatewayListener, { portUser }: ListenerContext): Refusal | undefined {
   const user = portUser(port);
   return user === undefined
@@ -137,23 +167,26 @@ function portRefusal({ port }: GatewayListener, { portUser }: ListenerContext): 
     : { reason: 'PortUnavailable', message: `port ${port} of the nodes is needed by ${user}` };
 }
 
-/** Takes the port and the name, unless an older listener has them. */
+/**
+ * Claims the port and the name. A conflict arises when an older Gateway has the port with the other use of TLS, or an earlier
+ * listener of this one has the name.
+ */
 function conflictOf(
-  { port, hostname = '' }: GatewayListener,
-  isTls: boolean,
-  { ports, hosts }: Claims,
+  listener: GatewayListener,
+  { isTls, ports, hosts }: Claims & { readonly isTls: boolean },
 ): Refusal | undefined {
+  const { port } = listener;
   const holder = ports.get(port);
   if (holder !== undefined && holder !== isTls)
     return {
       reason: 'ProtocolConflict',
       message: `port ${port} is served ${holder ? 'with' : 'without'} TLS already`,
     };
-  const key = `${port} ${hostname.toLowerCase()}`;
+  const key = `${port} ${hostnameOf(listener)}`;
   if (hosts.has(key))
     return {
       reason: 'HostnameConflict',
-      message: `an older listener has this host name on port ${port}`,
+      message: `another listener of the Gateway has this host name on port ${port}`,
     };
   ports.set(port, isTls);
   hosts.add(key);
@@ -165,7 +198,8 @@ function allowedKinds({ protocol, allowedRoutes }: GatewayListener): {
   unknown: readonly string[];
 } {
   const named = allowedRoutes?.kinds ?? [];
-  const kinds = protocol === 'TLS' ? TLS_KINDS : HTTP_KINDS;
+  const kinds = KINDS_OF[protocol];
+  if (kinds === undefined) return { known: [], unknown: [] };
   if (named.length === 0) return { known: kinds, unknown: [] };
   const isKnown = ({ group = GROUP, kind }: { group?: string; kind: string }): boolean =>
     group === GROUP && kinds.includes(kind);

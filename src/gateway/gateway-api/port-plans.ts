@@ -1,72 +1,100 @@
-/** What each port of the nodes serves of the routes that Gateways have. Pure. */
+/** Plans the routes of Gateways for each port of the nodes. Pure. */
 import { appendAll } from '../../base/lists.ts';
 import { sortSteps } from '../../base/sort-steps.ts';
 import type { Steps } from '../../base/steps.ts';
 import type { SharedHosts } from '../snapshot/host-claims.ts';
-import type { PlannedCertificate, PlannedListener, PlannedPassthrough } from '../snapshot/snapshot-plan.ts';
+import type { PlannedListener, PlannedPassthrough } from '../snapshot/snapshot-plan.ts';
 import type { ResolvedListener } from './listeners.ts';
 import type { RankedRoute } from './route-rules.ts';
 import type { TerminatedHosts } from './terminated-hosts.ts';
-import type { OwnRoute } from './own-route.ts';
+import { certificatesOfPort } from './host-certificates.ts';
+import type { HostOrder } from './host-order.ts';
+import type { OwnRoute, Place } from './own-route.ts';
 
 interface PlacedRoute extends RankedRoute {
   readonly hosts: readonly string[];
+  readonly except: readonly string[] | undefined;
+  /** Lower levels have precedence. */
+  readonly level: number;
 }
 
 interface OpenPort {
   readonly isTls: boolean;
+  /** Only TLSRoutes are served. */
+  isTcp: boolean;
   readonly placed: PlacedRoute[];
-  readonly certificates: PlannedCertificate[];
+  readonly listeners: ResolvedListener[];
   readonly passthrough: PlannedPassthrough[];
   /** The oldest TLSRoute of each host. */
   readonly passed: Map<string, OwnRoute>;
-  /** The host names that are terminated. */
+  /** The host names whose TLS is terminated. */
   readonly terminated: string[];
+}
+
+/** The object that has a host name when several name it. */
+export interface HostHolders {
+  readonly shared: SharedHosts;
+  readonly terminatedHosts: TerminatedHosts;
+  readonly order: HostOrder;
 }
 
 export function* portsOf(
   listeners: readonly ResolvedListener[],
   own: readonly OwnRoute[],
-  { shared, terminatedHosts }: { readonly shared: SharedHosts; readonly terminatedHosts: TerminatedHosts },
+  { shared, terminatedHosts, order }: HostHolders,
 ): Steps<PlannedListener[]> {
   const ports = new Map<number, OpenPort>();
-  for (const { listener, isTls, isPassthrough, isServed, certificates } of listeners) {
+  for (const one of listeners) {
+    const { listener, isTls, isHttp, isServed } = one;
     if (!isServed) continue;
     const { port, hostname } = listener;
     const open = ports.get(port) ?? emptyPort(isTls);
     ports.set(port, open);
-    appendAll(open.certificates, certificates);
-    if (isTls && !isPassthrough && hostname !== undefined) open.terminated.push(hostname.toLowerCase());
+    open.listeners.push(one);
+    if (!isHttp) continue;
+    open.isTcp = false;
+    if (isTls && hostname !== undefined) open.terminated.push(hostname.toLowerCase());
   }
   for (const one of own) {
-    const { converted, hostsByPort } = one;
-    for (const [port, hosts] of hostsByPort) {
+    const { converted, places } = one;
+    const listenersAt = one.kind === 'TLSRoute' ? yield* terminatedHosts.listenersOf(one) : undefined;
+    for (const place of places) {
+      const { port, hosts, except } = place;
       const { placed, passthrough, passed } = ports.get(port)!;
-      for (const route of converted.routes) placed.push({ ...route, hosts });
-      if (converted.passthrough === undefined) continue;
-      const kept = hosts.filter(
-        (host) => shared.ingressBefore(port, host) === undefined && terminatedHosts.isPassed(one, port, host),
-      );
-      for (const host of kept) if (!passed.has(host)) passed.set(host, one);
-      if (kept.length > 0) passthrough.push({ rule: converted.passthrough, hosts: kept });
+      for (const [level, ofLevel] of hostsByLevel(place, order))
+        for (const route of converted.routes) placed.push({ ...route, hosts: ofLevel, except, level });
+      const listenerOf = (host: string): ResolvedListener | undefined =>
+        shared.ingressBefore(port, host) === undefined ? listenersAt?.get(port)?.get(host) : undefined;
+      for (const rule of converted.connections) {
+        const kept = hosts.filter((host) => listenerOf(host)?.isPassthrough === !rule.isTerminated);
+        for (const host of kept) if (!passed.has(host)) passed.set(host, one);
+        if (kept.length > 0) passthrough.push({ rule, hosts: kept });
+      }
     }
     yield;
   }
   const planned: PlannedListener[] = [];
-  for (const [port, { placed, passed, ...open }] of ports) {
-    appendAll(open.terminated, [...terminatedHosts.belowPassed(port, passed)]);
+  for (const [port, { placed, passed, listeners: served, ...open }] of ports) {
+    appendAll(open.terminated, yield* terminatedHosts.belowPassed(port, passed));
     const routes = yield* sortSteps(placed, byRank);
-    planned.push({ port, ...open, routes });
+    const certificates = yield* certificatesOfPort({ port, listeners: served, passed }, order);
+    planned.push({ port, ...open, routes, certificates });
   }
   return planned;
 }
 
 function emptyPort(isTls: boolean): OpenPort {
-  return { isTls, placed: [], certificates: [], passthrough: [], passed: new Map(), terminated: [] };
+  return { isTls, isTcp: isTls, placed: [], listeners: [], passthrough: [], passed: new Map(), terminated: [] };
 }
 
-/** Routes come the oldest first, and a stable sort keeps them so where ranks are equal. */
-function byRank(a: RankedRoute, b: RankedRoute): number {
+function hostsByLevel({ port, gateway, hosts }: Place, order: HostOrder): ReadonlyMap<number, readonly string[]> {
+  if (!order.isShared(port)) return new Map([[0, hosts]]);
+  return Map.groupBy(hosts, (host) => order.levelOf(port, host, gateway));
+}
+
+/** Routes are sorted by age; a stable sort keeps that order among equal ranks. */
+function byRank(a: PlacedRoute, b: PlacedRoute): number {
+  if (a.level !== b.level) return a.level - b.level;
   for (let at = 0; at < Math.max(a.rank.length, b.rank.length); at++) {
     const difference = (b.rank[at] ?? 0) - (a.rank[at] ?? 0);
     if (difference !== 0) return difference;

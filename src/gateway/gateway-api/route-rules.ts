@@ -1,8 +1,8 @@
-/** The rules of a route as routes of the data plane, with what its references lead to. */
+/** Converts the rules of a route to routes of the data plane, and resolves their references. */
 import type { Stored } from '../../api/object.ts';
 import { parseDurationMs } from '../../api/duration.ts';
 import { namespaceOf } from '../../component-helpers/rbac/subjects.ts';
-import type { ServiceBackends } from '../snapshot/service-backend.ts';
+import type { ResolvedBackend, ServiceBackends } from '../snapshot/service-backend.ts';
 import type { Backend, Passthrough, RouteMatch, WeightedBackend } from '../snapshot/snapshot.ts';
 import type { RouteRule as SharedRule } from '../snapshot/snapshot-plan.ts';
 import type { BackendTlsPolicies } from './backend-tls-policies.ts';
@@ -22,10 +22,10 @@ import type {
 } from './types.ts';
 
 const GROUP = 'gateway.networking.k8s.io';
-/** Stands for a reference that leads nowhere: its share of requests gets 500. */
+/** The key of an unresolved reference, whose share of requests gets 500. */
 const NOWHERE = '';
 
-/** A route of the data plane but for its hosts. All matches of a rule share its object. */
+/** A route of the data plane without hosts. All matches of a rule share its object. */
 export interface RankedRoute {
   readonly rule: SharedRule;
   readonly match: RouteMatch;
@@ -34,13 +34,13 @@ export interface RankedRoute {
 
 export interface ConvertedRoute {
   readonly routes: readonly RankedRoute[];
-  /** Where the connections of a TLSRoute go. */
-  readonly passthrough?: Omit<Passthrough, 'host'>;
+  /** The backends of a TLSRoute's connections, at listeners that pass TLS through and at those that terminate it. */
+  readonly connections: readonly Omit<Passthrough, 'host'>[];
   readonly backends: Readonly<Record<string, Backend>>;
-  /** Services that it leads to by HTTP, by namespace and name. */
+  /** Services that it refers to by HTTP, by namespace and name. */
   readonly services: ReadonlySet<string>;
   readonly resolvedRefs: NewCondition;
-  /** Why none of it is served. */
+  /** The reason why nothing of the route is served. */
   readonly refusal?: { readonly reason: string; readonly message: string };
 }
 
@@ -50,23 +50,43 @@ export interface RouteContext {
   readonly policies: Pick<BackendTlsPolicies, 'find'>;
 }
 
-export function convertRoute(kind: RouteKind, object: Stored<GatewayRoute>, context: RouteContext): ConvertedRoute {
+/** The modes of the listeners that serve a TLSRoute. */
+export interface TlsModes {
+  readonly isPassed: boolean;
+  readonly isTerminated: boolean;
+}
+
+/** Converts a TLSRoute for these modes. */
+export function convertTlsRoute(object: Stored<GatewayRoute>, modes: TlsModes, context: RouteContext): ConvertedRoute {
+  return new Conversion('TLSRoute', object, context).connections(modes);
+}
+
+export function convertRoute(
+  kind: Exclude<RouteKind, 'TLSRoute'>,
+  object: Stored<GatewayRoute>,
+  context: RouteContext,
+): ConvertedRoute {
   const converting = new Conversion(kind, object, context);
-  if (kind === 'TLSRoute') return converting.passthrough();
   try {
     const routes = (object.spec.rules ?? []).flatMap((rule) => converting.rule(rule as RouteRule<never>));
     const { backends, services } = converting;
-    return { routes, backends, services, resolvedRefs: converting.resolvedRefs() };
+    return { routes, connections: [], backends, services, resolvedRefs: converting.resolvedRefs() };
   } catch (error) {
     if (!(error instanceof UnsupportedValueError)) throw error;
     const refusal = { reason: 'UnsupportedValue', message: error.message };
-    return { routes: [], backends: {}, services: new Set(), resolvedRefs: converting.resolvedRefs(), refusal };
+    const resolvedRefs = converting.resolvedRefs();
+    return { routes: [], connections: [], backends: {}, services: new Set(), resolvedRefs, refusal };
   }
+}
+
+interface FoundBackend extends Pick<Extract<ResolvedBackend, { key: string }>, 'key' | 'backend' | 'portName'> {
+  readonly namespace: string;
+  readonly name: string;
 }
 
 class Conversion {
   readonly backends: Record<string, Backend> = {};
-  /** Those whose policies hold for the route, by namespace and name. */
+  /** Services whose policies apply to the route, by namespace and name. */
   readonly services = new Set<string>();
   readonly #kind: RouteKind;
   readonly #object: Stored<GatewayRoute>;
@@ -85,14 +105,20 @@ class Conversion {
     return condition('ResolvedRefs', false, problem.reason, problem.message);
   }
 
-  passthrough(): ConvertedRoute {
+  connections({ isPassed, isTerminated }: TlsModes): ConvertedRoute {
     const { metadata, spec } = this.#object;
     const references = (spec.rules ?? []).flatMap(({ backendRefs = [] }) => backendRefs);
-    const backends = references.map(({ weight = 1, ...reference }) => ({ backend: this.#backend(reference), weight }));
     const source = `${this.#kind} ${namespaceOf(this.#object)}/${metadata.name}`;
-    const resolvedRefs = this.resolvedRefs();
-    const { services } = this;
-    return { routes: [], passthrough: { source, backends }, backends: this.backends, services, resolvedRefs };
+    const to = (find: (resolved: FoundBackend) => string) =>
+      references.map(({ weight = 1, ...reference }) => ({ backend: this.#find(reference, find), weight }));
+    const connections: Omit<Passthrough, 'host'>[] = [];
+    // Unresolved references are reported even when no listener accepts the route.
+    if (isPassed || !isTerminated)
+      connections.push({ source, backends: to(({ key, backend }) => this.#add(key, backend)) });
+    if (isTerminated)
+      connections.push({ source, isTerminated, backends: to((found) => this.#behindPolicy(found, 'none')) });
+    const { backends, services } = this;
+    return { routes: [], connections, backends, services, resolvedRefs: this.resolvedRefs() };
   }
 
   /** Throws `UnsupportedValueError`. */
@@ -112,7 +138,7 @@ class Conversion {
       filters: convertFilters(filters, mirror),
       backends,
       emptyStatus: 500,
-      // One backend is asked at a time, so that the shorter limit holds for all of it.
+      // Requests go to one backend at a time, so the shorter limit applies to the whole request.
       requestTimeoutMs: Math.min(request || backendRequest, backendRequest || request),
     };
     const convert: (match: HttpMatch & GrpcMatch) => RankedMatch = this.#kind === 'HTTPRoute' ? httpMatch : grpcMatch;
@@ -120,8 +146,19 @@ class Conversion {
     return all.map(convert).map(({ match, rank }) => ({ rule, match, rank }));
   }
 
-  /** The key of a backend, or `NOWHERE`. */
-  #backend({ group = '', kind = 'Service', namespace: named, name, port }: BackendReference): string {
+  /** The key of an HTTP backend, or `NOWHERE`. */
+  #backend(reference: BackendReference): string {
+    return this.#find(reference, (found) => {
+      const { protocol } = found.backend;
+      const isHttp2 = protocol === 'h2c' || (this.#kind === 'GRPCRoute' && protocol === 'http');
+      return this.#behindPolicy(found, isHttp2 ? 'h2' : 'http');
+    });
+  }
+
+  #find(
+    { group = '', kind = 'Service', namespace: named, name, port }: BackendReference,
+    find: (resolved: FoundBackend) => string,
+  ): string {
     const own = namespaceOf(this.#object);
     const namespace = named ?? own;
     if (group !== '' || kind !== 'Service')
@@ -131,17 +168,21 @@ class Conversion {
       return this.#unresolved('RefNotPermitted', `no ReferenceGrant of namespace ${namespace} allows service ${name}`);
     const resolved = this.#context.services.resolve({ namespace, name, port: { number: port } });
     if (resolved.problem !== undefined) return this.#unresolved(resolved.problem.reason, resolved.problem.message);
-    const { key, backend, portName } = resolved;
-    if (this.#kind === 'TLSRoute') return this.#add(key, backend);
+    return find({ ...resolved, namespace, name });
+  }
+
+  /**
+   * The backend by TLS when a policy requires it. `spoken` is the protocol inside TLS; undefined passes the client's bytes on.
+   */
+  #behindPolicy({ key, backend, portName, namespace, name }: FoundBackend, spoken: 'http' | 'h2' | 'none'): string {
     this.services.add(`${namespace}/${name}`);
-    const isHttp2 = backend.protocol === 'h2c' || (this.#kind === 'GRPCRoute' && backend.protocol === 'http');
     const policy = this.#context.policies.find(namespace, name, portName);
     if (policy === undefined)
-      return isHttp2 ? this.#add(`${key} h2c`, { ...backend, protocol: 'h2c' }) : this.#add(key, backend);
+      return spoken === 'h2' ? this.#add(`${key} h2c`, { ...backend, protocol: 'h2c' }) : this.#add(key, backend);
     const { verification } = policy;
-    // The policy says what is wrong; nothing is sent to a backend that it does not let verify.
+    // The policy reports the fault; nothing is sent to a backend that cannot be verified.
     if (verification === undefined) return NOWHERE;
-    const protocol = isHttp2 ? 'h2' : 'https';
+    const protocol = spoken === 'h2' ? 'h2' : 'https';
     return this.#add(`${key} ${protocol}`, { ...backend, protocol, verification });
   }
 
@@ -159,7 +200,7 @@ class Conversion {
   }
 }
 
-/** What its references name, by namespace and name, whether or not it is there. */
+/** The services that its references name, by namespace and name, existing or not. */
 export function servicesNamedBy({ metadata, spec }: Stored<GatewayRoute>): ReadonlySet<string> {
   const mirrorsOf = (filters: readonly RouteFilter[] = []): BackendReference[] =>
     filters.flatMap(({ requestMirror }) => (requestMirror === undefined ? [] : [requestMirror.backendRef]));
@@ -170,7 +211,7 @@ export function servicesNamedBy({ metadata, spec }: Stored<GatewayRoute>): Reado
   return new Set(references.map(({ namespace = metadata.namespace, name }) => `${namespace}/${name}`));
 }
 
-/** 0: none. */
+/** 0 for no timeout. */
 function timeoutOf(text: string | undefined): number {
   return text === undefined ? 0 : (parseDurationMs(text) ?? 0);
 }

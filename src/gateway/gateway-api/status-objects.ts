@@ -1,4 +1,4 @@
-/** The status that each object is to have. Pure; what differs is written by the status writer. */
+/** Computes the desired status of each object. Pure; the status writer writes the differences. */
 import type { IngressLoadBalancerIngress } from '../../api/gen/networking-v1.ts';
 import { GATEWAY_CONTROLLER } from '../../component-helpers/gateway-class.ts';
 import type { GatewayVerdict, PolicyVerdict, RouteVerdict } from './verdicts.ts';
@@ -12,13 +12,16 @@ import type {
   RouteParentStatus,
 } from './types.ts';
 
-/** What is served, by the names that upstream's conformance tests have for it, sorted. */
+/** The supported features by the names of upstream's conformance tests, sorted. */
 export const SUPPORTED_FEATURES: readonly string[] = [
   'BackendTLSPolicy',
   'BackendTLSPolicySANValidation',
   'GRPCRoute',
+  'GRPCRouteNamedRouteRule',
   'GRPCRouteRequestHeaderModifier',
   'Gateway',
+  'GatewayAddressEmpty',
+  'GatewayHTTPListenerIsolation',
   'GatewayPort8080',
   'HTTPRoute',
   'HTTPRoute303RedirectStatusCode',
@@ -28,8 +31,10 @@ export const SUPPORTED_FEATURES: readonly string[] = [
   'HTTPRouteBackendProtocolWebSocket',
   'HTTPRouteBackendRequestHeaderModification',
   'HTTPRouteBackendTimeout',
+  'HTTPRouteDestinationPortMatching',
   'HTTPRouteHostRewrite',
   'HTTPRouteMethodMatching',
+  'HTTPRouteNamedRouteRule',
   'HTTPRouteParentRefPort',
   'HTTPRoutePathRedirect',
   'HTTPRoutePathRewrite',
@@ -43,10 +48,12 @@ export const SUPPORTED_FEATURES: readonly string[] = [
   'HTTPRouteSchemeRedirect',
   'ReferenceGrant',
   'TLSRoute',
+  'TLSRouteModeMixed',
+  'TLSRouteModeTerminate',
 ];
 
 const GROUP = 'gateway.networking.k8s.io';
-/** More the definition does not take. */
+/** The limit in the kind's definition. */
 const MAX_ANCESTORS = 16;
 
 export function classStatus(
@@ -90,7 +97,7 @@ export function gatewayStatus(
   };
 }
 
-/** Entries for Gateways of ours; those of other controllers stay. */
+/** Sets the entries of our Gateways; those of other controllers stay. */
 export function policyAncestors(
   { metadata, status }: BackendTlsPolicy,
   verdict: Pick<PolicyVerdict, 'gateways' | 'conditions'> | undefined,
@@ -114,7 +121,7 @@ export function policyAncestors(
   return [...others, ...own];
 }
 
-/** The entries of other controllers stay. `verdict` is absent for a route that has no parent of ours. */
+/** Sets our entries; those of other controllers stay. `verdict` is absent for a route without a parent of ours. */
 export function routeParents(
   { metadata, status }: GatewayRoute,
   verdict: RouteVerdict | undefined,

@@ -1,4 +1,4 @@
-/** Routes of several kinds at one listener, and TLSRoutes: who is accepted, and what is served. */
+/** Routes of several kinds at one listener, and TLSRoutes: which are accepted, and what is served. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { ClusterView } from '../snapshot/cluster-view.ts';
@@ -27,12 +27,12 @@ describe('host names that routes of two kinds have', () => {
     [['a.example'], undefined],
   ];
   for (const [http, grpc] of conflicting)
-    test(`${http ?? 'all'} and ${grpc ?? 'all'}: the older has them`, () => {
+    test(`${http ?? 'all'} and ${grpc ?? 'all'}: the older route has them`, () => {
       assert.deepEqual(accepted(http, grpc), { HTTPRoute: 'Accepted', GRPCRoute: 'HostnameConflict' });
       assert.deepEqual(accepted(http, grpc, 0), { HTTPRoute: 'HostnameConflict', GRPCRoute: 'Accepted' });
     });
 
-  test('that differ are no conflict, nor are those of a route that is refused or at another listener', () => {
+  test('different names are no conflict, nor are those of a refused route or at another listener', () => {
     const both = { HTTPRoute: 'Accepted', GRPCRoute: 'Accepted' };
     assert.deepEqual(accepted(['a.example', '*.c.example'], ['b.example', 'c.example']), both);
     const listeners = [listener(), listener({ name: 'other', port: 81 })];
@@ -67,7 +67,7 @@ describe('TLSRoute', () => {
   const buildTls = (listeners: readonly GatewayListener[], routes: readonly object[], more: object = {}) =>
     build({ gateways: [gateway(listeners)] as never, tlsRoutes: routes as never, ...more }, { view: withPort });
 
-  test('is served at a listener that passes TLS through, by its hosts', () => {
+  test('is served by its hosts at a listener that passes TLS through', () => {
     const built = buildTls([tls({ hostname: '*.example' })], [tlsRoute(['A.example', 'other.test'])]);
     assert.deepEqual(parentReasons(built), [['Accepted=True Accepted', 'ResolvedRefs=True ResolvedRefs']]);
     const [port] = listenersOf(built.ports);
@@ -124,7 +124,7 @@ describe('TLSRoute', () => {
         JSON.stringify(parentReasons(buildTls([at], [route]))),
       ));
 
-  test('a grant lets it refer to another namespace', () => {
+  test('may refer to another namespace with a grant', () => {
     const grants = [
       {
         metadata: { name: 'grant', namespace: 'other' },
@@ -141,20 +141,17 @@ describe('TLSRoute', () => {
     ]);
   });
 
-  test('what a listener of TLS may not ask for', () => {
+  test('unsupported fields of a TLS listener', () => {
     const verdict = (one: GatewayListener): string[] =>
       reasons(buildTls([one], []).gateways[0]!.listeners[0]!.conditions);
-    assert.ok(
-      verdict(tls({ tls: { mode: 'Terminate', certificateRefs: [{ name: 'cert' }] } })).includes(
-        'Accepted=False UnsupportedValue',
-      ),
-    );
-    assert.ok(verdict(tls({ tls: {} })).includes('Accepted=False UnsupportedValue'));
+    assert.ok(verdict(tls({ tls: {} })).includes('ResolvedRefs=False InvalidCertificateRef'));
+    const https = tls({ protocol: 'HTTPS', tls: { mode: 'Passthrough' } });
+    assert.ok(verdict(https).includes('Accepted=False UnsupportedValue'));
     const kinds = { kinds: [{ kind: 'TCPRoute' }, { kind: 'TLSRoute' }] };
     assert.ok(verdict(tls({ allowedRoutes: kinds })).includes('ResolvedRefs=False InvalidRouteKinds'));
   });
 
-  test('shares a port with names that are terminated; one name is of the older alone', () => {
+  test('shares a port with names that are terminated; one name belongs to the older', () => {
     const https = listener({
       name: 'https',
       port: 443,
@@ -176,7 +173,7 @@ describe('TLSRoute', () => {
       ...gateway(listeners),
       metadata: metadata(name, 'ns', at(seconds)),
     });
-    /** The route, of second 1, is at Gateway `g`; an HTTPRoute of all hosts given is at Gateway `other`. */
+    /** The route, created at second 1, is at Gateway `g`; an HTTPRoute of all these hosts is at Gateway `other`. */
     const hostsOf = ({
       gateways,
       httpHosts = [],
@@ -207,7 +204,7 @@ describe('TLSRoute', () => {
     };
 
     for (const hostname of [undefined, '*.example'])
-      test(`an older HTTPS listener of the name goes before a TLS listener of ${hostname ?? 'all'}`, () => {
+      test(`an older HTTPS listener of the name precedes a TLS listener of ${hostname ?? 'all'}`, () => {
         const gateways = [named('other', [https('shop.example')], 0), named('g', [tls({ hostname })], 0)];
         const { passed, conflict } = hostsOf({ gateways, hosts: ['shop.example', 'b.example'] });
         assert.deepEqual(passed, ['b.example']);
@@ -215,7 +212,7 @@ describe('TLSRoute', () => {
         assert.match(conflict.message, /^listener https of Gateway ns\/other, .* for shop.example on port 443$/);
       });
 
-    test('a more specific wildcard goes before, too; a less specific one does not', () => {
+    test('a more specific wildcard precedes it, too; a less specific one does not', () => {
       const passed = (terminating: string, passing?: string): readonly string[] =>
         hostsOf({ gateways: [named('other', [https(terminating)], 0), named('g', [tls({ hostname: passing })], 0)] })
           .passed;
@@ -224,7 +221,7 @@ describe('TLSRoute', () => {
       assert.deepEqual(passed('*.shop.example'), ['shop.example']);
     });
 
-    test('a listener of a younger Gateway does not take it; one of the same Gateway does', () => {
+    test('a listener of a younger Gateway does not precede it; one of the same Gateway does', () => {
       assert.deepEqual(
         hostsOf({ gateways: [named('g', [tls()], 0), named('other', [https('shop.example')], 2)] }).passed,
         ['shop.example'],
@@ -232,7 +229,7 @@ describe('TLSRoute', () => {
       assert.deepEqual(hostsOf({ gateways: [named('g', [tls(), https('shop.example')], 2)] }).passed, []);
     });
 
-    test('an HTTPRoute of the name at another Gateway keeps it where it is older', () => {
+    test('an HTTPRoute of the name at another Gateway keeps it when it is older', () => {
       const gateways = [named('other', [https()], 0), named('g', [tls({ hostname: 'shop.example' })], 0)];
       const older = hostsOf({ gateways, httpHosts: ['shop.example'] });
       assert.deepEqual(older.passed, []);
@@ -240,12 +237,12 @@ describe('TLSRoute', () => {
       assert.deepEqual(hostsOf({ gateways, httpHosts: ['shop.example'], httpAge: 2 }).passed, ['shop.example']);
     });
 
-    test('of one Gateway the more specific listener has it, whatever HTTPRoute is older', () => {
+    test('within one Gateway the more specific listener has it, whatever HTTPRoute is older', () => {
       const gateways = [named('g', [https(), tls({ hostname: 'shop.example' })], 0)];
       assert.deepEqual(hostsOf({ gateways, httpHosts: ['shop.example'] }).passed, ['shop.example']);
     });
 
-    test('an older HTTPRoute of a name below the wildcard that is passed through keeps it', () => {
+    test('an older HTTPRoute of a name covered by the passthrough wildcard keeps it', () => {
       const gateways = [named('other', [https()], 0), named('g', [tls({ hostname: '*.example' })], 0)];
       const find = (httpAge: number) =>
         hostsOf({ gateways, httpHosts: ['shop.example'], httpAge, hosts: ['*.example'] });

@@ -1,17 +1,17 @@
-/** What becomes of Gateways, routes and policies, as their status says it. Pure. */
+/** Computes the conditions of Gateways, routes and policies for their statuses. Pure. */
 import type { IngressLoadBalancerIngress } from '../../api/gen/networking-v1.ts';
 import type { Stored } from '../../api/object.ts';
-import type { SharedHosts } from '../snapshot/host-claims.ts';
+import type { Steps } from '../../base/steps.ts';
 import type { AttachedParent } from './attach-routes.ts';
 import type { BackendTlsPolicies, ResolvedPolicy } from './backend-tls-policies.ts';
 import { byAge } from '../by-age.ts';
 import { condition, type NewCondition } from './conditions.ts';
 import type { ResolvedListener } from './listeners.ts';
 import type { OwnRoute } from './own-route.ts';
-import type { TerminatedHosts } from './terminated-hosts.ts';
+import type { HostHolders } from './port-plans.ts';
 import type { Gateway, GatewayRoute, ParentReference, RouteKind } from './types.ts';
 
-/** What is known of the nodes that serve. */
+/** The state of the nodes that serve routes. */
 export interface NodeState {
   readonly addresses: readonly IngressLoadBalancerIngress[];
   /** Ports that nodes have opened. */
@@ -40,14 +40,14 @@ export interface RouteVerdict {
 }
 
 export interface PolicyVerdict extends Pick<ResolvedPolicy, 'policy' | 'conditions'> {
-  /** Those whose routes lead to a Service that the policy names. */
+  /** Gateways whose routes refer to a Service that the policy targets. */
   readonly gateways: readonly Stored<Gateway>[];
 }
 
-/** The condition of routes whose host another object has; types of one implementation's own have its domain. */
+/** The condition of routes whose host another object has; types of one implementation have its domain. */
 const HOST_CONFLICT = 'keelson.dev/HostConflict';
 
-/** The verdicts of policies that routes lead to. */
+/** The verdicts on policies that routes refer to. */
 export function policyVerdicts(policies: BackendTlsPolicies, own: readonly OwnRoute[]): PolicyVerdict[] {
   const byService = new Map<string, Set<Stored<Gateway>>>();
   const all = policies.resolved();
@@ -64,7 +64,8 @@ export function policyVerdicts(policies: BackendTlsPolicies, own: readonly OwnRo
   });
 }
 
-export function gatewayVerdicts(
+/** One step for each Gateway. */
+export function* gatewayVerdicts(
   listeners: readonly ResolvedListener[],
   {
     gateways,
@@ -75,28 +76,28 @@ export function gatewayVerdicts(
     readonly own: readonly OwnRoute[];
     readonly state: NodeState;
   },
-): GatewayVerdict[] {
-  const attached = attachedRoutes(own);
+): Steps<GatewayVerdict[]> {
+  const attached = yield* attachedRoutes(own);
   const byGateway = Map.groupBy(listeners, ({ gateway }) => gateway);
-  return gateways.map((gateway) => {
+  const found: GatewayVerdict[] = [];
+  for (const gateway of gateways) {
     const verdicts = (byGateway.get(gateway) ?? []).map((listener) =>
       listenerVerdict(listener, attached.get(listener) ?? 0, state),
     );
-    return {
-      gateway,
-      listeners: verdicts,
-      conditions: gatewayConditions(gateway, verdicts, state),
-    };
-  });
+    found.push({ gateway, listeners: verdicts, conditions: gatewayConditions(gateway, verdicts, state) });
+    yield;
+  }
+  return found;
 }
 
-/** How many routes each listener has. */
-function attachedRoutes(own: readonly OwnRoute[]): ReadonlyMap<ResolvedListener, number> {
+/** The number of routes of each listener. */
+function* attachedRoutes(own: readonly OwnRoute[]): Steps<ReadonlyMap<ResolvedListener, number>> {
   const counts = new Map<ResolvedListener, number>();
   for (const { parents, converted } of own) {
     if (converted.refusal !== undefined) continue;
     const listeners = new Set(parents.flatMap(({ attachments }) => attachments.map(({ listener }) => listener)));
     for (const listener of listeners) counts.set(listener, (counts.get(listener) ?? 0) + 1);
+    yield;
   }
   return counts;
 }
@@ -111,7 +112,7 @@ function listenerVerdict(listener: ResolvedListener, attached: number, { openPor
   return { listener, attachedRoutes: attached, conditions: [...listener.conditions, programmed] };
 }
 
-/** Why nothing of a gateway is served: what it asks for is not known here. */
+/** The reason why a gateway is not served: it uses an unsupported field. Undefined for a supported one. */
 export function refusalOf({ spec }: Stored<Gateway>): NewCondition | undefined {
   if (spec.infrastructure?.parametersRef !== undefined)
     return condition('Accepted', false, 'InvalidParameters', 'parameters of gateways are not known');
@@ -154,37 +155,32 @@ function gatewayConditions(
   return [accepted, programmed];
 }
 
-interface HostHolders {
-  readonly shared: SharedHosts;
-  readonly terminatedHosts: TerminatedHosts;
+/** One step for each parent. */
+export function* routeVerdict(one: OwnRoute, holders: HostHolders): Steps<RouteVerdict> {
+  const { kind, route, converted } = one;
+  const parents: RouteVerdict['parents'][number][] = [];
+  for (const parent of one.parents) {
+    const { parentRef, refusal } = parent;
+    const why = refusal ?? converted.refusal;
+    const accepted =
+      why === undefined
+        ? condition('Accepted', true, 'Accepted', 'the route is accepted')
+        : condition('Accepted', false, why.reason, why.message);
+    const conflict = why === undefined ? conflictOf(one, parent, holders) : undefined;
+    parents.push({
+      parentRef,
+      conditions: [accepted, converted.resolvedRefs, ...(conflict === undefined ? [] : [conflict])],
+    });
+    yield;
+  }
+  return { kind, route, parents };
 }
 
-export function routeVerdict(one: OwnRoute, holders: HostHolders): RouteVerdict {
-  const { kind, route, parents, converted } = one;
-  return {
-    kind,
-    route,
-    parents: parents.map((parent) => {
-      const { parentRef, refusal } = parent;
-      const why = refusal ?? converted.refusal;
-      const accepted =
-        why === undefined
-          ? condition('Accepted', true, 'Accepted', 'the route is accepted')
-          : condition('Accepted', false, why.reason, why.message);
-      const conflict = why === undefined ? conflictOf(one, parent, holders) : undefined;
-      return {
-        parentRef,
-        conditions: [accepted, converted.resolvedRefs, ...(conflict === undefined ? [] : [conflict])],
-      };
-    }),
-  };
-}
-
-/** A condition of our own where a host of the route is another object's: it gets what that one does not take. */
+/** A condition of our own when another object has a host of the route, which gets the requests that the other does not match. */
 function conflictOf(
   one: OwnRoute,
   { attachments }: AttachedParent,
-  { shared, terminatedHosts }: HostHolders,
+  { shared, terminatedHosts, order }: HostHolders,
 ): NewCondition | undefined {
   for (const { listener, hosts } of attachments) {
     const { port } = listener.listener;
@@ -196,6 +192,14 @@ function conflictOf(
       const other = one.kind === 'TLSRoute' ? terminatedHosts.before(one, listener, host) : undefined;
       if (other !== undefined)
         return condition(HOST_CONFLICT, true, 'TerminatedHost', `${other.source}, which terminates TLS, ${where}`);
+      const older = listener.isHttp ? order.before(port, host, listener.gateway) : undefined;
+      if (older !== undefined)
+        return condition(
+          HOST_CONFLICT,
+          true,
+          'OlderRoute',
+          `${older.source} of another Gateway, which is older, ${where}`,
+        );
     }
   }
   return undefined;

@@ -1,4 +1,4 @@
-/** Plans the snapshot of a node from all objects that are served. Pure. */
+/** Plans the snapshot of a node from all served objects. Pure. */
 import { appendAll } from '../../base/lists.ts';
 import type { Steps } from '../../base/steps.ts';
 import type { BuiltGateways } from '../gateway-api/build-gateways.ts';
@@ -17,12 +17,12 @@ export interface GatewayPorts {
 }
 
 export interface SnapshotInput {
-  /** The oldest first. */
+  /** Sorted by age, the oldest first. */
   readonly ingresses: readonly ConvertedIngress[];
   readonly ports: GatewayPorts;
-  /** For hosts without a certificate of their own. */
+  /** For hosts without a certificate. */
   readonly defaultCertificate: Pick<ServedCertificate, 'certPem' | 'keyPem'>;
-  /** What Gateways add. */
+  /** The ports and backends of Gateways. */
   readonly gateways?: Pick<BuiltGateways, 'ports' | 'backends'> | undefined;
   /** Hosts that Gateways have, too. */
   readonly shared: SharedHosts;
@@ -30,11 +30,11 @@ export interface SnapshotInput {
 
 export interface BuiltSnapshot {
   readonly plan: SnapshotPlan;
-  /** By the ingress's uid. */
+  /** Problems by the ingress's uid. */
   readonly problems: ReadonlyMap<string, readonly RouteProblem[]>;
 }
 
-/** A step for each ingress. */
+/** One step for each ingress. */
 export function* buildSnapshot(input: SnapshotInput): Steps<BuiltSnapshot> {
   const { ingresses, ports, defaultCertificate, gateways } = input;
   const backends: Record<string, Backend> = {};
@@ -71,12 +71,12 @@ export function* buildSnapshot(input: SnapshotInput): Steps<BuiltSnapshot> {
   return { plan: { listeners, backends: { ...backends, ...gateways?.backends } }, problems };
 }
 
-/** Clients whose names have no certificate get that of all others, but where all TLS is passed through. */
-function isTerminating({ isTls, routes, certificates }: PlannedListener): boolean {
-  return isTls && (routes.length > 0 || certificates.length > 0);
+/** Names without a certificate get the default one, except on a port without HTTP. */
+function isTerminating({ isTls, isTcp, routes, certificates }: PlannedListener): boolean {
+  return isTls && isTcp !== true && (routes.length > 0 || certificates.length > 0);
 }
 
-/** Says of each host which route of a Gateway is asked before the ingress. */
+/** Reports each host for which a Gateway's route has precedence over the ingress. */
 function noteConflicts(
   ranked: readonly RankedRoute[],
   { ports, shared }: SnapshotInput,
@@ -91,7 +91,7 @@ function noteConflicts(
     }
 }
 
-/** On a port that both have, each host is asked of the older side first. */
+/** On a shared port, the older side of each host has precedence. */
 function withGateways(
   own: readonly PlannedListener[],
   gateways: readonly PlannedListener[],
@@ -101,11 +101,12 @@ function withGateways(
   const merged = gateways.map((listener) => {
     const same = own.find(({ port }) => port === listener.port);
     if (same === undefined) return listener;
-    // Beside names that go to backends as they are.
+    // In addition to names that are passed through.
     const terminated = listener.isTls ? [...(listener.terminated ?? []), ...shared.hosts()] : [];
     const isFirst = (host: string): boolean => shared.ingressBefore(listener.port, host) !== undefined;
     return {
       ...listener,
+      isTcp: false,
       terminated,
       routes: [
         ...withHosts(same.routes, isFirst),
@@ -118,9 +119,9 @@ function withGateways(
   return [...others, ...merged];
 }
 
-/** The routes at those of their hosts. */
+/** The routes, reduced to the wanted hosts. */
 function withHosts(routes: readonly PlannedRoute[], isWanted: (host: string) => boolean): PlannedRoute[] {
-  // Paths of one rule share its list.
+  // Paths of one rule share one list.
   const lists = new Map<readonly string[], readonly string[]>();
   return routes.flatMap((route) => {
     const hosts = lists.get(route.hosts) ?? route.hosts.filter(isWanted);

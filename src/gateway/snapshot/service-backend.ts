@@ -1,6 +1,6 @@
 /**
- * The endpoints behind a port of a Service. They come from the slices of the Service's own namespace; those that are ready,
- * and where none is, those that still serve while they end, as the proxy has it.
+ * The endpoints of a port of a Service. They come from slices of the Service's own namespace: ready ones or, without any,
+ * terminating ones that still serve, as in the proxy.
  */
 import type { Service, ServicePort } from '../../api/gen/core-v1.ts';
 import type { EndpointSlice } from '../../api/gen/discovery-v1.ts';
@@ -14,12 +14,12 @@ export interface ServiceReference {
   readonly port: { readonly name?: string; readonly number?: number };
 }
 
-/** A backend with its key, or why there is none. */
+/** A backend with its key, or the reason why there is none. */
 export type ResolvedBackend =
   | { readonly key: string; readonly portName: string; readonly backend: Backend; readonly problem?: undefined }
   | { readonly problem: RouteProblem };
 
-/** The backends of one snapshot: thousands of paths may lead to one Service, whose endpoints are gathered once. */
+/** The backends of one snapshot: thousands of paths may refer to one Service, whose endpoints are collected once. */
 export class ServiceBackends {
   readonly #view: ClusterView;
   readonly #resolved = new Map<string, ResolvedBackend>();
@@ -57,11 +57,11 @@ function resolveService({ namespace, name, port }: ServiceReference, view: Clust
   return { key: `${namespace}/${name}:${found.port}`, portName: found.name ?? '', backend };
 }
 
-function problem(reason: string, message: string): ResolvedBackend {
+function problem(reason: RouteProblem['reason'], message: string): ResolvedBackend {
   return { problem: { reason, message } };
 }
 
-/** Upstream: the standard application protocols of KEP-3726; `https` and `grpc` as other controllers read them. */
+/** Upstream: the standard application protocols of KEP-3726; `https` and `grpc` as other controllers interpret them. */
 function protocolOf({ appProtocol = '' }: ServicePort): Backend['protocol'] {
   switch (appProtocol.toLowerCase()) {
     case 'kubernetes.io/h2c':
@@ -88,7 +88,7 @@ function endpointsOf(service: Service, { name = '' }: ServicePort, slices: reado
       const isReady = conditions?.ready !== false;
       const isEnding = conditions?.terminating === true && conditions.serving !== false;
       if (!isReady && !isEnding) continue;
-      // All addresses of an endpoint are of one and the same pod.
+      // All addresses of an endpoint belong to the same pod.
       const [address = ''] = addresses;
       (isReady ? ready : ending).set(`${address} ${port}`, { address, port });
     }

@@ -1,15 +1,15 @@
 /**
- * A snapshot as it goes to the data plane: tables of what is shared, and numbers that refer to them. It is written in pieces,
- * between which others have their turn.
+ * The message that carries a snapshot to the data plane: tables of shared parts, and indices that refer to them. It is written in
+ * pieces, between which other tasks run.
  */
 import type { Steps } from '../../base/steps.ts';
-import type { Backend, Listener, Passthrough, Route, RouteMatch, ServedCertificate, Snapshot } from './snapshot.ts';
+import type { Backend, Passthrough, Route, RouteMatch, ServedCertificate, Snapshot } from './snapshot.ts';
 import type { Certificate, PlannedPassthrough, RouteRule, SnapshotPlan } from './snapshot-plan.ts';
 
-/** Numbers of a rule, a match and a list of hosts. */
-type RouteEntry = readonly [rule: number, match: number, hosts: number];
+/** Indices of a rule, a match, a list of hosts, and the list of excepted hosts. */
+type RouteEntry = readonly [rule: number, match: number, hosts: number, except?: number];
 
-/** Numbers of a passthrough and a list of hosts. */
+/** Indices of a passthrough and a list of hosts. */
 type PassthroughEntry = readonly [passthrough: number, hosts: number];
 
 interface CertificateEntry {
@@ -31,26 +31,26 @@ export interface SnapshotTables {
     readonly isTls: boolean;
     readonly routes: readonly RouteEntry[];
     readonly certificates: readonly CertificateEntry[];
-    /** Absent in messages of earlier versions, as `terminated` is. */
+    /** Absent in messages of earlier versions, like `terminated`. */
     readonly passthrough?: readonly PassthroughEntry[];
     readonly terminated?: readonly string[];
+    readonly isTcp?: boolean;
   }[];
 }
 
-/** The JSON of `SnapshotTables`. A step for each piece. */
+/** The JSON of `SnapshotTables`. One step for each piece. */
 export function* writeSnapshot({ listeners, backends }: SnapshotPlan): Steps<readonly string[]> {
   const pieces: string[] = [];
   const [rules, matches, hosts] = [new Table<RouteRule>(), new Table<RouteMatch>(), new Table<readonly string[]>()];
   const [certificates, passed] = [new Table<Certificate>(), new Table<PlannedPassthrough['rule']>()];
   let separator = '{"listeners":[';
-  for (const { port, isTls, routes, certificates: own, passthrough = [], terminated = [] } of listeners) {
-    pieces.push(`${separator}{"port":${port},"isTls":${isTls},"routes":`);
+  for (const { port, isTls, isTcp, routes, certificates: own, passthrough = [], terminated = [] } of listeners) {
+    pieces.push(`${separator}{"port":${port},"isTls":${isTls},${isTcp === true ? '"isTcp":true,' : ''}"routes":`);
     separator = ',';
-    yield* writeList(pieces, routes, ({ rule, match, hosts: names }) => [
-      rules.numberOf(rule),
-      matches.numberOf(match),
-      hosts.numberOf(names),
-    ]);
+    yield* writeList(pieces, routes, ({ rule, match, hosts: names, except }) => {
+      const entry = [rules.numberOf(rule), matches.numberOf(match), hosts.numberOf(names)];
+      return except === undefined ? entry : [...entry, hosts.numberOf(except)];
+    });
     pieces.push(',"certificates":');
     yield* writeList(pieces, own, ({ certificate, names, withOwnNames }) => ({
       certificate: certificates.numberOf(certificate),
@@ -81,13 +81,14 @@ export function* writeSnapshot({ listeners, backends }: SnapshotPlan): Steps<rea
   return pieces;
 }
 
-/** What the data plane serves. Routes of one rule share its object. */
+/** The snapshot that the data plane serves. Routes of one rule share its object. */
 export function readSnapshot(tables: SnapshotTables): Snapshot {
   return {
     backends: Object.fromEntries(tables.backends),
-    listeners: tables.listeners.map(({ port, isTls, routes, certificates, passthrough, terminated }): Listener => ({
+    listeners: tables.listeners.map(({ port, isTls, isTcp, routes, certificates, passthrough, terminated }) => ({
       port,
       isTls,
+      isTcp,
       routes: routes.flatMap((entry) => routesOf(entry, tables)),
       certificates: certificatesOf(certificates, tables.certificates),
       passthrough: passthrough?.flatMap((entry) => passthroughOf(entry, tables)),
@@ -96,8 +97,9 @@ export function readSnapshot(tables: SnapshotTables): Snapshot {
   };
 }
 
-function routesOf([rule, match, hosts]: RouteEntry, tables: SnapshotTables): Route[] {
-  return tables.hosts[hosts]!.map((host) => ({ ...tables.rules[rule]!, match: tables.matches[match]!, host }));
+function routesOf([rule, match, hosts, excepted]: RouteEntry, tables: SnapshotTables): Route[] {
+  const except = excepted === undefined ? undefined : tables.hosts[excepted]!;
+  return tables.hosts[hosts]!.map((host) => ({ ...tables.rules[rule]!, match: tables.matches[match]!, host, except }));
 }
 
 function passthroughOf([rule, hosts]: PassthroughEntry, tables: SnapshotTables): Passthrough[] {
@@ -129,7 +131,7 @@ function certificatesOf(
   });
 }
 
-/** Numbers objects in the order in which they come. */
+/** Numbers objects in the order in which they are added. */
 class Table<T extends object> {
   readonly #numbers = new Map<T, number>();
 
@@ -147,7 +149,7 @@ class Table<T extends object> {
 
 const PIECE_LENGTH = 64 * 1024;
 
-/** A list in pieces of some length; a step after each. */
+/** A list in pieces of limited length; one step after each. */
 function* writeList<T>(
   pieces: string[],
   list: readonly T[],

@@ -1,17 +1,19 @@
 /**
- * A snapshot before it is written: what several routes or listeners share is one object that all of them refer to, so that
- * its size is linear in that of the cluster's objects.
+ * A snapshot before it is written: parts that several routes or listeners share are one object, so that its size is linear in
+ * that of the cluster's objects.
  */
 import type { Backend, Passthrough, Route, RouteMatch } from './snapshot.ts';
 
-/** What follows from a match. All matches of a rule refer to one. */
-export type RouteRule = Omit<Route, 'host' | 'match'>;
+/** The actions of a match, which all matches of a rule share. */
+export type RouteRule = Omit<Route, 'host' | 'match' | 'except'>;
 
 /** One match at all of its hosts. */
 export interface PlannedRoute {
   readonly rule: RouteRule;
   readonly match: RouteMatch;
   readonly hosts: readonly string[];
+  /** Host names, or wildcards, covered by its hosts, at which it does not match. */
+  readonly except?: readonly string[] | undefined;
 }
 
 /** The certificate of a Secret. */
@@ -26,13 +28,13 @@ export interface Certificate {
 export interface PlannedCertificate {
   readonly certificate: Certificate;
   readonly names: readonly string[];
-  /** Its own names hold after `names`. */
+  /** The certificate's own names are added after `names`. */
   readonly withOwnNames: boolean;
-  /** When the object that names it was created: of several that claim a name, the older has it. */
+  /** The creation time of the object that names it; the older of several objects with one name has it. */
   readonly since: string;
 }
 
-/** What becomes of the connections of a TLSRoute, at all of its hosts. */
+/** The target of a TLSRoute's connections, at all of its hosts. */
 export interface PlannedPassthrough {
   readonly rule: Omit<Passthrough, 'host'>;
   readonly hosts: readonly string[];
@@ -41,12 +43,14 @@ export interface PlannedPassthrough {
 export interface PlannedListener {
   readonly port: number;
   readonly isTls: boolean;
-  /** In the order in which they are asked. */
+  /** In the order of precedence. */
   readonly routes: readonly PlannedRoute[];
   readonly certificates: readonly PlannedCertificate[];
   readonly passthrough?: readonly PlannedPassthrough[];
-  /** The host names that are terminated on a port with `passthrough`. */
+  /** The host names at which HTTP is served on a port with `passthrough`. */
   readonly terminated?: readonly string[];
+  /** HTTP is served at no name. */
+  readonly isTcp?: boolean;
 }
 
 export interface SnapshotPlan {

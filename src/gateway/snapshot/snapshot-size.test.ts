@@ -1,4 +1,4 @@
-/** A snapshot is linear in the objects it is made from, and one namespace cannot use up what others need. */
+/** The size of a snapshot is linear in that of its objects, and one namespace cannot use up the budget of others. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { Secret } from '../../api/gen/core-v1.ts';
@@ -70,17 +70,18 @@ function buildRoutes(
   listeners: readonly object[] = [{ name: 'http', port: 80 }],
   tlsRoutes: readonly object[] = [],
   grpcRoutes: readonly object[] = [],
+  gatewayNames: readonly string[] = ['g'],
 ) {
-  const gateway = {
-    metadata: metadata('g', 'ns'),
+  const gateways = gatewayNames.map((name) => ({
+    metadata: metadata(name, 'ns'),
     spec: {
       gatewayClassName: 'keelson',
       listeners: listeners.map((one) => ({ protocol: 'HTTP', allowedRoutes: { namespaces: { from: 'All' } }, ...one })),
     },
-  };
+  }));
   const steps = buildGateways(
     {
-      gateways: [gateway] as never,
+      gateways: gateways as never,
       httpRoutes: httpRoutes as never,
       grpcRoutes: grpcRoutes as never,
       tlsRoutes: tlsRoutes as never,
@@ -137,7 +138,7 @@ function httpRoute(
 
 const LONG_NAME = 's'.repeat(250);
 
-/** `backends` of them are references to one service, of which each takes its part of the message. */
+/** `backends` is the number of references to one service, each of which adds its part to the message. */
 function tlsRoute(name: string, { age = 0, namespace = 'ns', hosts = 1, backends = 1 }): object {
   return {
     metadata: metadata(name, namespace, age),
@@ -152,7 +153,7 @@ function tlsRoute(name: string, { age = 0, namespace = 'ns', hosts = 1, backends
 const passing = (port = 443) => ({ name: `tls${port}`, port, protocol: 'TLS', tls: { mode: 'Passthrough' } });
 
 describe('a certificate', () => {
-  test('stands once in a snapshot, however many entries and ingresses name its secret', () => {
+  test('occurs once in a snapshot, however many entries and ingresses refer to its secret', () => {
     const view = viewOf({ 'ns/s': secretOf(60 * KIB) });
     const tls = Array.from({ length: 6000 }, () => 's');
     const list = Array.from({ length: 20 }, (_, at) => ingress(`i${at}`, { tls }));
@@ -185,7 +186,7 @@ describe('a certificate', () => {
     );
   });
 
-  test('of more than 64 KiB is not served, which is an event', () => {
+  test('of more than 64 KiB is not served and causes an event', () => {
     const { plan, problems } = buildIngresses([ingress('i', { tls: ['s'] })], viewOf({ 'ns/s': secretOf(65 * KIB) }));
     assert.equal(listenersOf(plan.listeners)[1]?.certificates.length, 1);
     assert.match(
@@ -194,7 +195,7 @@ describe('a certificate', () => {
     );
   });
 
-  test('beyond a hundred of one ingress is not served, which is an event', () => {
+  test('beyond a hundred of one ingress is not served and causes an event', () => {
     const tls = Array.from({ length: 150 }, (_, at) => `s${at}`);
     const view = viewOf(Object.fromEntries(tls.map((name) => [`ns/${name}`, secretOf(10)])));
     const { plan, problems } = buildIngresses([ingress('i', { tls })], view);
@@ -205,7 +206,7 @@ describe('a certificate', () => {
     );
   });
 
-  test('is read again when its secret changes, and not before', () => {
+  test('is parsed again when its secret changes, and not before', () => {
     let count = 0;
     const certificates = new SecretCertificates(() => {
       count++;
@@ -221,7 +222,7 @@ describe('a certificate', () => {
 });
 
 describe('problems of an object', () => {
-  test('are a few events, however many paths have them', () => {
+  test('cause a few events, however many paths have them', () => {
     const paths = Array.from({ length: 5000 }, (_, at) => `/${at}`);
     const one = ingress('i', { paths });
     for (const [at, path] of one.spec!.rules![0]!.http!.paths.entries())
@@ -232,7 +233,7 @@ describe('problems of an object', () => {
 });
 
 describe('routes', () => {
-  test('of an HTTPRoute hold its filters once, whatever its hosts, matches and listeners', () => {
+  test('of an HTTPRoute contain its filters once, whatever its hosts, matches and listeners', () => {
     const listeners = Array.from({ length: 8 }, (_, at) => ({ name: `l${at}`, port: 80 + at }));
     const route = httpRoute('r', { hosts: 16, matches: 64, headerBytes: 100 * KIB });
     const { ports, backends } = buildRoutes([route], listeners);
@@ -245,7 +246,26 @@ describe('routes', () => {
     assert.equal(new Set(served[0]?.routes.map(({ filters }) => filters)).size, 1);
   });
 
-  test('of a TLSRoute hold its backends once, whatever its hosts and listeners', () => {
+  test('that leave names to more specific listeners are charged for these names', () => {
+    // Each wildcard is covered by the previous one: the first listener of a Gateway leaves 63 names to others, the next one 62.
+    const name = Array.from({ length: 62 }, () => 'xyz').join('.');
+    const wildcards = Array.from({ length: 63 }, (_, at) => ({ name: `l${at}`, hostname: `*.${name.slice(4 * at)}` }));
+    const listeners = [{ name: 'all' }, ...wildcards.slice(0, 61)].map((one) => ({ port: 80, ...one }));
+    const names = Array.from({ length: 120 }, (_, at) => `g${at}`);
+    const routes = Array.from({ length: 4 }, (_, at) => ({
+      metadata: metadata(`r${at}`, 'ns', at),
+      spec: { parentRefs: names.slice(30 * at, 30 * at + 30).map((each) => ({ name: each })), rules: [{}] },
+    }));
+    const { ports, backends, routes: verdicts } = buildRoutes(routes, listeners, [], [], names);
+    const [first, ...others] = verdicts.map(({ parents }) => parents[0]?.conditions[0]?.reason);
+    assert.deepEqual(
+      [first, ...others],
+      verdicts.map(() => LIMIT_EXCEEDED),
+    );
+    assert.ok(textOf({ listeners: ports, backends }).length < ROUTE_LIMITS.object);
+  });
+
+  test('of a TLSRoute contain its backends once, whatever its hosts and listeners', () => {
     const listeners = Array.from({ length: 8 }, (_, at) => passing(443 + at));
     const route = tlsRoute('r', { hosts: 16, backends: 1000 });
     const { ports, backends } = buildRoutes([], listeners, [route]);
@@ -265,7 +285,7 @@ describe('routes', () => {
   });
 });
 
-describe('a namespace that wants more than its share', () => {
+describe('a namespace beyond its share', () => {
   const isServed = (routes: readonly { readonly source: string }[], source: string): boolean =>
     routes.some((one) => one.source === source);
 
@@ -312,12 +332,12 @@ describe('a namespace that wants more than its share', () => {
     assert.deepEqual([refused?.type, refused?.status, refused?.reason], ['Accepted', 'False', LIMIT_EXCEEDED]);
   });
 
-  test('whose single object passes the limit of an object has nothing of it served', () => {
+  test('with a single object beyond the limit has nothing of it served', () => {
     const { routes } = buildRoutes([httpRoute('r', { headerBytes: 5000 * KIB })]);
     assert.match(routes[0]?.parents[0]?.conditions[0]?.message ?? '', /more than 4 MiB, the limit of an object/);
   });
 
-  test('leaves the hosts of what is not served to younger routes of another kind', () => {
+  test('leaves the hosts of unserved objects to younger routes of another kind', () => {
     const refused = httpRoute('r', { headerBytes: 5000 * KIB });
     const grpc = { ...httpRoute('r', { age: 1 }), spec: { parentRefs: [{ name: 'g' }], hostnames: ['r-0.example'] } };
     const { routes } = buildRoutes([refused], undefined, [], [grpc]);

@@ -1,9 +1,9 @@
 /**
- * What the data plane of a node serves, whole: the controller sends it again at every change, the data plane replaces what
- * it had. It has no names of objects that the data plane would have to look up, and no credentials but certificates.
+ * The complete configuration of a node's data plane: the controller sends it at every change, and the data plane replaces the old
+ * one. It needs no look-up of objects, and has no credentials except certificates.
  */
 
-/** Text or expression that a header or a query parameter must equal. */
+/** The text or expression that a header or a query parameter must match. */
 export interface ValueMatch {
   readonly name: string;
   readonly value: string;
@@ -31,7 +31,7 @@ export interface HeaderChanges {
   readonly remove?: readonly string[];
 }
 
-/** A replaced path: the whole, or the part that the route's prefix matched. */
+/** A replaced path: the whole path, or the part that the route's prefix matched. */
 export interface PathChange {
   readonly type: 'full' | 'prefix';
   readonly value: string;
@@ -48,12 +48,12 @@ export interface Redirect {
 /** A backend by its key in the snapshot. */
 export interface MirrorTarget {
   readonly backend: string;
-  /** The share of requests, of `denominator`. */
+  /** The share of requests is `numerator` of `denominator`. */
   readonly numerator: number;
   readonly denominator: number;
 }
 
-/** What happens to a request between match and backend. */
+/** The filters between match and backend. */
 export interface RouteFilters {
   readonly requestHeaders?: HeaderChanges;
   readonly responseHeaders?: HeaderChanges;
@@ -62,30 +62,32 @@ export interface RouteFilters {
   readonly mirrors?: readonly MirrorTarget[];
 }
 
-/** A backend's share of a rule's requests. */
+/** A backend with its share of a rule's requests. */
 export interface WeightedBackend {
   readonly backend: string;
   readonly weight: number;
   readonly filters?: RouteFilters;
 }
 
-/** One match with what follows from it. */
+/** One match with its actions. */
 export interface Route {
-  /** The object it comes from, for logs: `Ingress default/web`. */
+  /** The object of the route, for logs: `Ingress default/web`. */
   readonly source: string;
-  /** Host names without port: `web.example`, `*.example`, or '' for all. */
+  /** A host name without port: `web.example`, `*.example`, or '' for all. */
   readonly host: string;
   /** Whether `*` of the host stands for several labels (Gateway API) or exactly one (Ingress). */
   readonly wildcardDepth: 'one' | 'many';
   readonly match: RouteMatch;
+  /** Host names, or wildcards, covered by `host`, at which the route does not match. */
+  readonly except?: readonly string[];
   readonly filters?: RouteFilters;
-  /** None, or all of weight 0: requests get `emptyStatus`. */
+  /** When it is empty, or all weights are 0, requests get `emptyStatus`. */
   readonly backends: readonly WeightedBackend[];
-  /** The answer where no backend can take the request. */
+  /** The status when no backend can accept the request. */
   readonly emptyStatus: 500 | 503;
-  /** How long the whole request may take; 0 or absent: as long as it likes. */
+  /** The timeout of the whole request; 0 or absent for none. */
   readonly requestTimeoutMs?: number;
-  /** How long a backend may take until its answer begins. */
+  /** The timeout until a backend's response begins. */
   readonly responseTimeoutMs?: number;
 }
 
@@ -100,44 +102,51 @@ export interface Backend {
   readonly endpoints: readonly Endpoint[];
   /** Requests of one client address go to one endpoint. */
   readonly isSticky?: boolean;
-  /** With TLS: absent, the certificate is not verified. */
+  /** When it is absent, TLS is used without verification of the certificate. */
   readonly verification?: {
-    /** What is asked for, and what the certificate must be valid for unless there are `altNames`. */
+    /** The requested server name, for which the certificate must be valid unless there are `altNames`. */
     readonly serverName: string;
-    /** Absent: the authorities that Node.js knows. */
+    /** Absent for the authorities that Node.js includes. */
     readonly caPem?: string;
-    /** The certificate must have one of them. */
+    /** The certificate must have one of these names. */
     readonly altNames?: readonly { readonly type: 'DNS' | 'URI'; readonly value: string }[];
   };
 }
 
-/** A certificate for the names, which may begin with `*.`; the names of '' are for clients that ask for none known. */
+/** A certificate for the names, which may begin with `*.`; '' is for clients that request no known name. */
 export interface ServedCertificate {
   readonly names: readonly string[];
   readonly certPem: string;
   readonly keyPem: string;
 }
 
-/** TLS connections for a name that go to backends as they are. */
+/** TLS connections for a name that go to backends, passed through or terminated. */
 export interface Passthrough {
-  /** The object it comes from, for logs: `TLSRoute default/web`. */
+  /** The object of the route, for logs: `TLSRoute default/web`. */
   readonly source: string;
   /** `web.example`, `*.example` for one or more labels, or '' for all. */
   readonly host: string;
-  /** None, or all of weight 0: connections end. */
+  /** When it is empty, or all weights are 0, connections are closed. */
   readonly backends: readonly WeightedBackend[];
+  /** TLS is terminated here; connections to backends with `verification` use TLS again. */
+  readonly isTerminated?: boolean;
 }
 
-/** What is served on one port. */
+/** The routes and certificates of one port. */
 export interface Listener {
   readonly port: number;
   readonly isTls: boolean;
-  /** Those of a host in the order in which they are asked: the first that matches takes the request. */
+  /** Routes of a host in the order of precedence: the first that matches gets the request. */
   readonly routes: readonly Route[];
   readonly certificates: readonly ServedCertificate[];
-  /** Beside the names in `terminated`; of several the most specific decides. Absent: all TLS is terminated. */
+  /**
+   * Names with passthrough, in addition to `terminated` ones, at which HTTP is served; the most specific decides. Absent when
+   * HTTP is served at all names.
+   */
   readonly passthrough?: readonly Passthrough[];
   readonly terminated?: readonly string[];
+  /** HTTP is served at no name. */
+  readonly isTcp?: boolean;
 }
 
 export interface Snapshot {
@@ -145,14 +154,16 @@ export interface Snapshot {
   readonly backends: Readonly<Record<string, Backend>>;
 }
 
-/** How the data plane stands with a port. */
+/** The state of a port. */
 export interface ListenerState {
   readonly port: number;
-  /** Why it does not listen: Node's code, such as EADDRINUSE. */
+  /** The reason why it does not listen: Node's error code, such as EADDRINUSE. */
   readonly problem?: string;
+  /** The program that holds the port. The data plane does not know it; the node's process adds it. */
+  readonly holder?: string;
 }
 
-/** What the data plane reports after each snapshot and whenever a port's state changes. */
+/** The data plane's report, sent after each snapshot and when a port's state changes. */
 export interface DataPlaneReport {
   /** The number of the snapshot that is served. */
   readonly applied: number;

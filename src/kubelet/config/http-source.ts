@@ -18,7 +18,7 @@ export interface HttpSourceDeps {
   readonly parse: (text: string) => Promise<unknown>;
 }
 
-/** Reads until the signal aborts. While the URL does not answer, the last pods stay. */
+/** Reads until the signal aborts. While the URL does not answer, the last pods are kept. */
 export function startHttpSource(deps: HttpSourceDeps, config: KubeletConfiguration, signal: AbortSignal): void {
   const { platform } = deps;
   const log = platform.log.child('http-source');
@@ -32,7 +32,7 @@ export function startHttpSource(deps: HttpSourceDeps, config: KubeletConfigurati
       method: 'GET',
       url,
       headers: config.staticPodUrlHeaders,
-      timeoutMs: TIMEOUT_MS,
+      headTimeoutMs: TIMEOUT_MS,
       signal,
     });
     const { bytes, cut } = await readBody(answer, platform.clock, { maxBytes: MAX_BYTES, endMs });

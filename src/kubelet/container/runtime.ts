@@ -7,12 +7,12 @@ import type { ContainerResources } from '../allocation/resources.ts';
 import type { Pod, Secret } from '../../api/gen/core-v1.ts';
 import type { StepScope } from '../../component-helpers/pod-trace/step-scope.ts';
 
-/** State of a container by the runtime. */
+/** State of a container in the runtime. */
 export type ContainerState = 'created' | 'running' | 'exited' | 'unknown';
 
 /** One container's state, in upstream's terms (kubecontainer.Status). Times are wall-clock milliseconds, 0 when unknown. */
 export interface ContainerStatus {
-  /** `containerd://…` without the scheme: the bare id. */
+  /** The id without the scheme `containerd://`. */
   readonly id: string;
   readonly name: string;
   readonly state: ContainerState;
@@ -23,7 +23,7 @@ export interface ContainerStatus {
   readonly image: string;
   readonly imageId: string;
   readonly imageRef: string;
-  /** Hash of the container spec it was made from (annotation io.kubernetes.container.hash). */
+  /** Hash of the container spec at its creation (annotation io.kubernetes.container.hash). */
   readonly hash: string;
   readonly restartCount: number;
   readonly reason: string;
@@ -31,9 +31,9 @@ export interface ContainerStatus {
   readonly message: string;
   /** Sandbox it belongs to. */
   readonly podSandboxId: string;
-  /** CPU and memory it was made with (annotation). */
+  /** CPU and memory at its creation (annotation). */
   readonly madeWith?: ContainerResources;
-  /** Limits and requests by the runtime, if it reports them. */
+  /** Limits and requests that the runtime reports, if any. */
   readonly resources?: {
     readonly cpuQuota?: number;
     readonly cpuPeriod?: number;
@@ -59,7 +59,7 @@ export interface PodStatus {
   readonly namespace: string;
   /** Addresses of the newest ready sandbox. */
   readonly ips: readonly string[];
-  /** All containers incl. dead ones, newest first per name. */
+  /** All containers including exited ones, newest first for each name. */
   readonly containers: readonly ContainerStatus[];
   /** Newest first. */
   readonly sandboxes: readonly SandboxStatus[];
@@ -96,14 +96,14 @@ export interface SyncStep {
   readonly message?: string;
 }
 
-/** Outcome of `syncPod`. `retryAfterMs`: when it should be tried again at the latest (back-off that runs out). */
+/** The result of `syncPod`. `retryAfterMs`: when a back-off ends and the pod must be synced again. */
 export interface PodSyncResult {
   readonly steps: readonly SyncStep[];
   readonly error?: Error;
   readonly retryAfterMs?: number;
 }
 
-/** A change seen in the runtime's event stream; only a wake-up: the state is re-read. */
+/** A change in the runtime's event stream. It only wakes the PLEG, which reads the state again. */
 export interface RuntimeEvent {
   readonly podUid: string;
   readonly containerId: string;
@@ -112,7 +112,7 @@ export interface RuntimeEvent {
   readonly exitCode?: number;
 }
 
-/** Why a container may or may not run now, by probe results and back-off. */
+/** What the runtime reports about itself and its network. */
 export interface ContainerRuntimeStatus {
   readonly runtimeReady: boolean;
   readonly networkReady: boolean;
@@ -142,7 +142,7 @@ export interface NodeImage {
 /** The container runtime manager. All calls take an abort signal where they can take long. */
 export interface ContainerRuntime {
   status(): Promise<ContainerRuntimeStatus>;
-  /** Pods with sandboxes or containers; `all` includes dead ones. */
+  /** Pods with sandboxes or containers; `all` includes exited ones. */
   getPods(all: boolean): Promise<readonly RuntimePod[]>;
   getPodStatus(uid: string, name: string, namespace: string): Promise<PodStatus>;
   /** The seven steps: compute changes; kill sandbox; kill containers; create sandbox; ephemeral, init, normal containers. */
@@ -150,10 +150,15 @@ export interface ContainerRuntime {
     pod: Pod;
     podStatus: PodStatus;
     pullSecrets: readonly Secret[];
+    /** Called before an image is pulled; the sandbox is there then. */
+    beforePull?: () => void;
     trace: StepScope;
     signal: AbortSignal;
   }): Promise<PodSyncResult>;
-  /** Stops containers (preStop, TERM, grace, KILL) and then the sandbox. `pod` is absent for orphans: grace then comes from labels. */
+  /**
+   * Stops containers (preStop, TERM, grace, KILL) and then the sandbox. `pod` is absent for orphans, whose grace
+   * period comes from labels.
+   */
   killPod(request: {
     pod?: Pod;
     runtimePod: RuntimePod;
@@ -161,22 +166,28 @@ export interface ContainerRuntime {
     reason?: string;
     signal?: AbortSignal;
   }): Promise<PodSyncResult>;
-  /** How long a container of a pod is held back after its end, in milliseconds; 0: not at all. */
+  /** The rest of the restart back-off of a pod's container, in milliseconds; 0: none. */
   restartDelayMs(uid: string, containerName: string): number;
-  /** The pod's pulls that failed last. */
+  /** The pod's image pulls that failed last. */
   failedPulls(uid: string): readonly FailedPull[];
-  /** Containers of the pod that were ended because the hook after their start had failed. */
+  /** Containers of the pod that were killed because their postStart hook failed. */
   endings(uid: string): readonly ContainerEnding[];
-  /** Forgets back-off and caches of a pod that is gone. */
+  /** Drops back-off and caches of a pod that is gone. */
   forgetPod(uid: string): void;
-  /** Removes dead containers and sandboxes beyond what the policy keeps; `evictNonDeleted` also those of finished pods. */
+  /**
+   * Removes exited containers and sandboxes beyond what the policy keeps; `evictNonDeleted` also those of finished
+   * pods.
+   */
   garbageCollect(
     policy: { minAgeMs: number; maxPerPodContainer: number; maxContainers: number },
     options: { allSourcesReady: boolean; evictNonDeleted: boolean },
   ): Promise<void>;
-  /** Removes one dead container (after ContainerDied, beyond the newest). */
+  /** Removes one exited container (after ContainerDied, beyond the newest). */
   deleteContainer(id: string): Promise<void>;
-  /** Runs a command to its end, for exec probes and hooks. `timeoutMs` 0: none; a timeout rejects with an error whose `code` is 'DEADLINE'. */
+  /**
+   * Runs a command and waits for its end, for exec probes and hooks. `timeoutMs` 0: none; a timeout rejects with an
+   * error whose `code` is 'DEADLINE'.
+   */
   execSync(containerId: string, command: readonly string[], timeoutMs: number): Promise<ContainerExecResult>;
   /** URLs of the runtime's streaming server. */
   execUrl(request: {
@@ -198,9 +209,9 @@ export interface ContainerRuntime {
   /** Log file of the container of this id, or of the current one. */
   containerLogPath(containerId: string): Promise<string>;
   reopenContainerLog(containerId: string): Promise<void>;
-  /** Moves a running container to other processors, a list such as `0-3,8`. */
+  /** Changes the CPUs of a running container, a list such as `0-3,8`. */
   updateCpuset(containerId: string, cpusetCpus: string): Promise<void>;
-  /** Writes the state of a running container to a file; rejects with CRI's Unimplemented where the runtime cannot. */
+  /** Checkpoints a running container into a file; rejects with CRI's Unimplemented where the runtime cannot. */
   checkpointContainer(containerId: string, location: string, timeoutSeconds: number): Promise<void>;
   images(): Promise<readonly NodeImage[]>;
   removeImage(id: string): Promise<void>;

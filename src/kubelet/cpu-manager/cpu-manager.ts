@@ -1,14 +1,13 @@
 /**
- * The static policy: containers of guaranteed pods that ask for whole processors get them alone, all others share the
- * rest. Upstream: pkg/kubelet/cm/cpumanager (policy_static.go). The none policy is the absence of this manager.
+ * The static policy: containers of guaranteed pods that request whole CPUs get exclusive ones; all other containers
+ * share the rest. Upstream: pkg/kubelet/cm/cpumanager (policy_static.go). With the none policy there is no such
+ * manager.
  *
- * Invariants: a processor is alone in one container or shared, never both, save that containers of a pod inherit those of
- * its init containers; what was given is on disk before the container is made.
+ * Invariants: a CPU is either exclusive to one container or shared, except that containers reuse the CPUs of their
+ * pod's init containers; an assignment is on disk before the container is created.
  */
-import { isRestartableInitContainer, podContainers } from '../../api/pod-containers.ts';
+import { podContainers } from '../../api/pod-containers.ts';
 import type { Container, Pod } from '../../api/gen/core-v1.ts';
-import { podQosClass } from '../../api/pod-qos.ts';
-import { quantityMilliValue } from '../../api/quantity.ts';
 import { KeyedMutex } from '../../base/keyed-mutex.ts';
 import type { Files } from '../../platform/files.ts';
 import type { HostCpu } from '../../platform/host.ts';
@@ -25,15 +24,16 @@ import { podUid } from '../types/pod-update.ts';
 import { common, cpuSet, formatCpuSet, without, type CpuSet } from './cpu-set.ts';
 import { readCpuState, writeCpuState, type CpuState } from './cpu-state.ts';
 import { takeCpus, takeCpusDistributed, threadsPerCore } from './take-cpus.ts';
+import { exclusiveCount, podCount } from './cpu-requests.ts';
 
 export interface CpuManagerConfig {
-  /** Processors for the system; empty: as many as are reserved. */
+  /** CPUs for the system; empty: as many as `reservedMilliCpu` amounts to. */
   readonly reservedCpus: CpuSet;
   /** Processors reserved for the system and the kubelet, in thousandths. */
   readonly reservedMilliCpu: number;
   readonly fullPcpusOnly: boolean;
   readonly distributeAcrossNuma: boolean;
-  /** Shared containers do not run on reserved processors either. */
+  /** Shared containers may not use reserved CPUs either. */
   readonly strictReservation: boolean;
 }
 
@@ -46,7 +46,7 @@ export interface CpuManager extends HintProvider {
   keepOnly(podUids: ReadonlySet<string>): Promise<void>;
   /** The processors that the container may run on. */
   cpusOf(podUid: string, container: string): CpuSet;
-  /** Undefined: the container has none. */
+  /** Undefined: the container has no exclusive CPUs. */
   exclusiveCpus(podUid: string, container: string): CpuSet | undefined;
   /** All processors but the reserved ones. */
   allocatable(): CpuSet;
@@ -167,7 +167,7 @@ class StaticCpuManager implements CpuManager {
       : takeCpus(this.#machine, from, count);
   }
 
-  /** Processors of the affinity's nodes first, then others. */
+  /** Takes CPUs of the affinity's NUMA nodes first, then others. */
   #takeByAffinity(free: CpuSet, count: number, affinity: number | undefined): CpuSet {
     if (affinity === undefined) return this.#take(free, count);
     const near = common(
@@ -251,27 +251,7 @@ function reservedOf(cpus: readonly HostCpu[], { reservedCpus, reservedMilliCpu }
   return takeCpus(cpus, all, count);
 }
 
-/** How many exclusive processors the container gets; 0: it runs on the shared ones. */
-function exclusiveCount(pod: Pod, container: Container): number {
-  if (podQosClass(pod) !== 'Guaranteed' || pod.spec?.resources !== undefined) return 0;
-  const milli = quantityMilliValue(
-    container.resources?.requests?.['cpu'] ?? container.resources?.limits?.['cpu'] ?? '0',
-  );
-  return milli % 1000 === 0 ? milli / 1000 : 0;
-}
-
-function podCount(pod: Pod): number {
-  let [sidecars, init] = [0, 0];
-  for (const container of pod.spec?.initContainers ?? []) {
-    const count = exclusiveCount(pod, container);
-    if (isRestartableInitContainer(container)) sidecars += count;
-    else init = Math.max(init, sidecars + count);
-  }
-  const sum = (pod.spec?.containers ?? []).reduce((total, each) => total + exclusiveCount(pod, each), sidecars);
-  return Math.max(init, sum);
-}
-
-/** How many processors are in cores that are free as a whole. */
+/** The number of CPUs in cores that are entirely free. */
 function wholeCores(machine: readonly HostCpu[], free: CpuSet): number {
   const ofCore = (a: HostCpu): readonly HostCpu[] => machine.filter((b) => a.socket === b.socket && a.core === b.core);
   return machine.filter((cpu) => ofCore(cpu).every((sibling) => free.includes(sibling.cpu))).length;

@@ -1,17 +1,15 @@
 /**
- * Has the devices of pods' resource claims made ready by their drivers before containers are made, and given back when no
- * pod here uses them any more. Upstream: pkg/kubelet/cm/dra. Not here: health of such devices, share of one device.
+ * Has drivers prepare the devices of pods' resource claims before containers are created, and unprepare them when no
+ * pod of the node uses them any more. Upstream: pkg/kubelet/cm/dra. Missing: health of such devices, shared parts of
+ * one device.
  */
-import { firstByName } from '../../base/first-by.ts';
 import type { Container, Pod } from '../../api/gen/core-v1.ts';
 import type { ResourceClaim } from '../../api/gen/resource-v1.ts';
 import { KeyedMutex } from '../../base/keyed-mutex.ts';
-import { claimNameOf } from '../../component-helpers/resource-claims.ts';
-import { controllerOf } from '../../component-helpers/owner-references.ts';
 import type { GrpcConnector } from '../../grpc/grpc-connector.ts';
 import type { Log } from '../../platform/log.ts';
 import type { Plugin, PluginHandler } from '../plugin-manager/plugin-manager.ts';
-import { podName, podNamespace, podUid } from '../types/pod-update.ts';
+import { podNamespace, podUid } from '../types/pod-update.ts';
 import type { ClaimInfo, ClaimInfos } from './claim-info.ts';
 import {
   DRA_VERSIONS,
@@ -23,6 +21,7 @@ import {
   type DraVersion,
 } from './dra-api.ts';
 import type { SliceWiper } from './slice-wiper.ts';
+import { claimOf, started, claimNames, partsOf, checkClaim, isOfRequest } from './pod-claims.ts';
 
 export interface DraManagerDeps {
   readonly connect: GrpcConnector;
@@ -36,25 +35,25 @@ export interface DraManagerDeps {
 export interface DraManager {
   /** For the plugin manager. */
   readonly pluginHandler: PluginHandler;
-  /** Makes the pod's claims ready; nothing happens to those that are. Rejects with why one cannot be. */
+  /** Prepares the pod's claims; prepared ones are skipped. Rejects with the reason why one cannot be prepared. */
   prepare(pod: Pod): Promise<void>;
-  /** Gives back what no other pod uses. */
+  /** Unprepares claims that no other pod uses. */
   unprepare(podUid: string): Promise<void>;
-  /** What the container has of its claims, as far as they are ready. */
+  /** The container's devices of its claims, as far as they are prepared. */
   claimResources(pod: Pod, container: Container): readonly ClaimResources[];
   /**
-   * Names of the container's devices for the runtime, as far as drivers have returned them. Throws when a claim is not known. That
-   * no container starts without its devices is up to the sync of the pod, which prepares before there is a sandbox.
+   * CDI names of the container's devices, as far as drivers have returned them. Throws for an unknown claim. The sync
+   * of the pod prepares claims before it creates a sandbox, so no container starts without its devices.
    */
   cdiDevices(pod: Pod, container: Container): readonly string[];
-  /** Gives back what pods that are gone had. */
+  /** Unprepares the claims of all other pods. */
   keepOnly(podUids: ReadonlySet<string>): Promise<void>;
 }
 
 /** A container's part of one claim. */
 export interface ClaimResources {
   readonly claim: DraClaim;
-  /** Drivers were called for it, by this kubelet or an earlier run. */
+  /** This kubelet or an earlier run has called drivers for it. */
   readonly known: boolean;
   readonly devices: readonly (DraDevice & { readonly driverName: string })[];
 }
@@ -82,7 +81,7 @@ export function createDraManager(deps: DraManagerDeps): DraManager {
 
   async function prepareClaim(pod: Pod, claim: ResourceClaim): Promise<void> {
     const info = started(claim, infos.get(claim.metadata.uid ?? ''), podUid(pod));
-    // Before any driver is called: its work must be undone even if the kubelet is killed now.
+    // Stored before any driver is called: the preparation must be undone even if the kubelet is killed now.
     await infos.set(info);
     if (info.prepared) return;
     const ready: Record<string, readonly DraDevice[]> = {};
@@ -175,77 +174,10 @@ function handlerOf(drivers: Map<string, Driver>, { log, wiper }: DraManagerDeps)
       log.info('Registered DRA plugin', { driver: plugin.name, endpoint: plugin.endpoint });
     },
     async deregisterPlugin({ name, endpoint }, signal) {
-      // Another instance of the driver may have taken over.
+      // Another instance of the driver may serve it already.
       if (drivers.get(name)?.endpoint !== endpoint) return;
       drivers.delete(name);
       wiper.driverGone(name, signal);
     },
   };
-}
-
-const claimOf = ({ namespace, uid, name }: DraClaim): DraClaim => ({ namespace, uid, name });
-
-/** The claim with the pod among those that use it. */
-function started({ metadata, status }: ResourceClaim, known: ClaimInfo | undefined, uid: string): ClaimInfo {
-  const podUids = [...new Set([...(known?.podUids ?? []), uid])];
-  if (known !== undefined) return { ...known, podUids };
-  const names = new Set((status?.allocation?.devices?.results ?? []).map(({ driver }) => driver));
-  return {
-    namespace: metadata.namespace ?? '',
-    name: metadata.name ?? '',
-    uid: metadata.uid ?? '',
-    podUids,
-    prepared: false,
-    drivers: Object.fromEntries([...names].map((driver) => [driver, []])),
-  };
-}
-
-/** Names of the claims that exist for the pod. Throws while one is still to be made. */
-function claimNames(pod: Pod): string[] {
-  const extended = pod.status?.extendedResourceClaimStatus;
-  const known = new Set(pod.status?.resourceClaimStatuses?.map(({ name }) => name));
-  const own = (pod.spec?.resourceClaims ?? []).flatMap((podClaim) => {
-    const name = claimNameOf(pod, podClaim);
-    if (name !== undefined) return [name];
-    // The template's claim was not needed.
-    if (known.has(podClaim.name)) return [];
-    throw new Error(`ResourceClaim not created yet for pod claim ${podClaim.name}`);
-  });
-  return extended === undefined ? own : [...own, extended.resourceClaimName];
-}
-
-/** The claim requests of the container: those it names, and those of its extended resources. */
-function partsOf(pod: Pod, { name, resources }: Container): { name: string; request: string | undefined }[] {
-  const podClaims = firstByName(resources?.claims === undefined ? [] : pod.spec?.resourceClaims);
-  const named = (resources?.claims ?? []).flatMap(({ name: wanted, request }) => {
-    const podClaim = podClaims.get(wanted);
-    const claim = podClaim === undefined ? undefined : claimNameOf(pod, podClaim);
-    return claim === undefined ? [] : [{ name: claim, request }];
-  });
-  const extended = pod.status?.extendedResourceClaimStatus;
-  const ofContainer = extended?.requestMappings.filter(({ containerName }) => containerName === name) ?? [];
-  return [
-    ...named,
-    ...ofContainer.map(({ requestName }) => ({ name: extended!.resourceClaimName, request: requestName })),
-  ];
-}
-
-function checkClaim(pod: Pod, { metadata, status }: ResourceClaim): void {
-  const claim = `${metadata.namespace}/${metadata.name}`;
-  const owner = controllerOf({ metadata });
-  if (owner?.kind === 'Pod' && owner.uid !== podUid(pod))
-    throw new Error(
-      `ResourceClaim ${claim} was not created for pod ${podNamespace(pod)}/${podName(pod)} (pod is not owner)`,
-    );
-  if (status?.allocation === undefined) throw new Error(`ResourceClaim ${claim} is not allocated`);
-  if (status.reservedFor?.some(({ uid }) => uid === podUid(pod)) !== true)
-    throw new Error(
-      `pod ${podName(pod)}(${podUid(pod)}) is not allowed to use resource claim ${metadata.name}(${metadata.uid})`,
-    );
-}
-
-/** A device of no request in particular is for all. */
-function isOfRequest({ requestNames }: DraDevice, request: string | undefined): boolean {
-  if (request === undefined || request === '' || requestNames.length === 0) return true;
-  return requestNames.some((name) => name === request || name.split('/')[0] === request);
 }

@@ -1,29 +1,29 @@
 /**
- * What a kubelet keeps on disk of configurations it was given through the API: their contents, which one is assigned and
- * which was the last known good one. Upstream (to v1.23): kubeletconfig/checkpoint/store, with the same layout.
+ * The files of a kubelet's dynamic configurations: their contents, the assigned one and the last known good one.
+ * Upstream (to v1.23): kubeletconfig/checkpoint/store, with the same layout.
  */
 import type { ConfigMap, ConfigMapNodeConfigSource } from '../../api/gen/core-v1.ts';
-import { hasErrorCode } from '../../base/errors.ts';
+import { ignoreMissingFile } from '../../base/errors.ts';
 import type { Files } from '../../platform/files.ts';
 
 /** One version of a ConfigMap, and the key that holds the configuration. */
 export type ConfigurationSource = Required<ConfigMapNodeConfigSource>;
 
-/** What a kept source is remembered as. */
+/** The role of a stored source. */
 export type CheckpointRole = 'assigned' | 'last-known-good';
 
-/** The store. Writes are whole or not there after a crash. */
+/** The store. A write is complete or absent after a crash. */
 export interface Checkpoints {
   read(role: CheckpointRole): Promise<ConfigurationSource | undefined>;
-  /** `undefined` forgets it: the local configuration takes its place. */
+  /** `undefined` removes it: the local configuration is used instead. */
   write(role: CheckpointRole, source: ConfigurationSource | undefined): Promise<void>;
-  /** Keeps the contents of a version. Does nothing when they are there already. */
+  /** Stores the contents of a version. Does nothing when they are stored already. */
   save(source: ConfigurationSource, map: ConfigMap): Promise<void>;
   /** Where the configuration of a saved version lies. */
   pathOf(source: ConfigurationSource): string;
 }
 
-/** Makes the store in a directory, which is created when it is needed. */
+/** The directory is created at the first write. */
 export function createCheckpoints(files: Files, directory: string): Checkpoints {
   const store = `${directory}/store`;
   const metaPath = (role: CheckpointRole): string => `${store}/meta/${role}`;
@@ -31,13 +31,8 @@ export function createCheckpoints(files: Files, directory: string): Checkpoints 
     `${store}/checkpoints/${uid}/${resourceVersion}`;
   return {
     async read(role) {
-      try {
-        const text = await files.readText(metaPath(role));
-        return text === '' ? undefined : (JSON.parse(text) as ConfigurationSource);
-      } catch (error) {
-        if (hasErrorCode(error, 'ENOENT')) return undefined;
-        throw error;
-      }
+      const text = (await files.readText(metaPath(role)).catch(ignoreMissingFile)) ?? '';
+      return text === '' ? undefined : (JSON.parse(text) as ConfigurationSource);
     },
     async write(role, source) {
       await files.makeDir(`${store}/meta`, { mode: 0o700 });

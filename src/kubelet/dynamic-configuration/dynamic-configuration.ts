@@ -1,11 +1,13 @@
 /**
- * A kubelet's configuration from a ConfigMap that its node names in `spec.configSource`, for those who ask for it with
- * `--dynamic-config-dir`: fetched, kept on disk, started with, reported in `status.config`; what fails to load gives way to the
- * last known good one, and what ran for ten minutes becomes that. Upstream had it to v1.23 (kubelet/kubeletconfig).
+ * Dynamic kubelet configuration, enabled by `--dynamic-config-dir`: the node's `spec.configSource` names a ConfigMap,
+ * which is fetched, stored on disk, used from the next start and reported in `status.config`. When it cannot be
+ * loaded the last known good one is used; a configuration that ran for ten minutes becomes that. Upstream had it to
+ * v1.23 (kubelet/kubeletconfig).
  *
  * Differs on purpose: another configuration restarts the kubelet within its process instead of ending it. Containers
  * keep running.
  */
+import { fieldSelectorOf } from '../../api/field-selector.ts';
 import { onAbort } from '../../base/abort.ts';
 import type { ConfigMap, Node, NodeConfigSource, NodeConfigStatus } from '../../api/gen/core-v1.ts';
 import { ConfigMaps, Nodes } from '../../api/gen/resources.ts';
@@ -46,11 +48,11 @@ export interface DynamicConfigurationDeps {
 
 /** The configuration of one kubelet process. */
 export interface DynamicConfiguration {
-  /** The configuration to start with. Rejects only when the local one is needed and wrong. */
+  /** The configuration to start with. Rejects only when the local one is needed and invalid. */
   choose(): Promise<KubeletConfigurationV1Beta1>;
   /** Follows the node's spec.configSource and reports the result, until the signal aborts. */
   follow(node: { readonly client: Client; readonly nodeName: string }, signal: AbortSignal): void;
-  /** Resolves when another configuration than the chosen one is to be started. */
+  /** Resolves when a configuration other than the chosen one must be started. */
   untilChanged(): Promise<void>;
 }
 
@@ -102,7 +104,7 @@ class Dynamic implements DynamicConfiguration {
     const nodes = informers.informer(Nodes, { fieldSelector: `metadata.name=${nodeName}` });
     let maps: { readonly key: string; readonly stop: AbortController } | undefined;
     let running = Promise.resolve();
-    // One at a time: each read of the node may fail again.
+    // A single retry timer: each read of the node may fail again.
     let cancelRetry: (() => void) | undefined;
     const sync = (): void => {
       running = running.then(async () => {
@@ -136,7 +138,7 @@ class Dynamic implements DynamicConfiguration {
     const { namespace, name } = input.source;
     const maps: Informer<ConfigMap> = informers.informer(ConfigMaps, {
       namespace,
-      fieldSelector: `metadata.name=${name}`,
+      fieldSelector: fieldSelectorOf({ 'metadata.name': name }),
     });
     maps.addHandler({ onAdd: input.sync, onUpdate: input.sync, onDelete: input.sync });
     informers.start(signal);
@@ -170,7 +172,7 @@ class Dynamic implements DynamicConfiguration {
   async #assign(source: ConfigurationSource | undefined): Promise<void> {
     const { checkpoints, log } = this.#deps;
     if (isSameSource(source, this.#assigned)) return;
-    // Back to the local configuration means that the local one is good: the last known good one would hide it.
+    // After a return to the local configuration, that one is the last known good one too.
     if (source === undefined) {
       await checkpoints.write('last-known-good', undefined);
       this.#lastKnownGood = undefined;
@@ -201,7 +203,7 @@ class Dynamic implements DynamicConfiguration {
     const config = this.#status();
     if (deepEqual(config ?? null, node.status?.config ?? null)) return;
     const { name = '' } = node.metadata;
-    // A merge patch adds to what is there: what is gone is named.
+    // A merge patch keeps fields it does not name, so removed ones are set to null.
     const none = { assigned: null, active: null, lastKnownGood: null, error: null };
     const patch = { status: { config: config === undefined ? null : { ...none, ...config } } };
     await client

@@ -1,8 +1,9 @@
 /**
- * Reads CredentialProviderConfig (kubelet.config.k8s.io): which programs give credentials for which images. Strict: what
- * is unknown or wrong is an error that names the field. A directory stands for its files (.json, .yaml, .yml) in order of
- * their names. Upstream: pkg/credentialprovider/plugin/config.go.
+ * Reads CredentialProviderConfig (kubelet.config.k8s.io): which programs provide credentials for which images.
+ * Strict: unknown or invalid fields are errors with the field's path. For a directory its files (.json, .yaml, .yml)
+ * are read in order of their names. Upstream: pkg/credentialprovider/plugin/config.go.
  */
+import { fieldsOf } from '../../base/fields-of.ts';
 import { parseYaml } from '../../api/codec/yaml.ts';
 import { parseDurationMs } from '../../api/duration.ts';
 import type { Files } from '../../platform/files.ts';
@@ -11,7 +12,7 @@ import { appendAll } from '../../base/lists.ts';
 /** The service account token that a program gets with each request. */
 export interface ProviderTokenAttributes {
   readonly serviceAccountTokenAudience: string;
-  /** By what credentials are kept: by the token itself, or by the account. */
+  /** The cache key: the token itself, or the account. */
   readonly cacheType: 'Token' | 'ServiceAccount';
   readonly requireServiceAccount: boolean;
   readonly requiredServiceAccountAnnotationKeys: readonly string[];
@@ -19,7 +20,7 @@ export interface ProviderTokenAttributes {
 }
 
 export interface CredentialProvider {
-  /** The file name of the program in the folder of credential providers. */
+  /** The program's file name in the directory of credential providers. */
   readonly name: string;
   readonly matchImages: readonly string[];
   readonly defaultCacheDurationMs: number;
@@ -44,7 +45,7 @@ const TOKEN_FIELDS = [
 
 type ConfigFields = Readonly<Record<string, unknown>>;
 
-/** Reads and checks the configuration and that its programs are there. @throws Error with everything that is wrong */
+/** Reads and validates the configuration and checks that its programs exist. @throws Error with every error */
 export async function readCredentialProviders(
   files: Pick<Files, 'readText' | 'readDir' | 'stat'>,
   { config, binDir }: { readonly config: string; readonly binDir: string },
@@ -67,7 +68,7 @@ export async function readCredentialProviders(
       problems.push(`${path}: ${text}`);
     };
     duplicates.forEach(complain);
-    const fields = objectOf(value);
+    const fields = fieldsOf(value);
     appendAll(providers, providersOf(fields, complain));
   }
   const all = providers.map(({ name }) => name);
@@ -96,7 +97,7 @@ function providersOf(fields: ConfigFields, complain: (text: string) => void): Cr
     complain('providers: Required value: at least 1 item in plugins is required');
     return [];
   }
-  return list.map((each, at) => providerOf(objectOf(each), `providers[${at}].`, complain));
+  return list.map((each, at) => providerOf(fieldsOf(each), `providers[${at}].`, complain));
 }
 
 interface Complaints {
@@ -125,7 +126,7 @@ function providerOf(fields: ConfigFields, path: string, complain: (text: string)
     complain(
       `${path}apiVersion: Unsupported value: ${JSON.stringify(apiVersion)}: supported values: ${EXEC_VERSIONS.join(', ')}`,
     );
-  const env = Array.isArray(fields['env']) ? fields['env'].map(objectOf) : [];
+  const env = Array.isArray(fields['env']) ? fields['env'].map(fieldsOf) : [];
   const token = fields['tokenAttributes'];
   return {
     name,
@@ -137,7 +138,7 @@ function providerOf(fields: ConfigFields, path: string, complain: (text: string)
     tokenAttributes:
       token === undefined || token === null
         ? undefined
-        : tokenAttributesOf(objectOf(token), { path: `${path}tokenAttributes.`, complain }),
+        : tokenAttributesOf(fieldsOf(token), { path: `${path}tokenAttributes.`, complain }),
   };
 }
 
@@ -164,10 +165,6 @@ function tokenAttributesOf(fields: ConfigFields, { path, complain }: Complaints)
     requiredServiceAccountAnnotationKeys: required,
     optionalServiceAccountAnnotationKeys: optional,
   };
-}
-
-function objectOf(value: unknown): ConfigFields {
-  return typeof value === 'object' && value !== null ? (value as ConfigFields) : {};
 }
 
 function textOf(value: unknown): string {

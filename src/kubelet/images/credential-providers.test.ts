@@ -1,4 +1,4 @@
-/** Programs that give credentials: their configuration, what they are asked, how long answers are kept. */
+/** Credential provider programs: their configuration, their input, and how long answers are cached. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { defined } from '../../base/defined-fixture.ts';
@@ -6,7 +6,7 @@ import type { Pod, ServiceAccount } from '../../api/gen/core-v1.ts';
 import { createSimPlatform, type SimPlatform } from '../../platform/sim/sim-platform.ts';
 import { readCredentialProviders, type CredentialProvider } from './credential-provider-config.ts';
 import { createCredentialProviders, type CredentialProviders } from './credential-providers.ts';
-import { parseImageReference } from './image-reference.ts';
+import { parseImageReference } from '../../api/image-reference.ts';
 import { credentialsFor } from './pull-credentials.ts';
 
 const pod: Pod = {
@@ -148,7 +148,7 @@ describe('credential providers', () => {
     ReturnType<typeof parseImageReference>,
   ];
 
-  it('are asked about images that match, once for all who ask at the time', async () => {
+  it('are run for matching images, once for all simultaneous requests', async () => {
     const { providers, asked } = rig();
     assert.deepEqual(await providers.configsFor(parseImageReference('other.example/a'), pod), []);
     const [first, second] = await Promise.all([providers.configsFor(one, pod), providers.configsFor(one, pod)]);
@@ -178,7 +178,7 @@ describe('credential providers', () => {
       assert.equal(made.asked.length, asks);
     });
 
-  it('give nothing when they fail or answer something else, and are asked again', async () => {
+  it('provide nothing when they fail or print something else, and are run again', async () => {
     const made = rig();
     made.exitCode = 1;
     assert.deepEqual(await made.providers.configsFor(one, pod), []);
@@ -223,7 +223,7 @@ describe('credential providers', () => {
     ]);
   });
 
-  it('are not asked without the account or the annotation they require', async () => {
+  it('are not run without the account or the annotation they require', async () => {
     const [lacking, alone] = [rig({ tokenAttributes }, bot({})), rig({ tokenAttributes })];
     for (const { providers, asked } of [lacking, alone]) {
       assert.deepEqual(await providers.configsFor(one, pod), []);

@@ -1,9 +1,9 @@
 /**
- * Asks programs of the node for credentials to pull an image with: one request on standard input, one answer on standard
- * output, cached as long as the answer requests. Upstream: pkg/credentialprovider/plugin.
+ * Runs credential provider programs to get credentials for an image: one request on standard input, one response on
+ * standard output, which is cached as long as it requests. Upstream: pkg/credentialprovider/plugin.
  *
- * Invariants: a program is asked once at a time for one thing to know; a program that fails is told of in the log and
- * gives nothing, as upstream, so that the pull goes on with what others know.
+ * Invariants: at most one call with the same cache key runs at a time. A program that fails is logged and provides
+ * nothing, as upstream, so that the pull continues with other credentials.
  */
 import { shown } from '../../base/shown.ts';
 import { parseDurationMs } from '../../api/duration.ts';
@@ -13,7 +13,7 @@ import type { Clock } from '../../platform/clock.ts';
 import type { Exec } from '../../platform/exec.ts';
 import type { Log } from '../../platform/log.ts';
 import type { CredentialProvider, ProviderTokenAttributes } from './credential-provider-config.ts';
-import type { ImageReference } from './image-reference.ts';
+import type { ImageReference } from '../../api/image-reference.ts';
 import { identityOf, keyMatches, type DockerConfig, type PullSource, type SourcedConfig } from './pull-credentials.ts';
 
 export interface CredentialProvidersDeps {
@@ -30,8 +30,8 @@ export interface CredentialProvidersDeps {
 
 export interface CredentialProviders {
   /**
-   * What they know about an image, in their order; entries by registry as in a docker configuration. What a program said
-   * to a service account's token is that account's.
+   * The providers' credentials for an image, in order of the configuration; entries by registry as in a docker
+   * configuration. Credentials provided for a service account's token belong to that account.
    */
   configsFor(image: ImageReference, pod: Pod): Promise<readonly SourcedConfig[]>;
 }
@@ -50,15 +50,15 @@ interface Answer {
 interface Account {
   readonly token: string;
   readonly annotations: Readonly<Record<string, string>>;
-  /** Identifies the account in the key of the cache. */
+  /** Distinguishes accounts in the cache key. */
   readonly cacheKey: string;
   /** The account whose pods may use the credentials; absent: all pods. */
   readonly source?: PullSource;
 }
 
-const NOBODY: Account = { token: '', annotations: {}, cacheKey: '' };
+const NO_ACCOUNT: Account = { token: '', annotations: {}, cacheKey: '' };
 
-/** No provider is called before the first request. */
+/** No program runs before the first request. */
 export function createCredentialProviders(
   deps: CredentialProvidersDeps,
   { providers, binDir }: { readonly providers: readonly CredentialProvider[]; readonly binDir: string },
@@ -140,10 +140,10 @@ async function accountOf(
   wanted: ProviderTokenAttributes | undefined,
   pod: Pod,
 ): Promise<Account | undefined> {
-  if (wanted === undefined) return NOBODY;
+  if (wanted === undefined) return NO_ACCOUNT;
   const { namespace = '', name: podName = '', uid: podUid = '' } = pod.metadata;
   const name = pod.spec?.serviceAccountName ?? '';
-  if (accounts === undefined || name === '') return wanted.requireServiceAccount ? undefined : NOBODY;
+  if (accounts === undefined || name === '') return wanted.requireServiceAccount ? undefined : NO_ACCOUNT;
   const account = await accounts.get(namespace, name);
   const present = account.metadata.annotations ?? {};
   const { requiredServiceAccountAnnotationKeys: required, optionalServiceAccountAnnotationKeys: optional } = wanted;

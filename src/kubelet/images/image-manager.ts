@@ -21,7 +21,7 @@ import type { CredentialProviders } from './credential-providers.ts';
 import { ImageError, type PullFailure, pullFailure } from './image-error.ts';
 import { type ImageNeed, pullPolicy } from './image-need.ts';
 import { createImagePuller, type ImagePuller, type PullResult } from './image-puller.ts';
-import { type ImageReference, parseImageReference } from './image-reference.ts';
+import { type ImageReference, parseImageReference } from '../../api/image-reference.ts';
 import { configsOfSecrets, credentialsFor, parseDockerConfig, type SourcedCredential } from './pull-credentials.ts';
 import { pullErrorClass } from './pull-error-class.ts';
 import type { PullVerification } from './pull-verification.ts';
@@ -40,7 +40,7 @@ export interface ImageManagerDeps {
   readonly credentialProviders?: CredentialProviders;
   /** Called after each successful pull. */
   readonly pulled?: (podUid: string, tookMs: number, sizeBytes: number) => void;
-  /** Which pods may use images that are on the node already. Absent: all. */
+  /** Which pods may use images that are already present. Absent: all. */
   readonly verification?: PullVerification;
 }
 
@@ -50,7 +50,7 @@ export interface ImageManagerConfig {
   /** Upstream's registryPullQPS and registryBurst; 0: no limit. */
   readonly pullsPerSecond?: number;
   readonly pullBurst?: number;
-  /** First and longest wait between failed pulls. Default 10 s and 300 s. */
+  /** Initial and maximum back-off after failed pulls. Default 10 s and 300 s. */
   readonly backOffInitialMs?: number;
   readonly backOffMaxMs?: number;
 }
@@ -58,7 +58,7 @@ export interface ImageManagerConfig {
 export interface ImageManager {
   /** The image as the runtime has it. Rejects with ImageError. */
   ensureImageExists(need: ImageNeed): Promise<Image>;
-  /** The pod's pulls that failed last. */
+  /** The pod's image pulls that failed last. */
   failedPulls(uid: string): readonly FailedPull[];
   /** Forgets the pod's back-off. */
   forgetPod(uid: string): void;
@@ -119,7 +119,7 @@ class KubeletImageManager implements ImageManager {
       this.#deps.recorder.event(target, 'Normal', 'Pulled', message);
       return present;
     }
-    // A pod that may not use an image gets the message of one that is missing.
+    // A pod without the right to use an image gets the message for a missing one.
     if (policy === 'Never') {
       const message = `Container image "${image}" is not present with pull policy of Never`;
       this.#deps.recorder.event(target, 'Warning', 'ErrImageNeverPull', message);
@@ -127,6 +127,7 @@ class KubeletImageManager implements ImageManager {
     }
     const key = `${need.pod.metadata.uid}_${reference.pullName}`;
     this.#checkBackOff(need, key);
+    need.beforePull?.();
     return need.trace.step(
       'pull',
       (trace) => this.#pull({ need: { ...need, trace }, reference, key, credentials }),
@@ -188,7 +189,7 @@ class KubeletImageManager implements ImageManager {
     return call;
   }
 
-  /** The image that a pull brought. A call in flight may be older than the pull, and the tag may have moved since. */
+  /** The image of a pull. A status call in flight may be older than the pull, and the tag may have moved since. */
   async #pulledImage({ pullName }: ImageReference, { imageRef }: PullResult): Promise<Image | undefined> {
     return (
       (await this.#deps.images.imageStatus({ image: { image: imageRef } })).image ??
@@ -237,7 +238,7 @@ class KubeletImageManager implements ImageManager {
       await this.#deps.verification?.failed(reference);
       throw error;
     }
-    // The image is on the node now: its credential is recorded even if what follows fails.
+    // The image is present now: its credential is recorded even if a later step fails.
     const used = result.credential === undefined ? undefined : tried[result.credential];
     let image: Image | undefined;
     try {

@@ -7,7 +7,7 @@ import { image } from '../../cri/sim/sim-image.ts';
 import { createRuntimeFixture, podOf } from '../runtime/runtime-fixture.ts';
 import { createImageGc } from './image-gc.ts';
 import { createImagePuller } from './image-puller.ts';
-import { parseImageReference } from './image-reference.ts';
+import { parseImageReference } from '../../api/image-reference.ts';
 import { configsOfSecrets, credentialsFor, keyMatches, parseDockerConfig } from './pull-credentials.ts';
 
 const digest = `sha256:${'a'.repeat(64)}`;
@@ -63,7 +63,7 @@ describe('credentials', () => {
       assert.equal(keyMatches(key, parseImageReference(name)), expected));
   }
 
-  it('come from secrets of both kinds, the more specific first, each once', () => {
+  it('are read from secrets of both kinds, the more specific first, each once', () => {
     const auth = (text: string) => Buffer.from(text).toString('base64');
     const json = {
       auths: { 'reg.example': { auth: auth('wide:w:w') }, 'reg.example/team': { username: 'narrow', password: 'n' } },
@@ -104,7 +104,7 @@ describe('pulling', () => {
     return { ...fixture, pull };
   };
 
-  it('runs so many at a time and tells how long each waited', async () => {
+  it('runs a limited number at a time and reports how long each waited', async () => {
     const { pull, drive } = setUp();
     const results = await drive(Promise.all(['a', 'b', 'c'].map((name) => pull(name))));
     assert.deepEqual(
@@ -117,7 +117,7 @@ describe('pulling', () => {
     );
   });
 
-  it('pulls an image once for all who wait, and gives up when nobody does', async () => {
+  it('pulls an image once for all who wait, and cancels without waiters', async () => {
     const { pull, drive, cri, platform } = setUp();
     const first = new AbortController();
     const second = new AbortController();
@@ -161,7 +161,7 @@ describe('pulling', () => {
 });
 
 describe('pulls per second', () => {
-  it('are limited: what is too much fails at once and is tried again after its pause', async () => {
+  it('are limited: an excess fails at once and is retried after its pause', async () => {
     const fixture = createRuntimeFixture(
       { images: ['a', 'b'].map((name) => image(name, { present: false })) },
       { images: { pullsPerSecond: 1, pullBurst: 1 } },
@@ -219,7 +219,7 @@ describe('image garbage collection', () => {
     assert.equal((await left()).length, 3);
   });
 
-  it('removes what nobody has used for too long, whatever room there is', async () => {
+  it('removes images that were unused for too long, however much space is free', async () => {
     const { gc, drive, left, platform } = await setUp(9 * gib, { maxAgeMs: 3_600_000 });
     await drive(gc.garbageCollect());
     await platform.clock.advance(3_600_000);
@@ -240,7 +240,7 @@ describe('image garbage collection', () => {
     assert.deepEqual((await left()).toSorted(), ['old:latest', 'used:latest']);
   });
 
-  it('frees down to the low threshold, never what is used, nothing too young', async () => {
+  it('frees space down to the low threshold, but no used and no young images', async () => {
     const { gc, drive, left, platform, events } = await setUp(1.4 * gib);
     await assert.rejects(drive(gc.garbageCollect()), /Failed to garbage collect required amount of images/);
     assert.deepEqual(events, ['FreeDiskSpaceFailed']);

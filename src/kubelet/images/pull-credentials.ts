@@ -1,11 +1,12 @@
 /**
- * Which credentials to try for an image: from the pod's pull secrets, then the node's own. Upstream: pkg/credentialprovider.
+ * The credentials to try for an image: those of the pod's pull secrets, then the node's own. Upstream:
+ * pkg/credentialprovider.
  */
 import { isObject } from '../../api/codec/own-property.ts';
 import { trimEndOf } from '../../base/trim-end.ts';
 import type { Secret } from '../../api/gen/core-v1.ts';
 import type { ObjectMeta } from '../../api/gen/meta-v1.ts';
-import type { ImageReference } from './image-reference.ts';
+import type { ImageReference } from '../../api/image-reference.ts';
 
 /** User name and password, or tokens, for one registry. */
 export interface PullCredential {
@@ -23,20 +24,20 @@ interface AuthEntry {
   readonly registrytoken?: string;
 }
 
-/** Credentials by registry, as in the files of docker. */
+/** Credentials by registry, as in docker's configuration files. */
 export type DockerConfig = Readonly<Record<string, AuthEntry>>;
 
-/** One object, not another that bears its name later. */
+/** Identifies one object, but not a later one of the same name. */
 export interface ObjectIdentity {
   readonly namespace: string;
   readonly name: string;
   readonly uid: string;
 }
 
-/** Where a credential comes from that not every pod of the node may use. */
+/** The source of a credential that not every pod of the node may use. */
 export type PullSource = { readonly secret: ObjectIdentity } | { readonly serviceAccount: ObjectIdentity };
 
-/** A configuration; without a source it is the node's own. */
+/** A docker configuration; without a source it is the node's own. */
 export interface SourcedConfig {
   readonly config: DockerConfig;
   readonly source?: PullSource;
@@ -116,7 +117,10 @@ export function keyMatches(key: string, image: ImageReference): boolean {
   return globs.every((glob, index) => labelMatches(glob, labels[index]!)) && actual.path.startsWith(wanted.path);
 }
 
-/** Registries of the pod's secrets. Secrets of other types and damaged ones are passed over, as upstream does; `onError` gets the latter. */
+/**
+ * The docker configurations of the pod's secrets. Secrets of other types and damaged ones are skipped, as upstream;
+ * `onError` is called for the latter.
+ */
 export function configsOfSecrets(
   secrets: readonly Secret[],
   onError: (secret: Secret, error: unknown) => void,

@@ -28,6 +28,13 @@ for (const [text, wanted] of texts)
   test(`a pull error of class ${wanted}: ${text.slice(0, 40)}`, () =>
     assert.equal(pullErrorClass(new CriError('Unknown', text)), wanted));
 
+test('a response that is no image is not a missing image, whatever its code', () => {
+  const text =
+    'failed to pull and unpack image "r/a:1": failed to unpack image on snapshotter overlayfs: unexpected media type text/html for sha256:3f2f: not found';
+  for (const code of ['NotFound', 'Unknown'] as const)
+    assert.equal(pullErrorClass(new CriError(code, text)), 'Unknown');
+});
+
 test('a code of gRPC counts more than the text', () => {
   assert.equal(pullErrorClass(new CriError('NotFound', '429 Too Many Requests')), 'NotFound');
   assert.equal(pullErrorClass(new Error('401 Unauthorized')), 'Unknown');

@@ -1,6 +1,6 @@
 /**
- * What kind of failure a pull met. CRI has no codes for it: containerd answers most failures with the code Unknown and the texts of
- * its libraries, whose fixed parts (HTTP's status lines, Go's network errors) are looked for here. Pure.
+ * Classifies a failed pull. CRI has no codes for it: containerd returns most failures with the code Unknown and its
+ * libraries' messages, whose fixed parts (HTTP status lines, Go's network errors) are searched here. Pure.
  */
 import { CriError } from '../../cri/cri-error.ts';
 import type { PullErrorClass } from '../../api/pod-node-state.ts';
@@ -14,7 +14,7 @@ const BY_CODE: Readonly<Record<string, PullErrorClass>> = {
   DeadlineExceeded: 'Network',
 };
 
-/** In this order: a refusal of Docker Hub names both the credentials and a repository that may not exist. */
+/** The order matters: Docker Hub's refusal names both the credentials and a repository that may not exist. */
 const BY_TEXT: readonly (readonly [RegExp, PullErrorClass])[] = [
   [/\b429 Too Many Requests\b|\btoomanyrequests\b/, 'RateLimited'],
   [/\b401 Unauthorized\b|\b403 Forbidden\b|\bauthorization failed\b|\binsufficient_scope\b/, 'Unauthorized'],
@@ -25,13 +25,17 @@ const BY_TEXT: readonly (readonly [RegExp, PullErrorClass])[] = [
   ],
 ];
 
-/** As much of a text as is looked through. */
+/** What a registry, or a proxy before it, answered is no image; containerd adds `not found`, of content it did not get. */
+const NO_IMAGE = /\bunexpected media type\b|\bfailed to unpack image on\b/;
+
+/** The part of a message that is searched. */
 const MAX_CHARS = 8192;
 
 export function pullErrorClass(error: unknown): PullErrorClass {
   if (!(error instanceof CriError)) return 'Unknown';
+  const text = error.detail.slice(-MAX_CHARS);
+  if (NO_IMAGE.test(text)) return 'Unknown';
   const known = BY_CODE[error.code];
   if (known !== undefined) return known;
-  const text = error.detail.slice(-MAX_CHARS);
   return BY_TEXT.find(([pattern]) => pattern.test(text))?.[1] ?? 'Unknown';
 }

@@ -1,33 +1,30 @@
 /**
- * Whether a pod may use an image that is on the node: as who pulled it, or by pulling it with its own credentials.
- * Upstream: pkg/kubelet/images/pullmanager (image_pull_manager.go, image_pull_policies.go).
+ * Decides whether a pod may use an image that is present on the node: with the credentials of an earlier pull, or by
+ * pulling it with its own. Upstream: pkg/kubelet/images/pullmanager (image_pull_manager.go, image_pull_policies.go).
  *
- * An image that this kubelet has no record of was there before ("preloaded"). When records cannot be read, a pull decides.
+ * An image without a record was present before ("preloaded"). When records cannot be read, a pull decides.
  */
-import { parseTime } from '../../api/time.ts';
 import { errorMessage } from '../../base/errors.ts';
+import { parseTime } from '../../api/time.ts';
 import type { CriImageService } from '../../cri/gen/cri-types.ts';
-import { parseImageReference, type ImageReference } from './image-reference.ts';
-import type { ObjectIdentity, PullSource, SourcedCredential } from './pull-credentials.ts';
-import {
-  createPullRecords,
-  type PullCredentialsRecord,
-  type PullRecordsDeps,
-  type PullSecretRecord,
-} from './pull-records.ts';
+import { parseImageReference, type ImageReference } from '../../api/image-reference.ts';
+import type { SourcedCredential } from './pull-credentials.ts';
+import { createPullRecords, type PullCredentialsRecord, type PullRecordsDeps } from './pull-records.ts';
+import { knowsSecret, same, recordOf, merge } from './credential-records.ts';
 
-/** Which images are verified, upstream's names. */
+/** Which images are verified, in upstream's words. */
 export const VERIFICATION_POLICIES = [
   'NeverVerify',
   'NeverVerifyPreloadedImages',
   'NeverVerifyAllowlistedImages',
   'AlwaysVerify',
 ] as const;
+
 export type VerificationPolicy = (typeof VERIFICATION_POLICIES)[number];
 
 export interface PullVerificationConfig {
   readonly policy: VerificationPolicy;
-  /** Names without tag, or prefixes that end in `/*`; for the policy that is named after it. */
+  /** Names without tag, or prefixes that end in `/*`; only for the allowlist policy. */
   readonly allowlist: readonly string[];
   /** Directory of the records. */
   readonly directory: string;
@@ -45,18 +42,15 @@ export interface PullVerification {
     imageId: string,
     credentials: () => Promise<readonly SourcedCredential[]>,
   ): Promise<boolean>;
-  /** Before a pull. Rejects when it cannot be noted: then nothing may be pulled. */
+  /** Call before a pull. Rejects when the intent cannot be recorded: nothing may be pulled then. */
   begin(reference: ImageReference): Promise<void>;
-  /** After a pull with this credential; undefined: without any. Never rejects. */
+  /** Call after a pull with this credential; undefined: without any. Never rejects. */
   pulled(reference: ImageReference, imageId: string, used: SourcedCredential | undefined): Promise<void>;
-  /** After a pull that failed. Never rejects. */
+  /** Call after a failed pull. Never rejects. */
   failed(reference: ImageReference): Promise<void>;
-  /** Forgets images other than these, unless they were pulled since. */
+  /** Removes the records of other images, unless they were pulled since. */
   retain(imageIds: readonly string[], sinceMs: number): Promise<void>;
 }
-
-/** Most secrets of one image that verification without a pull records. */
-const NOTED_SECRETS = 100;
 
 const nameOf = ({ registry, path }: ImageReference): string => `${registry}/${path}`;
 
@@ -84,13 +78,13 @@ function needsVerification({ policy, allowlist }: PullVerificationConfig, name: 
   return !allowlist.some((entry) => (entry.endsWith('/*') ? name.startsWith(entry.slice(0, -1)) : name === entry));
 }
 
-/** Makes it. Records are read at the first question. */
+/** Records are read at the first call. */
 export function createPullVerification(deps: PullVerificationDeps, config: PullVerificationConfig): PullVerification {
   const { log, crypto } = deps;
   const records = createPullRecords(deps, config.directory);
   let ready: Promise<void> | undefined;
 
-  /** Pulls that an earlier process did not finish: their images were pulled with unknown credentials. */
+  /** Handles pulls that an earlier process did not finish: their images count as pulled with unknown credentials. */
   async function settle(): Promise<void> {
     await records.load();
     const left = new Map(records.pulling().map((image) => [fullNameOf(image), image]));
@@ -170,7 +164,7 @@ export function createPullVerification(deps: PullVerificationDeps, config: PullV
         await note(imageId, nameOf(reference), recordOf(used?.source, used === undefined ? '' : hashOf(used)));
         await records.end(reference.pullName);
       } catch (error) {
-        // The intent stays: the image is known as pulled, and is verified by the next who asks.
+        // The intent is kept: the image counts as pulled, and its next use is verified.
         log.error('failed to write image pulled record', { image: reference.pullName, err: error });
       }
     },
@@ -188,61 +182,12 @@ export function createPullVerification(deps: PullVerificationDeps, config: PullV
   };
 }
 
-/** Whether a secret is one the image was pulled with, by its credential or by its name; `new`: that is to be noted. */
-function knowsSecret(known: readonly PullSecretRecord[], own: PullSecretRecord): 'same' | 'new' | false {
-  const sameObject = known.some((each) => same(each, own));
-  const room = known.length < NOTED_SECRETS;
-  if (known.some(({ credentialHash }) => credentialHash === own.credentialHash))
-    return !sameObject && room ? 'new' : 'same';
-  return sameObject && room && 'new';
-}
-
-function same(a: ObjectIdentity, b: ObjectIdentity): boolean {
-  return a.uid === b.uid && a.namespace === b.namespace && a.name === b.name;
-}
-
-/** One name for one image, whatever was left out of it. */
+/** The normalized name of an image, with default registry and path. */
 function fullNameOf(image: string): string {
   try {
     const reference = parseImageReference(image);
     return `${nameOf(reference)}@${reference.digest ?? reference.tag ?? 'latest'}`;
   } catch {
-    return image; // Such a name cannot be pulled.
+    return image; // such a name cannot be pulled
   }
-}
-
-function recordOf(source: PullSource | undefined, credentialHash: string): PullCredentialsRecord {
-  if (source === undefined) return { nodePodsAccessible: true };
-  if ('secret' in source) return { kubernetesSecrets: [{ ...source.secret, credentialHash }] };
-  return { kubernetesServiceAccounts: [source.serviceAccount] };
-}
-
-/** Both; undefined: nothing is added. */
-function merge(
-  known: PullCredentialsRecord | undefined,
-  added: PullCredentialsRecord,
-): PullCredentialsRecord | undefined {
-  if (known?.nodePodsAccessible) return undefined;
-  if (added.nodePodsAccessible || known === undefined) return added;
-  const { kubernetesSecrets: secrets = [], kubernetesServiceAccounts: accounts = [] } = known;
-  const newSecrets = (added.kubernetesSecrets ?? []).filter(
-    (own) => !secrets.some((each) => same(each, own) && each.credentialHash === own.credentialHash),
-  );
-  const newAccounts = (added.kubernetesServiceAccounts ?? []).filter(
-    (own) => !accounts.some((each) => same(each, own)),
-  );
-  if (newSecrets.length + newAccounts.length === 0) return undefined;
-  const kept = secrets.filter((each) => !newSecrets.some((own) => same(each, own)));
-  return {
-    ...known,
-    ...(kept.length + newSecrets.length > 0 && { kubernetesSecrets: [...kept, ...newSecrets].toSorted(byObject) }),
-    ...(accounts.length + newAccounts.length > 0 && {
-      kubernetesServiceAccounts: [...accounts, ...newAccounts].toSorted(byObject),
-    }),
-  };
-}
-
-function byObject(a: ObjectIdentity, b: ObjectIdentity): number {
-  const [left, right] = [a, b].map(({ namespace, name, uid }) => `${namespace}/${name}/${uid}`) as [string, string];
-  return left < right ? -1 : 1;
 }

@@ -16,7 +16,7 @@ export interface HookDeps {
   readonly clock: Clock;
   readonly net: Net;
   execSync(containerId: string, command: readonly string[], timeoutMs: number): Promise<ContainerExecResult>;
-  /** The pod's address now; '' when it has none. */
+  /** The pod's current address; '' when it has none. */
   podIp(pod: Pod): Promise<string>;
 }
 
@@ -93,21 +93,24 @@ export function createHookRunner(deps: HookDeps): HookRunner {
       url,
       headers: { 'user-agent': 'kube-lifecycle/1.36', accept: '*/*', ...headers },
       tls: { insecureSkipVerify: true },
-      timeoutMs: HOOK_TIMEOUT_MS,
+      headTimeoutMs: HOOK_TIMEOUT_MS,
       signal,
     };
     const endMs = deps.clock.monotonicMs() + HOOK_TIMEOUT_MS;
     try {
       const answer = await withHttpFallback(call);
       await readBody(answer, deps.clock, { maxBytes: MAX_BODY_BYTES, endMs });
-      // The body stays where it is: a pod chooses the host, and reads the error in its events.
+      // The body is not shown: a pod chooses the host, and its events would reveal the body.
       if (answer.status >= 400) throw new Error(`HTTP status ${answer.status}`);
     } catch (error) {
       throw fail(errorMessage(error));
     }
   };
 
-  /** Hooks once used plain HTTP whatever their scheme. A server that still does is called so, without credentials. */
+  /**
+   * Early hooks used plain HTTP whatever their scheme. A server that still expects it is called that way, without
+   * credentials.
+   */
   const withHttpFallback = async (call: HttpCall): Promise<HttpAnswer> => {
     try {
       return await deps.net.http(call);

@@ -1,11 +1,11 @@
 /**
- * Rotates container logs by size and count. Upstream: pkg/kubelet/logs/container_log_manager.go.
+ * Rotates container logs by size and number. Upstream: pkg/kubelet/logs/container_log_manager.go.
  *
- * The newest rotated file stays readable as it is, for a reader that follows; older ones are compressed by upstream, here
- * they are kept as they are. A rotation whose reopen fails is undone, so that nothing is written into a file that is not read.
+ * The newest rotated file stays uncompressed, for readers that follow the log. When the runtime does not reopen its
+ * log after a rotation, the rotation is undone, so that nothing is written into a renamed file.
  */
 import { onAbort } from '../../base/abort.ts';
-import { hasErrorCode } from '../../base/errors.ts';
+import { ignoreMissingFile } from '../../base/errors.ts';
 import type { CriRuntimeService } from '../../cri/gen/cri-types.ts';
 import { isCriCode } from '../../cri/cri-error.ts';
 import { formatTime } from '../../api/time.ts';
@@ -20,7 +20,7 @@ export interface LogManagerDeps {
   readonly files: Files;
   readonly clock: Clock;
   readonly log: Log;
-  /** Packs older rotated files; absent: they stay as they are. */
+  /** Compresses older rotated files; absent: they stay uncompressed. */
   readonly gzip?: Gzip;
 }
 
@@ -43,7 +43,7 @@ export interface ContainerLogManager {
   rotateLogs(): Promise<void>;
 }
 
-/** The suffix of a packed file that is not complete: a process that was killed left it. */
+/** Suffix of an incomplete compressed file, which a killed process may leave. */
 const PARTIAL_SUFFIX = '.gz.tmp';
 const PACKED_BLOCK_BYTES = 2 ** 20;
 
@@ -57,7 +57,7 @@ function splitPath(path: string): { directory: string; name: string } {
   return { directory: path.slice(0, slash), name: path.slice(slash + 1) };
 }
 
-/** Closes the file in any case. */
+/** Closes the file even if `work` fails. */
 async function withFile(opening: Promise<FileHandle>, work: (file: FileHandle) => Promise<void>): Promise<void> {
   const file = await opening;
   try {
@@ -67,7 +67,7 @@ async function withFile(opening: Promise<FileHandle>, work: (file: FileHandle) =
   }
 }
 
-/** Pieces of gzip's form one after another are of that form too. A container decides how large its log is. */
+/** Compresses block by block, as concatenated gzip members are valid gzip and a log may be large. */
 async function packBlocks(from: FileHandle, to: FileHandle, gzip: Gzip): Promise<void> {
   for (let offset = 0; ;) {
     const block = await from.read(offset, PACKED_BLOCK_BYTES);
@@ -79,12 +79,7 @@ async function packBlocks(from: FileHandle, to: FileHandle, gzip: Gzip): Promise
 
 /** Undefined when there is no such file. */
 async function sizeOf(files: Files, path: string): Promise<number | undefined> {
-  try {
-    return (await files.stat(path)).sizeBytes;
-  } catch (error) {
-    if (hasErrorCode(error, 'ENOENT')) return undefined;
-    throw error;
-  }
+  return (await files.stat(path).catch(ignoreMissingFile))?.sizeBytes;
 }
 
 export function createContainerLogManager(deps: LogManagerDeps, config: LogManagerConfig): ContainerLogManager {
@@ -103,7 +98,7 @@ export function createContainerLogManager(deps: LogManagerDeps, config: LogManag
     await files.remove(path);
   };
 
-  /** Keeps the newest rotated files, with room for the one to come. */
+  /** Deletes the oldest rotated files, so that there is room for the next one. */
   const removeExcess = async (path: string): Promise<void> => {
     const { directory, name } = splitPath(path);
     const all = (await files.readDir(directory)).filter((candidate) => candidate.startsWith(`${name}.`)).sort();
@@ -146,7 +141,7 @@ export function createContainerLogManager(deps: LogManagerDeps, config: LogManag
     const path = await logPathOf(id);
     if (path === '') return;
     const size = await sizeOf(files, path);
-    // No file: a rotation was cut short between rename and reopen.
+    // The file is missing when a rotation was interrupted between rename and reopen.
     if (size === undefined) await runtime.reopenContainerLog({ containerId: id });
     else if (size >= maxSizeBytes) await rotate(id, path);
   };

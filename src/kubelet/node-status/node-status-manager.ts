@@ -1,31 +1,30 @@
 /**
- * Registers the node and keeps its status in the API: at once when something changed, else every 5 minutes. Upstream:
- * syncNodeStatus, registerWithAPIServer and tryUpdateNodeStatus in pkg/kubelet/kubelet_node_status.go.
+ * Registers the node and keeps its status in the API: written at once after a change, else every 5 minutes. Upstream:
+ * syncNodeStatus, registerWithAPIServer, setNodeStatus and tryUpdateNodeStatus in pkg/kubelet/kubelet_node_status.go.
  *
  * One update runs at a time; a trigger during one causes one more. Upstream checks for changes every 10 s.
  */
 import { onAbort } from '../../base/abort.ts';
 import { createBackoff } from '../../base/backoff.ts';
-import { deepEqual } from '../../base/equal.ts';
 import type { Node, NodeStatus } from '../../api/gen/core-v1.ts';
 import { Nodes } from '../../api/gen/resources.ts';
 import { isReason } from '../../api/status-error.ts';
 import type { Client, ResourceClient } from '../../client/client.ts';
 import type { Log } from '../../platform/log.ts';
-import type { KubeletEventReason, KubeletEventRecorder } from '../event-reasons.ts';
+import type { KubeletEventRecorder, NodeStatusReason } from '../event-reasons.ts';
 import type { CancelTimer } from '../../platform/clock.ts';
 import type { KubeletConfiguration } from '../kubelet-configuration.ts';
-import { strategicDiff } from '../status/status-patch.ts';
 import { collectNodeFacts, type NodeFacts, type NodeFactsDeps } from './node-facts.ts';
 import { initialNode, reconcileExistingNode } from './registration.ts';
 import { applyNodeStatusSetters } from './setters.ts';
 import { background } from '../../platform/unexpected.ts';
+import { nodeStatusHasChanged, nodeStatusPatch, sameFacts } from './node-status-patch.ts';
 
 export interface NodeStatusManager {
   start(signal: AbortSignal): void;
   /** Updates the status now, if something changed. */
   trigger(): void;
-  /** The newest Node object known; undefined before registration. */
+  /** The newest Node object; undefined before registration. */
   node(): Node | undefined;
   /** The informer has this version of the node. */
   nodeSeen(node: Node): void;
@@ -41,40 +40,13 @@ export interface NodeStatusManagerDeps extends NodeFactsDeps {
   readonly onPodCidr: (cidr: string) => void;
 }
 
-const MERGE_KEYS = { conditions: 'type' };
-
-/** The events of a condition that becomes true and of one that is no longer true. */
-const CONDITION_EVENTS: Readonly<Record<string, readonly [KubeletEventReason, KubeletEventReason]>> = {
+/** The events when a condition becomes true and when it stops being true. */
+const CONDITION_EVENTS: Readonly<Record<string, readonly [NodeStatusReason, NodeStatusReason]>> = {
   Ready: ['NodeReady', 'NodeNotReady'],
   MemoryPressure: ['NodeHasInsufficientMemory', 'NodeHasSufficientMemory'],
   DiskPressure: ['NodeHasDiskPressure', 'NodeHasNoDiskPressure'],
   PIDPressure: ['NodeHasInsufficientPID', 'NodeHasSufficientPID'],
 };
-
-function withoutHeartbeats(status: NodeStatus): NodeStatus {
-  return { ...status, conditions: (status.conditions ?? []).map(({ lastHeartbeatTime: _beat, ...rest }) => rest) };
-}
-
-/** Heartbeats do not count. */
-export function nodeStatusHasChanged(before: NodeStatus, after: NodeStatus): boolean {
-  return !deepEqual(withoutHeartbeats(before), withoutHeartbeats(after));
-}
-
-/** Addresses are replaced as a whole: several may have one type, which is their merge key. */
-export function nodeStatusPatch(before: NodeStatus, after: NodeStatus): object | undefined {
-  const { addresses: oldAddresses, ...old } = before;
-  const { addresses, ...rest } = after;
-  const changes = strategicDiff(old as Record<string, unknown>, rest as Record<string, unknown>, MERGE_KEYS);
-  if (!deepEqual(oldAddresses ?? [], addresses ?? []))
-    changes['addresses'] = [{ $patch: 'replace' }, ...(addresses ?? [])];
-  return Object.keys(changes).length === 0 ? undefined : { status: changes };
-}
-
-/** Whether only the time differs. */
-function sameFacts(before: NodeFacts, now: NodeFacts): boolean {
-  const names = Object.keys(now) as (keyof NodeFacts)[];
-  return names.every((name) => name === 'nowMs' || deepEqual(before[name], now[name]));
-}
 
 export function createNodeStatusManager(deps: NodeStatusManagerDeps, config: KubeletConfiguration): NodeStatusManager {
   return new NodeStatusReporter(deps, config);
@@ -96,7 +68,7 @@ class NodeStatusReporter implements NodeStatusManager {
   #updateAgain = false;
   #cancelTimer: CancelTimer | undefined;
   #podCidr = '';
-  /** The facts that the node's status was last seen to match: with the same facts it is not computed again. */
+  /** The facts for which the node's status was last found up to date: with the same facts it is not computed again. */
   #reportedFacts: { readonly node: Node; readonly facts: NodeFacts } | undefined;
 
   constructor(deps: NodeStatusManagerDeps, config: KubeletConfiguration) {
@@ -165,7 +137,7 @@ class NodeStatusReporter implements NodeStatusManager {
   async #update(): Promise<void> {
     const facts = await collectNodeFacts(this.#deps, this.#config);
     if (!this.#isRegistered) await this.#register(facts);
-    // The informer's copy may be old: the patch still only has fields that differ from the desired status.
+    // The informer's copy may be old, but the patch has only fields that differ from the desired status.
     const node = this.#node ?? (await this.#nodes.get({ name: this.#config.nodeName }));
     this.nodeSeen(node);
     const isDue =
@@ -193,7 +165,7 @@ class NodeStatusReporter implements NodeStatusManager {
     this.#lastReportMs = this.#deps.platform.clock.monotonicMs();
   }
 
-  #recordEvent(node: Node, reason: KubeletEventReason, warning?: string): void {
+  #recordEvent(node: Node, reason: NodeStatusReason, warning?: string): void {
     const target = {
       apiVersion: 'v1',
       kind: 'Node',
@@ -246,6 +218,7 @@ class NodeStatusReporter implements NodeStatusManager {
           this.#isRegistered = !this.#config.registerNode;
           this.#node = undefined;
         }
+        if (this.#lifetime?.aborted === true) break;
         this.#log.error('Unable to update node status, will retry', { node: this.#config.nodeName, err: error });
         delayMs = Math.min(this.#backoff.nextMs(), this.#config.nodeStatusUpdateFrequencyMs);
       }

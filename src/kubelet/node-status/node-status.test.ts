@@ -4,7 +4,7 @@ import { describe, it } from 'node:test';
 import { parseTime } from '../../api/time.ts';
 import { kubeletConfiguration } from '../kubelet-defaults.ts';
 import type { NodeFacts } from './node-facts.ts';
-import { nodeStatusHasChanged, nodeStatusPatch } from './node-status-manager.ts';
+import { nodeStatusHasChanged, nodeStatusPatch } from './node-status-patch.ts';
 import { initialNode, reconcileExistingNode } from './registration.ts';
 import { applyNodeStatusSetters } from './setters.ts';
 
@@ -58,7 +58,7 @@ const conditionsOf = (given: NodeFacts) =>
   ]);
 
 describe('node status', () => {
-  it('declares features that not every kubelet has, and takes back what it has no more', () => {
+  it('declares features that not every kubelet has, and removes those it no longer has', () => {
     const declared = applyNodeStatusSetters({}, facts()).declaredFeatures;
     assert.deepEqual(declared, [
       'InPlacePodLevelResourcesVerticalScaling',
@@ -72,7 +72,7 @@ describe('node status', () => {
     }
   });
 
-  it('tells capacity, and allocatable without reservations, thresholds and huge pages', () => {
+  it('reports capacity, and allocatable without reservations, thresholds and huge pages', () => {
     const reserved = kubeletConfiguration({
       ...config,
       systemReserved: { cpu: '500m', memory: '1Gi' },
@@ -95,7 +95,7 @@ describe('node status', () => {
     });
   });
 
-  it('tells so many pods per core, at most so many in all', () => {
+  it('limits pods per core, and in total', () => {
     for (const [podsPerCore, maxPods, expected] of [
       [0, 110, '110'],
       [5, 110, '20'],
@@ -106,7 +106,7 @@ describe('node status', () => {
     }
   });
 
-  it("says Ready with upstream's words", () => {
+  it('reports Ready with the texts of upstream', () => {
     assert.deepEqual(conditionsOf(facts()), [
       ['MemoryPressure', 'False', 'KubeletHasSufficientMemory', 'kubelet has sufficient memory available'],
       ['DiskPressure', 'False', 'KubeletHasNoDiskPressure', 'kubelet has no disk pressure'],
@@ -143,7 +143,7 @@ describe('node status', () => {
     },
   ];
   for (const { name, changes, condition } of troubles) {
-    it(`tells trouble: ${name}`, () =>
+    it(`reports trouble: ${name}`, () =>
       assert.ok(conditionsOf(facts(changes))?.some((found) => JSON.stringify(found) === JSON.stringify(condition))));
   }
 
@@ -218,7 +218,7 @@ describe('node status', () => {
     );
   });
 
-  it('tells where local-path volumes are kept', () => {
+  it('reports the folder of local-path volumes', () => {
     const keeping = facts({ config: { ...config, localPathRoot: '/data/local-path' } });
     const wanted = { 'keelson.dev/local-path': '/data/local-path' };
     const { annotations } = initialNode(keeping, {}).metadata;

@@ -1,10 +1,11 @@
 /**
- * Takes down the steps of pods' starts on this node, from the first sight of a pod until the API has it as ready or over. For
- * the timeline of a pod's start; upstream has only the durations of whole starts (pod_startup_latency_tracker.go).
+ * Records the steps of pods' starts on this node, from the arrival of a pod until the API has it as ready or
+ * finished. The timeline of a pod's start shows them; upstream has only the durations of whole starts
+ * (pod_startup_latency_tracker.go).
  *
- * Static pods are not among them: their start has no request.
+ * Static pods are left out: no API request starts them.
  */
-import type { Pod, PodStatus } from '../../api/gen/core-v1.ts';
+import type { Pod, PodCondition, PodStatus } from '../../api/gen/core-v1.ts';
 import { isPodPhaseTerminal } from '../../api/pod-phase.ts';
 import { runStep, type StepScope } from '../../component-helpers/pod-trace/step-scope.ts';
 import type { RecordedStep } from '../../component-helpers/pod-trace/recorded-step.ts';
@@ -14,14 +15,15 @@ import type { Clock } from '../../platform/clock.ts';
 import type { SpanAttributes, Tracer } from '../../platform/tracing.ts';
 import type { PodStatus as RuntimePodStatus } from '../container/runtime.ts';
 import type { ProbeType } from '../prober/results.ts';
+import { READINESS_GATES_NOT_READY } from '../status/conditions.ts';
 import { isMirrorPod, isStaticPod, podName, podNamespace, podUid } from '../types/pod-update.ts';
 
 const MAX_PODS = 300;
 
-/** A probe whose success a start waits for. */
+/** A probe that a pod's start waits for. */
 export interface AwaitedProbe {
   tried(): void;
-  /** It succeeded, or nothing waits for it any more. */
+  /** The probe succeeded, or the start does not wait for it any more. */
   end(): void;
 }
 
@@ -33,24 +35,25 @@ export interface PodStartSteps {
     sync: { readonly pod: Pod; readonly podStatus: RuntimePodStatus; readonly updateType: string },
     work: (steps: StepScope) => Promise<T>,
   ): Promise<T>;
-  /** Until the next sync nothing is done for this reason. */
+  /** No work is done until the next sync, for this reason. */
   backsOff(uid: string, reason: string): void;
-  /** The container runs and is probed from now on. Undefined: it belongs to no start. */
+  /** The container runs and is probed from now on. Undefined: the pod is not starting. */
   probing(uid: string, probe: { readonly container: string; readonly type: ProbeType }): AwaitedProbe | undefined;
-  /** The API server has the status, which changed at that monotonic time. */
+  /** The API server has stored the status, which changed at the monotonic time given. */
   statusWritten(uid: string, written: { readonly status: PodStatus; readonly sinceMs: number }): void;
   readonly stepsOf: StepsOf;
 }
 
-/** What a record does not have: steps that wait for something. */
+/** Steps in progress that have no record yet. */
 interface Waiting {
   admission: RecordedStep | undefined;
   backOff: RecordedStep | undefined;
-  /** Ended containers whose run is among the steps. */
+  gates: RecordedStep | undefined;
+  /** Exited containers whose run is already a step. */
   readonly ran: Set<string>;
 }
 
-/** Traced syncs have a span each; syncs that belong to a start also have steps. */
+/** A traced sync has a span; the sync of a starting pod also has steps. */
 export function createPodStartSteps(clock: Clock, tracer?: Tracer): PodStartSteps {
   const records = new StepRecords(clock, MAX_PODS);
   const waits = new WeakMap<StepRecord, Waiting>();
@@ -63,7 +66,7 @@ export function createPodStartSteps(clock: Clock, tracer?: Tracer): PodStartStep
       const isStart = (pod.status?.phase ?? 'Pending') === 'Pending' && !isMirrorPod(pod) && !isStaticPod(pod);
       if (!isStart || records.get(podUid(pod)) !== undefined) return;
       const record = records.of({ uid: podUid(pod), namespace: podNamespace(pod), name: podName(pod) });
-      waits.set(record, { admission: record.start('admission'), backOff: undefined, ran: new Set() });
+      waits.set(record, { admission: record.start('admission'), backOff: undefined, gates: undefined, ran: new Set() });
     },
     syncPod({ pod, podStatus, updateType }, work) {
       const record = open(podUid(pod));
@@ -92,11 +95,14 @@ export function createPodStartSteps(clock: Clock, tracer?: Tracer): PodStartStep
     statusWritten(uid, { status, sinceMs }) {
       const record = open(uid);
       if (record === undefined) return;
-      const isReady = status.conditions?.some((condition) => condition.type === 'Ready' && condition.status === 'True');
+      const ready = status.conditions?.find(({ type }) => type === 'Ready');
+      const isReady = ready?.status === 'True';
       const step = record.start('status', { atMs: sinceMs });
-      step.detail = isReady === true ? 'Ready' : status.phase;
+      step.detail = isReady ? 'Ready' : status.phase;
       record.end(step);
-      if (isReady !== true && !isPodPhaseTerminal(status.phase)) return;
+      const waiting = waits.get(record);
+      if (waiting !== undefined) awaitGates(record, waiting, { ready, sinceMs });
+      if (!isReady && !isPodPhaseTerminal(status.phase)) return;
       record.finish();
       waits.delete(record);
     },
@@ -104,7 +110,7 @@ export function createPodStartSteps(clock: Clock, tracer?: Tracer): PodStartStep
   };
 }
 
-/** As upstream's spans of pods' syncs have them. */
+/** The attributes of upstream's spans of pod syncs. */
 export function podAttributes(pod: Pod): SpanAttributes {
   return {
     'k8s.pod.uid': podUid(pod),
@@ -120,7 +126,9 @@ function endWaiting(record: StepRecord, waiting: Waiting): void {
   waiting.backOff = undefined;
 }
 
-/** Runs of containers that have ended (init containers, and those that failed), and the time until a sync knew of the end. */
+/**
+ * Adds the runs of exited containers (init containers, and failed ones), and the time until a sync noticed the exit.
+ */
 function addRuns(
   record: StepRecord,
   { ran }: Waiting,
@@ -135,6 +143,21 @@ function addRuns(
       detail: `${name}, exit code ${exitCode}`,
     });
     record.add('exit noticed', { startMs: finishedAtMs, endMs: nowMs, detail: name });
+  }
+}
+
+/** Another component sets the conditions of readiness gates: the wait lasts from status to status. */
+function awaitGates(
+  record: StepRecord,
+  waiting: Waiting,
+  { ready, sinceMs }: { readonly ready: PodCondition | undefined; readonly sinceMs: number },
+): void {
+  if (ready?.reason === READINESS_GATES_NOT_READY) {
+    waiting.gates ??= record.start('readiness gates', { atMs: sinceMs });
+    waiting.gates.detail = ready.message;
+  } else if (waiting.gates !== undefined) {
+    waiting.gates.endMs = sinceMs;
+    waiting.gates = undefined;
   }
 }
 

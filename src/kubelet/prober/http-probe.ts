@@ -1,4 +1,7 @@
-/** A probe that succeeds on an HTTP status from 200 to 399. Redirects within the host are followed, others are a warning. Upstream: pkg/probe/http. */
+/**
+ * A probe that succeeds on an HTTP status from 200 to 399. Redirects within the host are followed; a redirect to
+ * another host is a warning. Upstream: pkg/probe/http.
+ */
 import { errorMessage } from '../../base/errors.ts';
 import { headerValueOf } from '../../base/header-text.ts';
 import type { Container, HTTPGetAction } from '../../api/gen/core-v1.ts';
@@ -19,7 +22,6 @@ export interface HttpProbeTarget {
   readonly timeoutMs: number;
 }
 
-/** The URL a probe asks. */
 export function httpProbeUrl(target: Omit<HttpProbeTarget, 'timeoutMs'>): string {
   const { action, container, podIp } = target;
   const scheme = (action.scheme ?? 'HTTP').toLowerCase();
@@ -39,7 +41,7 @@ export function httpProbeHeaders(action: HTTPGetAction): Readonly<Record<string,
   return { ...headers, connection: 'close' };
 }
 
-/** Asks once, following redirects. */
+/** Sends the request and follows redirects. */
 export async function probeHttp(deps: { net: Net; clock: Clock }, target: HttpProbeTarget): Promise<ProbeOutcome> {
   const first = httpProbeUrl(target);
   const headers = httpProbeHeaders(target.action);
@@ -52,7 +54,7 @@ export async function probeHttp(deps: { net: Net; clock: Clock }, target: HttpPr
         url,
         headers,
         tls: { insecureSkipVerify: true },
-        timeoutMs: Math.max(endMs - deps.clock.monotonicMs(), 1),
+        headTimeoutMs: Math.max(endMs - deps.clock.monotonicMs(), 1),
       });
       const { bytes } = await readBody(answer, deps.clock, { maxBytes: MAX_BODY, endMs });
       const body = Buffer.from(bytes).toString();

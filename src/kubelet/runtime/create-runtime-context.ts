@@ -1,8 +1,8 @@
-/** Puts together what the steps of the container runtime manager share. */
+/** Creates the context that the operations of the container runtime manager share. */
 import { ContainerEndings } from '../pod/container-endings.ts';
 import { podUid } from '../types/pod-update.ts';
 import type { ConfigMap, Pod, Secret, Service } from '../../api/gen/core-v1.ts';
-import { hasErrorCode } from '../../base/errors.ts';
+import { hasErrorCode, ignoreMissingFile } from '../../base/errors.ts';
 import type { KubeletEventRecorder } from '../event-reasons.ts';
 import type { CriRuntime } from '../../cri/runtime-service.ts';
 import type { Files } from '../../platform/files.ts';
@@ -37,55 +37,50 @@ export interface ContainerRuntimeDeps {
   readonly volumes: VolumeManager;
   readonly podContainers: PodContainerManager;
   readonly probeResults: ProbeResults;
-  /** What the core knows of pods, for garbage collection. */
+  /** The state of pods in the core, for garbage collection. */
   readonly podStates: PodContentState;
   /** Services of all namespaces, from an informer. */
   services(): readonly Service[];
-  /** Reject with a NotFound StatusError when there is no such object. */
+  /** Both getters reject with a NotFound StatusError for a missing object. */
   getConfigMap(namespace: string, name: string): Promise<ConfigMap>;
   getSecret(namespace: string, name: string): Promise<Secret>;
-  /** CRI's handler of a RuntimeClass. Rejects when there is no such class. */
+  /** The CRI handler of a RuntimeClass. Rejects when there is no such class. */
   runtimeHandler?(runtimeClassName: string): Promise<string>;
   readonly actuated?: ActuatedResources;
   readonly credentialProviders?: CredentialProviders;
   /** Called after each pull of an image. */
   readonly imagePulled?: ImageManagerDeps['pulled'];
-  /** Decides which pods may use images that are on the node. */
+  /** Decides which pods may use images that are present on the node. */
   readonly verification?: PullVerification;
-  /** Device plugins' and resource drivers' share in containers. */
+  /** Settings that device plugins and resource drivers add to containers. */
   devices?: ContainerConfigDeps['devices'];
 }
 
 /** Configuration of the manager. */
 export interface ContainerRuntimeConfig extends RuntimePaths {
-  /** Read at each use: its fields may be getters. */
+  /** Read at each use, since its fields may be getters. */
   readonly node: NodeFacts;
   readonly resources: LinuxResourceConfig;
   readonly clusterDomain: string;
   readonly clusterDns: readonly string[];
-  /** The host's resolver configuration for pods; '': pods of policy Default get none. Default /etc/resolv.conf. */
+  /** The host's resolver configuration for pods; '': pods with policy Default get none. Default /etc/resolv.conf. */
   readonly resolvConf?: string;
   readonly seccompDefault?: boolean;
   readonly crashLoopBackOff?: CrashBackOffConfig;
   readonly images?: ImageManagerConfig;
-  /** Ids in a pod's own user namespace. Default 65536. */
+  /** The number of ids in a pod's own user namespace. Default 65536. */
   readonly idsPerPod?: number;
 }
 
-/** Undefined where the file is not there. */
+/** Undefined for a missing file. */
 async function optionalText(deps: ContainerRuntimeDeps, path: string): Promise<string | undefined> {
-  try {
-    return await deps.platform.files.readText(path);
-  } catch (error) {
-    if (hasErrorCode(error, 'ENOENT')) return undefined;
-    throw error;
-  }
+  return await deps.platform.files.readText(path).catch(ignoreMissingFile);
 }
 
 /** The largest file with environment variables. */
 const MAX_ENVIRONMENT_FILE_BYTES = 1024 * 1024;
 
-/** Text of a volume's file; undefined where the file is not there. */
+/** The text of a file in a volume; undefined for a missing file. */
 async function volumeText(files: Files, root: string, path: string): Promise<string | undefined> {
   try {
     const resolved = await resolveInside(files, { root, subPath: path, make: false });
@@ -123,7 +118,7 @@ export interface Handlers {
   imageVolumeProblem: string | undefined;
 }
 
-/** The fields of the context every part may be made from. */
+/** The fields of the context that its other parts are created from. */
 type ContextBase = Pick<
   RuntimeContext,
   'cri' | 'clock' | 'files' | 'log' | 'recorder' | 'paths' | 'subpaths' | 'reader' | 'resources' | 'clusterDomain'

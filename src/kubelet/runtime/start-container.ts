@@ -18,7 +18,7 @@ import { killContainer } from './kill-container.ts';
 import { podLogDir, podLogIdentity } from './paths.ts';
 import { containerTarget, type RuntimeContext, runtimeErrorMessage } from './runtime-context.ts';
 
-/** Where and what to start. */
+/** The container to start, and its pod and sandbox. */
 export interface StartContainer {
   readonly pod: Pod;
   readonly container: Container;
@@ -28,8 +28,9 @@ export interface StartContainer {
   readonly podIps: readonly string[];
   readonly pullSecrets: readonly Secret[];
   readonly imageVolumes: ReadonlyMap<string, string>;
-  /** Container an ephemeral one joins, by name. */
+  /** The name of the container that an ephemeral one joins. */
   readonly targetName?: string;
+  readonly beforePull?: (() => void) | undefined;
   readonly trace: StepScope;
   readonly signal: AbortSignal;
 }
@@ -58,13 +59,14 @@ function fail(
 }
 
 async function pull(start: StartContainer, context: RuntimeContext, trace: StepScope): Promise<Image> {
-  const { pod, container, pullSecrets, sandboxConfig, signal } = start;
+  const { pod, container, pullSecrets, sandboxConfig, beforePull, signal } = start;
   try {
     return await context.images.ensureImageExists({
       pod,
       container,
       pullSecrets,
       sandboxConfig,
+      beforePull,
       trace,
       signal,
       target: containerTarget(pod, container),
@@ -77,9 +79,9 @@ async function pull(start: StartContainer, context: RuntimeContext, trace: StepS
 }
 
 /**
- * The number of this start: after the newest status, or after the logs left from before the statuses were removed. A
- * container that was made and never started (the kubelet was killed in between) makes way and leaves its number: nothing
- * restarted. Upstream counts it as a restart.
+ * The restart count of this start: by the newest status, or by logs if the statuses have been removed. A container
+ * that was created and never started (the kubelet was killed in between) is removed and its count reused, since
+ * nothing restarted. Upstream counts it.
  */
 async function restartCountOf(start: StartContainer, context: RuntimeContext): Promise<number> {
   const status = findContainerStatusByName(start.podStatus, start.container.name);
@@ -95,8 +97,9 @@ async function restartCountOf(start: StartContainer, context: RuntimeContext): P
 }
 
 /**
- * Made but not started, or its start was given up because the kubelet that asked for it died: no process of it ever ran.
- * containerd says that the context was canceled, at whatever step, sometimes with words after it. Exported for its test.
+ * Whether a container was created and no process of it ever ran, because the kubelet that started it was killed.
+ * containerd reports at various steps that the context was canceled, sometimes with further text. Exported for its
+ * test.
  */
 export function neverStarted({
   state,
@@ -111,7 +114,7 @@ async function removed(containerId: string, { cri, log }: RuntimeContext): Promi
     await cri.runtime.removeContainer({ containerId });
     return true;
   } catch (error) {
-    // A start whose caller was killed continues for a moment: with a second container both would run.
+    // The start of a killed caller continues for a moment: with a second container both would run.
     if (/starting state/.test(runtimeErrorMessage(error))) throw error;
     log.warn('a container that never started cannot be removed', { containerId, err: error });
     return false;
@@ -174,7 +177,7 @@ async function postStart(start: StartContainer, context: RuntimeContext, contain
       container: container.name,
       err: error,
     });
-    // The hook's message may have secrets: it goes to the log and the pod's status, not into events.
+    // The hook's message may contain secrets: it is written to the log and the pod's status, not to events.
     context.recorder.event(containerTarget(pod, container), 'Warning', 'FailedPostStartHook', 'PostStartHook failed');
     const output = runtimeErrorMessage(error);
     const at = formatTime(context.clock.nowMs());

@@ -1,4 +1,7 @@
-/** Starts the containers that a pass of syncPod is to start, those in back-off later. Upstream: kuberuntime_manager.go (SyncPod, doBackOff). */
+/**
+ * Starts the containers of a pass of syncPod; those in back-off wait. Upstream: kuberuntime_manager.go (SyncPod,
+ * doBackOff).
+ */
 import { isRestartableInitContainer } from '../../api/pod-containers.ts';
 import { firstByName } from '../../base/first-by.ts';
 import type { Container } from '../../api/gen/core-v1.ts';
@@ -11,7 +14,10 @@ import { containerTarget, podTarget, runtimeErrorMessage } from './runtime-conte
 import { startContainer, StartContainerError } from './start-container.ts';
 import { type Pass, retryWithin, type Sandbox } from './sync-pass.ts';
 
-/** Whether the container must still wait after it crashed; records the failed step and event if so, counts the restart if not. */
+/**
+ * Whether the container is in restart back-off. If so, records the failed step and an event; otherwise counts the
+ * restart.
+ */
 function isHeldBack(pass: Pass, container: Container): boolean {
   const { pod, context } = pass;
   const last = pass.ended.get(container.name);
@@ -40,7 +46,7 @@ function isHeldBack(pass: Pass, container: Container): boolean {
   return true;
 }
 
-/** Image volumes are pulled like images; a failure holds back the containers that mount them. */
+/** Pulls image volumes like images; a failure delays the containers that mount them. */
 async function imageVolumesOf(pass: Pass, sandbox: Sandbox, trace: StepScope): Promise<ReadonlyMap<string, string>> {
   const refs = new Map<string, string>();
   for (const volume of pass.pod.spec?.volumes ?? []) {
@@ -52,6 +58,7 @@ async function imageVolumesOf(pass: Pass, sandbox: Sandbox, trace: StepScope): P
       target: podTarget(pass.pod),
       pullSecrets: pass.pullSecrets,
       sandboxConfig: sandbox.config,
+      beforePull: pass.beforePull,
       trace,
       signal: pass.signal,
     });
@@ -65,7 +72,7 @@ async function startOne(
   target: { sandbox: Sandbox; container: Container; type: StartedContainerType; targetName?: string },
 ): Promise<boolean> {
   const { sandbox, container, type } = target;
-  const { pod, podStatus, pullSecrets, signal, context } = pass;
+  const { pod, podStatus, pullSecrets, beforePull, signal, context } = pass;
   if (isHeldBack(pass, container)) return false;
   context.starts.container(type);
   try {
@@ -77,6 +84,7 @@ async function startOne(
           container,
           podStatus,
           pullSecrets,
+          beforePull,
           trace,
           signal,
           imageVolumes: await imageVolumesOf(pass, sandbox, trace),
@@ -116,7 +124,8 @@ export async function startContainers(pass: Pass, sandbox: Sandbox): Promise<voi
   }
   for (const container of actions.initContainersToStart) {
     const started = await startOne(pass, { sandbox, container, type: 'init_container' });
-    // A sidecar that fails to restart must not keep the others down; a failed init container ends the pass.
+    // A sidecar that fails to restart does not prevent the others from starting; a failed init container ends the
+    // pass.
     if (!started && !isRestartableInitContainer(container)) return;
   }
   for (const container of actions.containersToStart) await startOne(pass, { sandbox, container, type: 'container' });

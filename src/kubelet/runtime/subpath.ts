@@ -1,12 +1,12 @@
 /**
- * Sub-paths of volumes, safe against a container that swaps a directory for a symbolic link meanwhile. Upstream:
+ * Sub-paths of volumes, safe against a container that replaces a directory by a symbolic link meanwhile. Upstream:
  * pkg/volume/util/subpath.
  *
- * The path is resolved inside the volume, bind-mounted, and then the kernel is asked what was mounted: anything but the
- * resolved path of the same file system is unmounted again and refused. Upstream opens component by component instead,
- * which Node cannot. Volumes that may hang are inspected by programs with a deadline.
+ * The path is resolved inside the volume and bind-mounted, and the kernel's mount table is then read: a mount of
+ * anything but the resolved path of the same file system is undone and refused. Upstream opens component by
+ * component, which Node.js cannot. Volumes that may hang are inspected by programs with a deadline.
  */
-import { hasErrorCode } from '../../base/errors.ts';
+import { ignoreMissingFile } from '../../base/errors.ts';
 import type { Exec } from '../../platform/exec.ts';
 import type { Files } from '../../platform/files.ts';
 import type { Mounter } from '../../platform/mounter.ts';
@@ -15,7 +15,6 @@ import type { PathFiles } from '../volumes/program-files.ts';
 import { inDirectory } from './open-inside.ts';
 import { subpathsDir, type RuntimePaths } from './paths.ts';
 
-/** What is needed of the machine. */
 export interface SubpathDeps {
   readonly files: Files;
   readonly mounter: Mounter;
@@ -23,11 +22,11 @@ export interface SubpathDeps {
   readonly paths: RuntimePaths;
 }
 
-/** Which sub-path of which volume for which mount of a container. */
+/** A sub-path of a volume, for one mount of a container. */
 export interface SubpathRequest {
   readonly podUid: string;
   readonly volumeName: string;
-  /** The volume on the host. */
+  /** The volume's path on the host. */
   readonly volumePath: string;
   readonly subPath: string;
   readonly containerName: string;
@@ -40,7 +39,10 @@ const MAX_LINKS = 255;
 const PERMISSION_BITS = 0o777;
 const SET_GROUP_ID = 0o2000;
 
-/** A directory like the volume's own, so that those who may write in the volume may write in it. Upstream: SafeMakeDir. */
+/**
+ * Creates a directory with owner and mode of the volume's root, so that the same users may write. Upstream:
+ * SafeMakeDir.
+ */
 async function makeLikeRoot(
   files: PathFiles,
   { root, names, name }: { readonly root: string; readonly names: readonly string[]; readonly name: string },
@@ -52,8 +54,8 @@ async function makeLikeRoot(
 }
 
 /**
- * Resolves symbolic links below `root`, which must have none itself; a path that leaves it is an error. Components that do
- * not exist are made directories, unless `make` is false.
+ * Resolves symbolic links below `root`, which must have none itself; a path that leaves it is an error. Missing
+ * directories are created unless `make` is false.
  */
 export async function resolveInside(
   files: PathFiles,
@@ -72,10 +74,7 @@ export async function resolveInside(
       continue;
     }
     const path = [root, ...done, part].join('/');
-    const stat = await files.lstat(path).catch((error: unknown) => {
-      if (hasErrorCode(error, 'ENOENT')) return undefined;
-      throw error;
-    });
+    const stat = await files.lstat(path).catch(ignoreMissingFile);
     if (stat === undefined && make) await makeLikeRoot(files, { root, names: done, name: part });
     if (stat?.kind !== 'symlink') {
       done.push(part);
@@ -103,10 +102,7 @@ function unescapeOctal(text: string): string {
 }
 
 async function mountInfos(files: Files): Promise<readonly MountInfo[] | undefined> {
-  const text = await files.readText('/proc/self/mountinfo').catch((error: unknown) => {
-    if (hasErrorCode(error, 'ENOENT')) return undefined;
-    throw error;
-  });
+  const text = await files.readText('/proc/self/mountinfo').catch(ignoreMissingFile);
   return text
     ?.split('\n')
     .filter((line) => line !== '')
@@ -116,7 +112,7 @@ async function mountInfos(files: Files): Promise<readonly MountInfo[] | undefine
     });
 }
 
-/** Whether what is mounted at `target` is exactly `source`, by the kernel's own account. */
+/** Whether exactly `source` is mounted at `target`, by the kernel's mount table. */
 export function mountedAsResolved(infos: readonly MountInfo[], source: string, target: string): boolean {
   const mounted = infos.findLast((info) => info.path === target);
   const holds = (info: MountInfo): boolean =>
@@ -134,7 +130,10 @@ export function mountedAsResolved(infos: readonly MountInfo[], source: string, t
 export interface Subpaths {
   /** Resolves to the host path to hand to the runtime. Rejects when the path leaves the volume. */
   prepare(request: SubpathRequest): Promise<string>;
-  /** Unmounts and removes everything of a pod; no error when there is nothing. Call once its containers are gone. */
+  /**
+   * Unmounts and removes all sub-paths of a pod; no error when there are none. Call it after the pod's containers are
+   * gone.
+   */
   cleanPod(podUid: string): Promise<void>;
 }
 

@@ -1,4 +1,4 @@
-/** One pass of syncPod over a pod: what is known at its start, and what its steps note for the result. */
+/** One pass of syncPod over a pod: its input, and the results that its steps record. */
 import type { Pod, Secret } from '../../api/gen/core-v1.ts';
 import type { StepScope } from '../../component-helpers/pod-trace/step-scope.ts';
 import type { PodSandboxConfig } from '../../cri/gen/cri-types.ts';
@@ -12,15 +12,17 @@ export interface SyncPod {
   readonly pod: Pod;
   readonly podStatus: PodStatus;
   readonly pullSecrets: readonly Secret[];
+  /** Called before an image is pulled; the sandbox is there then. */
+  readonly beforePull?: (() => void) | undefined;
   readonly trace: StepScope;
   readonly signal: AbortSignal;
 }
 
-/** One pass over a pod: what to sync, by what means, and how far it has come. */
+/** One pass over a pod: input, dependencies and results. */
 export interface Pass extends SyncPod {
   readonly actions: PodActions;
   readonly context: RuntimeContext;
-  /** The newest run of each container that has ended. */
+  /** The newest run of each exited container. */
   readonly ended: ReadonlyMap<string, ContainerStatus>;
   readonly steps: SyncStep[];
   retryAfterMs?: number;

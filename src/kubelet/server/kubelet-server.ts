@@ -1,7 +1,8 @@
 /**
  * The kubelet's HTTP API. Upstream: pkg/kubelet/server.
  *
- * Every path is authenticated and authorized before it is looked at. What is not served (debug) says so.
+ * Every request is authenticated and authorized before its path is evaluated. Paths that are not supported (debug)
+ * answer with that message.
  */
 import { errorMessage } from '../../base/errors.ts';
 import { LOCAL_VOLUMES_ROUTE } from '../../component-helpers/local-path.ts';
@@ -10,43 +11,16 @@ import { POD_STATE_ROUTE } from '../../api/pod-node-state.ts';
 import { POD_STEPS_ROUTE } from '../../component-helpers/pod-trace/trace-step.ts';
 import { statusz } from '../../component-helpers/statusz.ts';
 import type { HttpHandler, HttpRequest, HttpResponse } from '../../platform/http.ts';
-import type { Platform } from '../../platform/platform.ts';
-import type { ContainerRuntime } from '../container/runtime.ts';
-import type { StatsProvider } from '../stats/stats-provider.ts';
 import { serveContainerLogs } from './container-logs.ts';
 import { serveAttach, serveExec, servePortForward, serveRun } from './container-streams.ts';
 import { serveCheckpoint } from './checkpoint.ts';
 import { serveLocalVolumes } from './local-volumes.ts';
 import { createServerRequests } from '../metrics/server-requests.ts';
-import type { KubeletHost } from './host.ts';
-import type { KubeletAuth } from './kubelet-auth.ts';
-import { createNodeLogs, type NodeLogs } from './create-node-logs.ts';
+import { createNodeLogs } from './create-node-logs.ts';
 import { attributesOf } from './request-attributes.ts';
 import { jsonResponse, ServerError, textResponse } from './text-response.ts';
-
-export interface KubeletServerDeps {
-  readonly host: KubeletHost;
-  readonly runtime: ContainerRuntime;
-  readonly auth: KubeletAuth;
-  readonly stats: Omit<StatsProvider, 'node'>;
-  readonly platform: Pick<Platform, 'clock' | 'compression' | 'files' | 'exec' | 'net' | 'log' | 'metrics'>;
-  /** Counters of probes in Prometheus text, for /metrics/probes. */
-  readonly probeMetrics: () => Promise<string>;
-  /** This is the read-only server. */
-  readonly readOnly?: boolean;
-  /** Where checkpoints of containers are kept; absent: none are made. */
-  readonly checkpointDirectory?: string;
-  /** Where directories of local-path volumes are; absent: none are removed. */
-  readonly localPathRoot?: string;
-  /** False: exec, attach, logs and port-forward are not served. Upstream's enableDebuggingHandlers. */
-  readonly debuggingHandlers?: boolean;
-  /** Idle time after which exec, attach and port-forward end. Absent: never. */
-  readonly streamIdleTimeoutMs?: number;
-  /** The folder of the node's own logs; absent: they are not served. Upstream's enableSystemLogHandler. */
-  readonly systemLogDirectory?: string;
-  /** Logs of the node's services are served by queries. Upstream's enableSystemLogQuery. */
-  readonly systemLogQuery?: boolean;
-}
+import type { KubeletServerDeps, ServedDeps } from './kubelet-server-deps.ts';
+import { notFound, podList, serveHealthz, serveRunningPods, serveStats, serveMetrics } from './status-routes.ts';
 
 const DEBUGGING = [
   'containerLogs',
@@ -62,11 +36,7 @@ const DEBUGGING = [
   POD_ACTIVITY_ROUTE,
 ];
 
-/** With when the server began, and its logs of the node. */
-type ServedDeps = KubeletServerDeps & { readonly startedMs: number; readonly nodeLogs: NodeLogs | undefined };
 type Serve = (deps: ServedDeps, request: HttpRequest, parts: readonly string[]) => Promise<HttpResponse>;
-
-const METRICS_TYPE = { 'content-type': 'text/plain; version=0.0.4; charset=utf-8' };
 
 const routes: Readonly<Record<string, Serve>> = {
   '': async () => notFound(),
@@ -124,7 +94,7 @@ export function createKubeletServer(serverDeps: KubeletServerDeps): HttpHandler 
       if (!known) return notFound();
       if (deps.debuggingHandlers === false) {
         if (DEBUGGING.includes(first)) return textResponse(405, 'Debug endpoints are disabled.\n');
-        // Upstream installs it with the debugging handlers: it shows headers of the manifest URL.
+        // As upstream, only with the debugging handlers: it shows headers of the manifest URL.
         if (first === 'configz') return notFound();
       }
       return await routes[first]!(deps, request, rest.filter((part) => part !== '').map(decode));
@@ -140,7 +110,7 @@ export function createKubeletServer(serverDeps: KubeletServerDeps): HttpHandler 
   };
 }
 
-/** The answer to who may not; undefined: go on. */
+/** The answer to a caller without access; undefined: the caller has access. */
 async function checkAccess(
   { auth, host, platform }: KubeletServerDeps,
   request: HttpRequest,
@@ -171,39 +141,12 @@ function streamDeps(deps: KubeletServerDeps): Parameters<typeof serveExec>[0] {
   return { host, runtime, net, clock, inflate: compression.inflateRaw, idle };
 }
 
-function notFound(): HttpResponse {
-  return textResponse(404, '404 page not found\n');
-}
-
 function decode(part: string): string {
   try {
     return decodeURIComponent(part);
   } catch {
     throw new ServerError(400, `invalid URL escape in "${part}"`);
   }
-}
-
-function podList(items: readonly object[]): object {
-  return { kind: 'PodList', apiVersion: 'v1', metadata: {}, items };
-}
-
-async function serveHealthz(
-  { host }: KubeletServerDeps,
-  request: HttpRequest,
-  parts: readonly string[],
-): Promise<HttpResponse> {
-  const checks = ['ping', 'log', 'syncloop'];
-  if (parts.length > 1 || (parts.length === 1 && !checks.includes(parts[0]!))) return notFound();
-  const problems = parts[0] === 'ping' || parts[0] === 'log' ? [] : host.healthProblems();
-  const verbose = new URLSearchParams(request.query).has('verbose');
-  if (problems.length === 0 && !verbose) return textResponse(200, 'ok');
-  const lines = checks.map((name) =>
-    name === 'syncloop' && problems.length > 0 ? `[-]syncloop failed: ${problems.join('; ')}` : `[+]${name} ok`,
-  );
-  return textResponse(
-    problems.length === 0 ? 200 : 500,
-    `${lines.join('\n')}\nhealthz check ${problems.length === 0 ? 'passed' : 'failed'}\n`,
-  );
 }
 
 async function serveKubeletStatusz(
@@ -216,55 +159,4 @@ async function serveKubeletStatusz(
   const page = { component: 'kubelet', startedMs, nowMs: platform.clock.nowMs(), paths };
   const { status, contentType, body } = statusz(request.headers['accept'], page);
   return textResponse(status, body, { 'content-type': contentType });
-}
-
-/** The pods of the runtime, desired or not. */
-async function serveRunningPods({ runtime }: KubeletServerDeps): Promise<HttpResponse> {
-  const pods = await runtime.getPods(false);
-  const images = new Map<string, string>();
-  for (const pod of pods) {
-    const status = await runtime.getPodStatus(pod.uid, pod.name, pod.namespace);
-    for (const container of status.containers) images.set(container.id, container.image);
-  }
-  return jsonResponse(
-    podList(
-      pods.map(({ uid, name, namespace, containers }) => ({
-        metadata: { name, namespace, uid },
-        spec: {
-          containers: containers.map((container) => ({
-            name: container.name,
-            image: images.get(container.id) ?? '',
-            resources: {},
-          })),
-        },
-        status: {},
-      })),
-    ),
-  );
-}
-
-async function serveStats(
-  { stats }: KubeletServerDeps,
-  request: HttpRequest,
-  parts: readonly string[],
-): Promise<HttpResponse> {
-  if (parts.length !== 1 || parts[0] !== 'summary') return notFound();
-  const onlyCpuAndMemory = new URLSearchParams(request.query).get('only_cpu_and_memory') === 'true';
-  return jsonResponse(await stats.summary({ onlyCpuAndMemory }));
-}
-
-async function serveMetrics(
-  deps: KubeletServerDeps,
-  _request: HttpRequest,
-  parts: readonly string[],
-): Promise<HttpResponse> {
-  const { stats, platform, probeMetrics } = deps;
-  const sources: Readonly<Record<string, () => Promise<string>>> = {
-    '': async () => `${(await platform.metrics.expose()).trimEnd()}\n${await stats.kubeletMetrics()}`,
-    cadvisor: () => stats.cadvisorMetrics(),
-    resource: () => stats.resourceMetrics(),
-    probes: probeMetrics,
-  };
-  const name = parts.join('/');
-  return Object.hasOwn(sources, name) ? textResponse(200, await sources[name]!(), METRICS_TYPE) : notFound();
 }

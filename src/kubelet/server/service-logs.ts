@@ -1,9 +1,9 @@
 /**
- * Logs of the node's services: by journald where it knows the service, else the files that bear its name below the folder
- * of the node's logs. Upstream: nodeLogQuery.Copy in pkg/kubelet/kubelet_server_journal.go.
+ * Logs of the node's services: from journald if it knows the service, otherwise from files with its name below the
+ * node's log directory. Upstream: nodeLogQuery.Copy in pkg/kubelet/kubelet_server_journal.go.
  *
- * Differs: who goes away ends journalctl; only a few read the journal at a time; units are known by their whole names
- * (upstream takes `proxy` for one where there is a kube-proxy).
+ * Differs: journalctl is killed when its client disconnects; few journalctl processes run at a time; unit names must
+ * match completely (upstream accepts `proxy` for kube-proxy).
  */
 import { formatTime } from '../../api/time.ts';
 import { hasErrorCode } from '../../base/errors.ts';
@@ -27,9 +27,9 @@ export type ServiceLogs = (
 ) => Promise<HttpResponse>;
 
 const TIMEOUT_MS = 30_000;
-/** Most bytes of a program's error output in a message. */
-const MAX_BYTES = 16 * 1024 * 1024;
-/** The most journalctl processes at a time: to search a journal takes seconds of a processor. */
+/** The output limit of the exec port (spawner.ts); the rest is cut off. */
+const MAX_OUTPUT_BYTES = 16 * 1024 * 1024;
+/** The most journalctl processes at a time: searching a journal takes seconds of CPU time. */
 const MAX_AT_A_TIME = 4;
 
 /** All requests share one limit. */
@@ -75,7 +75,9 @@ async function serveServiceLogs(
   };
 }
 
-/** The units that journald knows: for an unknown unit it answers with an empty log, as for a silent one. */
+/**
+ * The units that journald knows. For an unknown unit journalctl prints an empty log, like for a unit without entries.
+ */
 async function journaled({ platform }: ServiceLogsDeps, signal: AbortSignal): Promise<ReadonlySet<string>> {
   try {
     const { exitCode, stdout } = await platform.exec.run('journalctl', ['--field', '_SYSTEMD_UNIT'], {
@@ -84,18 +86,19 @@ async function journaled({ platform }: ServiceLogsDeps, signal: AbortSignal): Pr
     });
     return new Set(exitCode === 0 ? stdout.split('\n') : []);
   } catch (error) {
-    if (hasErrorCode(error, 'ENOENT')) return new Set(); // No journald.
+    if (hasErrorCode(error, 'ENOENT')) return new Set(); // no journald
     throw error;
   }
 }
 
 async function journal({ platform }: ServiceLogsDeps, args: readonly string[], signal: AbortSignal): Promise<string> {
   const { stdout, stderr, timedOut } = await platform.exec.run('journalctl', args, { timeoutMs: TIMEOUT_MS, signal });
-  const more = stdout.length >= MAX_BYTES ? '\nerror: there is more in the journal; ask for less\n' : '';
+  const more =
+    Buffer.byteLength(stdout) >= MAX_OUTPUT_BYTES ? '\nerror: there is more in the journal; ask for less\n' : '';
   return `${stdout}${stderr}${more}${timedOut ? '\nerror: journal output not available\n' : ''}`;
 }
 
-/** Each value is written as `--option=value`, so that no value can be read as an option. */
+/** Each value is passed as `--option=value`, so that no value can be parsed as an option. */
 function journalArguments(services: readonly string[], options: NodeLogOptions): string[] {
   const { sinceMs, untilMs, tailLines, boot, pattern } = options;
   const time = (ms: number): string => formatTime(ms).replace('T', ' ').replace('Z', ' UTC');

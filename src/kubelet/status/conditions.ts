@@ -1,35 +1,42 @@
-/** Conditions of a pod from its containers' statuses. Pure; transition times are the status manager's. Upstream: pkg/kubelet/status/generate.go. */
+/**
+ * Conditions of a pod from its containers' statuses. Pure; the status manager sets transition times. Upstream:
+ * pkg/kubelet/status/generate.go.
+ */
 import { isRestartableInitContainer, sidecarsOf } from '../../api/pod-containers.ts';
 import { firstBy, firstByName } from '../../base/first-by.ts';
 import type { Container, ContainerStatus, Pod, PodCondition } from '../../api/gen/core-v1.ts';
+import { trueConditionText, type PodConditionType } from '../../component-helpers/pod-conditions.ts';
 import type { PodStatus as RuntimePodStatus } from '../container/runtime.ts';
 import { isHostNetworkPod } from '../types/pod-update.ts';
 import { hasAnyRegularContainerStarted } from './phase.ts';
 
-/** What conditions are made from. `statuses` undefined: the kubelet knows none yet. */
+/** The input of the conditions. `statuses` undefined: there are none yet. */
 export interface ConditionInput {
   readonly pod: Pod;
   readonly statuses: readonly ContainerStatus[] | undefined;
   readonly phase: string;
 }
 
-/** What is False says why, also where upstream leaves out the message. */
-const NO_STATUSES = 'the kubelet knows no status of the containers yet';
+/** The reason of Ready while containers are ready and readiness gates are not. */
+export const READINESS_GATES_NOT_READY = 'ReadinessGatesNotReady';
 
-/** Reason and message are left out when empty. */
+const NO_STATUSES = 'the kubelet knows no status of the containers yet';
+const COMPLETED = { reason: 'PodCompleted', message: 'the pod has run to its end' };
+
 function condition(
-  pod: Pod,
-  type: string,
-  ...[status, reason = '', message = '']: [status: 'True' | 'False', reason?: string, message?: string]
+  { metadata: { generation } }: Pod,
+  type: PodConditionType,
+  rest: { readonly status: 'True' | 'False'; readonly reason: string; readonly message: string },
 ): PodCondition {
-  const generation = pod.metadata.generation;
-  return {
-    type,
-    ...(generation === undefined ? {} : { observedGeneration: generation }),
-    status,
-    ...(reason === '' ? {} : { reason }),
-    ...(message === '' ? {} : { message }),
-  };
+  return { type, ...(generation === undefined ? {} : { observedGeneration: generation }), ...rest };
+}
+
+function isTrue(pod: Pod, type: PodConditionType): PodCondition {
+  return condition(pod, type, { status: 'True', ...trueConditionText(pod, type) });
+}
+
+function isFalse(pod: Pod, type: PodConditionType, reason: string, message: string): PodCondition {
+  return condition(pod, type, { status: 'False', reason, message });
 }
 
 function sortOut(
@@ -55,9 +62,9 @@ function messageOf(sorted: { unknown: string[]; bad: string[] }, what: string): 
   return texts.join(', ');
 }
 
-function readyAs(type: string, input: ConditionInput): PodCondition {
+function readyAs(type: 'Ready' | 'ContainersReady', input: ConditionInput): PodCondition {
   const { pod, statuses, phase } = input;
-  if (statuses === undefined) return condition(pod, type, 'False', 'UnknownContainerStatuses', NO_STATUSES);
+  if (statuses === undefined) return isFalse(pod, type, 'UnknownContainerStatuses', NO_STATUSES);
   const sidecars = sidecarsOf(pod.spec);
   const sorted = sortOut(
     [...sidecars, ...(pod.spec?.containers ?? [])],
@@ -65,10 +72,10 @@ function readyAs(type: string, input: ConditionInput): PodCondition {
     (_container, status) => status.ready,
   );
   if (phase === 'Succeeded' && sorted.unknown.length === 0)
-    return condition(pod, type, 'False', 'PodCompleted', 'the pod has run to its end');
-  if (phase === 'Failed') return condition(pod, type, 'False', 'PodFailed', 'the pod has failed');
+    return condition(pod, type, { status: 'False', ...COMPLETED });
+  if (phase === 'Failed') return isFalse(pod, type, 'PodFailed', 'the pod has failed');
   const message = messageOf(sorted, 'unready');
-  return message === '' ? condition(pod, type, 'True') : condition(pod, type, 'False', 'ContainersNotReady', message);
+  return message === '' ? isTrue(pod, type) : isFalse(pod, type, 'ContainersNotReady', message);
 }
 
 /** ContainersReady: every container (and sidecar) is ready. */
@@ -90,33 +97,35 @@ export function podReadyCondition(input: ConditionInput, conditions: readonly Po
       messages.push(`the status of pod readiness gate "${gate.conditionType}" is not "True", but ${found.status}`);
   }
   if (messages.length === 0) return base;
-  return condition(input.pod, 'Ready', 'False', 'ReadinessGatesNotReady', messages.join(', '));
+  return isFalse(input.pod, 'Ready', READINESS_GATES_NOT_READY, messages.join(', '));
 }
 
-/** Initialized: every init container has done its part. */
+/** Initialized: every init container has completed, every sidecar has started. */
 export function podInitializedCondition(input: ConditionInput): PodCondition {
   const { pod, statuses, phase } = input;
   const initContainers = pod.spec?.initContainers ?? [];
   if (statuses === undefined && initContainers.length > 0)
-    return condition(pod, 'Initialized', 'False', 'UnknownContainerStatuses', NO_STATUSES);
+    return isFalse(pod, 'Initialized', 'UnknownContainerStatuses', NO_STATUSES);
   const sorted = sortOut(initContainers, statuses ?? [], (container, status) =>
     isRestartableInitContainer(container) ? status.started === true : status.state?.terminated?.exitCode === 0,
   );
   if (phase === 'Succeeded' && sorted.unknown.length === 0)
-    return condition(pod, 'Initialized', 'True', 'PodCompleted');
-  if (hasAnyRegularContainerStarted(pod, statuses ?? [])) return condition(pod, 'Initialized', 'True');
+    return condition(pod, 'Initialized', { status: 'True', ...COMPLETED });
+  if (hasAnyRegularContainerStarted(pod, statuses ?? [])) return isTrue(pod, 'Initialized');
   const message = messageOf(sorted, 'incomplete');
-  return message === ''
-    ? condition(pod, 'Initialized', 'True')
-    : condition(pod, 'Initialized', 'False', 'ContainersNotInitialized', message);
+  return message === '' ? isTrue(pod, 'Initialized') : isFalse(pod, 'Initialized', 'ContainersNotInitialized', message);
 }
 
-/** PodReadyToStartContainers: the sandbox and its network are up. Reason and message as upstream has them after v1.36. */
+/** PodReadyToStartContainers: sandbox and network are ready. The reason of False is that of upstream after v1.36. */
 export function podReadyToStartContainersCondition(pod: Pod, runtimeStatus: RuntimePodStatus): PodCondition {
   const problem = sandboxProblem(pod, runtimeStatus);
   return problem === undefined
-    ? condition(pod, 'PodReadyToStartContainers', 'True')
-    : condition(pod, 'PodReadyToStartContainers', 'False', 'PodSandboxNotReady', problem);
+    ? sandboxReadyCondition(pod)
+    : isFalse(pod, 'PodReadyToStartContainers', 'PodSandboxNotReady', problem);
+}
+
+export function sandboxReadyCondition(pod: Pod): PodCondition {
+  return isTrue(pod, 'PodReadyToStartContainers');
 }
 
 function sandboxProblem(pod: Pod, { sandboxes, ips }: RuntimePodStatus): string | undefined {
@@ -127,7 +136,7 @@ function sandboxProblem(pod: Pod, { sandboxes, ips }: RuntimePodStatus): string 
   return hasAddress ? undefined : 'the sandbox of the pod has no address yet';
 }
 
-/** PodScheduled: a pod here has a node. */
+/** PodScheduled: true, since the pod has a node. */
 export function podScheduledCondition(pod: Pod): PodCondition {
-  return condition(pod, 'PodScheduled', 'True');
+  return isTrue(pod, 'PodScheduled');
 }

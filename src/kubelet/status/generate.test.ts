@@ -1,9 +1,10 @@
-/** Whole statuses from what the runtime shows. */
+/** Complete statuses from the state of the runtime. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { Pod, PodStatus } from '../../api/gen/core-v1.ts';
 import { parseTime } from '../../api/time.ts';
 import type { ContainerStatus as RuntimeContainerStatus, PodStatus as RuntimePodStatus } from '../container/runtime.ts';
+import { podReadyCondition } from './conditions.ts';
 import { generateApiPodStatus, type GenerateInput } from './generate.ts';
 
 const T0 = parseTime('2026-01-01T00:00:00Z');
@@ -71,6 +72,8 @@ function generate(
   });
 }
 
+const INITIALIZED = 'Initialized ContainersInitialized: init containers are done';
+
 describe('pod status', () => {
   it('waits with ContainerCreating before there is anything', () => {
     const status = generate({});
@@ -97,10 +100,10 @@ describe('pod status', () => {
       ]),
       [
         ['PodReadyToStartContainers', 'False', 'PodSandboxNotReady', 'the pod has no sandbox yet', 3],
-        ['Initialized', 'True', undefined, undefined, 3],
+        ['Initialized', 'True', 'ContainersInitialized', 'no init containers', 3],
         ['Ready', 'False', 'ContainersNotReady', 'containers with unready status: [app]', 3],
         ['ContainersReady', 'False', 'ContainersNotReady', 'containers with unready status: [app]', 3],
-        ['PodScheduled', 'True', undefined, undefined, 3],
+        ['PodScheduled', 'True', 'Scheduled', 'bound to a node', 3],
       ],
     );
     assert.equal(status.hostIP, '192.168.0.1');
@@ -155,7 +158,7 @@ describe('pod status', () => {
     });
   });
 
-  it('says why a dead container waits', () => {
+  it('reports why an exited container waits', () => {
     const dead = container({ state: 'exited', exitCode: 1, reason: 'Error', finishedAtMs: T0 + 1000 });
     const startReason = () => ({ reason: 'CrashLoopBackOff', message: 'back-off 10s' });
     const [app] = generate({ runtimeStatus: runtimeStatus(dead), startReason }).containerStatuses!;
@@ -191,10 +194,51 @@ describe('pod status', () => {
     assert.equal(status.message, 'The node was low');
     assert.equal(status.podIP, '10.42.0.5');
     assert.equal(status.conditions?.find(({ type }) => type === 'Ready')?.reason, 'PodFailed');
-    const silent = status.conditions?.filter(
-      ({ status: is, reason, message }) => is === 'False' && !(reason && message),
-    );
-    assert.deepEqual(silent, [], 'what is False says why');
+  });
+
+  it('gives conditions that are True a reason and a message, by the specification only', () => {
+    const trueOnes = (spec: Partial<NonNullable<Pod['spec']>>, ...containers: RuntimeContainerStatus[]) => {
+      const status = generate({
+        spec: { containers: [{ name: 'app', image: 'busybox:1' }], ...spec },
+        runtimeStatus: runtimeStatus(...containers),
+        podIsTerminal: containers.every(({ state }) => state === 'exited'),
+        applyProbes: (_pod, { containerStatuses = [], ...rest }) => ({
+          ...rest,
+          containerStatuses: containerStatuses.map((one) => ({ ...one, ready: one.state?.running !== undefined })),
+        }),
+        metadata: { name: 'web' },
+      });
+      return (status.conditions ?? [])
+        .filter(({ status: value }) => value === 'True')
+        .map(({ type, reason, message }) => `${type} ${reason}: ${message}`);
+    };
+    const [sandbox, scheduled] = [
+      'PodReadyToStartContainers PodSandboxReady: sandbox and network are up',
+      'PodScheduled Scheduled: bound to a node',
+    ];
+    assert.deepEqual(trueOnes({}, container({})), [
+      sandbox,
+      'Initialized ContainersInitialized: no init containers',
+      'Ready ContainersReady: all containers are ready',
+      'ContainersReady ContainersReady: all containers are ready',
+      scheduled,
+    ]);
+    const ended = { state: 'exited', exitCode: 0, finishedAtMs: T0 + 1000 } as const;
+    const init = container({ id: 'i', name: 'init', ...ended });
+    assert.deepEqual(trueOnes({ initContainers: [{ name: 'init' }] }, init, container({}))[1], INITIALIZED);
+    assert.deepEqual(trueOnes({ restartPolicy: 'Never' }, container(ended)), [
+      sandbox,
+      'Initialized PodCompleted: the pod has run to its end',
+      scheduled,
+    ]);
+    const gated: Pod = { metadata: {}, spec: { containers: [], readinessGates: [{ conditionType: 'x.io/gate' }] } };
+    const open = [{ type: 'x.io/gate', status: 'True' }];
+    assert.deepEqual(podReadyCondition({ pod: gated, statuses: [], phase: 'Running' }, open), {
+      type: 'Ready',
+      status: 'True',
+      reason: 'ReadinessGatesReady',
+      message: 'all containers and readiness gates are ready',
+    });
   });
 
   it('does not take an evicted pod for one that has succeeded when its containers end well', () => {

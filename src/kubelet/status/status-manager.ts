@@ -1,11 +1,12 @@
 /**
- * Holds the newest status of every pod and brings it to the API server. Upstream: pkg/kubelet/status/status_manager.go.
+ * Holds the newest status of every pod and writes it to the API server. Upstream:
+ * pkg/kubelet/status/status_manager.go.
  *
- * Invariants: a status is versioned, and what was sent last is remembered, so no change is lost and none is sent twice; at
- * most one write per pod is under way, a change during it causes one more; a write carries only what changed. A pod that
- * is being deleted leaves the API (grace 0, with its uid as precondition) once its phase is terminal and everything of it
- * is cleaned up. Upstream sends in batches, checking every 10 s; here each change is sent in the turn it is
- * made, and the tick only retries and reconciles.
+ * Invariants: statuses are versioned and the last written version is remembered, so no change is lost and none is
+ * written twice; at most one write per pod is in progress, and a change during it causes one more; a write contains
+ * only what changed. A terminating pod is deleted from the API (grace 0, with its uid as precondition) once its phase
+ * is terminal and its resources are cleaned up. Upstream writes in batches, checking every 10 s; here each change is
+ * written at once, and the tick only retries and reconciles.
  */
 import { onAbort } from '../../base/abort.ts';
 import { isPodPhaseTerminal } from '../../api/pod-phase.ts';
@@ -44,9 +45,9 @@ export interface StatusManager {
   /** Sets a readiness probe's result in status and conditions. `containerId` has no scheme. */
   setContainerReadiness(uid: string, containerId: string, ready: boolean): void;
   setContainerStartup(uid: string, containerId: string, started: boolean): void;
-  /** Sets the final status of a pod that is cleaned up; after it the pod may be deleted from the API. */
+  /** Sets the final status of a pod after cleanup; the pod may then be deleted from the API. */
   terminatePod(pod: Pod): void;
-  /** Writes the status or deletes the pod if its new version calls for it. */
+  /** Writes the status or deletes the pod, if the new version of the pod requires it. */
   podChanged(pod: Pod): void;
   /** Writes every status that needs it. */
   syncAll(): void;
@@ -67,7 +68,7 @@ interface VersionedStatus {
   readonly status: PodStatus;
   readonly version: number;
   readonly podIsFinished: boolean;
-  /** When the oldest unsent change was made, monotonic. */
+  /** When the oldest unwritten change was made, monotonic. */
   readonly sinceMs: number;
 }
 
@@ -82,7 +83,7 @@ class PodStatusManager implements StatusManager {
   readonly #syncDuration: Histogram;
   readonly #podStatuses = new Map<string, VersionedStatus>();
   readonly #written: WrittenPods;
-  /** What was compared when a status equalled the API's: idle pods are not compared again. */
+  /** The last compared pair of equal statuses: idle pods are not compared again. */
   readonly #reconciled = new Map<
     string,
     { readonly apiPod: Pod; readonly versioned: VersionedStatus; readonly couldRun: boolean }
@@ -117,7 +118,7 @@ class PodStatusManager implements StatusManager {
   }
 
   setPodStatus(pod: Pod, status: PodStatus): void {
-    // A pod being deleted is written even without a change: the deletion may wait for it.
+    // The status of a terminating pod is written even without a change: its deletion may wait for it.
     this.#updateStatusInternal(pod, status, {
       force: pod.metadata.deletionTimestamp !== undefined,
       podIsFinished: false,
@@ -206,7 +207,8 @@ class PodStatusManager implements StatusManager {
       try {
         await this.#syncPod(uid);
       } catch (error) {
-        // The next tick tries again.
+        if (this.#lifetime?.aborted === true) break;
+        // The next tick retries.
         const pod = this.#deps.podManager.getPodByUid(uid);
         this.#log.warn('Failed to update status for pod', {
           ...(pod === undefined ? { podUID: uid } : podFields(pod)),

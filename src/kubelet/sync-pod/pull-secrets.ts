@@ -1,4 +1,4 @@
-/** Secrets with registry credentials that a pod names. Upstream: getPullSecretsForPod in pkg/kubelet/kubelet_pods.go. */
+/** Reads a pod's image pull secrets. Upstream: getPullSecretsForPod in pkg/kubelet/kubelet_pods.go. */
 import type { Pod, Secret } from '../../api/gen/core-v1.ts';
 import { Secrets } from '../../api/gen/resources.ts';
 import { beginInTurns } from '../../base/begin-in-turns.ts';
@@ -9,8 +9,11 @@ import type { Log } from '../../platform/log.ts';
 import { podFields, podNamespace } from '../types/pod-update.ts';
 
 export interface PullSecrets {
-  /** The secrets that can be read. The others are reported in an event, and the pull is tried without them. */
-  forPod(pod: Pod): Promise<readonly Secret[]>;
+  /**
+   * The secrets that can be read. Others are recorded in an event, and the pull is tried without them. Rejects on
+   * abort.
+   */
+  forPod(pod: Pod, signal: AbortSignal): Promise<readonly Secret[]>;
 }
 
 /** Reads that begin in one turn of the loop. */
@@ -25,7 +28,7 @@ export function createPullSecrets(deps: {
 }): PullSecrets {
   const secrets = deps.client.resource(Secrets);
   return {
-    async forPod(pod) {
+    async forPod(pod, signal) {
       const names = (pod.spec?.imagePullSecrets ?? []).flatMap(({ name }) =>
         name === undefined || name === '' ? [] : [name],
       );
@@ -33,8 +36,9 @@ export function createPullSecrets(deps: {
       const failed: string[] = [];
       const read = async (name: string): Promise<Secret | undefined> => {
         try {
-          return await secrets.get({ namespace: podNamespace(pod), name });
+          return await secrets.get({ namespace: podNamespace(pod), name }, { signal });
         } catch (error) {
+          signal.throwIfAborted();
           failed.push(name);
           deps.log.warn('Unable to retrieve pull secret, the image pull may not succeed.', {
             ...podFields(pod),

@@ -1,13 +1,15 @@
 /**
- * One sync of a running pod: reports its status, prepares what its containers need (prepare-pod.ts), and has the runtime do the
+ * One sync of a running pod: reports its status, prepares it (prepare-pod.ts), and lets the runtime manager apply the
  * seven steps. Upstream: (*Kubelet).SyncPod in pkg/kubelet/kubelet.go.
  *
- * Differs: after the runtime has acted, the pod is inspected and its status reported at once, with the waiting reasons of
- * containers that failed to start; upstream waits for the next relist and sync.
+ * Differs: after changes the pod is inspected and its status reported at once, with the waiting reasons of containers
+ * that failed to start; upstream waits for the next relist and sync.
  */
 import type { Pod, PodStatus } from '../../api/gen/core-v1.ts';
 import { isPodPhaseTerminal } from '../../api/pod-phase.ts';
 import { errorMessage } from '../../base/errors.ts';
+import { withPodCondition } from '../../component-helpers/pods.ts';
+import { sandboxReadyCondition } from '../status/conditions.ts';
 import { untilActiveDeadlineMs } from './active-deadline.ts';
 import type { ContainerRuntime, PodStatus as RuntimePodStatus, PodSyncResult } from '../container/runtime.ts';
 import type { ObservationStamp } from '../container/pod-cache.ts';
@@ -17,7 +19,7 @@ import { podFields, podName, podNamespace, podUid } from '../types/pod-update.ts
 import { createPodPreparation } from './prepare-pod.ts';
 import type { SyncPodDeps } from './sync-pod-deps.ts';
 
-/** Reasons of containers that wait for a back-off: the sync has not failed. */
+/** Reasons of containers in back-off, which do not make the sync a failure. */
 const BACK_OFF_REASONS: ReadonlySet<string> = new Set(['CrashLoopBackOff', 'ImagePullBackOff']);
 
 type SyncPodRequest = Parameters<PodSyncer['syncPod']>[0];
@@ -33,9 +35,17 @@ export function createSyncPod(deps: SyncPodDeps): PodSyncer['syncPod'] {
     return status;
   }
 
-  /** Waits for the pod's state after the runtime has acted, and reports it. */
+  /** Reports a sandbox that is there before its images are, whose pulls may take long. Upstream: OnPodSandboxReady. */
+  function reportSandbox(pod: Pod): void {
+    const status = deps.statusManager.getPodStatus(podUid(pod));
+    if (status === undefined || deps.isPodTerminationRequested(podUid(pod))) return;
+    const conditions = withPodCondition(status.conditions, sandboxReadyCondition(pod));
+    deps.statusManager.setPodStatus(pod, { ...status, conditions });
+  }
+
+  /** Waits for an observation after the runtime's changes, and reports it. */
   async function reportAfterSync(pod: Pod, result: PodSyncResult, signal: AbortSignal): Promise<number> {
-    // The runtime's events of these steps come in first: the inspection below covers them.
+    // The runtime's events of these steps arrive first, so that the inspection below covers them.
     await deps.platform.clock.yield();
     const actedAt = deps.podCache.now();
     deps.reasonCache.update(podUid(pod), result);
@@ -49,14 +59,14 @@ export function createSyncPod(deps: SyncPodDeps): PodSyncer['syncPod'] {
     return actedAt;
   }
 
-  /** The pod's condition shows a failed resize until one succeeds. */
+  /** Records a resize failure, which the pod's condition shows until a resize succeeds. */
   function recordResize(pod: Pod, { steps }: PodSyncResult): void {
     const resize = steps.find(({ action }) => action === 'ResizePod');
     if (resize === undefined) return;
     deps.allocations.setResizeFailure(pod, resize.reason === undefined ? undefined : (resize.message ?? resize.reason));
   }
 
-  /** Has the runtime sync the pod. If it changed anything, the new state is reported. */
+  /** Lets the runtime manager sync the pod. If it changed anything, the new state is reported. */
   async function syncInRuntime(
     request: Parameters<ContainerRuntime['syncPod']>[0],
   ): Promise<{ result: PodSyncResult; actedAt: ObservationStamp | undefined }> {
@@ -74,15 +84,16 @@ export function createSyncPod(deps: SyncPodDeps): PodSyncer['syncPod'] {
 
   async function sync(request: SyncPodRequest, trace: StepScope): Promise<SyncPodOutcome> {
     const { podStatus, signal } = request;
-    // From here on the pod has its allocated resources in place of the requested ones.
+    // From here on the pod has its allocated resources instead of the requested ones.
     const pod = await trace.step('allocation', () => deps.allocations.resolve(request.pod, podStatus));
     const status = report(pod, podStatus);
     if (isPodPhaseTerminal(status.phase)) return { terminal: true };
     await preparation.prepare({ ...request, pod, trace });
-    const pullSecrets = await trace.step('pull secrets', () => deps.pullSecrets.forPod(pod));
+    const pullSecrets = await trace.step('pull secrets', () => deps.pullSecrets.forPod(pod, signal));
     signal.throwIfAborted();
     deps.probeManager.addPod(pod);
-    const { result, actedAt } = await syncInRuntime({ pod, podStatus, pullSecrets, trace, signal });
+    const beforePull = (): void => reportSandbox(pod);
+    const { result, actedAt } = await syncInRuntime({ pod, podStatus, pullSecrets, beforePull, trace, signal });
     recordResize(pod, result);
     const failed =
       result.error !== undefined &&

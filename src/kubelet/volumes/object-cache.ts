@@ -1,12 +1,13 @@
 /**
- * ConfigMaps and Secrets the node's pods refer to, kept up to date by one watch per object for as long as a pod names it.
- * Upstream: pkg/kubelet/util/manager (watch_based_manager.go).
+ * ConfigMaps and Secrets that the node's pods refer to, each kept up to date by one watch as long as a pod refers to
+ * it. Upstream: pkg/kubelet/util/manager (watch_based_manager.go).
  *
- * Invariants: an object named by several pods is watched once; an immutable object is read once and not watched; `get`
- * never answers with an error of its own making: NotFound comes from the server or from the complete list of a watch.
- * Differs: the first `get` reads the object directly beside the starting watch, so that the server's own error (not yet
- * authorized, not there) shows at once instead of after a time-out.
+ * Invariants: an object of several pods is watched once; an immutable object is read once and not watched; NotFound
+ * comes only from the server or from the complete list of a watch. Differs: the first `get` reads the object directly
+ * while the watch starts, so that the server's error (forbidden, not found) is shown at once instead of after a
+ * timeout.
  */
+import { fieldSelectorOf } from '../../api/field-selector.ts';
 import type { ConfigMap, Pod, Secret } from '../../api/gen/core-v1.ts';
 import { ConfigMaps, Secrets } from '../../api/gen/resources.ts';
 import type { ResourceInfo } from '../../api/resource-info.ts';
@@ -25,19 +26,21 @@ export interface ReferencedObjects {
 
 /** Reads referenced objects and reports their changes. */
 export interface ObjectCache {
-  /** The newest known state. Rejects with upstream's NotFound (`configmap "x" not found`), or the server's error. */
+  /** The newest known object. Rejects with upstream's NotFound (`configmap "x" not found`), or the server's error. */
   get<K extends ReferencedKind>(kind: K, namespace: string, name: string): Promise<ReferencedObjects[K]>;
-  /** Calls back after a referenced object appeared, changed or went. Returns the end of it. */
+  /**
+   * Calls back after a referenced object was added, changed or deleted. Returns a function that removes the listener.
+   */
   onChange(listener: (reference: ObjectReference) => void): () => void;
-  /** Holds what the pod refers to; call again when its spec changed. */
+  /** Keeps the objects that the pod refers to; call it again when the pod's spec changed. */
   registerPod(pod: Pod): void;
-  /** Lets go of what the pod held. */
+  /** Releases the pod's objects. */
   unregisterPod(podUid: string): void;
 }
 
-/** A cache that must be ended. */
+/** A cache that must be stopped. */
 export interface WatchingObjectCache extends ObjectCache {
-  /** Objects watched or held now. */
+  /** The number of objects in the cache. */
   readonly size: number;
   stop(): void;
 }
@@ -54,7 +57,7 @@ const kinds: { readonly [K in ReferencedKind]: ResourceInfo<ReferencedObjects[K]
 
 type Referenced = ConfigMap | Secret;
 
-/** Makes a cache; nothing is read before a pod registers or `get` is called. */
+/** Nothing is read before a pod is registered or `get` is called. */
 export function createObjectCache(deps: ObjectCacheDeps): WatchingObjectCache {
   const entries = new Map<string, CachedObject>();
   const byPod = new Map<string, readonly string[]>();
@@ -107,7 +110,7 @@ export function createObjectCache(deps: ObjectCacheDeps): WatchingObjectCache {
   };
 }
 
-/** Watches that begin in one turn of the loop: a pod may refer to thousands of objects. */
+/** Watches that start in one turn of the event loop: a pod may refer to thousands of objects. */
 const STARTS_PER_TURN = 16;
 
 /** Starts watches, the first of them at once. */
@@ -171,7 +174,7 @@ class CachedObject {
       runReflector<Referenced>(
         {
           client: this.#deps.client.resource(kinds[kind] as ResourceInfo<Referenced>),
-          selection: { namespace, fieldSelector: `metadata.name=${name}` },
+          selection: { namespace, fieldSelector: fieldSelectorOf({ 'metadata.name': name }) },
           target: {
             replace: (items) => this.#set(items.find((item) => item.metadata.name === name)),
             apply: (type, object) => this.#set(type === 'DELETED' ? undefined : object),
@@ -191,7 +194,7 @@ class CachedObject {
   }
 
   #set(object: Referenced | undefined): void {
-    // What a direct read has returned already, presence or absence, is no change.
+    // A result that a direct read has already returned is not a change.
     const same = this.#object?.metadata.resourceVersion === object?.metadata.resourceVersion;
     this.#synced = true;
     this.#object = object;
@@ -212,7 +215,7 @@ class CachedObject {
     }
   }
 
-  /** Upstream's object managers name the kind in lower case and singular. */
+  /** Upstream's object managers write the kind in lower case. */
   #notFound(cause?: unknown): Error {
     const error = notFound({ group: '', resource: this.#reference.kind.toLowerCase() }, this.#reference.name);
     if (cause !== undefined) error.cause = cause;

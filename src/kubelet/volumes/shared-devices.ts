@@ -1,11 +1,11 @@
 /**
- * Devices that volumes of several pods may lie on: attached to the node and mounted once, bound into each pod, given back
- * after the last. Upstream: the attachers and disk managers of pkg/volume/iscsi, rbd and flexvolume.
+ * Devices that volumes of several pods may share: attached to the node and mounted once, bind-mounted into each pod,
+ * detached after the last use. Upstream: the attachers and disk managers of pkg/volume/iscsi, rbd and flexvolume.
  *
- * Invariant: a record in the pod's own plugin directory lies on disk from before the device is attached until after it is
- * given back or left to others; so a later process ends what an earlier one began.
+ * Invariant: a record in the pod's plugin directory is on disk from before the device is attached until it is
+ * detached or left to other pods, so that a later process completes what an earlier one began.
  */
-import { hasErrorCode } from '../../base/errors.ts';
+import { ignoreMissingFile } from '../../base/errors.ts';
 import type { Platform } from '../../platform/platform.ts';
 import { formatAndMount } from './format-and-mount.ts';
 import { fsGroupOf, setMountOwnership } from './volume-ownership.ts';
@@ -13,25 +13,25 @@ import type { SetUpRequest, SetUpResult, TearDownRequest, VolumePluginDeps } fro
 import { ToolMissingError } from './run-tool.ts';
 import { escapePluginName } from './volume-paths.ts';
 
-/** What is needed to detach a device; no secrets. */
+/** The data needed to detach a device; no secrets. */
 export type DeviceData = Readonly<Record<string, string>>;
 
 /** A device for one pod. */
 export interface SharedDevice {
   readonly plugin: string;
-  /** Equal for equal devices. */
+  /** Identifies the device. */
   readonly key: string;
   readonly data: DeviceData;
   readonly fsType: string;
   readonly readOnly: boolean;
   readonly block: boolean;
-  /** False: the files stay as they are. */
+  /** False: the files' group is not changed. */
   readonly fsGroup?: boolean;
   /** Idempotent; resolves to the device's path. */
   attach(): Promise<string>;
-  /** Instead of making a file system and mounting it. False: do that. */
+  /** Replaces formatting and mounting. False: the default is used. */
   mountDevice?(device: string, target: string): Promise<boolean>;
-  /** Instead of binding the mounted device to `dir`. False: do that. */
+  /** Replaces the bind mount at `dir`. False: the default is used. */
   publish?(dir: string): Promise<boolean>;
 }
 
@@ -39,7 +39,7 @@ export interface SharedDeviceEnd {
   readonly plugin: string;
   unpublish?(data: DeviceData, dir: string): Promise<boolean>;
   unmountDevice?(data: DeviceData, target: string): Promise<boolean>;
-  /** `others`: devices of the plugin that stay. */
+  /** `others`: the plugin's devices that other pods use. */
   detach(data: DeviceData, others: readonly DeviceData[]): Promise<void>;
 }
 
@@ -48,7 +48,7 @@ interface PodRecord {
   readonly data: DeviceData;
 }
 
-/** Brings the device to the pod. */
+/** Makes the device available to the pod. */
 export async function setUpShared(
   { pod, spec, dir }: SetUpRequest,
   deps: VolumePluginDeps,
@@ -81,7 +81,7 @@ export async function setUpShared(
   return { ...result, hostPath: dir };
 }
 
-/** Takes the device from the pod, and from the node when no other pod has it. */
+/** Removes the device from the pod, and from the node when no other pod uses it. */
 export async function tearDownShared(
   { dir }: TearDownRequest,
   deps: VolumePluginDeps,
@@ -90,14 +90,14 @@ export async function tearDownShared(
   const { files, mounter } = deps.platform;
   const path = recordPath(dir);
   const record = await readRecord(files, path);
-  // A driver may have done more than to mount.
+  // A driver may have done more than mounting.
   const done = record !== undefined && (await end.unpublish?.(record.data, dir)) === true;
   if (!done && (await mounter.isMountPoint(dir))) await mounter.unmount(dir);
   if (record !== undefined) {
     await deps.locks.run(`${end.plugin} ${record.key}`, () => giveBack(deps, { end, record, path }));
     await removeDirs(files, path);
   }
-  await files.removeDir(dir).catch(ignoreMissing);
+  await files.removeDir(dir).catch(ignoreMissingFile);
 }
 
 async function giveBack(
@@ -110,14 +110,14 @@ async function giveBack(
     const globalPath = globalPathOf(deps, { plugin: end.plugin, key: record.key });
     const mounted = await mounter.isMountPoint(globalPath);
     if (mounted && !(await end.unmountDevice?.(record.data, globalPath))) await mounter.unmount(globalPath);
-    await files.removeDir(globalPath).catch(ignoreMissing);
+    await files.removeDir(globalPath).catch(ignoreMissingFile);
     try {
       await end.detach(
         record.data,
         others.map(({ data }) => data),
       );
     } catch (error) {
-      // Without its program nothing can have been attached: the record was written before the first try.
+      // Without its program the device cannot have been attached: the record is written before the first attempt.
       if (mounted || !(error instanceof ToolMissingError)) throw error;
     }
   }
@@ -160,14 +160,10 @@ async function allRecords(deps: VolumePluginDeps, plugin: string): Promise<(PodR
 
 /** The record's directory. */
 async function removeDirs(files: Platform['files'], path: string): Promise<void> {
-  await files.removeDir(path.slice(0, path.lastIndexOf('/'))).catch(ignoreMissing);
-}
-
-function ignoreMissing(error: unknown): void {
-  if (!hasErrorCode(error, 'ENOENT')) throw error;
+  await files.removeDir(path.slice(0, path.lastIndexOf('/'))).catch(ignoreMissingFile);
 }
 
 function noEntries(error: unknown): string[] {
-  ignoreMissing(error);
+  ignoreMissingFile(error);
   return [];
 }

@@ -1,11 +1,12 @@
 /**
- * Takes down everything of a pod's volumes, known or left by an earlier process: unmounts what is mounted below its
- * directories, then removes what is ours. Upstream: UnmountVolume, pkg/kubelet/volumemanager/reconciler/reconstruct.go and
+ * Tears down all volumes of a pod, of this process or an earlier one: unmounts everything below its directories, then
+ * removes the kubelet's own content. Upstream: UnmountVolume, pkg/kubelet/volumemanager/reconciler/reconstruct.go and
  * cleanupOrphanedPodDirs.
  *
- * Invariant: nothing is removed recursively while a mount lies below it, and only content that is the volume's own; the
- * rest must be an empty mount point or it stays.
+ * Invariant: nothing is removed recursively while there is a mount below it, and only the volume's own content is;
+ * anything else must be an empty mount point or stays.
  */
+import { isAtOrBelow } from '../../base/paths.ts';
 import { hasErrorCode } from '../../base/errors.ts';
 import type { Platform } from '../../platform/platform.ts';
 import type { MountPoint } from '../../platform/mounter.ts';
@@ -20,7 +21,7 @@ const ownContent: ReadonlySet<string> = new Set(
   volumePlugins.filter(({ ownsContent }) => ownsContent).map(({ name }) => escapePluginName(name)),
 );
 
-/** Plugins that tear down their volumes themselves, by the name of their directory. */
+/** Plugins that tear down their volumes themselves, by directory name. */
 const othersMount: ReadonlyMap<string, VolumePlugin> = new Map(
   volumePlugins
     .filter(({ tearDown }) => tearDown !== undefined)
@@ -28,8 +29,8 @@ const othersMount: ReadonlyMap<string, VolumePlugin> = new Map(
 );
 
 /**
- * Rejects when something cannot be unmounted or removed; calling again goes on where it stopped. A volume that cannot be
- * taken down keeps none of the others.
+ * Rejects when something cannot be unmounted or removed; the next call continues. A volume that fails does not
+ * prevent the others.
  */
 export async function tearDownPodVolumes(deps: VolumePluginDeps, paths: VolumePaths, podUid: string): Promise<void> {
   const { platform } = deps;
@@ -55,7 +56,7 @@ export async function tearDownPodVolumes(deps: VolumePluginDeps, paths: VolumePa
   await files.remove(paths.memoryPodDir(podUid));
 }
 
-/** Uids of pods that have volumes on disk, in memory, or mounts below their directory. */
+/** Uids of pods with volumes on disk, in memory, or mounts below their directory. */
 export async function podsWithVolumes(platform: TeardownPlatform, paths: VolumePaths): Promise<ReadonlySet<string>> {
   const { files, mounter } = platform;
   const found = new Set(await entries(files, paths.memoryRoot));
@@ -76,17 +77,16 @@ async function unmountBelow(
   roots: readonly string[],
   except: readonly string[],
 ): Promise<void> {
-  const below = (path: string, folders: readonly string[]): boolean =>
-    folders.some((root) => path === root || path.startsWith(`${root}/`));
+  const below = (path: string, folders: readonly string[]): boolean => folders.some((root) => isAtOrBelow(path, root));
   const isBelow = ({ path }: MountPoint): boolean => below(path, roots) && !below(path, except);
   const find = async (): Promise<readonly MountPoint[]> => (await platform.mounter.list()).filter(isBelow);
-  // A later mount may be on or below an earlier one.
+  // In reverse order, as a later mount may be on or below an earlier one.
   for (const mount of (await find()).toReversed()) await unmount(platform, mount);
   const left = await find();
   if (left.length > 0) throw new Error(`still mounted: ${left.map(({ path }) => path).join(', ')}`);
 }
 
-/** Detaches lazily: the mount of a server that is gone would never unmount. */
+/** Unmounts lazily where a server may be gone, whose mount could never be unmounted otherwise. */
 async function unmount({ mounter }: TeardownPlatform, { path, type }: MountPoint): Promise<void> {
   try {
     await mounter.unmount(path);

@@ -10,40 +10,47 @@ import type { Duplex } from '../streams.ts';
 import { createMemoryLog } from '../sim/log.ts';
 import { AnswerFailures } from './answer-failures.ts';
 import { createTestAuthority } from './certificates-fixture.ts';
-import { endInTurns } from './end-in-turns.ts';
+import { endInTurns, type EndingSocket } from './end-in-turns.ts';
 import { handler } from './http-handler-fixture.ts';
 import { createListenHttp } from './http-server.ts';
 import { Http2Connections } from './http2-connections.ts';
 import { loopTurns } from './loop-turns.ts';
+import { RAW_HTTP2 } from './raw-http2-fixture.ts';
 import { UnsentAnswers } from './unsent-answers.ts';
 
 const CONNECTIONS = 20;
 const STREAMS = 100;
 const ALL = CONNECTIONS * STREAMS;
-/** More than fit into the milliseconds that such work has in a turn. */
+/** More than the work that fits into the time limit of a turn. */
 const MOST_IN_A_TURN = ALL / 2;
 
-/** Holds requests open on connections of HTTP/2 until it is told how to end them all. */
+/** Holds requests open on HTTP/2 connections until a message says how to end them all. */
 const CLIENT = `
   const { parentPort, workerData: { port, ca } } = require('node:worker_threads');
-  const http2 = require('node:http2');
   const net = require('node:net');
   const tls = require('node:tls');
-  const sockets = [];
+  ${RAW_HTTP2}
+  const endings = {
+    'break off': ({ socket }) => socket.destroy(),
+    'reset their connections': ({ socket }) => socket.resetAndDestroy(),
+  };
+  const connections = [];
   for (let at = 0; at < ${CONNECTIONS}; at++) {
     const socket = net.connect(port, '127.0.0.1');
-    sockets.push(socket);
-    const createConnection = () => tls.connect({ socket, host: '127.0.0.1', ca, ALPNProtocols: ['h2'] });
-    const session = http2.connect('https://127.0.0.1:' + port, { createConnection });
-    session.on('error', () => undefined);
-    for (let stream = 0; stream < ${STREAMS}; stream++) session.request({ ':path': '/' }).on('error', () => undefined);
+    const encrypted = tls.connect({ socket, host: '127.0.0.1', ca, ALPNProtocols: ['h2'] });
+    connections.push({ socket, encrypted });
+    encrypted.on('error', () => undefined).resume();
+    const frames = [start];
+    for (let stream = 0; stream < ${STREAMS}; stream++) frames.push(get(2 * stream + 1));
+    encrypted.write(Buffer.concat(frames));
   }
   parentPort.on('message', (how) => {
-    for (const socket of sockets) socket[how]();
+    const end = endings[how] ?? (({ encrypted }) => encrypted.write(brokenFrames[how]));
+    connections.forEach(end);
   });
 `;
 
-for (const how of ['destroy', 'resetAndDestroy'])
+for (const how of ['break off', 'reset their connections', 'send data for no stream', 'leave with an error'])
   test(`streams of many connections end in many turns when clients ${how}`, async () => {
     const tls = await createTestAuthority('test CA');
     const [begun, ended] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
@@ -74,7 +81,7 @@ for (const how of ['destroy', 'resetAndDestroy'])
     assert.ok(most <= MOST_IN_A_TURN, `${most} of ${ALL} streams ended in one turn`);
   });
 
-/** Connections that never stop sending: switched ones of HTTP/1.1, and bodies of streams of HTTP/2. Says when all do. */
+/** Connections that never stop sending: upgraded ones of HTTP/1.1, and bodies of HTTP/2 streams. Reports when all have begun. */
 const SENDERS = `
   const { parentPort, workerData: { port, ca } } = require('node:worker_threads');
   const http2 = require('node:http2');
@@ -109,7 +116,7 @@ function takeATurn(): void {
   while (performance.now() - startMs < 5);
 }
 
-/** Reads what comes until the connection ends. */
+/** Reads until the connection ends. */
 function switchTo(onSocket: (socket: Duplex) => void): HttpResponse {
   return {
     kind: 'upgrade',
@@ -121,7 +128,7 @@ function switchTo(onSocket: (socket: Duplex) => void): HttpResponse {
   };
 }
 
-test('the server ends connections amid what they send, while others have work', async () => {
+test('the server ends connections that are still sending, while others have work', async () => {
   const authority = await createTestAuthority('test CA');
   const tls = await authority.issue('CN=server', ['127.0.0.1']);
   const switched: Duplex[] = [];
@@ -143,7 +150,7 @@ test('the server ends connections amid what they send, while others have work', 
   await client.terminate();
 });
 
-test('streams that begin on a connection that is being destroyed end with its error, which nobody else sees', async () => {
+test('streams that begin on a connection that is being destroyed end with its error, which is not reported elsewhere', async () => {
   const authority = await createTestAuthority('test CA');
   const { certPem, keyPem } = await authority.issue('CN=server', ['127.0.0.1']);
   const ended = Promise.withResolvers<void>();
@@ -169,6 +176,9 @@ test('streams that begin on a connection that is being destroyed end with its er
   await once(server, 'close');
 });
 
+/** A session that is not destroyed. */
+const idle = { destroy: () => undefined, goaway: () => undefined, once: () => undefined };
+
 /** Turns that a test lets begin. */
 function manualTurns() {
   const waiting: (() => void)[] = [];
@@ -185,9 +195,9 @@ function manualTurns() {
 test('a connection ends once all its streams have', async () => {
   const { turns, turn } = manualTurns();
   const ends: string[] = [];
-  const socket = { _destroy: () => void ends.push('connection') };
+  const socket = { destroy: () => undefined, _destroy: () => void ends.push('connection') };
   const streams = Array.from({ length: 40 }, () => ({ destroy: () => ends.push('stream') }));
-  endInTurns(socket, new Set(streams), turns);
+  endInTurns({ session: idle, socket }, new Set(streams), turns);
   (socket._destroy as (error: null, callback: () => void) => void)(null, () => undefined);
   const counts: number[] = [];
   for (let count = 0; count < 4; count++) {
@@ -197,15 +207,16 @@ test('a connection ends once all its streams have', async () => {
   assert.deepEqual([counts, ends.at(-1)], [[32, 40, 41, 41], 'connection']);
 });
 
-test('an end that fails is told to who destroyed the connection', async () => {
+test('the error of an end is reported to the caller that destroyed the connection', async () => {
   const { turns, turn } = manualTurns();
   const failure = new Error('no handle');
-  const socket: { _destroy: (error: Error | null, callback: (error?: Error | null) => void) => void } = {
+  const socket: Required<Pick<EndingSocket, 'destroy' | '_destroy'>> = {
+    destroy: () => undefined,
     _destroy: () => {
       throw failure;
     },
   };
-  endInTurns(socket, new Set([{ destroy: () => undefined }]), turns);
+  endInTurns({ session: idle, socket }, new Set([{ destroy: () => undefined }]), turns);
   const told = new Promise((resolve) => socket._destroy(null, resolve));
   await turn();
   await turn();

@@ -1,12 +1,15 @@
 /**
- * Spreads the ends of connections over turns of the event loop. libuv closes all handles of a turn in one phase, in which Node.js
- * ends every stream of each: forty connections of 250 streams that end at one instant were a turn of 150 to 320 milliseconds.
- * The streams of a connection are ended first, some at a time, then the connection itself.
+ * Spreads the closing of connections over turns of the event loop. libuv closes all handles of a turn in one phase,
+ * in which Node.js ends every stream of each: forty connections of 250 streams that closed at once blocked the loop
+ * for 150 to 320 milliseconds. The streams of a connection are ended first, a few at a time, then the connection
+ * itself.
  *
- * A connection that waits for its end is destroyed for all who ask. Its end has a lane of its own, so that it comes before what
- * its client has left waiting. Nothing is read of it: Node.js throws where data comes for a socket that is destroyed, which it
- * expects to be closed. So only those wait whose session still reads by itself, since it has streams; all others end at once.
+ * A connection that waits for its end counts as destroyed for everybody. Its end has a lane of its own, so that it
+ * comes before its client's waiting work. It is no longer read, since Node.js throws when data arrives for a
+ * destroyed socket. Therefore only connections wait whose session still reads, because it has streams; all others end
+ * at once.
  */
+import { constants } from 'node:http2';
 import { type LoopTurns, loopTurns } from './loop-turns.ts';
 
 const LANE = 'connections that end';
@@ -19,7 +22,7 @@ interface Ended {
 
 type OnEnd = (error?: Error | null) => void;
 
-/** What Node.js keeps at a socket, without a public way. */
+/** The handle that Node.js keeps in a socket, without a public API. */
 interface Handle {
   reading?: boolean;
   onread?: unknown;
@@ -28,18 +31,25 @@ interface Handle {
 
 /** A stream of Node.js: `_destroy` is what `destroy` calls, once. */
 export interface EndingSocket {
+  readonly destroyed?: boolean;
+  destroy(): unknown;
   _destroy?(error: Error | null, onEnd: OnEnd): void;
 }
 
-/**
- * Holds for every way in which the connection of a session is destroyed, not where Node.js destroys the session itself, as after a
- * frame that breaks the protocol. `streams` are those that are open.
- */
+/** The HTTP/2 session of a connection. */
+export interface EndingSession {
+  destroy(error?: Error | number, code?: number): void;
+  goaway(code: number): void;
+  once(event: 'close', listener: () => void): unknown;
+}
+
+/** Covers every way in which the connection or its session is destroyed. `streams` are the open ones. */
 export function endInTurns(
-  socket: EndingSocket,
+  { session, socket }: { readonly session: EndingSession; readonly socket: EndingSocket },
   streams: ReadonlySet<Ended>,
   turns: Pick<LoopTurns, 'yield'> = loopTurns,
 ): void {
+  endByConnection(session, socket, streams);
   const destroyNow = socket._destroy;
   if (destroyNow === undefined) return;
   socket._destroy = (error, onEnd) => {
@@ -52,7 +62,23 @@ export function endInTurns(
   };
 }
 
-/** For good: what the session leaves is not told to the socket. */
+/**
+ * Node.js destroys a session where its client breaks the protocol, or leaves with an error, and all its streams in that turn.
+ * Here the client gets the reason, and the connection is destroyed instead: the session ends with it. What the session is left with
+ * at its end leads to no socket, which would keep both in memory.
+ */
+function endByConnection(session: EndingSession, socket: EndingSocket, streams: ReadonlySet<Ended>): void {
+  const destroyNow = session.destroy;
+  session.destroy = (error, code) => {
+    if (streams.size === 0) return destroyNow.call(session, error, code);
+    if (socket.destroyed === true) return;
+    session.goaway(code ?? (error === undefined ? constants.NGHTTP2_NO_ERROR : constants.NGHTTP2_INTERNAL_ERROR));
+    socket.destroy();
+  };
+  session.once('close', () => (session.destroy = destroyNow));
+}
+
+/** Stops reading for good: the rest of the session does not reach the socket. */
 function stopReading(socket: EndingSocket): void {
   const { _handle: handle } = socket as { readonly _handle?: Handle | null };
   if (handle === undefined || handle === null) return;

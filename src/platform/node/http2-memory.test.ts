@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { test } from 'node:test';
+import { RAW_HTTP2 } from './raw-http2-fixture.ts';
 
 const at = (file: string): string => JSON.stringify(new URL(file, import.meta.url).href);
 
-/** A process of its own, since what it counts is all TLS sockets there are. Prints how many closed ones stay in memory. */
+/** A separate process, since it counts all TLS sockets. Prints how many closed ones stay in memory. */
 const program = `
   const { Session } = await import('node:inspector/promises');
   const { connect } = await import('node:tls');
@@ -13,8 +14,13 @@ const program = `
   const { createMemoryLog } = await import(${at('../sim/log.ts')});
 
   const tls = await (await createTestAuthority('a')).issue('CN=server', ['127.0.0.1']);
-  const answer = { kind: 'bytes', status: 200, headers: {}, chunks: [] };
-  const server = await createListenHttp(createMemoryLog())({ host: '127.0.0.1', port: 0, tls }, () => answer);
+  ${RAW_HTTP2}
+  let onRequest = () => undefined;
+  const serve = () => {
+    onRequest();
+    return new Promise(() => undefined);
+  };
+  const server = await createListenHttp(createMemoryLog())({ host: '127.0.0.1', port: 0, tls }, serve);
   // The client goes some turns of the loop after what HTTP/2 does not know: while the server says so, before and after.
   const breakOff = (turns) => new Promise((resolve) => {
     const options = { host: '127.0.0.1', port: server.port, rejectUnauthorized: false, ALPNProtocols: ['h2'] };
@@ -26,6 +32,15 @@ const program = `
     socket.on('error', () => undefined).on('close', resolve).resume();
   });
   for (let count = 0; count < 60; count++) await breakOff(count % 20);
+  // The protocol is broken amid a request that waits for its answer.
+  const breakAmid = (broken) => new Promise((resolve) => {
+    const options = { host: '127.0.0.1', port: server.port, rejectUnauthorized: false, ALPNProtocols: ['h2'] };
+    const socket = connect(options, () => socket.write(Buffer.concat([start, get(1)])));
+    socket.on('error', () => undefined).on('close', resolve).resume();
+    onRequest = () => socket.write(broken);
+  });
+  for (const broken of Object.values(brokenFrames)) for (let count = 0; count < 20; count++) await breakAmid(broken);
+  onRequest = () => undefined;
 
   const inspector = new Session();
   inspector.connect();

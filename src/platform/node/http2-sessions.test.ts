@@ -17,6 +17,9 @@ class Session extends EventEmitter {
     this.destroyed = true;
     this.emit('close');
   }
+  goaway(): void {
+    this.calls.push('goaway');
+  }
   ping(): boolean {
     this.calls.push('ping');
     return this.canPing;
@@ -56,12 +59,12 @@ test('a session that has ended has no listeners but one for late errors', () => 
   assert.deepEqual(session.eventNames(), ['error']);
 });
 
-test('a connection with quiet streams is asked for a sign of life, and given up when it answers none', () => {
+test('a connection with idle streams gets a ping, and is destroyed without an answer', () => {
   const { sessions, session, sweepAfter } = withSession();
   sessions.began(session as unknown as SweptSession, stream());
   assert.deepEqual([sweepAfter(91), sweepAfter(120), sweepAfter(182)], [['ping'], [], ['ping']]);
   session.canPing = false;
-  assert.deepEqual(sweepAfter(273), ['ping', 'destroy']);
+  assert.deepEqual(sweepAfter(273), ['ping', 'goaway', 'destroy socket']);
 });
 
 test('a connection whose peer has ended its side is destroyed', () => {

@@ -1,7 +1,7 @@
 /**
- * The HTTP/2 connections of a server: ends those that nobody uses and finds those whose peer has gone. Node.js sees no end of
- * a connection that it does not read at that moment, and keeps a session that has a timeout of its own in memory for as long
- * after its end. Upstream: IdleTimeout of http2.Server, ReadIdleTimeout of its clients.
+ * The HTTP/2 connections of a server: closes idle ones and detects vanished peers. Node.js does not notice the end of
+ * a connection that it is not reading, and keeps a session with a timeout of its own in memory until that is over.
+ * Upstream: IdleTimeout of http2.Server, ReadIdleTimeout of its clients.
  */
 import type { ServerHttp2Session } from 'node:http2';
 import { endInTurns, type EndingSocket } from './end-in-turns.ts';
@@ -13,26 +13,26 @@ const SWEEP_EVERY_MS = 30_000;
 interface Use {
   readonly socket: SweptSocket;
   readonly streams: Set<SweptStream>;
-  /** On the monotonic clock: when the last stream ended, or the connection was asked for a sign of life. */
+  /** On the monotonic clock: when the last stream ended, or the connection was last pinged. */
   sinceMs: number;
 }
 
-/** What a sweep needs of a connection. */
+/** The parts of a connection that a sweep uses. */
 export interface SweptSocket extends EndingSocket {
   destroy(): unknown;
   once(event: 'end', listener: () => void): unknown;
 }
 
-/** What ends with its connection. */
+/** A stream, which ends with its connection. */
 export interface SweptStream {
   once(event: 'close', listener: () => void): unknown;
   destroy(): unknown;
 }
 
-/** What a sweep needs of a session. */
+/** The parts of a session that a sweep uses. */
 export type SweptSession = Pick<
   ServerHttp2Session,
-  'close' | 'destroy' | 'ping' | 'closed' | 'destroyed' | 'on' | 'once' | 'removeAllListeners'
+  'close' | 'destroy' | 'goaway' | 'ping' | 'closed' | 'destroyed' | 'on' | 'once' | 'removeAllListeners'
 >;
 
 const ignore = (): void => undefined;
@@ -42,22 +42,23 @@ function endOf(session: SweptSession): void {
   else session.close();
 }
 
-/** Holds sessions until they have closed. The sweep runs while there are any, and keeps no process alive. */
+/** Keeps sessions until they have closed. The sweep runs while there are any, and keeps no process alive. */
 export class Http2Sessions<S extends SweptSession = ServerHttp2Session> {
   readonly #uses = new Map<S, Use>();
   #sweeping: NodeJS.Timeout | undefined;
 
   /**
-   * Holds a session, and takes its listeners from it at its end. Node.js keeps a session that a protocol error ended for good
-   * when a listener of it leads to its socket: the socket holds the error, the error's stack holds what owns the session.
+   * Adds a session, and removes its listeners at its end. Node.js leaks a session ended by a protocol error when one
+   * of its listeners references its socket: the socket holds the error, and the error's stack holds the owner of the
+   * session.
    *
-   * A peer that ends its side is gone, as in Go. Sockets of `http.createServer` stay half open, and Node.js lets no session see
-   * that its writes fail: its streams would go on writing to nobody.
+   * A peer that ends its side counts as disconnected, as in Go. Sockets of `http.createServer` stay half open, and
+   * Node.js hides failing writes from sessions, whose streams would continue writing.
    */
   add(session: S, socket: SweptSocket, nowMs = performance.now()): void {
     const streams = new Set<SweptStream>();
     this.#uses.set(session, { socket, streams, sinceMs: nowMs });
-    endInTurns(socket, streams);
+    endInTurns({ session, socket }, streams);
     socket.once('end', () => socket.destroy());
     session.once('close', () => {
       this.#delete(session);
@@ -67,7 +68,7 @@ export class Http2Sessions<S extends SweptSession = ServerHttp2Session> {
     this.#sweeping ??= setInterval(() => this.sweep(), SWEEP_EVERY_MS).unref();
   }
 
-  /** A stream of a session has begun. */
+  /** Records a new stream of a session. */
   began(session: S, stream: SweptStream): void {
     const use = this.#uses.get(session);
     if (use === undefined) return;
@@ -79,9 +80,9 @@ export class Http2Sessions<S extends SweptSession = ServerHttp2Session> {
   }
 
   /**
-   * Closes what is idle, and destroys what has not closed by the next sweep: its peer does not take what is still to be sent.
-   * A session that was destroyed meanwhile waits for that too, for ever when the peer has gone: its connection is destroyed.
-   * What has streams is pinged: writing to a connection that is gone ends it, and its streams.
+   * Closes idle sessions, and destroys those that have not closed by the next sweep because their peer does not read.
+   * A destroyed session waits for that too, forever when the peer has vanished: its connection is destroyed. Sessions
+   * with streams are pinged, since writing to a dead connection ends it.
    */
   sweep(nowMs = performance.now()): void {
     for (const [session, use] of this.#uses) {
@@ -92,7 +93,7 @@ export class Http2Sessions<S extends SweptSession = ServerHttp2Session> {
       else if (use.streams.size === 0) endOf(session);
       else {
         use.sinceMs = nowMs;
-        // False: ten pings have had no answer.
+        // False: ten pings were not answered.
         if (!session.ping(() => undefined)) session.destroy();
       }
     }

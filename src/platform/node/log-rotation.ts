@@ -1,7 +1,7 @@
 /**
- * Rotates the log file of a process in the background (`<data-dir>/logs/keelson.log`, `dns.log`): beyond 64 MiB the file is
- * copied to `.1`, older ones move up to `.3`, and it is emptied. It is emptied rather than renamed, as the descriptor is also
- * that of the runtime, which writes there why it ended.
+ * Rotates the log file of a process in the background (`<data-dir>/logs/keelson.log`, `dns.log`): above 64 MiB the
+ * file is copied to `.1`, older ones move up to `.3`, and it is truncated. It is not renamed, since the runtime has
+ * the same descriptor and writes its fatal errors there.
  */
 import { copyFile, rm, stat, truncate } from 'node:fs/promises';
 import { copyFileSync, fstatSync, ftruncateSync, renameSync, rmSync, statSync } from 'node:fs';
@@ -11,7 +11,7 @@ import { hasErrorCode } from '../../base/errors.ts';
 const MAX_BYTES = 64 * 1024 * 1024;
 const KEPT = 3;
 
-/** The environment variable with the path of the file that standard error is, for a process that starts. */
+/** The environment variable with the path of the file behind standard error. */
 export const LOG_FILE_VARIABLE = 'KEELSON_LOG_FILE';
 
 export interface RotationOptions {
@@ -36,7 +36,7 @@ export function createRotation(
       if (!open.isFile() || open.size < maxBytes || open.ino !== statSync(path).ino) return;
       rotate(fd, path, copy);
     } catch {
-      // Without space or rights the log goes on unrotated: a failed rotation ends nothing.
+      // Without space or permission the log continues unrotated.
     }
   };
 }
@@ -72,12 +72,12 @@ function rotate(fd: number, path: string, copy: (from: string, to: string) => vo
   ftruncateSync(fd, 0);
 }
 
-/** The path of a copy in the making: old files move up only once it is complete. */
+/** The path of an unfinished copy: old files move up only once it is complete. */
 function partialOf(path: string): string {
   return `${path}.partial`;
 }
 
-/** Whether the disk or a quota is full: then the file is emptied without a copy, as it would go on to grow. */
+/** Whether the disk or a quota is full: the file is then truncated without a copy, since it would continue to grow. */
 function isFull(error: unknown): boolean {
   return hasErrorCode(error, 'ENOSPC', 'EDQUOT');
 }
@@ -87,7 +87,7 @@ function keepCopy(path: string): void {
     try {
       renameSync(`${path}.${age}`, `${path}.${age + 1}`);
     } catch (error) {
-      // There may be none of this age yet.
+      // There may be no file with this number yet.
       if (!hasErrorCode(error, 'ENOENT')) throw error;
     }
   }

@@ -1,4 +1,4 @@
-/** Dialling out: raw and TLS connections, and an HTTP/1.1 client that keeps connections alive per TLS identity. */
+/** Connects to servers: raw and TLS connections, and an HTTP/1.1 client with keep-alive per TLS identity. */
 import * as http from 'node:http';
 import * as https from 'node:https';
 import { lookup } from 'node:dns/promises';
@@ -15,14 +15,14 @@ import { readBrake } from './read-brake.ts';
 import { joinSmallChunks } from './small-chunks.ts';
 import { duplexOf } from './streams.ts';
 
-/** TLS identities whose connections are kept. */
+/** How many TLS identities have kept-alive connections. */
 const MAX_IDENTITIES = 64;
-/** Below the 90 s after which servers like ours drop an idle connection. */
+/** Less than the 90 s after which servers close idle connections. */
 const IDLE_SOCKET_MS = 60_000;
 
 /** The network port, and the end of its kept connections. */
 export interface NodeNet extends Net {
-  /** Closes idle connections; running calls go on. */
+  /** Closes idle connections; running calls continue. */
   close(): void;
 }
 
@@ -32,10 +32,12 @@ export function createNodeNet(): NodeNet {
   const agents = new Lru<string, https.Agent>(MAX_IDENTITIES, (_key, agent) => retire(agent));
   const agentFor = (call: HttpCall): http.Agent => {
     if (!call.url.startsWith('https:')) return plain;
-    const key = JSON.stringify(call.tls ?? {});
+    // Without the server's name, of which there is one per node behind a tunnel: an agent separates them itself.
+    const identity = { ...call.tls, serverName: undefined };
+    const key = JSON.stringify(identity);
     let agent = agents.get(key);
     if (agent === undefined) {
-      agent = new https.Agent({ keepAlive: true, timeout: IDLE_SOCKET_MS, ...tlsOptions(call.tls) });
+      agent = new https.Agent({ keepAlive: true, timeout: IDLE_SOCKET_MS, ...tlsOptions(identity) });
       agents.set(key, agent);
     }
     return agent;
@@ -53,9 +55,9 @@ export function createNodeNet(): NodeNet {
   };
 }
 
-/** Ends what is idle at once and the rest when it has done its work: calls under way go on. */
+/** Closes idle connections at once and others after their calls. */
 function retire(agent: https.Agent): void {
-  // Node.js reads it when a call ends; its types do not know it.
+  // Node.js reads it when a call ends; its types lack it.
   Object.assign(agent, { keepAlive: false });
   for (const sockets of Object.values(agent.freeSockets)) for (const socket of sockets ?? []) socket.destroy();
 }
@@ -64,7 +66,7 @@ function tlsOptions(tls: TlsOptions = {}): ConnectionOptions {
   return {
     cert: tls.certPem,
     key: tls.keyPem,
-    // As in Go, any certificate of the pool is trusted by itself, a server's own too.
+    // As in Go, every certificate of the pool is trusted by itself, also a server's own.
     ...(tls.caPem === undefined ? {} : { ca: tls.caPem, allowPartialTrustChain: true }),
     ...(tls.serverName === undefined ? {} : { servername: tls.serverName }),
     rejectUnauthorized: tls.insecureSkipVerify !== true,
@@ -130,21 +132,21 @@ function startRequest(call: HttpCall, agent: http.Agent | false): http.ClientReq
   request.on('error', () => undefined); // the waiting side has its own listener
   request.on('information', leaveAfterMany);
   request.once('response', joinSmallChunks);
-  // What servers answer in thousands of chunks at one instant is read by and by, as requests are.
+  // Answers of thousands of chunks at one instant are read little by little, as requests are.
   request.once('socket', (socket) => readBrake.add(socket, `to ${url.host}`));
   return request;
 }
 
-/** Interim answers (1xx) before the one that counts. As Go's net/http. */
+/** The most interim responses (1xx) before the final one, as in Go's net/http. */
 const MAX_INTERIM = 5;
 
-/** Node.js itself takes them for ever, and works all that time. */
+/** Aborts after too many: Node.js itself accepts them forever. */
 function leaveAfterMany(this: http.ClientRequest & { interim?: number }): void {
   this.interim = (this.interim ?? 0) + 1;
   if (this.interim > MAX_INTERIM) this.destroy(new Error('too many 1xx informational responses'));
 }
 
-/** Node.js sends a DELETE's body without its length unless told: the server would take it for the next request. */
+/** The length of the body, which Node.js omits for DELETE: the server would read the body as the next request. */
 function lengthOf({ body, headers = {} }: HttpCall): { 'content-length'?: string } {
   const hasLength = Object.keys(headers).some((name) => /^(content-length|transfer-encoding)$/i.test(name));
   if (body === undefined || hasLength || isChunks(body)) return {};
@@ -168,13 +170,16 @@ function send(request: http.ClientRequest, body: Body | undefined): void {
 }
 
 async function exchange(call: HttpCall, agent: http.Agent): Promise<HttpAnswer> {
+  const beganMs = performance.now();
   const request = startRequest(call, agent);
   try {
-    const answer = settled<http.IncomingMessage>(request, call, (resolve) => request.once('response', resolve));
+    const answer = settled<http.IncomingMessage>(request, headLimits(call), (resolve) =>
+      request.once('response', resolve),
+    );
     send(request, call.body);
-    return toAnswer(call, await answer);
+    return toAnswer(call, await answer, beganMs);
   } catch (error) {
-    // The server closed a kept connection just when it was taken: nothing of the request was seen.
+    // The server closed a kept-alive connection just when it was used: it has seen nothing of the request.
     const stale = request.reusedSocket && hasErrorCode(error, 'ECONNRESET');
     if (stale && ['GET', 'HEAD', 'OPTIONS'].includes(call.method) && !call.signal?.aborted)
       return exchange(call, agent);
@@ -183,21 +188,38 @@ async function exchange(call: HttpCall, agent: http.Agent): Promise<HttpAnswer> 
 }
 
 async function upgrade(call: HttpCall): Promise<HttpUpgrade | HttpAnswer> {
+  const beganMs = performance.now();
   const headers = { connection: 'Upgrade', ...call.headers };
   const request = startRequest({ ...call, headers }, false);
-  const answer = settled<HttpUpgrade | HttpAnswer>(request, call, (resolve) => {
+  const answer = settled<HttpUpgrade | HttpAnswer>(request, headLimits(call), (resolve) => {
     request.once('upgrade', (message, socket, head) => {
       if (head.length > 0) socket.unshift(head);
       resolve({ status: 101, headers: flatHeaders(message), socket: duplexOf(socket) });
     });
-    request.once('response', (message) => resolve(toAnswer(call, message)));
+    request.once('response', (message) => resolve(toAnswer(call, message, beganMs)));
   });
   send(request, call.body);
   return answer;
 }
 
-function toAnswer(call: HttpCall, message: http.IncomingMessage): HttpAnswer {
-  message.on('error', () => undefined); // shows to whoever reads the body
+/** How long the head may take. */
+function headLimits({
+  timeoutMs = Infinity,
+  headTimeoutMs = Infinity,
+  signal,
+}: HttpCall): Parameters<typeof settled>[1] {
+  const leastMs = Math.min(timeoutMs, headTimeoutMs);
+  return leastMs === Infinity ? { signal } : { signal, timeoutMs: leastMs };
+}
+
+function toAnswer(call: HttpCall, message: http.IncomingMessage, beganMs: number): HttpAnswer {
+  message.on('error', () => undefined); // the reader of the body gets the error
+  const { timeoutMs } = call;
+  if (timeoutMs !== undefined) {
+    const leftMs = Math.max(0, beganMs + timeoutMs - performance.now());
+    const deadline = setTimeout(() => message.destroy(timeoutError(timeoutMs)), leftMs);
+    message.once('close', () => clearTimeout(deadline));
+  }
   if (call.signal !== undefined) {
     const leave = (): void => {
       message.destroy(asError(call.signal!.reason));

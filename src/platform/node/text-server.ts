@@ -1,22 +1,22 @@
-/** The inside of a thread of a pool (threads.ts). */
+/** The code inside a pool's thread (threads.ts). */
 import { readlinkSync } from 'node:fs';
 import { setPriority } from 'node:os';
 import { basename } from 'node:path';
 import { parentPort } from 'node:worker_threads';
 
-/** What a job came to. */
+/** The result of a job. */
 export type TextReply = { readonly text: string } | { readonly name: string; readonly message: string };
 
-/** As `nice`: the loop, on which everybody waits, goes before texts of megabytes where processors are few. */
+/** The `nice` value: where processors are few, the event loop has priority over megabytes of text. */
 const NICENESS = 10;
 
-/** Linux has a priority for each thread; elsewhere a thread has its process's. */
+/** Lowers the priority of this thread, where threads have their own, as on Linux. */
 function yieldToOthers(): void {
   if (process.platform !== 'linux') return;
   try {
     setPriority(Number(basename(readlinkSync('/proc/thread-self'))), NICENESS);
   } catch {
-    // A sandbox without /proc, or one that forbids it: the work is the same.
+    // A sandbox may lack or forbid /proc; only the priority differs.
   }
 }
 

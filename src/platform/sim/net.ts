@@ -4,7 +4,7 @@
  */
 import { onAbort } from '../../base/abort.ts';
 import { parseIp } from '../../base/cidr.ts';
-import type { Clock } from '../clock.ts';
+import type { CancelTimer, Clock } from '../clock.ts';
 import type { SocketAddress } from '../datagrams.ts';
 import type { HttpHandler, ListenHttp, PeerCertificate } from '../http.ts';
 import type { Dial, HttpAnswer, HttpCall, HttpUpgrade, Net } from '../net.ts';
@@ -16,27 +16,27 @@ import { createDuplexPair } from './streams.ts';
 /** The machine's own network, as far as a simulated one reaches into it. */
 export type RealNet = Pick<Net, 'http' | 'upgrade' | 'dial'>;
 
-/** A port behind which a server on a loopback port of the machine itself answers, whatever it speaks. */
+/** A port behind which a server on a loopback port of the machine itself answers, in any protocol. */
 export interface RealServer {
   readonly net: RealNet;
   /** Throws while it does not listen. */
   port(): number;
 }
 
-/** What listens on a port or path. */
+/** A listener on a port or path. */
 type Listener =
   | { readonly http: HttpHandler }
   | { readonly raw: (socket: Duplex) => void }
   | { readonly server: RealServer };
 
-/** What several simulated hosts share. */
+/** The state that several simulated hosts share. */
 export interface SimNetwork {
   readonly clock: Clock;
   /** Host names and their addresses. */
   readonly names: Map<string, string>;
   /** Whether a host may reach an address; all may unless this says otherwise. */
   reachable: (fromAddress: string, toAddress: string) => boolean;
-  /** Tells who a client certificate (PEM) belongs to; nobody unless this says otherwise. */
+  /** The peer of a client certificate (PEM); undefined by default. */
   verifyPeer: (certPem: string) => PeerCertificate | undefined;
   readonly listeners: Map<string, Listener>;
   /** Open datagram sockets by address and port, and what takes their datagrams. */
@@ -206,20 +206,25 @@ async function withDeadline(
     reject(reason);
   };
   const unhook = onAbort(call.signal, () => stop(call.signal!.reason));
-  const cancel =
-    call.timeoutMs === undefined
-      ? undefined
-      : clock.setTimer(call.timeoutMs, () => stop(coded('ETIMEDOUT', `timed out after ${call.timeoutMs} ms`)));
+  const limit = (ms: number | undefined): CancelTimer | undefined =>
+    ms === undefined ? undefined : clock.setTimer(ms, () => stop(coded('ETIMEDOUT', `timed out after ${ms} ms`)));
+  const cancelHead = limit(call.headTimeoutMs);
+  const cancelWhole = limit(call.timeoutMs);
   try {
     const { answer, over } = await Promise.race([start({ ...call, signal: controller.signal }), promise]);
-    promise.catch(() => undefined); // aborted later, the answer's body says so
-    void over.then(unhook);
+    promise.catch(() => undefined); // the response's body rejects when the call is aborted later
+    if ('socket' in answer) cancelWhole?.();
+    void over.then(() => {
+      unhook();
+      cancelWhole?.();
+    });
     return answer;
   } catch (error) {
     unhook();
+    cancelWhole?.();
     throw error;
   } finally {
-    cancel?.();
+    cancelHead?.();
   }
 }
 

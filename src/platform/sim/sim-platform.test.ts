@@ -104,7 +104,7 @@ describe('files', () => {
 });
 
 describe('programs', () => {
-  test('run as scripted, time out on virtual time, are unknown otherwise', async () => {
+  test('run as scripted, time out on virtual time, and fail without a script', async () => {
     const { exec, clock } = createSimPlatform();
     exec.program('nft', ({ args, options }) => ({ stdout: `${args.join(' ')} ${String(options.input)}` }));
     exec.program('hang', () => new Promise(() => undefined));
@@ -232,6 +232,28 @@ describe('network', () => {
     controller.abort(new Error('left'));
     await assert.rejects(call, /left/);
     assert.equal(left, 2);
+  });
+
+  test('the time of a call covers the body, that of the head does not', async () => {
+    const { net, clock } = createSimPlatform();
+    await net.listenHttp({ host: '127.0.0.1', port: 80 }, async () => ({
+      kind: 'stream',
+      status: 200,
+      headers: {},
+      async run(sink) {
+        await sink.write('a');
+        await clock.sleep(60_000);
+        await sink.end();
+      },
+    }));
+    const get = async (limit: object): Promise<string> => {
+      const answer = await net.http({ method: 'GET', url: 'http://localhost/', ...limit });
+      return readAll(answer.body);
+    };
+    await assert.rejects(clock.drive(get({ timeoutMs: 3000 })), { code: 'ETIMEDOUT' });
+    assert.equal(clock.monotonicMs(), 3000);
+    assert.equal(await clock.drive(get({ headTimeoutMs: 3000 })), 'a');
+    await clock.runUntilIdle();
   });
 
   test('upgrades and raw connections carry bytes with half-close', async () => {

@@ -1,8 +1,9 @@
 /**
- * Puts the rules of the iptables mode into the kernel: everything in one iptables-restore, at most ten times a second. Jumps
- * from the kernel's chains are looked at each minute.
+ * Writes the rules of the iptables mode into the kernel by one iptables-restore, at most ten times a second. The
+ * jumps from the kernel's chains are checked each minute.
  */
-import type { Exec, ExecResult } from '../../platform/exec.ts';
+import type { Exec } from '../../platform/exec.ts';
+import { runOrThrow } from '../../platform/run-or-throw.ts';
 import { createApplyLoop, type Extent } from '../apply-loop.ts';
 import { createProxyMetrics } from '../proxy-metrics.ts';
 import type { ApplierDeps, RuleApplier } from '../rule-applier.ts';
@@ -18,7 +19,7 @@ export interface IptablesApplierConfig {
 
 const MIN_GAP_MS = 100;
 
-/** Makes an applier that does nothing until it runs. */
+/** Nothing is written before `run`. */
 export function createIptablesApplier(deps: ApplierDeps, config: IptablesApplierConfig): RuleApplier {
   const { clock, exec } = deps;
   const metrics = createProxyMetrics(deps.metrics, 'iptables');
@@ -43,7 +44,7 @@ export function createIptablesApplier(deps: ApplierDeps, config: IptablesApplier
     async remove() {
       for (const { run } of programs) {
         for (const [table, chain, ...rule] of JUMPS)
-          await run('', ['-w', '-t', table, '-D', chain, ...rule]).catch(() => undefined); // Not there: nothing to remove.
+          await run('', ['-w', '-t', table, '-D', chain, ...rule]).catch(() => undefined); // missing: nothing to remove
         const present = chainsOf(await run('-save', ['-t', 'nat']));
         await run('-restore', ['--noflush'], iptablesRemoval(present.filter((chain) => OWN_CHAIN.test(chain))));
       }
@@ -56,10 +57,7 @@ type Run = (suffix: '' | '-save' | '-restore', args: readonly string[], input?: 
 function runner(exec: Exec, family: 4 | 6, prefix: readonly string[] = []): Run {
   return async (suffix, args, input) => {
     const program = `${family === 4 ? 'iptables' : 'ip6tables'}${suffix}`;
-    const [file = '', ...rest] = [...prefix, program, ...args];
-    const result: ExecResult = await exec.run(file, rest, input === undefined ? {} : { input });
-    if (result.exitCode !== 0) throw new Error(`${program}: ${result.stderr.trim().slice(0, 1000)}`);
-    return result.stdout;
+    return await runOrThrow(exec, [...prefix, program, ...args], { input, name: program });
   };
 }
 

@@ -1,8 +1,8 @@
 /**
- * Network policies of one node: follows NetworkPolicies, and once there is one Pods and Namespaces, and keeps the policy
- * table as they want it. Enforces egress where a pod runs and ingress where it is reached. Level-triggered: every round
- * compares the wanted state with what was programmed; every minute, and after a failure, the table is written anew, which
- * heals what others did to it. The rules stay when this stops.
+ * Enforces network policies on one node: follows NetworkPolicies, and once there is one also Pods and Namespaces, and
+ * keeps the policy table up to date. Egress is enforced on the sender's node and ingress on the receiver's.
+ * Level-triggered: every round compares the desired state with the programmed one; every minute, and after a failure,
+ * the whole table is written, which repairs changes by others. The rules remain after a stop.
  */
 import { removalScript } from '../nft-script.ts';
 import { onAbort } from '../../base/abort.ts';
@@ -15,6 +15,7 @@ import type { Informer, InformerFactory, InformerHandler } from '../../client/in
 import type { EventRecorder } from '../../client/event-recorder.ts';
 import { sleepUnlessAborted } from '../../platform/clock.ts';
 import type { Platform } from '../../platform/platform.ts';
+import { runOrThrow } from '../../platform/run-or-throw.ts';
 import { logFailedRound } from '../../platform/unexpected.ts';
 import { createExcessReport, type ReportExcess } from '../excess-report.ts';
 import { PolicyBook, type PolicyState } from './policy-book.ts';
@@ -39,7 +40,7 @@ export interface NetworkPoliciesConfig {
 const REWRITE_PERIOD_MS = 60_000;
 const RETRY = { initialMs: 100, maxMs: 30_000 };
 
-/** Works until the signal aborts. Never rejects. */
+/** Keeps the policy table until the signal aborts. Never rejects. */
 export async function runNetworkPolicies(
   deps: NetworkPoliciesDeps,
   config: NetworkPoliciesConfig,
@@ -48,7 +49,7 @@ export async function runNetworkPolicies(
   const { clock, log } = deps.platform;
   const follower = new Follower(deps, config, signal);
   const backoff = createBackoff(RETRY);
-  let rewrite = true; // What an earlier run left is not known.
+  let rewrite = true; // an earlier run's table may differ
   const stopTicker = clock.setTicker(REWRITE_PERIOD_MS, () => {
     rewrite = true;
     follower.kick();
@@ -61,7 +62,7 @@ export async function runNetworkPolicies(
     await follower.takeChanges();
     const state = follower.state();
     const table = follower.table();
-    // No table and no policy: no program is run.
+    // Without a table and without policies, nft need not run.
     if (state.empty && programmed?.empty === true) continue;
     const whole = rewrite || programmed === undefined || programmed.empty !== state.empty || follower.tableChanged();
     rewrite = false;
@@ -84,7 +85,7 @@ export async function runNetworkPolicies(
   stopTicker();
 }
 
-/** Removes the table. Nothing there is no error. */
+/** Removes the table; a missing one is no error. */
 export function removeNetworkPolicies(
   deps: { readonly platform: Pick<Platform, 'exec'> },
   config: Pick<NetworkPoliciesConfig, 'table' | 'clusterCidr'>,
@@ -94,11 +95,10 @@ export function removeNetworkPolicies(
 }
 
 async function nft({ platform }: { readonly platform: Pick<Platform, 'exec'> }, input: string): Promise<void> {
-  const { exitCode, stderr } = await platform.exec.run('nft', ['-f', '-'], { input });
-  if (exitCode !== 0) throw new Error(`nft: ${stderr.trim().slice(0, 1000)}`);
+  await runOrThrow(platform.exec, ['nft', '-f', '-'], { input });
 }
 
-/** Updates the book by the cluster's objects, and reports when it has changed. */
+/** Updates the book from the cluster's objects, and reports changes. */
 class Follower {
   readonly #deps: NetworkPoliciesDeps;
   readonly #config: NetworkPoliciesConfig;
@@ -107,9 +107,9 @@ class Follower {
   readonly #policies: ReturnType<typeof policiesOf>;
   readonly #nodes: ReturnType<typeof nodesOf>;
   readonly #reportExcess: ReportExcess;
-  readonly #waits: Informer<never>[] = [];
+  readonly #waits: Pick<Informer<KubernetesObject>, 'hasSynced'>[] = [];
   readonly #book: PolicyBook;
-  /** Changes that the book has not taken, by what has changed: the latest of each object. */
+  /** Changes that are not in the book yet, by object: only the latest of each. */
   readonly #changes = new Map<string, Steps<void>>();
   #labelsOf: (namespace: string) => Readonly<Record<string, string>> | undefined = () => undefined;
   #wake = Promise.withResolvers<void>();
@@ -129,7 +129,7 @@ class Follower {
     this.#policies = policiesOf(deps.informers);
     this.#nodes = nodesOf(deps.informers, config.nodeName);
     this.#follow(this.#policies, (key, policy) => {
-      // Only now anybody's pods matter: a cluster without policies keeps no copy of them on its nodes.
+      // Pods are followed only once there is a policy, so that other clusters have no copy of them on each node.
       if (policy !== undefined) this.#followPods();
       const view = policy && readPolicy(policy, { family: this.#family, sha256Hex });
       this.#reportExcess(key, policy, view?.excess && `all its traffic is refused: ${view.excess}`);
@@ -142,14 +142,14 @@ class Follower {
     this.#wake.resolve();
   }
 
-  /** Resolves after something changed; what belongs to one event arrives in one turn. */
+  /** Resolves after a change; changes of one event arrive in one turn. */
   async woken(): Promise<void> {
     await this.#wake.promise;
     await this.#deps.platform.clock.yield();
     this.#wake = Promise.withResolvers();
   }
 
-  /** Brings the book up to date, with others' turns where there is much to do. */
+  /** Brings the book up to date, with yields. */
   async takeChanges(): Promise<void> {
     const { clock, log } = this.#deps.platform;
     for (const key of [...this.#changes.keys()]) {
@@ -177,7 +177,7 @@ class Follower {
     return { family: this.#family, name: this.#config.table, podCidr };
   }
 
-  /** Whether the frame of the table differs from the last applied one. */
+  /** Whether the pods' range in the table's fixed rules has changed since the last call. */
   tableChanged(): boolean {
     const changed = this.#usedCidr !== this.#podCidr();
     this.#usedCidr = this.#podCidr();
@@ -222,10 +222,10 @@ class Follower {
       onDelete: (object) => changed(object, undefined),
     };
     informer.addHandler(handler);
-    this.#waits.push(informer as never);
+    this.#waits.push(informer);
     informer.waitForSync(this.#signal).then(
       () => this.kick(),
-      () => undefined, // Aborted.
+      () => undefined, // aborted
     );
   }
 }

@@ -1,12 +1,13 @@
 /**
- * The userspace mode: every service port is a port of this process, found through redirecting rules, as the first
- * kube-proxy did it. Connections end with this process. Slower than rules alone; for kernels whose load balancing is not to
- * be trusted, and for learning. Rules are one small nftables table of the instance, written whole.
+ * The userspace mode, as in the first kube-proxy: every service port is a port of this process, to which rules
+ * redirect. Connections end with this process. It is slower than kernel rules; for kernels whose load balancing is
+ * unreliable, and for learning. The rules are one small nftables table, written as a whole.
  *
- * Upstream: pkg/proxy/userspace (until 1.25). Unlike it, traffic policies and source ranges are kept; as there, pods see
- * the node as their client whatever the policy, and SCTP is refused: by a rule, and by name in the log.
+ * Upstream: pkg/proxy/userspace (until 1.25). Unlike it, traffic policies and source ranges are applied; as there,
+ * pods see the node as the client whatever the policy. SCTP is rejected by a rule and logged.
  */
 import type { Platform } from '../../platform/platform.ts';
+import { runOrThrow } from '../../platform/run-or-throw.ts';
 import { removalScript, type TableConfig } from '../nft-script.ts';
 import { createApplyLoop, type Extent } from '../apply-loop.ts';
 import type { ApplierDeps, RuleApplier } from '../rule-applier.ts';
@@ -23,7 +24,7 @@ export interface UserspaceApplierConfig {
   }[];
   readonly commandPrefix?: readonly string[];
   prepare(): Promise<void>;
-  /** Flows that lead to ports which are no more; they may go after `onApplied`. */
+  /** Called with flows to removed portals; they may be deleted after `onApplied`. */
   onStaleFlows(filters: readonly FlowFilter[]): void;
   onApplied(): void;
 }
@@ -32,7 +33,7 @@ const MIN_GAP_MS = 20;
 
 type Deps = ApplierDeps & Pick<Platform, 'net' | 'datagrams'>;
 
-/** Makes an applier that does nothing until it runs. */
+/** Nothing is written before `run`. */
 export function createUserspaceApplier(deps: Deps, config: UserspaceApplierConfig): RuleApplier {
   const { clock, log } = deps;
   const metrics = createProxyMetrics(deps.metrics);
@@ -41,9 +42,7 @@ export function createUserspaceApplier(deps: Deps, config: UserspaceApplierConfi
   let refused: ReadonlySet<string> = new Set();
 
   const nft = async (input: string): Promise<void> => {
-    const [file = '', ...args] = [...(config.commandPrefix ?? []), 'nft', '-f', '-'];
-    const { exitCode, stderr } = await deps.exec.run(file, args, { input });
-    if (exitCode !== 0) throw new Error(`nft: ${stderr.trim().slice(0, 1000)}`);
+    await runOrThrow(deps.exec, [...(config.commandPrefix ?? []), 'nft', '-f', '-'], { input, name: 'nft' });
   };
   async function apply({ whole }: Extent): Promise<void> {
     await config.prepare();
@@ -79,7 +78,9 @@ export function createUserspaceApplier(deps: Deps, config: UserspaceApplierConfi
   };
 }
 
-/** The kernel sends the datagrams of clients that go on talking to the port a service had before, maybe of another process. */
+/**
+ * The kernel keeps sending datagrams of active clients to a service's former port, which another process may use now.
+ */
 function flowsOf(plan: PortalPlan, fresh: ReadonlySet<string>, family: 4 | 6): FlowFilter[] {
   const isUdp = (portal: string): boolean => fresh.has(portal) && plan.portals.get(portal)?.protocol === 'udp';
   const keys = (...maps: readonly ReadonlyMap<string, string>[]): string[] =>
@@ -105,7 +106,10 @@ class Portals {
     this.#deps = deps;
   }
 
-  /** Opens what is missing, tells all their endpoints, and adds them to `used`; returns where each listens and which are new. */
+  /**
+   * Opens missing portals, updates the endpoints of all, and adds them to `used`; returns their ports, and which are
+   * new.
+   */
   async open(
     { portals }: PortalPlan,
     { family, used }: { readonly family: 4 | 6; readonly used: Set<string> },
@@ -127,7 +131,7 @@ class Portals {
     return { portOf: (name) => ports.get(name) ?? 0, fresh };
   }
 
-  /** Ends those of services that are gone. */
+  /** Closes those of removed services. */
   async closeOthers(used: ReadonlySet<string>): Promise<void> {
     const gone = [...this.#open].filter(([key]) => !used.has(key));
     for (const [key] of gone) this.#open.delete(key);

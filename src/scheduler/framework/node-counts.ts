@@ -1,6 +1,6 @@
 /**
- * How many pods of a node match something, remembered until the node changes: pods of one template ask the same of
- * every node, and from one cycle to the next only a few nodes have changed.
+ * Counts pods of a node that match something, and keeps each count until the node changes: pods of one template count
+ * the same, and few nodes change between cycles.
  */
 import { Lru } from '../../base/lru.ts';
 import type { Pod } from '../../api/gen/core-v1.ts';
@@ -8,23 +8,23 @@ import type { Stored } from '../../api/object.ts';
 import type { NodeInfo } from '../cache/node-info.ts';
 import { grownTo, type NodeTracker } from '../cache/node-tracker.ts';
 
-/** Counts by what is asked. */
+/** Counters by key. */
 export interface NodeCounts {
-  /** A counter for one question; equal `key`s must mean equal questions. */
+  /** The counter for a predicate. Equal keys must mean equal predicates. */
   of(key: string, matches: (pod: Stored<Pod>) => boolean): (node: NodeInfo) => number;
 }
 
 interface Remembered {
   tracker: NodeTracker<NodeInfo> | undefined;
-  /** By slot, generation and one; 0: never. */
+  /** By slot: the generation plus one; 0: never counted. */
   seen: Uint32Array;
   counts: Uint32Array;
 }
 
-const QUESTIONS = 256;
+const MAX_COUNTERS = 256;
 
 export function createNodeCounts(): NodeCounts {
-  const memory = new Lru<string, Remembered>(QUESTIONS);
+  const memory = new Lru<string, Remembered>(MAX_COUNTERS);
   return {
     of(key, matches) {
       let known = memory.get(key);
@@ -33,7 +33,7 @@ export function createNodeCounts(): NodeCounts {
       const remembered = known;
       return (node) => {
         if (node.pods.size === 0) return 0;
-        // A supposed node (a copy) stands for itself alone.
+        // A copy for what-if evaluation has no slot and is counted each time.
         return node.tracker === undefined ? countPods(node, matches) : recall(remembered, node, matches);
       };
     },

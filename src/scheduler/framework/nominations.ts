@@ -1,19 +1,22 @@
-/** Pods that preemption has promised a node, until they are bound, gone or promised another. Upstream: backend/queue/nominator.go. */
+/**
+ * Pods with a nominated node, until they are bound, deleted or nominated to another. Upstream: nominator
+ * (addNominatedPod) in backend/queue/nominator.go.
+ */
 import type { Pod } from '../../api/gen/core-v1.ts';
 import type { Stored } from '../../api/object.ts';
 import type { Nominations } from './plugin.ts';
 
 export interface Nominator extends Nominations {
-  /** '' takes the promise back. */
+  /** '' clears the nomination. */
   set(pod: Stored<Pod>, nodeName: string): void;
-  /** Follows what the pod's status says. */
+  /** Takes over nominatedNodeName of the pod's status. */
   follow(pod: Stored<Pod>): void;
   delete(uid: string): void;
 }
 
-const NOBODY: readonly Stored<Pod>[] = [];
+const NO_PODS: readonly Stored<Pod>[] = [];
 
-/** Changes remembered; who lags further behind looks at all nodes. */
+/** The number of changes kept; a reader that is further behind reads all nodes. */
 const LOG_LENGTH = 4096;
 
 export function createNominator(): Nominator {
@@ -44,9 +47,9 @@ export function createNominator(): Nominator {
   };
   return {
     on(nodeName) {
-      if (byNode.size === 0) return NOBODY;
+      if (byNode.size === 0) return NO_PODS;
       const pods = byNode.get(nodeName);
-      return pods === undefined ? NOBODY : [...pods.values()];
+      return pods === undefined ? NO_PODS : [...pods.values()];
     },
     nodeOf: (pod) => nodeOf.get(pod.metadata.uid),
     get changes() {

@@ -1,5 +1,9 @@
-/** The siblings of a pod: what the services and the owner that select it select. Upstream: scheduler/framework/plugins/helper.DefaultSelector. */
+/**
+ * The selector of a pod's siblings: the pods that the same services and the same owner select. Upstream:
+ * scheduler/framework/plugins/helper.DefaultSelector.
+ */
 import {
+  compileLabelMap,
   compileLabelSelector,
   compileRequirements,
   requirementsFromMap,
@@ -35,11 +39,11 @@ export function createSiblingSelector(deps: SiblingDeps): SiblingSelector {
 }
 
 export function selectingServices(services: Informer<Service>, pod: Stored<Pod>): Service[] {
-  const labels = pod.metadata.labels ?? {};
-  if (Object.keys(labels).length === 0) return [];
-  return services.list(pod.metadata.namespace).filter((service) => {
-    const selector = Object.entries(service.spec?.selector ?? {});
-    return selector.length > 0 && selector.every(([key, value]) => labels[key] === value);
+  const { labels, namespace } = pod.metadata;
+  if (Object.keys(labels ?? {}).length === 0) return [];
+  return services.list(namespace).filter((service) => {
+    const selector = compileLabelMap(service.spec?.selector);
+    return !selector.isEverything && selector.matches(labels);
   });
 }
 

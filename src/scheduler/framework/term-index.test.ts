@@ -1,11 +1,17 @@
-/** The index of terms against a look at every term of every pod, and how much of it a pod of its own labels meets. */
+/**
+ * Compares the index of terms with an evaluation of every term of every pod, and counts the terms that a pod with unique labels
+ * evaluates.
+ */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import type { LabelSelector } from '../../api/gen/meta-v1.ts';
 import type { Pod } from '../../api/gen/core-v1.ts';
 import type { Stored } from '../../api/object.ts';
 import { compileLabelSelector, type LabelMatcher } from '../../api/label-selector.ts';
 import { stored } from '../../api/stored-fixture.ts';
+import { createNodeClock } from '../../platform/node/clock.ts';
 import { createSeededRandom } from '../../platform/sim/random.ts';
 import { createSchedulerCache } from '../cache/scheduler-cache.ts';
 import { testNode, testPod } from '../scheduler-fixture.ts';
@@ -40,7 +46,7 @@ function createIndex() {
 }
 
 describe('the index of terms', () => {
-  it('finds what a look at all terms finds, whatever comes, goes and changes', () => {
+  it('finds the same terms as an evaluation of all, after all additions, removals and changes', () => {
     const random = createSeededRandom(5);
     const pick = <T>(...of: readonly T[]): T => of[random.int(of.length)] as T;
     const value = (): string => pick('1', '2', '3');
@@ -105,5 +111,28 @@ describe('the index of terms', () => {
       cache.assume(podWith(`q${i}`, []), 'n');
       assert.deepEqual([candidates('web'), candidates('none-7'), read.terms], [0, 1, 60_000]);
     }
+  });
+
+  it('keeps no older version of a pod', async () => {
+    const cache = createSchedulerCache();
+    cache.addNode(testNode('n', { labels: { zone: '1' } }));
+    const { index, read } = createIndex();
+    const versions: WeakRef<object>[] = [];
+    for (let version = 0; version < 3; version++) {
+      const pod = podWith('p', [{ topologyKey: 'zone', labelSelector: {} }]);
+      const placed = stored({ ...pod, spec: { ...pod.spec!, nodeName: 'n' }, status: { phase: `${version}` } });
+      cache.addPod(placed);
+      versions.push(new WeakRef(placed));
+      assert.equal([...index.candidates(cache.snapshot(), {})].length, 1);
+    }
+    assert.equal(read.terms, 1);
+    // A WeakRef holds its target until the turn ends.
+    await createNodeClock().yield();
+    setFlagsFromString('--expose-gc');
+    (runInNewContext('gc') as () => void)();
+    assert.deepEqual(
+      versions.map((one) => one.deref() !== undefined),
+      [false, false, true],
+    );
   });
 });

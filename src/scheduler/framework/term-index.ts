@@ -1,17 +1,17 @@
 /**
- * Terms that running pods have, by what they ask, with the number of such pods by topology value: kept up to date from the
- * pods that came, went or changed on the nodes that changed. Pods of one template share a term, so a look at a few terms does
- * for thousands of pods. Terms are found by a label their selector requires, so a pod meets only terms that may match it.
+ * An index of running pods' affinity terms, with the number of pods with each term by topology value. It is updated
+ * from the nodes that changed. Pods of one template share a term, so few terms stand for thousands of pods. Terms are
+ * found by a label that their selector requires, so that a pod is compared only with terms that may match it.
  */
 import type { LabelMatcher, Labels } from '../../api/label-selector.ts';
-import type { Pod } from '../../api/gen/core-v1.ts';
+import type { Affinity, Pod } from '../../api/gen/core-v1.ts';
 import type { Stored } from '../../api/object.ts';
 import { deepEqual } from '../../base/equal.ts';
 import type { NodeInfo, Snapshot } from '../cache/node-info.ts';
 import type { NodeTracker } from '../cache/node-tracker.ts';
 import { keysOfLabels, keysOfSelector } from './selector-keys.ts';
 
-/** A term of a running pod. Equal `id`s mean equal terms. */
+/** A term of a running pod. Equal ids mean equal terms. */
 export interface IndexedTerm<T> {
   readonly id: string;
   readonly topologyKey: string;
@@ -19,17 +19,17 @@ export interface IndexedTerm<T> {
   readonly term: T;
 }
 
-/** All pods with an equal term. */
+/** All pods with the same term. */
 export interface TermEntry<T> {
   readonly topologyKey: string;
   readonly term: T;
-  /** Pods by topology value; never 0. Shared, not to be changed. */
+  /** The number of pods by topology value, never 0. Shared: do not change it. */
   readonly values: ReadonlyMap<string, number>;
 }
 
 interface Entry<T> extends TermEntry<T> {
   readonly values: Map<string, number>;
-  /** Where the entry stands in `#byKey`. */
+  /** The keys of the entry in `#byKey`. */
   readonly keys: readonly string[];
 }
 interface Contribution {
@@ -37,7 +37,9 @@ interface Contribution {
   readonly value: string;
 }
 interface PodContributions {
-  readonly pod: Stored<Pod>;
+  /** What the terms were read from. The pod itself would keep alive what others remember of this version of it. */
+  readonly labels: Labels;
+  readonly affinity: Affinity | undefined;
   readonly terms: readonly Contribution[];
 }
 interface NodeContributions {
@@ -45,13 +47,13 @@ interface NodeContributions {
   readonly pods: Map<string, PodContributions>;
 }
 
-/** Which pods of a node have terms, and the terms of one. */
+/** Reads which pods of a node have terms, and the terms of a pod. */
 export interface TermSource<T> {
   podsOn(node: NodeInfo): ReadonlyMap<string, Stored<Pod>>;
   termsOf(pod: Stored<Pod>, uid: string): Iterable<IndexedTerm<T>>;
 }
 
-/** The index over one cache. */
+/** The index of the pods in one cache. */
 export class TermIndex<T> {
   readonly #source: TermSource<T>;
   readonly #entries = new Map<string, Entry<T>>();
@@ -65,7 +67,7 @@ export class TermIndex<T> {
     this.#source = source;
   }
 
-  /** The terms whose selector may match the labels; good until the next change of a node. */
+  /** The terms whose selector may match the labels; valid until the next change of a node. */
   *candidates(snapshot: Snapshot, labels: Labels): Iterable<TermEntry<T>> {
     this.#catchUp(snapshot);
     for (const key of keysOfLabels(labels)) yield* this.#byKey.get(key) ?? [];
@@ -94,16 +96,19 @@ export class TermIndex<T> {
     let known = this.#contributions[slot];
     if (known === undefined && pods.size === 0) return;
     const moved = known !== undefined && known.labels !== labels && !deepEqual(known.labels, labels);
-    for (const [uid, { pod, terms }] of known?.pods ?? []) {
+    for (const [uid, own] of known?.pods ?? []) {
       const now = pods.get(uid);
-      if (!moved && now !== undefined && hasEqualTerms(pod, now)) continue;
-      for (const { id, value } of terms) this.#subtract(id, value);
+      if (!moved && now !== undefined && hasEqualTerms(own, now)) continue;
+      for (const { id, value } of own.terms) this.#subtract(id, value);
       known?.pods.delete(uid);
     }
     if (known === undefined || moved) known = { labels, pods: new Map() };
     this.#contributions[slot] = pods.size === 0 ? undefined : known;
-    for (const [uid, pod] of pods)
-      if (!known.pods.has(uid)) known.pods.set(uid, { pod, terms: this.#addPod(pod, uid, labels) });
+    for (const [uid, pod] of pods) {
+      if (known.pods.has(uid)) continue;
+      const terms = this.#addPod(pod, uid, labels);
+      known.pods.set(uid, { labels: pod.metadata.labels, affinity: pod.spec?.affinity, terms });
+    }
   }
 
   #addPod(pod: Stored<Pod>, uid: string, labels: Labels): Contribution[] {
@@ -146,10 +151,10 @@ export class TermIndex<T> {
   }
 }
 
-/** A new version of a pod, mostly of its status, has the terms it had. Parts that are shared cost nothing to compare. */
-function hasEqualTerms(old: Pod, now: Pod): boolean {
-  return (
-    old === now ||
-    (deepEqual(old.metadata.labels, now.metadata.labels) && deepEqual(old.spec?.affinity, now.spec?.affinity))
-  );
+/**
+ * Whether a pod's new version has the terms of the old one; most updates change the status alone. Parts that are the
+ * same object are not compared.
+ */
+function hasEqualTerms(own: PodContributions, { metadata, spec }: Pod): boolean {
+  return deepEqual(own.labels, metadata.labels) && deepEqual(own.affinity, spec?.affinity);
 }

@@ -1,29 +1,29 @@
 /**
- * Sums of something over nodes, by topology value, kept up to date from the nodes that changed: pods of one template ask the
- * same in every cycle. A value stays, with 0, as long as a node has it.
+ * Sums over nodes by topology value, updated from the nodes that changed: pods of one template need the same sums in
+ * every cycle. A value is kept, with 0, as long as a node has it.
  */
 import { Lru } from '../../base/lru.ts';
 import type { NodeInfo, Snapshot } from '../cache/node-info.ts';
 import type { NodeTracker } from '../cache/node-tracker.ts';
 
-/** What is summed. Equal `key`s must mean equal questions. */
+/** Which sum is computed. Equal keys must mean equal sums. */
 export interface TallyQuestion {
   readonly key: string;
-  /** Undefined: the node takes no part. */
+  /** Undefined: the node is not counted. */
   valueOf(node: NodeInfo): string | undefined;
   count(node: NodeInfo): number;
 }
 
 /** Remembered sums. */
 export interface TopologyTallies {
-  /** The sums as they are now: shared, not to be changed, good until the next change of a node. */
+  /** The current sums. Shared: do not change them. Valid until the next change of a node. */
   of(question: TallyQuestion, snapshot: Snapshot): ReadonlyMap<string, number>;
 }
 
-const QUESTIONS = 128;
+const MAX_TALLIES = 128;
 
 export function createTopologyTallies(): TopologyTallies {
-  const memory = new Lru<string, Tally>(QUESTIONS);
+  const memory = new Lru<string, Tally>(MAX_TALLIES);
   return {
     of(question, { tracker }) {
       let tally = memory.get(question.key);
@@ -36,7 +36,7 @@ export function createTopologyTallies(): TopologyTallies {
 class Tally {
   readonly tracker: NodeTracker<NodeInfo>;
   readonly #sums = new Map<string, number>();
-  /** How many nodes have each value. */
+  /** The number of nodes by value. */
   readonly #nodes = new Map<string, number>();
   readonly #values: (string | undefined)[] = [];
   readonly #counts: number[] = [];

@@ -1,4 +1,4 @@
-/** What is remembered of nodes changes no choice of victims: random clusters, asked with memory and without. */
+/** Caches of nodes change no choice of victims: random clusters, evaluated with and without caches. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Pod } from '../../api/gen/core-v1.ts';
@@ -13,6 +13,7 @@ import { testNode, testPod } from '../scheduler-fixture.ts';
 import { createNodeResourcesFit } from './node-resources-fit/node-resources-fit.ts';
 import { createNodeUnschedulable } from './node-unschedulable/node-unschedulable.ts';
 import { createCandidateFinder, type CandidateSearch } from './default-preemption/candidates.ts';
+import { GuardingBudgets } from './default-preemption/guarding-budgets.ts';
 
 const NODES = 30;
 
@@ -70,7 +71,15 @@ function searchFor(world: World, pod: Stored<Pod>): CandidateSearch | undefined 
   const result = schedulePod(input, state);
   if (result.node !== undefined) return undefined;
   const { statuses } = result.diagnosis;
-  const search = { pod, state, filters: result.filters, nominations, budgets: [], snapshot, statuses };
+  const search = {
+    pod,
+    state,
+    filters: result.filters,
+    nominations,
+    budgets: new GuardingBudgets([]),
+    snapshot,
+    statuses,
+  };
   const offset = random.int(snapshot.nodes.length);
   return { ...search, checkedByExtenders: false, offset, enough: 1 + random.int(NODES) };
 }
@@ -90,7 +99,7 @@ for (let seed = 1; seed <= 8; seed++)
       disturb(world, i);
       const own = random.int(4) === 0 ? world.promised[0] : undefined;
       const cpu = `${1 + random.int(4)}`;
-      // A pod that was promised a node comes after a stranger of its kind.
+      // A pod with a nominated node follows another pod of its kind.
       const stranger = testPod(`q${i}`, own === undefined ? { cpu, priority: random.int(5) } : likeOf(own));
       for (const pod of own === undefined ? [stranger] : [stranger, own]) {
         const search = searchFor(world, pod);

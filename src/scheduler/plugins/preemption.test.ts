@@ -16,6 +16,7 @@ import { createInterPodAffinity } from './inter-pod-affinity/inter-pod-affinity.
 import { createNodeResourcesFit } from './node-resources-fit/node-resources-fit.ts';
 import { createNodeUnschedulable } from './node-unschedulable/node-unschedulable.ts';
 import { createDefaultPreemption } from './default-preemption/default-preemption.ts';
+import { GuardingBudgets } from './default-preemption/guarding-budgets.ts';
 import { bestCandidate, selectVictims } from './default-preemption/victims.ts';
 
 interface Scene {
@@ -61,7 +62,12 @@ function preempt({ nodes, pod, running, budgets = [] }: Scene): { node: string; 
   const { nominatedNode = '', message = '' } = done;
   const info = snapshot.byName(nominatedNode);
   const found =
-    info === undefined ? undefined : selectVictims({ pod, state, filters: result.filters, nominations, budgets }, info);
+    info === undefined
+      ? undefined
+      : selectVictims(
+          { pod, state, filters: result.filters, nominations, budgets: new GuardingBudgets(budgets) },
+          info,
+        );
   return {
     node: nominatedNode,
     victims: found !== undefined && 'victims' in found ? found.victims.map((v) => v.metadata.name) : [],
@@ -238,7 +244,7 @@ test('not again while earlier victims are leaving', () => {
   );
 });
 
-test('of equals the victim that started last goes', () => {
+test('of equal victims the one that started last is chosen', () => {
   const candidate = (node: string, startTime: string) => ({
     node,
     victims: [low(node, '1', 0, { startTime })],

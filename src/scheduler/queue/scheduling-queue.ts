@@ -1,8 +1,9 @@
 /**
- * The scheduling queue: pods ready to be tried (by the profile's sort), pods in back-off, and pods that wait for an event
- * that could help them. An event wakes only the pods whose rejecting plugins asked for it. Events that arrive while a
- * pod is being tried are remembered until its verdict is in, so none is missed. Back-off lets others go first: where there
- * are none, pods that were rejected are tried before it ends; after an error it is waited out. Upstream: scheduler/backend/queue.
+ * The scheduling queue: active pods in the profile's order, pods in back-off, and pods that wait for an event. An
+ * event moves only pods whose rejecting plugins registered for it. Events during a pod's attempt are kept until the
+ * attempt ends, so none is missed. Back-off lets other pods go first: when there are none, rejected pods are tried
+ * before it ends; after an error it is always waited out. Upstream: PriorityQueue in scheduler/backend/queue
+ * (moveAllToActiveOrBackoffQueue, flushUnschedulablePodsLeftover, AddUnschedulableIfNotPresent).
  */
 import type { Pod } from '../../api/gen/core-v1.ts';
 import type { Stored } from '../../api/object.ts';
@@ -16,7 +17,10 @@ import { UnschedulablePods } from './unschedulable-pods.ts';
 
 const FAILURE = 'ScheduleAttemptFailure';
 
-/** Pods whose back-off ends within one such span go by the profile's sort, at its end. */
+/**
+ * Pods whose back-off ends within the same window enter the active queue together, at its end, in the profile's
+ * order.
+ */
 const WINDOW_MS = 1000;
 
 export function createSchedulingQueue(deps: QueueDeps, config: QueueConfig): SchedulingQueue {
@@ -32,7 +36,7 @@ class Queue implements SchedulingQueue {
   readonly #backoff: BackoffPods<Entry>;
   readonly #unschedulable = new UnschedulablePods<Entry>();
   readonly #gated = new UnschedulablePods<GatedEntry>();
-  /** In flight: events since the pod was popped. */
+  /** Pods in flight, with the events since they were popped. */
   readonly #inFlight = new Map<string, { entry: Entry; events: HappenedEvent[]; latest: Stored<Pod> | undefined }>();
   #ready: () => void = () => undefined;
   readonly #cancelFlush: () => void;
@@ -50,7 +54,7 @@ class Queue implements SchedulingQueue {
       less,
       onCompleted: (entry) => this.#enqueue(entry, 'BackoffComplete'),
     });
-    this.#cancelFlush = deps.clock.setTicker(30_000, () => this.#flushOld());
+    this.#cancelFlush = deps.clock.setTicker(30_000, () => this.#flushUnschedulablePodsLeftover());
   }
 
   add(pod: Stored<Pod>): void {
@@ -107,7 +111,7 @@ class Queue implements SchedulingQueue {
   addUnschedulableIfNotPresent(queued: QueuedPod, rejectedBy: ReadonlySet<string>): void {
     const uid = uidOf(queued.pod);
     const flying = this.#inFlight.get(uid);
-    if (flying === undefined) return; // Deleted meanwhile.
+    if (flying === undefined) return; // deleted during its attempt
     this.#inFlight.delete(uid);
     const { entry, events, latest } = flying;
     entry.pod = latest ?? queued.pod;
@@ -212,7 +216,7 @@ class Queue implements SchedulingQueue {
     this.#wake(entry, eventLabel(happened.event));
   }
 
-  /** Lets it go unless it is held out still, be it by another. */
+  /** Admits the pod unless a PreEnqueue plugin, the same or another, still keeps it out. */
   #tryGate(entry: Entry, event: string): void {
     const uid = uidOf(entry.pod);
     const held = this.#deps.preEnqueue(entry.pod);
@@ -227,7 +231,7 @@ class Queue implements SchedulingQueue {
     this.#gated.set(uidOf(entry.pod), { entry, rejectedBy: new Set([gate]), triedAtMs });
   }
 
-  /** An attempt came to nothing: the next is not due before back-off ends, which counts from now. */
+  /** Ends an attempt without a node: back-off starts now. */
   #setAside(entry: Entry): void {
     const { initialBackoffMs, maxBackoffMs } = this.#config;
     const isError = entry.rejectedBy.size === 0;
@@ -239,7 +243,7 @@ class Queue implements SchedulingQueue {
     entry.backoffEndsMs = isError ? endsMs : Math.ceil(endsMs / WINDOW_MS) * WINDOW_MS;
   }
 
-  /** It is worth another try: at once, if it has waited long enough. */
+  /** Moves the pod to the active queue, or to the back-off queue while its back-off lasts. */
   #wake(entry: Entry, event: string): void {
     if (entry.backoffEndsMs <= this.#deps.clock.monotonicMs() || this.#deps.preEnqueue(entry.pod) !== undefined)
       return this.#enqueue(entry, event);
@@ -277,8 +281,8 @@ class Queue implements SchedulingQueue {
     }
   }
 
-  /** No hint is so good that a pod would wait for it for ever, be it tried or held out. */
-  #flushOld(): void {
+  /** Retries pods that have waited too long, in case a queueing hint was wrong. */
+  #flushUnschedulablePodsLeftover(): void {
     const now = this.#deps.clock.monotonicMs();
     const before = now - this.#config.maxUnschedulableMs;
     for (const [uid, entry] of this.#unschedulable.entries()) {

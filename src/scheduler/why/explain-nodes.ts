@@ -1,4 +1,7 @@
-/** Explains decisions node by node: one that was made, and one on request, for which every plugin runs on every node. Pure but for the plugins. */
+/**
+ * Explains decisions node by node: a recorded one, or a new one on request, for which every plugin runs on every
+ * node. Pure apart from the plugins.
+ */
 import type { Pod } from '../../api/gen/core-v1.ts';
 import { formatTime } from '../../api/time.ts';
 import type { Stored } from '../../api/object.ts';
@@ -12,7 +15,7 @@ import { runFiltersWithNominated } from '../framework/run-filters.ts';
 import { unresolvable, type Status } from '../framework/status.ts';
 import type { Decision } from './decision-log.ts';
 
-/** A decision that was made. */
+/** The explanation of a recorded decision. */
 export function podDecisionOf(decision: Decision): PodDecision {
   const { statuses, scored, nodeName, filters } = decision;
   const nodes: NodeVerdict[] = scoredVerdicts(scored, nodeName, passed(filters));
@@ -35,7 +38,7 @@ export function podDecisionOf(decision: Decision): PodDecision {
   };
 }
 
-/** What is looked at on request. */
+/** The input of an explanation on request. */
 export interface ExplainInput {
   readonly profile: Profile;
   readonly pod: Stored<Pod>;
@@ -44,18 +47,18 @@ export interface ExplainInput {
   readonly clock: Pick<Clock, 'nowMs' | 'monotonicMs' | 'yield'>;
 }
 
-/** The walk over the nodes goes on for so long, then others have their turn. */
+/** The walk over the nodes yields after this time. */
 const TURN_MS = 2;
 
 interface ExplainedNode {
   readonly node: NodeInfo;
   readonly statuses: readonly Status[];
   readonly verdict: NodeVerdict;
-  /** How far from fitting; orders the nearest first. Nodes that the pod itself excludes come after all others. */
+  /** How far from fitting; the nearest node is listed first. Nodes that the pod's own selectors exclude come last. */
   readonly distance: readonly number[];
 }
 
-/** Looks at every node with every plugin, as the cluster is now. Others have their turn meanwhile, and may change it. */
+/** Runs every plugin on every node of the current cluster. It yields meanwhile, so the cluster may change. */
 export async function explainNow(input: ExplainInput): Promise<PodDecision> {
   const { profile, pod, snapshot, clock } = input;
   const state: CycleState = new Map();
@@ -128,10 +131,10 @@ async function explainNodes(
   return explained;
 }
 
-/** Plugins that say which nodes the pod is for. */
+/** Plugins that evaluate the pod's own choice of nodes. */
 const OWN_CHOICE: ReadonlySet<string> = new Set(['NodeName', 'NodeAffinity']);
 
-/** What a plugin said of a node. */
+/** A plugin's rejection of a node. */
 interface Refusal {
   readonly plugin: SchedulerPlugin;
   readonly status: Status;
@@ -175,13 +178,18 @@ function explainNode(
   }
   const expected = statuses.length === 0 ? withNominated(pre.filters, state, { pod, node, nominations }) : undefined;
   if (expected !== undefined) refuse(expected, [{ what: 'room is kept for pods nominated to the node', distance: 1 }]);
-  const hopeless = statuses.filter(({ code }) => code !== 'unschedulable').length;
-  const verdict = statuses.length === 0 ? 'Feasible' : hopeless > 0 ? 'Unresolvable' : 'Rejected';
+  const unresolvableCount = statuses.filter(({ code }) => code !== 'unschedulable').length;
+  const verdict = statuses.length === 0 ? 'Feasible' : unresolvableCount > 0 ? 'Unresolvable' : 'Rejected';
   return {
     node,
     statuses,
     verdict: { name: node.name, verdict, plugins },
-    distance: [statuses.some(({ plugin }) => OWN_CHOICE.has(plugin)) ? 1 : 0, statuses.length, hopeless, shortage],
+    distance: [
+      statuses.some(({ plugin }) => OWN_CHOICE.has(plugin)) ? 1 : 0,
+      statuses.length,
+      unresolvableCount,
+      shortage,
+    ],
   };
 }
 

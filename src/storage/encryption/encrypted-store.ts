@@ -1,9 +1,9 @@
 /**
- * A store whose values are encrypted as an EncryptionConfiguration says; every other store is the one behind it. Upstream:
- * the value transformers of the etcd3 store.
+ * Encrypts values in front of a store by an EncryptionConfiguration. Upstream: the value transformers of the etcd3
+ * store.
  *
- * Invariants: what leaves towards the store is written with the first provider of its resource; what comes back is read
- * with whichever provider knows it. A value nobody can read fails the read, and ends a watch: it is never left out.
+ * Invariants: values are written with the first provider of their resource and read with whichever provider has their
+ * key. A value that no provider can read fails the read, and ends a watch; it is never left out.
  */
 import { allResources } from '../../api/gen/resources.ts';
 import { errorMessage } from '../../base/errors.ts';
@@ -19,20 +19,20 @@ import {
 import type { EncryptionConfig, Providers } from './encryption-config.ts';
 import { startsWith } from './transformers.ts';
 
-/** The store, and how its keys change. */
+/** The store, and the replacement of its configuration. */
 export interface EncryptedStore extends Store {
   isStale(key: string): boolean;
   readonly cipher: ValueCipher;
-  /** From now on writes use this one, and reads both it alone. */
+  /** Writes use this configuration from now on; reads use both, or it alone. */
   use(config: EncryptionConfig): void;
 }
 
 /** Encrypts in front of a store. */
 export function createEncryptedStore(store: Store, initial: EncryptionConfig): EncryptedStore {
   let config = initial;
-  /** Keys in another form than writes use now, by what was seen last. */
+  /** The prefixes of keys in another form than writes use now, as last read. */
   const prefixes = new Map<string, string>();
-  const { latestRevision, backup } = store;
+  const { latestRevision, backup, changeLog } = store;
 
   const providersOf = (key: string): Providers | undefined => config.providersOf(groupResourceOf(key));
   const encrypt = (key: string, value: Uint8Array): Uint8Array => {
@@ -109,18 +109,19 @@ export function createEncryptedStore(store: Store, initial: EncryptionConfig): E
     status: () => store.status(),
     ...(latestRevision && { latestRevision: () => latestRevision.call(store) }),
     ...(backup && { backup: (path) => backup.call(store, path) }),
+    changeLog,
     close: () => store.close(),
   };
 }
 
-/** `k8s:enc:aescbc:v1:key1:`, or nothing. */
+/** `k8s:enc:aescbc:v1:key1:`, or '' for a plain value. */
 function prefixOf(value: Uint8Array): string {
   if (!startsWith(value, 'k8s:enc:')) return '';
   const head = Buffer.from(value.subarray(0, 300)).toString('latin1');
   return /^k8s:enc:[^:]*:[^:]*:[^:]*:/.exec(head)?.[0] ?? 'k8s:enc:';
 }
 
-/** Where a resource's keys do not bear its name. */
+/** Resources whose store keys begin with another name. */
 const OTHER_NAMES: Readonly<Record<string, string>> = {
   minions: 'nodes',
   controllers: 'replicationcontrollers',
@@ -128,7 +129,7 @@ const OTHER_NAMES: Readonly<Record<string, string>> = {
 };
 const groups = new Map(allResources.toReversed().map(({ group, resource }) => [resource, group]));
 
-/** `secrets`, `deployments.apps`: the resource of a key of the store. */
+/** `secrets`, `deployments.apps`: the resource of a store key. */
 export function groupResourceOf(key: string): string {
   const [, , first = '', second = ''] = key.split('/', 4);
   if (first === 'services') return second === 'endpoints' ? 'endpoints' : 'services';

@@ -1,9 +1,9 @@
-/** gRPC's and etcd's errors as the store's, with what can be done about them. */
+/** Translates errors of gRPC and etcd into the store's. */
 import { GrpcError } from '../../grpc/grpc-error.ts';
 import { StoreError } from '../store.ts';
 
-/** What etcd says in its own words, and what it means for a store. */
-const SPOKEN: readonly (readonly [RegExp, StoreError['code'], string])[] = [
+/** etcd's error messages, and the store's codes for them. */
+const ETCD_ERRORS: readonly (readonly [RegExp, StoreError['code'], string])[] = [
   [/required revision has been compacted/, 'compacted', ''],
   [/required revision is a future revision/, 'futureRevision', ''],
   [
@@ -15,25 +15,25 @@ const SPOKEN: readonly (readonly [RegExp, StoreError['code'], string])[] = [
   [/corrupt/, 'corrupt', ' (restore this etcd member from a snapshot)'],
 ];
 
-/** The member refused before doing anything: another may take the same call. */
+/** The member refused before doing anything, so another may get the same call. */
 const REFUSED_UNDONE =
   /^etcdserver: (no leader|not leader|too many requests|server stopped|not capable|rpc not supported for learner)$/;
 
-/** Whether another try, at another member, cannot do a write twice. */
+/** Whether a retry at another member cannot repeat a write. */
 export function isUndone(error: unknown): boolean {
   return error instanceof GrpcError && (!error.sent || REFUSED_UNDONE.test(error.detail));
 }
 
-/** Whether the member, not the request, is to blame. */
+/** Whether the cause is the member and not the request. */
 export function isMembersFault(error: unknown): boolean {
   return error instanceof GrpcError && (error.code === 'Unavailable' || error.code === 'DeadlineExceeded');
 }
 
-/** `doing` says what failed; `writes`: an end without an answer leaves open whether it happened. */
+/** `doing`: the failed operation; `writes`: without an answer its outcome is unknown. */
 export function storeErrorOf(error: unknown, { doing, writes }: { doing: string; writes: boolean }): unknown {
   if (!(error instanceof GrpcError)) return error;
   const { code, detail } = error;
-  for (const [pattern, storeCode, advice] of SPOKEN)
+  for (const [pattern, storeCode, advice] of ETCD_ERRORS)
     if (pattern.test(detail)) return new StoreError(storeCode, `${detail}${advice}`, { cause: error });
   const text = `etcd: ${doing}: ${detail}`;
   if (code === 'PermissionDenied' || code === 'Unauthenticated')

@@ -1,13 +1,15 @@
 /**
- * The store of several servers: an etcd cluster through its gRPC API, with upstream's layout of keys. Upstream: etcd3 store.
+ * The store of several servers: an etcd cluster through its gRPC API, with upstream's layout of keys. Upstream: etcd3
+ * store.
  *
  * Invariants beyond the contract's: writes of one key by this process take effect in the order of the calls; a write
- * resolves after its event was delivered, or when the watch is behind for long (`latestRevision` is what fresh reads go
- * by). Others write too, so this process learns of revisions it did not make.
+ * resolves after its event was delivered, or after a timeout if the watch is behind (fresh reads use
+ * `latestRevision`). Other processes write too, so there are revisions this process did not make.
  */
 import { compactedError, closedError } from '../store-errors.ts';
 import { KeyedMutex } from '../../base/keyed-mutex.ts';
 import type { GrpcTls } from '../../grpc/grpc-target.ts';
+import { type Clock, settledWithin } from '../../platform/clock.ts';
 import type { BasePlatform } from '../../platform/platform.ts';
 import { compareKeys } from '../key-order.ts';
 import {
@@ -44,11 +46,11 @@ export interface EtcdStoreOptions {
   readonly platform: Pick<BasePlatform, 'clock' | 'random' | 'log'>;
   /** Deadline of one call. Default 30 s. */
   readonly timeoutMs?: number;
-  /** Tells whenever the cluster's members are others; returns what ends that. */
+  /** Calls back when the cluster's members change; returns a function that stops this. */
   readonly followEndpoints?: (listener: (endpoints: readonly string[]) => void) => () => void;
 }
 
-/** Entries read at once: larger ranges are read in pages of one revision. */
+/** Larger ranges are read in pages of this many entries, at one revision. */
 const PAGE_ENTRIES = 5_000;
 /** Connects. Rejects with `StoreError` when no member answers. */
 export async function createEtcdStore(options: EtcdStoreOptions): Promise<Store> {
@@ -63,7 +65,11 @@ export async function createEtcdStore(options: EtcdStoreOptions): Promise<Store>
   }
 }
 
+/** How long `close` waits for writes in progress: an etcd that does not answer delays each for half a minute. */
+const CLOSE_WITHIN_MS = 5_000;
+
 class EtcdStore implements Store {
+  readonly #clock: Clock;
   readonly #client: EtcdClient;
   readonly #deliveries: Deliveries;
   readonly #latestRevision: SharedRead<number>;
@@ -75,13 +81,14 @@ class EtcdStore implements Store {
   readonly #lifetime = new AbortController();
   readonly #writes = new Set<Promise<unknown>>();
   readonly #unfollow: () => void;
-  /** What the hub has been given. */
+  /** The last revision published to the hub. */
   #published = 0;
   #compacted = 0;
   #closing: Promise<void> | undefined;
 
   constructor(client: EtcdClient, options: EtcdStoreOptions) {
     const { clock, random, log } = options.platform;
+    this.#clock = clock;
     this.#client = client;
     this.#hub = new WatchHub(log);
     this.#codec = createEtcdCodec(options.prefix);
@@ -135,7 +142,7 @@ class EtcdStore implements Store {
         { doing: 'reading' },
       );
       first ??= { count: page.count, revision: page.header.revision };
-      at ??= page.header.revision; // Further pages show the same moment.
+      at ??= page.header.revision; // further pages are read at the same revision
       for (const kv of page.kvs) entries.push(this.#codec.entry(kv));
       const last = entries.at(-1);
       if (!page.more || last === undefined || entries.length === limit) return { entries, ...first };
@@ -165,7 +172,7 @@ class EtcdStore implements Store {
     try {
       await this.#client.call('KV/Compact', { revision }, { doing: 'compacting' });
     } catch (error) {
-      // Another server was ahead of us.
+      // Another server was faster.
       if (!(error instanceof StoreError && error.code === 'compacted')) throw error;
     }
     this.#compacted = Math.max(this.#compacted, revision);
@@ -196,7 +203,7 @@ class EtcdStore implements Store {
   }
 
   async #close(): Promise<void> {
-    await Promise.allSettled(this.#writes);
+    await settledWithin(this.#clock, CLOSE_WITHIN_MS, Promise.allSettled(this.#writes));
     this.#lifetime.abort(closedError());
     this.#hub.failAll(closedError());
     this.#unfollow();
@@ -232,7 +239,7 @@ class EtcdStore implements Store {
     this.#hub.publish({ events, revision }, () => this.#deliveries.wake(revision));
   }
 
-  /** Changes were compacted away before we saw them: every watcher must read again. */
+  /** Changes were compacted before this process saw them: every watcher must read again. */
   async #skipGap(compactedRevision: number): Promise<number> {
     const revision = await this.#askRevision();
     this.#compacted = Math.max(this.#compacted, compactedRevision);
@@ -242,7 +249,10 @@ class EtcdStore implements Store {
     return revision;
   }
 
-  /** Hands over what a watcher missed. Begun at its own revision, not the next, so that etcd tells when that one is gone. */
+  /**
+   * Delivers what a watcher missed. It begins at the watcher's own revision, so that etcd reports if that one is
+   * compacted.
+   */
   async #replay({ start, end, afterRevision }: WatchRange, backlog: Backlog): Promise<void> {
     const target = this.#published;
     const abort = new AbortController();

@@ -1,6 +1,6 @@
 /**
- * The store of tests and of `--store memory`: everything in memory, gone with the process, otherwise as the contract says.
- * Each write is a commit of its own; writes take effect inside the call and are delivered before they resolve.
+ * The store for tests and `--store memory`: in memory only, otherwise as the contract says. Each write is a commit;
+ * it takes effect during the call and is delivered before it resolves.
  */
 import { compactedError, futureError, closedError } from '../store-errors.ts';
 import type { Clock } from '../../platform/clock.ts';
@@ -22,13 +22,14 @@ import type {
 import { WatchHub, type WatchRange } from '../watch-hub.ts';
 import { History } from './history.ts';
 
-/** What a store in memory is made from. */
 export interface MemoryStoreDeps {
   /** For keys with a time to live. */
   readonly clock: Clock;
   readonly log?: Log;
-  /** Compacts by itself when there are twice as many changes: old revisions must not fill the memory. Default: never. */
+  /** Compacts automatically at twice this number of changes, to limit memory. Default: never. */
   readonly keepChanges?: number;
+  /** Written before anything else, in this order, each at a revision of its own. No key may occur twice. */
+  readonly entries?: readonly { readonly key: string; readonly value: Uint8Array }[];
 }
 
 export function createMemoryStore(deps: MemoryStoreDeps): Store {
@@ -43,10 +44,11 @@ class MemoryStore implements Store {
   readonly #keepChanges: number;
   #closed = false;
 
-  constructor({ clock, log, keepChanges = Infinity }: MemoryStoreDeps) {
+  constructor({ clock, log, keepChanges = Infinity, entries = [] }: MemoryStoreDeps) {
     this.#clock = clock;
     this.#hub = new WatchHub(log);
     this.#keepChanges = keepChanges;
+    for (const { key, value } of entries) this.#history.apply(key, value);
     this.#expiries = new ExpiryQueue({ clock, log }, async (due) => {
       for (const { key, revision } of due) await this.delete({ key, expectRevision: revision });
     });

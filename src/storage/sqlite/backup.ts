@@ -1,17 +1,18 @@
 /**
- * Copies of a store's file: made from a stopped store, checked, and prepared to be run from. A copy of a running store is
- * the running store's to make (`Store.backup`). Upstream: etcdctl snapshot save, etcdutl snapshot restore.
+ * Copies of a store's file: copying a stopped store, checking a copy, and preparing it for use. A running store
+ * copies itself (`Store.backup`). Upstream: etcdctl snapshot save, etcdutl snapshot restore.
  */
-import { backup, DatabaseSync } from 'node:sqlite';
+import { DatabaseSync } from 'node:sqlite';
 import { StoreError } from '../store.ts';
 import { StoreDatabase } from './database.ts';
 import { storeErrorOf } from './errors.ts';
 import { makePrivate } from './private-file.ts';
+import { copyWhole } from './whole-copy.ts';
 
-/** The number of revisions skipped after a restore: more than can have been handed out since the copy was made. */
+/** The number of revisions skipped after a restore: more than can have been used since the copy was made. */
 const REVISION_GAP = 1_000_000;
 
-/** bbolt's magic number, which stands in each snapshot of etcd. */
+/** bbolt's magic number, which etcd's snapshots contain. */
 const BOLT_MAGIC = 0xed0cdaed;
 
 export interface BackupContents {
@@ -25,7 +26,7 @@ export async function copyStoreFile(from: string, to: string): Promise<void> {
   try {
     source = new DatabaseSync(from, { readOnly: true, timeout: 0 });
     makePrivate(to);
-    await backup(source, to);
+    await copyWhole(source, to);
   } catch (error) {
     throw storeErrorOf(error, `copying ${from}`);
   } finally {
@@ -39,7 +40,7 @@ export function isEtcdSnapshot(head: Uint8Array): boolean {
   return head.byteLength >= 20 && view.getUint32(16, true) === BOLT_MAGIC;
 }
 
-/** Reads a whole copy and says what is in it. Throws `StoreError`. */
+/** Reads a whole copy and returns its summary. Throws `StoreError`. */
 export function checkStoreFile(path: string): BackupContents {
   const database = openDatabase(path);
   try {
@@ -54,9 +55,9 @@ export function checkStoreFile(path: string): BackupContents {
 }
 
 /**
- * Makes a copy fit to be run from: its history goes and its revision jumps, so that whoever remembers revisions given out
- * after the copy was made is told that they are gone, and reads again, instead of waiting for them or mistaking others for
- * them.
+ * Prepares a copy for use: drops its history and advances its revision. Clients that remember revisions from after
+ * the copy are then told that these are gone, and read again, instead of waiting for them or confusing them with new
+ * ones.
  */
 export function advanceStoreFile(path: string): void {
   const database = openDatabase(path);
@@ -66,6 +67,18 @@ export function advanceStoreFile(path: string): void {
     database.skipTo(revision + REVISION_GAP);
   } catch (error) {
     throw storeErrorOf(error, `preparing ${path}`);
+  } finally {
+    database.close();
+  }
+}
+
+/** Creates an empty store whose next change gets a revision above this one. Throws `StoreError`. */
+export function createStoreFile(path: string, revision: number): void {
+  const database = openDatabase(path);
+  try {
+    database.skipTo(revision);
+  } catch (error) {
+    throw storeErrorOf(error, `making ${path}`);
   } finally {
     database.close();
   }

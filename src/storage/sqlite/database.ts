@@ -1,20 +1,18 @@
 /**
- * The store's logic on one SQLite connection, synchronous; runs in the worker. A batch of writes is one transaction: its
- * compares are checked one after the other, a lost one changes nothing and leaves the others alone, and the revision
- * counter moves only when COMMIT, and so the fsync, has succeeded.
+ * The store's logic on one SQLite connection, synchronous; runs in the worker. A batch of writes is one transaction:
+ * its compares are evaluated one after the other, a failed one changes nothing and does not affect the others, and
+ * the revision advances only when COMMIT, and so the fsync, has succeeded.
  */
 import { compactedError, futureError } from '../store-errors.ts';
-import { backup, DatabaseSync } from 'node:sqlite';
+import { DatabaseSync } from 'node:sqlite';
 import { StoreError } from '../store.ts';
 import {
   addToPage,
   type Batch,
   createPage,
-  type EntryRow,
   type EventRow,
   type HistoryRow,
   toWire,
-  type UndoneRow,
   type ValueRow,
   wirePage,
   type Write,
@@ -22,23 +20,25 @@ import {
 import { storeErrorOf } from './errors.ts';
 import { FreePages } from './free-pages.ts';
 import { KeyIndex, type LiveKey } from './key-index.ts';
-import { PastRows, rowsThen, type RowsThen } from './past-rows.ts';
 import { PreparedStatements } from './prepared-statements.ts';
 import { makePrivate } from './private-file.ts';
 import { pack, type WireEntry, type WireEvent, type WireExpiry, type WirePage, type WireRequests } from './protocol.ts';
 import { openSchema } from './schema.ts';
+import { StoredRows } from './stored-rows.ts';
+import { dropLog, LogRows } from './change-log/log-rows.ts';
 import * as sql from './statements.ts';
+import { copyWhole } from './whole-copy.ts';
 
 type Ask<Op extends keyof WireRequests> = WireRequests[Op]['ask'];
 type Answer<Op extends keyof WireRequests> = WireRequests[Op]['answer'];
 
-/** Revisions compacted in one transaction: others must not wait long. */
+/** Revisions compacted in one transaction, which delays other calls. */
 const COMPACTION_STEP = 2_000;
 
-/** Values handed over at once by a scan. */
+/** Bytes of values in one page of a scan. */
 const SCAN_PAGE_BYTES = 1024 * 1024;
 
-/** Pages (of 8 KB) a backup copies at once. */
+/** Pages (of 8 KB) that a backup copies at once. */
 const BACKUP_PAGES = 256;
 
 export class StoreDatabase {
@@ -47,12 +47,13 @@ export class StoreDatabase {
   readonly #index = new KeyIndex();
   readonly #expiries = new Map<string, WireExpiry>();
   readonly #freePages: FreePages;
-  readonly #past = new PastRows();
+  readonly #log: LogRows;
+  readonly #rows: StoredRows;
   #revision: number;
   #compactedRevision: number;
 
   /** Opens or makes the file. Throws `StoreError`. */
-  constructor(path: string) {
+  constructor(path: string, { resumesLog = false } = {}) {
     let opened: DatabaseSync | undefined;
     try {
       if (path !== ':memory:') makePrivate(path);
@@ -60,9 +61,12 @@ export class StoreDatabase {
       openSchema(opened);
       this.#database = opened;
       this.#statements = new PreparedStatements(opened);
+      this.#rows = new StoredRows(this.#statements, this.#index);
       this.#freePages = new FreePages(opened);
+      this.#log = new LogRows(opened, this.#statements);
       this.#compactedRevision = Number(this.#statements.prepare(sql.SELECT_COMPACTED).get()!['revision']);
       this.#revision = this.#readRevision();
+      if (resumesLog) this.#log.resume(this.#revision);
       this.#readHistory();
     } catch (error) {
       opened?.close();
@@ -70,7 +74,7 @@ export class StoreDatabase {
     }
   }
 
-  /** What the store must know at its start. */
+  /** The store's state at its start. */
   opened(): Answer<'open'> {
     const expiries = [...this.#expiries.values()];
     this.#expiries.clear(); // from here on the store keeps them
@@ -78,7 +82,7 @@ export class StoreDatabase {
   }
 
   /** Applies a batch durably. A failed batch changes nothing. */
-  write({ keys, numbers, values }: Ask<'write'>): Answer<'write'> {
+  write({ keys, numbers, values, timeMs }: Ask<'write'>): Answer<'write'> {
     const batch: Batch = { staged: new Map(), current: [], values: [], revision: this.#revision };
     const revisions = new Float64Array(keys.length * 2);
     let at = 0;
@@ -92,6 +96,7 @@ export class StoreDatabase {
         revisions[index * 2] = made?.revision ?? 0;
         revisions[index * 2 + 1] = made?.created ?? 0;
       }
+      if (batch.revision !== this.#revision) this.#log.record(batch.revision, timeMs);
       this.#statements.prepare(sql.COMMIT).run();
     } catch (error) {
       this.#abandon();
@@ -107,19 +112,16 @@ export class StoreDatabase {
     if (revision < this.#compactedRevision) throw compactedError(revision, this.#compactedRevision);
     if (revision > this.#revision) throw futureError(revision, this.#revision);
     const limit = request.limit < 0 ? Infinity : request.limit;
-    const { rows, from } =
-      revision === this.#revision
-        ? { rows: this.#rowsNow(start, end), from: 0 }
-        : this.#past.rows({ start, end, revision }, () => this.#rowsThen(start, end, revision));
+    const { rows, from } = this.#rows.find({ start, end, revision, isNewest: revision === this.#revision });
     const values: Uint8Array[] = [];
     const until = Math.min(rows.length, from + limit);
     const entries: WireEntry[] = [];
-    for (let index = from; index < until; index++) entries.push(toWire(this.#row(rows[index]!), values));
+    for (let index = from; index < until; index++) entries.push(toWire(this.#rows.row(rows[index]!), values));
     const count = rows.length - from;
     return { entries, values: pack(values), count, revision: this.#revision };
   }
 
-  /** Hands over all of a range as it is now, until `onPage` returns false. */
+  /** Passes all current entries of a range, until `onPage` returns false. */
   scan(request: Ask<'scan'>, onPage: (page: WirePage) => boolean): Answer<'scan'> {
     const { start, end } = request;
     let page = createPage();
@@ -146,7 +148,7 @@ export class StoreDatabase {
     return { events, values: pack(values), revision: this.#revision };
   }
 
-  /** One step towards compaction at `revision`; call again until the answer has reached it. */
+  /** One step of the compaction to `revision`; call it again until the result has reached it. */
   compact(request: Ask<'compact'>): Answer<'compact'> {
     if (request.revision > this.#revision) throw futureError(request.revision, this.#revision);
     const from = this.#compactedRevision;
@@ -157,6 +159,7 @@ export class StoreDatabase {
       this.#statements.prepare(sql.DELETE_SUPERSEDED).run(from, to);
       this.#statements.prepare(sql.DELETE_TOMBSTONES).run(from, to);
       this.#statements.prepare(sql.UPDATE_COMPACTED).run(to);
+      this.#log.compacted(to);
       this.#database.exec('COMMIT');
     } catch (error) {
       this.#abandon();
@@ -166,7 +169,21 @@ export class StoreDatabase {
     return { compactedRevision: to };
   }
 
-  /** One step of giving back the pages that compaction emptied; call again until it is done. */
+  beginLog({ newIdentity, nowMs }: Ask<'beginLog'>): Answer<'beginLog'> {
+    try {
+      const identity = this.#log.begin(newIdentity, this.#revision, nowMs);
+      return { identity, revision: this.#revision, readableAfter: this.#compactedRevision };
+    } catch (error) {
+      this.#abandon();
+      throw storeErrorOf(error, 'beginning the change log');
+    }
+  }
+
+  readLog({ after, maxBytes }: Ask<'readLog'>): Answer<'readLog'> {
+    return { part: this.#log.read(after, maxBytes, this.#compactedRevision) };
+  }
+
+  /** One step of returning the pages that compaction freed; call it again until it is done. */
   shrink(): Answer<'shrink'> {
     try {
       return { isDone: !this.#freePages.step() };
@@ -188,24 +205,28 @@ export class StoreDatabase {
     };
   }
 
-  /** Copies everything to a new file, page by page between other work; what is written meanwhile is in the copy. */
+  /** Copies everything to a new file, in steps between other calls; the copy includes what is written meanwhile. */
   async backupTo(path: string): Promise<void> {
     try {
       makePrivate(path);
-      await backup(this.#database, path, { rate: BACKUP_PAGES });
+      await copyWhole(this.#database, path, BACKUP_PAGES);
     } catch (error) {
       throw storeErrorOf(error, `copying to ${path}`);
     }
   }
 
-  /** Reads all of the file. Throws when something does not fit together. */
+  /** Reads the whole file. Throws when it is inconsistent. */
   checkIntegrity(): void {
     const found = this.#database.prepare('PRAGMA integrity_check(1)').get()!['integrity_check'];
     if (found !== 'ok') throw new StoreError('corrupt', `the file is damaged: ${String(found)}`);
   }
 
-  /** The next change gets a revision above this one; all up to it count as compacted. For compacted stores. */
+  /**
+   * Advances the revision: all revisions up to this one count as compacted, and the change log ends. Only for
+   * compacted stores.
+   */
   skipTo(revision: number): void {
+    dropLog(this.#database);
     this.#statements.prepare(sql.UPDATE_COMPACTED).run(revision);
     this.#compactedRevision = revision;
     this.#revision = this.#readRevision();
@@ -215,12 +236,12 @@ export class StoreDatabase {
     this.#database.close();
   }
 
-  /** Undefined: the compare was lost, or there was nothing to delete. */
+  /** Undefined: the compare failed, or there was nothing to delete. */
   #writeOne({ key, value, expectRevision, expiresMs }: Write, batch: Batch): LiveKey | undefined {
     const live = batch.staged.has(key) ? batch.staged.get(key) : this.#index.get(key);
     const lost = expectRevision >= 0 && expectRevision !== (live?.revision ?? 0);
     if (lost || (value === undefined && live === undefined)) {
-      batch.current.push(live === undefined ? undefined : toWire(this.#row(live.revision), batch.values));
+      batch.current.push(live === undefined ? undefined : toWire(this.#rows.row(live.revision), batch.values));
       return undefined;
     }
     const revision = ++batch.revision;
@@ -234,37 +255,6 @@ export class StoreDatabase {
     return { revision, created };
   }
 
-  #row(revision: number): EntryRow {
-    const row = this.#statements.prepare<EntryRow>(sql.SELECT_ROW).get(revision);
-    if (row === undefined) throw new StoreError('corrupt', `the store's file lacks revision ${revision}`);
-    return row;
-  }
-
-  /** Revisions of the entries in the range, in key order. */
-  #rowsNow(start: string, end: string): number[] {
-    const rows: number[] = [];
-    for (const key of this.#index.range(start, end)) rows.push(this.#index.get(key)!.revision);
-    return rows;
-  }
-
-  /** The same at an earlier revision: keys not changed since, and what the first change since found. */
-  #rowsThen(start: string, end: string, revision: number): RowsThen {
-    const first = new Map<string, number>();
-    for (const { key, previous } of this.#statements
-      .prepare<UndoneRow>(sql.SELECT_UNDONE)
-      .iterate(revision, start, end))
-      if (!first.has(key)) first.set(key, previous);
-    for (const [key, previous] of first) if (previous === 0) first.delete(key);
-    return rowsThen(this.#unchangedSince(start, end, revision), first);
-  }
-
-  *#unchangedSince(start: string, end: string, revision: number): IterableIterator<readonly [string, number]> {
-    for (const key of this.#index.range(start, end)) {
-      const live = this.#index.get(key)!;
-      if (live.revision <= revision) yield [key, live.revision];
-    }
-  }
-
   #readHistory(): void {
     for (const row of this.#statements.prepare<HistoryRow>(sql.SELECT_HISTORY, true).iterate()) {
       const [revision, key, deleted, created, expires] = row;
@@ -274,7 +264,7 @@ export class StoreDatabase {
     }
   }
 
-  /** After a failure nothing of the batch may stay. */
+  /** Rolls back after a failure. */
   #abandon(): void {
     if (this.#database.isTransaction) this.#database.exec('ROLLBACK');
   }

@@ -1,18 +1,18 @@
-/** Store files hold every Secret: nobody but their owner reads them, wherever they lie and whoever made them. */
+/** Makes store files readable only for their owner, since they contain every Secret. */
 import { chmodSync, closeSync, openSync } from 'node:fs';
 
 const MODE = 0o600;
 const ABSENT: ReadonlySet<string> = new Set(['ENOENT', 'ENOTDIR']);
 
 /**
- * Makes the file when it is missing and takes others' rights off it and off SQLite's files beside it, which get its mode when
- * SQLite makes them. An existing file is not opened: to close it would free SQLite's locks in this process.
+ * Creates a missing file, and removes others' access to it and to SQLite's files beside it, which get its mode when
+ * SQLite creates them. An existing file is not opened: closing it would release SQLite's locks in this process.
  */
 export function makePrivate(path: string): void {
   try {
     closeSync(openSync(path, 'wx', MODE));
   } catch {
-    // It is there, or cannot be made: then SQLite says why.
+    // It exists, or cannot be created, which SQLite then reports.
   }
   for (const suffix of ['', '-wal', '-shm', '-journal']) {
     try {

@@ -1,10 +1,11 @@
 /**
- * What the store and its worker say to each other. Values travel packed in one transferred buffer per message: a clone of
- * a small view would copy the whole pool it lies in. Types and packing alone.
+ * The messages between the store and its worker. Values are packed into one transferred buffer per message, since
+ * cloning a small view would copy its whole pool. Only types and packing.
  */
+import type { LogPart, LogStart } from '../change-log.ts';
 import type { StoreError } from '../store.ts';
 
-/** Writes, by columns: what is cloned should be few objects. */
+/** Writes in columns, since few objects are fast to clone. */
 export interface WireWrites {
   readonly keys: readonly string[];
   /**
@@ -24,9 +25,12 @@ export interface WireEntry {
 }
 
 export interface WireOutcomes {
-  /** For each write: its revision and the key's creation revision; 0 when the compare was lost or nothing was there. */
+  /**
+   * For each write: its revision and the key's creation revision; 0 when the compare failed or there was nothing to
+   * delete.
+   */
   readonly revisions: Float64Array<ArrayBuffer>;
-  /** What is there now instead, for each write without a revision. */
+  /** The current entry for each write without a revision. */
   readonly current: readonly (WireEntry | undefined)[];
   readonly values: Uint8Array<ArrayBuffer>;
 }
@@ -49,7 +53,7 @@ export interface WireRange {
   readonly end: string;
 }
 
-/** A part of a scan, by columns: what is cloned should be few objects. */
+/** A part of a scan in columns, since few objects are fast to clone. */
 export interface WirePage {
   readonly keys: readonly string[];
   /** For each entry: revision, creation revision, and length of the value. */
@@ -59,25 +63,28 @@ export interface WirePage {
 
 export interface WireRequests {
   open: {
-    ask: { readonly path: string };
+    ask: { readonly path: string; readonly resumesLog: boolean };
     answer: { revision: number; compactedRevision: number; expiries: WireExpiry[] };
   };
-  write: { ask: WireWrites; answer: WireOutcomes };
+  /** `timeMs`: the time of the call, for the change log. */
+  write: { ask: WireWrites & { readonly timeMs: number }; answer: WireOutcomes };
   range: {
     ask: WireRange & { readonly limit: number; readonly revision: number | undefined };
     answer: { entries: WireEntry[]; values: Uint8Array; count: number; revision: number };
   };
-  /** Everything in a range, in parts (`WirePage`) before the answer, as fast as they are taken (`scan-pace.ts`). */
+  /** Everything in a range, in parts (`WirePage`) before the result, at the reader's pace (`scan-pace.ts`). */
   scan: { ask: WireRange & { readonly taken: Int32Array<SharedArrayBuffer> }; answer: { revision: number } };
   events: {
     ask: WireRange & { readonly afterRevision: number };
     answer: { events: WireEvent[]; values: Uint8Array; revision: number };
   };
   compact: { ask: { readonly revision: number }; answer: { compactedRevision: number } };
-  /** One step of giving free pages back to the file system; `isDone`: no further one is worthwhile. */
+  beginLog: { ask: { readonly newIdentity: string; readonly nowMs: number }; answer: LogStart };
+  readLog: { ask: { readonly after: number; readonly maxBytes: number }; answer: { part: LogPart | undefined } };
+  /** One step of returning free pages to the file system; `isDone`: no further one is useful. */
   shrink: { ask: object; answer: { isDone: boolean } };
   status: { ask: object; answer: { revision: number; compactedRevision: number; sizeBytes: number; keyCount: number } };
-  /** Answered when the copy is whole; other questions are answered meanwhile. */
+  /** Answered when the copy is complete; other requests are answered meanwhile. */
   backup: { ask: { readonly path: string }; answer: object };
   close: { ask: object; answer: object };
 }
@@ -85,15 +92,15 @@ export interface WireRequests {
 /** Names of what can be asked. */
 export type WireOperation = keyof WireRequests;
 
-/** A question with its number. */
+/** A numbered request. */
 export type WireCall = {
   [Op in WireOperation]: { readonly id: number; readonly op: Op; readonly ask: WireRequests[Op]['ask'] };
 }[WireOperation];
 
-/** The answer to the question of that number. */
+/** The result of the request with the number. */
 export type WireReply =
   | { readonly id: number; readonly answer: object }
-  /** Not the last of that number. */
+  /** A part; further ones follow. */
   | { readonly id: number; readonly page: WirePage }
   | { readonly id: number; readonly error: { readonly code: StoreError['code']; readonly message: string } };
 
@@ -110,7 +117,10 @@ export function pack(values: readonly Uint8Array[]): Uint8Array<ArrayBuffer> {
   return packed;
 }
 
-/** Takes values off a packed buffer one after the other, as copies: an entry must not keep its neighbours in memory. */
+/**
+ * Takes values off a packed buffer one after the other, as copies, so that an entry does not keep the whole buffer in
+ * memory.
+ */
 export function unpacker(packed: Uint8Array): (length: number) => Uint8Array {
   let at = 0;
   return (length) => packed.slice(at, (at += length));

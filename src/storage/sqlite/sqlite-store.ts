@@ -1,13 +1,14 @@
 /**
- * The default store: one SQLite file behind a worker thread, with group commit. Writes that arrive while a batch is being
- * synced form the next batch, so that many writers share one fsync; nothing is acknowledged, or shown to a watcher,
- * before it is on disk. A write resolves after its event was delivered. Upstream counterpart: etcd, kine.
+ * The default store: one SQLite file behind a worker thread, with group commit. Writes that arrive while a batch is
+ * being synced form the next batch, so that many writers share one fsync; nothing is acknowledged, or delivered to a
+ * watcher, before it is on disk. A write resolves after its event was delivered. Upstream counterpart: etcd, kine.
  */
 import { closedError } from '../store-errors.ts';
 import { Worker } from 'node:worker_threads';
 import { errorMessage } from '../../base/errors.ts';
 import type { Clock } from '../../platform/clock.ts';
 import type { Log } from '../../platform/log.ts';
+import type { StoreChangeLog } from '../change-log.ts';
 import { ExpiryQueue } from '../expiry-queue.ts';
 import type {
   DeleteRequest,
@@ -39,6 +40,8 @@ export interface SqliteStoreOptions {
   readonly platform: { readonly clock: Clock; readonly log?: Log };
   /** A write that takes longer rejects with `unknownOutcome`. Default 30 s. */
   readonly writeTimeoutMs?: number;
+  /** Whether an earlier run's change log continues from the first write. Otherwise the first write ends that log. */
+  readonly resumesLog?: boolean;
 }
 
 type StoreClient = WorkerClient<WireRequests>;
@@ -48,7 +51,8 @@ export async function createSqliteStore(options: SqliteStoreOptions): Promise<St
   const worker = new Worker(new URL('./worker.ts', import.meta.url), { name: 'keelson-store' });
   const client: StoreClient = new WorkerClient(options.platform.clock, worker);
   try {
-    const opened = await client.call('open', { path: options.path });
+    const { path, resumesLog = false } = options;
+    const opened = await client.call('open', { path, resumesLog });
     return new SqliteStore(client, options, opened);
   } catch (error) {
     await client.ended();
@@ -64,12 +68,20 @@ class SqliteStore implements Store {
   readonly #expiries: ExpiryQueue;
   readonly #diskReturn: DiskReturn;
   readonly #writes: WriteBatches;
-  /** What the hub has been given. */
+  /** The last revision published to the hub. */
   #publishedRevision: number;
   #closing: Promise<void> | undefined;
-  /** Copies under way: a user's and a scheduled one may meet. */
+  /** Backups in progress: a user's and a scheduled one may overlap. */
   readonly #backups = new Set<Promise<object>>();
+  #compactionLimit: (revision: number) => Promise<number> = (revision) => Promise.resolve(revision);
   #problem: string | undefined;
+  readonly changeLog: StoreChangeLog = {
+    begin: (newIdentity) => this.#client.call('beginLog', { newIdentity, nowMs: this.#clock.nowMs() }),
+    read: async (after, maxBytes) => (await this.#client.call('readLog', { after, maxBytes })).part,
+    limitCompaction: (limit) => {
+      this.#compactionLimit = limit;
+    },
+  };
 
   constructor(client: StoreClient, options: SqliteStoreOptions, opened: WireRequests['open']['answer']) {
     this.#client = client;
@@ -149,7 +161,8 @@ class SqliteStore implements Store {
     return backlog;
   }
 
-  async compact(revision: number): Promise<void> {
+  async compact(upTo: number): Promise<void> {
+    const revision = Math.min(upTo, await this.#compactionLimit(upTo));
     for (;;) {
       this.#checkOpen();
       const { compactedRevision } = await this.#client.call('compact', { revision });
@@ -184,7 +197,7 @@ class SqliteStore implements Store {
     this.#expiries.close();
     this.#diskReturn.stop();
     while (this.#writes.inFlight !== undefined) await this.#writes.inFlight;
-    await Promise.allSettled(this.#backups); // The caller of `backup` gets the error.
+    await Promise.allSettled(this.#backups); // the caller of `backup` gets the error
     this.#hub.failAll(closedError());
     try {
       await this.#client.call('close', {});
@@ -204,10 +217,15 @@ class SqliteStore implements Store {
 
   async #commit(batch: readonly PendingWrite[]): Promise<void> {
     const { keys, numbers, values } = toWire(batch);
+    const timeMs = this.#clock.nowMs();
     const finish = (answer: WireRequests['write']['answer']): void => this.#finish(batch, answer);
     try {
       finish(
-        await this.#client.call('write', { keys, numbers, values }, { deadlineMs: this.#writeTimeoutMs, late: finish }),
+        await this.#client.call(
+          'write',
+          { keys, numbers, values, timeMs },
+          { deadlineMs: this.#writeTimeoutMs, late: finish },
+        ),
       );
       this.#problem = undefined;
     } catch (error) {

@@ -1,4 +1,4 @@
-/** The worker thread of the SQLite store: answers one question after the other on its one connection. */
+/** The worker thread of the SQLite store: answers requests in order on its single connection. */
 import { parentPort } from 'node:worker_threads';
 import { StoreError } from '../store.ts';
 import { StoreDatabase } from './database.ts';
@@ -11,7 +11,7 @@ let database: StoreDatabase | undefined;
 
 function answer(call: WireCall): object | Promise<object> {
   if (call.op === 'open') {
-    database = new StoreDatabase(call.ask.path);
+    database = new StoreDatabase(call.ask.path, call.ask);
     return database.opened();
   }
   if (database === undefined) throw new StoreError('closed', 'the store is not open');
@@ -32,6 +32,10 @@ function answer(call: WireCall): object | Promise<object> {
       return database.events(call.ask);
     case 'compact':
       return database.compact(call.ask);
+    case 'beginLog':
+      return database.beginLog(call.ask);
+    case 'readLog':
+      return database.readLog(call.ask);
     case 'shrink':
       return database.shrink();
     case 'status':
@@ -63,7 +67,7 @@ function reply(call: WireCall): WireReply | Promise<WireReply> {
   }
 }
 
-/** All but backups are answered at once. */
+/** Everything but backups is answered synchronously. */
 port.on('message', (call: WireCall) => {
   const fail = (error: unknown): void => send(call, failed(call, error));
   try {
@@ -71,7 +75,7 @@ port.on('message', (call: WireCall) => {
     if (replied instanceof Promise) replied.then((message) => send(call, message)).catch(fail);
     else send(call, replied);
   } catch (error) {
-    fail(error); // The answer could not be sent.
+    fail(error); // the answer could not be sent
   }
 });
 

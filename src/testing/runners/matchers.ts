@@ -1,6 +1,6 @@
 /**
- * Matchers for `expect.extend` of vitest and jest. Of a cluster they wait, as `waitFor` does, and fail with its report; of an
- * object they look at what it says. Behind `.not` they look at how it is now.
+ * Matchers for `expect.extend` of vitest and jest. For a cluster they wait, as `waitFor` does, and fail with its report; for an
+ * object they check its fields. After `.not` they check the current state.
  */
 import { nameOf } from '../agreement/comparisons.ts';
 import type { Event } from '../../api/gen/core-v1.ts';
@@ -12,38 +12,38 @@ import { WaitError } from '../wait-error.ts';
 import type { WaitOptions } from '../wait.ts';
 import { conditionOf, isReady } from './readiness.ts';
 
-/** What a matcher answers to `expect`. */
+/** A matcher's result for `expect`. */
 export interface MatcherResult {
   readonly pass: boolean;
   message(): string;
 }
 
-/** What `expect` gives a matcher as `this`. */
+/** The `this` of a matcher. */
 export interface MatcherContext {
   readonly isNot?: boolean | undefined;
 }
 
-/** Which event is expected: that of `cluster.events`, and what its message is like. */
+/** An expected event: the filter of `cluster.events`, and the text or pattern of its message. */
 export interface ExpectedEvent extends EventFilter {
   readonly message?: string | RegExp;
 }
 
 /**
- * The matchers as types, for the declaration that makes them known: in vitest
- * `declare module 'vitest' { interface Matchers<R, T> extends ClusterMatchers {} }`.
+ * The matchers as types, for the declaration in vitest: `declare module 'vitest' { interface Matchers<R, T> extends
+ * ClusterMatchers {} }`.
  */
 export interface ClusterMatchers {
-  /** An object is ready; the object of a cluster that is named gets ready. */
+  /** The object is ready; with a cluster, the named object becomes ready. */
   toBeReady(object?: ObjectReference, options?: WaitOptions): Promise<void>;
-  /** Takes type and status (default True) of a condition; of a cluster, the object before these. */
+  /** The arguments are type and status (default True) of a condition; with a cluster, the object comes first. */
   toHaveCondition(...expected: readonly (ObjectReference | WaitOptions)[]): Promise<void>;
-  /** Such an event happens in the cluster, or has happened. */
+  /** Such an event occurs in the cluster, or has occurred. */
   toHaveEvent(event: ExpectedEvent, options?: WaitOptions): Promise<void>;
-  /** Takes the owner, an object; of a cluster, the names of the owned one and of the owner. */
+  /** The argument is the owner, an object; with a cluster, the names of the dependent and of the owner. */
   toBeOwnedBy(owner: ObjectReference, ofOwned?: ObjectReference, options?: WaitOptions): Promise<void>;
 }
 
-/** Hand them to `expect.extend`. */
+/** The argument for `expect.extend`. */
 export const matchers = {
   toBeReady(
     this: MatcherContext,
@@ -79,7 +79,7 @@ export const matchers = {
   ): Promise<MatcherResult> {
     const matching = (): Event[] =>
       cluster.events(filter).filter(({ message: text = '' }) =>
-        // `search` begins at the start of each text, whatever the flags.
+        // `search` starts at the beginning of each text, whatever the pattern's flags are.
         typeof message === 'string' ? text.includes(message) : message === undefined || text.search(message) >= 0,
       );
     const none = new Error('no such event yet');
@@ -98,7 +98,7 @@ export const matchers = {
     const shown = (this.isNot === true ? found : cluster.events()).slice(-MAX_EVENTS).map(lineOf).join('\n');
     return {
       pass: found.length > 0,
-      message: () => `expected ${this.isNot === true ? 'no' : 'an'} event ${expected}\nevents:\n${shown || '  none'}`,
+      message: () => `expected ${this.isNot === true ? 'no' : 'an'} event ${expected}\nevents:\n${shown || NO_EVENTS}`,
     };
   },
 
@@ -128,6 +128,9 @@ export const matchers = {
 
 const MAX_EVENTS = 15;
 
+/** A test that lets days pass often misses the events of the first ones. */
+const NO_EVENTS = '  none: events are kept for an hour of cluster time';
+
 function isCluster(subject: Cluster | KubernetesObject): subject is Cluster {
   return typeof (subject as Cluster).waitFor === 'function';
 }
@@ -147,7 +150,7 @@ function result(pass: boolean, expected: string, seen: object): MatcherResult {
   return { pass, message: () => `expected ${expected}${pass ? ' not' : ''}, it has\n${shown}` };
 }
 
-/** Behind `.not` nothing is waited for; options are checked all the same. */
+/** After `.not` there is no wait; options are checked all the same. */
 function limitsOf({ isNot }: MatcherContext, options: WaitOptions | undefined): WaitOptions | undefined {
   return isNot === true ? { ...options, within: 0 } : options;
 }
@@ -167,7 +170,7 @@ async function waited(
     await cluster.waitFor(reference, expected, limitsOf(context, options));
     return { pass: true, message: () => `${String(reference)} is ${what}` };
   } catch (error) {
-    // Only the end of the time is an answer: a misspelt kind or option, or a stopped cluster, passes no test behind `.not`.
+    // Only a timeout counts as a result: a misspelt kind or option, or a stopped cluster, fails a test with `.not`, too.
     if (!(error instanceof WaitError) || error.cause !== undefined) throw error;
     return { pass: false, message: () => error.message };
   }

@@ -1,4 +1,4 @@
-/** Matchers, hooks and fixture, called as a runner calls them; `test/control-plane/recipes.test.ts` has the runners themselves. */
+/** Matchers, hooks and fixture, called as a runner calls them; `test/control-plane/recipes.test.ts` tests real runners. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { Cluster, image } from '../index.ts';
@@ -21,7 +21,7 @@ function startWeb(): Promise<Cluster> {
 }
 
 describe('matchers', () => {
-  it('of a cluster wait, and fail with the report of a wait; behind not they look at what is now', async () => {
+  it('of a cluster wait, and fail with the report of a wait; after not they check the current state', async () => {
     await using cluster = await startWeb();
     await cluster.apply(WEB);
     const now = await matchers.toBeReady.call({ isNot: true }, cluster, 'deployment/web');
@@ -42,7 +42,7 @@ describe('matchers', () => {
     assert.equal((await matchers.toBeOwnedBy.call({}, cluster, owned, 'node/node-1', { within: 0 })).pass, false);
   });
 
-  it('of an object look at what it says', async () => {
+  it('of an object check its fields', async () => {
     await using cluster = await startWeb();
     const [before] = await cluster.apply(WEB);
     assert.equal((await matchers.toBeReady.call({}, before!)).pass, false);
@@ -53,7 +53,7 @@ describe('matchers', () => {
     assert.equal((await matchers.toHaveCondition.call({}, after, 'Progressing', 'False')).pass, false);
   });
 
-  it('of events wait for one, by message too, and show those there were', async () => {
+  it('of events wait for one, also by message, and show the existing ones', async () => {
     await using cluster = await startWeb();
     await cluster.apply(WEB);
     const event = { about: 'deployment/web', reason: 'ScalingReplicaSet' };
@@ -63,7 +63,13 @@ describe('matchers', () => {
     assert.match(failed.message(), /expected an event .*"to 3".*\nevents:\n(.*\n)*.*ScalingReplicaSet Deployment\/web/);
   });
 
-  it('behind not, only what is not so passes: what cannot be asked is an error', async () => {
+  it('of events report that they expire when none is left', async () => {
+    await using cluster = await Cluster.start({ nodes: 0, controllers: [], scheduler: false });
+    const failed = await matchers.toHaveEvent.call({}, cluster, { reason: 'None' }, { within: '1s' });
+    assert.match(failed.message(), /events:\n {2}none: events are kept for an hour of cluster time$/);
+  });
+
+  it('with not pass only for a definite result: an invalid check is an error', async () => {
     await using cluster = await startWeb();
     await cluster.apply(WEB);
     const not = { isNot: true };
@@ -84,7 +90,7 @@ describe('matchers', () => {
     await assert.rejects(matchers.toHaveEvent.call(not, cluster, { reason: 'Failed' }), /the cluster is stopped/);
   });
 
-  it('a cluster that stops while a matcher waits is an error of its own', async () => {
+  it('report a cluster that stops during a matcher as an error', async () => {
     const cluster = await Cluster.start({ nodes: 0, controllers: [] });
     const waiting = [
       matchers.toHaveEvent.call({}, cluster, { reason: 'None' }),
@@ -94,7 +100,7 @@ describe('matchers', () => {
     await Promise.all(waiting);
   });
 
-  it('of events match a pattern with the flag g each time alike', async () => {
+  it('of events give the same result each time for a pattern with the flag g', async () => {
     await using cluster = await startWeb();
     await cluster.apply(WEB);
     const event = { about: 'deployment/web', reason: 'ScalingReplicaSet', message: /from 0 to 2/g };
@@ -119,7 +125,7 @@ it('a story of events is equal for clusters whose generated names differ', async
 });
 
 describe('a cluster', () => {
-  it('of each test begins and ends with it', async () => {
+  it('of each test starts and ends with it', async () => {
     const works: (() => Promise<void>)[] = [];
     const hook = (work: () => Promise<void>): void => void works.push(work);
     const cluster = clusterPerTest({ beforeEach: hook, afterEach: hook }, { nodes: 0, controllers: [] });

@@ -1,6 +1,6 @@
 /**
- * `/keelson/v1/simulation`: GET tells the clock and what is broken, POST drives it: pause, run, step, speed, and faults of nodes. Who may
- * do so is a matter of roles: the verbs `get` and `post` on that path. See docs/console.md.
+ * `/keelson/v1/simulation`: GET returns the clock and the faults, POST changes them: pause, run, step, speed, and faults of
+ * nodes. Roles grant it by the verbs `get` and `post` on that path. See docs/console.md.
  */
 import { badRequest, conflict, notFound } from '../../api/status-error.ts';
 import type { ApiResponse } from '../../api/transport.ts';
@@ -13,9 +13,9 @@ import type { ScenarioStep } from '../scenario-steps.ts';
 import type { ClockState, RunningClock } from './running-clock.ts';
 import { MOST_SPEED } from './speeds.ts';
 
-const SIMULATION_PATH = '/keelson/v1/simulation';
+export const SIMULATION_PATH = '/keelson/v1/simulation';
 const MAX_BODY_BYTES = 4096;
-/** A step is at most a day. */
+/** The limit of a step, a day. */
 const MOST_STEP_SECONDS = 86_400;
 
 export interface Simulated {
@@ -26,13 +26,13 @@ export interface Simulated {
 export interface SimulationDeps {
   /** Undefined until it has started. */
   readonly cluster: () => Simulated | undefined;
-  /** Absent: time is real. */
+  /** Absent when time is real. */
   readonly clock?: RunningClock | undefined;
-  /** Absent: nothing is recorded. */
+  /** Absent when nothing is recorded. */
   readonly recording?: { add(step: ScenarioStep): void; text(): string } | undefined;
 }
 
-/** What POST takes. */
+/** The body of POST. */
 interface Order {
   readonly do?: unknown;
   readonly node?: unknown;
@@ -45,7 +45,7 @@ interface NodeFault {
   readonly faults: readonly ('noPower' | 'noKubelet' | 'partitioned')[];
 }
 
-/** The answer to GET and POST. */
+/** The response to GET and POST. */
 export interface Simulation {
   readonly kind: 'Simulation';
   readonly apiVersion: 'keelson/v1';
@@ -129,7 +129,7 @@ const CLOCK_ORDERS: Readonly<Record<string, (clock: RunningClock, order: Order) 
 
 interface Fault {
   run(nodes: TestNodes, node: string): Promise<void> | void;
-  /** The same in a scenario. */
+  /** The corresponding step of a scenario. */
   step(node: string): ScenarioStep;
 }
 

@@ -1,6 +1,6 @@
 /**
- * What happened in a run, line by line: virtual time, who, what, why. It is the keeper of the cluster's object history, so it sees
- * every change with its author, and the run's steps and notes stand between them. Following a run changes nothing in it.
+ * The events of a run line by line: virtual time, author, change, reason. It implements the cluster's object history, so it
+ * receives every change with its author; the run's steps and notes are between them. Recording changes nothing in a run.
  */
 import { RevisionCell } from '../../apiserver/watch-cache/revision-cell.ts';
 import type {
@@ -17,20 +17,9 @@ import type {
 import type { KubernetesObject } from '../../api/object.ts';
 import type { Event } from '../../api/gen/core-v1.ts';
 import { formatSpan } from '../duration.ts';
+import { markText, type RunMark } from '../run-marks.ts';
 import { authorText } from './author-text.ts';
 import { changeText, eventText } from './change-text.ts';
-
-/** Where the run is: the store's revision and both clocks. */
-export interface RunMoment {
-  readonly revision: number;
-  readonly nowMs: number;
-  readonly monotonicMs: number;
-}
-
-interface Mark extends RunMoment {
-  readonly who: string;
-  readonly text: string;
-}
 
 interface Line {
   readonly atMs: number;
@@ -38,23 +27,23 @@ interface Line {
   readonly text: string;
 }
 
-/** The last lines of longer runs are shown. */
+/** The limit of lines; longer runs keep the last ones. */
 const MAX_LINES = 5000;
 const EVENTS = '/registry/events/';
 const LEASES = '/registry/leases/';
 
-/** Collects a run. */
+/** Collects the lines of a run. */
 export class Timeline implements HistoryLog {
   readonly #records: HistoryRecord[] = [];
-  readonly #marks: Mark[] = [];
+  readonly #marks: RunMark[] = [];
   #covered = 0;
 
-  /** Notes a step of the run, or something about it. The first one begins the timeline. */
-  mark(moment: RunMoment, who: string, text: string): void {
-    this.#marks.push({ ...moment, who, text });
+  /** Adds a step of the run, or a note. The first mark starts the timeline. */
+  mark(mark: RunMark): void {
+    this.#marks.push(mark);
   }
 
-  /** Lines of text, in their order; `+` and the time since the first mark. */
+  /** The lines in order, with `+` and the time since the first mark. */
   text(): string[] {
     const lines = this.#lines();
     const shown = lines.slice(-MAX_LINES);
@@ -73,18 +62,18 @@ export class Timeline implements HistoryLog {
     const states = new Map<string, RevisionCell>();
     const records = this.#records.toSorted((a, b) => a.revision - b.revision);
     let next = 0;
-    let latest: Mark | undefined;
+    let latest: RunMark | undefined;
     const takeUntil = (revision: number): void => {
       for (; next < records.length && records[next]!.revision <= revision; next++) {
         const line = lineOf(records[next]!, states);
-        // What was there before the run, and the start of the cluster.
+        // objects from before the run, and the start of the cluster
         if (line !== undefined && latest !== undefined)
           lines.push({ ...line, atMs: records[next]!.timeMs - latest.nowMs + latest.monotonicMs });
       }
     };
     for (const mark of this.#marks) {
       takeUntil(mark.revision);
-      lines.push({ atMs: mark.monotonicMs, who: mark.who, text: mark.text });
+      lines.push({ atMs: mark.monotonicMs, who: `step ${mark.step + 1}`, text: markText(mark) });
       latest = mark;
     }
     takeUntil(Infinity);
@@ -101,12 +90,12 @@ export class Timeline implements HistoryLog {
     return this.#status();
   }
 
-  /** Runs keep no history by object: this page is always empty. */
+  /** Runs keep no history by object, so this page is always empty. */
   async read(): Promise<HistoryPage> {
     return { records: [], more: false, gaps: [], status: this.#lane() };
   }
 
-  /** Nor for a list of the past: all of it may be missing. */
+  /** Runs keep no lists of the past, so all of it may be missing. */
   async locate({ lane }: { readonly lane: HistoryLane }): Promise<HistoryMoment> {
     const gaps = [{ lane, after: 0, until: Infinity, changes: 0 }];
     return { revision: this.#covered, gaps, status: this.#lane() };
@@ -137,7 +126,7 @@ export class Timeline implements HistoryLog {
   }
 }
 
-/** The record's line; undefined for what says nothing. Takes over the state. */
+/** The record's line; undefined when it is not worth one. Stores the state. */
 function lineOf(record: HistoryRecord, states: Map<string, RevisionCell>): Omit<Line, 'atMs'> | undefined {
   const { key, revision, change, author, value } = record;
   const before = states.get(key);

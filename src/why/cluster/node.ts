@@ -1,4 +1,4 @@
-/** Why a node is not ready, or takes no pods. */
+/** Explains why a node is not ready, or accepts no pods. */
 import { Leases, Nodes } from '../../api/gen/resources.ts';
 import type { Node } from '../../api/gen/core-v1.ts';
 import { taintText } from '../../api/taints-tolerations.ts';
@@ -9,13 +9,28 @@ import type { Evidence } from '../evidence.ts';
 import { cause, type Cause, type Diagnosis } from '../explanation.ts';
 import { nameOfObject } from '../object-name.ts';
 
-/** What helps against pressure, by condition. */
+/** The cures of the pressure conditions. */
 const PRESSURES: Readonly<Record<string, string>> = {
   MemoryPressure: 'end or move pods that use much memory, or give the node more',
   DiskPressure: 'free disk: remove images and logs, or give the node a larger disk',
   PIDPressure: 'end pods with many processes, or raise the limit of processes',
   NetworkUnavailable: 'see whether the network plugin runs on the node',
 };
+
+/**
+ * Taints that the node controller derives from conditions, or from `spec.unschedulable`. Upstream: core/v1 well_known_taints.go.
+ */
+const CONDITION_TAINTS: ReadonlySet<string> = new Set(
+  [
+    'not-ready',
+    'unreachable',
+    'unschedulable',
+    'memory-pressure',
+    'disk-pressure',
+    'network-unavailable',
+    'pid-pressure',
+  ].map((name) => `node.kubernetes.io/${name}`),
+);
 
 /** Upstream: node-monitor-grace-period. */
 const SILENT_MS = 50_000;
@@ -39,7 +54,7 @@ async function readyCauses(node: Node, evidence: Evidence): Promise<readonly Cau
   }
   const { object: lease, missing } = await evidence.get(Leases, { namespace: 'kube-node-lease', name: object.name });
   const renewed = lease?.spec?.renewTime;
-  // A kubelet that renews its lease is there, whatever its node says.
+  // A kubelet that renews its lease is running, whatever the node's conditions are.
   if (renewed != null && evidence.nowMs - parseTime(renewed) < SILENT_MS)
     return ready === undefined ? [] : [conditionCause(Nodes, node, ready)];
   if (ready === undefined && lease === undefined && !missing) return [];
@@ -64,7 +79,7 @@ function pressureCauses(node: Node): readonly Cause[] {
     }));
 }
 
-/** What keeps pods away from a node that is ready. */
+/** Taints and settings that keep pods away from a ready node. */
 function closedCauses(node: Node): readonly Cause[] {
   const object = nameOfObject(Nodes, node);
   if (node.spec?.unschedulable === true)
@@ -76,9 +91,9 @@ function closedCauses(node: Node): readonly Cause[] {
         cure: { text: 'let pods onto it again', command: `kubectl uncordon ${object.name}` },
       }),
     ];
-  // The causes of conditions cover the taints of conditions.
+  // Taints of conditions are explained with the conditions.
   return (node.spec?.taints ?? [])
-    .filter(({ key, effect }) => !key.startsWith('node.kubernetes.io/') && effect !== 'PreferNoSchedule')
+    .filter(({ key, effect }) => !CONDITION_TAINTS.has(key) && effect !== 'PreferNoSchedule')
     .map((taint) =>
       cause({
         code: 'Tainted',

@@ -1,4 +1,4 @@
-/** Why admission webhooks fail: what they are served by. */
+/** Explains why admission webhooks fail, by the state of their services. */
 import { MutatingWebhookConfigurations, ValidatingWebhookConfigurations } from '../../api/gen/resources.ts';
 import type {
   MutatingWebhookConfiguration,
@@ -30,7 +30,12 @@ async function explainWebhooks(
 ): Promise<Diagnosis> {
   const hooks = configuration.webhooks ?? [];
   const causes: Cause[] = [];
+  let isAsked = true;
   for (const { name, clientConfig, failurePolicy } of hooks) {
+    if (clientConfig.url !== undefined) {
+      isAsked = false;
+      evidence.note(`the address of webhook ${name}, ${clientConfig.url}: whether it answers is not tried`);
+    }
     const because = await backendCauses(clientConfig.service, evidence);
     if (because.length === 0) continue;
     const effect =
@@ -39,5 +44,6 @@ async function explainWebhooks(
     causes.push(cause({ code: 'WebhookFails', object, message: `webhook ${name} has no server: ${effect}`, because }));
   }
   const summary = `asks ${hooks.length} ${hooks.length === 1 ? 'webhook' : 'webhooks'}`;
-  return { state: causes.length === 0 ? 'Fine' : 'Trouble', summary, causes };
+  const well = isAsked ? 'Fine' : 'Unknown';
+  return { state: causes.length === 0 ? well : 'Trouble', summary, causes };
 }

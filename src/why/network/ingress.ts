@@ -1,13 +1,17 @@
-/** Why an ingress leads nowhere. */
+/** Explains why an ingress has no effect. */
 import { IngressClasses, Ingresses, Secrets, Services } from '../../api/gen/resources.ts';
+import type { Service } from '../../api/gen/core-v1.ts';
 import type { Ingress, IngressServiceBackend } from '../../api/gen/networking-v1.ts';
+import { appendAll } from '../../base/lists.ts';
 import { GATEWAY_CONTROLLER } from '../../component-helpers/gateway-class.ts';
 import type { Evidence } from '../evidence.ts';
 import { cause, type Cause, type Diagnosis } from '../explanation.ts';
-import { nameOf, nameOfObject } from '../object-name.ts';
+import { inNamespace, nameOf, nameOfObject } from '../object-name.ts';
 
 const DEFAULT_CLASS = 'ingressclass.kubernetes.io/is-default-class';
 const OLD_ANNOTATION = 'kubernetes.io/ingress.class';
+/** The limit of ports of one service that are listed. */
+const MAX_PORTS = 20;
 
 export async function explainIngress(ingress: Ingress, evidence: Evidence): Promise<Diagnosis> {
   const addresses = ingress.status?.loadBalancer?.ingress ?? [];
@@ -71,7 +75,7 @@ function backendsOf({ spec }: Ingress): readonly IngressServiceBackend[] {
 async function backendCauses(ingress: Ingress, evidence: Evidence): Promise<readonly Cause[]> {
   const { namespace = '' } = ingress.metadata;
   const causes: Cause[] = [];
-  for (const name of new Set(backendsOf(ingress).map((backend) => backend.name))) {
+  for (const [name, asked] of Map.groupBy(backendsOf(ingress), (backend) => backend.name)) {
     const { object: service, missing } = await evidence.get(Services, { namespace, name });
     const at = nameOf(Services, { namespace, name });
     if (missing)
@@ -84,12 +88,42 @@ async function backendCauses(ingress: Ingress, evidence: Evidence): Promise<read
         }),
       );
     else if (service !== undefined) {
+      appendAll(causes, portCauses(service, asked));
       const { state, summary, causes: because } = await evidence.explain(Services, service);
       if (state === 'Trouble')
         causes.push(cause({ code: 'BackendNotReady', object: at, message: `service ${name} ${summary}`, because }));
     }
   }
   return causes;
+}
+
+/** Ports that the ingress refers to and its service lacks. */
+function portCauses(service: Service, asked: readonly IngressServiceBackend[]): readonly Cause[] {
+  const { ports = [], type } = service.spec ?? {};
+  // A service that is an alias of another name has no ports.
+  if (type === 'ExternalName') return [];
+  const object = nameOfObject(Services, service);
+  const numbers = new Set(ports.map(({ port }) => port));
+  const names = new Set(ports.map(({ name }) => name));
+  const missing = asked
+    .flatMap(({ port }) => port ?? [])
+    .filter(({ name, number }) => (name === undefined ? !numbers.has(number ?? 0) : !names.has(name)))
+    .map(({ name, number }) => (name === undefined ? `port ${number}` : `port named ${name}`));
+  const known = ports
+    .slice(0, MAX_PORTS)
+    .map(({ name, port }) => (name === undefined ? `${port}` : `${name} (${port})`));
+  return [...new Set(missing)].slice(0, MAX_PORTS).map((port) =>
+    cause({
+      code: 'BackendPortMissing',
+      object,
+      message: `service ${object.name} has no ${port}, to which it leads`,
+      facts: [known.length === 0 ? 'it has no ports' : `its ports: ${known.join(', ')}`],
+      cure: {
+        text: 'name a port of the service in the ingress, or add the port to the service',
+        command: `kubectl edit service ${object.name}${inNamespace(object)}`,
+      },
+    }),
+  );
 }
 
 async function secretCauses(ingress: Ingress, evidence: Evidence): Promise<readonly Cause[]> {
@@ -112,7 +146,7 @@ async function secretCauses(ingress: Ingress, evidence: Evidence): Promise<reado
   return causes;
 }
 
-/** No address has been published; the ingress class says which controller should do so. */
+/** The ingress has no address; the ingress class names the controller that should set one. */
 async function noControllerCause(ingress: Ingress, evidence: Evidence): Promise<Cause> {
   const name = ingress.spec?.ingressClassName;
   const { object: ingressClass } = name === undefined ? {} : await evidence.get(IngressClasses, { name });

@@ -1,12 +1,16 @@
-/** Why a service has no endpoints, or no address. */
+/** Explains why a service has no endpoints, or no address. */
 import { EndpointSlices, Pods, Services } from '../../api/gen/resources.ts';
 import type { Pod, Service, ServicePort } from '../../api/gen/core-v1.ts';
 import type { EndpointSlice } from '../../api/gen/discovery-v1.ts';
+import { isPodActive } from '../../component-helpers/pods.ts';
 import type { Evidence } from '../evidence.ts';
-import { cause, type Cause, type Diagnosis } from '../explanation.ts';
+import { cause, type Cause, type Diagnosis, type ObjectName } from '../explanation.ts';
 import { inNamespace, nameOfObject } from '../object-name.ts';
 import { unreadyPodCauses } from '../workloads/owned-pods.ts';
 import { appendAll } from '../../base/lists.ts';
+
+/** The number of pods that are listed; the others usually ended the same way. */
+const MAX_NAMED = 3;
 
 export async function explainService(service: Service, evidence: Evidence): Promise<Diagnosis> {
   const { type = 'ClusterIP', externalName, selector } = service.spec ?? {};
@@ -67,6 +71,7 @@ async function podCauses(
   const ports = missingPorts(service, pods);
   if (ready > 0) return ports;
   const causes = await unreadyPodCauses(pods, evidence);
+  if (!pods.some(isPodActive)) return [endedCause(object, pods), ...ports];
   if (causes.length === 0) return ports;
   return [
     cause({
@@ -79,7 +84,28 @@ async function podCauses(
   ];
 }
 
-/** Named target ports that no pod has. */
+/** All its pods have ended or are terminating, so none receives requests. */
+function endedCause(object: ObjectName, pods: readonly Pod[]): Cause {
+  return cause({
+    code: 'NoReadyPods',
+    object,
+    message:
+      pods.length === 1
+        ? 'the pod it selects has ended, or is being deleted'
+        : `all ${pods.length} pods it selects have ended, or are being deleted`,
+    facts: pods.slice(0, MAX_NAMED).map((pod) => `pod ${pod.metadata.name}: ${phaseText(pod)}`),
+    cure: {
+      text: 'start pods with its labels, by a deployment for one: a job, or a pod of its own, is not started again',
+      command: `kubectl get pods --show-labels${inNamespace(object)}`,
+    },
+  });
+}
+
+function phaseText({ metadata, status }: Pod): string {
+  return metadata.deletionTimestamp === undefined ? (status?.phase ?? 'Pending') : 'is being deleted';
+}
+
+/** Named target ports that none of the pods has. */
 function missingPorts(service: Service, pods: readonly Pod[]): readonly Cause[] {
   const names = new Set(
     pods

@@ -1,8 +1,8 @@
-/** Cures for each scheduler plugin that rejects nodes: one row a plugin. */
+/** Cures for each scheduler plugin that rejects nodes, one row for each. */
 
 export interface PluginCure {
   readonly text: string;
-  /** The cure for the nearest of the rejected nodes and the pod's namespace. */
+  /** The command for the nearest of the rejected nodes and the pod's namespace. */
   readonly command?: (node: string, namespace: string) => string;
 }
 
@@ -22,7 +22,9 @@ export const PLUGIN_CURES: Readonly<Record<string, PluginCure>> = {
     command: (node) => `kubectl describe node ${node}`,
   },
   InterPodAffinity: { text: 'change podAffinity or podAntiAffinity, or add nodes where their terms hold' },
-  PodTopologySpread: { text: 'add nodes in the topologies that have fewest pods, or raise maxSkew' },
+  PodTopologySpread: {
+    text: 'add nodes in the topologies that have fewest pods, raise maxSkew, or label nodes that lack the topologyKey',
+  },
   VolumeBinding: { text: 'see the claims of the pod, and from which nodes their volumes can be used', command: claims },
   VolumeRestrictions: { text: 'another pod uses the volume: end it, or use a volume that may be shared' },
   VolumeZone: { text: 'the volume is in another zone: add a node there, or use another volume', command: claims },
@@ -32,6 +34,10 @@ export const PLUGIN_CURES: Readonly<Record<string, PluginCure>> = {
     command: (_node, namespace) => `kubectl get resourceclaims -n ${namespace}`,
   },
   NodeDeclaredFeatures: { text: 'the nodes lack a feature the pod needs: upgrade their kubelets' },
+  NodeLabel: {
+    text: 'give nodes the labels that the scheduler asks for, or take those away that it keeps pods from (its configuration)',
+    command: () => 'kubectl get nodes --show-labels',
+  },
   ServiceAffinity: {
     text: 'give nodes the labels of those where the other pods of the service run, or make room there',
     command: () => 'kubectl get nodes --show-labels',

@@ -1,4 +1,4 @@
-/** Why a pod does not run, is not ready, or does not go. */
+/** Explains why a pod does not run, is not ready, or is not removed. */
 import type { Pod } from '../../api/gen/core-v1.ts';
 import { isPodReady, podCondition } from '../../component-helpers/pods.ts';
 import type { Evidence } from '../evidence.ts';
@@ -8,6 +8,7 @@ import { containerCauses } from './containers.ts';
 import { explainDeletion } from './deletion.ts';
 import { endCauses } from './end.ts';
 import { nodeCauses } from './node.ts';
+import { pullingCauses } from './pulling.ts';
 import { readinessCauses } from './readiness.ts';
 import { resizeCauses } from './resize.ts';
 import { restartNotes } from './restarts.ts';
@@ -18,7 +19,7 @@ import { appendAll } from '../../base/lists.ts';
 
 type Check = (pod: Pod, evidence: Evidence) => Promise<readonly Cause[]>;
 
-/** What may keep a pod that has a node, in the order in which the kubelet works. */
+/** Checks of a pod with a node, in the order of the kubelet's steps. */
 const checksOnNode: readonly Check[] = [
   nodeCauses,
   volumeCauses,
@@ -38,10 +39,11 @@ export async function explainPod(pod: Pod, evidence: Evidence): Promise<Diagnosi
   const causes: Cause[] = [];
   for (const check of checksOnNode) appendAll(causes, await check(pod, evidence));
   const found = stateOf(pod, causes);
-  return { ...found, causes: found.state === 'Fine' ? await restartNotes(pod, evidence) : causes };
+  if (found.state === 'Fine') return { ...found, causes: await restartNotes(pod, evidence) };
+  return { ...found, causes: found.state === 'Progressing' ? await pullingCauses(pod, evidence) : causes };
 }
 
-/** Containers that ended well when they were asked to, because a probe had failed. */
+/** Containers that exited with code 0 when the kubelet ended them because of a failed probe. */
 async function earlyEndNotes(pod: Pod, evidence: Evidence): Promise<readonly Cause[]> {
   const notes: Cause[] = [];
   for (const { name, state } of pod.status?.containerStatuses ?? [])
@@ -61,7 +63,7 @@ function stateOf(pod: Pod, causes: readonly Cause[]): Pick<Diagnosis, 'state' | 
   return { state: causes.length === 0 ? stateWithoutCause(pod) : 'Trouble', summary };
 }
 
-/** The init container that has to end before the next one starts. */
+/** The init container that must complete before the next one starts. */
 function initText({ spec, status }: Pod): string {
   const awaited = status?.initContainerStatuses?.find(
     ({ name, state }) =>
@@ -72,7 +74,7 @@ function initText({ spec, status }: Pod): string {
   return `: it waits for init container ${awaited.name}, which has been running since ${awaited.state?.running?.startedAt}`;
 }
 
-/** A pod that has just been bound is on its way. */
+/** A pod that was bound just now is progressing. */
 function stateWithoutCause(pod: Pod): 'Progressing' | 'Unknown' {
   const waits = (pod.status?.containerStatuses ?? []).some(({ state }) =>
     ['ContainerCreating', 'PodInitializing'].includes(state?.waiting?.reason ?? ''),

@@ -1,4 +1,4 @@
-/** Why a pod whose containers run is not ready: probes and readiness gates. */
+/** Explains why a pod with running containers is not ready: probes, completed containers, and readiness gates. */
 import { podContainers } from '../../api/pod-containers.ts';
 import { Pods } from '../../api/gen/resources.ts';
 import type { Container, ContainerStatus, Pod } from '../../api/gen/core-v1.ts';
@@ -12,7 +12,7 @@ import { latestEventCause } from './pod-events.ts';
 import { probeText } from './probe-text.ts';
 import { appendAll } from '../../base/lists.ts';
 
-/** The most causes that are listed: further containers mostly have the same ones. */
+/** The limit of causes; further containers usually have the same ones. */
 const MAX_CAUSES = 20;
 
 export async function readinessCauses(pod: Pod, evidence: Evidence): Promise<readonly Cause[]> {
@@ -25,10 +25,31 @@ export async function readinessCauses(pod: Pod, evidence: Evidence): Promise<rea
     if (status?.state?.running !== undefined && !status.ready)
       appendAll(causes, await probeCauses(pod, container, status, evidence));
   }
-  return [...causes, ...gateCauses(pod)];
+  return [...causes, ...completedCauses(pod), ...gateCauses(pod)];
 }
 
-/** A container that runs and is not ready waits for its start-up probe, then for its readiness probe. */
+/** Containers that have completed and are not restarted, while others run. */
+function completedCauses(pod: Pod): readonly Cause[] {
+  const { containers = [], restartPolicy = 'Always' } = pod.spec ?? {};
+  const policies = new Map(containers.map((one) => [one.name, one.restartPolicy ?? restartPolicy]));
+  return (pod.status?.containerStatuses ?? []).flatMap(({ name, state }) => {
+    const policy = policies.get(name) ?? 'Always';
+    if (state?.terminated?.exitCode !== 0 || policy === 'Always') return [];
+    return [
+      cause({
+        code: 'ContainerCompleted',
+        object: nameOfObject(Pods, pod),
+        message: `container ${name} has ended with exit code 0 and is not started again (restartPolicy ${policy}), while others run`,
+        since: state.terminated.finishedAt ?? undefined,
+        cure: {
+          text: `make the containers that only help ${name} init containers with restartPolicy: Always, which end with it; else let ${name} run on`,
+        },
+      }),
+    ];
+  });
+}
+
+/** A running container that is not ready waits for its startup probe, then for its readiness probe. */
 async function probeCauses(
   pod: Pod,
   container: Container,
@@ -55,7 +76,7 @@ async function probeCauses(
   return [answer === undefined ? found : { ...found, facts: [...(found.facts ?? []), answerText(answer)] }];
 }
 
-/** `2026-…: failure, 2 in a row of 3: HTTP probe failed with statuscode: 500`. */
+/** A probe result: `2026-…: failure, 2 in a row of 3: HTTP probe failed with statuscode: 500`. */
 function answerText({ at, result, inRow, threshold, output }: ProbeAnswer): string {
   return `last answer at ${at}: ${result}, ${inRow} in a row of ${threshold}${output === '' ? '' : `: ${output.trimEnd()}`}`;
 }

@@ -1,4 +1,5 @@
-/** Containers that ended because their machine was started anew. */
+/** Explains containers that ended because their machine was restarted. */
+import { fieldSelectorOf } from '../../api/field-selector.ts';
 import { Events, Nodes } from '../../api/gen/resources.ts';
 import type { ContainerStateTerminated, Pod } from '../../api/gen/core-v1.ts';
 import { formatTime, parseTime } from '../../api/time.ts';
@@ -6,9 +7,9 @@ import { timeOfEvent, type Evidence } from '../evidence.ts';
 import { cause, type Cause } from '../explanation.ts';
 import { nameOf } from '../object-name.ts';
 
-/** What runtimes say of a container that was gone with its machine. */
+/** The exit code that runtimes report for a container that was lost with its machine. */
 const LOST_EXIT_CODE = 255;
-/** A container that ended longer before its node came back, or after, may have ended for another reason. */
+/** A container that ended longer before the node's restart, or after it, may have another cause. */
 const NEAR_MS = 10 * 60_000;
 
 export async function rebootCauses(
@@ -18,8 +19,9 @@ export async function rebootCauses(
 ): Promise<readonly Cause[]> {
   const name = pod.spec?.nodeName ?? '';
   if (name === '' || (exitCode !== LOST_EXIT_CODE && reason !== 'ContainerStatusUnknown')) return [];
-  // Node events have the name of the node as uid.
-  const fieldSelector = `involvedObject.kind=Node,involvedObject.name=${name},reason=Rebooted`;
+  // As upstream, events about nodes have the node's name as uid.
+  const fields = { 'involvedObject.kind': 'Node', 'involvedObject.name': name, reason: 'Rebooted' };
+  const fieldSelector = fieldSelectorOf(fields);
   const endMs = parseTime(finishedAt) || undefined;
   const startMs = parseTime(startedAt) || parseTime(pod.status?.startTime) || 0;
   const reboots = (await evidence.list(Events, { namespace: 'default', fieldSelector }))

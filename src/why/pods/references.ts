@@ -1,21 +1,25 @@
-/** Config maps and secrets that a pod names and that are not there, or lack a key. */
+/** Reports config maps and secrets of a pod that do not exist, or lack a key. */
 import { ConfigMaps, Secrets } from '../../api/gen/resources.ts';
 import type { Container, Pod, Volume } from '../../api/gen/core-v1.ts';
 import type { Evidence } from '../evidence.ts';
 import { cause, type Cause } from '../explanation.ts';
 import { inNamespace, nameOf } from '../object-name.ts';
 
-/** One mention; without a key the whole object is meant. */
+/** One reference; without a key it refers to the whole object. */
 export interface Mention {
   readonly kind: 'ConfigMap' | 'Secret';
   readonly name: string;
   readonly key?: string;
   readonly optional?: boolean;
-  /** Where: `env DB_PASSWORD of container web`. */
+  /** The place of the reference: `env DB_PASSWORD of container web`. */
   readonly place: string;
 }
 
-/** What a container's environment is taken from. */
+/** The config map that the controller manager creates in every namespace. Upstream: rootcacertpublisher. */
+const ROOT_CA_MAP = 'kube-root-ca.crt';
+const ROOT_CA_CURE = { text: 'see whether the controller manager runs, which makes it in every namespace' };
+
+/** The objects that a container's environment refers to. */
 export function environmentMentions({ name: container, env = [], envFrom = [] }: Container): readonly Mention[] {
   const place = (what: string): string => `${what} of container ${container}`;
   const ofKeys = env.flatMap(({ name, valueFrom }): Mention[] => {
@@ -32,7 +36,7 @@ export function environmentMentions({ name: container, env = [], envFrom = [] }:
   return [...ofKeys, ...whole];
 }
 
-/** Volumes that a container mounts: the kubelet leaves out the others. Upstream: util.GetPodVolumeNames. */
+/** Volumes that a container mounts; the kubelet ignores others. Upstream: util.GetPodVolumeNames. */
 export function usedVolumes({ spec }: Pod): readonly Volume[] {
   const containers: readonly Partial<Container>[] = [
     ...(spec?.initContainers ?? []),
@@ -44,7 +48,7 @@ export function usedVolumes({ spec }: Pod): readonly Volume[] {
   return (spec?.volumes ?? []).filter(({ name }) => used.has(name));
 }
 
-/** What the volumes of a pod are made of. */
+/** The objects that a pod's volumes refer to. */
 export function volumeMentions(pod: Pod): readonly Mention[] {
   return usedVolumes(pod).flatMap(({ name: volume, configMap, secret, projected }): Mention[] => {
     const place = `volume ${volume}`;
@@ -76,7 +80,7 @@ function itemMentions(kind: Mention['kind'], source: Source, place: string): rea
   return items.map(({ key }) => mention(kind, { ...source, key }, place));
 }
 
-/** A cause for each mention that means nothing. */
+/** A cause for each reference that cannot be resolved. */
 export async function mentionCauses(
   pod: Pod,
   mentions: readonly Mention[],
@@ -104,7 +108,10 @@ async function missingCause(one: Mention, namespace: string, evidence: Evidence)
       code: `${kind}Missing`,
       object: at,
       message: `${word} ${name}, which ${place} needs, does not exist`,
-      cure: { text: `create ${word} ${name} in namespace ${namespace}`, command: create },
+      cure:
+        name === ROOT_CA_MAP
+          ? ROOT_CA_CURE
+          : { text: `create ${word} ${name} in namespace ${namespace}`, command: create },
     });
   if (object === undefined || key === undefined) return undefined;
   const { data = {}, binaryData = {} } = object as { data?: object; binaryData?: object };

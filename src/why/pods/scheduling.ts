@@ -1,4 +1,5 @@
-/** Why a pod has no node: gates, no scheduler, or what each plugin of the scheduler says. */
+/** Explains why a pod has no node: scheduling gates, no scheduler, or the rejections of the scheduler's plugins. */
+import { fieldSelectorOf } from '../../api/field-selector.ts';
 import { Nodes, Pods } from '../../api/gen/resources.ts';
 import type { Pod } from '../../api/gen/core-v1.ts';
 import { findUntoleratedTaint, taintText } from '../../api/taints-tolerations.ts';
@@ -12,7 +13,7 @@ import { unboundClaimCauses } from './claims.ts';
 import { resourceClaimCauses } from './resource-claims.ts';
 import { refusalCure } from './scheduling-cure.ts';
 
-/** The most nodes whose verdict is printed in full. */
+/** The limit of nodes whose verdict is printed in full. */
 const MAX_NODES = 3;
 
 export async function explainScheduling(pod: Pod, evidence: Evidence): Promise<Diagnosis> {
@@ -55,11 +56,11 @@ function gateCauses(pod: Pod): readonly Cause[] {
   );
 }
 
-/** Pods that end to make room for it on the node that is kept for it. */
+/** Pods that are terminating on the nominated node to make room for the pod. */
 async function preemptedCauses(pod: Pod, evidence: Evidence): Promise<readonly Cause[]> {
   const node = pod.status?.nominatedNodeName ?? '';
   if (node === '') return [];
-  const neighbours = await evidence.list(Pods, { fieldSelector: `spec.nodeName=${node}` });
+  const neighbours = await evidence.list(Pods, { fieldSelector: fieldSelectorOf({ 'spec.nodeName': node }) });
   const ending = neighbours.filter(
     (other) =>
       other.metadata.deletionTimestamp !== undefined &&
@@ -77,7 +78,7 @@ async function preemptedCauses(pod: Pod, evidence: Evidence): Promise<readonly C
   });
 }
 
-/** What the scheduler of this cluster says of its nodes, or of the pod before it looked at any. */
+/** The verdict of this cluster's scheduler on each node, or on the pod before it filtered nodes. */
 async function verdictCause(pod: Pod, decision: PodDecision, evidence: Evidence): Promise<Cause> {
   const { nodes, nodesNotShown = 0, nodeCount, rejectedBy, message } = decision;
   const object = nameOfObject(Pods, pod);
@@ -103,7 +104,7 @@ async function verdictCause(pod: Pod, decision: PodDecision, evidence: Evidence)
     object,
     message,
     facts: more > 0 ? [...facts, `and ${more} more nodes`] : facts,
-    // A pod that was refused before any node for want of an object is cured by that object alone.
+    // A missing object that rejects the pod before any node is filtered is the only cure.
     cure:
       nodes.length === 0 && because.length > 0
         ? undefined
@@ -112,7 +113,7 @@ async function verdictCause(pod: Pod, decision: PodDecision, evidence: Evidence)
   });
 }
 
-/** Objects that the pod names and on account of which the plugins refuse it. */
+/** Objects that the pod refers to and that make plugins reject it. */
 async function objectCauses(pod: Pod, plugins: readonly string[], evidence: Evidence): Promise<readonly Cause[]> {
   const ofVolumes = plugins.some((name) => name.startsWith('Volume'));
   return [
@@ -132,7 +133,7 @@ function foreignCause(pod: Pod, message: string): Cause {
   });
 }
 
-/** A plugin keeps it out of the queue: what it names is not there. */
+/** A plugin keeps the pod out of the queue, because an object that it refers to does not exist. */
 async function heldBackCause(pod: Pod, message: string, evidence: Evidence): Promise<Cause> {
   return cause({
     code: 'HeldBack',
@@ -144,7 +145,7 @@ async function heldBackCause(pod: Pod, message: string, evidence: Evidence): Pro
   });
 }
 
-/** What nodes themselves tell: labels that the pod asks for and they lack, and taints. */
+/** Reasons of the nodes themselves: missing labels that the pod requires, and taints. */
 async function excludedNodes(pod: Pod, evidence: Evidence): Promise<readonly string[]> {
   const refused = (await evidence.list(Nodes)).flatMap((node) => {
     const lacks = selectorLacks(pod, node);
@@ -161,7 +162,7 @@ async function excludedNodes(pod: Pod, evidence: Evidence): Promise<readonly str
     : refused;
 }
 
-/** What the condition says, where no scheduler answers. */
+/** The causes in the pod's condition, when no scheduler reports its decisions. */
 async function conditionCauses(pod: Pod, evidence: Evidence): Promise<readonly Cause[]> {
   const claims = await unboundClaimCauses(pod, evidence);
   const condition = podCondition(pod, 'PodScheduled');

@@ -1,4 +1,4 @@
-/** How a container ended: exit code, signal, out of memory, its last lines. */
+/** How a container ended: exit code, signal, out of memory, last log lines. */
 import { podContainers } from '../../api/pod-containers.ts';
 import { Pods } from '../../api/gen/resources.ts';
 import type { ContainerStateTerminated, ContainerStatus, Pod } from '../../api/gen/core-v1.ts';
@@ -8,7 +8,7 @@ import { inNamespace, nameOfObject } from '../object-name.ts';
 import { endingCauses } from './container-endings.ts';
 import { rebootCauses } from './reboot.ts';
 
-/** One end of a container; `previous`: it runs again, or waits to. */
+/** One end of a container. `previous` is true when it runs again or will be restarted. */
 export interface ContainerEnd {
   readonly status: ContainerStatus;
   readonly terminated: ContainerStateTerminated;
@@ -17,7 +17,7 @@ export interface ContainerEnd {
 
 const LOG_LINES = 5;
 const LOG_BYTES = 8192;
-/** Exit codes from here on are 128 and a signal. */
+/** Higher exit codes are 128 plus a signal's number. */
 const SIGNAL_BASE = 128;
 const SIGNALS: Readonly<Record<number, string>> = {
   1: 'SIGHUP',
@@ -36,20 +36,21 @@ const SIGNALS: Readonly<Record<number, string>> = {
 export async function terminationCause(pod: Pod, end: ContainerEnd, evidence: Evidence): Promise<Cause> {
   const { status, terminated } = end;
   const { message = '', finishedAt } = terminated;
-  // What was never started has said nothing.
+  // A container that never started has no log.
   const lines = await (isNeverStarted(terminated) ? failureText : lastLines)(pod, end, evidence);
+  const because = await containerEndCauses(pod, { name: status.name, terminated }, evidence);
   return cause({
     code: codeOf(terminated),
     object: nameOfObject(Pods, pod),
     message: endText(status.name, terminated),
     since: finishedAt ?? undefined,
     facts: [...(message === '' ? [] : [message.trimEnd()]), ...lines],
-    cure: cureOf(pod, end),
-    because: await containerEndCauses(pod, { name: status.name, terminated }, evidence),
+    cure: cureOf(pod, end, because.length === 0),
+    because,
   });
 }
 
-/** The cause of a container's end, where it did not exit by itself. */
+/** The cause of a container's end when it did not exit by itself. */
 export async function containerEndCauses(
   pod: Pod,
   end: { readonly name: string; readonly terminated: ContainerStateTerminated },
@@ -58,20 +59,24 @@ export async function containerEndCauses(
   return [...(await rebootCauses(pod, end.terminated, evidence)), ...(await endingCauses(pod, end, evidence))];
 }
 
-function cureOf(pod: Pod, { status, terminated, previous }: ContainerEnd): Cure {
+function cureOf(pod: Pod, { status, terminated, previous }: ContainerEnd, endedByItself: boolean): Cure {
   if (isNeverStarted(terminated))
     return { text: 'correct command, args or workingDir of the container, or what the message names' };
   const self = nameOfObject(Pods, pod);
   if (terminated.reason !== 'OOMKilled') {
     const logs = `kubectl logs ${self.name}${inNamespace(self)} -c ${status.name}${previous ? ' --previous' : ''}`;
-    return { text: 'read what it said before it ended', command: logs };
+    const text =
+      terminated.exitCode === 0 && endedByItself
+        ? 'let its program run on (a shell ends where it has no terminal), or run it as a Job, whose pods may end'
+        : 'read what it said before it ended';
+    return { text, command: logs };
   }
   const containers = podContainers(pod.spec);
   const memory = containers.find(({ name }) => name === status.name)?.resources?.limits?.['memory'];
   return { text: `raise its memory limit${memory === undefined ? '' : ` (now ${memory})`}, or make it use less` };
 }
 
-/** What the runtime said, where the status does not have it. */
+/** The runtime's message, from an event when the status lacks it. */
 async function failureText(
   pod: Pod,
   { status, terminated }: ContainerEnd,
@@ -85,7 +90,7 @@ async function failureText(
   return failed?.message === undefined ? [] : [failed.message];
 }
 
-/** The runtime could not start its process. */
+/** Whether the runtime could not start the container's process. */
 function isNeverStarted({ reason = '' }: ContainerStateTerminated): boolean {
   return reason === 'StartError' || reason === 'ContainerCannotRun';
 }
@@ -113,7 +118,7 @@ function signalText({ exitCode, signal }: ContainerStateTerminated): string {
   return name === undefined ? '' : ` (${name})`;
 }
 
-/** The last lines of its log, where there are some. */
+/** The last lines of its log, if there are any. */
 async function lastLines(pod: Pod, { status, previous }: ContainerEnd, evidence: Evidence): Promise<readonly string[]> {
   const { namespace = '', name = '' } = pod.metadata;
   const query = `container=${encodeURIComponent(status.name)}&tailLines=${LOG_LINES}&limitBytes=${LOG_BYTES}${previous ? '&previous=true' : ''}`;

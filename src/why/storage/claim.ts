@@ -1,12 +1,13 @@
-/** Why a persistent volume claim is not bound. */
+/** Explains why a persistent volume claim is not bound. */
 import { PersistentVolumeClaims, PersistentVolumes, StorageClasses } from '../../api/gen/resources.ts';
 import type { PersistentVolumeClaim } from '../../api/gen/core-v1.ts';
 import { defaultStorageClass } from '../../component-helpers/default-storage-class.ts';
+import { NO_PROVISIONER } from '../../component-helpers/no-provisioner.ts';
 import { conditionCause, conditionsOf } from '../conditions.ts';
 import { timeOfEvent, type Evidence } from '../evidence.ts';
 import { cause, type Cause, type Diagnosis } from '../explanation.ts';
 import { nameOf, nameOfObject } from '../object-name.ts';
-import { namedVolumeCauses, noVolumeCause } from './matching-volume.ts';
+import { hasMatchingVolume, namedVolumeCauses, noVolumeCause } from './matching-volume.ts';
 import { formatTime } from '../../api/time.ts';
 
 export async function explainClaim(claim: PersistentVolumeClaim, evidence: Evidence): Promise<Diagnosis> {
@@ -48,11 +49,16 @@ async function pendingCauses(claim: PersistentVolumeClaim, evidence: Evidence): 
   if (name === undefined) return [noClassCause(claim)];
   const storageClass = classes?.find(({ metadata }) => metadata.name === name);
   if (storageClass === undefined) return [classMissingCause(name)];
+  if (storageClass.provisioner === NO_PROVISIONER) {
+    const isLate = storageClass.volumeBindingMode === 'WaitForFirstConsumer' && !isSelected(claim);
+    if (isLate && (await hasMatchingVolume(claim, evidence))) return [consumerCause(claim)];
+    return [await noVolumeCause(claim, evidence)];
+  }
   if (storageClass.volumeBindingMode === 'WaitForFirstConsumer' && !isSelected(claim)) return [consumerCause(claim)];
   return provisioningCauses(claim, storageClass.provisioner, evidence);
 }
 
-/** Whether the scheduler has chosen a node for it. */
+/** Whether the scheduler has selected a node for the claim's pod. */
 function isSelected({ metadata }: PersistentVolumeClaim): boolean {
   return metadata.annotations?.['volume.kubernetes.io/selected-node'] !== undefined;
 }

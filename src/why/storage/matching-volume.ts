@@ -1,15 +1,18 @@
-/** Why a claim is not bound to a volume that exists: the one it names, or any. Upstream: volume.FindMatchingVolume. */
+/**
+ * Explains why a claim is not bound to an existing volume: the one that it names, or any. Upstream: volume.FindMatchingVolume.
+ */
 import { PersistentVolumeClaims, PersistentVolumes } from '../../api/gen/resources.ts';
 import type { PersistentVolume, PersistentVolumeClaim } from '../../api/gen/core-v1.ts';
+import { compileLabelSelector } from '../../api/label-selector.ts';
 import { compareQuantities } from '../../api/quantity.ts';
 import type { Evidence } from '../evidence.ts';
 import { cause, type Cause } from '../explanation.ts';
 import { nameOf, nameOfObject } from '../object-name.ts';
 
-/** The most volumes that are listed; others mostly fail for the same reason. */
+/** The limit of volumes that are listed; others usually fail for the same reason. */
 const MAX_LISTED = 5;
 
-/** What keeps a claim from the volume that it names. */
+/** The causes why a claim is not bound to the volume that it names. */
 export async function namedVolumeCauses(
   claim: PersistentVolumeClaim,
   name: string,
@@ -35,12 +38,11 @@ export async function namedVolumeCauses(
   return [cause({ code: 'VolumeMismatch', object: at, message, cure: { text: 'make claim and volume agree' } })];
 }
 
-/** No volume matches a claim that is to be bound to one that exists. */
+/** The cause when no existing volume matches a claim that is not provisioned dynamically. */
 export async function noVolumeCause(claim: PersistentVolumeClaim, evidence: Evidence): Promise<Cause> {
-  const free = (await evidence.list(PersistentVolumes)).filter(({ status }) => status?.phase === 'Available');
-  const facts = free.slice(0, MAX_LISTED).map((volume) => {
-    const faults = mismatches(claim, volume);
-    return `volume ${volume.metadata.name}: ${faults.length === 0 ? 'labels or nodes do not match' : faults.join(', ')}`;
+  const facts = (await freeVolumes(evidence)).slice(0, MAX_LISTED).map((volume) => {
+    const faults = freeVolumeFaults(claim, volume);
+    return `volume ${volume.metadata.name}: ${faults.length === 0 ? 'it matches, but can be used from some nodes alone' : faults.join(', ')}`;
   });
   return cause({
     code: 'NoVolumeMatches',
@@ -52,6 +54,27 @@ export async function noVolumeCause(claim: PersistentVolumeClaim, evidence: Evid
       command: 'kubectl get pv',
     },
   });
+}
+
+/** Whether some available volume matches the claim, on any node. */
+export async function hasMatchingVolume(claim: PersistentVolumeClaim, evidence: Evidence): Promise<boolean> {
+  return (await freeVolumes(evidence)).some((volume) => freeVolumeFaults(claim, volume).length === 0);
+}
+
+async function freeVolumes(evidence: Evidence): Promise<readonly PersistentVolume[]> {
+  return (await evidence.list(PersistentVolumes)).filter(({ status }) => status?.phase === 'Available');
+}
+
+/** The reasons why an available volume does not match the claim. */
+function freeVolumeFaults(claim: PersistentVolumeClaim, volume: PersistentVolume): readonly string[] {
+  const { namespace = '', name = '' } = volume.spec?.claimRef ?? {};
+  const isKept = name !== '' && (name !== claim.metadata.name || namespace !== claim.metadata.namespace);
+  const found = [...mismatches(claim, volume)];
+  if (isKept) found.push(`it is kept for claim ${namespace}/${name}`);
+  const { selector } = claim.spec ?? {};
+  if (selector !== undefined && !compileLabelSelector(selector).matches(volume.metadata.labels))
+    found.push('its labels do not match the selector of the claim');
+  return found;
 }
 
 function mismatches({ spec }: PersistentVolumeClaim, { spec: volume }: PersistentVolume): readonly string[] {

@@ -1,14 +1,18 @@
-/** Why a pod disruption budget allows no eviction. */
+/** Explains why a pod disruption budget allows no eviction. */
 import { PodDisruptionBudgets, Pods } from '../../api/gen/resources.ts';
 import type { Pod } from '../../api/gen/core-v1.ts';
 import type { PodDisruptionBudget } from '../../api/gen/policy-v1.ts';
 import { compileLabelSelector, formatLabelSelector } from '../../api/label-selector.ts';
+import { controllerOf } from '../../component-helpers/owner-references.ts';
 import { conditionOf } from '../conditions.ts';
 import type { Evidence } from '../evidence.ts';
-import { cause, type Cause, type Diagnosis } from '../explanation.ts';
+import { cause, type Cause, type Diagnosis, type ObjectName } from '../explanation.ts';
 import { inNamespace, nameOfObject } from '../object-name.ts';
 import { diagnoseUnobserved } from './observed.ts';
 import { unreadyPodCauses } from './owned-pods.ts';
+
+/** The limit of pods that are listed. */
+const MAX_NAMED = 3;
 
 export async function explainBudget(budget: PodDisruptionBudget, evidence: Evidence): Promise<Diagnosis> {
   const { disruptionsAllowed = 0, currentHealthy = 0, desiredHealthy = 0, expectedPods = 0 } = budget.status ?? {};
@@ -38,7 +42,7 @@ export async function explainBudget(budget: PodDisruptionBudget, evidence: Evide
   return { state: 'Trouble', summary, causes: [await healthCause(budget, evidence)] };
 }
 
-/** Other budgets that select some of its pods: no eviction of such a pod is granted, whatever the budgets allow. */
+/** Other budgets that select some of its pods: a pod with two budgets cannot be evicted, whatever they allow. */
 async function sharedPodCauses(budget: PodDisruptionBudget, evidence: Evidence): Promise<readonly Cause[]> {
   const { namespace = '', name } = budget.metadata;
   const budgets = (await evidence.list(PodDisruptionBudgets, { namespace })).filter(
@@ -74,7 +78,10 @@ function podsOf(budget: PodDisruptionBudget, evidence: Evidence): Promise<readon
 async function healthCause(budget: PodDisruptionBudget, evidence: Evidence): Promise<Cause> {
   const { currentHealthy = 0, desiredHealthy = 0, expectedPods = 0 } = budget.status ?? {};
   const object = nameOfObject(PodDisruptionBudgets, budget);
-  if (expectedPods === 0)
+  const pods = await podsOf(budget, evidence);
+  const unmanaged = pods.filter((pod) => controllerOf(pod) === undefined);
+  if (expectedPods === 0 && unmanaged.length > 0) return unmanagedCause(object, unmanaged);
+  if (expectedPods === 0 && pods.length === 0)
     return cause({
       code: 'SelectsNoPods',
       object,
@@ -88,7 +95,6 @@ async function healthCause(budget: PodDisruptionBudget, evidence: Evidence): Pro
       message: `it asks for all of its ${expectedPods} pods to stay, so none may ever be evicted`,
       cure: { text: 'raise the replicas, or lower minAvailable (raise maxUnavailable)', command: lowering(budget) },
     });
-  const pods = await podsOf(budget, evidence);
   return cause({
     code: 'TooFewHealthy',
     object,
@@ -98,7 +104,18 @@ async function healthCause(budget: PodDisruptionBudget, evidence: Evidence): Pro
   });
 }
 
-/** Lets one pod go; undefined where its share is given in percent. */
+/** The cause when no controller states the expected number of pods. */
+function unmanagedCause(object: ObjectName, pods: readonly Pod[]): Cause {
+  const names = pods.slice(0, MAX_NAMED).map(({ metadata }) => metadata.name);
+  return cause({
+    code: 'UnmanagedPods',
+    object,
+    message: `its pods have no controller, so that how many there are to be is not known: ${names.join(', ')}`,
+    cure: { text: 'give minAvailable as a number, or run the pods by a controller, such as a deployment' },
+  });
+}
+
+/** The command that allows one more eviction; undefined when the budget is a percentage. */
 function lowering({ metadata, spec }: PodDisruptionBudget): string | undefined {
   const { minAvailable, maxUnavailable } = spec ?? {};
   const change =

@@ -1,15 +1,15 @@
-/** Why a cron job does not start jobs. */
+/** Explains why a cron job does not start jobs. */
 import { CronJobs, Jobs } from '../../api/gen/resources.ts';
 import type { CronJob, Job } from '../../api/gen/batch-v1.ts';
 import { formatTime, parseTime } from '../../api/time.ts';
-import { parseSchedule } from '../../component-helpers/cron-schedule.ts';
+import { parseSchedule, type Schedule } from '../../component-helpers/cron-schedule.ts';
 import { controllerOf } from '../../component-helpers/owner-references.ts';
 import { conditionOf } from '../conditions.ts';
 import { timeOfEvent, type Evidence } from '../evidence.ts';
 import { cause, type Cause, type Diagnosis } from '../explanation.ts';
 import { inNamespace, nameOf, nameOfObject } from '../object-name.ts';
 
-/** What the controller writes as events, by reason: what would help. */
+/** Cures of the controller's events by reason. */
 const CURES: Readonly<Record<string, string>> = {
   UnknownTimeZone: 'name a time zone of the tz database in spec.timeZone',
   UnparseableSchedule: 'write spec.schedule as five fields: minute, hour, day of month, month, day of week',
@@ -23,7 +23,11 @@ export async function explainCronJob(cronJob: CronJob, evidence: Evidence): Prom
   const last = lastScheduleTime == null ? 'has never started a job' : `started its last job at ${lastScheduleTime}`;
   const success = lastSuccessfulTime == null ? '' : `, its last success was at ${lastSuccessfulTime}`;
   const running = active.length === 0 ? '' : `, ${active.length} running`;
-  const held = [...suspendedCauses(cronJob), ...(await forbiddenCauses(cronJob, evidence))];
+  const held = [
+    ...suspendedCauses(cronJob),
+    ...neverDueCauses(cronJob, evidence.nowMs),
+    ...(await forbiddenCauses(cronJob, evidence)),
+  ];
   const failed = [...held, ...(await eventCauses(cronJob, evidence))];
   const causes = [
     ...(failed.length > 0 ? failed : missedCauses(cronJob, evidence.nowMs)),
@@ -39,9 +43,9 @@ function suspendedCauses(cronJob: CronJob): readonly Cause[] {
   return [cause({ code: 'Suspended', object, message: 'it is suspended', cure: { text: 'resume it', command } })];
 }
 
-/** With the policy Forbid a job that still runs keeps the next from starting. */
+/** With the policy Forbid, a job that is still running prevents the next start. */
 async function forbiddenCauses(cronJob: CronJob, evidence: Evidence): Promise<readonly Cause[]> {
-  if (cronJob.spec?.concurrencyPolicy !== 'Forbid') return [];
+  if (cronJob.spec?.concurrencyPolicy !== 'Forbid' || (dueMs(cronJob) ?? Infinity) > evidence.nowMs) return [];
   const { namespace = '' } = cronJob.metadata;
   const causes: Cause[] = [];
   for (const { name = '' } of cronJob.status?.active ?? []) {
@@ -61,7 +65,7 @@ async function forbiddenCauses(cronJob: CronJob, evidence: Evidence): Promise<re
   return causes;
 }
 
-/** Warnings about starts since the last one that came about. */
+/** Warnings about starts after the last successful one. */
 async function eventCauses(cronJob: CronJob, evidence: Evidence): Promise<readonly Cause[]> {
   const lastMs = parseTime(cronJob.status?.lastScheduleTime) || 0;
   const event = (await evidence.events(cronJob)).find(
@@ -81,16 +85,15 @@ async function eventCauses(cronJob: CronJob, evidence: Evidence): Promise<readon
   ];
 }
 
-/** A start that is due is made within so long. */
+/** The maximum delay of a start after its scheduled time. */
 const MAX_USUAL_MS = 30_000;
 
-/** A time of its schedule since the last start, which has passed without one. */
+/** A scheduled time after the last start that passed without a start. */
 function missedCauses(cronJob: CronJob, nowMs: number): readonly Cause[] {
-  const { schedule = '', timeZone, startingDeadlineSeconds } = cronJob.spec ?? {};
-  const sinceMs = parseTime(cronJob.status?.lastScheduleTime ?? cronJob.metadata.creationTimestamp);
-  const dueMs = Number.isNaN(sinceMs) ? undefined : nextStart(schedule, timeZone, sinceMs);
-  if (dueMs === undefined || nowMs - dueMs < MAX_USUAL_MS) return [];
-  const due = formatTime(dueMs);
+  const { startingDeadlineSeconds } = cronJob.spec ?? {};
+  const atMs = dueMs(cronJob);
+  if (atMs === undefined || nowMs - atMs < MAX_USUAL_MS) return [];
+  const due = formatTime(atMs);
   const isLimited = startingDeadlineSeconds !== undefined;
   return [
     cause({
@@ -108,16 +111,39 @@ function missedCauses(cronJob: CronJob, nowMs: number): readonly Cause[] {
   ];
 }
 
-/** Undefined: the schedule cannot be read, or never comes due. */
-function nextStart(schedule: string, timeZone: string | undefined, sinceMs: number): number | undefined {
+/** The first scheduled time after its last start. Undefined when the schedule is invalid, or has no further time. */
+function dueMs(cronJob: CronJob): number | undefined {
+  const sinceMs = parseTime(cronJob.status?.lastScheduleTime ?? cronJob.metadata.creationTimestamp);
+  return Number.isNaN(sinceMs) ? undefined : scheduleOf(cronJob)?.nextMs(sinceMs);
+}
+
+function scheduleOf({ spec }: CronJob): Schedule | undefined {
   try {
-    return parseSchedule(schedule, timeZone).nextMs(sinceMs);
+    return parseSchedule(spec?.schedule ?? '', spec?.timeZone);
   } catch {
     return undefined;
   }
 }
 
-/** The newest of its jobs, where that has failed. */
+/** A schedule for a date that does not exist, such as the 31st of February. */
+function neverDueCauses(cronJob: CronJob, nowMs: number): readonly Cause[] {
+  const schedule = scheduleOf(cronJob);
+  if (schedule === undefined || schedule.nextMs(nowMs) !== undefined) return [];
+  const object = nameOfObject(CronJobs, cronJob);
+  return [
+    cause({
+      code: 'NeverDue',
+      object,
+      message: `its schedule ${cronJob.spec?.schedule} never comes due`,
+      cure: {
+        text: 'name a day that the month has in spec.schedule',
+        command: `kubectl edit cronjob ${object.name}${inNamespace(object)}`,
+      },
+    }),
+  ];
+}
+
+/** The newest of its jobs, when that has failed. */
 async function lastJobCauses(cronJob: CronJob, evidence: Evidence): Promise<readonly Cause[]> {
   const { namespace = '', uid = '' } = cronJob.metadata;
   const jobs = (await evidence.list(Jobs, { namespace })).filter((job) => controllerOf(job)?.uid === uid);

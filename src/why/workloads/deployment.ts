@@ -1,7 +1,10 @@
-/** Why the rollout of a deployment does not come to its end. */
+/** Explains why the rollout of a deployment does not complete. */
 import { isControlledBy } from '../../component-helpers/owner-references.ts';
-import { Deployments, ReplicaSets } from '../../api/gen/resources.ts';
+import { Deployments, Pods, ReplicaSets } from '../../api/gen/resources.ts';
 import type { Deployment, ReplicaSet } from '../../api/gen/apps-v1.ts';
+import { formatLabelSelector } from '../../api/label-selector.ts';
+import { formatTime } from '../../api/time.ts';
+import { availableAtMs } from '../../component-helpers/pods.ts';
 import { conditionOf } from '../conditions.ts';
 import type { Evidence } from '../evidence.ts';
 import { cause, type Cause, type Diagnosis } from '../explanation.ts';
@@ -28,7 +31,9 @@ export async function explainDeployment(deployment: Deployment, evidence: Eviden
     ...pausedCauses(deployment),
     ...(await setCauses(deployment, evidence)),
   ];
-  return { state: causes.length === 0 ? 'Progressing' : 'Trouble', summary, causes: stuckCauses(deployment, causes) };
+  if (causes.length === 0 && !isStuck(deployment))
+    return { state: 'Progressing', summary, causes: await ripeningCauses(deployment, evidence) };
+  return { state: 'Trouble', summary, causes: stuckCauses(deployment, causes) };
 }
 
 function pausedCauses(deployment: Deployment): readonly Cause[] {
@@ -44,7 +49,7 @@ function pausedCauses(deployment: Deployment): readonly Cause[] {
   ];
 }
 
-/** What keeps its newest replica set. */
+/** The causes of its newest replica set. */
 async function setCauses(deployment: Deployment, evidence: Evidence): Promise<readonly Cause[]> {
   const { namespace = '' } = deployment.metadata;
   const sets = (await evidence.list(ReplicaSets, { namespace })).filter((set) => isControlledBy(set, deployment));
@@ -56,10 +61,37 @@ function revisionOf({ metadata }: ReplicaSet): number {
   return Number(metadata.annotations?.[REVISION_ANNOTATION] ?? 0);
 }
 
-/** A rollout past its deadline comes first, with what delays it. */
+/** Pods that are ready, but for less than `minReadySeconds`. */
+async function ripeningCauses(deployment: Deployment, evidence: Evidence): Promise<readonly Cause[]> {
+  const { minReadySeconds = 0, selector } = deployment.spec ?? {};
+  if (minReadySeconds === 0) return [];
+  const { namespace = '' } = deployment.metadata;
+  const pods = await evidence.list(Pods, { namespace, labelSelector: formatLabelSelector(selector) });
+  const nextMs = pods
+    .map((pod) => availableAtMs(pod, minReadySeconds))
+    .filter((ms) => ms > evidence.nowMs && Number.isFinite(ms))
+    .toSorted((a, b) => a - b)[0];
+  if (nextMs === undefined) return [];
+  return [
+    cause({
+      code: 'MinReadySeconds',
+      object: nameOfObject(Deployments, deployment),
+      message: `pods that are ready count as available after minReadySeconds ${minReadySeconds}`,
+      nextTry: formatTime(nextMs),
+      cure: { text: 'wait, or lower spec.minReadySeconds' },
+    }),
+  ];
+}
+
+function isStuck(deployment: Deployment): boolean {
+  const condition = conditionOf(deployment, 'Progressing');
+  return condition?.status === 'False' && condition.reason === 'ProgressDeadlineExceeded';
+}
+
+/** A rollout past its deadline is the first cause, followed by what delays it. */
 function stuckCauses(deployment: Deployment, causes: readonly Cause[]): readonly Cause[] {
   const condition = conditionOf(deployment, 'Progressing');
-  if (condition?.status !== 'False' || condition.reason !== 'ProgressDeadlineExceeded') return causes;
+  if (condition === undefined || !isStuck(deployment)) return causes;
   const object = nameOfObject(Deployments, deployment);
   return [
     cause({

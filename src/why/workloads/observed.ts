@@ -1,21 +1,21 @@
-/** Whether a controller has observed the present generation of an object. */
+/** Checks whether a controller has observed the current generation of an object. */
 import type { KubernetesObject } from '../../api/object.ts';
 import type { ResourceInfo } from '../../api/resource-info.ts';
 import { parseTime } from '../../api/time.ts';
 import { cause, type Diagnosis } from '../explanation.ts';
 import { nameOfObject } from '../object-name.ts';
 
-/** The slowest controller looks at its objects every 15 s. */
+/** The slowest controller syncs its objects every 15 s. */
 const USUAL_MS = 20_000;
 
-/** Undefined where the status describes the present spec; just after a change nothing is wrong about it. */
+/** Undefined when the status describes the current spec. Shortly after a change an old status is no trouble. */
 export function diagnoseUnobserved(
   info: ResourceInfo,
   object: KubernetesObject,
   nowMs: number,
 ): Pick<Diagnosis, 'state' | 'causes'> | undefined {
   if (isObserved(object)) return undefined;
-  if (nowMs - changedMs(object) < USUAL_MS) return { state: 'Progressing', causes: [] };
+  if (isNew(object, nowMs)) return { state: 'Progressing', causes: [] };
   const notObserved = cause({
     code: 'NotObserved',
     object: nameOfObject(info, object),
@@ -25,12 +25,23 @@ export function diagnoseUnobserved(
   return { state: 'Trouble', causes: [notObserved] };
 }
 
+/** Whether the status has an observed generation that is not the current one. */
+export function isBehind(object: KubernetesObject): boolean {
+  const { observedGeneration } = (object as { status?: { observedGeneration?: unknown } }).status ?? {};
+  return ['number', 'bigint'].includes(typeof observedGeneration) && !isObserved(object);
+}
+
+/** Whether the object was changed so recently that its controller may not have observed the change. */
+export function isNew(object: KubernetesObject, nowMs: number): boolean {
+  return nowMs - changedMs(object) < USUAL_MS;
+}
+
 function isObserved(object: KubernetesObject): boolean {
   const { observedGeneration } = (object as { status?: { observedGeneration?: number | bigint } }).status ?? {};
   return Number(observedGeneration ?? 0) >= Number(object.metadata.generation ?? 1);
 }
 
-/** When somebody last changed more than its status. */
+/** The time of the last change of more than the status. */
 function changedMs({ metadata }: KubernetesObject): number {
   const { creationTimestamp = '', managedFields = [] } = metadata;
   const changes = managedFields.filter(({ subresource }) => subresource !== 'status').map(({ time = '' }) => time);

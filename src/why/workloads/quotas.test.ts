@@ -6,7 +6,7 @@ import type { Client } from '../../client/client.ts';
 import { Evidence } from '../evidence.ts';
 import { quotaCauses } from './quotas.ts';
 
-/** Codes and messages for pods with a container that requests so much, in a namespace with one quota. */
+/** Codes and messages for pods with these requests, in a namespace with one quota. */
 async function codesOf(
   hard: Record<string, string>,
   used: Record<string, string>,
@@ -23,13 +23,13 @@ async function codesOf(
       metadata: {},
     });
   const client = { resource: (info: ResourceInfo) => ({ list: () => list(info) }) } as unknown as Client;
-  const explain = () => Promise.reject(new Error('not asked for'));
+  const explain = () => Promise.reject(new Error('nothing else is read'));
   const evidence = new Evidence({ client, nowMs: 0, explain });
   const template = { spec: { containers: [{ name: 'web', image: 'web:1', resources: { requests: given.requests } }] } };
   return (await quotaCauses('n', template, evidence)).map(({ code, message }) => `${code} ${message}`);
 }
 
-test('a quota is at fault when what a pod takes does not fit, or is not said, and else not', async () => {
+test("a quota is a cause only when a pod's request exceeds it or is missing", async () => {
   const rows: readonly (readonly [Parameters<typeof codesOf>, readonly RegExp[]])[] = [
     [[{ pods: '2' }, { pods: '2' }], [/^QuotaUsedUp .*pods 2 of 2, a pod takes 1/]],
     [[{ pods: '2' }, { pods: '1' }], []],

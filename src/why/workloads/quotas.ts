@@ -1,4 +1,7 @@
-/** Quotas that do not let a pod in: as the server computes it, on servers that remember no refusals. Upstream: plugin/resourcequota. */
+/**
+ * Finds quotas that refuse a pod, by the server's computation, for servers that keep no records of refusals. Upstream:
+ * plugin/resourcequota.
+ */
 import { LimitRanges, ResourceQuotas } from '../../api/gen/resources.ts';
 import type { Pod, PodTemplateSpec, ResourceQuota } from '../../api/gen/core-v1.ts';
 import { compareQuantities } from '../../api/quantity.ts';
@@ -16,28 +19,31 @@ export async function quotaCauses(
 ): Promise<readonly Cause[]> {
   const quotas = await evidence.list(ResourceQuotas, { namespace });
   if (quotas.length === 0) return [];
-  // A limit range may give a pod what its template does not say.
+  // A limit range may set requests and limits that the template lacks.
   const hasDefaults = (await evidence.listed(LimitRanges, { namespace }))?.length !== 0;
   const pod: Pod = { metadata: { ...metadata, namespace }, spec };
   return quotas
     .filter((quota) => inScopes(podEvaluator, quota.spec ?? {}, pod))
-    .flatMap((quota) => [...(hasDefaults ? [] : unsaidCauses(quota, pod)), ...exceededCauses(quota, pod, evidence)]);
+    .flatMap((quota) => [
+      ...(hasDefaults ? [] : missingValueCauses(quota, pod)),
+      ...exceededCauses(quota, pod, evidence),
+    ]);
 }
 
 function measured({ status }: ResourceQuota): string[] {
   return Object.keys(status?.hard ?? {}).filter((name) => podEvaluator.measures(name));
 }
 
-function unsaidCauses(quota: ResourceQuota, pod: Pod): readonly Cause[] {
-  const unsaid = podEvaluator.unsaid(measured(quota), pod);
-  if (unsaid === undefined) return [];
+function missingValueCauses(quota: ResourceQuota, pod: Pod): readonly Cause[] {
+  const problem = podEvaluator.constraints(measured(quota), pod);
+  if (problem === undefined) return [];
   const object = nameOfObject(ResourceQuotas, quota);
   return [
     cause({
       code: 'QuotaNeedsValues',
       object,
-      message: `resource quota ${object.name} measures what the pods do not say: every container has to`,
-      facts: [unsaid],
+      message: `resource quota ${object.name} measures requests or limits that the pods do not set: every container has to`,
+      facts: [problem],
       cure: {
         text: 'give every container these requests and limits, or set defaults by a limit range',
         command: `kubectl describe resourcequota ${object.name}${inNamespace(object)}`,

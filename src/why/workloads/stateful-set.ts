@@ -1,4 +1,4 @@
-/** Why a stateful set has not the pods it is to have: one at a time, in the order of their ordinals. */
+/** Explains why a stateful set lacks pods, which are created one at a time in the order of their ordinals. */
 import { Pods, StatefulSets } from '../../api/gen/resources.ts';
 import type { StatefulSet } from '../../api/gen/apps-v1.ts';
 import type { Pod } from '../../api/gen/core-v1.ts';
@@ -10,6 +10,9 @@ import { onDeleteCause } from './on-delete.ts';
 import { ownedPods } from './owned-pods.ts';
 import { refusedPodCauses } from './refused-pods.ts';
 
+/** The number of pods that are listed; the others usually have the same cause. */
+const MAX_NAMED = 3;
+
 export async function explainStatefulSet(set: StatefulSet, evidence: Evidence): Promise<Diagnosis> {
   const wanted = set.spec?.replicas ?? 1;
   const { readyReplicas = 0, updatedReplicas = 0 } = set.status ?? {};
@@ -17,16 +20,18 @@ export async function explainStatefulSet(set: StatefulSet, evidence: Evidence): 
   const isOnDelete = set.spec?.updateStrategy?.type === 'OnDelete';
   const summary = `has ${readyReplicas} of ${wanted} pods ready, ${updatedReplicas} of the newest template`;
   const isUpdated = updatedReplicas >= wanted - partition || isOnDelete || set.status?.updateRevision === undefined;
-  if (readyReplicas >= wanted && isUpdated) return { state: 'Fine', summary, causes: heldBackCauses(set) };
+  const isRemoved = (set.status?.replicas ?? 0) <= wanted;
+  if (readyReplicas >= wanted && isUpdated && isRemoved) return { state: 'Fine', summary, causes: heldBackCauses(set) };
   const pods = await ownedPods(set, set.spec?.selector, evidence);
   const causes = [
     ...(await refusedPodCauses(StatefulSets, set, evidence)),
     ...(await firstUnreadyCauses(set, pods, evidence)),
+    ...(isRemoved ? [] : await remainingPodCauses(set, pods, evidence)),
   ];
   return { state: causes.length === 0 ? 'Progressing' : 'Trouble', summary, causes };
 }
 
-/** What keeps pods of an older template, on purpose. */
+/** Settings that keep pods of an older template on purpose. */
 function heldBackCauses(set: StatefulSet): readonly Cause[] {
   const wanted = set.spec?.replicas ?? 1;
   const { updateStrategy } = set.spec ?? {};
@@ -40,7 +45,7 @@ function heldBackCauses(set: StatefulSet): readonly Cause[] {
   return [cause({ code: 'HeldByPartition', object, message, cure })];
 }
 
-/** The pod with the lowest ordinal that is not ready: the later ones wait for it, unless all start at once. */
+/** The pod with the lowest ordinal that is not ready: later ones wait for it, unless the policy is Parallel. */
 async function firstUnreadyCauses(
   set: StatefulSet,
   pods: readonly Pod[],
@@ -63,6 +68,24 @@ async function firstUnreadyCauses(
       because,
     }),
   ];
+}
+
+/** Pods beyond `replicas` that are being deleted and still exist. */
+async function remainingPodCauses(
+  { spec }: StatefulSet,
+  pods: readonly Pod[],
+  evidence: Evidence,
+): Promise<readonly Cause[]> {
+  const end = (spec?.ordinals?.start ?? 0) + (spec?.replicas ?? 1);
+  const going = pods.filter((pod) => ordinalOf(pod) >= end && pod.metadata.deletionTimestamp !== undefined);
+  const causes: Cause[] = [];
+  for (const pod of going.slice(0, MAX_NAMED)) {
+    const { state, summary, causes: because } = await evidence.explain(Pods, pod);
+    if (state === 'Progressing') continue;
+    const object = nameOfObject(Pods, pod);
+    causes.push(cause({ code: 'PodRemains', object, message: `pod ${object.name} ${summary}`, because }));
+  }
+  return causes;
 }
 
 function ordinalOf({ metadata }: Pod): number {

@@ -1,4 +1,6 @@
-/** The scheduler is killed before and after each of its writes: every pod comes to the same end, nobody goes in vain. */
+/**
+ * The scheduler is killed before and after each of its writes: every pod must end the same way, without a needless preemption.
+ */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import {
@@ -13,7 +15,7 @@ import {
   ResourceSlices,
   StorageClasses,
 } from '../../../src/api/gen/resources.ts';
-import { localPathStorageClass } from '../../../src/apiserver/bootstrap/local-path-storage-class.ts';
+import { localPathStorageClass } from '../../../src/apiserver/bootstrap/local-path-class.ts';
 import type { SeriesEventRecorder } from '../../../src/client/event-series-recorder.ts';
 import type { Controller, ControllerDeps } from '../../../src/controllers/controller.ts';
 import { defaultSchedulerConfig } from '../../../src/scheduler/config/scheduler-config.ts';
@@ -105,7 +107,7 @@ const withCards = (name: string, resource: string): Step =>
 
 const runs: CrashWorld['runs'] = ({ spec }) => (spec?.nodeName ?? '') !== '';
 
-/** In each, every pod has one place to go. */
+/** In each world, every pod has one possible node. */
 const worlds: Readonly<Record<string, CrashWorld>> = {
   'between binding and saying why not': {
     before: all(machine('n1', '2'), machine('n2', '4')),

@@ -11,7 +11,7 @@ import {
   VolumeAttributesClasses,
 } from '../../../src/api/gen/resources.ts';
 import type { PersistentVolumeClaim } from '../../../src/api/gen/core-v1.ts';
-import { localPathStorageClass } from '../../../src/apiserver/bootstrap/local-path-storage-class.ts';
+import { localPathStorageClass } from '../../../src/apiserver/bootstrap/local-path-class.ts';
 import type { ControllerName } from '../../../src/controllers/list.ts';
 import type { CrashWorld, Step } from './run-world-fixture.ts';
 import { addNodes, all, change, create, remove } from './workloads-fixture.ts';
@@ -129,7 +129,7 @@ export const storageWorlds = {
       changeClaim('c', (draft) => void (draft.spec!.resources!.requests!['storage'] = '2Gi')),
     ],
     restMs: 5000,
-    // All that it does.
+    // all that the controller does
     async holds(h) {
       const events = await h.events();
       const told = 'Normal ExternalExpanding waiting for an external controller to expand this PVC';

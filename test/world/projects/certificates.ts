@@ -80,7 +80,7 @@ export const certificates: Project = {
       { name: 'certificates-leader', namespace: 'kube-system' },
       {
         roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'Role', name: 'certificates-leader' },
-        subjects: [{ apiGroup: '', kind: 'ServiceAccount', name: 'controller', namespace: NAMESPACE }],
+        subjects: [{ kind: 'ServiceAccount', name: 'controller', namespace: NAMESPACE }],
       },
     ),
   ],

@@ -1,4 +1,4 @@
-/** A project whose webhooks answer: objects are changed, refused and converted by them, and none is made while they fail. */
+/** A project whose webhooks have a server: it changes, refuses and converts objects, and while it fails none can be created. */
 import { CA_BUNDLE } from '../ca-bundle.ts';
 import { definitionOf, objectOf, textOf } from '../definition.ts';
 import { accountWithRole, manifest, namespaceOf, type Project } from '../manifest.ts';
@@ -8,7 +8,7 @@ const GROUP = 'hooks.world.example';
 const count = { type: 'integer', minimum: 0, default: 1 };
 const image = textOf(253);
 
-/** Objects in both versions: what is stored as v1 is read as v1beta1, and the other way round. */
+/** Objects in both versions: those stored as v1 are read as v1beta1, and the other way round. */
 const samples = [
   manifest(`${GROUP}/v1`, 'Site', { name: 'new', namespace: NAMESPACE }, { spec: { image: 'site:1', replicas: 2 } }),
   manifest(`${GROUP}/v1beta1`, 'Site', { name: 'old', namespace: NAMESPACE }, { spec: { image: 'site:1', size: 3 } }),
@@ -20,7 +20,7 @@ const samples = [
   ),
 ];
 
-/** The project; its webhooks are reached below this URL. */
+/** The project; its webhooks are below this URL. */
 export function hooks(url: string): Project {
   const clientConfig = (path: string) => ({ url: `${url}${path}`, caBundle: CA_BUNDLE });
   const hook = (name: string) => ({
@@ -30,7 +30,9 @@ export function hooks(url: string): Project {
     failurePolicy: 'Fail',
     matchPolicy: 'Equivalent',
     clientConfig: clientConfig(`/${name}`),
-    rules: [{ apiGroups: [GROUP], apiVersions: ['v1'], operations: ['CREATE', 'UPDATE'], resources: ['sites'] }],
+    rules: [
+      { apiGroups: [GROUP], apiVersions: ['v1'], operations: ['CREATE', 'UPDATE'], resources: ['sites'], scope: '*' },
+    ],
   });
   return {
     name: 'hooks',

@@ -45,7 +45,7 @@ const webhook = {
     service: { name: 'ingress', namespace: NAMESPACE, path: '/v1/ingresses', port: 443 },
   },
   objectSelector: { matchLabels: { 'ingress.world.example/checked': 'yes' } },
-  rules: [rule],
+  rules: [{ ...rule, scope: '*' }],
 };
 
 export const ingress: Project = {

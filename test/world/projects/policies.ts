@@ -17,6 +17,8 @@ const kinds = [
   'Image',
   'Generating',
 ];
+/** Match resources with their defaults, which are one atomic value in server-side apply. */
+const MATCHES = { matchPolicy: 'Equivalent', namespaceSelector: {}, objectSelector: {} };
 const REGISTRATION = 'admissionregistration.k8s.io/v1';
 const webhook = (name: string) => ({
   name: `${name}.${GROUP}`,
@@ -88,12 +90,14 @@ export const policies: Project = {
       {
         spec: {
           matchConstraints: {
+            ...MATCHES,
             resourceRules: [
               {
                 apiGroups: ['apps'],
                 apiVersions: ['v1'],
                 operations: ['CREATE', 'UPDATE'],
                 resources: ['deployments'],
+                scope: '*',
               },
             ],
           },
@@ -111,7 +115,7 @@ export const policies: Project = {
         spec: {
           policyName: 'world-replicas',
           validationActions: ['Deny'],
-          matchResources: { namespaceSelector: { matchLabels: { policed: 'yes' } } },
+          matchResources: { ...MATCHES, namespaceSelector: { matchLabels: { policed: 'yes' } } },
         },
       },
     ),

@@ -48,7 +48,7 @@ const webhook = (name: string, rule: object) => ({
   timeoutSeconds: 5,
   clientConfig: { service: { name: 'pilot', namespace: NAMESPACE, path: `/${name}`, port: 443 } },
   namespaceSelector: { matchLabels: { 'mesh.world.example/inject': 'enabled' } },
-  rules: [rule],
+  rules: [{ ...rule, scope: '*' }],
 });
 const pods = { apiGroups: [''], apiVersions: ['v1'], operations: ['CREATE'], resources: ['pods'] };
 const entries = { apiGroups: [GROUP], apiVersions: ['*'], operations: ['CREATE', 'UPDATE'], resources: ['*'] };

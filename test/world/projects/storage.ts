@@ -64,7 +64,7 @@ export const storage: Project = {
           fileSystem: null,
           network: { provider: 'host', selectors: null },
           placement: null,
-          devices: [{ name: 'sda', config: null }],
+          devices: [{ name: 'sda', config: { mode: 'raw' } }],
           template: null,
         },
       },

@@ -5,7 +5,7 @@ import { FunctionError } from '../runtime/values.ts';
 import { valueText } from '../runtime/value-text.ts';
 import type { Declarations } from '../types/declarations.ts';
 import { formatText } from './format-text.ts';
-import { indexIn, lastIndexIn, splitAt } from './text-search.ts';
+import { indexIn, lastIndexIn, splitAt } from '../../../base/text-search.ts';
 
 export function defineStrings(declarations: Declarations): void {
   declarations.define({
@@ -36,10 +36,10 @@ export function defineStrings(declarations: Declarations): void {
   declarations.defineNamespaced({ 'strings.quote(string): string': quoteText });
 }
 
-/** Go's unicode.IsSpace. */
+/** The characters of Go's unicode.IsSpace. */
 const SPACE = /[\t-\r \u0085\u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]/;
 
-/** Unit by unit: a pattern for the end of a text would try every space inside it. */
+/** A loop over UTF-16 units: a regular expression for trailing space is quadratic. */
 function trimmed(text: string): string {
   let [start, end] = [0, text.length];
   while (start < end && SPACE.test(text[start]!)) start++;
@@ -54,7 +54,7 @@ const SPACE_WORK = 0.3;
 const ASCII = /^[\0-\u007f]*$/;
 const CASE_BIT = 0x20;
 
-/** ASCII letters in the other case. Unit by unit: a pattern would stop at each run of them. */
+/** Changes the case of ASCII letters. A loop over units: a regular expression would match each run of letters by itself. */
 function withAsciiCase(text: string, isUpper: boolean): string {
   if (ASCII.test(text)) return isUpper ? text.toUpperCase() : text.toLowerCase();
   const first = (isUpper ? 'a' : 'A').charCodeAt(0);
@@ -66,7 +66,7 @@ function withAsciiCase(text: string, isUpper: boolean): string {
   return bytes.toString('utf16le');
 }
 
-/** Taking a text apart costs more than the reading that upstream's price is of. */
+/** Splitting a text into characters takes longer than upstream's price of one traversal. */
 function runesOf(text: string): string[] {
   chargeWork(Math.ceil(text.length / 2));
   return [...text];
@@ -109,7 +109,7 @@ function replace(text: string, [from, to]: readonly [string, string], count: big
   return used === 0 ? text : pieces.slice(0, used).join(to) + to + tail;
 }
 
-/** Go replaces the empty text before every character and at the end. */
+/** As Go, the empty text is replaced before every character and at the end. */
 function emptyPieces(text: string): string[] {
   return ['', ...runesOf(text), ''];
 }
@@ -136,7 +136,7 @@ function join(parts: unknown[], by: string): string {
   const between = Math.max(0, parts.length - 1) * by.length;
   walkWork(parts.length);
   const length = (parts as string[]).reduce((sum, part) => sum + part.length, between);
-  // The price, a fifth of the characters, is paid when there is a result; a character has one unit or two.
+  // The price, a fifth of the characters, is charged with the result. A character has one or two UTF-16 units.
   checkPrice(length / 10);
   return parts.join(by);
 }
@@ -153,7 +153,7 @@ const ESCAPES: Readonly<Record<string, string>> = {
   '"': '\\"',
 };
 
-/** Units of work for a character that is escaped. */
+/** Units of work for an escaped character. */
 const ESCAPE_WORK = 0.8;
 
 function quoteText(text: string): string {

@@ -1,31 +1,34 @@
 /**
- * Judges the rules of a schema when their CustomResourceDefinition is written: they compile, texts and paths are well
- * formed, transition rules stand where the value before can be told, and none may cost too much. Upstream:
+ * Validates the rules of a schema when its CustomResourceDefinition is written. Rules must compile, texts and paths must be well
+ * formed, transition rules must stand where old values are known, and costs are limited. Upstream:
  * apiextensions-apiserver/pkg/apis/apiextensions/validation (ValidateCustomResourceDefinitionOpenAPISchema).
  */
 import type { Field } from '../../field-error.ts';
 import type { JSONSchemaProps, ValidationRule } from '../../gen/apiextensions-v1.ts';
 import { estimateCost } from '../cost/estimate.ts';
-import { fieldPathSteps } from './field-path.ts';
+import { readFieldPath } from './field-path.ts';
 import type { CompiledRule, RuleSchema } from './rule-schema.ts';
 import { mostInRequest, sizeBelow } from './size.ts';
 
-/** What one rule may cost in one object at worst. */
+/** The maximum cost of one rule in one object. */
 const RULE_COST_LIMIT = 10_000_000;
-/** What all rules of a schema may cost together. */
+/** The maximum cost of all rules of a schema together. */
 const SCHEMA_COST_LIMIT = 100_000_000;
 
-const REASONS = ['FieldValueRequired', 'FieldValueForbidden', 'FieldValueInvalid', 'FieldValueDuplicate'];
+const REASONS = ['FieldValueDuplicate', 'FieldValueForbidden', 'FieldValueInvalid', 'FieldValueRequired'];
 const ADVICE =
   'try simplifying the rule, or adding maxItems, maxProperties, and maxLength where arrays, maps, and strings are declared';
 
-/** Adds what is wrong with the rules to `field`, the place of the schema (`spec.validation.openAPIV3Schema`). */
-export function checkRules(schema: RuleSchema, field: Field): void {
-  const check = new RuleCheck();
+/**
+ * Adds the errors of the rules to `field`, the path of the schema (`spec.validation.openAPIV3Schema`). `faults`: the paths of
+ * the schema's own errors. Rules of a schema with an error at or below its path are not checked.
+ */
+export function checkRules(schema: RuleSchema, field: Field, faults: readonly string[] = []): void {
+  const check = new RuleCheck(faults);
   check.visit(schema, field, undefined);
   if (check.total > SCHEMA_COST_LIMIT) {
     const factor = factorText(check.total, SCHEMA_COST_LIMIT);
-    for (const { place } of check.dearest())
+    for (const { place } of check.mostExpensive())
       place.forbidden('contributed to estimated rule cost total exceeding cost limit for entire OpenAPIv3 schema');
     field.forbidden(
       `x-kubernetes-validations estimated rule cost total for entire OpenAPIv3 schema exceeds budget by factor of ${factor} (${ADVICE})`,
@@ -35,26 +38,36 @@ export function checkRules(schema: RuleSchema, field: Field): void {
 
 class RuleCheck {
   readonly #costs: { readonly place: Field; readonly cost: number }[] = [];
+  readonly #faults: readonly string[];
   total = 0;
 
-  /** The rules that cost most, at most four. */
-  dearest(): readonly { readonly place: Field }[] {
+  constructor(faults: readonly string[]) {
+    this.#faults = faults;
+  }
+
+  /** The paths of the most expensive rules, at most four. */
+  mostExpensive(): readonly { readonly place: Field }[] {
     return this.#costs.toSorted((a, b) => b.cost - a.cost).slice(0, 4);
   }
 
-  /** `uncorrelated`: the list or map above that keeps values from being told from one another. */
+  /** `uncorrelated`: the enclosing list or map whose values cannot be matched with their old values. */
   visit(schema: RuleSchema, field: Field, uncorrelated: string | undefined): void {
     if (!schema.hasRules) return;
-    for (const [index, compiled] of schema.rules.entries()) {
-      const place = field.at('x-kubernetes-validations').item(index);
-      checkText(compiled.rule, schema.props, place);
-      this.#checkCompiled(compiled, { schema, place, uncorrelated });
-    }
     for (const [name, property] of schema.properties)
-      this.visit(property, field.at('properties').key(name), below(schema, field, uncorrelated));
-    if (schema.items !== undefined) this.visit(schema.items, field.at('items'), below(schema, field, uncorrelated));
-    if (schema.additional !== undefined)
-      this.visit(schema.additional, field.at('additionalProperties'), below(schema, field, uncorrelated));
+      this.visit(property, field.at('properties').key(name), belowMap(schema, field, uncorrelated));
+    if (schema.items !== undefined) this.visit(schema.items, field.at('items'), belowList(schema, field, uncorrelated));
+    if (schema.additional !== undefined) this.visit(schema.additional, field.at('additionalProperties'), uncorrelated);
+    if (schema.rules.length === 0 || this.#hasFault(field.path)) return;
+    for (const [index, compiled] of schema.rules.entries())
+      this.#checkCompiled(compiled, {
+        schema,
+        place: field.at('x-kubernetes-validations').item(index),
+        uncorrelated,
+      });
+  }
+
+  #hasFault(path: string): boolean {
+    return this.#faults.some((fault) => fault.startsWith(path) && '.['.includes(fault.charAt(path.length)));
   }
 
   #checkCompiled(
@@ -99,21 +112,24 @@ class RuleCheck {
   }
 }
 
-/** Items of sets and of plain lists, and what is in atomic maps, have no identity over time. */
-function below(schema: RuleSchema, field: Field, uncorrelated: string | undefined): string | undefined {
-  if (uncorrelated !== undefined) return uncorrelated;
-  const { props } = schema;
-  if (props.type === 'array' && props['x-kubernetes-list-type'] !== 'map') return field.path;
-  if (props['x-kubernetes-map-type'] === 'atomic') return field.path;
-  return undefined;
+/** Values in atomic maps cannot be matched with old values. */
+function belowMap({ props }: RuleSchema, field: Field, uncorrelated: string | undefined): string | undefined {
+  return uncorrelated ?? (props['x-kubernetes-map-type'] === 'atomic' ? field.path : undefined);
 }
 
+/** Items of sets and of atomic lists cannot be matched with old values. */
+function belowList({ props }: RuleSchema, field: Field, uncorrelated: string | undefined): string | undefined {
+  return uncorrelated ?? (props['x-kubernetes-list-type'] === 'map' ? undefined : field.path);
+}
+
+/** Factors below 1.5 have six decimals, so that none is shown as 1.0. */
 function factorText(cost: number, limit: number): string {
   const factor = cost / limit;
-  return factor > 100 ? 'more than 100x' : `${factor.toFixed(1)}x`;
+  if (factor > 100) return 'more than 100x';
+  return factor < 1.5 ? `${factor.toFixed(6)}x` : `${factor.toFixed(1)}x`;
 }
 
-/** A rule as upstream's Go prints it in errors: field names of the internal type. */
+/** A rule as upstream's Go prints it in errors, with field names of the internal type. */
 function shownRule(rule: ValidationRule): object {
   return {
     Rule: rule.rule,
@@ -125,24 +141,35 @@ function shownRule(rule: ValidationRule): object {
   };
 }
 
-function checkText(rule: ValidationRule, schema: JSONSchemaProps, place: Field): void {
-  if ((rule.rule ?? '').trim() === '') place.at('rule').required('rule is not specified');
-  checkMessage(rule, place);
-  if (rule.reason !== undefined && !REASONS.includes(rule.reason))
-    place.at('reason').notSupported(rule.reason, REASONS);
-  if ((rule.fieldPath ?? '') === '') return;
-  const steps = fieldPathSteps(rule.fieldPath!, schema);
-  if (typeof steps === 'string')
-    place.at('fieldPath').invalid(rule.fieldPath, `fieldPath must be a valid path: ${steps}`);
+/** Adds errors for missing or malformed texts of a schema's own rules, and for field paths that the schema lacks. */
+export function checkRuleTexts(schema: JSONSchemaProps, field: Field): void {
+  for (const [index, rule] of (schema['x-kubernetes-validations'] ?? []).entries()) {
+    const place = field.at('x-kubernetes-validations').item(index);
+    checkMessage(rule, place);
+    const { messageExpression = '', reason, fieldPath = '' } = rule;
+    if (messageExpression !== '' && messageExpression.trim() === '')
+      place.at('messageExpression').required('messageExpression must be non-empty if specified');
+    if (reason !== undefined && !REASONS.includes(reason)) place.at('reason').notSupported(reason, REASONS);
+    if (fieldPath !== '') checkFieldPath(fieldPath, schema, place.at('fieldPath'));
+  }
 }
 
-function checkMessage({ rule, message, messageExpression }: ValidationRule, place: Field): void {
-  if (message !== undefined && message !== '') {
-    if (message.trim() === '') place.at('message').invalid(message, 'message must be non-empty if specified');
-    else if (message.trim().includes('\n'))
-      place.at('message').invalid(message.trim(), 'message must not contain line breaks');
-  } else if ((rule ?? '').trim().includes('\n') && (messageExpression ?? '') === '')
+function hasNewlines(text: string): boolean {
+  return /[\n\r]/u.test(text);
+}
+
+/** Adds one error at most: of the rule's text or of its message. */
+function checkMessage({ rule, message = '' }: ValidationRule, place: Field): void {
+  const [trimmedRule, trimmed] = [(rule ?? '').trim(), message.trim()];
+  if (trimmedRule === '') place.at('rule').required('rule is not specified');
+  else if (message !== '' && trimmed === '') place.at('message').invalid(message, 'must be non-empty if specified');
+  else if (hasNewlines(trimmed)) place.at('message').invalid(message, 'must not contain line breaks');
+  else if (hasNewlines(trimmedRule) && trimmed === '')
     place.at('message').required('message must be specified if rule contains line breaks');
-  if (messageExpression !== undefined && messageExpression !== '' && messageExpression.trim() === '')
-    place.at('messageExpression').required('messageExpression must be non-empty if specified');
+}
+
+function checkFieldPath(path: string, schema: JSONSchemaProps, place: Field): void {
+  if (path.trim() === '') place.invalid(path, 'must be non-empty if specified');
+  if (hasNewlines(path)) place.invalid(path, 'must not contain line breaks');
+  if (typeof readFieldPath(path, schema) === 'string') place.invalid(path, 'must be a valid path');
 }

@@ -1,7 +1,8 @@
-/** Definitions with rules, and what checking and compiling them says. */
+/** Definitions with rules, and functions that check and compile them for tests. */
 import { Field } from '../../field-error.ts';
 import type { JSONSchemaProps, ValidationRule } from '../../gen/apiextensions-v1.ts';
-import { checkRules } from './check-rules.ts';
+import { checkRules, checkRuleTexts } from './check-rules.ts';
+import { validateOpenApiSchema } from '../../validation/open-api-schema.ts';
 import { compileRuleSchema } from './rule-schema.ts';
 
 export function crd(spec: JSONSchemaProps, ...rules: ValidationRule[]): JSONSchemaProps {
@@ -25,6 +26,8 @@ export const text: JSONSchemaProps = { type: 'string' };
 
 export function complaints(schema: JSONSchemaProps): string[] {
   const field = Field.named('spec.validation.openAPIV3Schema');
-  checkRules(compileRuleSchema(schema), field);
+  validateOpenApiSchema(schema, field, checkRuleTexts);
+  const faults = field.errors.map((error) => error.field);
+  checkRules(compileRuleSchema(schema), field, faults);
   return field.errors.map((error) => `${error.field}: ${error.text}`);
 }

@@ -1,7 +1,7 @@
 /**
- * Evaluates the rules of a schema on an object: at each place its own rules first, then those inside. Transition rules run
- * where the value before can be told: in structs, granular maps and lists of type map. What a rule says of a value that did
- * not change is a warning only (ratcheting). Upstream: apiextensions-apiserver/pkg/apiserver/schema/cel/validation.go.
+ * Evaluates the rules of a schema on an object: at each place its own rules first, then those below. Transition rules run where
+ * the old value is known: in structs, granular maps and lists of type map. A failure about an unchanged value is only a warning
+ * (ratcheting). Upstream: apiextensions-apiserver/pkg/apiserver/schema/cel/validation.go.
  */
 import { isObject } from '../../codec/own-property.ts';
 import { stringifyJson } from '../../codec/json.ts';
@@ -13,46 +13,62 @@ import type { FieldCause } from '../../status-error.ts';
 import { Meter, PER_CALL_LIMIT, RUNTIME_COST_BUDGET } from '../meter.ts';
 import { Optional } from '../runtime/values.ts';
 import { RuntimeError } from '../texts.ts';
-import { fieldPathSteps, placeOf } from './field-path.ts';
+import { readFieldPath, placeOf } from './field-path.ts';
 import type { CompiledRule, RuleSchema } from './rule-schema.ts';
 
 interface RuleFindings {
   readonly errors: FieldCause[];
-  /** What would be errors, had the value changed. */
+  /** Errors about unchanged values. */
   readonly warnings: FieldCause[];
+  /** The rest of the budget; 0 when it was exceeded. */
+  readonly budget: number;
 }
 
-/** The value under validation and, on updates, the one before. */
+/** The value under validation and, on updates, the old value. */
 interface RuleValues {
   readonly value: unknown;
   readonly old?: unknown;
 }
 
-/** {@link ruleSteps} without a pause. */
+/** {@link ruleSteps}, run without a pause. */
 export function validateRules(schema: RuleSchema, values: RuleValues, field: Field): RuleFindings {
   return allSteps(ruleSteps(schema, values, field));
 }
 
-/** Evaluates all rules within the budget of one object. Never throws for what rules and objects say. */
-export function* ruleSteps(schema: RuleSchema, values: RuleValues, field: Field): Steps<RuleFindings> {
-  const walk = new RuleWalk();
+/** Evaluates all rules within the budget, by default that of one object. It never throws for rules or objects of users. */
+export function* ruleSteps(
+  schema: RuleSchema,
+  values: RuleValues,
+  field: Field,
+  budget = RUNTIME_COST_BUDGET,
+): Steps<RuleFindings> {
+  const walk = new RuleWalk(budget);
   if (schema.hasRules) yield* walk.visit(schema, values, field);
   return walk.findings;
 }
 
-/** A step ends with the evaluation that takes it beyond so much: a few milliseconds. */
+/** A step evaluates rules until their cost exceeds this, a few milliseconds. */
 const COST_OF_STEP = 50_000;
-/** What an evaluation costs beside its expression: values are wrapped for it. */
+/** The cost of wrapping the values for one evaluation, besides the expression's own. */
 const BASE_COST = 100;
 
-/** What messages made by expressions may have at most, in bytes. */
+/** The maximum size in bytes of a message that an expression returns. */
 const MAX_MESSAGE_BYTES = 5 * 1024;
 
 class RuleWalk {
-  readonly findings: RuleFindings = { errors: [], warnings: [] };
-  #budget = RUNTIME_COST_BUDGET;
+  readonly #errors: FieldCause[] = [];
+  readonly #warnings: FieldCause[] = [];
+  #budget: number;
   #spentInStep = 0;
   #stopped = false;
+
+  constructor(budget: number) {
+    this.#budget = budget;
+  }
+
+  get findings(): RuleFindings {
+    return { errors: this.#errors, warnings: this.#warnings, budget: this.#budget };
+  }
 
   *visit(schema: RuleSchema, values: RuleValues, field: Field): Steps<void> {
     if (!schema.hasRules || this.#stopped || values.value === null || values.value === undefined) return;
@@ -92,7 +108,7 @@ class RuleWalk {
       const { rule, usesOldSelf } = compiled;
       if (usesOldSelf && !hasOld && rule.optionalOldSelf !== true) continue;
       const oldSelf = rule.optionalOldSelf === true ? (hasOld ? Optional.of(old) : Optional.none) : old;
-      const list = unchanged && !usesOldSelf ? this.findings.warnings : this.findings.errors;
+      const list = unchanged && !usesOldSelf ? this.#warnings : this.#errors;
       const found = this.#evaluate(compiled, { self, oldSelf }, { schema, value: values.value, field });
       if (found !== undefined) list.push(found);
       if (this.#spentInStep < COST_OF_STEP) continue;
@@ -161,14 +177,14 @@ class RuleWalk {
   #violation(compiled: CompiledRule, activation: { self: unknown; oldSelf: unknown }, at: Place): FieldCause {
     const { rule } = compiled;
     const made = this.#message(compiled, activation);
-    const steps = (rule.fieldPath ?? '') === '' ? [] : fieldPathSteps(rule.fieldPath!, at.schema.props);
-    const { path } = typeof steps === 'string' ? at.field : placeOf(at.field, steps);
+    const target = readFieldPath(rule.fieldPath ?? '', at.schema.props);
+    const { path } = typeof target === 'string' ? at.field : placeOf(at.field, target.steps);
     const fallback = (rule.message ?? '') === '' ? `failed rule: ${rule.rule.trim()}` : rule.message!.trim();
     const omitsValue = made !== undefined || typeof at.value === 'object';
     return causeFor(rule.reason, { path, value: at.value, omitsValue, text: made ?? fallback });
   }
 
-  /** The text its expression makes, unless that fails or makes nothing that can be shown. */
+  /** The text of `messageExpression`; undefined when it fails or returns a text that cannot be shown. */
   #message({ message }: CompiledRule, activation: { self: unknown; oldSelf: unknown }): string | undefined {
     if (message === undefined) return undefined;
     const meter = new Meter(Math.min(PER_CALL_LIMIT, this.#budget));
@@ -194,7 +210,7 @@ interface Place {
 interface Violation {
   readonly path: string;
   readonly value: unknown;
-  /** Objects and lists are not shown, nor is any value where an expression made the text. */
+  /** Errors omit the value when it is an object or list, or when an expression returned the message. */
   readonly omitsValue: boolean;
   readonly text: string;
 }
@@ -213,7 +229,7 @@ function causeFor(reason: string | undefined, { path, value, omitsValue, text }:
   }
 }
 
-/** Finds what an item of a list of type map was before, by its keys; other lists tell nothing. */
+/** A function that finds the old item by the keys of a list of type map; items of other lists have no old value. */
 function correlator(schema: RuleSchema, old: unknown): (item: unknown) => unknown {
   const keys = schema.props['x-kubernetes-list-map-keys'] ?? [];
   if (!Array.isArray(old) || schema.props['x-kubernetes-list-type'] !== 'map' || keys.length === 0)

@@ -1,9 +1,13 @@
-/** What is found out about type parameters while a tree is checked: overloads of calls, types of items. Upstream: cel-go checker (resolveOverload, joinTypes). */
+/**
+ * Inference of type parameters while a tree is checked: overloads of calls, types of items. Upstream: cel-go checker
+ * (resolveOverload, joinTypes).
+ */
 import type { Call } from '../language/expr.ts';
 import { type Issue, report } from '../language/source.ts';
 import { assign, assignAll, Bindings, moreGeneral, substitute } from './assign.ts';
 import type { FunctionDeclaration, Overload } from './declarations.ts';
 import { BOOL_TYPE, DYN_TYPE, ERROR_TYPE, INT_TYPE, paramType, type Type, typeText } from './type.ts';
+import { reportMismatch } from './mismatch.ts';
 
 export class TypeInference {
   readonly issues: Issue[] = [];
@@ -20,7 +24,7 @@ export class TypeInference {
   }
 
   mismatch(at: number, expected: Type, found: Type): void {
-    this.report(at, () => `expected type '${typeText(expected)}' but found '${typeText(found)}'`);
+    reportMismatch(this.issues, at, [expected, found]);
   }
 
   resolve(call: Call, declared: FunctionDeclaration): Type {
@@ -53,7 +57,7 @@ export class TypeInference {
     return type;
   }
 
-  /** The type of an overload's result for arguments of these types; undefined when it does not take them. */
+  /** The result type of an overload for these argument types; undefined when the overload does not accept them. */
   #instance({ args, result, params }: Overload, types: readonly Type[]): Type | undefined {
     const own = new Bindings(params.map((param) => [param, this.newParam()]));
     const wanted = args.map((arg) => substitute(own, arg, false));
@@ -83,7 +87,7 @@ export class TypeInference {
     return this.assign(previous, current) ? moreGeneral(previous, current) : DYN_TYPE;
   }
 
-  /** Types of a loop's variables: items, or keys; with two variables indices and items, or keys and values. */
+  /** The types of a loop's variables. One variable has items or keys; two have indices and items, or keys and values. */
   variableTypes(range: Type, at: number, hasTwo: boolean): [Type, Type] {
     switch (range.kind) {
       case 'list':

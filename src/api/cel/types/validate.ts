@@ -1,16 +1,17 @@
 /**
- * What is refused though its types fit: literals that can be no duration, time or pattern, formats that do not fit their
- * arguments, lists and maps of several types. Upstream: cel-go cel/validator.go and ext/formatting.go.
+ * Refuses well-typed expressions that cannot evaluate: literals that are no duration, time or pattern, formats that do not fit
+ * their arguments, and lists and maps of mixed types. Upstream: cel-go cel/validator.go and ext/formatting.go.
  */
 import { type Call, childrenOf, type Expr, type ListExpr, type MapExpr, walk } from '../language/expr.ts';
-import { type Issue, report } from '../language/source.ts';
+import type { Issue } from '../language/source.ts';
 import { CLAUSE_PROBLEMS, parseFormat } from '../libraries/format-clauses.ts';
 import { compilePattern } from '../libraries/regex.ts';
 import { durationOf, timestampFrom, timestampOf } from '../runtime/times.ts';
 import { FunctionError } from '../runtime/values.ts';
-import { isOptionalType, type Type, typeText } from './type.ts';
+import { isOptionalType, type Type } from './type.ts';
+import { reportMismatch } from './mismatch.ts';
 
-/** What is wrong with a checked tree. */
+/** Returns the issues of malformed literals and formats and of lists and maps of mixed types. */
 export function validateTree(root: Expr): Issue[] {
   const issues: Issue[] = [];
   walk(root, (expr) => {
@@ -41,13 +42,13 @@ function checkLiteral({ name, args }: Call, issues: Issue[]): void {
   }
 }
 
-/** Upstream declares durations of whole numbers, and makes none. */
+/** Upstream declares durations from integers but does not convert them. */
 function readInt(name: string, value: bigint): void {
   if (name === 'duration') throw new FunctionError('no duration');
   if (name === 'timestamp') timestampFrom(value * 1_000_000_000n);
 }
 
-/** But for what is formatted, which may have several types. */
+/** Lists of mixed types are refused, except the arguments of `format`. */
 function checkAggregates(root: Expr, issues: Issue[]): void {
   const waiting = [root];
   for (let expr = waiting.pop(); expr !== undefined; expr = waiting.pop()) {
@@ -64,7 +65,7 @@ function checkItems({ items, optional }: ListExpr, issues: Issue[]): void {
     const type = unwrapped(item, optional.has(index));
     wanted ??= type;
     if (wanted.equals(type)) continue;
-    mismatch(issues, item, [wanted, type]);
+    reportMismatch(issues, item.at, [wanted, type]);
     return;
   }
 }
@@ -74,9 +75,9 @@ function checkEntries({ entries }: MapExpr, issues: Issue[]): void {
   if (first === undefined) return;
   const [keyType, valueType] = [first.key.type!, unwrapped(first.value, first.optional)];
   for (const { key, value, optional } of entries) {
-    if (!keyType.equals(key.type!)) mismatch(issues, key, [keyType, key.type!]);
+    if (!keyType.equals(key.type!)) reportMismatch(issues, key.at, [keyType, key.type!]);
     const type = unwrapped(value, optional);
-    if (!valueType.equals(type)) mismatch(issues, value, [valueType, type]);
+    if (!valueType.equals(type)) reportMismatch(issues, value.at, [valueType, type]);
   }
 }
 
@@ -84,11 +85,7 @@ function unwrapped({ type }: Expr, optional: boolean): Type {
   return optional && isOptionalType(type!) ? type!.params[0]! : type!;
 }
 
-function mismatch(issues: Issue[], { at }: Expr, [expected, found]: readonly [Type, Type]): void {
-  report(issues, at, () => `expected type '${typeText(expected)}' but found '${typeText(found)}'`);
-}
-
-/** Types a verb takes, besides dyn. */
+/** The types that a verb accepts, besides dyn. */
 const TAKEN: Readonly<Record<string, readonly string[]>> = {
   s: ['list', 'map', 'int', 'uint', 'double', 'bool', 'string', 'timestamp', 'bytes', 'duration', 'type', 'null'],
   d: ['int', 'uint'],
@@ -134,7 +131,7 @@ function checkFormat({ at, target, args }: Call, issues: Issue[]): void {
   issues.push({ at, message });
 }
 
-/** The expression that a verb does not take: the argument, or for texts one inside. */
+/** The expression that a verb does not accept: the argument, or one nested in it. */
 function misfitOf(expr: Expr, verb: string): Expr | undefined {
   const { kind } = expr.type!;
   if (kind !== 'dyn' && !TAKEN[verb]!.includes(kind)) return expr;

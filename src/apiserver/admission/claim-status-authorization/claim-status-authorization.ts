@@ -8,6 +8,7 @@
  * (DRAResourceClaimGranularStatusAuthorization).
  */
 import type { AllocatedDeviceStatus, AllocationResult, ResourceClaim } from '../../../api/gen/resource-v1.ts';
+import { forbiddenField } from '../../../api/field-error.ts';
 import { type FieldCause, invalid } from '../../../api/status-error.ts';
 import { deviceId, dropStatusOfReturnedDevices } from '../../../api/validation/resource-claim-status.ts';
 import { deepEqual } from '../../../base/equal.ts';
@@ -50,7 +51,10 @@ async function bindingCauses(
   if (refusal === undefined) return [];
   const what = 'changing status.allocation or status.reservedFor';
   return [
-    forbidden('status', `${what} requires resource="resourceclaims/binding", verb="${verb}" permission: ${refusal}`),
+    forbiddenField(
+      'status',
+      `${what} requires resource="resourceclaims/binding", verb="${verb}" permission: ${refusal}`,
+    ),
   ];
 }
 
@@ -77,7 +81,7 @@ async function deviceCauses(
     }
     if (refusals.length < verbs.length) continue;
     const needs = `resource="resourceclaims/driver", verb="[${verbs.join(' ')}]" permission`;
-    causes.push(forbidden('status.devices', `changing status.devices requires ${needs}: ${refusals[0]}`));
+    causes.push(forbiddenField('status.devices', `changing status.devices requires ${needs}: ${refusals[0]}`));
   }
   return causes;
 }
@@ -107,7 +111,7 @@ function changedDrivers(now: readonly AllocatedDeviceStatus[], before: readonly 
   return [...drivers].toSorted();
 }
 
-/** The node the allocation is good for, when it names exactly one. */
+/** The node to which the allocation is limited, when it names exactly one. */
 function onlyNode(allocation: AllocationResult | undefined): string | undefined {
   const [term, ...otherTerms] = allocation?.nodeSelector?.nodeSelectorTerms ?? [];
   const [field, ...otherFields] = term?.matchFields ?? [];
@@ -116,7 +120,7 @@ function onlyNode(allocation: AllocationResult | undefined): string | undefined 
   return field.values?.length === 1 ? field.values[0] : undefined;
 }
 
-/** Why the user may not; undefined: they may. */
+/** The reason for refusing the user; undefined: allowed. */
 async function refusalOf(
   authorizer: Authorizer,
   { context, resource }: AdmissionAttributes,
@@ -133,8 +137,4 @@ async function refusalOf(
   };
   const { decision, reason } = await authorizer.authorize(asked);
   return decision === 'allow' ? undefined : forbiddenError(asked, reason).message;
-}
-
-function forbidden(field: string, text: string): FieldCause {
-  return { reason: 'FieldValueForbidden', field, text: `Forbidden: ${text}` };
 }

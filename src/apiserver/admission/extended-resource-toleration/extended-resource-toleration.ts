@@ -2,11 +2,8 @@
 import { podsCreatedOrUpdated } from '../refusal.ts';
 import { podContainers } from '../../../api/pod-containers.ts';
 import type { Pod } from '../../../api/gen/core-v1.ts';
+import { isExtendedResource } from '../../../api/validation/resource-names.ts';
 import type { AdmissionPlugin } from '../contract.ts';
-
-function isExtended(name: string): boolean {
-  return name.includes('/') && !/(^|\.)kubernetes\.io\//.test(name) && !name.startsWith('requests.');
-}
 
 export function createExtendedResourceToleration(): AdmissionPlugin {
   return {
@@ -21,7 +18,7 @@ export function createExtendedResourceToleration(): AdmissionPlugin {
         ({ operator, effect }) => operator === 'Exists' && (effect === undefined || effect === 'NoSchedule'),
       );
       const tolerated = new Set(sufficient.map(({ key }) => key));
-      const missing = [...new Set(asked.filter(isExtended))].filter((key) => !tolerated.has(key));
+      const missing = [...new Set(asked.filter(isExtendedResource))].filter((key) => !tolerated.has(key));
       if (missing.length === 0) return;
       const added = missing.map((key) => ({ key, operator: 'Exists', effect: 'NoSchedule' }) as const);
       spec.tolerations = [...tolerations, ...added];

@@ -17,7 +17,7 @@ import { createRequest } from '../../../component-helpers/pki/certificates.ts';
 import { createSimCrypto } from '../../../platform/sim/crypto.ts';
 import { VirtualClock } from '../../../platform/sim/virtual-clock.ts';
 import { admit } from '../admission-fixture.ts';
-import { type Case, nobody, owner, testRequests, user } from './node-restriction-fixture.ts';
+import { type Case, nobody, owner, testRequests, user, withKey } from './node-restriction-fixture.ts';
 import { createNodeRestriction } from './node-restriction.ts';
 
 const node = (name = 'n1', metadata: object = {}, spec: object = {}): Node => ({
@@ -74,6 +74,24 @@ testRequests([
       oldObject: node('n1', { annotations: { 'keelson.dev/gateway-ports': '80' } }),
     },
     undefined,
+  ],
+  [
+    'its own WireGuard key',
+    Nodes,
+    { operation: 'UPDATE', object: node('n1', withKey('n1')), oldObject: node('n1') },
+    undefined,
+  ],
+  [
+    'the WireGuard key of another node',
+    Nodes,
+    { operation: 'UPDATE', object: node('n1', withKey('n2')), oldObject: node('n1', withKey('n1')) },
+    'node "n1" is not allowed to publish the WireGuard key of node "n2"',
+  ],
+  [
+    'the WireGuard key of another node from the start',
+    Nodes,
+    { object: node('n1', withKey('n2')) },
+    'node "n1" is not allowed to publish the WireGuard key of node "n2"',
   ],
   ['another node', Nodes, { object: node('n2') }, 'node "n1" is not allowed to modify node "n2"'],
   [

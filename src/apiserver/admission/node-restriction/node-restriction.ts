@@ -1,11 +1,12 @@
 /**
- * NodeRestriction: a kubelet may change only its own node and its own pods, and create only mirror pods and tokens for
- * its own pods and of audiences they name. It validates after all mutation. Upstream: plugin/pkg/admission/noderestriction.
+ * NodeRestriction: a kubelet may change only its own node and its own pods, and create only mirror pods and tokens
+ * for its own pods with audiences that they name. It validates after all mutation. Upstream:
+ * plugin/pkg/admission/noderestriction.
  */
 import type { TokenRequest } from '../../../api/gen/authentication-v1.ts';
 import type { CertificateSigningRequest } from '../../../api/gen/certificates-v1.ts';
 import type { Node, PersistentVolumeClaim, Pod } from '../../../api/gen/core-v1.ts';
-import { PersistentVolumes, Pods, VolumeAttachments } from '../../../api/gen/resources.ts';
+import { Nodes, PersistentVolumes, Pods, VolumeAttachments } from '../../../api/gen/resources.ts';
 import type { VolumeAttachment } from '../../../api/gen/storage-v1.ts';
 import { groupResourceOf } from '../../../api/resource-info.ts';
 import { forbidden, notFound } from '../../../api/status-error.ts';
@@ -18,6 +19,7 @@ import type { AdmissionAttributes, AdmissionPlugin } from '../contract.ts';
 import { certificateProblem } from './node-certificate.ts';
 import { mirrorPodProblem } from './mirror-pods.ts';
 import { GATEWAY_PORTS_ANNOTATION } from '../../../component-helpers/gateway-class.ts';
+import { wireguardPublicKey } from '../../../component-helpers/wireguard-annotations.ts';
 import { forbiddenLabels } from './node-labels.ts';
 import { audienceProblem } from './token-audience.ts';
 
@@ -122,22 +124,32 @@ function podProblem(attributes: AdmissionAttributes, node: string, objects: Obje
   }
 }
 
-function nodeProblem(attributes: AdmissionAttributes, node: string): string | undefined {
+function nodeProblem(attributes: AdmissionAttributes, node: string, objects: ObjectStore): string | undefined {
   const { operation, subresource } = attributes;
   if (subresource !== '' && subresource !== 'status') return `unexpected node subresource "${subresource}"`;
   const name = nameOf(attributes);
   const wanted = attributes.object as Node | undefined;
   const old = attributes.oldObject as Node | undefined;
-  // All nodes send there what is for these addresses. Upstream leaves routes to whoever makes them.
+  // All nodes route these addresses there. Upstream leaves routes to other components.
   if (operation !== 'DELETE' && !deepEqual(wanted?.spec?.podCIDRs ?? [], old?.spec?.podCIDRs ?? []))
     return `node "${node}" is not allowed to set podCIDRs`;
-  // Routes are published at the addresses of nodes that have it, and their ports are kept from services. Only servers write it.
+  // Routes are published at the addresses of nodes with this annotation, and its ports are reserved. Only servers may
+  // write it.
   if (operation !== 'DELETE' && gatewayPortsOf(wanted) !== gatewayPortsOf(old))
     return `node "${node}" is not allowed to set annotation ${GATEWAY_PORTS_ANNOTATION}`;
+  const key = wireguardPublicKey(wanted);
+  // Other nodes send to whoever holds the key; its owner has published it first.
+  if (operation !== 'DELETE' && key !== undefined && key !== wireguardPublicKey(old)) {
+    const holder = objects
+      .list(Nodes)
+      .find((other) => other.metadata.name !== node && wireguardPublicKey(other) === key);
+    if (holder !== undefined)
+      return `node "${node}" is not allowed to publish the WireGuard key of node "${holder.metadata.name}"`;
+  }
   if (operation === 'CREATE') {
     const labels = forbiddenLabels(wanted?.metadata.labels ?? {}, {});
     if (labels.length > 0) return `node "${node}" is not allowed to set the following labels: ${labels.join(', ')}`;
-    // What a node's configuration names, the node may read.
+    // The node could otherwise read the ConfigMap that its configuration names.
     if (wanted?.spec?.configSource !== undefined)
       return `node "${node}" is not allowed to create pods with a non-nil configSource`;
   }
@@ -198,7 +210,10 @@ function leaseProblem(attributes: AdmissionAttributes, node: string): string | u
   return ownNameProblem(attributes, node, 'node lease');
 }
 
-/** A kubelet that attaches for itself may do so with volumes its pods use. Beyond upstream, where no kubelet may. */
+/**
+ * The reason why the kubelet may not write the attachment: only attachments of volumes that its pods use. Beyond
+ * upstream, where no kubelet may write any.
+ */
 function attachmentProblem(attributes: AdmissionAttributes, node: string, objects: ObjectStore): string | undefined {
   const { operation, name } = attributes;
   const wanted = (attributes.object ?? attributes.oldObject ?? objects.get(VolumeAttachments, '', name)) as

@@ -5,6 +5,7 @@ import { compareQuantities } from '../../../api/quantity.ts';
 import type { ObjectStore } from '../../registry/object-store.ts';
 import type { AdmissionPlugin } from '../contract.ts';
 import { isOn, refusal } from '../refusal.ts';
+import { requestedStorage } from '../../../component-helpers/claim-size.ts';
 
 export function createPersistentVolumeClaimResize(objects: () => ObjectStore): AdmissionPlugin {
   return {
@@ -14,7 +15,7 @@ export function createPersistentVolumeClaimResize(objects: () => ObjectStore): A
     validate(attributes) {
       const claim = attributes.object as PersistentVolumeClaim;
       const old = attributes.oldObject as PersistentVolumeClaim;
-      if (compareQuantities(sizeOf(claim), sizeOf(old)) <= 0) return;
+      if (compareQuantities(requestedStorage(claim), requestedStorage(old)) <= 0) return;
       if (old.status?.phase !== 'Bound')
         throw refusal(attributes, 'Only bound persistent volume claims can be expanded');
       if (!mayGrow(old, objects()))
@@ -24,10 +25,6 @@ export function createPersistentVolumeClaimResize(objects: () => ObjectStore): A
         );
     },
   };
-}
-
-function sizeOf({ spec }: PersistentVolumeClaim): string {
-  return spec?.resources?.requests?.['storage'] ?? '0';
 }
 
 function mayGrow({ metadata, spec }: PersistentVolumeClaim, objects: ObjectStore): boolean {

@@ -1,22 +1,23 @@
 /**
- * PodNodeSelector: pods get the node labels their namespace demands, and may demand no others than it allows. Upstream:
- * plugin/pkg/admission/podnodeselector.
+ * PodNodeSelector: pods get their namespace's node labels as node selector, and may select no labels outside the
+ * namespace's allowed ones. Upstream: plugin/pkg/admission/podnodeselector.
  *
- * A namespace demands by its annotation, otherwise the cluster's default holds; what it allows is in the configuration.
+ * The annotation of the namespace takes precedence over the cluster's default; the allowed labels are in the
+ * configuration.
  */
 import type { Pod } from '../../../api/gen/core-v1.ts';
 import { Namespaces } from '../../../api/gen/resources.ts';
 import { notFound } from '../../../api/status-error.ts';
 import type { ObjectStore } from '../../registry/object-store.ts';
 import type { AdmissionAttributes, AdmissionPlugin } from '../contract.ts';
-import { isOn, refusal } from '../refusal.ts';
+import { podsCreated, refusal } from '../refusal.ts';
 
 const ANNOTATION = 'scheduler.alpha.kubernetes.io/node-selector';
 const CLUSTER_DEFAULT = 'clusterDefaultNodeSelector';
 
 type Labels = Readonly<Record<string, string>>;
 
-/** Creates the plugin. `selectors`: what each namespace allows, and the cluster's default. */
+/** `selectors`: the allowed labels of each namespace, and the cluster's default. */
 export function createPodNodeSelector(
   objects: () => ObjectStore,
   selectors: ReadonlyMap<string, Labels> = new Map(),
@@ -40,8 +41,7 @@ export function createPodNodeSelector(
   };
   return {
     name: 'PodNodeSelector',
-    handles: (operation, resource, subresource) =>
-      operation === 'CREATE' && isOn(resource, subresource, { resource: 'pods' }),
+    handles: podsCreated,
     async mutate(attributes) {
       const merged = await mergedSelector(attributes);
       const { spec } = attributes.object as Pod;
@@ -57,7 +57,7 @@ export function createPodNodeSelector(
   };
 }
 
-/** `a=b,c=d` as labels; undefined when it is something else. Upstream: labels.ConvertSelectorToLabelsMap. */
+/** Parses `a=b,c=d` as labels; undefined for any other text. Upstream: labels.ConvertSelectorToLabelsMap. */
 export function labelsOf(text: string): Labels | undefined {
   if (text.trim() === '') return {};
   const pairs = text.split(',').map((one) => one.split('=').map((part) => part.trim()));

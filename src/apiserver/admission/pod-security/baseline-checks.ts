@@ -15,14 +15,17 @@ import { forbiddenProcMount } from './proc-mount.ts';
 
 const APPARMOR_PREFIX = 'container.apparmor.security.beta.kubernetes.io/';
 
+/** Whether a type of AppArmor or seccomp profile is not allowed. */
+function isForbiddenProfile(type: string | undefined): boolean {
+  return type !== undefined && !['RuntimeDefault', 'Localhost'].includes(type);
+}
+
 function appArmor(pod: CheckedPod): Violation | undefined {
-  const unconfined = (type: string | undefined): boolean =>
-    type !== undefined && !['RuntimeDefault', 'Localhost'].includes(type);
-  const ofPod = unconfined(pod.spec.securityContext?.appArmorProfile?.type);
-  const names = namesOf(pod, (c) => unconfined(c.securityContext?.appArmorProfile?.type));
+  const ofPod = isForbiddenProfile(pod.spec.securityContext?.appArmorProfile?.type);
+  const names = namesOf(pod, (c) => isForbiddenProfile(c.securityContext?.appArmorProfile?.type));
   const values = [pod.spec.securityContext, ...pod.containers.map((c) => c.securityContext)]
     .map((context) => context?.appArmorProfile?.type ?? '')
-    .filter((type) => type !== '' && unconfined(type));
+    .filter((type) => type !== '' && isForbiddenProfile(type));
   const annotations = Object.entries(pod.metadata.annotations ?? {})
     .filter(([key, value]) => key.startsWith(APPARMOR_PREFIX) && !isAllowedAppArmor(value))
     .map(([key, value]) => `${key}=${JSON.stringify(value)}`)
@@ -136,14 +139,12 @@ function seLinux(pod: CheckedPod, minor: number): Violation | undefined {
 }
 
 function seccomp(pod: CheckedPod): Violation | undefined {
-  const isBad = (type: string | undefined): boolean =>
-    type !== undefined && !['RuntimeDefault', 'Localhost'].includes(type);
-  const ofPod = isBad(pod.spec.securityContext?.seccompProfile?.type);
-  const names = namesOf(pod, (c) => isBad(c.securityContext?.seccompProfile?.type));
+  const ofPod = isForbiddenProfile(pod.spec.securityContext?.seccompProfile?.type);
+  const names = namesOf(pod, (c) => isForbiddenProfile(c.securityContext?.seccompProfile?.type));
   if (!ofPod && names.length === 0) return undefined;
   const values = [pod.spec.securityContext, ...pod.containers.map((c) => c.securityContext)]
     .map((context) => context?.seccompProfile?.type)
-    .filter((type) => type !== undefined && isBad(type)) as string[];
+    .filter((type) => type !== undefined && isForbiddenProfile(type)) as string[];
   const detail = `${settersText(ofPod, names)} must not set securityContext.seccompProfile.type to ${quoted(distinct(values))}`;
   return { reason: 'seccompProfile', detail };
 }

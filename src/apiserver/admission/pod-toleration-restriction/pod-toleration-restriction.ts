@@ -6,6 +6,7 @@
  * memory.
  */
 import type { Stored } from '../../../api/object.ts';
+import { scanJsonIn } from '../../../api/codec/parts.ts';
 import { DecodeError, decodeTyped } from '../../../api/codec/typed.ts';
 import type { Namespace, Pod, Toleration } from '../../../api/gen/core-v1.ts';
 import { Namespaces } from '../../../api/gen/resources.ts';
@@ -91,7 +92,7 @@ function readTolerations(
   if (text === undefined) return undefined;
   if (text === '') return [];
   try {
-    const value: unknown = JSON.parse(text);
+    const value: unknown = scanJsonIn(`the annotation ${annotation}`, text) ? undefined : JSON.parse(text);
     if (Array.isArray(value)) return value.map((item) => decodeTyped(schema, item ?? {}).object as Toleration);
   } catch (error) {
     if (!(error instanceof SyntaxError || error instanceof DecodeError)) throw error;

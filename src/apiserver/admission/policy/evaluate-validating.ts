@@ -3,12 +3,13 @@ import type { Steps } from '../../../base/steps.ts';
 import type { Activation } from '../../../api/cel/compile.ts';
 import { Meter, PER_CALL_LIMIT, RUNTIME_COST_BUDGET } from '../../../api/cel/meter.ts';
 import { RuntimeError } from '../../../api/cel/texts.ts';
-import { evaluateConditions } from '../../admission-matching/match-conditions.ts';
+import { evaluateConditionSteps } from '../../admission-matching/match-conditions.ts';
 import type { Compiled, CompiledPolicy } from './compile-validating.ts';
+import { EvaluationPace } from '../../admission-matching/evaluation-pace.ts';
 
-/** One expression that does not admit. */
+/** A failed expression. */
 export interface Refusal {
-  /** Position among the validations; 0 for what is not one of them. */
+  /** The index of the validation; 0 for other expressions. */
   readonly index: number;
   readonly message: string;
   /** Status reason; default Invalid. */
@@ -19,11 +20,11 @@ export interface Refusal {
 export interface Verdict {
   readonly refusals: readonly Refusal[];
   readonly annotations: readonly { readonly key: string; readonly value: string }[];
-  /** Annotations that could not be made: they refuse whatever the binding's actions are. */
+  /** Errors of audit annotations, which refuse the request whatever the binding's actions are. */
   readonly annotationErrors: readonly string[];
 }
 
-/** What expressions may read: everything for validations, all but the authorizer for messages. */
+/** The variables of expressions: all for validations, all but the authorizer for messages. */
 export interface PolicyActivation {
   readonly full: Activation;
   readonly messages: Activation;
@@ -33,7 +34,10 @@ const OUT_OF_BUDGET = 'validation failed due to running out of cost budget, no f
 const MAX_MESSAGE_BYTES = 5 * 1024;
 const NOTHING: Verdict = { refusals: [], annotations: [], annotationErrors: [] };
 
-/** Evaluates. `failurePolicy` Ignore turns errors into admission. A step ends with a validation that took long. */
+/**
+ * Evaluates the policy. `failurePolicy` Ignore turns errors into admission. A step ends after an expensive
+ * validation.
+ */
 export function* evaluatePolicy(
   policy: CompiledPolicy,
   activation: PolicyActivation,
@@ -41,7 +45,7 @@ export function* evaluatePolicy(
   pace = new EvaluationPace(),
 ): Steps<Verdict> {
   const ignores = failurePolicy === 'Ignore';
-  const met = evaluateConditions(policy.conditions, activation.full, 'Fail');
+  const met = yield* evaluateConditionSteps(policy.conditions, activation.full, 'Fail', pace);
   if (met.error !== undefined) return ignores ? NOTHING : refused(met.error);
   if (!met.matches) return NOTHING;
   const budget = new Budget(pace);
@@ -67,7 +71,7 @@ function refused(message: string): Verdict {
   return { ...NOTHING, refusals: [{ index: 0, message }] };
 }
 
-/** A made message that can be shown; else ''. */
+/** The message if it can be shown; otherwise ''. */
 function messageText(value: unknown): string {
   if (typeof value !== 'string') return '';
   const text = value.trim();
@@ -103,28 +107,7 @@ interface Answer {
   readonly outOfBudget?: boolean;
 }
 
-/** A few milliseconds' worth. */
-const COST_OF_STEP = 50_000;
-/** What an evaluation takes that costs next to nothing. */
-const COST_OF_EVALUATION = 10;
-
-/** Says when evaluations, of one policy or of many for one request, have taken so long that others are to have their turn. */
-export class EvaluationPace {
-  #spent = 0;
-
-  spend(cost: number): void {
-    this.#spent += cost + COST_OF_EVALUATION;
-  }
-
-  /** True once for each step's worth. */
-  endsStep(): boolean {
-    if (this.#spent < COST_OF_STEP) return false;
-    this.#spent = 0;
-    return true;
-  }
-}
-
-/** What the expressions of one policy may cost together. */
+/** The remaining cost budget shared by the expressions of one policy. */
 class Budget {
   #left = RUNTIME_COST_BUDGET;
   readonly #pace: EvaluationPace;

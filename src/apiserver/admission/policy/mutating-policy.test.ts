@@ -4,6 +4,7 @@ import type {
   MutatingAdmissionPolicy,
   MutatingAdmissionPolicyBinding,
 } from '../../../api/gen/admissionregistration-v1.ts';
+import type { ConfigMap } from '../../../api/gen/core-v1.ts';
 import {
   ConfigMaps,
   MutatingAdmissionPolicies,
@@ -30,8 +31,13 @@ const apply = (expression: string): object => ({ patchType: 'ApplyConfiguration'
 const patch = (expression: string): object => ({ patchType: 'JSONPatch', jsonPatch: { expression } });
 const rules = [{ operations: ['*'], apiGroups: ['*'], apiVersions: ['*'], resources: ['*'] }];
 
-async function run(policies: readonly Given[], others: readonly AdmissionPlugin[] = []) {
+async function run(
+  policies: readonly Given[],
+  others: readonly AdmissionPlugin[] = [],
+  { params = [], pause }: { readonly params?: readonly ConfigMap[]; readonly pause?: () => Promise<void> } = {},
+) {
   const known = createTestObjects();
+  known.put(ConfigMaps, ...params);
   known.put(Namespaces, { metadata: { name: 'ns' } });
   for (const { name = 'pol', mutations, spec = {} } of policies) {
     const common = { matchConstraints: { resourceRules: rules }, failurePolicy: 'Fail', reinvocationPolicy: 'Never' };
@@ -41,7 +47,10 @@ async function run(policies: readonly Given[], others: readonly AdmissionPlugin[
     } as MutatingAdmissionPolicy);
     known.put(MutatingAdmissionPolicyBindings, {
       metadata: { name: `${name}-bind` },
-      spec: { policyName: name },
+      spec: {
+        policyName: name,
+        ...(params.length > 0 && { paramRef: { selector: {}, parameterNotFoundAction: 'Deny' } }),
+      },
     } as MutatingAdmissionPolicyBinding);
   }
   const plugin = createMutatingAdmissionPolicy({
@@ -54,7 +63,9 @@ async function run(policies: readonly Given[], others: readonly AdmissionPlugin[
     spec: { containers: [{ name: 'main', image: 'i', args: ['x'] }], nodeSelector: { os: 'linux' } },
   } as KubernetesObject;
   const chain = new AdmissionChain([plugin, ...others], new VirtualClock());
-  const error = await Promise.resolve(chain.mutate(admissionAttributesOf(Pods, { object }))).then(
+  const attributes = admissionAttributesOf(Pods, { object });
+  if (pause !== undefined) Object.assign(attributes.context, { nextStep: pause });
+  const error = await Promise.resolve(chain.mutate(attributes)).then(
     () => undefined,
     (failure: StatusError) => failure,
   );
@@ -88,7 +99,7 @@ test('JSON patches, in order, with variables', async () => {
   assert.equal(object.spec.nodeSelector, undefined);
 });
 
-test('what cannot be applied refuses, unless failures are ignored', async () => {
+test('a patch that cannot be applied refuses the request, unless failures are ignored', async () => {
   const refused = (why: string): string => `policy 'pol' with binding 'pol-bind' denied request: ${why}`;
   const cases: readonly [string, object, string][] = [
     [
@@ -123,7 +134,7 @@ test('what cannot be applied refuses, unless failures are ignored', async () => 
   }
 });
 
-test('a policy is asked again when the object changed after it, if it wants', async () => {
+test('a policy with reinvocation runs again when the object changed after it', async () => {
   const count =
     'Object{metadata: Object.metadata{labels: {"seen": has(object.metadata.labels.other) ? "other" : "none"}}}';
   const other: AdmissionPlugin = {
@@ -154,4 +165,25 @@ test('conditions and policies in order', async () => {
   ]);
   assert.equal(error, undefined);
   assert.deepEqual(object.metadata.labels, { a: 'b', one: '1', two: '12' });
+});
+
+test('parameters by the hundred leave others their turn, and nothing is evaluated once the request is over', async () => {
+  const numbers = `[${Array.from({ length: 100 }, (_, at) => at).join(', ')}]`;
+  const costly = `${numbers}.all(x, ${numbers}.all(y, x + y >= 0)) ? [] : [JSONPatch{op: "remove", path: "/metadata/labels"}]`;
+  const params = Array.from({ length: 50 }, (_, at) => ({
+    apiVersion: 'v1',
+    kind: 'ConfigMap',
+    metadata: { name: `p${at}`, namespace: 'ns' },
+  }));
+  const policy = { mutations: [patch(costly)], spec: { paramKind: { apiVersion: 'v1', kind: 'ConfigMap' } } };
+  let pauses = 0;
+  const pause = async (): Promise<void> => void pauses++;
+  assert.equal((await run([policy], [], { params, pause })).error, undefined);
+  assert.ok(pauses >= 10, String(pauses));
+  pauses = 0;
+  const end = async (): Promise<void> => {
+    if (++pauses === 3) throw new Error('its time is over');
+  };
+  assert.match(String((await run([policy], [], { params, pause: end })).error), /its time is over/);
+  assert.equal(pauses, 3);
 });

@@ -1,6 +1,6 @@
 /**
- * MutatingAdmissionPolicy: changes requests by the policies that are bound and match, one after the other, and again those
- * that want it when somebody changed the object after them. Upstream: admission/plugin/policy/mutating.
+ * MutatingAdmissionPolicy: applies the bound and matching policies one after the other, and again those with
+ * reinvocationPolicy IfNeeded when the object changed after them. Upstream: admission/plugin/policy/mutating.
  */
 import type {
   MutatingAdmissionPolicy as Policy,
@@ -15,15 +15,17 @@ import type { JsonObject } from '../../../api/codec/own-property.ts';
 import { equal } from '../../../api/patch/json-patch.ts';
 import { PatchError } from '../../../api/patch/patch-error.ts';
 import { forbidden, StatusError } from '../../../api/status-error.ts';
-import { evaluateConditions, type MatchConditionsResult } from '../../admission-matching/match-conditions.ts';
+import { evaluateConditionSteps, type MatchConditionsResult } from '../../admission-matching/match-conditions.ts';
 import { noteFault } from '../../refused-requests/refusal-source.ts';
 import type { AdmissionAttributes, AdmissionPlugin } from '../contract.ts';
 import { reviewObjects, type ReviewObjects } from '../../admission-matching/review-objects.ts';
 import { isAdmissionConfiguration } from '../../admission-matching/rules-matcher.ts';
 import { applyConfiguration, applyJsonPatch, MutationError } from './apply-mutation.ts';
 import { type CompiledMutatingPolicy, type CompiledMutation, compileMutatingPolicy } from './compile-mutating.ts';
+import { EvaluationPace } from '../../admission-matching/evaluation-pace.ts';
 import { followPolicies, type PolicyHook } from './follow-policies.ts';
 import { type Invocation, type PolicyDeps, PolicyRequest } from './policy-request.ts';
+import { stepByStep } from '../../../base/steps.ts';
 import { appendAll } from '../../../base/lists.ts';
 
 const NAME = 'MutatingAdmissionPolicy';
@@ -42,11 +44,11 @@ export function createMutatingAdmissionPolicy(deps: PolicyDeps): AdmissionPlugin
   };
 }
 
-/** What the first pass leaves for the second. */
+/** What the first pass remembers for the second. */
 interface Memory {
-  /** Invocations with reinvocationPolicy IfNeeded that were made. */
+  /** Invocations with reinvocationPolicy IfNeeded of the first pass. */
   readonly made: Set<string>;
-  /** Those of them to be made again, for the object changed after them. */
+  /** Policies to apply again, because the object changed after them. */
   readonly again: Set<string>;
   /** The draft after the last policy. */
   after: unknown;
@@ -59,11 +61,16 @@ interface Failure {
   readonly reason?: string;
 }
 
+/** The cost of showing, changing and decoding an object of usual size. */
+const COST_OF_MUTATION = 2_000;
+
 /** One pass of one request. */
 class Mutations {
   readonly #request: PolicyRequest;
   readonly #memory: Memory;
   readonly #failures: Failure[] = [];
+  /** Shared by all evaluations. */
+  readonly #pace = new EvaluationPace();
 
   constructor(deps: PolicyDeps, attributes: AdmissionAttributes) {
     this.#request = new PolicyRequest(deps, attributes);
@@ -90,7 +97,12 @@ class Mutations {
         invocations.map((invocation) => ({ hook, invocation })),
       );
     }
-    for (const { hook, invocation } of due) await this.#invoke(hook, invocation);
+    const { context } = this.#request.attributes;
+    for (const { hook, invocation } of due) {
+      this.#pace.invoke();
+      if (this.#pace.endsStep()) await context.nextStep?.();
+      await this.#invoke(hook, invocation);
+    }
     this.#memory.after = object === undefined ? undefined : structuredClone(object);
     const failures = this.#failures.filter(({ policy }) => policy.spec?.failurePolicy !== 'Ignore');
     if (failures.length > 0) throw this.#refusal(failures);
@@ -138,11 +150,14 @@ class Mutations {
     if (compiled.conditions.length === 0) return { matches: true };
     const values = await this.#request.values(invocation);
     return await evaluateWithDecisions(this.#request.decisions, () =>
-      evaluateConditions(compiled.conditions, { ...values, ...this.#request.authorizer() }, 'Fail'),
+      stepByStep(
+        evaluateConditionSteps(compiled.conditions, { ...values, ...this.#request.authorizer() }, 'Fail', this.#pace),
+        () => this.#request.attributes.context.nextStep?.(),
+      ),
     );
   }
 
-  /** Whether the object changed, or what went wrong. */
+  /** Whether the object changed, or the error. */
   async #mutate(
     { kind, program }: CompiledMutation,
     {
@@ -152,12 +167,15 @@ class Mutations {
     }: { compiled: CompiledMutatingPolicy; invocation: Invocation<Binding>; view: ReviewObjects },
   ): Promise<boolean | string> {
     if (typeof program === 'string') return program;
+    const { context } = this.#request.attributes;
     const values = await this.#request.values(invocation);
+    const meter = new Meter(PER_CALL_LIMIT);
     try {
       const made = await evaluateWithDecisions(this.#request.decisions, () => {
         const full: Activation = { ...values, ...this.#request.authorizer() };
-        return program.run({ ...full, variables: compiled.variables.bind(full) }, new Meter(PER_CALL_LIMIT));
+        return program.run({ ...full, variables: compiled.variables.bind(full) }, meter);
       });
+      if (context.isLarge === true) await context.nextStep?.();
       return await this.#put(kind, made, view);
     } catch (error) {
       if (error instanceof RuntimeError)
@@ -165,6 +183,8 @@ class Mutations {
       if (error instanceof MutationError || error instanceof PatchError || error instanceof DecodeError)
         return error.message;
       throw error;
+    } finally {
+      this.#pace.spend(meter.spent + COST_OF_MUTATION);
     }
   }
 

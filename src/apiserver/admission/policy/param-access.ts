@@ -1,7 +1,8 @@
 /**
- * Who writes admission policies or bindings must be allowed to read their parameters: messages and mutations show what is in
- * them. Policies need `get` on all objects of the kind, bindings on those they name. Members of system:masters are exempt.
- * Upstream: registry/admissionregistration/{validating,mutating}admissionpolicy{,binding}/authz.go, called by the strategies.
+ * Writers of admission policies and bindings must be allowed to read their parameters, since messages and mutations
+ * reveal them. Policies need `get` on all objects of the kind, bindings on those they name. Members of system:masters
+ * are exempt. Upstream: registry/admissionregistration/{validating,mutating}admissionpolicy{,binding}/authz.go,
+ * called by the strategies.
  */
 import type {
   MutatingAdmissionPolicy,
@@ -11,6 +12,7 @@ import type {
   ValidatingAdmissionPolicyBinding,
 } from '../../../api/gen/admissionregistration-v1.ts';
 import { MutatingAdmissionPolicies, ValidatingAdmissionPolicies } from '../../../api/gen/resources.ts';
+import { forbiddenField } from '../../../api/field-error.ts';
 import { type FieldCause, invalid } from '../../../api/status-error.ts';
 import { deepEqual } from '../../../base/equal.ts';
 import type { AuthorizationAttributes, Authorizer } from '../../authz/contract.ts';
@@ -56,7 +58,7 @@ async function policyCause(deps: ParamAccessDeps, attributes: AdmissionAttribute
   if (kind === undefined || deepEqual(kind, before)) return undefined;
   if (await mayRead(deps, attributes, kind, { verb: 'get', namespace: '*', name: '*' })) return undefined;
   const which = `(kind=${kind.kind ?? ''}, apiVersion=${kind.apiVersion ?? ''})`;
-  return forbidden(
+  return forbiddenField(
     'spec.paramKind',
     `${userText(attributes)} must have "get" permission on all objects of the referenced paramKind ${which}`,
   );
@@ -73,13 +75,13 @@ async function bindingCause(deps: ParamAccessDeps, attributes: AdmissionAttribut
   const { name = '', namespace = '' } = paramRef;
   const verb = isMutating && name === '' ? 'list' : 'get';
   if (await mayRead(deps, attributes, policy?.spec?.paramKind, { verb, namespace, name })) return undefined;
-  return forbidden(
+  return forbiddenField(
     'spec.paramRef',
     `${userText(attributes)} does not have "${verb}" permission on the object referenced by paramRef`,
   );
 }
 
-/** For a kind that is not known every resource must be readable. */
+/** For an unknown kind, every resource must be readable. */
 async function mayRead(
   { authorizer, registry }: ParamAccessDeps,
   { context }: AdmissionAttributes,
@@ -103,8 +105,4 @@ async function mayRead(
 
 function userText({ context }: AdmissionAttributes): string {
   return `user ${JSON.stringify(context.user.name)}`;
-}
-
-function forbidden(field: string, text: string): FieldCause {
-  return { reason: 'FieldValueForbidden', field, text: `Forbidden: ${text}` };
 }

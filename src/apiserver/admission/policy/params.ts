@@ -7,7 +7,7 @@ import type { GenericStore } from '../../generic-registry/generic-store.ts';
 import type { ResourceRegistry } from '../../generic-registry/resource-registry.ts';
 import type { ObjectStore } from '../../registry/object-store.ts';
 
-/** The policy or its binding cannot be used as it stands. */
+/** The policy or its binding is misconfigured. */
 export class ConfigurationError extends Error {}
 
 /** The resource of a parameter kind. Throws {@link ConfigurationError} when none is served. */
@@ -26,7 +26,6 @@ export function servedKind(kind: ParamKind, registry: ResourceRegistry): Generic
   return undefined;
 }
 
-/** What a look-up of parameters needs. */
 export interface ParamLookup {
   readonly kind: ParamKind | undefined;
   readonly ref: ParamRef | undefined;
@@ -34,18 +33,25 @@ export interface ParamLookup {
   readonly namespace: string;
 }
 
+export interface ParamSources {
+  readonly registry: ResourceRegistry;
+  readonly objects: ObjectStore;
+  /** Yields to other requests while many bytes are decoded. */
+  pause(): Promise<void> | undefined;
+}
+
 /**
- * The parameters to evaluate a binding with, one after the other: a single undefined where it uses none, nothing where they
- * are absent and that is allowed. Rejects with {@link ConfigurationError}.
+ * The parameters with which to evaluate a binding, one after the other: a single undefined where it uses none,
+ * nothing where they are missing and that is allowed. Rejects with {@link ConfigurationError}.
  */
 export async function collectParams(
   { kind, ref, namespace }: ParamLookup,
-  { registry, objects }: { readonly registry: ResourceRegistry; readonly objects: ObjectStore },
+  { registry, objects, pause }: ParamSources,
 ): Promise<readonly (KubernetesObject | undefined)[]> {
   if (kind === undefined || ref === undefined) return [undefined];
   const store = paramResource(kind, registry);
   const place = paramNamespace(store, ref, namespace);
-  const params = await find(store, ref, { objects, namespace: place });
+  const params = await find(store, ref, { objects, pause, namespace: place });
   if (params.length === 0 && ref.parameterNotFoundAction === 'Deny')
     throw new ConfigurationError('no params found for policy binding with `Deny` parameterNotFoundAction');
   return params.map((param) => ({ ...param, apiVersion: kind.apiVersion!, kind: kind.kind! }));
@@ -66,7 +72,7 @@ function paramNamespace({ info }: GenericStore, { namespace = '' }: ParamRef, re
 async function find(
   store: GenericStore,
   { name = '', selector }: ParamRef,
-  { objects, namespace }: { objects: ObjectStore; namespace: string },
+  { objects, pause, namespace }: Pick<ParamSources, 'objects' | 'pause'> & { namespace: string },
 ): Promise<KubernetesObject[]> {
   const info = store.info as ResourceInfo<KubernetesObject>;
   if (name !== '') {
@@ -75,5 +81,7 @@ async function find(
   }
   if (selector === undefined) throw new ConfigurationError('one of name or selector must be provided');
   const matcher = compileLabelSelector(selector);
-  return objects.list(info, namespace).filter((object) => matcher.matches(object.metadata.labels));
+  return (await objects.listInTurns(info, namespace, pause)).filter((object) =>
+    matcher.matches(object.metadata.labels),
+  );
 }

@@ -13,17 +13,16 @@ import { type MatchDeps, type MatchedResource, matchRequest } from '../../admiss
 import { isNamespace } from '../../admission-matching/selectors.ts';
 import { collectParams, ConfigurationError, paramResource } from './params.ts';
 
-/** What policies need of the server. */
 export interface PolicyDeps extends MatchDeps {
   readonly authorizer: Authorizer;
 }
 
-/** What both kinds of policy have. */
+/** The fields that both kinds of policy have. */
 export interface AnyPolicy extends KubernetesObject {
   spec?: { matchConstraints?: MatchResources; paramKind?: ParamKind; failurePolicy?: string };
 }
 
-/** What both kinds of binding have. */
+/** The fields that both kinds of binding have. */
 export interface AnyBinding extends KubernetesObject {
   spec?: { policyName?: string; matchResources?: MatchResources; paramRef?: ParamRef };
 }
@@ -35,7 +34,7 @@ export interface Invocation<B> {
   readonly param: KubernetesObject | undefined;
 }
 
-/** Called for policies and bindings that cannot be used. */
+/** Called for misconfigured policies and bindings. */
 export type OnConfigurationError<B> = (message: string, binding: B | undefined) => void;
 
 export class PolicyRequest {
@@ -51,7 +50,7 @@ export class PolicyRequest {
     this.decisions = new Decisions((asked) => deps.authorizer.authorize(asked));
   }
 
-  /** The invocations of a policy. A mistake in the configuration is reported, and the part with the mistake is left out. */
+  /** The invocations of a policy. Configuration errors are reported, and the misconfigured part is left out. */
   async invocations<P extends AnyPolicy, B extends AnyBinding>(
     { policy, bindings }: { readonly policy: P; readonly bindings: readonly B[] },
     onError: OnConfigurationError<B>,
@@ -86,7 +85,8 @@ export class PolicyRequest {
     if (matches === undefined) return undefined;
     const { registry, objects } = this.#deps;
     const lookup = { kind: spec?.paramKind, ref: binding.spec?.paramRef, namespace: this.attributes.namespace };
-    return await collectParams(lookup, { registry, objects: objects() });
+    const pause = (): Promise<void> | undefined => this.attributes.context.nextStep?.();
+    return await collectParams(lookup, { registry, objects: objects(), pause });
   }
 
   async #guard<T>(step: () => Promise<T>, onError: (message: string) => void): Promise<T | undefined> {
@@ -99,14 +99,14 @@ export class PolicyRequest {
     }
   }
 
-  /** Values of all variables but `authorizer` and `variables`, from the objects as they are now. */
+  /** The values of all variables but `authorizer` and `variables`, from the current objects. */
   async values({ matched, param }: Pick<Invocation<unknown>, 'matched' | 'param'>): Promise<Activation> {
     const known = this.#values.get(matched.as) ?? (await this.#makeValues(matched));
     this.#values.set(matched.as, known);
     return { ...known, params: param === undefined ? null : dynValue(param) };
   }
 
-  /** To be called when a policy changed the object. */
+  /** Call when a policy has changed the object. */
   objectChanged(): void {
     this.#values.clear();
   }

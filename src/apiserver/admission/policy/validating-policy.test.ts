@@ -19,7 +19,8 @@ import type { StatusError } from '../../../api/status-error.ts';
 import { createTestObjects } from '../../authz/objects-fixture.ts';
 import { admit, type TestRequest, testingRegistry } from '../admission-fixture.ts';
 import { compileValidatingPolicy } from './compile-validating.ts';
-import { evaluatePolicy, EvaluationPace } from './evaluate-validating.ts';
+import { evaluatePolicy } from './evaluate-validating.ts';
+import { EvaluationPace } from '../../admission-matching/evaluation-pace.ts';
 import { createValidatingAdmissionPolicy } from './validating-policy.ts';
 
 const everything = [{ operations: ['*'], apiGroups: ['*'], apiVersions: ['*'], resources: ['*'] }];

@@ -14,13 +14,8 @@ import { noteFault } from '../../refused-requests/refusal-source.ts';
 import type { AdmissionAttributes, AdmissionPlugin } from '../contract.ts';
 import { isAdmissionConfiguration } from '../../admission-matching/rules-matcher.ts';
 import { type CompiledPolicy, compileValidatingPolicy } from './compile-validating.ts';
-import {
-  EvaluationPace,
-  evaluatePolicy,
-  type PolicyActivation,
-  type Refusal,
-  type Verdict,
-} from './evaluate-validating.ts';
+import { evaluatePolicy, type PolicyActivation, type Refusal, type Verdict } from './evaluate-validating.ts';
+import { EvaluationPace } from '../../admission-matching/evaluation-pace.ts';
 import { followPolicies, type PolicyHook } from './follow-policies.ts';
 import { type Invocation, type PolicyDeps, PolicyRequest } from './policy-request.ts';
 
@@ -36,7 +31,7 @@ export function createValidatingAdmissionPolicy(deps: PolicyDeps): AdmissionPlug
     name: 'ValidatingAdmissionPolicy',
     handles: (_operation, resource) => !isAdmissionConfiguration(resource),
     isIdle: () => current().length === 0,
-    validate: (attributes) => new Judgement(deps, attributes).run(current()),
+    validate: (attributes) => new Dispatch(deps, attributes).run(current()),
   };
 }
 
@@ -45,11 +40,11 @@ interface Denial extends Omit<Refusal, 'index'> {
   readonly binding?: Binding;
 }
 
-/** One request before all policies. */
-class Judgement {
+/** Evaluates all policies for one request. Upstream: dispatcher.Dispatch. */
+class Dispatch {
   readonly #request: PolicyRequest;
   readonly #denials: Denial[] = [];
-  /** Bindings and parameters multiply what each policy takes. */
+  /** Shared by all evaluations. */
   readonly #pace = new EvaluationPace();
 
   constructor(deps: PolicyDeps, attributes: AdmissionAttributes) {
@@ -78,8 +73,10 @@ class Judgement {
     });
     const annotations = new Map<string, Set<string>>();
     for (const invocation of invocations) {
+      this.#pace.invoke();
+      if (this.#pace.endsStep()) await this.#attributes.context.nextStep?.();
       const verdict = await this.#evaluate(hook, invocation);
-      this.#heed(verdict, { policy, binding: invocation.binding });
+      this.#takeActions(verdict, { policy, binding: invocation.binding });
       for (const { key, value } of verdict.annotations)
         annotations.set(key, (annotations.get(key) ?? new Set()).add(value));
     }
@@ -97,11 +94,12 @@ class Judgement {
       const variables = compiled.variables.bind(full);
       const activation: PolicyActivation = { full: { ...full, variables }, messages: { ...values, variables } };
       const steps = evaluatePolicy(compiled, activation, hook.policy.spec?.failurePolicy, this.#pace);
-      return stepByStep(steps, () => this.#attributes.context.pause?.());
+      return stepByStep(steps, () => this.#attributes.context.nextStep?.());
     });
   }
 
-  #heed({ refusals, annotationErrors }: Verdict, source: { policy: Policy; binding: Binding }): void {
+  /** Denies, audits or warns, by the binding's actions. */
+  #takeActions({ refusals, annotationErrors }: Verdict, source: { policy: Policy; binding: Binding }): void {
     const actions = source.binding.spec.validationActions ?? [];
     for (const { index, ...refusal } of refusals) {
       if (actions.includes('Deny')) this.#denials.push({ ...source, ...refusal });

@@ -48,7 +48,7 @@ const pod = (priorityClassName: string): Pod => ({
   spec: { priorityClassName, containers: [{ name: 'c', image: 'i' }] },
 });
 
-test('what is limited may be used where a quota covers it', async (t) => {
+test('a limited resource may be used where a quota covers it', async (t) => {
   const gold = {
     resource: 'persistentvolumeclaims',
     matchContains: ['gold.storageclass.storage.k8s.io/requests.storage'],
@@ -85,7 +85,7 @@ test('what is limited may be used where a quota covers it', async (t) => {
     assert.equal(covered.objects.store.get(ResourceQuotas, 'ns', 'q')?.status?.used?.['pods'], '1');
     await assert.rejects(admit(covered.plugin, Pods, { object: pod('high') }), /exceeded quota: q, requested: pods=1/);
   });
-  await t.test('not what the quotas of its kind do not name', async () => {
+  await t.test('resources that no quota of their kind names are not limited', async () => {
     const limit = {
       resource: 'persistentvolumeclaims',
       matchContains: ['.storageclass.storage.k8s.io/requests.storage'],
@@ -160,7 +160,7 @@ test('claims of devices count by class', async () => {
   );
 });
 
-test('quotas of many names and scopes are asked in steps', async () => {
+test('quotas of many names and scopes are evaluated in steps', async () => {
   const hard = Object.fromEntries(Array.from({ length: 3000 }, (_, at) => [`requests.g.io/d${at}`, '5']));
   const scopeSelector = {
     matchExpressions: Array.from({ length: 3000 }, (_, at) => ({
@@ -173,7 +173,7 @@ test('quotas of many names and scopes are asked in steps', async () => {
   const { objects, plugin } = await setUp([], ...many);
   const attributes = admissionAttributesOf(Pods, { object: pod('low') });
   let pauses = 0;
-  attributes.context.pause = () => void pauses++ as undefined;
+  attributes.context.nextStep = () => void pauses++ as undefined;
   await plugin.validate?.(attributes);
   assert.ok(pauses >= 20, `${pauses} pauses`);
   const used = objects.store.list(ResourceQuotas, 'ns').map(({ status }) => status?.used?.['pods']);

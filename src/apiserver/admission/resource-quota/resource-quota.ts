@@ -1,11 +1,11 @@
 /**
- * ResourceQuota: refuses what would exceed a quota of the namespace, and charges the quota for the rest. Runs last, so that
- * what is charged is what will be stored. Upstream: apiserver/pkg/admission/plugin/resourcequota.
+ * ResourceQuota: refuses requests that would exceed a quota of the namespace, and charges the quotas for the others.
+ * Runs last, so that what is charged is what will be stored. Upstream: apiserver/pkg/admission/plugin/resourcequota.
  *
- * Invariant: the charge is a compare-and-swap on the quota's status in the store, so that requests at the same time cannot
- * overshoot together. What is charged for a request that fails later is given back by the quota controller's next count:
- * so is what one quota was charged before another, which somebody else filled meanwhile, refused. To give it back here
- * would undo a count that was taken between.
+ * Invariant: the charge is a compare-and-swap on the quota's status in the store, so that concurrent requests cannot
+ * exceed the quota together. The charge for a request that fails later is corrected by the quota controller's next
+ * count; so is the charge to one quota when another quota, filled by somebody else in the meantime, refuses the
+ * request. Reverting it here would undo a count made in between.
  */
 import type { Pod, ResourceQuota } from '../../../api/gen/core-v1.ts';
 import { DeviceClasses, Pods, ResourceClaims, ResourceQuotas } from '../../../api/gen/resources.ts';
@@ -30,10 +30,10 @@ import { noteFault } from '../../refused-requests/refusal-source.ts';
 import type { AdmissionAttributes, AdmissionPlugin } from '../contract.ts';
 import { type LimitedResource, uncovered } from './limited-resources.ts';
 
-/** Kinds whose usage an update can raise. */
+/** Kinds whose usage an update can increase. */
 const MEASURED_ON_UPDATE = ['services', 'persistentvolumeclaims'];
 
-/** Creates the plugin. `limited`: what may not be used without a quota that covers it. */
+/** `limited`: resources that need a covering quota. */
 export function createResourceQuota(
   objects: () => ObjectStore,
   clock: Clock,
@@ -66,7 +66,7 @@ export function createResourceQuota(
       const before = oldObject && evaluator.usage(oldObject, nowMs);
       const work: Charge = { attributes, evaluator, usage, before, names: new Map() };
       const steps = chargedQuotas(all, limited, work);
-      const charged = stepByStep(steps, () => attributes.context.pause?.());
+      const charged = stepByStep(steps, () => attributes.context.nextStep?.());
       return charged instanceof Promise
         ? charged.then((quotas) => chargeAll(objects(), quotas, work))
         : chargeAll(objects(), charged, work);
@@ -74,10 +74,10 @@ export function createResourceQuota(
   };
 }
 
-/** Quotas may have tens of thousands of names: one step has about this many. */
+/** Quotas may have tens of thousands of names; one step handles about this many. */
 const NAMES_PER_STEP = 5000;
 
-/** The quotas that the request is charged to. Throws when one of them refuses it. */
+/** The quotas to charge for the request. Throws when one of them refuses it. */
 function* chargedQuotas(
   all: readonly Stored<ResourceQuota>[],
   limited: readonly LimitedResource[],
@@ -96,13 +96,13 @@ function* chargedQuotas(
     assertReady(quota, work);
     if (meter.endsStep(sizeOf(quota))) yield;
   }
-  // Where nothing more is asked for, of whatever it is, what is limited may stay as it is.
+  // Without an increase in any resource, limited resources may stay as they are.
   const asked = covering.length === 0 ? [more(usage, before)] : covering.map((quota) => asks(quota, work));
   if (asked.every((list) => Object.keys(list).length === 0)) return [];
   const why = uncovered(limited, { resource, object: object!, evaluator, usage }, { all, covering });
   if (why !== undefined) throw refuse(attributes, why);
   const charged = covering.filter((quota) => Object.keys(increase(quota, work)).length > 0);
-  // All are asked before one is charged: what one of them refuses as it stands now costs the others nothing.
+  // All are checked before one is charged, so that a refusal by one charges none of the others.
   for (const quota of charged) {
     withCharge(quota, work);
     if (meter.endsStep(sizeOf(quota))) yield;
@@ -115,7 +115,7 @@ function sizeOf({ spec, status }: ResourceQuota): number {
   return 1 + count(status?.hard) + (spec?.scopeSelector?.matchExpressions?.length ?? 0);
 }
 
-/** Pods are evaluated again when a change puts them into other scopes, and when they are resized. */
+/** Pods are evaluated again when an update moves them into other scopes, and when they are resized. */
 function isPodUpdate({ operation, resource, subresource }: AdmissionAttributes): boolean {
   return operation === 'UPDATE' && resource.group === '' && resource.resource === 'pods' && subresource === '';
 }
@@ -135,13 +135,13 @@ interface Charge {
   readonly attributes: AdmissionAttributes;
   readonly evaluator: QuotaEvaluator;
   readonly usage: Quantities;
-  /** What the old object uses, where there is one. */
+  /** The usage of the old object, where there is one. */
   readonly before: Quantities | undefined;
-  /** What is measured of each quota's limits, worked out once. */
+  /** The measured names of each quota's limits, computed once. */
   readonly names: Map<Quantities, readonly string[]>;
 }
 
-/** Those in force: what the spec asks for counts once the quota controller has counted it. */
+/** The resources that the quota enforces: those in the spec that the quota controller has counted already. */
 function measuredNames({ status }: ResourceQuota, { evaluator, names }: Charge): readonly string[] {
   const { hard } = status ?? {};
   if (hard === undefined) return [];
@@ -153,7 +153,7 @@ function measuredNames({ status }: ResourceQuota, { evaluator, names }: Charge):
   return measured;
 }
 
-/** Throws when the object does not say what is to be measured, or what is used is not known. */
+/** Throws when the object does not set the measured fields, or when the quota's usage has not been counted yet. */
 function assertReady(quota: ResourceQuota, work: Charge): void {
   const { attributes, evaluator } = work;
   const { name = '' } = quota.metadata;
@@ -161,13 +161,13 @@ function assertReady(quota: ResourceQuota, work: Charge): void {
   const refused = (why: string, detail: FaultDetail): Error =>
     noteFault(refuse(attributes, why), ResourceQuotas, { namespace, name }, detail);
   const names = measuredNames(quota, work);
-  const unsaid = evaluator.unsaid(names, attributes.object as KubernetesObject);
-  if (unsaid !== undefined) throw refused(`failed quota: ${name}: ${unsaid}`, 'unsaid');
+  const problem = evaluator.constraints(names, attributes.object as KubernetesObject);
+  if (problem !== undefined) throw refused(`failed quota: ${name}: ${problem}`, 'unsaid');
   if (names.some((one) => quota.status?.used?.[one] === undefined))
     throw refused(`status unknown for quota: ${name}, resources: ${names.toSorted().join(',')}`, 'uncounted');
 }
 
-/** The quota with what the request adds. Throws when that is too much. */
+/** The quota with the request's increase. Throws when that exceeds it. */
 function withCharge(quota: ResourceQuota, work: Charge): ResourceQuota {
   assertReady(quota, work);
   const { hard = {}, used = {} } = quota.status ?? {};
@@ -190,12 +190,15 @@ function withCharge(quota: ResourceQuota, work: Charge): ResourceQuota {
   );
 }
 
-/** What the request adds to what the quota names. */
+/** The request's increase of the resources that the quota names. */
 function increase(quota: ResourceQuota, work: Charge): Record<string, string> {
   return maskList(asks(quota, work), measuredNames(quota, work));
 }
 
-/** What the request adds in the scopes of the quota, named there or not. An update that adds nothing is free. */
+/**
+ * Whether the request increases usage in the quota's scopes, of resources that the quota names or not. An update that
+ * adds nothing is free.
+ */
 function asks(quota: ResourceQuota, { attributes, evaluator, usage, before }: Charge): Record<string, string> {
   const { oldObject } = attributes;
   const counted = oldObject !== undefined && inScopes(evaluator, quota.spec ?? {}, oldObject);

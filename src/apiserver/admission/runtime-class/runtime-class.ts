@@ -6,13 +6,12 @@ import { stableStringify } from '../../../base/stable-json.ts';
 import { compareQuantities } from '../../../api/quantity.ts';
 import type { ObjectStore } from '../../registry/object-store.ts';
 import type { AdmissionAttributes, AdmissionPlugin } from '../contract.ts';
-import { isOn, refusal } from '../refusal.ts';
+import { podsCreated, refusal } from '../refusal.ts';
 
 export function createRuntimeClass(objects: () => ObjectStore): AdmissionPlugin {
   return {
     name: 'RuntimeClass',
-    handles: (operation, resource, subresource) =>
-      operation === 'CREATE' && isOn(resource, subresource, { resource: 'pods' }),
+    handles: podsCreated,
     mutate(attributes) {
       const { spec } = attributes.object as Pod;
       if (spec === undefined) return undefined;
@@ -35,7 +34,10 @@ export function createRuntimeClass(objects: () => ObjectStore): AdmissionPlugin 
   };
 }
 
-/** Calls with the pod's class, or without when it names none. Another server may have made the class just now. */
+/**
+ * Calls `work` with the pod's class, or without one when it names none. Another server may have just created the
+ * class.
+ */
 function withClass(
   attributes: AdmissionAttributes,
   objects: ObjectStore,

@@ -1,10 +1,11 @@
 /**
- * The ways to act as somebody else. The constrained ones need two rights: `impersonate-on:MODE:VERB` for what is to be done,
- * and `impersonate:MODE` for whom one acts as, each trait of theirs. The one of old needs `impersonate` alone and then allows
- * all that the other may do. Upstream: endpoints/filters/impersonation/mode.go (ConstrainedImpersonation). Differs: what was
- * allowed is not remembered for ten seconds.
+ * The modes of impersonation. The constrained ones need two rights: `impersonate-on:MODE:VERB` for the request, and
+ * `impersonate:MODE` for each attribute of the impersonated user. The legacy mode needs only `impersonate` and then permits every
+ * request of that user. Upstream: endpoints/filters/impersonation/mode.go (ConstrainedImpersonation). Differs: decisions are not
+ * cached for ten seconds.
  */
-import { isDomainPrefixedPath } from '../../../api/names.ts';
+import { Field } from '../../../api/field-error.ts';
+import { validateDomainPrefixedPath } from '../../../api/validation/common.ts';
 import type { Principal } from '../../../api/transport.ts';
 import { associatedNodeOf, nodeOf, serviceAccountOf } from '../../../component-helpers/user-names.ts';
 import type { AuthorizationAttributes, Authorizer } from '../../authz/contract.ts';
@@ -19,10 +20,10 @@ export interface Mode {
   applies(wanted: WantedUser, by: Principal): boolean;
 }
 
-/** One attempt to act as somebody. */
+/** One attempt to impersonate a user. */
 export interface Attempt {
   readonly wanted: WantedUser;
-  /** What the requester asks to do as that user. */
+  /** The request to be made as that user. */
   readonly request: AuthorizationAttributes;
   readonly authorizers: readonly Authorizer[];
 }
@@ -49,7 +50,7 @@ export const MODES: readonly Mode[] = [
 const MANY = 4;
 const AUTHENTICATION = 'authentication.k8s.io';
 
-/** The user for whom the request is then served. Rejects with 403 when this mode is not allowed. */
+/** The impersonated user. Rejects with 403 when this mode is not allowed. */
 export async function tryMode(mode: Mode, { wanted, request, authorizers }: Attempt): Promise<Principal> {
   const user = mode.name === 'associated-node' ? withoutExtraValues(request.user) : request.user;
   const asking = { authorizers, user, mode };
@@ -140,9 +141,11 @@ async function demandExtra(asking: Asking, extra: WantedUser['extra']): Promise<
 function extraFault(extra: WantedUser['extra']): string | undefined {
   for (const [key, values] of Object.entries(extra)) {
     if (key === '') return 'impersonating the empty string key in extra is not allowed';
-    const [complaint] = isDomainPrefixedPath(key);
-    if (complaint !== undefined)
-      return `impersonating an invalid key in extra is not allowed: extra.key: Invalid value: ${JSON.stringify(key)}: ${complaint}`;
+    const place = Field.named('extra').at('key');
+    validateDomainPrefixedPath(key, place);
+    const [fault] = place.errors;
+    if (fault !== undefined)
+      return `impersonating an invalid key in extra is not allowed: ${fault.field}: ${fault.text}`;
     if (key !== key.toLowerCase())
       return `impersonating a non-lowercase key in extra is not allowed: ${JSON.stringify(key)}`;
     if (values.length === 0) return 'impersonating empty values in extra is not allowed';

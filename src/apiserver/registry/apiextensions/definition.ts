@@ -11,10 +11,13 @@ import {
   validateCustomResourceDefinitionStatus,
   validateCustomResourceDefinitionUpdate,
 } from '../../../api/validation/custom-resource-definition.ts';
-import type { CheckSchemaRules } from '../../../api/validation/custom-resource-version.ts';
-import type { Steps } from '../../../base/steps.ts';
+import type { SchemaRules } from '../../../api/validation/custom-resource-version.ts';
+import { defaultRuleSteps } from '../../../api/validation/schema-defaults.ts';
+import { appendAll } from '../../../base/lists.ts';
+import { allSteps, type Steps } from '../../../base/steps.ts';
+import { unknownFormatWarnings } from '../../../api/warnings/schema-formats.ts';
 import type { RequestContext } from '../../request-context.ts';
-import { customResourceDefinitionPrinter } from '../cluster-tables.ts';
+import { createdPrinter } from '../printing.ts';
 import { defineResource } from '../define-resource.ts';
 import { type KindRules, kindStrategy, specOf } from '../kind-strategy.ts';
 import type { ResourceDefinition } from '../resource-definition.ts';
@@ -22,21 +25,41 @@ import type { ResourceDefinition } from '../resource-definition.ts';
 /** Keeps a definition until its instances are gone. */
 export const CUSTOM_RESOURCE_CLEANUP_FINALIZER = 'customresourcecleanup.apiextensions.k8s.io';
 
-/** Rules of schemas whose definition is validated in steps. */
-const compiledRules = new WeakMap<JSONSchemaProps, RuleSchema>();
+/** What steps prepared for a schema while its definition is validated. */
+interface Prepared {
+  readonly rules: RuleSchema;
+  /** The errors of defaults that break rules. */
+  readonly faults: readonly FieldCause[];
+}
 
-const checkSchemaRules: CheckSchemaRules = (schema, field) =>
-  checkRules(compiledRules.get(schema) ?? compileRuleSchema(schema), field);
+const prepared = new WeakMap<JSONSchemaProps, Prepared>();
+
+function* prepare(schema: JSONSchemaProps, path: string): Steps<Prepared> {
+  const compiled = yield* compileRuleSteps(schema);
+  const field = Field.named(path);
+  yield* defaultRuleSteps(compiled, field);
+  return { rules: compiled, faults: field.errors };
+}
+
+const schemaRules: SchemaRules = {
+  checkDefaults(schema, field) {
+    const { faults } = prepared.get(schema) ?? allSteps(prepare(schema, field.path));
+    appendAll(field.errors, faults);
+  },
+  checkRules: (schema, field, faults) =>
+    checkRules(prepared.get(schema)?.rules ?? compileRuleSchema(schema), field, faults),
+};
 
 const rules: KindRules<CustomResourceDefinition> = {
   emptyStatus: {},
   generationOf: specOf,
+  warnings: (definition, old) => unknownFormatWarnings(definition, old),
   defaults: setCustomResourceDefinitionDefaults,
-  validate: (definition, field) => validateCustomResourceDefinition(definition, field, checkSchemaRules),
+  validate: (definition, field) => validateCustomResourceDefinition(definition, field, schemaRules),
   validateUpdate: (definition, old, field) =>
-    validateCustomResourceDefinitionUpdate(definition, { old, field }, checkSchemaRules),
+    validateCustomResourceDefinitionUpdate(definition, { old, field }, schemaRules),
   allowUnconditionalUpdate: false,
-  // Versions ever stored are recorded from the start: a store that holds them must keep understanding them.
+  // Stored versions are recorded from the start, since a store that holds them must stay readable.
   prepareForCreate(draft) {
     draft.status = {
       conditions: [],
@@ -51,20 +74,23 @@ const rules: KindRules<CustomResourceDefinition> = {
   },
 };
 
-/** Compiles the rules of schemas that are valid otherwise, in steps, before all is validated. */
+/** Compiles the rules of otherwise valid schemas and runs them on defaults, in steps, before the whole is validated. */
 function* validationSteps(
   draft: CustomResourceDefinition,
   old: CustomResourceDefinition | undefined,
   context: RequestContext,
 ): Steps<FieldCause[]> {
-  const found: JSONSchemaProps[] = [];
-  const collect: CheckSchemaRules = (schema) => {
-    found.push(schema);
+  const found: (readonly [JSONSchemaProps, string])[] = [];
+  const collect: SchemaRules = {
+    checkDefaults(schema, { path }) {
+      found.push([schema, path]);
+    },
+    checkRules: () => undefined,
   };
   if (old === undefined) validateCustomResourceDefinition(draft, Field.root(), collect);
   else validateCustomResourceDefinitionUpdate(draft, { old, field: Field.root() }, collect);
   yield;
-  for (const schema of found) compiledRules.set(schema, yield* compileRuleSteps(schema));
+  for (const [schema, path] of found) prepared.set(schema, yield* prepare(schema, path));
   return old === undefined ? strategy.validate(draft, context) : strategy.validateUpdate(draft, old, context);
 }
 
@@ -78,6 +104,7 @@ export const customResourceDefinitionDefinition: ResourceDefinition = defineReso
   strategy: {
     ...strategy,
     validationSteps,
+    deletesWithoutPeriod: true,
     gracefulDeletionSeconds(draft) {
       const { finalizers = [] } = draft.metadata;
       if (!finalizers.includes(CUSTOM_RESOURCE_CLEANUP_FINALIZER))
@@ -86,5 +113,5 @@ export const customResourceDefinitionDefinition: ResourceDefinition = defineReso
     },
   },
   prefix: 'apiextensions.k8s.io/customresourcedefinitions',
-  printer: customResourceDefinitionPrinter,
+  printer: createdPrinter,
 });

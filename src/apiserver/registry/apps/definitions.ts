@@ -4,10 +4,12 @@ import {
   setDeploymentDefaults,
   setReplicaSetDefaults,
   setStatefulSetDefaults,
+  TEMPLATE_GENERATION,
 } from '../../../api/defaults/apps.ts';
 import type { StatefulSet } from '../../../api/gen/apps-v1.ts';
 import type { LabelSelector } from '../../../api/gen/meta-v1.ts';
 import { ControllerRevisions, DaemonSets, Deployments, ReplicaSets, StatefulSets } from '../../../api/gen/resources.ts';
+import { leaf } from '../../../api/managed-fields/field-set.ts';
 import { nameIsDnsLabel } from '../../../api/names.ts';
 import { formatLabelSelector } from '../../../api/label-selector.ts';
 import type { KubernetesObject } from '../../../api/object.ts';
@@ -28,8 +30,10 @@ import {
   validateReplicaSetStatus,
   validateStatefulSetStatus,
 } from '../../../api/validation/workload-status.ts';
+import { daemonSetWarnings, statefulSetWarnings, workloadWarnings } from '../../../api/warnings/workloads.ts';
+import { badRequest } from '../../../api/status-error.ts';
 import { deepEqual } from '../../../base/equal.ts';
-import { TEMPLATE_GENERATION } from '../../../component-helpers/daemon-pods.ts';
+import { quote } from '../../../base/go-quote.ts';
 import { defineResource } from '../define-resource.ts';
 import { specOf } from '../kind-strategy.ts';
 import type { ResourceDefinition, ScaleAccess } from '../resource-definition.ts';
@@ -68,8 +72,10 @@ const deployments = defineResource(Deployments, {
     defaults: setDeploymentDefaults,
     validate: validateDeployment,
     validateUpdate: validateDeploymentUpdate,
+    warnings: workloadWarnings,
   },
   statusRules: {
+    resetFields: { 'f:metadata': { 'f:labels': leaf }, 'f:spec': leaf },
     prepareForUpdate: (draft, old) => {
       draft.metadata.labels = old.metadata.labels;
     },
@@ -86,19 +92,36 @@ const replicaSets = defineResource(ReplicaSets, {
     defaults: setReplicaSetDefaults,
     validate: validateReplicaSet,
     validateUpdate: validateReplicaSetUpdate,
+    warnings: workloadWarnings,
   },
   statusRules: { validateUpdate: validateReplicaSetStatus },
   printer: replicaSetPrinter,
-  selectableFields: ({ status }) => ({ 'status.replicas': String(status?.replicas ?? 0) }),
   scale: workloadScale(),
 });
 
-function templateGeneration({ metadata }: KubernetesObject): number {
-  return Math.max(1, Math.trunc(Number(metadata.annotations?.[TEMPLATE_GENERATION])) || 0);
+const INT64_LIMIT = 2n ** 63n;
+
+/** The number of the annotation, 1 where there is none or a lower one. Throws 400 for a text that is no int64, as upstream's decoder. */
+function templateGeneration({ metadata }: KubernetesObject): bigint {
+  const text = metadata.annotations?.[TEMPLATE_GENERATION];
+  if (text === undefined) return 1n;
+  const number = /^[+-]?\d+$/u.test(text) ? BigInt(text.replace('+', '')) : undefined;
+  const isInRange = number !== undefined && number >= -INT64_LIMIT && number < INT64_LIMIT;
+  if (!isInRange) {
+    const fault = `strconv.ParseInt: parsing ${quote(text)}: ${number === undefined ? 'invalid syntax' : 'value out of range'}`;
+    throw badRequest(`DaemonSet in version "v1" cannot be handled as a DaemonSet: ${fault}`);
+  }
+  return number > 1n ? number : 1n;
 }
 
-function setTemplateGeneration({ metadata }: KubernetesObject, generation: number): void {
+function setTemplateGeneration({ metadata }: KubernetesObject, generation: bigint): void {
   metadata.annotations = { ...metadata.annotations, [TEMPLATE_GENERATION]: String(generation) };
+}
+
+/** Keeps the stored number, which no client changes; `changes` are added to it. */
+function keepTemplateGeneration(draft: KubernetesObject, old: KubernetesObject, changes: bigint): void {
+  templateGeneration(draft);
+  setTemplateGeneration(draft, templateGeneration(old) + changes);
 }
 
 const daemonSets = defineResource(DaemonSets, {
@@ -109,14 +132,15 @@ const daemonSets = defineResource(DaemonSets, {
     prepareForCreate: (draft) => setTemplateGeneration(draft, templateGeneration(draft)),
     prepareForUpdate(draft, old) {
       const changed = !deepEqual(draft.spec?.template, old.spec?.template);
-      setTemplateGeneration(draft, templateGeneration(old) + (changed ? 1 : 0));
+      keepTemplateGeneration(draft, old, changed ? 1n : 0n);
     },
     validate: validateDaemonSet,
     validateUpdate: validateDaemonSetUpdate,
+    warnings: daemonSetWarnings,
   },
-  // Part of the spec for upstream: whoever writes the status cannot change it.
+  // Upstream keeps it in the spec: a write of the status cannot change it.
   statusRules: {
-    prepareForUpdate: (draft, old) => setTemplateGeneration(draft, templateGeneration(old)),
+    prepareForUpdate: (draft, old) => keepTemplateGeneration(draft, old, 0n),
     validateUpdate: validateDaemonSetStatus,
   },
   printer: daemonSetPrinter,
@@ -139,6 +163,7 @@ const statefulSets = defineResource(StatefulSets, {
     prepareForUpdate: (draft, old) => dropMaxUnavailable(draft, old),
     validate: validateStatefulSet,
     validateUpdate: validateStatefulSetUpdate,
+    warnings: statefulSetWarnings,
   },
   statusRules: { validateUpdate: validateStatefulSetStatus },
   printer: statefulSetPrinter,

@@ -2,125 +2,126 @@
  * autoscaling/v1 ↔ v2: v1 knows the cpu metric alone; the rest travels in annotations, as upstream's. Upstream:
  * apis/autoscaling/v1/conversion.go.
  */
-import type { HorizontalPodAutoscaler as V1 } from '../../../api/gen/autoscaling-v1.ts';
-import type { HorizontalPodAutoscaler as V2, MetricSpec, MetricStatus } from '../../../api/gen/autoscaling-v2.ts';
-import type { ObjectMeta } from '../../../api/gen/meta-v1.ts';
+import type * as v1 from '../../../api/gen/autoscaling-v1.ts';
+import type * as v2 from '../../../api/gen/autoscaling-v2.ts';
+import {
+  BEHAVIOR,
+  behaviorFrom,
+  behaviorText,
+  CONDITIONS,
+  CURRENT_METRICS,
+  listFrom,
+  METRICS,
+  withoutRoundTrip,
+  withRoundTrip,
+} from './round-trip.ts';
+import { metricFromV1, metricToV1, statusFromV1, statusToV1 } from './v1-metrics.ts';
 
-const PREFIX = 'autoscaling.alpha.kubernetes.io/';
-const METRICS = `${PREFIX}metrics`;
-const CURRENT_METRICS = `${PREFIX}current-metrics`;
-const CONDITIONS = `${PREFIX}conditions`;
-const BEHAVIOR = `${PREFIX}behavior`;
-
-function isCpuUtilization(metric: MetricSpec): boolean {
-  return (
-    metric.type === 'Resource' &&
-    metric.resource?.name === 'cpu' &&
-    metric.resource.target.averageUtilization !== undefined
-  );
+function isCpuUtilization({ type, resource }: v2.MetricSpec): boolean {
+  return type === 'Resource' && resource?.name === 'cpu' && resource.target.averageUtilization !== undefined;
 }
 
-function isCpuStatus(metric: MetricStatus): boolean {
-  return (
-    metric.type === 'Resource' &&
-    metric.resource?.name === 'cpu' &&
-    metric.resource.current.averageUtilization !== undefined
-  );
+function isCpuStatus({ type, resource }: v2.MetricStatus): boolean {
+  return type === 'Resource' && resource?.name === 'cpu' && resource.current.averageUtilization !== undefined;
 }
 
-function withAnnotations(metadata: ObjectMeta, values: Readonly<Record<string, unknown>>): ObjectMeta {
-  const annotations = { ...metadata.annotations };
-  for (const [key, value] of Object.entries(values)) {
-    if (value !== undefined && !(Array.isArray(value) && value.length === 0)) annotations[key] = JSON.stringify(value);
-  }
-  return Object.keys(annotations).length === 0 ? metadata : { ...metadata, annotations };
+function listText(list: readonly object[] | undefined): string | undefined {
+  return list === undefined || list.length === 0 ? undefined : JSON.stringify(list);
+}
+
+type Condition = NonNullable<NonNullable<v2.HorizontalPodAutoscaler['status']>['conditions']>[number];
+
+/** Go writes a time that is not set. */
+function conditionToV1({ type, status, lastTransitionTime, reason, message }: Condition): object {
+  return { type, status, lastTransitionTime: lastTransitionTime ?? null, reason, message };
 }
 
 /** v2 → v1. */
-export function autoscalerToV1(autoscaler: V2): V1 {
+export function autoscalerToV1(autoscaler: v2.HorizontalPodAutoscaler): v1.HorizontalPodAutoscaler {
   const { metrics = [], behavior, ...spec } = autoscaler.spec;
-  const cpu = metrics.find(isCpuUtilization);
-  const metadata = withAnnotations(autoscaler.metadata, {
-    [METRICS]: metrics.filter((metric) => metric !== cpu),
-    [BEHAVIOR]: behavior,
-    [CURRENT_METRICS]: (autoscaler.status?.currentMetrics ?? []).filter((metric) => !isCpuStatus(metric)),
-    [CONDITIONS]: autoscaler.status?.conditions,
+  const { status } = autoscaler;
+  const metadata = withRoundTrip(autoscaler.metadata, {
+    [METRICS]: listText(metrics.filter((metric) => !isCpuUtilization(metric)).map(metricToV1)),
+    [CURRENT_METRICS]: listText(status?.currentMetrics?.map(statusToV1)),
+    [BEHAVIOR]: behavior && behaviorText(behavior),
+    [CONDITIONS]: listText(status?.conditions?.map(conditionToV1)),
   });
-  const target = cpu?.resource?.target.averageUtilization;
-  const converted: V1 = {
+  const target = metrics.find(isCpuUtilization)?.resource?.target.averageUtilization;
+  const converted: v1.HorizontalPodAutoscaler = {
     apiVersion: 'autoscaling/v1',
     kind: 'HorizontalPodAutoscaler',
     metadata,
-    spec: { ...spec, ...(target === undefined ? {} : { targetCPUUtilizationPercentage: target }) },
+    spec,
   };
-  if (autoscaler.status === undefined) return converted;
-  const { currentMetrics = [], conditions: _conditions, currentReplicas = 0, ...status } = autoscaler.status;
-  const current = currentMetrics.find(isCpuStatus)?.resource?.current.averageUtilization;
-  converted.status = {
-    ...status,
-    currentReplicas,
-    ...(current === undefined ? {} : { currentCPUUtilizationPercentage: current }),
-  };
+  if (target !== undefined) converted.spec = { ...spec, targetCPUUtilizationPercentage: target };
+  if (status === undefined) return converted;
+  const { currentMetrics = [], conditions: _conditions, currentReplicas = 0, ...rest } = status;
+  const current = currentMetrics.findLast(isCpuStatus)?.resource?.current.averageUtilization;
+  converted.status = { ...rest, currentReplicas };
+  if (current !== undefined) converted.status.currentCPUUtilizationPercentage = current;
   return converted;
 }
 
-function readAnnotation(metadata: ObjectMeta, key: string): unknown {
-  const text = metadata.annotations?.[key];
-  if (text === undefined) return undefined;
-  try {
-    return JSON.parse(text);
-  } catch (error) {
-    // Users may write anything into annotations; what does not parse carries nothing.
-    if (error instanceof SyntaxError) return undefined;
-    throw error;
-  }
+/** A copy without properties that are undefined, at any depth. */
+function present<T>(value: T): T {
+  return JSON.parse(JSON.stringify(value)) as T;
 }
 
-function listFrom<T>(metadata: ObjectMeta, key: string): T[] {
-  const value = readAnnotation(metadata, key);
-  return Array.isArray(value) ? (value as T[]) : [];
+const DEFAULT_UTILIZATION = 80;
+
+function cpuMetric(averageUtilization: number): v2.MetricSpec {
+  return { type: 'Resource', resource: { name: 'cpu', target: { type: 'Utilization', averageUtilization } } };
 }
 
-function withoutAnnotations(metadata: ObjectMeta): ObjectMeta {
-  const kept = Object.entries(metadata.annotations ?? {}).filter(
-    ([key]) => ![METRICS, CURRENT_METRICS, CONDITIONS, BEHAVIOR].includes(key),
-  );
-  const { annotations, ...rest } = metadata;
-  if (annotations === undefined) return metadata;
-  return kept.length === 0 ? rest : { ...rest, annotations: Object.fromEntries(kept) };
+/** The target that a v1 object has where nothing in it names a metric. */
+export function setDefaultTarget(autoscaler: v1.HorizontalPodAutoscaler): void {
+  const { metadata, spec } = autoscaler;
+  if (spec === undefined || spec.targetCPUUtilizationPercentage !== undefined) return;
+  const others = listFrom<v1.MetricSpec>(metadata, METRICS, 'autoscaling.v1.MetricSpec') ?? [];
+  if (others.length === 0) spec.targetCPUUtilizationPercentage = DEFAULT_UTILIZATION;
+}
+
+/** The metrics of a v1 object: those of the annotation before that of the field, and never none. */
+function metricsOf({ metadata, spec }: v1.HorizontalPodAutoscaler): v2.MetricSpec[] {
+  const others = (listFrom<v1.MetricSpec>(metadata, METRICS, 'autoscaling.v1.MetricSpec') ?? []).map(metricFromV1);
+  const target = spec?.targetCPUUtilizationPercentage;
+  const metrics = [...others.map(present), ...(target === undefined ? [] : [cpuMetric(target)])];
+  return metrics.length === 0 ? [cpuMetric(DEFAULT_UTILIZATION)] : metrics;
+}
+
+function statusOf({ metadata, status }: v1.HorizontalPodAutoscaler): v2.HorizontalPodAutoscaler['status'] {
+  const listed = listFrom<v1.MetricStatus>(metadata, CURRENT_METRICS, 'autoscaling.v1.MetricStatus');
+  const conditions = listFrom<Condition>(metadata, CONDITIONS, 'autoscaling.v1.HorizontalPodAutoscalerCondition');
+  const {
+    currentCPUUtilizationPercentage: current,
+    currentReplicas = 0,
+    ...rest
+  } = status ?? { currentReplicas: 0, desiredReplicas: 0 };
+  if (status === undefined && listed === undefined && conditions === undefined) return undefined;
+  const cpu: v2.MetricStatus[] =
+    current === undefined
+      ? []
+      : [{ type: 'Resource', resource: { name: 'cpu', current: { averageUtilization: current } } }];
+  const currentMetrics = listed?.map(statusFromV1).map(present) ?? cpu;
+  const converted: NonNullable<v2.HorizontalPodAutoscaler['status']> = { ...rest, currentMetrics };
+  // v2 leaves a zero out.
+  if (currentReplicas !== 0) converted.currentReplicas = currentReplicas;
+  if (conditions !== undefined && conditions.length > 0) converted.conditions = [...conditions];
+  return converted;
 }
 
 /** v1 → v2. */
-export function autoscalerFromV1(autoscaler: V1): V2 {
-  const { targetCPUUtilizationPercentage: target, ...spec } = autoscaler.spec;
-  const { metadata } = autoscaler;
-  const metrics = listFrom<MetricSpec>(metadata, METRICS);
-  if (target !== undefined)
-    metrics.unshift({
-      type: 'Resource',
-      resource: { name: 'cpu', target: { type: 'Utilization', averageUtilization: target } },
-    });
-  const behavior = readAnnotation(metadata, BEHAVIOR);
-  const converted: V2 = {
+export function autoscalerFromV1(autoscaler: v1.HorizontalPodAutoscaler): v2.HorizontalPodAutoscaler {
+  const { targetCPUUtilizationPercentage: _target, ...spec } = autoscaler.spec;
+  const behavior = behaviorFrom(autoscaler.metadata);
+  const status = statusOf(autoscaler);
+  const converted: v2.HorizontalPodAutoscaler = {
     apiVersion: 'autoscaling/v2',
     kind: 'HorizontalPodAutoscaler',
-    metadata: withoutAnnotations(metadata),
-    spec: {
-      ...spec,
-      ...(metrics.length === 0 ? {} : { metrics }),
-      ...(typeof behavior === 'object' && behavior !== null ? { behavior } : {}),
-    },
+    metadata: withoutRoundTrip(autoscaler.metadata),
+    spec: { ...spec, metrics: metricsOf(autoscaler) },
   };
-  if (autoscaler.status === undefined) return converted;
-  const { currentCPUUtilizationPercentage: current, ...status } = autoscaler.status;
-  const currentMetrics = listFrom<MetricStatus>(metadata, CURRENT_METRICS);
-  if (current !== undefined)
-    currentMetrics.unshift({ type: 'Resource', resource: { name: 'cpu', current: { averageUtilization: current } } });
-  const conditions = listFrom<NonNullable<NonNullable<V2['status']>['conditions']>[number]>(metadata, CONDITIONS);
-  converted.status = {
-    ...status,
-    ...(currentMetrics.length === 0 ? {} : { currentMetrics }),
-    ...(conditions.length === 0 ? {} : { conditions }),
-  };
+  if (behavior !== undefined) converted.spec.behavior = behavior;
+  if (status !== undefined) converted.status = status;
   return converted;
 }

@@ -1,4 +1,4 @@
-/** What `kubectl get hpa` shows. Upstream: printers/internalversion printHorizontalPodAutoscaler. */
+/** Columns of `kubectl get hpa`. Upstream: printers/internalversion printHorizontalPodAutoscaler. */
 import type {
   HorizontalPodAutoscaler,
   MetricSpec,
@@ -6,10 +6,10 @@ import type {
   MetricTarget,
   MetricValueStatus,
 } from '../../../api/gen/autoscaling-v2.ts';
-import { ageCell, ageColumn, column, integerColumn, printerOf } from '../printing.ts';
+import { ageCell, ageColumn, column, printerOf } from '../printing.ts';
 import type { Printer } from '../resource-definition.ts';
 
-/** Metrics shown before `+ n more...`. */
+/** The number of metrics shown before `+ n more...`. */
 const SHOWN = 2;
 
 function valueText(target: MetricTarget, current: MetricValueStatus | undefined): string {
@@ -51,14 +51,7 @@ function metricsText(autoscaler: HorizontalPodAutoscaler): string {
 
 /** Printer of v2 autoscalers. */
 export const horizontalPodAutoscalerPrinter: Printer<HorizontalPodAutoscaler> = printerOf(
-  [
-    column('Reference'),
-    column('Targets'),
-    column('MinPods'),
-    integerColumn('MaxPods'),
-    integerColumn('Replicas'),
-    ageColumn,
-  ],
+  [column('Reference'), column('Targets'), column('MinPods'), column('MaxPods'), column('Replicas'), ageColumn],
   (autoscaler, nowMs) => {
     const { spec, status } = autoscaler;
     const reference = `${spec.scaleTargetRef.kind}/${spec.scaleTargetRef.name}`;

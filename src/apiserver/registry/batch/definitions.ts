@@ -5,6 +5,7 @@ import { CronJobs, Jobs } from '../../../api/gen/resources.ts';
 import { validateCronJob, validateCronJobUpdate } from '../../../api/validation/cron-job.ts';
 import { validateJobStatus } from '../../../api/validation/job-status.ts';
 import { validateJob, validateJobUpdate } from '../../../api/validation/job.ts';
+import { cronJobWarnings, jobWarnings } from '../../../api/warnings/workloads.ts';
 import { defineResource } from '../define-resource.ts';
 import { specOf } from '../kind-strategy.ts';
 import type { ResourceDefinition } from '../resource-definition.ts';
@@ -25,6 +26,9 @@ function generateSelector(job: Job): void {
   (selector.matchLabels ??= {})['batch.kubernetes.io/controller-uid'] ??= uid;
 }
 
+const PODS_ARE_KEPT =
+  'child pods are preserved by default when jobs are deleted; set propagationPolicy=Background to remove them or set propagationPolicy=Orphan to suppress this warning';
+
 export const batchDefinitions: readonly ResourceDefinition[] = [
   defineResource(Jobs, {
     rules: {
@@ -34,10 +38,12 @@ export const batchDefinitions: readonly ResourceDefinition[] = [
       prepareForCreate: generateSelector,
       validate: validateJob,
       validateUpdate: validateJobUpdate,
+      warnings: jobWarnings,
     },
     statusRules: { validateUpdate: validateJobStatus },
     printer: jobPrinter,
     defaultPropagation: 'Orphan',
+    deletionWarning: PODS_ARE_KEPT,
     selectableFields: ({ status }) => ({ 'status.successful': String(status?.succeeded ?? 0) }),
   }),
   defineResource(CronJobs, {
@@ -47,6 +53,7 @@ export const batchDefinitions: readonly ResourceDefinition[] = [
       defaults: setCronJobDefaults,
       validate: validateCronJob,
       validateUpdate: validateCronJobUpdate,
+      warnings: cronJobWarnings,
     },
     printer: cronJobPrinter,
   }),

@@ -1,10 +1,11 @@
-/** What `kubectl get` shows of batch. Upstream: printers/internalversion. */
+/** Columns of batch resources in `kubectl get`. Upstream: printers/internalversion. */
 import { ageOf, humanDuration } from '../../../api/age.ts';
 import type { CronJob, Job } from '../../../api/gen/batch-v1.ts';
 import { parseTime } from '../../../api/time.ts';
 import {
   ageCell,
   ageColumn,
+  booleanColumn,
   column,
   containerCells,
   containerColumns,
@@ -65,7 +66,7 @@ export const cronJobPrinter: Printer<CronJob> = printerOf(
   [
     column('Schedule'),
     column('Timezone'),
-    column('Suspend'),
+    booleanColumn('Suspend'),
     integerColumn('Active'),
     column('Last Schedule'),
     ageColumn,

@@ -1,7 +1,7 @@
 /**
- * certificates.k8s.io. Who asks is recorded by the server, never by the client. PodCertificateRequests are not offered:
- * signers trust that the server has verified the proof in them, and no kubelet of ours makes any.
- * Upstream: registry/certificates.
+ * certificates.k8s.io. The server records the requesting user, never the client. PodCertificateRequests are not
+ * offered: signers rely on the server's verification of the proof in them, and this kubelet creates none. Upstream:
+ * registry/certificates.
  */
 import type {
   CertificateSigningRequest,
@@ -12,6 +12,7 @@ import {
   ClusterTrustBundles,
   ClusterTrustBundlesV1alpha1,
 } from '../../../api/gen/resources.ts';
+import { leaf } from '../../../api/managed-fields/field-set.ts';
 import { nameIsPathSegment } from '../../../api/names.ts';
 import { formatTime } from '../../../api/time.ts';
 import {
@@ -25,7 +26,7 @@ import {
   validateClusterTrustBundleUpdate,
 } from '../../../api/validation/cluster-trust-bundle.ts';
 import type { Clock } from '../../../platform/clock.ts';
-import { certificateSigningRequestPrinter } from '../cluster-tables.ts';
+import { certificateSigningRequestPrinter, clusterTrustBundlePrinter } from '../cluster-tables.ts';
 import { defineResource } from '../define-resource.ts';
 import { type KindRules, statusStrategy } from '../kind-strategy.ts';
 import type { ResourceDefinition, SelectableFields } from '../resource-definition.ts';
@@ -33,6 +34,8 @@ import type { RegistryServices } from '../services.ts';
 
 const rules: KindRules<CertificateSigningRequest> = {
   emptyStatus: {},
+  // The server owns the whole request: updates ignore the client's.
+  resetFields: { 'f:spec': leaf, 'f:status': leaf },
   validateName: nameIsPathSegment,
   prepareForCreate(draft, { user }) {
     const { username: _username, uid: _uid, groups: _groups, extra: _extra, ...spec } = draft.spec;
@@ -49,7 +52,7 @@ const rules: KindRules<CertificateSigningRequest> = {
   validateUpdate: validateCertificateSigningRequestUpdate,
 };
 
-/** Gives conditions their times. They may be those of the old object, so copies get them. */
+/** Sets the conditions' times. On copies, since they may be the old object's. */
 function stamp(draft: CertificateSigningRequest, old: CertificateSigningRequest, clock: Clock): void {
   const { conditions } = draft.status ?? {};
   if (conditions === undefined) return;
@@ -64,7 +67,7 @@ function stamp(draft: CertificateSigningRequest, old: CertificateSigningRequest,
   draft.status = { ...draft.status, conditions: stamped };
 }
 
-/** Only `approval` passes judgement: elsewhere conditions of its types stay as they were, and none comes or goes. */
+/** Only the sub-resource `approval` may approve or deny: elsewhere conditions of these types are restored. */
 function keepVerdict(draft: CertificateSigningRequest, old: CertificateSigningRequest): void {
   let conditions = draft.status?.conditions ?? [];
   for (const verdict of ['Approved', 'Denied']) {
@@ -90,6 +93,7 @@ function signingRequests(clock: Clock): ResourceDefinition {
     objectSubresources: {
       approval: {
         strategy: statusStrategy(rules, {
+          resetFields: { 'f:spec': leaf, 'f:status': { 'f:certificate': leaf } },
           prepareForUpdate(draft, old) {
             draft.status = {
               ...old.status,
@@ -102,6 +106,7 @@ function signingRequests(clock: Clock): ResourceDefinition {
       },
       status: {
         strategy: statusStrategy(rules, {
+          resetFields: { 'f:spec': leaf, 'f:status': { 'f:conditions': leaf } },
           prepareForUpdate(draft, old) {
             keepVerdict(draft, old);
             stamp(draft, old, clock);
@@ -115,6 +120,7 @@ function signingRequests(clock: Clock): ResourceDefinition {
 
 export function certificatesDefinitions({ platform }: RegistryServices): ResourceDefinition[] {
   const bundleRules = {
+    allowUnconditionalUpdate: false,
     validate: validateClusterTrustBundle,
     validateUpdate: validateClusterTrustBundleUpdate,
     validateName: bundleName,
@@ -123,16 +129,18 @@ export function certificatesDefinitions({ platform }: RegistryServices): Resourc
     signingRequests(platform.clock),
     defineResource(ClusterTrustBundles, {
       rules: bundleRules,
+      printer: clusterTrustBundlePrinter,
       selectableFields: ({ spec }) => ({ 'spec.signerName': spec?.signerName ?? '' }),
     }),
     defineResource(ClusterTrustBundlesV1alpha1, {
       rules: bundleRules,
+      printer: clusterTrustBundlePrinter,
       selectableFields: ({ spec }) => ({ 'spec.signerName': spec?.signerName ?? '' }),
     }),
   ];
 }
 
-/** Names of bundles carry their signer before colons; the validation of the object checks that. */
+/** Names of bundles have their signer before colons; the object's validation checks that. */
 function bundleName(name: string): string[] {
   return nameIsPathSegment(name, false);
 }

@@ -1,13 +1,14 @@
-/** The core kinds that need no folder of their own. */
+/** The core kinds without a folder of their own. */
 import {
   setEndpointsDefaults,
   setLimitRangeDefaults,
+  setResourceQuotaDefaults,
   setReplicationControllerDefaults,
   setSecretDefaults,
 } from '../../../api/defaults/core.ts';
 import { setPodTemplateDefaults } from '../../../api/defaults/pod.ts';
 import { setPersistentVolumeClaimDefaults, setPersistentVolumeDefaults } from '../../../api/defaults/volumes.ts';
-import type { PersistentVolumeClaim } from '../../../api/gen/core-v1.ts';
+import type { PersistentVolumeClaim, ServiceAccount } from '../../../api/gen/core-v1.ts';
 import {
   ComponentStatuses,
   ConfigMaps,
@@ -44,8 +45,15 @@ import {
   validateResourceQuotaUpdate,
 } from '../../../api/validation/resource-quota.ts';
 import { validateReplicaSetStatus } from '../../../api/validation/workload-status.ts';
+import { endpointsWarnings } from '../../../api/warnings/network.ts';
+import { serviceAccountWarnings } from '../../../api/warnings/small-kinds.ts';
+import { persistentVolumeClaimWarnings, persistentVolumeWarnings } from '../../../api/warnings/volumes.ts';
+import { podTemplateObjectWarnings, workloadWarnings } from '../../../api/warnings/workloads.ts';
+import type { Clock } from '../../../platform/clock.ts';
+import type { Random } from '../../../platform/random.ts';
 import { defineResource, defineVirtual } from '../define-resource.ts';
 import { specOf } from '../kind-strategy.ts';
+import { createdPrinter } from '../printing.ts';
 import type { CreateSubresource, ResourceDefinition, VirtualResource } from '../resource-definition.ts';
 import type { ComponentHealth, RegistryServices } from '../services.ts';
 import { tokenSubresource } from './serviceaccounts/token.ts';
@@ -53,16 +61,16 @@ import { endpointsPrinter } from './services/tables.ts';
 import {
   componentStatusPrinter,
   configMapPrinter,
-  limitRangePrinter,
   podTemplatePrinter,
   replicationControllerPrinter,
   resourceQuotaPrinter,
   secretPrinter,
   serviceAccountPrinter,
 } from './tables.ts';
+import { stampPhase } from './volume-phase.ts';
 import { persistentVolumeClaimPrinter, persistentVolumePrinter } from './volume-tables.ts';
 
-/** The older of two names for a claim's source follows the newer. */
+/** Sets the older field for a claim's data source from the newer one. */
 function syncDataSource(claim: PersistentVolumeClaim): void {
   const spec = claim.spec!;
   if (spec.dataSource !== undefined && spec.dataSourceRef === undefined) spec.dataSourceRef = { ...spec.dataSource };
@@ -79,7 +87,7 @@ function syncDataSource(claim: PersistentVolumeClaim): void {
   }
 }
 
-function configDefinitions(): ResourceDefinition[] {
+function configDefinitions(random: Random): ResourceDefinition[] {
   return [
     defineResource(ConfigMaps, {
       rules: { validate: validateConfigMap, validateUpdate: validateConfigMapUpdate },
@@ -95,17 +103,30 @@ function configDefinitions(): ResourceDefinition[] {
         defaults: setEndpointsDefaults,
         validate: validateEndpoints,
         validateUpdate: validateEndpointsUpdate,
+        warnings: endpointsWarnings,
         allowCreateOnUpdate: true,
       },
       prefix: 'services/endpoints',
       printer: endpointsPrinter,
     }),
     defineResource(LimitRanges, {
-      rules: { defaults: setLimitRangeDefaults, validate: validateLimitRange, allowCreateOnUpdate: true },
-      printer: limitRangePrinter,
+      rules: {
+        defaults: setLimitRangeDefaults,
+        prepareForCreate: ({ metadata }) => {
+          metadata.name ||= random.uuid();
+        },
+        validate: validateLimitRange,
+        allowCreateOnUpdate: true,
+      },
+      printer: createdPrinter,
     }),
     defineResource(ResourceQuotas, {
-      rules: { emptyStatus: {}, validate: validateResourceQuota, validateUpdate: validateResourceQuotaUpdate },
+      rules: {
+        emptyStatus: {},
+        defaults: setResourceQuotaDefaults,
+        validate: validateResourceQuota,
+        validateUpdate: validateResourceQuotaUpdate,
+      },
       statusRules: { validateUpdate: validateResourceQuotaStatus },
       printer: resourceQuotaPrinter,
     }),
@@ -119,7 +140,7 @@ function workloadDefinitions(): ResourceDefinition[] {
         defaults: setPodTemplateDefaults,
         validate: validatePodTemplate,
         generationOf: ({ template }) => template,
-        allowCreateOnUpdate: true,
+        warnings: podTemplateObjectWarnings,
       },
       printer: podTemplatePrinter,
     }),
@@ -129,6 +150,7 @@ function workloadDefinitions(): ResourceDefinition[] {
         generationOf: specOf,
         defaults: setReplicationControllerDefaults,
         validate: validateReplicationController,
+        warnings: workloadWarnings,
       },
       statusRules: { validateUpdate: validateReplicaSetStatus },
       prefix: 'controllers',
@@ -150,7 +172,7 @@ function workloadDefinitions(): ResourceDefinition[] {
   ];
 }
 
-function volumeDefinitions(): ResourceDefinition[] {
+function volumeDefinitions(clock: Clock): ResourceDefinition[] {
   return [
     defineResource(PersistentVolumes, {
       rules: {
@@ -158,9 +180,11 @@ function volumeDefinitions(): ResourceDefinition[] {
         defaults: setPersistentVolumeDefaults,
         validate: validatePersistentVolume,
         validateUpdate: validatePersistentVolumeUpdate,
+        warnings: persistentVolumeWarnings,
+        prepareForCreate: (draft) => stampPhase(draft, undefined, clock),
       },
+      statusRules: { prepareForUpdate: (draft, old) => stampPhase(draft, old, clock) },
       printer: persistentVolumePrinter,
-      selectableFields: ({ metadata }) => ({ name: metadata.name ?? '' }),
     }),
     defineResource(PersistentVolumeClaims, {
       rules: {
@@ -170,10 +194,10 @@ function volumeDefinitions(): ResourceDefinition[] {
         prepareForUpdate: syncDataSource,
         validate: validatePersistentVolumeClaim,
         validateUpdate: validatePersistentVolumeClaimUpdate,
+        warnings: persistentVolumeClaimWarnings,
       },
       statusRules: { validateUpdate: validatePersistentVolumeClaimStatus },
       printer: persistentVolumeClaimPrinter,
-      selectableFields: ({ metadata }) => ({ name: metadata.name ?? '' }),
     }),
   ];
 }
@@ -198,19 +222,36 @@ function componentStatuses(health: () => Promise<readonly ComponentHealth[]>): V
   };
 }
 
+/**
+ * Keeps only the names of references to secrets, which are in the account's namespace. Upstream:
+ * cleanSecretReferences.
+ */
+function keepNamesOfSecrets(account: ServiceAccount): void {
+  if (account.secrets !== undefined) account.secrets = account.secrets.map(({ name }) => ({ name }));
+}
+
 /** Definitions of the simpler core kinds. */
 export function coreDefinitions({
   objects,
+  platform,
   issueServiceAccountToken,
   componentHealth,
 }: RegistryServices): ResourceDefinition[] {
   const createSubresources: Record<string, CreateSubresource> =
     issueServiceAccountToken === undefined ? {} : { token: tokenSubresource(objects, issueServiceAccountToken) };
   return [
-    ...configDefinitions(),
+    ...configDefinitions(platform.random),
     ...workloadDefinitions(),
-    ...volumeDefinitions(),
-    defineResource(ServiceAccounts, { printer: serviceAccountPrinter, createSubresources }),
+    ...volumeDefinitions(platform.clock),
+    defineResource(ServiceAccounts, {
+      rules: {
+        prepareForCreate: keepNamesOfSecrets,
+        prepareForUpdate: keepNamesOfSecrets,
+        warnings: serviceAccountWarnings,
+      },
+      printer: serviceAccountPrinter,
+      createSubresources,
+    }),
     ...(componentHealth === undefined
       ? []
       : [defineVirtual(ComponentStatuses, componentStatuses(componentHealth), componentStatusPrinter)]),

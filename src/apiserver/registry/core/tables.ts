@@ -1,8 +1,7 @@
-/** What `kubectl get` shows of the core kinds beside pods. Upstream: printers/internalversion. */
+/** Columns of core kinds other than pods in `kubectl get`. Upstream: printers/internalversion. */
 import type {
   ComponentStatus,
   ConfigMap,
-  LimitRange,
   Namespace,
   PodSpec,
   PodTemplate,
@@ -29,20 +28,19 @@ export const namespacePrinter: Printer<Namespace> = printerOf([column('Status'),
   ageCell(namespace, nowMs),
 ]);
 
-export const configMapPrinter: Printer<ConfigMap> = printerOf([integerColumn('Data'), ageColumn], (map, nowMs) => [
+export const configMapPrinter: Printer<ConfigMap> = printerOf([column('Data'), ageColumn], (map, nowMs) => [
   Object.keys(map.data ?? {}).length + Object.keys(map.binaryData ?? {}).length,
   ageCell(map, nowMs),
 ]);
 
 export const secretPrinter: Printer<Secret> = printerOf(
-  [column('Type'), integerColumn('Data'), ageColumn],
+  [column('Type'), column('Data'), ageColumn],
   (secret, nowMs) => [secret.type ?? '', Object.keys(secret.data ?? {}).length, ageCell(secret, nowMs)],
 );
 
-export const serviceAccountPrinter: Printer<ServiceAccount> = printerOf(
-  [integerColumn('Secrets'), ageColumn],
-  (account, nowMs) => [(account.secrets ?? []).length, ageCell(account, nowMs)],
-);
+export const serviceAccountPrinter: Printer<ServiceAccount> = printerOf([ageColumn], (account, nowMs) => [
+  ageCell(account, nowMs),
+]);
 
 export const replicationControllerPrinter: Printer<ReplicationController> = printerOf(
   [
@@ -84,10 +82,6 @@ export const resourceQuotaPrinter: Printer<ResourceQuota> = printerOf(
   [column('Request'), column('Limit'), ageColumn],
   (quota, nowMs) => [formatQuotaAmounts(quota, false), formatQuotaAmounts(quota, true), ageCell(quota, nowMs)],
 );
-
-export const limitRangePrinter: Printer<LimitRange> = printerOf([column('Created At')], (range) => [
-  range.metadata.creationTimestamp ?? '',
-]);
 
 export const componentStatusPrinter: Printer<ComponentStatus> = printerOf(
   [column('Status'), column('Message'), column('Error')],

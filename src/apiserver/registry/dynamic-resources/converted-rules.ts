@@ -1,4 +1,7 @@
-/** Rules of one version from those of the version that is stored: objects are defaulted and looked at as they are stored. Upstream has them once, for the internal version. */
+/**
+ * Derives a version's rules from those of the stored version: objects are defaulted and validated in their stored
+ * form. Upstream has the rules once, for the internal version.
+ */
 import type { KubernetesObject } from '../../../api/object.ts';
 import { deepEqual } from '../../../base/equal.ts';
 import type { KindRules, StatusRules } from '../kind-strategy.ts';
@@ -10,7 +13,7 @@ interface Conversion {
   fromStored(object: KubernetesObject): KubernetesObject;
 }
 
-/** Rules of the main resource. */
+/** The rules of the main resource. */
 export function convertedRules<T extends KubernetesObject>(
   rules: KindRules<T>,
   { toStored, fromStored }: Conversion,
@@ -26,7 +29,7 @@ export function convertedRules<T extends KubernetesObject>(
             const converted = stored(draft);
             defaults(converted);
             const { spec } = fromStored(converted) as WithSpec;
-            // What has its defaults may be shared with others, and is left alone.
+            // An object with its defaults may be shared, so it is not changed.
             if (!deepEqual((draft as WithSpec).spec, spec)) (draft as WithSpec).spec = spec;
           },
         }),
@@ -38,12 +41,13 @@ export function convertedRules<T extends KubernetesObject>(
   };
 }
 
-/** Rules of `status`, whose form is the same in both. */
+/** The rules of `status`, which has the same form in both versions. */
 export function convertedStatusRules<T extends KubernetesObject>(
-  { prepareForUpdate, validateUpdate }: StatusRules<T>,
+  { keepsMetadata, prepareForUpdate, validateUpdate }: StatusRules<T>,
   { toStored }: Conversion,
 ): StatusRules<KubernetesObject> {
   return {
+    keepsMetadata: keepsMetadata === true,
     prepareForUpdate: (draft, old, context) => prepareForUpdate?.(draft as T, old as T, context),
     validateUpdate: (object, old, field) => validateUpdate?.(toStored(object) as T, toStored(old) as T, field),
   };

@@ -44,15 +44,19 @@ import {
   validateResourcePoolStatusRequest,
 } from '../../../api/validation/resource-pool-status.ts';
 import { validateResourceSlice } from '../../../api/validation/resource-slice.ts';
+import { resourceSliceWarnings } from '../../../api/warnings/small-kinds.ts';
 import type { Clock } from '../../../platform/clock.ts';
 import { resourceClaimPrinter, resourceSlicePrinter } from '../cluster-tables.ts';
+import type { RequestContext } from '../../request-context.ts';
 import { defineResource } from '../define-resource.ts';
-import { type KindRules, specOf, type StatusRules } from '../kind-strategy.ts';
+import { keepStatus, type KindRules, specOf, type StatusRules } from '../kind-strategy.ts';
 import type { Printer, ResourceDefinition, SelectableFields } from '../resource-definition.ts';
 import type { RegistryServices } from '../services.ts';
 import { claimConversion, claimTemplateConversion, sliceConversion } from './conversion.ts';
 import { convertedRules, convertedStatusRules } from './converted-rules.ts';
+import { deviceTaintRulePrinter, resourcePoolStatusRequestPrinter } from './tables.ts';
 import { sliceTaintRules, taintRuleRules } from './device-taints.ts';
+import { dropGatedDeviceFields } from './gated-device-fields.ts';
 
 const sliceFields: SelectableFields<{ metadata: object; spec: { nodeName?: string; driver: string } }> = ({
   spec,
@@ -75,6 +79,7 @@ const classRules: KindRules<DeviceClass> = {
 };
 
 const claimStatusRules: StatusRules<ResourceClaim> = {
+  keepsMetadata: true,
   prepareForUpdate: dropStatusOfReturnedDevices,
   validateUpdate: validateResourceClaimStatusUpdate,
 };
@@ -92,16 +97,16 @@ const poolStatusRules: KindRules<ResourcePoolStatusRequest> = {
   prepareForCreate(draft) {
     delete draft.status;
   },
-  prepareForUpdate(draft, old) {
-    if (old.status === undefined) delete draft.status;
-    else draft.status = old.status;
-  },
+  prepareForUpdate: keepStatus,
   validate: validateResourcePoolStatusRequest,
   validateUpdate: (request, old, field) => validateResourcePoolStatusRequest(request, field, old),
   allowUnconditionalUpdate: false,
 };
 
-const poolStatusStatusRules: StatusRules<ResourcePoolStatusRequest> = { validateUpdate: validateResourcePoolStatus };
+const poolStatusStatusRules: StatusRules<ResourcePoolStatusRequest> = {
+  keepsMetadata: true,
+  validateUpdate: validateResourcePoolStatus,
+};
 
 const templateRules: KindRules<ResourceClaimTemplate> = {
   defaults: setResourceClaimTemplateDefaults,
@@ -139,7 +144,18 @@ const claimDefinitions: readonly ResourceDefinition[] = [
 ];
 
 function deviceDefinitions(clock: Clock): ResourceDefinition[] {
-  const sliceRules = { generationOf: specOf, ...sliceTaintRules(clock) };
+  const stamps = sliceTaintRules(clock);
+  const prepare = (draft: KubernetesObject, context: RequestContext, old?: KubernetesObject): void => {
+    dropGatedDeviceFields(draft, old);
+    stamps.prepareForCreate?.(draft, context);
+  };
+  const sliceRules = {
+    generationOf: specOf,
+    warnings: resourceSliceWarnings,
+    prepareForCreate: prepare,
+    prepareForUpdate: (draft: KubernetesObject, old: KubernetesObject, context: RequestContext): void =>
+      prepare(draft, context, old),
+  };
   const checkedSliceRules: KindRules<ResourceSlice> = {
     ...sliceRules,
     validate: validateResourceSlice,
@@ -152,6 +168,7 @@ function deviceDefinitions(clock: Clock): ResourceDefinition[] {
     validate: validateDeviceTaintRule,
   };
   const ruleStatusRules: StatusRules<DeviceTaintRule> = {
+    keepsMetadata: true,
     validateUpdate: (rule, _old, field) => validateDeviceTaintRuleStatus(rule, field),
   };
   return [
@@ -171,8 +188,20 @@ function deviceDefinitions(clock: Clock): ResourceDefinition[] {
       printer: resourceSlicePrinter,
       selectableFields: sliceFields,
     }),
-    defineResource(DeviceTaintRules, { rules: ruleRules, statusRules: ruleStatusRules }),
-    defineResource(DeviceTaintRulesV1alpha3, { rules: ruleRules, statusRules: ruleStatusRules }),
-    defineResource(ResourcePoolStatusRequests, { rules: poolStatusRules, statusRules: poolStatusStatusRules }),
+    defineResource(DeviceTaintRules, {
+      rules: ruleRules,
+      statusRules: ruleStatusRules,
+      printer: deviceTaintRulePrinter,
+    }),
+    defineResource(DeviceTaintRulesV1alpha3, {
+      rules: ruleRules,
+      statusRules: ruleStatusRules,
+      printer: deviceTaintRulePrinter,
+    }),
+    defineResource(ResourcePoolStatusRequests, {
+      rules: poolStatusRules,
+      statusRules: poolStatusStatusRules,
+      printer: resourcePoolStatusRequestPrinter,
+    }),
   ];
 }

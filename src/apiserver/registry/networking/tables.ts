@@ -1,4 +1,4 @@
-/** What `kubectl get` shows of networking and discovery. Upstream: printers/internalversion. */
+/** Columns of networking and discovery resources in `kubectl get`. Upstream: printers/internalversion. */
 import type { EndpointSlice } from '../../../api/gen/discovery-v1.ts';
 import type { Ingress, IngressClass, IPAddress, NetworkPolicy, ServiceCIDR } from '../../../api/gen/networking-v1.ts';
 import { ageCell, ageColumn, column, formatSelectorCell, printerOf } from '../printing.ts';
@@ -43,12 +43,13 @@ export const networkPolicyPrinter: Printer<NetworkPolicy> = printerOf(
   (policy, nowMs) => [formatSelectorCell(policy.spec?.podSelector), ageCell(policy, nowMs)],
 );
 
-export const ipAddressPrinter: Printer<IPAddress> = printerOf([column('ParentRef'), ageColumn], (address, nowMs) => {
+/** The age has a cell but no column, as upstream. */
+export const ipAddressPrinter: Printer<IPAddress> = printerOf([column('ParentRef')], (address, nowMs) => {
   const parent = address.spec?.parentRef;
-  const texts = [parent?.group, parent?.resource, parent?.namespace, parent?.name].filter(
-    (text) => (text ?? '') !== '',
-  );
-  return [parent === undefined ? '<none>' : texts.join('/'), ageCell(address, nowMs)];
+  if (parent === undefined) return ['<none>', ageCell(address, nowMs)];
+  const { group = '', resource = '', namespace = '', name = '' } = parent;
+  const of = (group === '' ? resource : `${resource}.${group}`).toLowerCase();
+  return [[of, ...(namespace === '' ? [] : [namespace]), name].join('/'), ageCell(address, nowMs)];
 });
 
 export const serviceCIDRPrinter: Printer<ServiceCIDR> = printerOf([column('CIDRs'), ageColumn], (range, nowMs) => [

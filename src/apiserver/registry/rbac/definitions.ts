@@ -1,4 +1,7 @@
-/** rbac.authorization.k8s.io. Escalation checks are the authorization island's, through admission. Upstream: registry/rbac. */
+/**
+ * rbac.authorization.k8s.io. Escalation is checked by the authorization code, through admission. Upstream:
+ * registry/rbac.
+ */
 import { setRoleBindingDefaults } from '../../../api/defaults/cluster.ts';
 import { ClusterRoleBindings, ClusterRoles, RoleBindings, Roles } from '../../../api/gen/resources.ts';
 import { nameIsPathSegment } from '../../../api/names.ts';
@@ -10,14 +13,15 @@ import {
   validateRoleBindingUpdate,
 } from '../../../api/validation/rbac.ts';
 import { defineResource } from '../define-resource.ts';
+import { createdPrinter } from '../printing.ts';
 import type { ResourceDefinition } from '../resource-definition.ts';
-import { roleBindingPrinter, rolePrinter } from './tables.ts';
+import { roleBindingPrinter } from './tables.ts';
 
 const common = { validateName: nameIsPathSegment, allowCreateOnUpdate: true };
 
 export const rbacDefinitions: readonly ResourceDefinition[] = [
-  defineResource(Roles, { rules: { ...common, validate: validateRole }, printer: rolePrinter }),
-  defineResource(ClusterRoles, { rules: { ...common, validate: validateClusterRole }, printer: rolePrinter }),
+  defineResource(Roles, { rules: { ...common, validate: validateRole }, printer: createdPrinter }),
+  defineResource(ClusterRoles, { rules: { ...common, validate: validateClusterRole }, printer: createdPrinter }),
   defineResource(RoleBindings, {
     rules: {
       ...common,

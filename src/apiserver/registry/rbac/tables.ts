@@ -1,12 +1,7 @@
-/** What `kubectl get` shows of rbac. Upstream: printers/internalversion. */
-import type { ClusterRole, ClusterRoleBinding, Role, RoleBinding } from '../../../api/gen/rbac-v1.ts';
+/** Columns of rbac resources in `kubectl get`. Upstream: printers/internalversion. */
+import type { ClusterRoleBinding, RoleBinding } from '../../../api/gen/rbac-v1.ts';
 import { ageCell, ageColumn, column, printerOf, wide } from '../printing.ts';
 import type { Printer } from '../resource-definition.ts';
-
-/** Printer of roles of either scope. */
-export const rolePrinter: Printer<Role | ClusterRole> = printerOf([column('Created At')], (role) => [
-  role.metadata.creationTimestamp ?? '',
-]);
 
 /** Printer of bindings of either scope. */
 export const roleBindingPrinter: Printer<RoleBinding | ClusterRoleBinding> = printerOf(

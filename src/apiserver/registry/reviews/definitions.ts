@@ -1,4 +1,7 @@
-/** authentication.k8s.io and authorization.k8s.io: questions answered on the spot. Upstream: registry/authentication, registry/authorization. */
+/**
+ * authentication.k8s.io and authorization.k8s.io: reviews, which are answered and not stored. Upstream:
+ * registry/authentication, registry/authorization.
+ */
 import { Field } from '../../../api/field-error.ts';
 import type { SelfSubjectReview, TokenReview, UserInfo } from '../../../api/gen/authentication-v1.ts';
 import type {
@@ -20,12 +23,14 @@ import {
   TokenReviews,
 } from '../../../api/gen/resources.ts';
 import { badRequest, invalid } from '../../../api/status-error.ts';
+import { formatTime } from '../../../api/time.ts';
 import type { Principal } from '../../../api/transport.ts';
 import { errorMessage } from '../../../base/errors.ts';
 import type { AuthorizationAttributes, Authorizer } from '../../authz/contract.ts';
 import { defineVirtual } from '../define-resource.ts';
 import type { ResourceDefinition } from '../resource-definition.ts';
 import type { AuthenticateToken, RegistryServices, RulesFor } from '../services.ts';
+import { fieldSelectorText, labelSelectorText, validateReviewSelectors } from './selectors.ts';
 
 function userInfoOf(user: Principal): UserInfo {
   const info: UserInfo = { username: user.name, groups: [...user.groups] };
@@ -54,8 +59,8 @@ function attributesOf(
     resource: resource.resource ?? '',
     subresource: resource.subresource ?? '',
     name: resource.name ?? '',
-    labelSelector: resource.labelSelector?.rawSelector,
-    fieldSelector: resource.fieldSelector?.rawSelector,
+    labelSelector: labelSelectorText(resource.labelSelector),
+    fieldSelector: fieldSelectorText(resource.fieldSelector),
   };
 }
 
@@ -97,6 +102,7 @@ function validateSubject(spec: SubjectAccessReviewSpec, field: Field): void {
   validateOneOf(spec, field);
   if ((spec.user ?? '') === '' && (spec.groups ?? []).length === 0)
     field.at('user').invalid('', 'at least one of user or group must be specified');
+  validateReviewSelectors(spec.resourceAttributes, field);
 }
 
 function validateLocal({ spec }: LocalSubjectAccessReview, namespace: string): void {
@@ -154,6 +160,7 @@ function accessReviews(authorizer: Authorizer): ResourceDefinition[] {
         const review = draft as SelfSubjectAccessReview;
         const field = Field.root().at('spec');
         validateOneOf(review.spec, field);
+        validateReviewSelectors(review.spec.resourceAttributes, field);
         refuseInvalid(field);
         const { resourceAttributes, nonResourceAttributes } = review.spec;
         return {
@@ -177,7 +184,7 @@ function tokenReviews(authenticate: AuthenticateToken): ResourceDefinition {
         const audiences = answer.audiences === undefined ? {} : { audiences: [...answer.audiences] };
         return { ...review, status: { authenticated: true, user: answer.user, ...audiences } };
       } catch (error) {
-        // A refused token is an answer, not a failure of the review.
+        // A refused token is a result of the review, not a failure.
         return {
           ...review,
           status: { user: {}, error: errorMessage(error) },
@@ -198,7 +205,12 @@ function rulesReviews(rulesFor: RulesFor): ResourceDefinition {
   });
 }
 
-export function reviewDefinitions({ authorizer, authenticateToken, rulesFor }: RegistryServices): ResourceDefinition[] {
+export function reviewDefinitions({
+  authorizer,
+  authenticateToken,
+  platform,
+  rulesFor,
+}: RegistryServices): ResourceDefinition[] {
   return [
     ...accessReviews(authorizer),
     ...(rulesFor === undefined ? [] : [rulesReviews(rulesFor)]),
@@ -206,6 +218,7 @@ export function reviewDefinitions({ authorizer, authenticateToken, rulesFor }: R
     defineVirtual(SelfSubjectReviews, {
       create: async (draft, context) => ({
         ...(draft as SelfSubjectReview),
+        metadata: { creationTimestamp: formatTime(platform.clock.nowMs()) },
         status: { userInfo: userInfoOf(context.user) },
       }),
     }),

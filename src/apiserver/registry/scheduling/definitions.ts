@@ -13,6 +13,7 @@ import { priorityClassPrinter } from '../cluster-tables.ts';
 import { defineResource } from '../define-resource.ts';
 import type { KindRules, StatusRules } from '../kind-strategy.ts';
 import type { ResourceDefinition } from '../resource-definition.ts';
+import { podGroupPrinter } from './tables.ts';
 
 const workloadRules: KindRules<Workload> = {
   prepareForCreate: dropGatedTemplateFields,
@@ -38,6 +39,7 @@ function dropGatedGroupFields({ spec }: PodGroup): void {
 }
 
 const podGroupStatusRules: StatusRules<PodGroup> = {
+  keepsMetadata: true,
   prepareForUpdate: ({ status }) => {
     delete status?.resourceClaimStatuses;
   },
@@ -54,6 +56,6 @@ export const schedulingDefinitions: readonly ResourceDefinition[] = [
     },
     printer: priorityClassPrinter,
   }),
-  defineResource(PodGroups, { rules: podGroupRules, statusRules: podGroupStatusRules }),
+  defineResource(PodGroups, { rules: podGroupRules, statusRules: podGroupStatusRules, printer: podGroupPrinter }),
   defineResource(Workloads, { rules: workloadRules }),
 ];

@@ -11,6 +11,7 @@ import {
 import { defineResource } from '../define-resource.ts';
 import type { KindRules, StatusRules } from '../kind-strategy.ts';
 import type { ResourceDefinition } from '../resource-definition.ts';
+import { storageVersionMigrationPrinter, storageVersionPrinter } from './tables.ts';
 
 const versionRules: KindRules<StorageVersion> = {
   emptyStatus: {},
@@ -19,6 +20,7 @@ const versionRules: KindRules<StorageVersion> = {
 };
 
 const versionStatusRules: StatusRules<StorageVersion> = {
+  keepsMetadata: true,
   validateUpdate: (version, _old, field) => validateStorageVersionStatus(version, field),
 };
 
@@ -30,10 +32,19 @@ const migrationRules: KindRules<StorageVersionMigration> = {
 };
 
 const migrationStatusRules: StatusRules<StorageVersionMigration> = {
+  keepsMetadata: true,
   validateUpdate: validateStorageVersionMigrationStatus,
 };
 
 export const storageVersionDefinitions: readonly ResourceDefinition[] = [
-  defineResource(StorageVersions, { rules: versionRules, statusRules: versionStatusRules }),
-  defineResource(StorageVersionMigrations, { rules: migrationRules, statusRules: migrationStatusRules }),
+  defineResource(StorageVersions, {
+    rules: versionRules,
+    statusRules: versionStatusRules,
+    printer: storageVersionPrinter,
+  }),
+  defineResource(StorageVersionMigrations, {
+    rules: migrationRules,
+    statusRules: migrationStatusRules,
+    printer: storageVersionMigrationPrinter,
+  }),
 ];

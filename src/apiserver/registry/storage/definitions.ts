@@ -1,6 +1,6 @@
 /** storage.k8s.io. Upstream: registry/storage. */
 import { setCSIDriverDefaults, setStorageClassDefaults } from '../../../api/defaults/cluster.ts';
-import type { VolumeAttributesClass } from '../../../api/gen/storage-v1.ts';
+import type { CSIDriver, VolumeAttributesClass } from '../../../api/gen/storage-v1.ts';
 import {
   CSIDrivers,
   CSINodes,
@@ -25,13 +25,14 @@ import {
   validateVolumeAttributesClassUpdate,
 } from '../../../api/validation/storage-class.ts';
 import { validateVolumeAttachment, validateVolumeAttachmentUpdate } from '../../../api/validation/volume-attachment.ts';
+import { csiDriverWarnings, storageCapacityWarnings, storageClassWarnings } from '../../../api/warnings/volumes.ts';
 import { defineResource } from '../define-resource.ts';
 import { specOf, type KindRules } from '../kind-strategy.ts';
+import { createdPrinter } from '../printing.ts';
 import type { ResourceDefinition } from '../resource-definition.ts';
 import {
   csiDriverPrinter,
   csiNodePrinter,
-  csiStorageCapacityPrinter,
   storageClassPrinter,
   volumeAttachmentPrinter,
   volumeAttributesClassPrinter,
@@ -42,12 +43,18 @@ const attributesRules: KindRules<VolumeAttributesClass> = {
   validateUpdate: validateVolumeAttributesClassUpdate,
 };
 
+/** The gate VolumeLimitScaling is off. */
+function dropGatedDriverFields({ spec }: CSIDriver): void {
+  delete spec?.preventPodSchedulingIfMissing;
+}
+
 export const storageDefinitions: readonly ResourceDefinition[] = [
   defineResource(StorageClasses, {
     rules: {
       defaults: setStorageClassDefaults,
       validate: validateStorageClass,
       validateUpdate: validateStorageClassUpdate,
+      warnings: storageClassWarnings,
     },
     printer: storageClassPrinter,
   }),
@@ -58,16 +65,20 @@ export const storageDefinitions: readonly ResourceDefinition[] = [
       validate: validateVolumeAttachment,
       validateUpdate: validateVolumeAttachmentUpdate,
     },
-    statusRules: { validateUpdate: validateVolumeAttachmentUpdate },
+    statusRules: { keepsMetadata: true, validateUpdate: validateVolumeAttachmentUpdate },
     printer: volumeAttachmentPrinter,
   }),
   defineResource(CSIDrivers, {
     rules: {
       allowUnconditionalUpdate: false,
       generationOf: specOf,
+      countsCreation: false,
+      prepareForCreate: dropGatedDriverFields,
+      prepareForUpdate: dropGatedDriverFields,
       defaults: setCSIDriverDefaults,
       validate: validateCSIDriver,
       validateUpdate: validateCSIDriverUpdate,
+      warnings: csiDriverWarnings,
     },
     printer: csiDriverPrinter,
   }),
@@ -80,8 +91,9 @@ export const storageDefinitions: readonly ResourceDefinition[] = [
       allowUnconditionalUpdate: false,
       validate: validateCSIStorageCapacity,
       validateUpdate: validateCSIStorageCapacityUpdate,
+      warnings: storageCapacityWarnings,
     },
-    printer: csiStorageCapacityPrinter,
+    printer: createdPrinter,
   }),
   defineResource(VolumeAttributesClasses, { rules: attributesRules, printer: volumeAttributesClassPrinter }),
   defineResource(VolumeAttributesClassesV1beta1, { rules: attributesRules, printer: volumeAttributesClassPrinter }),

@@ -1,8 +1,7 @@
-/** What `kubectl get` shows of storage. Upstream: printers/internalversion. */
+/** Columns of storage resources in `kubectl get`. Upstream: printers/internalversion. */
 import type {
   CSIDriver,
   CSINode,
-  CSIStorageCapacity,
   StorageClass,
   VolumeAttachment,
   VolumeAttributesClass,
@@ -32,7 +31,7 @@ export const storageClassPrinter: Printer<StorageClass> = {
     column('Provisioner'),
     column('ReclaimPolicy'),
     column('VolumeBindingMode'),
-    booleanColumn('AllowVolumeExpansion'),
+    column('AllowVolumeExpansion'),
     ageColumn,
   ],
   cells: (storageClass, nowMs) => [
@@ -79,14 +78,8 @@ export const csiDriverPrinter: Printer<CSIDriver> = printerOf(
   },
 );
 
-/** Printer of storage capacities. */
-export const csiStorageCapacityPrinter: Printer<CSIStorageCapacity> = printerOf(
-  [column('StorageClassName'), column('Capacity')],
-  (capacity) => [capacity.storageClassName, capacity.capacity ?? '<unset>'],
-);
-
 export const volumeAttachmentPrinter: Printer<VolumeAttachment> = printerOf(
-  [column('Attacher'), column('PV'), column('Node'), booleanColumn('Attached'), ageColumn],
+  [{ ...column('Attacher'), format: 'name' }, column('PV'), column('Node'), booleanColumn('Attached'), ageColumn],
   ({ spec, status, ...attachment }, nowMs) => [
     spec.attacher,
     spec.source.persistentVolumeName ?? '',

@@ -1,5 +1,9 @@
-/** Further nodes on this machine, `keelson up --nodes`: what they need, and which of them do not take part. */
-import { cidrsOverlap, parseCidr } from '../../../base/cidr.ts';
+/**
+ * Further nodes on this machine (`keelson up --nodes`): their requirements, and nodes that are stopped or
+ * partitioned.
+ */
+import { parseCidr } from '../../../base/cidr.ts';
+import { conflicting } from '../../nodes/choose-network.ts';
 import { failure, warning, worstOf, type Check, type Finding } from '../finding.ts';
 
 export const nodes: Check = {
@@ -15,17 +19,17 @@ export const nodes: Check = {
       if (partitioned === true) problems.push(warning(`${name} is partitioned`, `keelson node heal ${name}`));
       if (stopped === true) problems.push(warning(`${name} is stopped`, `keelson node start ${name}`));
     }
-    const range = network === undefined ? undefined : parseCidr(network);
-    for (const { cidr, device } of routes) {
-      const other = parseCidr(cidr);
-      if (range === undefined || other === undefined || !cidrsOverlap(other, range)) continue;
+    const others = routes.flatMap(({ cidr, device }) =>
+      parseCidr(cidr) === undefined ? [] : { cidr, device, isRoute: true },
+    );
+    const other = network === undefined ? undefined : conflicting(network, others);
+    if (other !== undefined)
       problems.push(
         warning(
-          `${network}, which connects the nodes, overlaps ${cidr}, which this machine routes to ${device}`,
+          `${network}, which connects the nodes, overlaps ${other.cidr}, which this machine routes to ${other.device}`,
           'keelson up --nodes-network with another range',
         ),
       );
-    }
     return worstOf(problems, `1 + ${entries.length} on this machine, connected by ${network}`);
   },
 };

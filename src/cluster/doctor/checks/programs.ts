@@ -2,16 +2,17 @@
 import { failure, warning, worstOf, type Check, type Finding } from '../finding.ts';
 import { isAtLeast, versionIn } from '../versions.ts';
 
-/** containerd 1.6 is the first with CRI v1 and wants this runc; upstream's nftables proxy asks for this nft. */
+/** containerd 1.6 is the first with CRI v1 and needs this runc; upstream's nftables proxy needs this nft. */
 const OLDEST = { containerd: '1.6', runc: '1.1', nft: '1.0.1' } as const;
 
 export const programs: Check = {
   name: 'programs',
   check({ programs: facts }) {
     const problems: Finding[] = [];
-    if (facts.missing.length > 0) {
-      const packages = facts.missing.map((text) => /Debian: ([^)]+)/.exec(text)?.[1] ?? '');
-      problems.push(failure(`missing: ${facts.missing.join(', ')}`, `apt-get install ${packages.join(' ')}`));
+    const missing = [...facts.missing, ...(facts.missingForWireguard ?? [])];
+    if (missing.length > 0) {
+      const packages = missing.map((text) => /Debian: ([^)]+)/.exec(text)?.[1] ?? '');
+      problems.push(failure(`missing: ${missing.join(', ')}`, `apt-get install ${packages.join(' ')}`));
     }
     const known: string[] = [];
     for (const [name, oldest] of Object.entries(OLDEST)) {
@@ -27,7 +28,7 @@ export const programs: Check = {
   },
 };
 
-/** Without nftables services the rest of Keelson's rules still loads into an old nft. */
+/** Without services in nftables, the rest of Keelson's rules works with an older nft. */
 function tooOld(name: string, version: string, oldest: string): Finding {
   const text = `${name} ${version} is older than ${oldest}`;
   if (name !== 'nft') return failure(text, `a newer ${name}`);

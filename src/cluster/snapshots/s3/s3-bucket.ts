@@ -1,6 +1,6 @@
 /**
- * Snapshots in a bucket: listed, uploaded, fetched, removed. Large ones go up in parts, of which one is in memory; an
- * upload that fails is taken back, so that its parts cost nothing. Upstream: k3s's pkg/etcd/s3.
+ * Lists, uploads, downloads and removes snapshots in a bucket. Large ones are uploaded in parts, one of which is in
+ * memory; a failed upload is aborted, so that its parts cost nothing. Upstream: k3s's pkg/etcd/s3.
  */
 import type { FileHandle, Files } from '../../../platform/files.ts';
 import { errorMessage } from '../../../base/errors.ts';
@@ -12,12 +12,13 @@ import { completeBody, readListing, readUploadId } from './s3-answers.ts';
 import type { S3Config } from './s3-options.ts';
 import { s3Request, s3Stream, type S3Call, type S3Deps } from './s3-request.ts';
 
-/** S3 takes 10,000 parts of at least 5 MiB. */
+/** S3 accepts 10,000 parts of at least 5 MiB. */
 const PART_BYTES = 16 * 1024 * 1024;
 const MAX_PARTS = 10_000;
-/** Retention keeps tens; a listing without an end is not read on. */
+/** Retention keeps tens of snapshots. An endless listing is refused here, since all of it is kept in memory. */
 const MOST_SNAPSHOTS = 100_000;
 const MOST_PAGES = 1000;
+const MOST_LISTING_BYTES = 64 * 1024 * 1024;
 const LAST_REQUEST_MS = 3000;
 
 export class S3Bucket {
@@ -36,32 +37,44 @@ export class S3Bucket {
     return locationOf(this.#config, name);
   }
 
-  /** The snapshots of the folder, without those of folders in it, the newest first. */
+  /** The snapshots directly in the folder, the newest first. */
   async list(): Promise<readonly SnapshotFile[]> {
-    const prefix = keyOf(this.#config, '');
+    const found = await this.#list('', { delimiter: '/' });
+    return found.toSorted((one, other) => other.createdMs - one.createdMs);
+  }
+
+  /** All files below a subfolder, recursively. */
+  listBelow(folder: string): Promise<readonly SnapshotFile[]> {
+    return this.#list(`${folder}/`, {});
+  }
+
+  async #list(below: string, more: Readonly<Record<string, string>>): Promise<readonly SnapshotFile[]> {
+    const root = keyOf(this.#config, '');
     const found: SnapshotFile[] = [];
     let token: string | undefined;
-    let pages = 0;
+    let [pages, length] = [0, 0];
     do {
-      const query: Record<string, string> = { 'list-type': '2', 'encoding-type': 'url', delimiter: '/', prefix };
+      const query: Record<string, string> = { 'list-type': '2', 'encoding-type': 'url', ...more, prefix: root + below };
       if (token !== undefined) query['continuation-token'] = token;
       const doing = `listing ${locationOf(this.#config, '')}`;
       const { text } = await s3Request(this.#deps, this.#config, { method: 'GET', key: '', query, doing });
       const listing = readListing(text);
       if (listing === undefined) throw new PreflightError(`S3: ${doing}: the answer is no page of a listing`);
       if (++pages > MOST_PAGES) throw new PreflightError(`S3: ${doing}: the listing has more than ${MOST_PAGES} pages`);
+      if ((length += text.length) > MOST_LISTING_BYTES)
+        throw new PreflightError(`S3: ${doing}: the listing is longer than ${MOST_LISTING_BYTES} bytes`);
       if (found.length > MOST_SNAPSHOTS)
         throw new PreflightError(`S3: ${doing}: the folder has more than ${MOST_SNAPSHOTS} objects`);
       for (const { key, sizeBytes, lastModified } of listing.objects) {
-        const name = key.slice(prefix.length);
+        const name = key.slice(root.length);
         if (name !== '') found.push({ name, sizeBytes, createdMs: createdMsOf(name) ?? parseTime(lastModified) });
       }
       token = listing.continuationToken;
     } while (token !== undefined);
-    return found.toSorted((one, other) => other.createdMs - one.createdMs);
+    return found;
   }
 
-  /** Uploads a file under a name. */
+  /** Uploads a file under this name. */
   async upload(path: string, name: string): Promise<void> {
     const file = await this.#deps.files.open(path, 'r', { followLinks: true });
     try {
@@ -73,7 +86,7 @@ export class S3Bucket {
     }
   }
 
-  /** Fetches a snapshot into a new file of mode 0600. */
+  /** Downloads a snapshot into a new file of mode 0600. */
   async download(name: string, path: string): Promise<void> {
     const { files } = this.#deps;
     const call = { method: 'GET', key: keyOf(this.#config, name), doing: `fetching ${this.locationOf(name)}` } as const;
@@ -94,7 +107,7 @@ export class S3Bucket {
     await s3Request(this.#deps, this.#config, { method: 'DELETE', key: keyOf(this.#config, name), doing });
   }
 
-  /** Removes those of a series beyond the newest `retention`; resolves to their names. */
+  /** Removes the snapshots of a series beyond the newest `retention`; resolves to their names. */
   async prune(series: SnapshotSeries, retention: number): Promise<readonly string[]> {
     const limit = { retention, nowMs: this.#deps.clock.nowMs() };
     const excess = excessSnapshots(await this.list(), series, limit);
@@ -127,7 +140,7 @@ export class S3Bucket {
     }
   }
 
-  /** Where the server stops, by one request that takes a few seconds at most. */
+  /** Aborts an upload with a single short request, since the server may be stopping. */
   async #giveUp({ key, doing }: Pick<S3Call, 'key' | 'doing'>, uploadId: string): Promise<void> {
     const { signal, log } = this.#deps;
     const abort = { key, method: 'DELETE', query: { uploadId }, doing: `giving up ${doing}` } as const;

@@ -1,11 +1,13 @@
 /**
- * One request to S3: signed (SigV4, by aws4fetch), sent, and repeated while it may help. Errors name what was done and S3's
- * code and message; neither they nor the log have credentials or signatures.
+ * Sends one request to S3: signed (SigV4, by aws4fetch) and retried where that may help. Errors name the action and
+ * S3's code and message; neither errors nor logs contain credentials or signatures.
  */
 import { AwsV4Signer } from 'aws4fetch';
 import { formatTime } from '../../../api/time.ts';
 import { createBackoff } from '../../../base/backoff.ts';
 import { errorMessage } from '../../../base/errors.ts';
+import type { CancelTimer } from '../../../platform/clock.ts';
+import type { HttpAnswer, HttpCall } from '../../../platform/net.ts';
 import type { Platform } from '../../../platform/platform.ts';
 import { PreflightError } from '../../preflight-error.ts';
 import { s3Url } from './s3-address.ts';
@@ -13,19 +15,19 @@ import { readError } from './s3-answers.ts';
 import type { S3Config } from './s3-options.ts';
 
 export interface S3Deps extends Pick<Platform, 'net' | 'clock' | 'crypto' | 'log'> {
-  /** Ends what is under way. */
+  /** Aborts the request. */
   readonly signal?: AbortSignal | undefined;
 }
 
 export interface S3Call {
   readonly method: 'GET' | 'PUT' | 'POST' | 'DELETE' | 'HEAD';
-  /** '' is the bucket. */
+  /** The object's key; '' is the bucket. */
   readonly key: string;
   readonly query?: Readonly<Record<string, string>>;
   readonly body?: Uint8Array;
-  /** For errors: `uploading snapshot-a-1`. */
+  /** The action in error messages, such as `uploading snapshot-a-1`. */
   readonly doing: string;
-  /** How often it is tried at most. */
+  /** The most attempts. */
   readonly tries?: number;
 }
 
@@ -37,13 +39,14 @@ export interface S3Answer {
 
 const MAX_TRIES = 5;
 const BACKOFF = { initialMs: 500, maxMs: 10_000 } as const;
-const MAX_ANSWER_BYTES = 8 * 1024 * 1024;
+/** Four times the size of a page of a thousand keys of usual length; also fits the longest possible keys. */
+const MAX_ANSWER_BYTES = 4 * 1024 * 1024;
 const NOTHING = new Uint8Array();
 
-/** Errors that a later try may not meet. */
+/** Errors that a retry may avoid. */
 const PASSING: ReadonlySet<string> = new Set(['SlowDown', 'InternalError', 'RequestTimeout', 'ServiceUnavailable']);
 
-/** An answer that stays what it is. */
+/** An error response of S3; retries do not avoid it. */
 export class S3Error extends PreflightError {
   readonly code: string;
   constructor(code: string, message: string) {
@@ -52,7 +55,7 @@ export class S3Error extends PreflightError {
   }
 }
 
-/** Sends it, again while connections fail or the server is busy. Rejects with `PreflightError`. */
+/** Sends the call, and retries while connections fail or the server is busy. Rejects with `PreflightError`. */
 export async function s3Request(deps: S3Deps, config: S3Config, call: S3Call): Promise<S3Answer> {
   return retrying(deps, call, async () => {
     const answer = await sendSigned(deps, config, call);
@@ -62,13 +65,46 @@ export async function s3Request(deps: S3Deps, config: S3Config, call: S3Call): P
   });
 }
 
-/** The body of an object, in pieces. A try that has begun is not repeated. Rejects with `PreflightError`. */
+/**
+ * The body of an object in chunks, each of which must arrive within the timeout. Once the body has begun there are no
+ * retries. Rejects with `PreflightError`.
+ */
 export async function s3Stream(deps: S3Deps, config: S3Config, call: S3Call): Promise<AsyncIterable<Uint8Array>> {
+  const { timeoutMs } = config;
   return retrying(deps, call, async () => {
-    const answer = await sendSigned(deps, config, call);
-    if (answer.status >= 300) checkAnswer(call.doing, answer.status, await readText(answer.body));
-    return answer.body;
+    const answer = await sendSigned(deps, config, call, { headTimeoutMs: timeoutMs });
+    const pieces = withinTime(deps.clock, answer, timeoutMs);
+    if (answer.status >= 300) checkAnswer(call.doing, answer.status, await readText(pieces));
+    return pieces;
   });
+}
+
+/** A body of any length whose chunks must each arrive in time. */
+async function* withinTime(
+  clock: S3Deps['clock'],
+  { body, cancel }: HttpAnswer,
+  timeoutMs: number,
+): AsyncGenerator<Uint8Array> {
+  let isLate = false;
+  const begin = (): CancelTimer =>
+    clock.setTimer(timeoutMs, () => {
+      isLate = true;
+      cancel();
+    });
+  let end = begin();
+  const late = (): Error => new Error(`nothing came for ${timeoutMs / 1000} s`);
+  try {
+    for await (const piece of body) {
+      end();
+      yield piece;
+      end = begin();
+    }
+  } catch (error) {
+    throw isLate ? late() : error;
+  } finally {
+    end();
+  }
+  if (isLate) throw late();
 }
 
 async function retrying<T>(
@@ -92,9 +128,14 @@ async function retrying<T>(
   }
 }
 
-async function sendSigned({ net, clock, crypto, signal }: S3Deps, config: S3Config, call: S3Call) {
+async function sendSigned(
+  { net, clock, crypto, signal }: S3Deps,
+  config: S3Config,
+  call: S3Call,
+  limit: Pick<HttpCall, 'timeoutMs' | 'headTimeoutMs'> = { timeoutMs: config.timeoutMs },
+): Promise<HttpAnswer> {
   const { method, key, query, body = NOTHING } = call;
-  const { credentials, region, caPem, skipSslVerify, insecure, timeoutMs } = config;
+  const { credentials, region, caPem, skipSslVerify, insecure } = config;
   const signer = new AwsV4Signer({
     ...credentials,
     method,
@@ -112,12 +153,12 @@ async function sendSigned({ net, clock, crypto, signal }: S3Deps, config: S3Conf
     headers: { ...Object.fromEntries(headers), 'content-length': String(body.byteLength) },
     body: body.byteLength === 0 ? undefined : body,
     tls: insecure ? undefined : { caPem, insecureSkipVerify: skipSslVerify },
-    timeoutMs,
+    ...limit,
     signal,
   });
 }
 
-/** Throws `S3Error` for an answer that tells of a failure, with a status or, after a long request, without. */
+/** Throws `S3Error` for a response that reports a failure, in its status or, after a long request, in its body. */
 function checkAnswer(doing: string, status: number, text: string): void {
   const error = readError(text);
   if (status < 300 && error === undefined) return;

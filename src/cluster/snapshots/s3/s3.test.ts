@@ -1,4 +1,4 @@
-/** Addresses, answers, settings and signatures of S3, without a server. */
+/** Addresses, responses, settings and signatures of S3, without a server. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { parseTime } from '../../../api/time.ts';
@@ -24,7 +24,7 @@ const EXAMPLE: S3Config = {
   timeoutMs: 1000,
 };
 
-/** Answers with these statuses in turn, the last one for ever. */
+/** Responds with these statuses in turn, then always with the last one. */
 function answering(...answers: readonly (readonly [number, string])[]): {
   deps: S3Deps;
   calls: HttpCall[];
@@ -58,7 +58,7 @@ describe('signatures', () => {
 describe('requests', () => {
   const call = { method: 'GET', key: 'x', doing: 'fetching x' } as const;
 
-  test('a busy server is asked again, later and later, and five times', async () => {
+  test('a busy server is retried five times, with growing pauses', async () => {
     const { deps, calls, clock } = answering([503, '<Error><Code>SlowDown</Code><Message>wait</Message></Error>']);
     const outcome = assert.rejects(s3Request(deps, EXAMPLE, call), /^PreflightError: S3: fetching x: SlowDown: wait$/);
     await clock.advance(400);
@@ -81,7 +81,7 @@ describe('requests', () => {
     assert.equal(clock.pendingTimers, 0);
   });
 
-  test('a refusal is not repeated; an error in an answer of 200 is one', async () => {
+  test('a refusal is not retried; an error in a response of 200 is one', async () => {
     for (const [status, text] of [
       [403, '<Error><Code>AccessDenied</Code><Message>no</Message></Error>'],
       [200, '<?xml version="1.0"?>\n<Error><Code>AccessDenied</Code><Message>no</Message></Error>'],
@@ -98,7 +98,7 @@ describe('requests', () => {
   });
 });
 
-test('addresses: the bucket in the host where the endpoint wants it, else in the path', () => {
+test('addresses: the bucket in the host where the endpoint requires it, else in the path', () => {
   const url = (overrides: Partial<S3Config>): string => s3Url({ ...EXAMPLE, ...overrides }, "a b/c'(1)");
   const path = 'a%20b/c%27%281%29';
   assert.equal(url({}), `https://examplebucket.s3.amazonaws.com/${path}`);
@@ -109,7 +109,7 @@ test('addresses: the bucket in the host where the endpoint wants it, else in the
   assert.equal(url({ endpoint: 'evil-amazonaws.com' }), `https://evil-amazonaws.com/examplebucket/${path}`);
 });
 
-test('answers are read with their escapes', () => {
+test('responses are parsed with their escapes', () => {
   const xml = `<ListBucketResult><IsTruncated>true</IsTruncated><NextContinuationToken>a&amp;b</NextContinuationToken>
 <Contents><Key>f/a%20b%2Bc</Key><Size>12</Size><LastModified>2026-01-01T00:00:00.000Z</LastModified></Contents></ListBucketResult>`;
   assert.deepEqual(readListing(xml), {
@@ -122,8 +122,8 @@ test('answers are read with their escapes', () => {
 });
 
 describe('hostile endpoints', () => {
-  const most = 8 * 1024 * 1024;
-  /** A text as long as an answer may be. */
+  const most = 4 * 1024 * 1024;
+  /** A text of the maximum length of a response. */
   const flood = (piece: string): string => piece.repeat(most / piece.length);
 
   for (const piece of [
@@ -137,18 +137,18 @@ describe('hostile endpoints', () => {
     '&a',
     '<Code>',
   ])
-    test(`an answer of ${piece} alone is read in time linear in its length`, async () => {
+    test(`a response that only repeats ${piece} is parsed in time linear in its length`, async () => {
       const { deps } = answering([200, flood(piece)]);
       const { text } = await s3Request(deps, EXAMPLE, { method: 'GET', key: '', doing: 'listing' });
       assert.deepEqual(readListing(text), { objects: [], continuationToken: undefined });
       assert.equal(readUploadId(text), undefined);
     });
 
-  test('an answer with more objects than a page is none', () => {
+  test('a response with more objects than a page is invalid', () => {
     assert.equal(readListing(flood('<Contents></Contents>')), undefined);
   });
 
-  test('a listing without an end is given up', async () => {
+  test('an endless listing is aborted', async () => {
     const page = `<Contents><Key>a</Key></Contents>`.repeat(1000);
     const end = '<IsTruncated>true</IsTruncated><NextContinuationToken>on</NextContinuationToken>';
     const { deps } = answering([200, page + end]);
@@ -156,7 +156,7 @@ describe('hostile endpoints', () => {
     await assert.rejects(bucket.list(), /the folder has more than 100000 objects/);
   });
 
-  test('a listing of empty pages without an end is given up', async () => {
+  test('a listing of endless empty pages is aborted', async () => {
     const { deps } = answering([
       200,
       '<IsTruncated>true</IsTruncated><NextContinuationToken>on</NextContinuationToken>',
@@ -166,7 +166,36 @@ describe('hostile endpoints', () => {
   });
 });
 
-test('what names may be', () => {
+test('a listing is read no further than 64 MiB, however its pages are made', async () => {
+  const key = 'k'.repeat(4_000_000);
+  const page = `<L><IsTruncated>true</IsTruncated><NextContinuationToken>t</NextContinuationToken><Contents><Key>${key}</Key></Contents></L>`;
+  const { deps, calls } = answering([200, page]);
+  const { files } = createSimPlatform();
+  await assert.rejects(
+    new S3Bucket({ ...deps, files }, EXAMPLE).list(),
+    /listing s3:\/\/examplebucket\/: the listing is longer than 67108864 bytes/,
+  );
+  assert.equal(calls.length, 17);
+});
+
+test('a stalled download is aborted', async () => {
+  const { deps, clock } = answering();
+  const { files } = createSimPlatform();
+  const hanging = Promise.withResolvers<never>();
+  const http = async (): Promise<HttpAnswer> => {
+    async function* body() {
+      yield Buffer.from('a');
+      await hanging.promise;
+    }
+    return { status: 200, headers: {}, body: body(), cancel: () => hanging.reject(new Error('aborted')) };
+  };
+  const bucket = new S3Bucket({ ...deps, net: { ...deps.net, http }, files }, EXAMPLE);
+  const outcome = assert.rejects(bucket.download('x', '/x'), /fetching s3:\/\/examplebucket\/x: nothing came for 1 s/);
+  await clock.advance(1000);
+  await outcome;
+});
+
+test('valid names', () => {
   for (const bad of ['ab', 'Abc', '-abc', 'a_b_c', 'a'.repeat(64)]) assert.notEqual(bucketProblem(bad), undefined, bad);
   for (const bad of ['https://x', 'x/y', 'x:y', '']) assert.notEqual(endpointProblem(bad), undefined, bad);
   for (const bad of ['a//b', '../b', 'a/./b']) assert.notEqual(folderProblem(bad), undefined, bad);

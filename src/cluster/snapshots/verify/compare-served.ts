@@ -1,29 +1,31 @@
 /**
- * Compares the objects of a snapshot with those that an API server serves of it: each is asked for in the version in which
- * it is stored. Pure but for the calls of the client.
+ * Compares the objects of a snapshot with what an API server serves from it: each object is requested in the version
+ * in which it is stored. Pure but for the client's requests.
  */
+import { resourceOfKind } from '../../resource-of-kind.ts';
 import { parseJson } from '../../../api/codec/json.ts';
 import type { KubernetesObject, Stored } from '../../../api/object.ts';
+import { MASTER_LEASES } from '../../../apiserver/bootstrap/endpoint-leases.ts';
 import { deepEqual } from '../../../base/equal.ts';
 import { errorMessage } from '../../../base/errors.ts';
 import type { Client } from '../../../client/client.ts';
 import type { StoredEntry } from '../../../storage/store.ts';
 
-/** What an entry of the store is, by its value. */
+/** A decoded entry of the store. */
 interface StoredObject {
   readonly key: string;
   readonly object: Stored<KubernetesObject>;
 }
 
-/** How a snapshot and what is served of it agree. */
+/** How well a snapshot matches what is served from it. */
 export interface Comparison {
-  /** Objects that are served as they are stored. */
+  /** Objects that are served exactly as stored. */
   readonly equal: number;
-  /** Objects that the start wrote anew, such as the roles that each version brings; they are there. */
+  /** Objects that a start rewrites, such as each version's roles; only their presence is checked. */
   readonly renewed: number;
   /** Entries that no API serves as objects: allocations and leases of the servers themselves. */
   readonly internal: number;
-  /** What is missing or differs, a hundred at most. */
+  /** Missing and differing objects; at most a hundred. */
   readonly problems: readonly string[];
   readonly problemCount: number;
 }
@@ -31,10 +33,10 @@ export interface Comparison {
 const MAX_PROBLEMS = 100;
 const PAGE = 500;
 
-/** What a server keeps beside objects. */
-const INTERNAL = ['/registry/masterleases/', '/registry/ranges/'] as const;
+/** Prefixes of keys that servers keep beside objects. */
+const INTERNAL = [MASTER_LEASES, '/registry/ranges/'] as const;
 
-/** `isRenewed`: whether the start of the server wrote the key anew. */
+/** `isRenewed`: whether a server's start rewrites the key. */
 export async function compareServed(
   client: Client,
   entries: readonly StoredEntry[],
@@ -91,14 +93,14 @@ function objectOf({ value }: StoredEntry): Stored<KubernetesObject> | undefined 
   }
 }
 
-/** All objects of the kind, in this version. */
+/** All objects of the resource in this version. */
 async function servedObjects(
   client: Client,
   { apiVersion = '', kind = '' }: KubernetesObject,
 ): Promise<ReadonlyMap<string, Stored<KubernetesObject>>> {
   const base = apiVersion.includes('/') ? `/apis/${apiVersion}` : `/api/${apiVersion}`;
   const { resources } = await read<{ resources: { name: string; kind: string }[] }>(client, base);
-  const resource = resources.find((each) => each.kind === kind && !each.name.includes('/'));
+  const resource = resourceOfKind(resources, kind);
   if (resource === undefined) throw new Error(`${apiVersion} has no such kind`);
   const found = new Map<string, Stored<KubernetesObject>>();
   let token: string | undefined;
@@ -106,7 +108,7 @@ async function servedObjects(
     const more = token === undefined ? '' : `&continue=${encodeURIComponent(token)}`;
     const list = await read<{ items: Stored<KubernetesObject>[]; metadata: { continue?: string } }>(
       client,
-      `${base}/${resource.name}?limit=${PAGE}${more}`,
+      `${base}/${resource}?limit=${PAGE}${more}`,
     );
     for (const item of list.items) found.set(identity(item), item);
     token = list.metadata.continue || undefined;
@@ -123,7 +125,7 @@ function identity({ metadata: { namespace, name } }: Stored<KubernetesObject>): 
   return `${namespace ?? ''}/${name}`;
 }
 
-/** The revision is not stored in a value, and lists leave out the kind of their items. */
+/** Ignores the resourceVersion, which stored values lack, and the apiVersion and kind, which items of lists lack. */
 function isSame(stored: Stored<KubernetesObject>, served: Stored<KubernetesObject>): boolean {
   const { resourceVersion: _revision, ...metadata } = served.metadata;
   const { apiVersion, kind } = stored;

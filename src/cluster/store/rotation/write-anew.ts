@@ -1,4 +1,5 @@
 /** Writes objects through the API as they are: the server encrypts them with its first key. Upstream: the storage task of encryption. */
+import { resourceOfKind } from '../../resource-of-kind.ts';
 import { parseJson } from '../../../api/codec/json.ts';
 import { Secrets } from '../../../api/gen/resources.ts';
 import type { KubernetesObject, Stored } from '../../../api/object.ts';
@@ -7,7 +8,9 @@ import type { Client } from '../../../client/client.ts';
 
 const PROBE = { namespace: 'kube-system', name: 'keelson-encryption-probe' } as const;
 
-/** Writes each by its kind and name. What is gone, or was changed meanwhile, is left to the next look at the store. */
+/**
+ * Writes each object by its kind and name. Objects that were deleted or changed meanwhile are left to the next scan of the store.
+ */
 export async function writeAnew(client: Client, stored: readonly { readonly value: Uint8Array }[]): Promise<void> {
   const resources = new Map<string, Promise<string | undefined>>();
   for (const { value } of stored) {
@@ -21,14 +24,14 @@ export async function writeAnew(client: Client, stored: readonly { readonly valu
   }
 }
 
-/** Makes a Secret anew, so that something is written. */
+/** Replaces a Secret, so that something is written. */
 export async function writeProbe(client: Client): Promise<void> {
   await removeProbe(client);
   const metadata = { ...PROBE };
   await client.resource(Secrets).create({ apiVersion: 'v1', kind: 'Secret', metadata, type: 'Opaque' });
 }
 
-/** Takes it away again; no error when there is none. */
+/** Deletes the probe secret; no error when there is none. */
 export async function removeProbe(client: Client): Promise<void> {
   await client.resource(Secrets).delete(PROBE).catch(unless('NotFound'));
 }
@@ -36,7 +39,7 @@ export async function removeProbe(client: Client): Promise<void> {
 async function resourceOf(client: Client, base: string, kind: string): Promise<string | undefined> {
   const { body } = await client.raw({ path: base });
   const { resources } = JSON.parse(Buffer.from(body).toString()) as { resources: { name: string; kind: string }[] };
-  return resources.find((each) => each.kind === kind && !each.name.includes('/'))?.name;
+  return resourceOfKind(resources, kind);
 }
 
 async function writeOne(

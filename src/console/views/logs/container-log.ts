@@ -1,7 +1,8 @@
-/** The log of one container, followed over its restarts: each line once, also after a connection that broke. */
+/** The log of one container, followed across restarts and broken connections, each line once. */
 import { ApiError } from '../../api/http.ts';
 import type { ObjectRef } from '../../api/kinds.ts';
 import type { CutLine } from '../../api/log-lines.ts';
+import { isBrief, pauseAfter } from '../../api/patience.ts';
 import { pause } from '../../api/pause.ts';
 import { followLog } from '../../api/streams.ts';
 import { texts } from '../../app/texts.ts';
@@ -9,7 +10,7 @@ import { type Pen, PLAIN_PEN, type StyledText, styledText } from './ansi.ts';
 import type { LogLine } from './log-buffer.ts';
 import { isPlainWidth } from './wrapping.ts';
 
-/** What can be said of a log beside its lines. */
+/** The state of a log without its lines. */
 export type LogState =
   | { readonly kind: 'opening' | 'following' | 'ended' }
   | { readonly kind: 'waiting' | 'refused'; readonly message: string };
@@ -22,20 +23,20 @@ export interface LogSink {
 export interface LogOrder {
   readonly pod: ObjectRef;
   readonly container: string;
-  /** True: the log of the instance before the last restart, which is not followed. */
+  /** The log of the instance before the last restart, which is not followed. */
   readonly previous: boolean;
-  /** At most so many lines of what was written before. */
+  /** The limit of older lines. */
   readonly tailLines: number;
-  /** The index that its lines carry. */
+  /** The index of the log, which its lines carry. */
   readonly source: number;
 }
 
-/** What is known of the container when its log is asked for. */
+/** The container's state when its log is requested. */
 export interface ContainerInstance {
-  /** '' as long as it has not been created. */
+  /** The container's ID; '' before it is created. */
   readonly id: string;
   readonly running: boolean;
-  /** Why it does not run yet. */
+  /** The reason why it does not run yet. */
   readonly waiting: string;
 }
 
@@ -46,11 +47,13 @@ export class ContainerLog {
   readonly #sink: LogSink;
   readonly #signal: AbortSignal;
   #instance: ContainerInstance = { id: '', running: false, waiting: '' };
-  /** The instance whose log was followed to its end. */
+  /** The instance whose log was read to its end. */
   #finished = '';
   #following = false;
+  /** The number of failed attempts since the last line. */
+  #failures = 0;
   #pen: Pen = PLAIN_PEN;
-  /** The time of the newest line as the server wrote it and in milliseconds, and how many of the last lines have it. */
+  /** The time of the newest line as text and in milliseconds, and the number of last lines with that time. */
   #newest = { text: '', ms: 0, count: 0 };
 
   constructor(order: LogOrder, sink: LogSink, signal: AbortSignal) {
@@ -59,7 +62,7 @@ export class ContainerLog {
     this.#signal = signal;
   }
 
-  /** Hears of the container's state; follows the log when there is one that was not read to its end. */
+  /** Called with the container's state; follows the log of an instance that was not read to its end. */
   update(instance: ContainerInstance): void {
     this.#instance = instance;
     if (this.#following || this.#signal.aborted) return;
@@ -76,7 +79,9 @@ export class ContainerLog {
       const over = outcome === 'refused' || this.#order.previous || (outcome === 'ended' && !this.#isRunning(id));
       if (over) this.#finished = id;
       if (over && outcome === 'ended') this.#sink.state({ kind: 'ended' });
-      if (!over) await pause(RETRY_MS, this.#signal);
+      if (over) continue;
+      if (outcome === 'failed') await pauseAfter(this.#failures++, this.#signal);
+      else await pause(RETRY_MS, this.#signal);
     }
     this.#following = false;
   }
@@ -85,21 +90,22 @@ export class ContainerLog {
     return this.#instance.id === id && this.#instance.running;
   }
 
-  /** Once, to the end of the answer. */
+  /** Reads the log once, to the end of the response. */
   async #read(): Promise<'ended' | 'failed' | 'refused'> {
     const { pod, previous } = this.#order;
-    this.#sink.state({ kind: 'opening' });
+    if (this.#failures === 0) this.#sink.state({ kind: 'opening' });
     try {
       const resumed = { from: this.#newest, seen: 0, over: this.#newest.text === '' };
       for await (const lines of followLog(pod, this.#params(), this.#signal)) {
         if (!previous) this.#sink.state({ kind: 'following' });
+        this.#failures = 0;
         this.#sink.lines(lines.flatMap((line) => this.#take(line, resumed)));
       }
       return 'ended';
     } catch (error) {
       if (this.#signal.aborted) return 'failed';
       if (!(error instanceof ApiError)) throw error;
-      this.#sink.state({ kind: 'refused', message: error.message });
+      if (!isBrief(error, this.#failures)) this.#sink.state({ kind: 'refused', message: error.message });
       return [400, 401, 403, 404].includes(error.code) ? 'refused' : 'failed';
     }
   }
@@ -111,7 +117,7 @@ export class ContainerLog {
     return { container, timestamps: 'true', ...from, ...(previous ? { previous: 'true' } : { follow: 'true' }) };
   }
 
-  /** A line, unless it came before: the server is asked for lines from the time of the newest one on. */
+  /** Adds a line unless it was received before: lines are requested from the time of the newest one on. */
   #take({ text, dropped }: CutLine, resumed: Resumed): readonly LogLine[] {
     const space = text.indexOf(' ');
     const time = space < 0 ? text : text.slice(0, space);
@@ -140,12 +146,12 @@ function lineOf({ text, spans }: StyledText, { source, timeMs, dropped }: LineOr
   return { source, timeMs, text: text + note, spans: [...spans, noted], plain: false };
 }
 
-/** The begin of an answer that goes on where another broke off. */
+/** The start of a response that continues a broken one. */
 interface Resumed {
   readonly from: { readonly ms: number; readonly count: number };
-  /** Lines of the time of the newest one that came again. */
+  /** The number of repeated lines with the newest line's time. */
   seen: number;
-  /** A line came that is new. */
+  /** Set once a new line was received. */
   over: boolean;
 }
 
@@ -154,7 +160,7 @@ function isKnown(timeMs: number, resumed: Resumed): boolean {
   return timeMs < ms || (timeMs === ms && resumed.seen++ < count);
 }
 
-/** Milliseconds with their fraction: lines of one millisecond keep their order between logs. */
+/** Milliseconds with a fraction, so that lines of several logs are ordered within one millisecond. */
 function timeOf(time: string): number {
   const fraction = /\.(\d{3})(\d+)/.exec(time)?.[2];
   const timeMs = Date.parse(time);

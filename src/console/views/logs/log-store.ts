@@ -1,4 +1,4 @@
-/** What the page of logs shows: lines, matches, the state of each log; told at most once a frame. */
+/** The content of the logs page: lines, matches, and the state of each log, published at most once a frame. */
 import { signal } from '@preact/signals';
 import type { LogState } from './container-log.ts';
 import { LogBuffer, type LogLine } from './log-buffer.ts';
@@ -6,23 +6,23 @@ import type { LogSource } from './pod-logs.ts';
 import { LogSearch } from './search.ts';
 import type { WorkloadSink } from './workload-logs.ts';
 
-/** Lines that may wait for the next frame. */
+/** The limit of lines that wait for the next frame. */
 const MOST_WAITING = 50_000;
 
 export class LogStore implements WorkloadSink {
   readonly buffer = new LogBuffer();
   readonly search = new LogSearch();
-  /** Rises with every change of lines or matches. */
+  /** Incremented with every change of lines or matches. */
   readonly version = signal(0);
   readonly sources = signal<readonly LogSource[]>([]);
   readonly states = signal<readonly (LogState | undefined)[]>([]);
   readonly containerNames = signal<readonly string[]>([]);
   readonly problems = signal<readonly string[]>([]);
-  /** Pods of a workload; 0: one pod is shown. */
+  /** The number of the workload's pods; 0 when a single pod is shown. */
   readonly podCount = signal(0);
   #waiting: LogLine[] = [];
   #frame = 0;
-  /** Whether every line was searched, and what waits until then. */
+  /** Whether every line was searched, and the function that waits for it. */
   #searched = true;
   #afterSearch: (() => void) | undefined;
 
@@ -50,6 +50,9 @@ export class LogStore implements WorkloadSink {
     if (all.length !== this.containerNames.peek().length) this.containerNames.value = all;
   };
 
+  readonly solved = (message: string): void => {
+    this.problems.value = this.problems.peek().filter((known) => known !== message);
+  };
   readonly problem = (message: string): void => {
     if (!this.problems.peek().includes(message)) this.problems.value = [...this.problems.peek(), message];
   };
@@ -65,13 +68,13 @@ export class LogStore implements WorkloadSink {
     this.#wake();
   }
 
-  /** Runs a function once every line is searched; only the latest is kept, and none beyond a new search. */
+  /** Runs a function once every line is searched. Only the latest function is kept, until a new search. */
   whenSearched(run: () => void): void {
     if (this.#searched) run();
     else this.#afterSearch = run;
   }
 
-  /** Forgets everything, as before other logs. */
+  /** Removes all content, before other logs are shown. */
   clear(): void {
     this.#waiting = [];
     this.buffer.clear();

@@ -1,37 +1,39 @@
-/** The logs of a pod's containers, as the containers come, restart and go. */
+/** Follows the logs of a pod's containers while containers start, restart and end. */
 import type { ContainerStatus, Pod } from '../../../api/gen/core-v1.ts';
 import type { ObjectRef } from '../../api/kinds.ts';
 import { followObject } from '../../api/live-object.ts';
 import { type ContainerInstance, ContainerLog, type LogState } from './container-log.ts';
 import type { LogLine } from './log-buffer.ts';
 
-/** A log that is shown. Its index among all is its lines' `source`. */
+/** A log that is shown. Its index in the list is the `source` of its lines. */
 export interface LogSource {
   readonly pod: string;
   readonly container: string;
 }
 
-/** What is wanted of a pod. */
+/** The logs to follow of a pod. */
 export interface PodLogsOrder {
   readonly pod: ObjectRef;
-  /** '' for all. */
+  /** '' for all containers. */
   readonly container: string;
   readonly previous: boolean;
   readonly tailLines: number;
 }
 
 export interface PodLogsSink {
-  /** A log begins; the answer is its index. */
+  /** Called when a log begins; returns its index. */
   source(source: LogSource): number;
   lines(lines: readonly LogLine[]): void;
   state(source: number, state: LogState): void;
-  /** All containers that the pod has. */
+  /** Called with the names of all containers of the pod. */
   containers(names: readonly string[]): void;
-  /** The pod cannot be read, or is no more. */
+  /** The pod cannot be read, or was deleted. */
   problem(message: string): void;
+  /** The pod can be read again. */
+  solved(message: string): void;
 }
 
-/** Goes on until the signal. `gone`: what to say of a pod that is not there. */
+/** Continues until the signal aborts. `gone`: the text for a pod that does not exist. */
 export async function followPodLogs(
   { pod: ref, container, previous, tailLines }: PodLogsOrder,
   { sink, gone }: { readonly sink: PodLogsSink; readonly gone: string },
@@ -48,7 +50,10 @@ export async function followPodLogs(
     logs.set(name, log);
     return log;
   };
+  let failure = '';
   const put = (object: object): void => {
+    if (failure !== '') sink.solved(failure);
+    failure = '';
     const all = containersOf(object as Pod);
     sink.containers([...all.keys()]);
     const wanted = [...all].filter(([name]) => container === '' || name === container);
@@ -57,12 +62,19 @@ export async function followPodLogs(
   };
   await followObject(
     { ref },
-    { put, gone: () => sink.problem(gone), failed: ({ message }) => sink.problem(message) },
+    {
+      put,
+      gone: () => sink.problem(gone),
+      failed({ message }) {
+        failure = message;
+        sink.problem(message);
+      },
+    },
     signal,
   );
 }
 
-/** In the order in which they start; ephemeral ones last. */
+/** Containers in the order in which they start; ephemeral ones last. */
 function containersOf({ spec, status }: Pod): ReadonlyMap<string, ContainerStatus | undefined> {
   const { initContainers = [], containers = [], ephemeralContainers = [] } = spec ?? {};
   const statuses = [

@@ -1,7 +1,7 @@
-/** The real use of processors and memory over the last minutes, and the nodes that use most. */
+/** The use of processors and memory over the last minutes, and the nodes that use most. */
 import { useEffect, useMemo } from 'preact/hooks';
 import { listableKind } from '../../app/cluster-state.ts';
-import { listHref } from '../../app/places.ts';
+import { listHref, objectHref } from '../../app/places.ts';
 import { href } from '../../app/router.ts';
 import { texts } from '../../app/texts.ts';
 import { Card } from './card.tsx';
@@ -31,9 +31,13 @@ export function UseCard() {
         {(source.nodes.value ?? []).slice(0, MOST_NODES).map(({ name, cpu, memory }) => (
           <li key={name}>
             {kind === undefined ? name : <a href={listHref(kind, { q: name })}>{name}</a>}
-            <span class="mono dim">
-              {percent(cpu)} · {percent(memory)}
-            </span>
+            <a
+              class="mono dim"
+              href={kind && objectHref('charts', { kind, namespace: '', name })}
+              aria-label={overview.chartsOf(name, useText(cpu, memory))}
+            >
+              {useText(cpu, memory)}
+            </a>
           </li>
         ))}
       </ul>
@@ -65,9 +69,15 @@ function Measure({ title, series, samples, of: total }: MeasureProps) {
           points={values.length === 1 ? `0,${line.split(',')[1]} 100,${line.split(',')[1]}` : line}
         />
       </svg>
-      <span class="mono">{now}</span>
+      <a class="mono" href={href(['charts', 'nodes'])} aria-label={`${title}: ${now}`}>
+        {now}
+      </a>
     </div>
   );
+}
+
+function useText(cpu: number, memory: number): string {
+  return `${percent(cpu)} · ${percent(memory)}`;
 }
 
 function percent(share: number): string {

@@ -1,15 +1,16 @@
-/** The columns of a list: the server's, with the namespace before them and the labels behind them. */
+/** The columns of a list: the server's, with the namespace before them and the labels after them. */
 import type { Cell, Column, Row } from '../../api/table.ts';
+import { toneOf, toneOfShare } from '../../parts/tone.ts';
 
 export interface ShownColumn {
-  /** Unique in its list; remembered in addresses and settings. */
+  /** Unique in its list; stored in addresses and settings. */
   readonly id: string;
   readonly title: string;
   readonly description: string;
   /** Shown unless the user has chosen otherwise. */
   readonly byDefault: boolean;
   readonly role: 'name' | 'namespace' | 'age' | 'labels' | 'cell';
-  /** The row's cell; for labels their text. */
+  /** The row's cell; in the labels column their text. */
   cell(row: Row): Cell;
 }
 
@@ -52,10 +53,17 @@ function labelsText({ labels }: Row): string {
     .join(',');
 }
 
-/** Characters of a column's width, of the rows that are there. */
+/** The width of a badge's shape and padding, in characters. */
+const BADGE_CH = 4;
+
+/** The width of a column in characters, for these rows. */
 export function widthOf(column: ShownColumn, rows: readonly Row[]): number {
   const most = column.role === 'name' ? 52 : 36;
   let width = column.title.length + 2;
-  for (const row of rows) width = Math.max(width, String(column.cell(row) ?? '').length);
+  for (const row of rows) {
+    const text = String(column.cell(row) ?? '');
+    const isBadge = column.role === 'cell' && (toneOf(text) !== 'plain' || toneOfShare(text) !== 'plain');
+    width = Math.max(width, text.length + (isBadge ? BADGE_CH : 0));
+  }
   return column.role === 'age' ? 7 : Math.min(width, most);
 }

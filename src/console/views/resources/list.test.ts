@@ -31,7 +31,7 @@ test('the filter field has words, negated words and selectors', () => {
   assert.ok(!matches(parseFilter('other'), row('a', ['Running'])));
 });
 
-test('cells are ordered by what they mean', () => {
+test('cells are ordered by their values', () => {
   const ordered: readonly (readonly Cell[])[] = [
     ['9s', '2m1s', '3m', '2h', '1d2h', '3d', '2y1d'],
     ['0/1', '1/1', '10/10'],
@@ -80,10 +80,15 @@ test('columns are the server’s, with namespace and labels around them', () => 
   );
   assert.equal(columns.at(-1)!.cell(rows[0]!), 'app=web,tier=x');
   assert.equal(widthOf(columns[1]!, [row('x'.repeat(300), [])]), 52);
+  // A badge has room for its shape and padding.
+  assert.equal(
+    widthOf(columns[2]!, [row('a', ['Terminating'])]) - widthOf(columns[2]!, [row('a', ['plain words'])]),
+    4,
+  );
   for (const text of ['name', '-age']) assert.equal(sortText(parseSort(text)), text);
 });
 
-test('the rows on the screen, and how far to scroll to another', () => {
+test('the visible rows and the scroll position of a row are computed', () => {
   const viewport = { scrollTop: 2800, height: 280 };
   assert.deepEqual(rowWindow(viewport, 28, 50_000), { first: 92, end: 118 });
   assert.deepEqual(rowWindow(viewport, 28, 3), { first: 0, end: 3 });

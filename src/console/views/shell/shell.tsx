@@ -79,6 +79,7 @@ function Session({ of: ref, choice, choose }: SessionProps) {
       <footer class="shell-status">
         <span role="status">{stateText(state, choice)}</span>
         {skipped === 0 ? null : <span>{texts.terminal.skipped(skipped)}</span>}
+        {state.kind === 'ended' ? <span>{texts.terminal.again}</span> : null}
         <span>{texts.terminal.leave}</span>
       </footer>
     </>

@@ -1,4 +1,4 @@
-/** A terminal and the session in it, as long as they are shown. */
+/** A terminal and its session, while they are shown. */
 import type { RefObject } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import type { ObjectRef } from '../../api/kinds.ts';
@@ -7,19 +7,22 @@ import { type ShellChoice, wordsOf } from './choice.ts';
 import { openSession, type Session, type SessionEnd, type SessionOrder, SHELLS } from './exec-session.ts';
 import { openTerminal, type TerminalView } from './terminal.ts';
 
+/** The byte of the Enter key, which restarts a session that has ended. */
+const ENTER = 13;
+
 export type SessionState = { readonly kind: 'opening' | 'open' } | { readonly kind: 'ended'; readonly end: SessionEnd };
 
 interface Wanted {
   readonly pod: ObjectRef;
   readonly choice: ShellChoice;
   readonly host: RefObject<HTMLDivElement | null>;
-  /** The keys shall mean the page again. */
+  /** Returns the keyboard to the page. */
   leave(): void;
 }
 
 interface ShownSession {
   readonly state: SessionState;
-  /** Bytes of output that were left out. */
+  /** The number of dropped bytes of output. */
   readonly skipped: number;
   open(): void;
   end(): void;
@@ -31,6 +34,11 @@ export function useSession({ pod, choice, host, leave }: Wanted): ShownSession {
   const [skipped, setSkipped] = useState(0);
   const terminal = useRef<TerminalView>(undefined);
   const session = useRef<Session>(undefined);
+  const hasEnded = useRef(false);
+  const finish = (end: SessionEnd): void => {
+    hasEnded.current = true;
+    setState({ kind: 'ended', end });
+  };
   const open = (): void => {
     const view = terminal.current;
     if (view === undefined) return;
@@ -38,6 +46,7 @@ export function useSession({ pod, choice, host, leave }: Wanted): ShownSession {
     view.clear();
     view.setPlainOutput(choice.mode === 'attach' && !choice.tty);
     view.focus();
+    hasEnded.current = false;
     setState({ kind: 'opening' });
     session.current = openSession(orderOf(pod, choice), {
       output: view.write,
@@ -45,17 +54,20 @@ export function useSession({ pod, choice, host, leave }: Wanted): ShownSession {
         setState({ kind: 'open' });
         session.current?.resize(view.columns, view.rows);
       },
-      ended: (end) => setState({ kind: 'ended', end }),
+      ended: finish,
     });
   };
   const end = (): void => {
     session.current?.close();
-    setState({ kind: 'ended', end: { kind: 'success' } });
+    finish({ kind: 'success' });
   };
   useEffect(() => {
     if (host.current === null) return undefined;
     terminal.current = openTerminal(host.current, texts.terminal.label, {
-      input: (bytes) => session.current?.input(bytes),
+      input(bytes) {
+        if (!hasEnded.current) session.current?.input(bytes);
+        else if (bytes.length === 1 && bytes[0] === ENTER) open();
+      },
       resized: (columns, rows) => session.current?.resize(columns, rows),
       left: leave,
       skipped: (bytes) => setSkipped((before) => before + bytes),

@@ -1,13 +1,13 @@
 /**
- * What the API tells of the CSI drivers of this node: the CSINode object, the node's topology labels and the annotation
- * with its ids. Upstream: pkg/volume/csi/nodeinfomanager.
+ * The API objects about the CSI drivers of this node: the CSINode, the node's topology labels and the annotation with
+ * the drivers' node ids. Upstream: pkg/volume/csi/nodeinfomanager.
  *
- * Writes are compare-and-swap with a few tries; one at a time, as several drivers may come at once.
+ * Writes are compare-and-swap with retries, one at a time, as several drivers may register at once.
  */
 import type { Node } from '../../../api/gen/core-v1.ts';
 import { CSINodes, Nodes } from '../../../api/gen/resources.ts';
 import type { CSINode, CSINodeDriver } from '../../../api/gen/storage-v1.ts';
-import { isReason } from '../../../api/status-error.ts';
+import { ignoreNotFound, isReason } from '../../../api/status-error.ts';
 import { KeyedMutex } from '../../../base/keyed-mutex.ts';
 import type { Client } from '../../../client/client.ts';
 import type { NodeInfo } from './csi-client.ts';
@@ -20,11 +20,11 @@ export interface CsiNodeObject {
   /** Rejects when the node's labels contradict the driver's topology, or the API refuses the change. */
   install(driver: string, info: NodeInfo): Promise<void>;
   uninstall(driver: string): Promise<void>;
-  /** Creates the CSINode if there is none, and sets its annotation of migrated plugins. */
+  /** Creates the CSINode if it is missing, and sets its annotation of migrated plugins. */
   initialize(): Promise<void>;
 }
 
-/** In-tree plugins whose volumes are all routed to a CSI driver. Schedulers count limits by it. */
+/** In-tree plugins whose volumes are all migrated to CSI drivers; schedulers use it for volume limits. */
 const MIGRATED_PLUGINS_ANNOTATION = 'storage.alpha.kubernetes.io/migrated-plugins';
 const MIGRATED_PLUGINS = [
   'kubernetes.io/aws-ebs',
@@ -67,10 +67,7 @@ export function createCsiNodeObject(client: Client, nodeName: string): CsiNodeOb
     change: (drivers: readonly CSINodeDriver[]) => CSINodeDriver[],
     owner: Node | undefined,
   ): Promise<void> {
-    const found = await csiNodes.get(key).catch((error: unknown) => {
-      if (isReason(error, 'NotFound')) return undefined;
-      throw error;
-    });
+    const found = await csiNodes.get(key).catch(ignoreNotFound);
     const drivers = change(found?.spec.drivers ?? []);
     if (found !== undefined) {
       if (JSON.stringify(drivers) !== JSON.stringify(found.spec.drivers ?? []))
@@ -81,10 +78,7 @@ export function createCsiNodeObject(client: Client, nodeName: string): CsiNodeOb
   }
 
   async function initialize(): Promise<void> {
-    const found = await csiNodes.get(key).catch((error: unknown) => {
-      if (isReason(error, 'NotFound')) return undefined;
-      throw error;
-    });
+    const found = await csiNodes.get(key).catch(ignoreNotFound);
     if (found === undefined) await csiNodes.create(newCsiNode(await nodes.get(key), []));
     else if (found.metadata.annotations?.[MIGRATED_PLUGINS_ANNOTATION] !== MIGRATED_PLUGINS) {
       const annotations = { ...found.metadata.annotations, [MIGRATED_PLUGINS_ANNOTATION]: MIGRATED_PLUGINS };
@@ -120,7 +114,7 @@ function nodeIds(node: Node): Record<string, string> {
   try {
     return JSON.parse(text) as Record<string, string>;
   } catch {
-    return {}; // Not ours to repair; ids are written anew.
+    return {}; // invalid ids are replaced
   }
 }
 

@@ -1,10 +1,10 @@
 /**
- * The nodes on which making room would help, as many as are wanted, looked for from some place on. Upstream:
+ * Finds the nodes on which preemption would help, from an offset on, up to a number. Upstream:
  * preemption.Evaluator.findCandidates and DryRunPreemption.
  *
- * What a node's answer was is remembered for pods of one class and priority while neither the node nor the pods promised to
- * it change, so that in a large cluster a pod asks the changed nodes alone. Only where that is all an answer depends on:
- * every filter looks at pod and node alone, no disruption budget counts, and no extender judged the nodes.
+ * A node's result is kept for pods of one class and priority while the node and the pods nominated to it do not
+ * change, so in a large cluster only changed nodes are simulated. This holds only where every filter depends on pod
+ * and node alone, no disruption budget matters, and no extender filtered the nodes.
  */
 import { Lru } from '../../../base/lru.ts';
 import type { NodeInfo, Snapshot } from '../../cache/node-info.ts';
@@ -12,28 +12,28 @@ import { podClassKey } from '../../framework/pod-class.ts';
 import type { Status } from '../../framework/status.ts';
 import { priorityOf, selectVictims, type Candidate, type VictimSearch } from './victims.ts';
 
-/** Where to look, and how far. */
+/** The nodes to search, and when to stop. */
 export interface CandidateSearch extends VictimSearch {
   readonly snapshot: Snapshot;
-  /** Why each node was refused. */
+  /** Why each node was rejected. */
   readonly statuses: ReadonlyMap<string, Status>;
-  /** Some of them are extenders' answers. */
+  /** Some of them come from extenders. */
   readonly checkedByExtenders: boolean;
-  /** Index of the node to begin with. */
+  /** Index of the first node. */
   readonly offset: number;
-  /** The number of candidates that is enough, if one of them violates no disruption budget. */
+  /** The search stops at this number of candidates, if one of them violates no disruption budget. */
   readonly enough: number;
 }
 
 export interface FoundCandidates {
   readonly candidates: readonly Candidate[];
-  /** Why not on the other nodes that were looked at; only when there is no candidate. */
+  /** Why the other examined nodes do not help; only when there is no candidate. */
   readonly refused: ReadonlyMap<string, Status>;
 }
 
 type Answer = Candidate | Status | undefined;
 
-/** Undefined: nothing that is done on the node would help. */
+/** Undefined: no preemption on the node would help. */
 function answerOf(search: CandidateSearch, node: NodeInfo): Answer {
   return search.statuses.get(node.name)?.code === 'unschedulable' ? selectVictims(search, node) : undefined;
 }
@@ -41,10 +41,10 @@ function answerOf(search: CandidateSearch, node: NodeInfo): Answer {
 const isCandidate = (answer: Answer): answer is Candidate => answer !== undefined && !('code' in answer);
 
 const UNKNOWN = 0;
-const HOPELESS = 1;
+const NO_CANDIDATE = 1;
 const CANDIDATE = 2;
 
-/** What is known of the nodes for one class and priority, in arrays by slot. */
+/** The results of the nodes for one class and priority, in arrays by slot. */
 class ClassAnswers {
   #nodes: readonly NodeInfo[] = [];
   /** By the nodes' order. */
@@ -52,9 +52,9 @@ class ClassAnswers {
   #kinds = new Uint8Array(0);
   #answers: Answer[] = [];
   #sequence = -1;
-  #promises = -1;
+  #nominationChanges = -1;
 
-  /** Forgets what has changed. */
+  /** Forgets the results of changed nodes. */
   refresh({ snapshot, nominations }: CandidateSearch): void {
     const { tracker, nodes } = snapshot;
     const forget = (slot: number): void => {
@@ -63,7 +63,7 @@ class ClassAnswers {
     if (
       this.#nodes !== nodes ||
       !tracker.changesSince(this.#sequence, forget) ||
-      !nominations.changesSince(this.#promises, (name) => forget(snapshot.byName(name)?.slot ?? -1))
+      !nominations.changesSince(this.#nominationChanges, (name) => forget(snapshot.byName(name)?.slot ?? -1))
     ) {
       this.#nodes = nodes;
       this.#slots = Int32Array.from(nodes, ({ slot }) => slot);
@@ -71,10 +71,10 @@ class ClassAnswers {
       this.#answers = [];
     }
     this.#sequence = tracker.sequence;
-    this.#promises = nominations.changes;
+    this.#nominationChanges = nominations.changes;
   }
 
-  /** `own`: the node promised to the pod itself, whose answer other pods of the class do not share. */
+  /** `own`: the nominated node of the pod itself, whose result is not shared with other pods of the class. */
   find(search: CandidateSearch, own: NodeInfo | undefined): Candidate[] {
     const { offset, enough } = search;
     const { length } = this.#slots;
@@ -84,7 +84,7 @@ class ClassAnswers {
     for (let i = 0; i < length && !(harmless && found.length >= enough); i++) {
       const at = offset + i < length ? offset + i : offset + i - length;
       const slot = this.#slots[at] as number;
-      if (this.#kinds[slot] === HOPELESS) continue;
+      if (this.#kinds[slot] === NO_CANDIDATE) continue;
       if (this.#kinds[slot] === UNKNOWN) this.#ask(search, at, slot);
       const answer = this.#answers[slot];
       if (!isCandidate(answer)) continue;
@@ -95,7 +95,7 @@ class ClassAnswers {
     return found;
   }
 
-  /** After a search that found nothing, and so asked everywhere. */
+  /** The statuses after a search that found nothing, which examined all nodes. */
   refusals(): Map<string, Status> {
     const refused = new Map<string, Status>();
     this.#slots.forEach((slot, at) => {
@@ -108,12 +108,12 @@ class ClassAnswers {
   #ask(search: CandidateSearch, at: number, slot: number): void {
     const answer = answerOf(search, this.#nodes[at] as NodeInfo);
     this.#answers[slot] = answer;
-    this.#kinds[slot] = isCandidate(answer) ? CANDIDATE : HOPELESS;
+    this.#kinds[slot] = isCandidate(answer) ? CANDIDATE : NO_CANDIDATE;
   }
 }
 
 const CLASSES = 16;
-const NOBODY: ReadonlyMap<string, Status> = new Map();
+const NO_STATUSES: ReadonlyMap<string, Status> = new Map();
 
 /** Finds candidates, remembering. */
 export function createCandidateFinder(): (search: CandidateSearch) => FoundCandidates {
@@ -121,14 +121,14 @@ export function createCandidateFinder(): (search: CandidateSearch) => FoundCandi
   return (search) => {
     const { pod, filters, budgets, snapshot, nominations } = search;
     const remembers =
-      budgets.length === 0 && !search.checkedByExtenders && filters.every((plugin) => plugin.nodeLocal === true);
+      budgets.isEmpty && !search.checkedByExtenders && filters.every((plugin) => plugin.nodeLocal === true);
     if (!remembers) return searchAll(search);
     const key = [priorityOf(pod), ...filters.map(({ name }) => name), podClassKey(pod)].join('|');
     let known = memory.get(key);
     if (known === undefined) memory.set(key, (known = new ClassAnswers()));
     known.refresh(search);
     const candidates = known.find(search, snapshot.byName(nominations.nodeOf(pod) ?? ''));
-    return { candidates, refused: candidates.length > 0 ? NOBODY : known.refusals() };
+    return { candidates, refused: candidates.length > 0 ? NO_STATUSES : known.refusals() };
   };
 }
 
@@ -146,5 +146,5 @@ function searchAll(search: CandidateSearch): FoundCandidates {
       harmless ||= answer.violations === 0;
     } else if (answer !== undefined) refused.set(node.name, answer);
   }
-  return { candidates, refused: candidates.length > 0 ? NOBODY : refused };
+  return { candidates, refused: candidates.length > 0 ? NO_STATUSES : refused };
 }

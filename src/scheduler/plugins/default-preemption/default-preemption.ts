@@ -1,6 +1,6 @@
 /**
- * DefaultPreemption: when a pod fits nowhere, less important pods leave the node where that hurts least, and the pod is
- * nominated to it. Upstream: plugins/defaultpreemption and framework/preemption.
+ * DefaultPreemption: when a pod fits on no node, pods of lower priority are evicted from the node where this does the
+ * least damage, and the pod is nominated to it. Upstream: plugins/defaultpreemption and framework/preemption.
  */
 import type { Pod } from '../../../api/gen/core-v1.ts';
 import type { PodDisruptionBudget } from '../../../api/gen/policy-v1.ts';
@@ -18,6 +18,7 @@ import { countAlike, fitErrorMessage } from '../../fit-error.ts';
 import type { CycleState, PostFilterInput, PostFilterResult, SchedulerPlugin } from '../../framework/plugin.ts';
 import { unresolvable, type Status } from '../../framework/status.ts';
 import { createCandidateFinder, type FoundCandidates } from './candidates.ts';
+import { GuardingBudgets } from './guarding-budgets.ts';
 import { bestCandidate, candidateOf, priorityOf, type Candidate } from './victims.ts';
 
 const NAME = 'DefaultPreemption';
@@ -40,7 +41,7 @@ export function createDefaultPreemption(
     name: NAME,
     postFilter(state, pod, input) {
       const why = ineligible(pod, input);
-      // What was promised before stands.
+      // An earlier nomination stays.
       if (why !== undefined) return { message: `preemption: ${why}` };
       const { candidates, refused } = findCandidates(deps, { find, args }, { pod, input, state });
       if (candidates.length === 0) return { nominatedNode: '', message: `preemption: ${noCandidates(input, refused)}` };
@@ -55,16 +56,16 @@ export function createDefaultPreemption(
       return input.askExtenders === undefined
         ? choose(candidates)
         : leftByExtenders(candidates, input.askExtenders).then(
-            (left) => (left.length === 0 ? NOBODY_LEFT : choose(left)),
+            (left) => (left.length === 0 ? NO_CANDIDATE_LEFT : choose(left)),
             (error: unknown) => ({ message: `preemption: ${errorMessage(error)}` }),
           );
     },
   };
 }
 
-const NOBODY_LEFT: PostFilterResult = { message: 'preemption: no candidate node for preemption' };
+const NO_CANDIDATE_LEFT: PostFilterResult = { message: 'preemption: no candidate node for preemption' };
 
-/** The candidates with the victims that extenders agree to. */
+/** The candidates with the victims that extenders accept. */
 async function leftByExtenders(
   candidates: readonly Candidate[],
   ask: NonNullable<PostFilterInput['askExtenders']>,
@@ -73,10 +74,13 @@ async function leftByExtenders(
   return [...left].map(([node, { victims, violations }]) => candidateOf(node, victims, violations));
 }
 
-/** Victims that were deleted though the cache may not show it yet. */
+/** Victims that were deleted, although the cache may not show it yet. */
 const notified = new WeakSet<Stored<Pod>>();
 
-/** Not again while the victims of an earlier preemption are still leaving. */
+/**
+ * Why the pod may not preempt now: victims of its earlier preemption are still terminating. Upstream:
+ * PodEligibleToPreemptOthers.
+ */
 function ineligible(pod: Stored<Pod>, { snapshot, statuses, nominations }: PostFilterInput): string | undefined {
   if (pod.spec?.preemptionPolicy === 'Never') return 'not eligible due to preemptionPolicy=Never.';
   const nominated = nominations.nodeOf(pod) ?? pod.status?.nominatedNodeName ?? '';
@@ -94,19 +98,19 @@ function findCandidates(
   { pod, input, state }: { pod: Stored<Pod>; input: PostFilterInput; state: CycleState },
 ): FoundCandidates {
   const { snapshot, statuses, filters, nominations, checkedByExtenders = false } = input;
-  let promising = 0;
-  for (const [{ code }, count] of countAlike(statuses)) if (code === 'unschedulable') promising += count;
-  if (promising === 0) return { candidates: [], refused: new Map() };
-  const share = Math.floor((promising * args.minCandidateNodesPercentage) / 100);
-  const enough = Math.min(promising, Math.max(args.minCandidateNodesAbsolute, share));
+  let resolvable = 0;
+  for (const [{ code }, count] of countAlike(statuses)) if (code === 'unschedulable') resolvable += count;
+  if (resolvable === 0) return { candidates: [], refused: new Map() };
+  const share = Math.floor((resolvable * args.minCandidateNodesPercentage) / 100);
+  const enough = Math.min(resolvable, Math.max(args.minCandidateNodesAbsolute, share));
   const offset = deps.random.int(snapshot.nodes.length);
-  const search = { pod, state, filters, nominations, budgets: deps.budgets() };
+  const search = { pod, state, filters, nominations, budgets: new GuardingBudgets(deps.budgets()) };
   return find({ ...search, snapshot, statuses, checkedByExtenders, offset, enough });
 }
 
 function noCandidates({ snapshot }: PostFilterInput, found: ReadonlyMap<string, Status>): string {
-  const hopeless = unresolvable(NAME, 'Preemption is not helpful for scheduling');
-  const statuses = new Map(snapshot.nodes.map((node) => [node.name, found.get(node.name) ?? hopeless]));
+  const notHelpful = unresolvable(NAME, 'Preemption is not helpful for scheduling');
+  const statuses = new Map(snapshot.nodes.map((node) => [node.name, found.get(node.name) ?? notHelpful]));
   return fitErrorMessage({ nodeCount: snapshot.nodes.length, statuses });
 }
 
@@ -117,7 +121,7 @@ async function evict(
 ): Promise<void> {
   await Promise.all(chosen.victims.map((victim) => evictOne(deps, { pod, victim, node: chosen.node }, signal)));
   const pods = deps.client.resource(Pods);
-  // Less important pods that wait for this node must look elsewhere.
+  // Pods of lower priority that are nominated to this node lose their nomination.
   for (const { metadata, spec } of input.nominations.on(chosen.node)) {
     if ((spec?.priority ?? 0) >= priorityOf(pod)) continue;
     const patch = { metadata: { uid: metadata.uid }, status: { nominatedNodeName: null } };
@@ -147,7 +151,7 @@ async function evictOne(
     lastTransitionTime: formatTime(deps.clock.nowMs()),
   };
   const before = victim.status?.conditions?.find(({ type }) => type === condition.type);
-  // Said already, by a scheduler that did not come to the deletion.
+  // A scheduler that stopped before the deletion has written the condition already.
   if (before?.status !== 'True' || before.reason !== condition.reason || before.message !== condition.message)
     await ignoringGone(
       pods.patch(

@@ -1,46 +1,45 @@
 /**
- * Which pods would have to leave a node for a more important one, and which of several nodes is best. Pure but for the
- * plugins. Upstream: defaultpreemption.SelectVictimsOnNode and preemption.pickOneNodeForPreemption.
+ * Which pods a node would have to evict for a pod of higher priority, and which of several nodes is best. Pure apart
+ * from the plugins. Upstream: defaultpreemption.SelectVictimsOnNode and preemption.pickOneNodeForPreemption.
  */
 import type { Pod } from '../../../api/gen/core-v1.ts';
-import { compileLabelSelector } from '../../../api/label-selector.ts';
-import type { PodDisruptionBudget } from '../../../api/gen/policy-v1.ts';
 import { parseTime } from '../../../api/time.ts';
 import type { Stored } from '../../../api/object.ts';
 import type { NodeInfo } from '../../cache/node-info.ts';
 import type { CycleState, Nominations, SchedulerPlugin } from '../../framework/plugin.ts';
 import { cloneState, runFiltersWithNominated, supposePod } from '../../framework/run-filters.ts';
 import { unresolvable, type Status } from '../../framework/status.ts';
+import type { GuardingBudgets } from './guarding-budgets.ts';
 
-/** Pods that must leave a node. */
+/** A node and its victims. */
 export interface Candidate {
   readonly node: string;
   /** Most important first. */
   readonly victims: readonly Stored<Pod>[];
   /** How many of them a disruption budget protects. */
   readonly violations: number;
-  /** When the first of the most important victims started. */
+  /** The earliest start among the victims of the highest priority. */
   readonly earliestStartMs: number;
-  /** Priority of the most important victim; -Infinity without victims. */
+  /** The highest priority of a victim; -Infinity without victims. */
   readonly highestPriority: number;
-  /** All priorities added up, each raised above zero so that every victim counts. */
+  /** The sum of the victims' priorities, each shifted above zero so that every victim counts. */
   readonly prioritySum: number;
 }
 
-/** What the search works with. */
+/** The input of the search. */
 export interface VictimSearch {
   readonly pod: Stored<Pod>;
   readonly state: CycleState;
   readonly filters: readonly SchedulerPlugin[];
   readonly nominations: Nominations;
-  readonly budgets: readonly PodDisruptionBudget[];
+  readonly budgets: GuardingBudgets;
 }
 
 export function priorityOf(pod: Stored<Pod>): number {
   return pod.spec?.priority ?? 0;
 }
 
-/** The fewest and least important pods that make room on the node, or why none do. */
+/** The fewest and least important victims that make room on the node, or why none do. */
 export function selectVictims(search: VictimSearch, original: NodeInfo): Candidate | Status {
   const { pod, filters, nominations } = search;
   const lower = [...original.pods.values()].filter((other) => priorityOf(other) < priorityOf(pod));
@@ -67,7 +66,7 @@ export function selectVictims(search: VictimSearch, original: NodeInfo): Candida
   return candidateOf(original.name, victims, violations);
 }
 
-/** A candidate from its parts. */
+/** Computes a candidate from a node's victims. */
 export function candidateOf(node: string, pods: readonly Stored<Pod>[], violations: number): Candidate {
   const victims = pods.toSorted(moreImportant);
   return {
@@ -80,7 +79,7 @@ export function candidateOf(node: string, pods: readonly Stored<Pod>[], violatio
   };
 }
 
-/** Higher priority first, then who runs longer. */
+/** Higher priority first, then the longer running pod. */
 function moreImportant(a: Stored<Pod>, b: Stored<Pod>): number {
   return priorityOf(b) - priorityOf(a) || startMs(a) - startMs(b);
 }
@@ -99,35 +98,28 @@ function earliestStart(victims: readonly Stored<Pod>[]): number {
     .reduce((earliest, pod) => Math.min(earliest, startMs(pod)), Infinity);
 }
 
-/** Pods whose eviction would violate a budget, by the number of disruptions that each budget still allows. */
+/**
+ * Splits pods by whether their eviction would violate a budget, given the disruptions that each budget still allows.
+ */
 function splitByBudgets(
   pods: readonly Stored<Pod>[],
-  budgets: readonly PodDisruptionBudget[],
+  budgets: GuardingBudgets,
 ): { violating: Stored<Pod>[]; others: Stored<Pod>[] } {
-  const allowed = budgets.map((budget) => budget.status?.disruptionsAllowed ?? 0);
+  const allowed = budgets.allowed();
   const violating: Stored<Pod>[] = [];
   const others: Stored<Pod>[] = [];
   for (const pod of pods) {
     let violates = false;
-    budgets.forEach((budget, i) => {
-      if (!guards(budget, pod)) return;
-      allowed[i] = (allowed[i] ?? 0) - 1;
-      if ((allowed[i] ?? 0) < 0) violates = true;
-    });
+    for (const index of budgets.of(pod)) {
+      allowed[index] = (allowed[index] ?? 0) - 1;
+      if ((allowed[index] ?? 0) < 0) violates = true;
+    }
     (violates ? violating : others).push(pod);
   }
   return { violating, others };
 }
 
-function guards(budget: PodDisruptionBudget, pod: Stored<Pod>): boolean {
-  if (budget.metadata.namespace !== pod.metadata.namespace || Object.keys(pod.metadata.labels ?? {}).length === 0)
-    return false;
-  const selector = compileLabelSelector(budget.spec?.selector);
-  if (selector.isNothing || selector.isEverything || !selector.matches(pod.metadata.labels)) return false;
-  return budget.status?.disruptedPods?.[pod.metadata.name] === undefined; // Counted already.
-}
-
-/** The candidate that hurts least, the first among equals. The list must not be empty. */
+/** The candidate that does the least damage, the first among equals. The list must not be empty. */
 export function bestCandidate(candidates: readonly Candidate[]): Candidate {
   return candidates.reduce((best, candidate) => (compareHurt(candidate, best) < 0 ? candidate : best));
 }
@@ -142,7 +134,7 @@ function compareHurt(a: Candidate, b: Candidate): number {
   );
 }
 
-/** Without subtraction: infinities are equal to themselves. */
+/** A comparison without subtraction, as infinities minus themselves are NaN. */
 function compareNumbers(a: number, b: number): number {
   return a < b ? -1 : a > b ? 1 : 0;
 }

@@ -1,24 +1,19 @@
 /**
- * Finds devices for claims on one node: tries devices in the order of their pools and goes back when a later request cannot
- * be met. Pure. Upstream: dynamic-resource-allocation/structured. A device that may be allocated several times is given in
- * shares of its capacity.
+ * Finds devices for claims on one node: tries devices in pool order and backtracks when a later request cannot be
+ * satisfied. Pure. A device that allows multiple allocations is allocated in shares of its capacity. Upstream:
+ * dynamic-resource-allocation/structured.
  */
 import type { Node } from '../../../api/gen/core-v1.ts';
-import type { AllocationResult, DeviceRequestAllocationResult, DeviceTaint } from '../../../api/gen/resource-v1.ts';
+import type { AllocationResult, DeviceTaint } from '../../../api/gen/resource-v1.ts';
 import { compareQuantities } from '../../../api/quantity.ts';
 import type { Stored } from '../../../api/object.ts';
 import { toleratesDeviceTaint } from '../../../component-helpers/resource-claims.ts';
-import { configurationOf, type RequestAlternative, type WantedClaim } from './claim-requests.ts';
+import { type RequestAlternative, type WantedClaim } from './claim-requests.ts';
 import { changedShares, consumptionOf, hasLeft, type Amounts, type Shares } from '../../devices/consumed-capacity.ts';
-import {
-  counterUse,
-  reachableDevices,
-  selectorOf,
-  type NodeDevices,
-  type PoolDevice,
-} from '../../devices/device-pools.ts';
+import { counterUse, reachableDevices, type NodeDevices, type PoolDevice } from '../../devices/device-pools.ts';
 import { ConstraintTallies } from './constraint-tallies.ts';
 import { SearchBudget } from './search-budget.ts';
+import { type Assignment, isAdmins, isShared, resultOf } from './allocation-result.ts';
 
 /** Upstream's limit of devices of one claim. */
 const MAX_DEVICES = 32;
@@ -28,19 +23,11 @@ export interface AllocationInput {
   readonly pools: NodeDevices;
   /** Keys of devices that are in use. */
   readonly inUse: ReadonlySet<string>;
-  /** What is taken of devices that are shared. Default: nothing. */
+  /** The consumption of shared devices. Default: none. */
   readonly shares?: Shares;
   readonly claims: readonly WantedClaim[];
-  /** Shared with the searches for other nodes. Default: one of its own. */
+  /** Shared with the searches on other nodes. Default: a new one. */
   readonly budget?: SearchBudget;
-}
-
-interface Assignment {
-  readonly claim: WantedClaim;
-  readonly alternative: RequestAlternative;
-  readonly found: PoolDevice;
-  /** Set for a share. */
-  readonly consumed?: Amounts;
 }
 
 interface Search extends Omit<AllocationInput, 'shares'> {
@@ -55,7 +42,7 @@ interface Search extends Omit<AllocationInput, 'shares'> {
   readonly budget: SearchBudget;
 }
 
-/** An allocation for each claim, in order; undefined: there is none. Throws what a selector and the budget throw. */
+/** An allocation for each claim, in order; undefined: there is none. Throws errors of selectors and of the budget. */
 export function allocateClaims(input: AllocationInput): readonly AllocationResult[] | undefined {
   const used = new Map<string, number>();
   for (const device of input.pools.devices)
@@ -78,7 +65,7 @@ export function allocateClaims(input: AllocationInput): readonly AllocationResul
   return input.claims.map((claim) => resultOf(claim, search.assigned, input.node));
 }
 
-/** Meets the wishes from `at` on. */
+/** Allocates devices for the requests from index `at` on. */
 function meet(search: Search, at: number): boolean {
   const subRequest = search.requests[at];
   if (subRequest === undefined) return true;
@@ -122,7 +109,7 @@ function takeAll(search: Search, candidate: Pick<Assignment, 'claim' | 'alternat
   return false;
 }
 
-/** The same, asked of each device once for all nodes: a selector is an expression of the claim's author. */
+/** `isWanted`, evaluated once for each device for all nodes: a selector is an expression written by a user. */
 function isWantedHere({ budget }: Search, assigned: Assignment): boolean {
   const { verdicts, subRequest, deviceClass } = assigned.alternative;
   const { device } = assigned.found;
@@ -134,7 +121,7 @@ function isWantedHere({ budget }: Search, assigned: Assignment): boolean {
   return verdict;
 }
 
-/** Whether the device is of the kind the request asks for. */
+/** Whether the request's selectors and the device's class select the device. */
 function isWanted({ alternative: { subRequest, selects }, found: { driver, device } }: Assignment): boolean {
   const intolerable = ({ effect }: DeviceTaint): boolean => effect === 'NoSchedule' || effect === 'NoExecute';
   if (
@@ -151,16 +138,7 @@ function isWanted({ alternative: { subRequest, selects }, found: { driver, devic
   return enough && selects(driver, device);
 }
 
-function isAdmins({ alternative }: Pick<Assignment, 'alternative'>): boolean {
-  return alternative.subRequest.adminAccess === true;
-}
-
-/** Whether a part of the device is given and not the whole. */
-function isShared(assigned: Pick<Assignment, 'alternative' | 'found'>): boolean {
-  return assigned.found.device.allowMultipleAllocations === true && !isAdmins(assigned);
-}
-
-/** Takes the device, or a share of it, if it is free, its pool has what it needs and no constraint is against it. */
+/** Allocates the device, or a share of it, if it is free, its pool's counters suffice and every constraint holds. */
 function take(search: Search, wanted: Assignment): boolean {
   const { claim, alternative, found } = wanted;
   const tallies = search.tallies.get(claim)!;
@@ -170,7 +148,7 @@ function take(search: Search, wanted: Assignment): boolean {
   if (assigned === undefined) return false;
   if (assigned.consumed === undefined) {
     if (search.assigned.some((other) => other.claim === claim && other.found === found)) return false;
-    // It was shared once, and still is.
+    // A device that is already shared is not allocated exclusively.
     if (!isAdmins(assigned) && search.shares.has(found.key)) return false;
   }
   const needs = countersNeeded(search, assigned);
@@ -195,7 +173,7 @@ function withShare(search: Search, assigned: Assignment): Assignment | undefined
   return { ...assigned, consumed };
 }
 
-/** What the device takes of its pool: once, however many share it. */
+/** The device's use of its pool's counters. It counts once, however many claims share the device. */
 function countersNeeded(search: Search, assigned: Assignment): [string, number][] {
   if (isAdmins(assigned) || search.shares.has(assigned.found.key)) return [];
   return counterUse(assigned.found);
@@ -216,41 +194,4 @@ function putBack(search: Search): void {
     if (!isLast) return;
   }
   for (const [key, amount] of counterUse(found)) search.used.set(key, (search.used.get(key) ?? 0) - amount);
-}
-
-function resultOf(wanted: WantedClaim, all: readonly Assignment[], node: Stored<Node>): AllocationResult {
-  const assigned = all.filter(({ claim }) => claim === wanted);
-  const config = configurationOf(wanted.claim, [...new Set(assigned.map(({ alternative }) => alternative))]);
-  const nodeSelector = assigned.some(({ found }) => found.device.bindsToNode === true)
-    ? selectorOf([{ nodeName: node.metadata.name }])
-    : selectorOf(assigned.map(({ found }) => found));
-  return {
-    devices: {
-      results: assigned.map(({ alternative, found, consumed }) => ({
-        request: alternative.name,
-        driver: found.driver,
-        pool: found.pool,
-        device: found.device.name,
-        ...(alternative.subRequest.adminAccess === true ? { adminAccess: true } : {}),
-        ...(alternative.subRequest.tolerations === undefined
-          ? {}
-          : { tolerations: alternative.subRequest.tolerations }),
-        ...(consumed === undefined ? {} : { consumedCapacity: { ...consumed } }),
-        ...bindingConditionsOf(found),
-      })),
-      ...(config.length === 0 ? {} : { config }),
-    },
-    ...(nodeSelector === undefined ? {} : { nodeSelector }),
-  };
-}
-
-/** What must be so, and what must not, before pods that use the device are bound. */
-function bindingConditionsOf({
-  device: { bindingConditions = [], bindingFailureConditions = [] },
-}: PoolDevice): Pick<DeviceRequestAllocationResult, 'bindingConditions' | 'bindingFailureConditions'> {
-  if (bindingConditions.length === 0) return {};
-  return {
-    bindingConditions: [...bindingConditions],
-    ...(bindingFailureConditions.length === 0 ? {} : { bindingFailureConditions: [...bindingFailureConditions] }),
-  };
 }

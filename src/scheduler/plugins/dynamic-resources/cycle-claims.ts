@@ -1,4 +1,4 @@
-/** What a scheduling cycle knows of the claims of its pod. Upstream: stateData, inFlightAllocations. */
+/** The state of a scheduling cycle about the claims of its pod. Upstream: stateData, inFlightAllocations. */
 import type { AllocationResult, ResourceClaim } from '../../../api/gen/resource-v1.ts';
 import type { Client } from '../../../client/client.ts';
 import type { Clock } from '../../../platform/clock.ts';
@@ -29,31 +29,31 @@ export interface CycleClaims {
   readonly inUse: ReadonlySet<string>;
   readonly shares: Shares;
   readonly budget: SearchBudget;
-  /** What was found, by node. */
+  /** The allocations found, by node. */
   readonly found: Map<string, Found>;
   readonly extended: ExtendedResources | undefined;
-  /** What was taken, by the claim's uid. */
+  /** The allocations chosen, by the claim's uid. */
   readonly taken: Map<string, Decision>;
   /** Claims whose devices some node cannot reach. */
   readonly outOfReach: Set<ResourceClaim>;
 }
 
-/** Allocations in the order of what is wanted; the last is that of extended resources, if they are among it. */
+/** Allocations in the order of the wanted claims. The one for extended resources, if any, is last. */
 interface Found {
   readonly results: readonly AllocationResult[];
   readonly extended: ExtendedWant | undefined;
 }
 
-/** An allocation that a cycle has decided on. */
+/** An allocation that a cycle has chosen for its node. */
 export interface Decision {
   readonly allocation: AllocationResult;
-  /** Once it is written: the claim's versions before. */
+  /** Set once it is written: the resource versions of the claim before it. */
   before?: ReadonlySet<string>;
 }
 
 export type InFlight = Map<string, Decision>;
 
-/** What devices must be found for on a node. */
+/** The requests that need devices on a node. */
 export function wantedOn(
   cycle: Pick<CycleClaims, 'wanted'> | undefined,
   want: ExtendedWant | undefined,
@@ -63,7 +63,7 @@ export function wantedOn(
   return [...wanted, want.wanted];
 }
 
-/** What the cycle needs to know: what is wanted and what is in use. */
+/** The wanted claims and the devices in use. */
 export function prepare(
   deps: DynamicResourcesDeps & Pick<DynamicResourcesArgs, 'filterTimeoutMs'>,
   { claims, extended }: Pick<CycleClaims, 'claims' | 'extended'>,
@@ -86,11 +86,11 @@ export function prepare(
   return { ...cycle, pools: allDevices(deps.resourceSlices()), ...used };
 }
 
-/** Drops assumed devices that the claim itself shows by now, even if they have been released since. */
+/** Drops in-flight allocations that the claim's informer shows by now, even if they have been released since. */
 export function forgetKnown(inFlight: InFlight, { metadata, status }: ResourceClaim): void {
   const before = inFlight.get(metadata.uid ?? '')?.before;
-  const isNews = before !== undefined && !before.has(metadata.resourceVersion ?? '');
-  if (status?.allocation !== undefined || isNews) inFlight.delete(metadata.uid ?? '');
+  const isNewer = before !== undefined && !before.has(metadata.resourceVersion ?? '');
+  if (status?.allocation !== undefined || isNewer) inFlight.delete(metadata.uid ?? '');
 }
 
 export const NAME = 'DynamicResources';

@@ -1,6 +1,6 @@
 /**
- * DynamicResources: pods with resource claims run where devices for them are or can be allocated; what is found is written
- * into the claims, with the pod, before it is bound; devices that are made ready after that are waited for. Upstream:
+ * DynamicResources: pods with resource claims run where devices are or can be allocated for them. Allocations and the
+ * pod are written into the claims before binding, which waits for devices that are prepared later. Upstream:
  * plugins/dynamicresources.
  */
 import type { Pod } from '../../../api/gen/core-v1.ts';
@@ -28,10 +28,16 @@ import {
   wantedOn,
 } from './cycle-claims.ts';
 import { deviceEvents } from './device-events.ts';
-import { findExtendedResources, isLeftInVain, removeExtendedClaim, removeMappings, wantOn } from './extended-claim.ts';
+import {
+  findExtendedResources,
+  isUnusableClaim,
+  removeExtendedClaim,
+  removeMappings,
+  wantOn,
+} from './extended-claim.ts';
 import { hasRanks, rankScore } from './rank-score.ts';
 import { SearchTimedOut, SearchUnfinished } from './search-budget.ts';
-const LEFT_IN_VAIN = unresolvable(NAME, 'cannot schedule extended resource claim');
+const UNUSABLE_CLAIM = unresolvable(NAME, 'cannot schedule extended resource claim');
 const UNREACHABLE = unresolvable(NAME, 'resourceclaim not available on the node');
 /** Upstream's limit of consumers of one claim. */
 const MAX_CONSUMERS = 256;
@@ -40,7 +46,7 @@ export function createDynamicResources(
   deps: DynamicResourcesDeps,
   { bindingTimeoutMs, filterTimeoutMs }: DynamicResourcesArgs = defaultArgs.dynamicResources,
 ): SchedulerPlugin {
-  /** Allocations decided on that the claims may not show yet, by the claim's uid. */
+  /** Chosen allocations that the informer's claims may not show yet, by the claim's uid. */
   const inFlight: InFlight = new Map();
   const random = deps.random.fork(NAME);
   const claimsIn = (state: ReadonlyMap<string, unknown>): CycleClaims | undefined =>
@@ -80,7 +86,7 @@ export function createDynamicResources(
       if (far.length > 0) return UNREACHABLE;
       try {
         const want = extended === undefined ? undefined : wantOn(deps, extended, { pod, node: info });
-        if (extended !== undefined && isLeftInVain(extended, want, info)) return LEFT_IN_VAIN;
+        if (extended !== undefined && isUnusableClaim(extended, want, info)) return UNUSABLE_CLAIM;
         const all = wantedOn({ wanted }, want);
         const results = all.length === 0 ? [] : allocateClaims({ node, pools, inUse, shares, budget, claims: all });
         if (results === undefined) return unschedulable(NAME, 'cannot allocate all claims');
@@ -129,7 +135,8 @@ export function createDynamicResources(
       return undefined;
     },
     unreserve(state) {
-      // What is written only the claims' own news take away; what another cycle has decided since is its own.
+      // Written allocations are removed only when their claims are updated. A later allocation belongs to another
+      // cycle.
       for (const [uid, decision] of claimsIn(state)?.taken ?? [])
         if (decision.before === undefined && inFlight.get(uid) === decision) inFlight.delete(uid);
     },
@@ -155,12 +162,12 @@ export function createDynamicResources(
   };
 }
 
-/** Whether nobody else uses what is allocated. */
+/** Whether no other pod uses the allocation. */
 function isIdle(reservedFor: readonly { readonly uid: string }[] = [], { metadata }: Stored<Pod>): boolean {
   return reservedFor.every(({ uid }) => uid === metadata.uid);
 }
 
-/** Tells the shares of one device apart. */
+/** Adds an id to each share of a device that allows multiple allocations. */
 function withShareIds(result: AllocationResult, random: Random): AllocationResult {
   const results = result.devices?.results?.map((each) =>
     each.consumedCapacity === undefined ? each : { ...each, shareID: random.uuid() },
@@ -168,14 +175,17 @@ function withShareIds(result: AllocationResult, random: Random): AllocationResul
   return results === undefined ? result : { ...result, devices: { ...result.devices, results } };
 }
 
-/** The claims of the pod; a rejection while one is still to be made from its template, is missing, or is another pod's. */
+/**
+ * The claims of the pod; a rejection while one is not created from its template yet, is missing, or belongs to
+ * another pod.
+ */
 function findClaims({ resourceClaim }: DynamicResourcesDeps, pod: Stored<Pod>): { claims: ResourceClaim[] } | Status {
   const claims: ResourceClaim[] = [];
   for (const { name, resourceClaimName } of pod.spec?.resourceClaims ?? []) {
     const made = pod.status?.resourceClaimStatuses?.find((one) => one.name === name);
     const claimName = resourceClaimName ?? made?.resourceClaimName;
     if (claimName === undefined) {
-      // The template's claim was not needed.
+      // The status says that the template needed no claim.
       if (made !== undefined) continue;
       const reason = `waiting for dynamic resource controller to create the resourceclaim for pod ${pod.metadata.namespace}/${pod.metadata.name}`;
       return { code: 'pending', plugin: NAME, reasons: [reason] };

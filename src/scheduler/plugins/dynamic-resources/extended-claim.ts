@@ -1,8 +1,11 @@
 /**
- * Extended resources (`example.com/gpu: 1`) that device classes stand for: on nodes without a device plugin for them,
- * devices are allocated in a claim that the scheduler makes for the pod. Until the pod has a node the claim is in memory
- * only. Upstream: plugins/dynamicresources/extendeddynamicresources.go (gate DRAExtendedResource, on in v1.36). Differs: the
- * claim of an attempt that failed is used again where it fits and deleted only when no node does; upstream always deletes it.
+ * Extended resources (`example.com/gpu: 1`) that have a device class: on nodes without a device plugin for them,
+ * devices are allocated in a claim that the scheduler creates for the pod. Until the pod has a node the claim is in
+ * memory only. Upstream: plugins/dynamicresources/extendeddynamicresources.go (gate DRAExtendedResource, on in
+ * v1.36).
+ *
+ * Differs: the claim of a failed attempt is reused where it fits and deleted only when no node fits; upstream always
+ * deletes it.
  */
 import type { ContainerExtendedResourceRequest, Pod } from '../../../api/gen/core-v1.ts';
 import type { ResourceClaim } from '../../../api/gen/resource-v1.ts';
@@ -21,17 +24,17 @@ import type { ClusterObjects, DeviceMetrics } from '../../framework/plugin-deps.
 import { wantedClaim, type WantedClaim } from './claim-requests.ts';
 import { extendedRequests } from './extended-requests.ts';
 
-/** What a cycle knows of its pod's extended resources. */
+/** The extended resources of a cycle's pod. */
 export interface ExtendedResources {
-  /** Those that a device class stands for, with its name. */
+  /** The pod's extended resources that have a device class, with the class's name. */
   readonly classes: ReadonlyMap<string, string>;
-  /** A claim that an earlier attempt has left. */
+  /** The claim that an earlier attempt created. */
   readonly left: ResourceClaim | undefined;
-  /** By the names of the resources that a node leaves to devices. */
+  /** By the names of the resources that devices must provide on a node. */
   readonly wants: Map<string, ExtendedWant>;
 }
 
-/** What a node has to give in devices. */
+/** The extended resources that a node must provide in devices. */
 export interface ExtendedWant {
   readonly wanted: WantedClaim;
   readonly mappings: readonly ContainerExtendedResourceRequest[];
@@ -40,7 +43,7 @@ export interface ExtendedWant {
 /** Where claims and classes are looked up. */
 export type ExtendedDeps = Pick<ClusterObjects, 'resourceClaims' | 'deviceClass' | 'extendedResourceClass'>;
 
-/** Undefined for most pods: no device class stands for any of their resources, nor did at an earlier attempt. */
+/** Undefined for most pods: none of their resources has a device class, and no earlier attempt created a claim. */
 export function findExtendedResources(deps: ExtendedDeps, pod: Stored<Pod>): ExtendedResources | undefined {
   if (podRequests(pod).requests.scalars === undefined) return undefined;
   const classes = extendedClasses(deps.extendedResourceClass, pod);
@@ -55,7 +58,10 @@ export function isExtendedClaimOf({ metadata }: ResourceClaim, pod: Stored<Pod>)
   return controllerOf({ metadata })?.uid === uid;
 }
 
-/** Undefined: a device plugin has them all. Throws when a class's selector does not compile. */
+/**
+ * The requests for devices on the node; undefined: device plugins provide all. Throws when a class's selector does
+ * not compile.
+ */
 export function wantOn(
   deps: ExtendedDeps,
   { classes, wants, left }: ExtendedResources,
@@ -81,8 +87,12 @@ export function wantOn(
   return want;
 }
 
-/** Whether what is left of an earlier attempt is not what the node has to give. */
-export function isLeftInVain({ left }: ExtendedResources, want: ExtendedWant | undefined, { node }: NodeInfo): boolean {
+/** Whether the claim of an earlier attempt does not fit the node: its requests differ, or it is allocated elsewhere. */
+export function isUnusableClaim(
+  { left }: ExtendedResources,
+  want: ExtendedWant | undefined,
+  { node }: NodeInfo,
+): boolean {
   if (left === undefined) return false;
   if (want === undefined || !deepEqual(left.spec.devices?.requests, want.wanted.claim.spec.devices?.requests))
     return true;
@@ -90,12 +100,12 @@ export function isLeftInVain({ left }: ExtendedResources, want: ExtendedWant | u
   return terms !== undefined && !someTermMatches(terms, node);
 }
 
-/** What the claim is called before it is written. */
+/** The claim's uid before it is written. */
 function uidInMemory({ metadata }: Stored<Pod>): string {
   return `extended-resources-of-${metadata.uid}`;
 }
 
-/** Writes the claim, unless it is left from an earlier attempt; its allocation is the next step. */
+/** Creates the claim, unless an earlier attempt did. Its allocation is written in the next step. */
 export async function writeExtendedClaim(
   { client, deviceMetrics }: { readonly client: Client; readonly deviceMetrics: DeviceMetrics },
   { pod, want }: { readonly pod: Stored<Pod>; readonly want: ExtendedWant },
@@ -130,7 +140,7 @@ export async function writeExtendedClaim(
   );
 }
 
-/** Tells the kubelet in the pod's status which devices of the claim are for which container. */
+/** Writes into the pod's status which devices of the claim are for which container; the kubelet reads it. */
 export async function writeMappings(
   client: Client,
   mapping: { readonly pod: Stored<Pod>; readonly want: ExtendedWant; readonly claim: ResourceClaim },
@@ -143,7 +153,7 @@ export async function writeMappings(
   await patchStatus(client, { pod: mapping.pod, status: { extendedResourceClaimStatus } }, signal);
 }
 
-/** Takes away what an attempt that failed has told the kubelet, which would wait for a claim that is gone. */
+/** Removes the mappings of a failed attempt from the pod's status: the kubelet would wait for a deleted claim. */
 export async function removeMappings(client: Client, pod: Stored<Pod>, signal: AbortSignal): Promise<void> {
   if (pod.status?.extendedResourceClaimStatus === undefined) return;
   await patchStatus(client, { pod, status: { extendedResourceClaimStatus: null } }, signal);
@@ -159,7 +169,7 @@ async function patchStatus(
   await client.resource(Pods).patch({ namespace, name }, { type: 'merge', patch }, { subresource: 'status', signal });
 }
 
-/** Removes the claim of an attempt that failed, with its allocation: it keeps the pod from other nodes. That it is gone already is no error. */
+/** Deletes the claim of a failed attempt: its allocation would exclude other nodes. NotFound is no error. */
 export async function removeExtendedClaim(client: Client, { metadata }: ResourceClaim): Promise<void> {
   const { name = '', namespace = '', uid } = metadata;
   const claims = client.resource(ResourceClaims);

@@ -1,20 +1,21 @@
 /**
- * Bounds the searches for devices of one scheduling cycle, which is one turn of the loop: nodes, requests, selectors and devices
- * multiply. Selectors that take too long end the attempt with an error; their verdicts are kept, so that the pod's next attempt
- * goes on from there. Nodes after many steps of search have few left. A node's search ends after `filterTimeout`, too.
+ * Limits the searches for devices of one scheduling cycle, which blocks the event loop: nodes, requests, selectors
+ * and devices multiply. Selectors that take too long end the attempt with an error; their results are kept, so the
+ * pod's next attempt continues from there. After many steps the remaining nodes get few. The search on a node also
+ * ends after `filterTimeout`.
  */
 import type { Clock } from '../../../platform/clock.ts';
 
-/** Some 30 ms. */
+/** About 30 ms. */
 const MAX_EVALUATIONS = 50_000;
 const MAX_STEPS = 100_000;
-/** The most steps for one node before the search is given up. */
+/** The most steps of the search on one node. */
 const MAX_STEPS_OF_NODE = 20_000;
 const MIN_STEPS_OF_NODE = 200;
-/** The deadline is checked at every so-many-th step, since reading the clock costs more than a step. */
-const QUESTIONS_PER_READING = 32;
+/** The clock is read once in this many steps, since reading it costs more than a step. */
+const STEPS_PER_CLOCK_READ = 32;
 
-/** The cycle has taken as long as it may. */
+/** The cycle has reached its limit of evaluated expressions. */
 export class SearchUnfinished extends Error {
   constructor() {
     super('the search for devices takes long: it goes on with the next attempt');
@@ -22,7 +23,7 @@ export class SearchUnfinished extends Error {
   }
 }
 
-/** The search for one node took longer than `filterTimeout`. Upstream: context.DeadlineExceeded of Allocate. */
+/** The search on one node took longer than `filterTimeout`. Upstream: context.DeadlineExceeded of Allocate. */
 export class SearchTimedOut extends Error {
   constructor() {
     super('timed out trying to allocate devices');
@@ -30,7 +31,7 @@ export class SearchTimedOut extends Error {
   }
 }
 
-/** `timeoutMs` of 0: no timeout. */
+/** `timeoutMs` 0: no timeout. */
 export interface SearchLimits {
   readonly evaluations?: number;
   readonly clock?: Pick<Clock, 'monotonicMs'>;
@@ -44,7 +45,7 @@ export class SearchBudget {
   #steps = MAX_STEPS;
   #ofNode = MAX_STEPS_OF_NODE;
   #endMs = Infinity;
-  #questions = 0;
+  #uses = 0;
 
   constructor({ evaluations = MAX_EVALUATIONS, clock, timeoutMs = 0 }: SearchLimits = {}) {
     this.#evaluations = evaluations;
@@ -52,13 +53,13 @@ export class SearchBudget {
     this.#timeoutMs = timeoutMs;
   }
 
-  /** The search goes on with another node. */
+  /** Starts the search on the next node. */
   nextNode(): void {
     if (this.#clock !== undefined && this.#timeoutMs > 0) this.#endMs = this.#clock.monotonicMs() + this.#timeoutMs;
     this.#ofNode = Math.max(MIN_STEPS_OF_NODE, Math.min(MAX_STEPS_OF_NODE, this.#steps));
   }
 
-  /** False: the search for this node is given up. Throws {@link SearchTimedOut}. */
+  /** Counts steps; false when the search on this node must end. Throws {@link SearchTimedOut}. */
   maySpend(steps: number): boolean {
     this.#checkTime();
     this.#steps -= steps;
@@ -74,7 +75,7 @@ export class SearchBudget {
   }
 
   #checkTime(): void {
-    if (this.#questions++ % QUESTIONS_PER_READING > 0) return;
+    if (this.#uses++ % STEPS_PER_CLOCK_READ > 0) return;
     if (this.#clock !== undefined && this.#clock.monotonicMs() > this.#endMs) throw new SearchTimedOut();
   }
 }

@@ -1,6 +1,6 @@
 /**
- * Scores by topology: what the pod prefers of running pods, and what they prefer of it (a required affinity of theirs
- * counts `hardPodAffinityWeight`). Upstream: interpodaffinity/scoring.go.
+ * Scores by topology: the pod's preferred terms against running pods, and running pods' preferred terms against the
+ * pod. A running pod's required affinity term counts `hardPodAffinityWeight`. Upstream: interpodaffinity/scoring.go.
  */
 import type { Pod } from '../../../api/gen/core-v1.ts';
 import type { Stored } from '../../../api/object.ts';
@@ -9,24 +9,31 @@ import type { InterPodAffinityArgs } from '../../config/plugin-args.ts';
 import { TermIndex, type IndexedTerm } from '../../framework/term-index.ts';
 import type { AffinityTerm, TermReader, WeightedTerm } from './affinity-terms.ts';
 
-/** Pods by topology value, and what each counts. */
+/** The number of pods by topology value, and the weight of each. */
 export interface WeightedValues {
   readonly topologyKey: string;
   readonly weight: number;
   readonly values: ReadonlyMap<string, number>;
 }
 
-/** More lists than these are added up before each node is held against each of them. */
+/** With more lists than this, their sums are computed before nodes are compared with them. */
 export const MANY_TERMS = 16;
 
-/** What running pods want of newcomers. */
+/**
+ * The terms of one running pod that count for the scores of others. Every pod that is scheduled is compared with all of them,
+ * and a pod may have thousands. Upstream has no limit.
+ */
+const MAX_TERMS_OF_POD = 100;
+
+/** The index of running pods' preferred terms. */
 export function createPreferredTermIndex(termsOf: TermReader, args: InterPodAffinityArgs): TermIndex<WeightedTerm> {
   return new TermIndex({
     podsOn: (node) => node.podsWithAffinity,
     *termsOf(other, uid): Iterable<IndexedTerm<WeightedTerm>> {
-      const terms = termsOf(other);
-      for (const term of terms.affinity) yield indexed(uid, { term, weight: args.hardPodAffinityWeight });
-      for (const preferred of terms.preferred) yield indexed(uid, preferred);
+      const { affinity, preferred } = termsOf(other);
+      for (const term of affinity.slice(0, MAX_TERMS_OF_POD))
+        yield indexed(uid, { term, weight: args.hardPodAffinityWeight });
+      for (const weighted of preferred.slice(0, MAX_TERMS_OF_POD)) yield indexed(uid, weighted);
     },
   });
 }
@@ -36,7 +43,7 @@ function indexed(uid: string, weighted: WeightedTerm): IndexedTerm<WeightedTerm>
   return { id: `${topologyKey}|${weighted.weight}|${key ?? `pod ${uid}`}`, topologyKey, selector, term: weighted };
 }
 
-/** All that counts for the pod; empty when nobody prefers anything. */
+/** All terms that apply to the pod; empty when no term does. */
 export function affinityScores(
   pod: Stored<Pod>,
   snapshot: Snapshot,
@@ -61,7 +68,7 @@ export function affinityScores(
   return scores.length > MANY_TERMS ? sumOfValues(scores) : scores;
 }
 
-/** The same with one list per topology key. */
+/** The same as one list per topology key. */
 export function sumOfValues(lists: readonly WeightedValues[]): WeightedValues[] {
   const merged = new Map<string, Map<string, number>>();
   for (const { topologyKey, weight, values } of lists) {

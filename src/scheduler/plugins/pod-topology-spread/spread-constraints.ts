@@ -1,4 +1,8 @@
-/** Spread constraints made ready: selector with `matchLabelKeys`, inclusion policies, defaults. Upstream: podtopologyspread/common.go. */
+/**
+ * Spread constraints prepared for counting: selector with `matchLabelKeys`, inclusion policies, defaults. Upstream:
+ * podtopologyspread/common.go.
+ */
+import { getOrMake } from '../../../base/get-or-make.ts';
 import { compileLabelSelector, compileRequirements, type LabelMatcher } from '../../../api/label-selector.ts';
 import type { Pod, Taint, TopologySpreadConstraint } from '../../../api/gen/core-v1.ts';
 import { findUntoleratedTaint } from '../../../api/taints-tolerations.ts';
@@ -14,13 +18,13 @@ export interface SpreadConstraint {
   readonly topologyKey: string;
   readonly maxSkew: number;
   readonly minDomains: number;
-  /** Whether the pod counts itself. */
+  /** Whether the constraint's selector matches the pod itself. */
   readonly selfMatches: boolean;
-  /** Equal for constraints that count alike and include the same nodes. */
+  /** Equal for constraints that count the same pods and include the same nodes. */
   readonly key: string;
-  /** Matching pods on a node. */
+  /** The number of matching pods on a node. */
   readonly count: (node: NodeInfo) => number;
-  /** Whether the node takes part. */
+  /** Whether the node's pods are counted. */
   includes(node: Pick<NodeInfo, 'node'>): boolean;
   matches(other: Stored<Pod>): boolean;
 }
@@ -34,13 +38,13 @@ const DEFAULTS: readonly TopologySpreadConstraint[] = [
   { topologyKey: ZONE, whenUnsatisfiable: 'ScheduleAnyway', maxSkew: 5 },
 ];
 
-/** What constraints are made with: answers and keys that are remembered from pod to pod. */
+/** What constraints of different pods share: counts and keys. */
 export interface SpreadMemory {
   readonly counts: NodeCounts;
   readonly keys: SpreadKeys;
 }
 
-/** The pod's constraints of one kind. */
+/** The pod's constraints with this `whenUnsatisfiable`. */
 export function constraintsOf(pod: Stored<Pod>, whenUnsatisfiable: string, memory: SpreadMemory): SpreadConstraint[] {
   const nodes = new IncludedNodes(pod);
   return (pod.spec?.topologySpreadConstraints ?? [])
@@ -51,7 +55,10 @@ export function constraintsOf(pod: Stored<Pod>, whenUnsatisfiable: string, memor
     });
 }
 
-/** Constraints of a pod that has none: spread its siblings, over hosts and zones unless others are given. */
+/**
+ * Constraints for a pod without any: they spread its siblings, over hosts and zones unless the configuration has
+ * others.
+ */
 export function defaultConstraints(
   pod: Stored<Pod>,
   options: {
@@ -69,7 +76,7 @@ export function defaultConstraints(
   return wanted.map((c) => new PreparedConstraint(c, { pod, memory, nodes, selector }));
 }
 
-/** Which nodes the pod's affinity and tolerations take: asked once of each node, not again by each constraint. */
+/** Which nodes the pod's node affinity and tolerations admit. Each node is checked once for all constraints. */
 class IncludedNodes {
   readonly #pod: Stored<Pod>;
   readonly #wanted = new Map<object, boolean>();
@@ -80,18 +87,12 @@ class IncludedNodes {
   }
 
   isWanted({ node }: Pick<NodeInfo, 'node'>): boolean {
-    return remembered(this.#wanted, node, () => nodeSelectorMatches(this.#pod, node));
+    return getOrMake(this.#wanted, node, () => nodeSelectorMatches(this.#pod, node));
   }
 
   isTolerated({ node }: Pick<NodeInfo, 'node'>): boolean {
-    return remembered(this.#tolerated, node, () => tolerates(this.#pod, node.spec?.taints ?? []));
+    return getOrMake(this.#tolerated, node, () => tolerates(this.#pod, node.spec?.taints ?? []));
   }
-}
-
-function remembered(answers: Map<object, boolean>, subject: object, ask: () => boolean): boolean {
-  let answer = answers.get(subject);
-  if (answer === undefined) answers.set(subject, (answer = ask()));
-  return answer;
 }
 
 function tolerates(pod: Stored<Pod>, taints: readonly Taint[]): boolean {
@@ -106,7 +107,7 @@ interface ConstraintParts {
   readonly selector: LabelMatcher;
 }
 
-/** Many are made to be asked one thing only, by the hints of events: keys and counters are made when they are asked for. */
+/** Keys and counters are created on first use, since queueing hints create many constraints and use one property. */
 class PreparedConstraint implements SpreadConstraint {
   readonly topologyKey: string;
   readonly maxSkew: number;

@@ -1,6 +1,6 @@
 /**
- * Where a pod's unbound claims could get their volumes on a node: volumes made in advance first, the smallest that will do,
- * then the class's provisioner, where topology and free capacity allow it. Pure but for the look-ups. Upstream:
+ * Finds volumes for a pod's unbound claims on a node: existing volumes first, the smallest that suffices, then the
+ * class's provisioner, where topology and capacity allow it. Pure apart from lookups. Upstream:
  * volumebinding/binder.go (FindPodVolumes) and component-helpers/storage/volume.FindMatchingVolume.
  */
 import { compileLabelSelector } from '../../../api/label-selector.ts';
@@ -8,27 +8,29 @@ import type { Node, PersistentVolume, PersistentVolumeClaim } from '../../../api
 import type { StorageClass } from '../../../api/gen/storage-v1.ts';
 import { compareQuantities } from '../../../api/quantity.ts';
 import type { Stored } from '../../../api/object.ts';
+import { NO_PROVISIONER } from '../../../component-helpers/no-provisioner.ts';
 import { someTermMatches } from '../../../component-helpers/node-affinity.ts';
 import type { VolumeObjects } from './volume-objects.ts';
+import { requestedStorage } from '../../../component-helpers/claim-size.ts';
 
-/** A volume for a claim. */
+/** An existing volume chosen for a claim. */
 export interface StaticBinding {
   readonly claim: Stored<PersistentVolumeClaim>;
   readonly volume: Stored<PersistentVolume>;
 }
 
-/** What the pod would get on a node. */
+/** How a pod's claims are bound on a node. */
 export interface PodVolumes {
   readonly bindings: readonly StaticBinding[];
   readonly provisioned: readonly Stored<PersistentVolumeClaim>[];
 }
 
-/** Why a node will not do. */
+/** Why the node has no volume for the pod. */
 export type VolumeRefusal = 'no volume' | 'no capacity';
 
 const SELECTED_NODE = 'volume.kubernetes.io/selected-node';
 
-/** `taken`: names of volumes promised to other claims. */
+/** `taken`: names of volumes that are assumed for other claims. */
 export function findPodVolumes(
   objects: VolumeObjects,
   delayed: readonly Stored<PersistentVolumeClaim>[],
@@ -54,12 +56,8 @@ export function findPodVolumes(
   return { bindings, provisioned };
 }
 
-function requestOf(claim: Stored<PersistentVolumeClaim>): string {
-  return claim.spec?.resources?.requests?.['storage'] ?? '0';
-}
-
 function bySize(a: Stored<PersistentVolumeClaim>, b: Stored<PersistentVolumeClaim>): number {
-  return compareQuantities(requestOf(a), requestOf(b));
+  return compareQuantities(requestedStorage(a), requestedStorage(b));
 }
 
 function matchingVolume(
@@ -73,22 +71,22 @@ function matchingVolume(
   for (const volume of objects.volumesOfClass(spec?.storageClassName ?? '')) {
     const own = volume.spec;
     const { claimRef } = own ?? {};
-    const promised = claimRef?.namespace === metadata.namespace && claimRef?.name === metadata.name;
+    const isPreBound = claimRef?.namespace === metadata.namespace && claimRef?.name === metadata.name;
     const suits =
       own !== undefined &&
       volume.metadata.deletionTimestamp === undefined &&
       !used(volume.metadata.name) &&
       (claimRef === undefined
         ? isAvailable(volume)
-        : promised && (claimRef.uid === undefined || claimRef.uid === metadata.uid)) &&
+        : isPreBound && (claimRef.uid === undefined || claimRef.uid === metadata.uid)) &&
       (own.volumeMode ?? 'Filesystem') === (spec?.volumeMode ?? 'Filesystem') &&
       (own.volumeAttributesClassName ?? '') === (spec?.volumeAttributesClassName ?? '') &&
       (spec?.accessModes ?? []).every((mode) => own.accessModes?.includes(mode) === true) &&
-      compareQuantities(own.capacity?.['storage'] ?? '0', requestOf(claim)) >= 0 &&
+      compareQuantities(own.capacity?.['storage'] ?? '0', requestedStorage(claim)) >= 0 &&
       (selector === undefined || selector.matches(volume.metadata.labels)) &&
       reachable(volume, node);
     if (!suits) continue;
-    if (promised) return volume;
+    if (isPreBound) return volume;
     if (
       best === undefined ||
       compareQuantities(own.capacity?.['storage'] ?? '0', best.spec?.capacity?.['storage'] ?? '0') < 0
@@ -98,19 +96,22 @@ function matchingVolume(
   return best;
 }
 
-/** The binder has seen to it: before that, and after a claim has let go of it, binding would go wrong. */
+/**
+ * Whether the volume controller has marked the volume as available. Earlier, and after its claim was deleted, it must
+ * not be bound.
+ */
 function isAvailable({ status }: Stored<PersistentVolume>): boolean {
   return status?.phase === 'Available';
 }
 
-/** Whether the volume's node affinity allows the node. */
+/** Whether the volume's node affinity admits the node. */
 export function reachable(volume: Stored<PersistentVolume>, node: Stored<Node>): boolean {
   const required = volume.spec?.nodeAffinity?.required;
   return required === undefined || someTermMatches(required.nodeSelectorTerms, node);
 }
 
 function provisions({ provisioner }: StorageClass): boolean {
-  return provisioner !== '' && provisioner !== 'kubernetes.io/no-provisioner';
+  return provisioner !== '' && provisioner !== NO_PROVISIONER;
 }
 
 function topologyAllowed({ allowedTopologies = [] }: StorageClass, { metadata }: Stored<Node>): boolean {
@@ -122,14 +123,14 @@ function topologyAllowed({ allowedTopologies = [] }: StorageClass, { metadata }:
   );
 }
 
-/** Only drivers that publish their capacity are asked. */
+/** Whether the driver's published capacity suffices; drivers that publish none always pass. */
 function hasCapacity(
   objects: VolumeObjects,
   { claim, storageClass }: { claim: Stored<PersistentVolumeClaim>; storageClass: StorageClass },
   { metadata }: Stored<Node>,
 ): boolean {
   if (objects.csiDriver(storageClass.provisioner)?.spec.storageCapacity !== true) return true;
-  const size = requestOf(claim);
+  const size = requestedStorage(claim);
   return objects.storageCapacities().some(({ storageClassName, capacity, maximumVolumeSize, nodeTopology }) => {
     const limit = maximumVolumeSize ?? capacity;
     if (storageClassName !== storageClass.metadata.name || limit === undefined) return false;

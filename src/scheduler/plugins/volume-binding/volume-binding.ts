@@ -1,8 +1,8 @@
 /**
- * VolumeBinding: claims must exist, be bound where the class binds at once, and bound volumes must be reachable from the
- * node. Claims of a WaitForFirstConsumer class follow the pod: on the chosen node they get a volume made in advance or are
- * provisioned, and binding waits for that. Volumes chosen for a pod are promised to it until its claims are bound. Upstream:
- * plugins/volumebinding. Not here: scoring by capacity (`shape`).
+ * VolumeBinding: claims must exist; those of Immediate classes must be bound; bound volumes must be reachable from
+ * the node. Claims of WaitForFirstConsumer classes are bound for the chosen node, to an existing volume or by
+ * provisioning, and the pod's binding waits for that. Volumes chosen for a pod are assumed until its claims are
+ * bound. Upstream: plugins/volumebinding. Missing: scoring by capacity (`shape`).
  */
 import type { Node, PersistentVolumeClaim, Pod } from '../../../api/gen/core-v1.ts';
 import type { Stored } from '../../../api/object.ts';
@@ -26,7 +26,7 @@ const LOST = unresolvable(NAME, 'node(s) unavailable due to one or more pvc(s) b
 interface Kept {
   readonly bound: readonly Stored<PersistentVolumeClaim>[];
   readonly delayed: readonly Stored<PersistentVolumeClaim>[];
-  /** What was found on the node the pod goes to. */
+  /** The decision for the reserved node. */
   chosen?: PodVolumes;
 }
 
@@ -34,17 +34,17 @@ export function createVolumeBinding(
   deps: VolumeBindingDeps,
   args: VolumeBindingArgs = defaultArgs.volumeBinding,
 ): SchedulerPlugin {
-  /** Volumes chosen for pods that are being bound, by name. */
-  const promised = new Map<string, string>();
+  /** The pods for which volumes are assumed, by volume name. */
+  const assumedVolumes = new Map<string, string>();
   const takenFrom =
     (pod: Stored<Pod>) =>
     (volume: string): boolean => {
-      const uid = promised.get(volume);
+      const uid = assumedVolumes.get(volume);
       return uid !== undefined && uid !== pod.metadata.uid;
     };
   const giveBack = (state: CycleState, pod: Stored<Pod>): void => {
     for (const { volume } of (state.get(NAME) as Kept | undefined)?.chosen?.bindings ?? [])
-      if (promised.get(volume.metadata.name) === pod.metadata.uid) promised.delete(volume.metadata.name);
+      if (assumedVolumes.get(volume.metadata.name) === pod.metadata.uid) assumedVolumes.delete(volume.metadata.name);
   };
   return {
     name: NAME,
@@ -75,7 +75,7 @@ export function createVolumeBinding(
       if (found === 'no volume') return NO_VOLUME;
       if (found === 'no capacity') return NO_CAPACITY;
       kept.chosen = found;
-      for (const { volume } of found.bindings) promised.set(volume.metadata.name, pod.metadata.uid);
+      for (const { volume } of found.bindings) assumedVolumes.set(volume.metadata.name, pod.metadata.uid);
       return undefined;
     },
     unreserve: (state, pod) => giveBack(state, pod),
@@ -92,7 +92,7 @@ export function createVolumeBinding(
   };
 }
 
-/** Volumes that are out of the node's reach; claims that wait for the pod, where that is none. */
+/** Volumes that the node cannot reach, and delayed claims without a volume there. */
 function explainVolumes(deps: VolumeBindingDeps, { bound, delayed }: Kept, node: Stored<Node>): readonly Lack[] {
   const far = bound.flatMap(({ metadata, spec }) => {
     const { volumeName = '' } = spec ?? {};

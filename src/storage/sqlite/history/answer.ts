@@ -43,8 +43,9 @@ export class HistoryAnswers {
     }
   }
 
-  /** A file that cannot be read is made anew: history is no reason not to serve. */
-  #open({ path, limits, nowRevision, nowMs }: HistoryRequests['open']['ask']): HistoryRequests['open']['answer'] {
+  /** A file that cannot be read is replaced by an empty one: the server serves without its history. */
+  #open(ask: HistoryRequests['open']['ask']): HistoryRequests['open']['answer'] {
+    const { path, limits } = ask;
     this.#close();
     let discarded = '';
     try {
@@ -56,8 +57,7 @@ export class HistoryAnswers {
       removeHistoryFile(path);
       this.#database = new HistoryDatabase(path, limits);
     }
-    if (this.#database.open(nowRevision, nowMs))
-      discarded = 'it was of a later state of the store, or of another store';
+    if (this.#database.open(ask)) discarded = 'it was of a later state of the store, or of another store';
     return { ...this.#database.status(), discarded };
   }
 
@@ -76,7 +76,7 @@ function inColumns({ records, ...found }: HistoryFound): object {
   return { ...found, ...toColumns(records) };
 }
 
-/** Removes a history that nobody has open. */
+/** Removes a history that is not open. */
 function removeHistoryFile(path: string): void {
   for (const suffix of ['', '-wal', '-shm', '-journal']) rmSync(`${path}${suffix}`, { force: true });
 }

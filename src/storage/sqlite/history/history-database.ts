@@ -80,22 +80,22 @@ export class HistoryDatabase {
   }
 
   /** Forgets everything when it is of another store; true when it was. */
-  open(nowRevision: number, nowMs: number): boolean {
+  open({ nowRevision, sinceMs, nowMs }: Readonly<Record<'nowRevision' | 'sinceMs' | 'nowMs', number>>): boolean {
     const isForeign = this.#covered() > nowRevision;
     this.#atomically(() => {
       if (isForeign)
         for (const table of ['segment', 'directory', 'content', 'gap', 'lane', 'covered'])
           this.#run(`DELETE FROM ${table}`);
       if (isForeign) this.#sums.readAnew();
-      if (this.#covered() === 0) this.#begin(nowRevision, nowMs);
+      if (this.#covered() === 0) this.#begin(nowRevision, sinceMs);
       this.#pruneAll(nowMs);
     });
     return isForeign;
   }
 
-  #begin(revision: number, nowMs: number): void {
+  #begin(revision: number, sinceMs: number): void {
     for (const lane of HISTORY_LANES)
-      this.#run('INSERT OR REPLACE INTO lane VALUES (?, ?, ?)', lane, revision, Math.ceil(nowMs));
+      this.#run('INSERT OR REPLACE INTO lane VALUES (?, ?, ?)', lane, revision, Math.ceil(sinceMs));
     this.#run('INSERT INTO covered VALUES (?)', revision);
   }
 
@@ -135,7 +135,7 @@ export class HistoryDatabase {
     this.#run('INSERT INTO content VALUES (?, ?)', id, bytes);
   }
 
-  /** Eight small segments of one level become one of the next, so that a record is written anew a few times at most. */
+  /** Eight small segments of one level become one of the next, so that a record is written again a few times at most. */
   #mergeTail(lane: HistoryLane): void {
     for (let level = 0; level < LAST_LEVEL; level++) {
       const tail = this.#rows<SegmentRow>(

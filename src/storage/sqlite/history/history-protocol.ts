@@ -1,4 +1,4 @@
-/** What the history and its worker say to each other. Values travel packed, as the store's do. */
+/** The messages between the history and its worker. Values are sent packed, as those of the store. */
 import type {
   ChangedKeysQuery,
   HistoryFound,
@@ -18,13 +18,14 @@ type FoundColumns = RecordColumns & Omit<HistoryFound, 'records'>;
 /** Memory that the next batch is packed in. */
 export type Spares = Readonly<Partial<Record<HistoryLane, ArrayBuffer>>>;
 
-/** What can be asked. `nowMs`: the caller's wall clock. */
+/** The requests. `nowMs`: the caller's wall clock. */
 export interface HistoryRequests {
   open: {
     ask: {
       readonly path: string;
       readonly limits: HistoryLimits;
       readonly nowRevision: number;
+      readonly sinceMs: number;
       readonly nowMs: number;
     };
     answer: HistoryStatus & { readonly discarded: string };

@@ -56,7 +56,7 @@ for (const isWorker of [false, true]) {
   test(`records survive merging and a restart, ${where}`, async (t) => {
     const place = placeOf(t, isWorker);
     const first = place.open();
-    await first.open(START);
+    await first.open(START, NOW);
     const author = { user: 'ada', manager: 'kubectl', verb: 'patch', subresource: 'scale' };
     for (let round = 0; round < 200; round++)
       await append(first, [
@@ -65,7 +65,7 @@ for (const isWorker of [false, true]) {
       ]);
     await first.close();
     const second = place.open();
-    const { covered, lanes } = await second.open(START + 400);
+    const { covered, lanes } = await second.open(START + 400, NOW);
     assert.deepEqual([covered, lanes.objects.since, lanes.objects.records], [START + 400, START, 400]);
     const { records, more } = await read(second, '/a');
     assert.deepEqual([records.length, more], [200, false]);
@@ -81,9 +81,9 @@ for (const isWorker of [false, true]) {
     await second.close();
   });
 
-  test(`parts of any size, between which segments are merged, find what one part finds, ${where}`, async (t) => {
+  test(`parts of any size, between which segments are merged, yield the result of one part, ${where}`, async (t) => {
     const history = placeOf(t, isWorker).open();
-    await history.open(START);
+    await history.open(START, NOW);
     const keys = Array.from({ length: 7 }, (_, index) => `/k/${index}`);
     let revision = START;
     const write = (): Promise<unknown> => append(history, [record(keys[(revision * 3) % 7]!, ++revision)]);
@@ -116,18 +116,18 @@ for (const isWorker of [false, true]) {
     await history.close();
   });
 
-  test(`a history of another store, and a file that is none, begin anew and say so, ${where}`, async (t) => {
+  test(`a history of another store, and a file that is none, start again with a log line, ${where}`, async (t) => {
     const place = placeOf(t, isWorker);
     const first = place.open();
-    await first.open(START);
+    await first.open(START, NOW);
     await append(first, [record('/a', 50)]);
     await first.close();
     const second = place.open();
-    assert.equal((await second.open(20)).lanes.objects.records, 0);
+    assert.equal((await second.open(20, NOW)).lanes.objects.records, 0);
     await second.close();
     writeFileSync(place.path, 'this is no database, whatever its name says');
     const third = place.open();
-    await third.open(START);
+    await third.open(START, NOW);
     await append(third, [record('/a', 60)]);
     assert.equal((await read(third, '/a')).records.length, 1);
     await third.close();
@@ -138,7 +138,7 @@ for (const isWorker of [false, true]) {
 
   test(`values of a megabyte end a page early, ${where}`, async (t) => {
     const log = placeOf(t, isWorker).open();
-    await log.open(START);
+    await log.open(START, NOW);
     for (let revision = 11; revision < 19; revision++)
       await append(log, [record('/big', revision, { value: Buffer.alloc(1 << 20, revision) })]);
     const seen: number[] = [];
@@ -158,7 +158,7 @@ for (const isWorker of [false, true]) {
 test('events have a share of their own: they never push out objects', async (t) => {
   const place = placeOf(t, false);
   const log = place.open({ sizeBytes: 200_000, ageMs: 3_600_000 });
-  await log.open(START);
+  await log.open(START, NOW);
   await append(log, [record('/kept', 11)]);
   const noise = (revision: number) =>
     Buffer.from(Array.from({ length: 1000 }, (_, index) => Math.imul(revision * 1000 + index, 2654435761)).join());
@@ -171,9 +171,9 @@ test('events have a share of their own: they never push out objects', async (t) 
   await log.close();
 });
 
-test('a state that was known before its change was recorded gives way to the record of the change', async (t) => {
+test('a state that was known before its change was recorded is replaced by the record of the change', async (t) => {
   const log = placeOf(t, false).open();
-  await log.open(START);
+  await log.open(START, NOW);
   await append(log, [record('/a', 11, { change: 'created' })]);
   await append(log, [record('/a', 11, { change: 'known', timeMs: 0 }), record('/a', 12)]);
   await append(log, [record('/b', 5, { change: 'known', timeMs: 0 }), record('/b', 13)]);
@@ -186,10 +186,10 @@ test('a state that was known before its change was recorded gives way to the rec
   await log.close();
 });
 
-test('gaps that follow each other are one, and go with what was recorded before them', async (t) => {
+test('consecutive gaps are joined, and dropped with the records before them', async (t) => {
   const place = placeOf(t, false);
   const log = place.open();
-  await log.open(START);
+  await log.open(START, NOW);
   const gap = (after: number, until: number) => ({ lane: 'objects', after, until, changes: 2 }) as const;
   await log.append({ records: { objects: [], events: [] }, gaps: [gap(20, 30)], covered: 30 });
   await log.append({ records: { objects: [record('/a', 35)], events: [] }, gaps: [gap(30, 33)], covered: 35 });
@@ -207,7 +207,7 @@ test('gaps that follow each other are one, and go with what was recorded before 
 test('the worker ends when there is nothing to do, and starts again', async (t) => {
   const place = placeOf(t, true);
   const log = place.open();
-  await log.open(START);
+  await log.open(START, NOW);
   await append(log, [record('/a', 11)]);
   await place.clock.advance(60_000);
   assert.equal((await read(log, '/a')).records.length, 1);

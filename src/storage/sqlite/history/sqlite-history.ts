@@ -83,6 +83,8 @@ class SqliteHistory implements HistoryLog {
   /** Buffers that the worker gave back: memory that is new to the process costs more than packing a batch. */
   #spares: Partial<Record<HistoryLane, ArrayBuffer>> = {};
   #nowRevision = 0;
+  /** When `#nowRevision` was the newest. */
+  #sinceMs = 0;
   #underWay = 0;
   #cancelIdle: CancelTimer | undefined;
   #ending: Promise<void> = Promise.resolve();
@@ -93,14 +95,15 @@ class SqliteHistory implements HistoryLog {
     this.#start = start;
   }
 
-  async open(nowRevision: number): Promise<HistoryStatus> {
+  async open(nowRevision: number, sinceMs: number): Promise<HistoryStatus> {
     this.#nowRevision = nowRevision;
+    this.#sinceMs = sinceMs;
     return this.prune();
   }
 
   async append({ records, gaps, covered }: HistoryBatch): Promise<HistoryStatus> {
     const ask = { lanes: this.#packed(records), gaps, covered, nowMs: this.#nowMs };
-    this.#nowRevision = Math.max(this.#nowRevision, covered);
+    if (covered > this.#nowRevision) [this.#nowRevision, this.#sinceMs] = [covered, ask.nowMs];
     const { spares, ...status } = await this.#with(({ answerer }) => answerer.ask('append', ask));
     for (const lane of HISTORY_LANES) this.#keep(lane, spares[lane]);
     return status;
@@ -179,7 +182,7 @@ class SqliteHistory implements HistoryLog {
 
   async #open(answerer: Answerer): Promise<HistoryStatus> {
     const { path, limits, log } = this.#options;
-    const ask = { path, limits, nowRevision: this.#nowRevision, nowMs: this.#nowMs };
+    const ask = { path, limits, nowRevision: this.#nowRevision, sinceMs: this.#sinceMs, nowMs: this.#nowMs };
     try {
       const { discarded, ...status } = await answerer.ask('open', ask);
       if (discarded !== '') log.error('the history of objects was discarded and starts empty', { why: discarded });

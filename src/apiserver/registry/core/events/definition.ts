@@ -1,4 +1,4 @@
-/** Events in both groups: one storage, kept for an hour. Upstream: registry/core/event. */
+/** Events in both groups, in one storage with a time to live. Upstream: registry/core/event. */
 import type { Event } from '../../../../api/gen/core-v1.ts';
 import type { Event as EventV1 } from '../../../../api/gen/events-v1.ts';
 import { Events, EventsV1 } from '../../../../api/gen/resources.ts';
@@ -10,10 +10,10 @@ import type { ResourceDefinition } from '../../resource-definition.ts';
 import { eventPrinter } from './table.ts';
 import { eventFromCore, eventToCore } from './conversion.ts';
 
-/** Upstream's --event-ttl. */
-const EVENT_TTL_SECONDS = 3600;
+/** The default of `--event-ttl`. */
+export const EVENT_TTL_SECONDS = 3600;
 
-function coreFields(event: Event): Record<string, string> {
+function coreFields(event: Event) {
   const about = event.involvedObject ?? {};
   return {
     'involvedObject.kind': about.kind ?? '',
@@ -31,7 +31,7 @@ function coreFields(event: Event): Record<string, string> {
 }
 
 function eventFields(event: EventV1): Record<string, string> {
-  const fields = coreFields(eventToCore(event));
+  const { source: _source, ...fields } = coreFields(eventToCore(event));
   const renamed = Object.entries(fields).map(([key, value]) => [
     key.replace(/^involvedObject/, 'regarding').replace(/^reportingComponent$/, 'reportingController'),
     value,
@@ -39,11 +39,11 @@ function eventFields(event: EventV1): Record<string, string> {
   return Object.fromEntries(renamed) as Record<string, string>;
 }
 
-/** Definitions of events; they go by themselves after `ttlSeconds`, with 0 never. */
+/** The definitions of events, which expire after `ttlSeconds`; 0: never. */
 export function eventDefinitions(ttlSeconds: number = EVENT_TTL_SECONDS): ResourceDefinition[] {
   return [
     defineResource(Events, {
-      // Reporters of the core group always named events freely.
+      // Reporters in the core group have always named events freely.
       rules: { allowCreateOnUpdate: true, validate: validateEvent, validateName: isPathSegmentName },
       printer: eventPrinter,
       selectableFields: coreFields,

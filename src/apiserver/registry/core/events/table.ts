@@ -1,7 +1,7 @@
 /** The columns of events in `kubectl get`. Upstream: printers/internalversion. */
 import { ageOf } from '../../../../api/age.ts';
 import type { Event, ObjectReference } from '../../../../api/gen/core-v1.ts';
-import { column, integerColumn, nameColumn, wide } from '../../printing.ts';
+import { column, nameColumn, wide } from '../../printing.ts';
 import type { Printer } from '../../resource-definition.ts';
 
 function formatReference(reference: ObjectReference): string {
@@ -29,7 +29,7 @@ export const eventPrinter: Printer<Event> = {
     wide(column('Source')),
     column('Message'),
     wide(column('First Seen')),
-    wide(integerColumn('Count')),
+    wide(column('Count')),
     wide(nameColumn),
   ],
   cells: (event, nowMs) => [

@@ -1,6 +1,6 @@
 /**
- * Namespaces: a delete only marks them Terminating; they go when spec.finalizers is empty, which the namespace controller
- * sees to through `finalize`. Upstream: registry/core/namespace.
+ * Namespaces: a delete only marks them Terminating; they are removed when the namespace controller has emptied
+ * spec.finalizers through `finalize`. Upstream: registry/core/namespace.
  */
 import { setNamespaceDefaults } from '../../../../api/defaults/core.ts';
 import type { Namespace } from '../../../../api/gen/core-v1.ts';
@@ -35,13 +35,18 @@ function blocksDeletion(namespace: Namespace): boolean {
   return (namespace.spec?.finalizers ?? []).length > 0;
 }
 
-/** Sets deletionTimestamp and the phase; the deletion itself waits for the finalizers (`blocksDeletion`). */
+/** Sets deletionTimestamp and the phase; the removal waits for the finalizers (`blocksDeletion`). */
 function terminate(namespace: Namespace): number {
   namespace.status = { ...namespace.status, phase: 'Terminating' };
   return 0;
 }
 
-const strategy: Strategy<Namespace> = { ...kindStrategy(rules), blocksDeletion, gracefulDeletionSeconds: terminate };
+const strategy: Strategy<Namespace> = {
+  ...kindStrategy(rules),
+  blocksDeletion,
+  gracefulDeletionSeconds: terminate,
+  deletesWithoutPeriod: true,
+};
 
 const finalizeStrategy: Strategy<Namespace> = {
   ...strategy,

@@ -3,22 +3,21 @@ import { setNodeDefaults } from '../../../../api/defaults/core.ts';
 import type { Node } from '../../../../api/gen/core-v1.ts';
 import { Nodes } from '../../../../api/gen/resources.ts';
 import { validateNode, validateNodeStatusUpdate, validateNodeUpdate } from '../../../../api/validation/node.ts';
+import { nodeWarnings } from '../../../../api/warnings/network.ts';
 import { defineResource } from '../../define-resource.ts';
 import { nodeProxySubresource } from '../../kubelet-connect.ts';
-import type { KindRules } from '../../kind-strategy.ts';
+import { keepStatus, type KindRules } from '../../kind-strategy.ts';
 import type { ResourceDefinition } from '../../resource-definition.ts';
 import type { RegistryServices } from '../../services.ts';
 import { nodePrinter } from './table.ts';
 
 const rules: KindRules<Node> = {
   defaults: setNodeDefaults,
-  // A registering kubelet brings its status along.
-  prepareForUpdate(draft, old) {
-    if (old.status === undefined) delete draft.status;
-    else draft.status = old.status;
-  },
+  // A registering kubelet sends the status too.
+  prepareForUpdate: keepStatus,
   validate: validateNode,
   validateUpdate: validateNodeUpdate,
+  warnings: nodeWarnings,
 };
 
 export function nodeDefinition({ objects, kubeletConnector, authorizer }: RegistryServices): ResourceDefinition {

@@ -5,6 +5,7 @@ import { Pods } from '../../../../api/gen/resources.ts';
 import type { KubernetesObject, Stored } from '../../../../api/object.ts';
 import { badRequest, conflict, invalid } from '../../../../api/status-error.ts';
 import { formatTime } from '../../../../api/time.ts';
+import { trueConditionText } from '../../../../component-helpers/pod-conditions.ts';
 import type { Clock } from '../../../../platform/clock.ts';
 import type { ObjectStore } from '../../object-store.ts';
 import { successStatus } from '../../success-status.ts';
@@ -16,7 +17,7 @@ export interface BindingDeps {
   readonly clock: Clock;
 }
 
-/** One assignment; a dry run checks and changes nothing. */
+/** One assignment; a dry run only checks it. */
 export interface BindingOrder {
   readonly namespace: string;
   readonly name: string;
@@ -51,6 +52,7 @@ function scheduledConditions(pod: Pod, now: string): PodCondition[] {
     type: 'PodScheduled',
     status: 'True',
     lastTransitionTime: old?.status === 'True' ? (old.lastTransitionTime ?? now) : now,
+    ...trueConditionText(pod, 'PodScheduled'),
   };
   return old === undefined
     ? [...(pod.status?.conditions ?? []), scheduled]
@@ -59,7 +61,7 @@ function scheduledConditions(pod: Pod, now: string): PodCondition[] {
 
 function assigned(pod: Pod, binding: Binding, now: string): Pod {
   const metadata = { ...pod.metadata };
-  // Labels and annotations of the binding (topology, mostly) reach the pod; its own labels win.
+  // Labels and annotations of the binding (mostly topology) are copied to the pod; its own labels take precedence.
   if (binding.metadata?.annotations !== undefined)
     metadata.annotations = { ...metadata.annotations, ...binding.metadata.annotations };
   if (binding.metadata?.labels !== undefined) metadata.labels = { ...binding.metadata.labels, ...metadata.labels };

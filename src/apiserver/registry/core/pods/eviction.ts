@@ -1,4 +1,7 @@
-/** Deletes a pod unless a disruption budget forbids it. Upstream: registry/core/pod/storage/eviction.go. */
+/**
+ * Deletes a pod unless a disruption budget forbids it. Upstream: EvictionREST and checkAndDecrement in
+ * registry/core/pod/storage/eviction.go.
+ */
 import type { Pod } from '../../../../api/gen/core-v1.ts';
 import type { DeleteOptions } from '../../../../api/gen/meta-v1.ts';
 import type { Eviction, PodDisruptionBudget } from '../../../../api/gen/policy-v1.ts';
@@ -15,6 +18,7 @@ import {
 } from '../../../../api/status-error.ts';
 import { formatTime } from '../../../../api/time.ts';
 import type { KubernetesObject, Stored } from '../../../../api/object.ts';
+import { DISRUPTION_ALLOWED, disruptionAllowed } from '../../../../component-helpers/disruption-allowed.ts';
 import { isPodReady } from '../../../../component-helpers/pods.ts';
 import { noteFault } from '../../../refused-requests/refusal-source.ts';
 import type { NamedCreateRequest } from '../../resource-definition.ts';
@@ -22,13 +26,16 @@ import { checkPreconditions } from '../../preconditions.ts';
 import { successStatus } from '../../success-status.ts';
 import type { BindingDeps } from './binding.ts';
 
-/** A budget that records more disrupted pods than this is not updated by its controller. */
+/** A budget with more recorded disrupted pods is not being updated by its controller. */
 const MAX_DISRUPTED_PODS = 2000;
 const REFUSAL = "Cannot evict pod as it would violate the pod's disruption budget.";
 const PODS = { group: '', resource: 'pods' };
 const BUDGETS = { group: 'policy', resource: 'poddisruptionbudgets' };
 
-/** Whether the pod is evicted whatever its budgets: it is finished, pending or being deleted. Upstream: canIgnorePDB. */
+/**
+ * Whether the pod may be evicted regardless of budgets: it is finished, pending or being deleted. Upstream:
+ * canIgnorePDB.
+ */
 function ignoresBudgets(pod: Pod): boolean {
   const { phase } = pod.status ?? {};
   return isPodPhaseTerminal(phase) || phase === 'Pending' || pod.metadata.deletionTimestamp !== undefined;
@@ -68,15 +75,15 @@ function spent(budget: PodDisruptionBudget, podName: string, now: string): PodDi
   status.disruptedPods = { ...status.disruptedPods, [podName]: now };
   if (status.disruptionsAllowed === 0) {
     status.conditions = (status.conditions ?? []).map((condition) =>
-      condition.type === 'DisruptionAllowed' && condition.status === 'True'
-        ? { ...condition, status: 'False', reason: 'InsufficientPods', lastTransitionTime: now }
+      condition.type === DISRUPTION_ALLOWED && condition.status === 'True'
+        ? { ...condition, ...disruptionAllowed(false), lastTransitionTime: now }
         : condition,
     );
   }
   return { ...budget, status };
 }
 
-/** Whether a pod that is not ready may be evicted without using up the budget. Upstream: unhealthyPodEvictionPolicy. */
+/** Whether an unready pod may be evicted without using the budget. Upstream: unhealthyPodEvictionPolicy. */
 function mayGoUnhealthy(pod: Pod, budget: PodDisruptionBudget): boolean {
   if (isPodReady(pod)) return false;
   if (budget.spec?.unhealthyPodEvictionPolicy === 'AlwaysAllow') return true;
@@ -127,7 +134,7 @@ function isDryRun({ deleteOptions }: Eviction, inQuery: boolean): boolean {
   return inQuery || inBody.length > 0;
 }
 
-/** Evicts one pod. Throws TooManyRequests when its budget allows no disruption now. */
+/** Evicts one pod. Throws TooManyRequests when its budget allows no disruption at present. */
 export async function evictPod(deps: BindingDeps, request: NamedCreateRequest): Promise<KubernetesObject> {
   const { namespace, name, context } = request;
   const eviction = request.body as Eviction;
@@ -146,7 +153,7 @@ export async function evictPod(deps: BindingDeps, request: NamedCreateRequest): 
         return markedForEviction(current, now);
       })
     ).metadata;
-    // The caller's precondition names the revision before the mark; the delete needs the one after it.
+    // The caller's precondition names the revision before the mark; the delete needs the one after.
     if (options.preconditions?.resourceVersion !== undefined)
       options.preconditions = { ...options.preconditions, resourceVersion: resourceVersion! };
   }

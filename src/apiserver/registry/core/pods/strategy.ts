@@ -1,9 +1,11 @@
-/** How pods come into being, change and go. Upstream: registry/core/pod/strategy.go. */
+/** Strategies of pods and their sub-resources. Upstream: registry/core/pod/strategy.go. */
 import { setPodDefaults } from '../../../../api/defaults/pod.ts';
 import type { Field } from '../../../../api/field-error.ts';
 import type { Pod, PodSpec, PodStatus } from '../../../../api/gen/core-v1.ts';
 import type { LabelSelector } from '../../../../api/gen/meta-v1.ts';
 import { addInt64, type Int64 } from '../../../../api/int64.ts';
+import { isLabelValue } from '../../../../api/names.ts';
+import { leaf } from '../../../../api/managed-fields/field-set.ts';
 import { isPodPhaseTerminal } from '../../../../api/pod-phase.ts';
 import { computePodQosClass } from '../../../../api/pod-qos.ts';
 import { validatePodResize } from '../../../../api/validation/pod-resize.ts';
@@ -13,6 +15,8 @@ import {
   validatePodStatusUpdate,
   validatePodUpdate,
 } from '../../../../api/validation/pod-update.ts';
+import { podStatusWarnings } from '../../../../api/warnings/network.ts';
+import { podWarnings } from '../../../../api/warnings/pod.ts';
 import { deepEqual } from '../../../../base/equal.ts';
 import { firstByName } from '../../../../base/first-by.ts';
 import {
@@ -25,40 +29,53 @@ import {
 } from '../../kind-strategy.ts';
 import type { SelectableFields, Strategy } from '../../resource-definition.ts';
 
-/** Makes keys of matchLabelKeys part of the selector, with the pod's own values. */
+/** Adds matchLabelKeys to the selector, with the pod's own values. */
 function mergeLabelKeys(
-  pod: Pod,
+  labels: ReadonlyMap<string, string>,
   selector: LabelSelector | undefined,
   added: { keys: readonly string[] | undefined; operator: 'In' | 'NotIn' },
 ): void {
   if (selector === undefined) return;
   const { keys = [], operator } = added;
   for (const key of keys) {
-    const value = pod.metadata.labels?.[key];
+    const value = labels.get(key);
     if (value !== undefined) (selector.matchExpressions ??= []).push({ key, operator, values: [value] });
   }
 }
 
+/**
+ * Upstream adds labels with invalid values as well, for which it refuses the pod anyhow: one of a megabyte would be
+ * validated for each of thousands of keys.
+ */
+function validLabels({ metadata }: Pod): ReadonlyMap<string, string> {
+  return new Map(Object.entries(metadata.labels ?? {}).filter(([, value]) => isLabelValue(value).length === 0));
+}
+
 function mergeSelectorKeys(pod: Pod, spec: PodSpec): void {
+  if (spec.affinity === undefined && spec.topologySpreadConstraints === undefined) return;
+  const labels = validLabels(pod);
   for (const affinity of [spec.affinity?.podAffinity, spec.affinity?.podAntiAffinity]) {
     const terms = [
       ...(affinity?.requiredDuringSchedulingIgnoredDuringExecution ?? []),
       ...(affinity?.preferredDuringSchedulingIgnoredDuringExecution ?? []).map((weighted) => weighted.podAffinityTerm),
     ];
     for (const term of terms) {
-      mergeLabelKeys(pod, term.labelSelector, { keys: term.matchLabelKeys, operator: 'In' });
-      mergeLabelKeys(pod, term.labelSelector, { keys: term.mismatchLabelKeys, operator: 'NotIn' });
+      mergeLabelKeys(labels, term.labelSelector, { keys: term.matchLabelKeys, operator: 'In' });
+      mergeLabelKeys(labels, term.labelSelector, { keys: term.mismatchLabelKeys, operator: 'NotIn' });
     }
   }
   for (const constraint of spec.topologySpreadConstraints ?? [])
-    mergeLabelKeys(pod, constraint.labelSelector, { keys: constraint.matchLabelKeys, operator: 'In' });
+    mergeLabelKeys(labels, constraint.labelSelector, { keys: constraint.matchLabelKeys, operator: 'In' });
 }
 
 function initialStatus(pod: Pod): PodStatus {
   const status: PodStatus = { phase: 'Pending', qosClass: computePodQosClass(pod) };
   if ((pod.spec?.schedulingGates ?? []).length > 0) {
     const message = 'Scheduling is blocked due to non-empty scheduling gates';
-    status.conditions = [{ type: 'PodScheduled', status: 'False', reason: 'SchedulingGated', message }];
+    const lastTransitionTime = pod.metadata.creationTimestamp;
+    status.conditions = [
+      { type: 'PodScheduled', status: 'False', lastTransitionTime, reason: 'SchedulingGated', message },
+    ];
   }
   return status;
 }
@@ -73,9 +90,10 @@ const rules: KindRules<Pod> = {
   },
   validate: validatePod,
   validateUpdate: validatePodUpdate,
+  warnings: (pod, old) => (old === undefined ? podWarnings(pod) : []),
 };
 
-/** Seconds a deleted pod gets: none when nothing runs. Upstream: CheckGracefulDelete. */
+/** The grace period of a deleted pod: none when nothing runs. Upstream: CheckGracefulDelete. */
 function podGracePeriodSeconds(pod: Pod, requestedSeconds: Int64 | undefined): Int64 {
   const { phase } = pod.status ?? {};
   if ((pod.spec?.nodeName ?? '') === '' || isPodPhaseTerminal(phase)) return 0;
@@ -103,14 +121,34 @@ function raiseGeneration(draft: Pod, old: Pod, changed: boolean): void {
   draft.metadata.generation = addInt64(old.metadata.generation ?? 0, changed ? 1 : 0);
 }
 
-/** Strategy of `pods/status`: kubelets may not touch owners. */
-export const podStatusStrategy = subresourceStrategy((draft, old) => {
+/** Keeps observed generations (of the status and of each condition) that a writer omits. */
+function keepObservedGenerations(status: PodStatus, old: PodStatus): void {
+  if ((status.observedGeneration ?? 0) === 0 && old.observedGeneration !== undefined)
+    status.observedGeneration = old.observedGeneration;
+  if (status.conditions === undefined || old.conditions === undefined) return;
+  const before = Map.groupBy(old.conditions, ({ type }) => type);
+  status.conditions = status.conditions.map((condition) => {
+    const observedGeneration = before.get(condition.type)?.shift()?.observedGeneration;
+    if (observedGeneration === undefined || (condition.observedGeneration ?? 0) !== 0) return condition;
+    return { ...condition, observedGeneration };
+  });
+}
+
+const podStatusParts = subresourceStrategy((draft, old) => {
   keepAllBut(draft, old, 'status');
   draft.metadata.generation = old.metadata.generation;
   draft.metadata.ownerReferences = old.metadata.ownerReferences;
   draft.status ??= {};
   draft.status.qosClass ??= old.status?.qosClass;
+  keepObservedGenerations(draft.status, old.status ?? {});
 }, validatePodStatusUpdate);
+
+/** Strategy of `pods/status`: kubelets may not change owners. */
+export const podStatusStrategy: Strategy<Pod> = {
+  ...podStatusParts,
+  warnings: podStatusWarnings,
+  resetFields: { 'f:metadata': { 'f:deletionTimestamp': leaf, 'f:ownerReferences': leaf }, 'f:spec': leaf },
+};
 
 /** Strategy of `pods/ephemeralcontainers`. */
 export const podEphemeralContainersStrategy = subresourceStrategy((draft, old) => {
@@ -140,7 +178,7 @@ function withResources(old: Pod, draft: Pod): PodSpec {
   return spec;
 }
 
-/** Strategy of `pods/resize`: only cpu and memory of containers change; the kubelet decides whether and when. */
+/** Strategy of `pods/resize`: only the containers' cpu and memory change; the kubelet decides whether and when. */
 export const podResizeStrategy = subresourceStrategy((draft, old) => {
   const spec = withResources(old, draft);
   keepAllBut(draft, old, 'spec');
@@ -148,9 +186,11 @@ export const podResizeStrategy = subresourceStrategy((draft, old) => {
   raiseGeneration(draft, old, !deepEqual(spec, old.spec));
 }, validatePodResize);
 
-/** Fields of pods that selectors may name. */
+/** The fields of pods for field selectors. */
 export const podSelectableFields: SelectableFields<Pod> = ({ spec, status }) => ({
   'spec.nodeName': spec?.nodeName ?? '',
+  // The name that old clients use.
+  'spec.host': spec?.nodeName ?? '',
   'spec.restartPolicy': spec?.restartPolicy ?? '',
   'spec.schedulerName': spec?.schedulerName ?? '',
   'spec.serviceAccountName': spec?.serviceAccountName ?? '',

@@ -1,4 +1,5 @@
-/** What `kubectl get pods` shows. Upstream: printers/internalversion printPod. */
+/** Columns of `kubectl get pods`. Upstream: printers/internalversion printPod. */
+import { isConditionTrue } from '../../../../component-helpers/conditions.ts';
 import { sidecarsOf } from '../../../../api/pod-containers.ts';
 import { ageOf } from '../../../../api/age.ts';
 import type { ContainerStatus, Pod } from '../../../../api/gen/core-v1.ts';
@@ -24,17 +25,13 @@ function exitReason(terminated: { exitCode: number; signal?: number; reason?: st
   return (terminated.signal ?? 0) !== 0 ? `Signal:${terminated.signal}` : `ExitCode:${terminated.exitCode}`;
 }
 
-function hasCondition(pod: Pod, type: string): boolean {
-  return (pod.status?.conditions ?? []).some((condition) => condition.type === type && condition.status === 'True');
-}
-
-/** Init containers that stay: sidecars. */
+/** The names of sidecars: init containers that keep running. */
 function sidecarNames(pod: Pod): Set<string> {
   const sidecars = sidecarsOf(pod.spec);
   return new Set(sidecars.map((container) => container.name));
 }
 
-/** Why initialization is not over, or undefined for an init container that is done. */
+/** The reason why initialization is incomplete; undefined for a completed init container. */
 function initReason(status: ContainerStatus, index: number, total: number): string {
   const { terminated, waiting } = status.state ?? {};
   if (terminated !== undefined) return `Init:${exitReason(terminated)}`;
@@ -100,7 +97,7 @@ function summarizeMain(pod: Pod, init: InitSummary): Summary {
     }
   }
   if (summary.reason === 'Completed' && hasRunning)
-    summary.reason = hasCondition(pod, 'Ready') ? 'Running' : 'NotReady';
+    summary.reason = isConditionTrue(pod, 'Ready') ? 'Running' : 'NotReady';
   return summary;
 }
 
@@ -110,7 +107,7 @@ function summarize(pod: Pod): Summary {
   if ((status?.conditions ?? []).some((c) => c.type === 'PodScheduled' && c.reason === 'SchedulingGated'))
     reason = 'SchedulingGated';
   const init = summarizeInit(pod, reason);
-  const summary = !init.initializing || hasCondition(pod, 'Initialized') ? summarizeMain(pod, init) : init;
+  const summary = !init.initializing || isConditionTrue(pod, 'Initialized') ? summarizeMain(pod, init) : init;
   if (pod.metadata.deletionTimestamp === undefined) return summary;
   if (status?.reason === 'NodeLost') return { ...summary, reason: 'Unknown' };
   return isPodPhaseTerminal(status?.phase) ? summary : { ...summary, reason: 'Terminating' };
@@ -119,7 +116,7 @@ function summarize(pod: Pod): Summary {
 function readinessGates(pod: Pod): string {
   const gates = pod.spec?.readinessGates ?? [];
   if (gates.length === 0) return '<none>';
-  return `${gates.filter((gate) => hasCondition(pod, gate.conditionType)).length}/${gates.length}`;
+  return `${gates.filter((gate) => isConditionTrue(pod, gate.conditionType)).length}/${gates.length}`;
 }
 
 export const podPrinter: Printer<Pod> = printerOf(

@@ -1,10 +1,11 @@
 /**
- * Keeps cluster IPs and node ports of services unique. What is taken is rebuilt from the services in the cache and
- * follows them; a create or update takes what it needs before the write and gives it back when the write fails.
+ * Keeps cluster IPs and node ports of services unique. The allocations are rebuilt from the cached services and
+ * follow them; a create or update allocates what it needs before the write and releases it when the write fails.
  *
- * Invariant: taking is synchronous, so no two writes of this process get the same address or port. Where several servers
- * share the store each take is a claim in it as well (`shared-claims.ts`). Upstream: registry/core/service/storage/alloc.go.
- * Differs: without other servers there are no IPAddress objects and no bitmaps in the store.
+ * Invariant: allocating is synchronous, so no two writes of this process get the same address or port. Where several
+ * servers share the store, each allocation is also a claim in it (`shared-claims.ts`). Upstream:
+ * registry/core/service/storage/alloc.go. Differs: without other servers there are no IPAddress objects and no
+ * bitmaps in the store.
  */
 import { invalidValue } from '../../../../api/field-error.ts';
 import type { Service, ServicePort } from '../../../../api/gen/core-v1.ts';
@@ -32,9 +33,9 @@ import { PortAllocator } from './port-allocator.ts';
 import { heldIps, heldPorts, needsClusterIp, needsHealthCheckNodePort, needsNodePort } from './service-fields.ts';
 import { type Claim, SharedClaims } from './shared-claims.ts';
 
-/** Repairs claims so often, as upstream. */
+/** The period of repairs, as upstream. */
 const REPAIR_MS = 180_000;
-/** A dynamic choice that another server was faster to make is made anew this many times. */
+/** How often another dynamic choice is tried when other servers were faster. */
 const MAX_CHOICES = 50;
 
 /** Unique addresses and ports of services. */
@@ -46,7 +47,7 @@ export class ServiceAllocator {
   readonly #clock: Clock | undefined;
   readonly #log: Log | undefined;
 
-  /** `shared`: the store, when other servers write it too. */
+  /** `shared`: the store, when other servers write to it too. */
   constructor(
     deps: {
       objects: ObjectStore;
@@ -70,17 +71,20 @@ export class ServiceAllocator {
     this.#ports = new PortAllocator(config.nodePortRange ?? DEFAULT_NODE_PORT_RANGE, deps.random);
   }
 
-  /** Families of the cluster, the default one first. */
+  /** The cluster's families, the default one first. */
   get families(): readonly IpFamily[] {
     return [...this.#ips.keys()];
   }
 
-  /** Learns what existing services hold and follows them. The cache must be filled. Returns what stops it. */
+  /**
+   * Reads the allocations of existing services and follows changes. The cache must be filled. Returns a function that
+   * stops it.
+   */
   start(): () => void {
     const unfollow = this.#objects.onChange(Services, (service, old) => this.#follow(service, old));
     const claims = this.#claims;
     if (claims === undefined || this.#clock === undefined) return unfollow;
-    // What is left undone is done by the next one.
+    // The next repair completes an unfinished one.
     const repair = (): void => {
       claims.repair(this.#objects.list(Services), heldClaims).catch(this.#leave);
     };
@@ -106,7 +110,10 @@ export class ServiceAllocator {
     for (const port of ports) this.#note(() => this.#ports.take(port));
   }
 
-  /** Takes what a stored service holds; its being taken already (by our own write) or out of range is no fault. */
+  /**
+   * Records an allocation of a stored service; errors (already recorded by the own write, or out of range) are
+   * ignored.
+   */
   #note(take: () => void): void {
     try {
       take();
@@ -130,7 +137,7 @@ export class ServiceAllocator {
     this.#allocatorFor(ip)?.release(parseIp(ip)!);
   }
 
-  /** The next repair removes what cannot be removed now. */
+  /** Releases a claim; the next repair retries a failure. */
   #unclaim(claim: Claim, service: Service): void {
     this.#claims?.remove(claim, service.metadata.uid).catch(this.#leave);
   }
@@ -140,12 +147,18 @@ export class ServiceAllocator {
   };
 
   /**
-   * Takes addresses and ports the draft needs and writes them into it, and claims them where other servers may want the
-   * same. Rejects with StatusError; then nothing stays taken.
+   * Allocates the addresses and ports that the draft needs, writes them into it, and claims them where other servers
+   * might take the same. Rejects with a StatusError, after releasing everything.
    */
   async allocate(draft: Service, old: Service | undefined, dryRun: boolean): Promise<Allocation> {
     const claims = dryRun ? undefined : this.#claims;
-    if (claims === undefined) return this.#take(draft, old).allocation;
+    if (claims === undefined) {
+      const { allocation } = this.#take(draft, old);
+      if (!dryRun) return allocation;
+      // Synchronously, since others may take the same in the meantime.
+      allocation.rollback();
+      return { commit: () => undefined, rollback: () => undefined };
+    }
     const { spec } = draft;
     for (let choice = 1; ; choice++) {
       draft.spec = structuredClone(spec!);
@@ -162,7 +175,7 @@ export class ServiceAllocator {
         };
         return { commit: allocation.commit, rollback };
       }
-      // What another server has stays taken here: the service that has it will come by.
+      // Claims of another server stay allocated here: its service is about to appear.
       const kept = taken.filter((_, index) => made[index]);
       await Promise.all(kept.map((one) => claims.remove(one, draft.metadata.uid)));
       for (const one of kept) one.release();
@@ -188,7 +201,7 @@ export class ServiceAllocator {
       rollback();
       throw error;
     }
-    // What the old object held and the new one does not is released when the cache shows the write.
+    // Claims of the old object are released when the cache shows the write.
     return { taken, allocation: { commit: () => undefined, rollback } };
   }
 
@@ -226,7 +239,7 @@ export class ServiceAllocator {
     const held = new Set(heldPorts(old));
     const own = new Map<number, ServicePort[]>();
     const ports = heldPorts(draft).length > 0 || needsNodePort(draft) ? (draft.spec?.ports ?? []) : [];
-    // Chosen ports first, so that a dynamic one never takes what a later port of the same service names.
+    // Chosen ports first, so that a dynamic one never takes a port chosen later in the list.
     for (const [index, port] of ports.entries()) {
       const wanted = port.nodePort ?? 0;
       if (wanted === 0) continue;

@@ -1,4 +1,4 @@
-/** Services and their addresses and ports: given, kept and given back. */
+/** Services and their addresses and ports: allocated, kept and released. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Service } from '../../../../api/gen/core-v1.ts';
@@ -105,7 +105,7 @@ test('a dual-stack service gets a cluster IP of each family', async () => {
   }, /this cluster is not configured for dual-stack services/);
 });
 
-test('a change of type gives ports and addresses back', async () => {
+test('a change of type releases ports and addresses', async () => {
   const { find, objects } = setUp();
   const { strategy } = find(Services);
   const old: Service = {
@@ -155,7 +155,29 @@ test('an update without allocated values keeps them', () => {
   assert.equal(draft.spec!.ports![0]!.nodePort, 30001);
 });
 
-test('a service that becomes a name of another keeps no family of addresses it gave back itself', () => {
+test('an update that names one address, or none, keeps the list, of a service without addresses too', () => {
+  const { find } = setUp();
+  const { strategy } = find(Services);
+  for (const clusterIP of ['None', '10.96.0.9']) {
+    const held = { clusterIP, clusterIPs: [clusterIP], ipFamilies: ['IPv4'], ipFamilyPolicy: 'SingleStack' };
+    const ports = [{ port: 80, protocol: 'TCP', targetPort: 80 }];
+    const old: Service = { metadata: { name: 's', resourceVersion: '1' }, spec: { type: 'ClusterIP', ports, ...held } };
+    for (const named of [{ clusterIP }, {}]) {
+      const draft: Service = {
+        metadata: { name: 's', resourceVersion: '1' },
+        spec: { ports: [{ port: 80 }], ...named },
+      };
+      strategy.applyDefaults!(draft);
+      strategy.prepareForUpdate!(draft, old, context);
+      assert.equal(draft.spec!.clusterIP, clusterIP);
+      assert.deepEqual(draft.spec!.clusterIPs, [clusterIP]);
+      assert.deepEqual(draft.spec!.ipFamilies, ['IPv4']);
+      assert.deepEqual(strategy.validateUpdate!(draft, old, context), []);
+    }
+  }
+});
+
+test('a service that becomes ExternalName keeps no family of released addresses', () => {
   const { find } = setUp();
   const { strategy } = find(Services);
   const families = { ipFamilies: ['IPv4'], ipFamilyPolicy: 'SingleStack', internalTrafficPolicy: 'Cluster' };
@@ -173,19 +195,20 @@ test('a service that becomes a name of another keeps no family of addresses it g
       (['clusterIP', 'clusterIPs', 'ipFamilies', 'ipFamilyPolicy', 'internalTrafficPolicy'] as const).filter(
         (field) => draft.spec![field] !== undefined,
       ),
-      ['internalTrafficPolicy'], // not given out by anybody, so nothing to give back
+      ['internalTrafficPolicy'], // no allocation, so nothing to release
     );
     assert.deepEqual(strategy.validateUpdate!(draft, old, context), []);
   }
 });
 
-test('a new name of another says of internal traffic what it was given, and nothing by default', () => {
+test('the name of another service keeps no policy of internal traffic', async () => {
   const { strategy } = setUp().find(Services);
   for (const given of [{}, { internalTrafficPolicy: 'Local' }]) {
     const named: Service = { metadata: { name: 's' }, spec: { type: 'ExternalName', externalName: 'a.b', ...given } };
     strategy.applyDefaults!(named);
     strategy.prepareForCreate!(named, context);
     assert.deepEqual(strategy.validate!(named, context), []);
-    assert.equal(named.spec!.internalTrafficPolicy, given.internalTrafficPolicy);
+    await strategy.allocate!(named, undefined, false);
+    assert.equal(named.spec!.internalTrafficPolicy, undefined);
   }
 });

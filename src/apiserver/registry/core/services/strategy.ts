@@ -1,6 +1,7 @@
 /**
- * How services come into being and change: families, carried-over addresses, what a change of type drops. Upstream:
- * registry/core/service/strategy.go and storage.go (normalizeClusterIPs, patchAllocatedValues, dropTypeDependentFields).
+ * The strategy of services: families, kept addresses, and fields that a change of type drops. Upstream:
+ * registry/core/service/strategy.go and storage.go (normalizeClusterIPs, patchAllocatedValues,
+ * dropTypeDependentFields).
  */
 import { firstBy } from '../../../../base/first-by.ts';
 import { deepEqual } from '../../../../base/equal.ts';
@@ -12,19 +13,14 @@ import {
   validateServiceStatusUpdate,
   validateServiceUpdate,
 } from '../../../../api/validation/service.ts';
+import { loadBalancerWarnings, serviceWarnings } from '../../../../api/warnings/network.ts';
 import { kindStrategy, type KindRules, type StatusRules } from '../../kind-strategy.ts';
 import type { Strategy } from '../../resource-definition.ts';
 import type { ServiceAllocator } from './service-allocator.ts';
 import { fillIpFamilies } from './service-families.ts';
-import {
-  mayHaveNodePort,
-  needsClusterIp,
-  needsHealthCheckNodePort,
-  needsNodePort,
-  typeHasClusterIp,
-} from './service-fields.ts';
+import { mayHaveNodePort, needsHealthCheckNodePort, needsNodePort, typeHasClusterIp } from './service-fields.ts';
 
-/** Keeps the old single field and the list of addresses the same, whichever of the two a client knows. */
+/** Keeps the single field and the list of addresses consistent, whichever of the two a client sets. */
 function normalizeClusterIps(draft: Service, old: Service | undefined): void {
   const spec = draft.spec!;
   const single = spec.clusterIP ?? '';
@@ -34,30 +30,23 @@ function normalizeClusterIps(draft: Service, old: Service | undefined): void {
     return;
   }
   const oldSingle = old.spec?.clusterIP ?? '';
-  const sameList = deepEqual(list, old.spec?.clusterIPs ?? []);
+  const oldList = old.spec?.clusterIPs ?? [];
+  // A client that knows only the single field keeps the list.
   if (single === oldSingle) {
-    // Clients that know the list only change that.
-    if (!sameList && list.length > 0 && single !== list[0] && list[0] !== undefined && oldSingle === '')
-      spec.clusterIP = list[0];
-    return;
+    if (list.length === 0 && oldList.length > 0) spec.clusterIPs = [...oldList];
+  } else if (deepEqual(list, oldList)) {
+    if (single === '') delete spec.clusterIPs;
+    else spec.clusterIPs = [single];
   }
-  if (!sameList) return;
-  if (single === '') delete spec.clusterIPs;
-  else if (list.length > 0) spec.clusterIPs = [single, ...list.slice(1)];
-  else spec.clusterIPs = [single];
 }
 
-/** A PUT without allocated values keeps what the service has. */
+/** A PUT without allocated values keeps those of the service. */
 function patchAllocatedValues(draft: Service, old: Service): void {
   const spec = draft.spec!;
   const oldSpec = old.spec!;
-  if (needsClusterIp(draft) && needsClusterIp(old)) {
+  if (typeHasClusterIp(draft) && typeHasClusterIp(old)) {
     if ((spec.clusterIP ?? '') === '' && oldSpec.clusterIP !== undefined) spec.clusterIP = oldSpec.clusterIP;
-    if (
-      (spec.clusterIPs ?? []).length === 0 &&
-      spec.clusterIP === oldSpec.clusterIP &&
-      oldSpec.clusterIPs !== undefined
-    )
+    if ((spec.clusterIPs ?? []).length === 0 && oldSpec.clusterIPs !== undefined)
       spec.clusterIPs = [...oldSpec.clusterIPs];
     spec.ipFamilyPolicy ??= oldSpec.ipFamilyPolicy;
     if ((spec.ipFamilies ?? []).length === 0 && oldSpec.ipFamilies !== undefined)
@@ -79,7 +68,7 @@ function keepNodePorts(draft: Service, old: Service): void {
   }
 }
 
-/** After a change of type, fields of the old type that the update did not touch go. */
+/** Drops fields of the former type that the update did not change. */
 function dropTypeDependentFields(draft: Service, old: Service): void {
   const spec = draft.spec!;
   const oldSpec = old.spec!;
@@ -119,7 +108,10 @@ function dropStatusOfOtherTypes(draft: Service): void {
   if (draft.spec?.type !== 'LoadBalancer') draft.status = { ...draft.status, loadBalancer: {} };
 }
 
-const statusRules: StatusRules<Service> = { validateUpdate: validateServiceStatusUpdate };
+const statusRules: StatusRules<Service> = {
+  validateUpdate: validateServiceStatusUpdate,
+  warnings: loadBalancerWarnings,
+};
 
 /** Strategy of services over the cluster's ranges. */
 export function serviceStrategy(allocator: ServiceAllocator): {
@@ -145,10 +137,15 @@ export function serviceStrategy(allocator: ServiceAllocator): {
     },
     validate: validateService,
     validateUpdate: validateServiceUpdate,
+    warnings: serviceWarnings,
   };
   const strategy: Strategy<Service> = {
     ...kindStrategy(rules),
-    allocate: (draft, old, dryRun) => allocator.allocate(draft, old, dryRun),
+    allocate(draft, old, dryRun) {
+      // After validation: upstream drops it when it reads services.
+      if (draft.spec?.type === 'ExternalName') delete draft.spec.internalTrafficPolicy;
+      return allocator.allocate(draft, old, dryRun);
+    },
   };
   return { rules, statusRules, strategy };
 }

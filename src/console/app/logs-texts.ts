@@ -1,0 +1,40 @@
+/** Texts of the logs page. */
+import { count, numberText } from './number-text.ts';
+
+export const logsTexts = {
+  title: 'Logs',
+  lines: 'Log lines',
+  container: 'Container',
+  allContainers: 'All containers',
+  previous: 'Before the last restart',
+  search: 'Search',
+  only: 'only these',
+  wrap: 'Wrap',
+  times: 'Times',
+  follow: 'Follow',
+  following: 'Following',
+  download: 'Download',
+  matches: (found: number): string => (found === 1 ? '1 line' : `${numberText(found)} lines`),
+  count: (lines: number): string => count(lines, 'line'),
+  bounded: (most: number): string => `The newest ${numberText(most)} are kept.`,
+  dropped: (lines: number): string => `${numberText(lines)} older ones were dropped: the download has them.`,
+  somePods: (shown: number, all: number): string => `The newest ${shown} of ${numberText(all)} pods`,
+  cut: (characters: number): string => ` … ${numberText(characters)} more characters, which the download has`,
+  states: {
+    opening: 'opening',
+    following: 'following',
+    ended: 'The container has ended.',
+    waiting: (reason: string): string => `not started yet${reason === '' ? '' : ` (${reason})`}`,
+  },
+  keys: {
+    search: 'search',
+    next: 'next match',
+    before: 'match before',
+    follow: 'follow the newest line, or not',
+    oldest: 'oldest line',
+    newest: 'newest line',
+    wrap: 'wrap long lines, or not',
+    times: 'show times, or not',
+    clear: 'clear the search',
+  },
+} as const;
