@@ -1,6 +1,7 @@
 // `npm test`: runs the stages in order, stops at the first that fails, and ends with a table of durations, the skipped tests with
 // their reasons, and the totals of all test runs in a line: `N passed, N failed`. A check that fails before any test ran counts
-// as one failure.
+// as one failure. A few failed files are run once more, alone; those that pass then are listed, since each hides a bug of the test
+// or of what it tests.
 //
 //   node tools/run-tests.ts [STAGE...]
 import { spawn } from 'node:child_process';
@@ -10,6 +11,7 @@ import { join } from 'node:path';
 
 import { isMain, repositoryRoot } from './repository.ts';
 import type { TestTotals } from './run-tests/reporter.ts';
+import { againText, runAgain } from './run-tests/second-run.ts';
 import { type Skip, skipsText } from './run-tests/skips.ts';
 import { chooseStages, type Stage } from './run-tests/stages.ts';
 
@@ -18,6 +20,8 @@ export interface StageResult {
   readonly outcome: 'passed' | 'failed' | 'not run';
   readonly durationMs: number;
   readonly totals?: TestTotals;
+  /** Files that failed first and passed alone. */
+  readonly passedAgain?: readonly string[];
 }
 
 /** The closing lines: a table of the stages, the skipped tests with their reasons, then the totals. */
@@ -31,7 +35,8 @@ export function closingText(results: readonly StageResult[]): string {
   });
   const { passed, failed } = sumTotals(results);
   const skips = skipsText(results.flatMap(({ totals }) => totals?.skips ?? []));
-  return `${lines.join('\n')}\n${skips}${passed} passed, ${failed} failed`;
+  const again = againText(results.flatMap(({ passedAgain }) => passedAgain ?? []));
+  return `${lines.join('\n')}\n${skips}${again}${passed} passed, ${failed} failed`;
 }
 
 /** The totals over all stages; a failed stage without a failed test counts as one failure. */
@@ -56,8 +61,10 @@ async function runStage(stage: Stage): Promise<StageResult> {
     }
     const passed = await runCommands(stage, folder);
     const totals = stage.files ? readTotals(stage, folder) : undefined;
+    const result = { name: stage.name, ...(totals && { totals }) };
+    const again = passed ? undefined : await runAgain(stage, totals, (args) => runNode(args, join(folder, 'again')));
     const outcome = passed && (!stage.files || totals !== undefined) ? 'passed' : 'failed';
-    return { name: stage.name, outcome, durationMs: performance.now() - startedMs, ...(totals && { totals }) };
+    return { ...result, outcome, ...again, durationMs: performance.now() - startedMs };
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
@@ -79,18 +86,22 @@ async function runCommands({ commands, atOnce = false }: Stage, folder: string):
 function readTotals({ commands }: Stage, folder: string): TestTotals | undefined {
   const sum = { passed: 0, failed: 0, skipped: 0 };
   const allSkips: Skip[] = [];
+  const allFailedFiles: string[] = [];
   for (const at of commands.keys()) {
     try {
-      const { passed, failed, skipped, skips } = JSON.parse(readFileSync(totalsPath(folder, at), 'utf8')) as TestTotals;
+      const { passed, failed, skipped, skips, failedFiles } = JSON.parse(
+        readFileSync(totalsPath(folder, at), 'utf8'),
+      ) as TestTotals;
       sum.passed += passed;
       sum.failed += failed;
       sum.skipped += skipped;
       allSkips.push(...skips);
+      allFailedFiles.push(...failedFiles);
     } catch {
       return undefined;
     }
   }
-  return { ...sum, skips: allSkips };
+  return { ...sum, skips: allSkips, failedFiles: allFailedFiles };
 }
 
 /** Runs Node.js; its standard error is shown when it fails. */

@@ -15,6 +15,8 @@ export interface TestTotals {
   readonly skipped: number;
   /** Skipped tests, and suites skipped with all their tests. */
   readonly skips: readonly Skip[];
+  /** Files with a failed test or an error outside of tests, relative to the checkout, sorted. */
+  readonly failedFiles: readonly string[];
 }
 
 /** The limit of slowest files that are listed. */
@@ -42,11 +44,13 @@ export default async function* report(events: AsyncIterable<TestEvent>): AsyncGe
       if (isOwnFailure(data.details.error)) yield failureText(data);
     } else if (type === 'test:summary' && file === undefined) {
       for (const failed of failedFiles) yield outputText(failed, outputs.get(failed));
-      yield summaryText(data.counts as unknown as Counts, skips, performance.now() - startedMs);
+      const totals = totalsOf(data.counts as unknown as Counts, skips, failedFiles);
+      yield summaryText(totals, performance.now() - startedMs);
       yield slowestText(seconds);
     } else if (type === 'test:summary') {
       seconds.set(file ?? '', data.duration_ms / 1000);
       if (data.success) outputs.delete(file ?? '');
+      else failedFiles.add(file ?? '');
     }
   }
 }
@@ -71,17 +75,21 @@ function skipOf({ name, skip }: { name: string; skip?: string | boolean }, file 
   return { name, file: relative(process.cwd(), file), reason };
 }
 
-function summaryText(counts: Counts, skips: readonly Skip[], durationMs: number): string {
-  const totals: TestTotals = {
+function totalsOf(counts: Counts, skips: readonly Skip[], failedFiles: ReadonlySet<string>): TestTotals {
+  return {
     passed: counts['passed'] ?? 0,
     failed: (counts['failed'] ?? 0) + (counts['cancelled'] ?? 0),
     skipped: (counts['skipped'] ?? 0) + (counts['todo'] ?? 0),
     skips,
+    failedFiles: [...failedFiles].map((file) => relative(process.cwd(), file)).toSorted(),
   };
+}
+
+function summaryText(totals: TestTotals, durationMs: number): string {
   const path = process.env['KEELSON_TEST_TOTALS'];
   if (path !== undefined) writeFileSync(path, JSON.stringify(totals));
   const skipped = totals.skipped > 0 ? `, ${totals.skipped} skipped` : '';
-  const reasons = path === undefined ? skipsText(skips) : '';
+  const reasons = path === undefined ? skipsText(totals.skips) : '';
   return `  ${totals.passed} tests passed, ${totals.failed} failed${skipped} in ${(durationMs / 1000).toFixed(1)} s\n${reasons}`;
 }
 

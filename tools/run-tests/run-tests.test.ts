@@ -13,8 +13,18 @@ import { chooseStages, findTests, longest, stages } from './stages.ts';
 const skip = { name: 'mounts', file: 'a.test.ts', reason: 'needs root' };
 const results: StageResult[] = [
   { name: 'types', outcome: 'passed', durationMs: 1234 },
-  { name: 'unit', outcome: 'passed', durationMs: 20_000, totals: { passed: 10, failed: 0, skipped: 1, skips: [skip] } },
-  { name: 'sim', outcome: 'failed', durationMs: 500, totals: { passed: 3, failed: 2, skipped: 0, skips: [] } },
+  {
+    name: 'unit',
+    outcome: 'passed',
+    durationMs: 20_000,
+    totals: { passed: 10, failed: 0, skipped: 1, skips: [skip], failedFiles: [] },
+  },
+  {
+    name: 'sim',
+    outcome: 'failed',
+    durationMs: 500,
+    totals: { passed: 3, failed: 2, skipped: 0, skips: [], failedFiles: ['a.test.ts'] },
+  },
   { name: 'integration', outcome: 'not run', durationMs: 0 },
 ];
 
@@ -116,6 +126,7 @@ test('the reporter shows failures with the output of their file, hides the rest,
     failed: 2,
     skipped: 1,
     skips: [{ name: 'later', file: 'good.test.mjs', reason: 'no reason given' }],
+    failedFiles: ['bad.test.mjs', 'crash.test.mjs'],
   });
   assert.match(stdout, /✖ fails \(.*bad\.test\.mjs:4\)/);
   assert.match(stdout, /1 !== 2/);

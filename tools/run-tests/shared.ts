@@ -29,11 +29,11 @@ async function* oneAfterAnother(): AsyncGenerator<TestEvent> {
         continue;
       }
       add(counts, event.data.counts);
-      if (!event.data.success) process.exitCode = 1;
+      const success = (await loadedWhole(file)) && event.data.success;
+      if (!success) process.exitCode = 1;
       const duration_ms = performance.now() - startedMs; // node:test counts from the start of the process
-      yield { type: 'test:summary', data: { ...event.data, file, duration_ms } } as unknown as TestEvent;
+      yield { type: 'test:summary', data: { ...event.data, success, file, duration_ms } } as unknown as TestEvent;
     }
-    await loadedWhole(file);
     forget();
   }
   yield { type: 'test:summary', data: { counts, success: process.exitCode === undefined } } as unknown as TestEvent;
@@ -55,12 +55,13 @@ function rememberListeners(): () => void {
 }
 
 /** node:test does not notice a file that fails halfway, after its first tests, so the import of its module is checked. */
-async function loadedWhole(file: string): Promise<void> {
+async function loadedWhole(file: string): Promise<boolean> {
   try {
     await import(pathToFileURL(resolve(file)).href);
+    return true;
   } catch (error) {
     console.error(`${file} failed while it was loaded:`, error);
-    process.exitCode = 1;
+    return false;
   }
 }
 

@@ -14,6 +14,8 @@ export interface Stage {
   readonly besideNext?: boolean;
   /** The test files of a run of node:test, which writes totals; a run without tests is a failure. */
   readonly files?: readonly string[];
+  /** The arguments of Node.js that run one of the files alone. */
+  readonly alone?: (file: string) => readonly string[];
 }
 
 const check = (name: string, ...commands: string[][]): Stage => ({ name, commands });
@@ -52,12 +54,13 @@ const NODE_ARGUMENTS: readonly string[] = [
 function isolatedTests(name: string, run: IsolatedTestRun): Stage {
   const { patterns, first = [], concurrency, timeoutMs, isSimulated = false } = run;
   const files = findTests(patterns);
-  const args = [
+  const args = (atOnce: number): readonly string[] => [
     ...NODE_ARGUMENTS,
     ...(isSimulated ? ['--import=./bin/node-test.cjs', '--import=./tools/run-tests/patient.ts'] : []),
-    ...['tools/run-tests/isolated.ts', String(concurrency), String(timeoutMs)],
+    ...['tools/run-tests/isolated.ts', String(atOnce), String(timeoutMs)],
   ];
-  return { name, commands: [[...args, ...inOrder(files, first)]], files };
+  const commands = [[...args(concurrency), ...inOrder(files, first)]];
+  return { name, commands, files, alone: (file) => [...args(1), file] };
 }
 
 /**
@@ -67,12 +70,12 @@ function isolatedTests(name: string, run: IsolatedTestRun): Stage {
 function sharedTests(name: string, { patterns, first = [], processes, timeoutMs }: SharedTestRun): Stage {
   const files = findTests(patterns);
   const ordered = inOrder(files, first);
+  const args = [...NODE_ARGUMENTS, 'tools/run-tests/shared.ts', String(timeoutMs)];
   const commands = Array.from({ length: processes }, (_, process) => [
-    ...NODE_ARGUMENTS,
-    ...['tools/run-tests/shared.ts', String(timeoutMs)],
+    ...args,
     ...ordered.filter((_file, at) => at % processes === process),
   ]);
-  return { name, commands, files, atOnce: true };
+  return { name, commands, files, atOnce: true, alone: (file) => [...args, file] };
 }
 
 /** The existing files of `first`, then the others. */
@@ -87,7 +90,9 @@ export function findTests(patterns: readonly string[], root = repositoryRoot): r
 
 function sideBySide(name: string, ...parts: readonly Stage[]): Stage {
   const files = parts.flatMap((part) => part.files ?? []);
-  return { name, commands: parts.flatMap(({ commands }) => commands), files, atOnce: true };
+  const commands = parts.flatMap((part) => part.commands);
+  const partOf = (file: string): Stage | undefined => parts.find((part) => part.files?.includes(file));
+  return { name, commands, files, atOnce: true, alone: (file) => partOf(file)?.alone?.(file) ?? [] };
 }
 
 /**
