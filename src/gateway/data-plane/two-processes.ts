@@ -3,8 +3,11 @@
  * send: it has given up root and all capabilities before its first byte. Node's cluster module passes the listening sockets and
  * is used for nothing else; a child that requests more than its ports and its control socket is compromised, and is killed.
  */
+import type { ChildProcess } from 'node:child_process';
 import cluster from 'node:cluster';
+import { once } from 'node:events';
 import { writeSync } from 'node:fs';
+import { finished } from 'node:stream/promises';
 import { errorMessage } from '../../base/errors.ts';
 import { createNodeClock } from '../../platform/node/clock.ts';
 import { filterRequests } from './worker-requests.ts';
@@ -51,9 +54,18 @@ export function superviseServing(
     clock.setTimer(graceMs, () => worker.process.kill('SIGKILL'));
   };
   for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, end);
-  return new Promise((resolve) => {
-    worker.process.once('close', (code) => resolve(code ?? 1));
-  });
+  return endOf(worker.process);
+}
+
+/**
+ * The exit code once the output has been read. The event `close` would also wait for the end of the message channel, which Node.js
+ * does not report when a write to a killed process closed it first.
+ */
+async function endOf(child: ChildProcess): Promise<number> {
+  const [code] = (await once(child, 'exit')) as [number | null];
+  const outputs = [child.stdout, child.stderr].filter((stream) => stream !== null);
+  await Promise.allSettled(outputs.map((stream) => finished(stream, { writable: false })));
+  return code ?? 1;
 }
 
 function writeAll(chunk: Buffer): void {
