@@ -62,7 +62,12 @@ async function runStage(stage: Stage): Promise<StageResult> {
     const passed = await runCommands(stage, folder);
     const totals = stage.files ? readTotals(stage, folder) : undefined;
     const result = { name: stage.name, ...(totals && { totals }) };
-    const again = passed ? undefined : await runAgain(stage, totals, (args) => runNode(args, join(folder, 'again')));
+    const again = passed
+      ? undefined
+      : await runAgain(stage, totals, (file, args) => {
+          console.log(`▶ ${stage.name}: ${file} failed and is run again`);
+          return runNode(args, join(folder, 'again'));
+        });
     const outcome = passed && (!stage.files || totals !== undefined) ? 'passed' : 'failed';
     return { ...result, outcome, ...again, durationMs: performance.now() - startedMs };
   } finally {

@@ -19,7 +19,7 @@ const totalsWith = (...failedFiles: string[]): TestTotals => {
 
 async function runsOf(totals: TestTotals | undefined, outcome: (file: string) => boolean, of: Stage = stage) {
   const ran: string[] = [];
-  const again = await runAgain(of, totals, async (args) => {
+  const again = await runAgain(of, totals, async (_file, args) => {
     ran.push(args.join(' '));
     return outcome(args.at(-1)!);
   });

@@ -21,14 +21,13 @@ export interface PassedAgain {
 export async function runAgain(
   stage: Stage,
   totals: TestTotals | undefined,
-  run: (args: readonly string[]) => Promise<boolean>,
+  run: (file: string, args: readonly string[]) => Promise<boolean>,
 ): Promise<PassedAgain | undefined> {
   const failedFiles = totals?.failedFiles ?? [];
   if (!totals || !stage.alone || failedFiles.length === 0 || failedFiles.length > FEW) return undefined;
   for (const file of failedFiles) {
     if (!stage.files?.includes(file)) return undefined;
-    console.log(`▶ ${stage.name}: ${file} failed and is run again`);
-    if (!(await run(stage.alone(file)))) return undefined;
+    if (!(await run(file, stage.alone(file)))) return undefined;
   }
   const passed = totals.passed + totals.failed;
   return { outcome: 'passed', totals: { ...totals, passed, failed: 0 }, passedAgain: failedFiles };
