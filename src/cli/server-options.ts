@@ -180,6 +180,7 @@ export function writeKubeconfigOption(byDefault: 'default' | 'none'): Option {
     'kubeconfig that gets this cluster’s context: a file, default (that of KUBECONFIG, or ~/.kube/config), or none',
   )
     .env('KEELSON_WRITE_KUBECONFIG')
+    .argParser((file) => (file === '' ? 'none' : file))
     .default(byDefault);
 }
 

@@ -7,6 +7,7 @@ import { testImage } from '../../tools/test-image.ts';
 import { hashOf, images, keelson, startCluster, type TestCluster } from './cluster-fixture.ts';
 import { leftovers } from './fixtures/leftovers.ts';
 import { losePower } from './fixtures/power-loss.ts';
+import { must, run } from './fixtures/programs.ts';
 
 const labels = { app: 'web' };
 const claim = {
@@ -40,11 +41,14 @@ const service = {
   spec: { selector: labels, ports: [{ port: 80, targetPort: 8080 }] },
 };
 
+const programs = await run('sh', ['-c', 'command -v wg && command -v wireguard-go']);
+const encrypted = programs.code === 0 ? ['--flannel-backend', 'wireguard-native'] : [];
+
 describe('two nodes after the power of their machine was lost', () => {
   let cluster: TestCluster;
   let further: { name: string; address: string; dataDir: string };
   before(async () => {
-    cluster = await startCluster({ flags: ['--nodes', '2', '--node-name', 'home'], images: false });
+    cluster = await startCluster({ flags: ['--nodes', '2', '--node-name', 'home', ...encrypted], images: false });
     [further] = JSON.parse(await command('node', 'ls', '--output', 'json')) as [typeof further];
     const archive = join(cluster.dataDir, 'test.tar');
     writeFileSync(archive, testImage().archive);
@@ -85,5 +89,7 @@ describe('two nodes after the power of their machine was lost', () => {
       if (stdout.startsWith('web-')) hosts.add(stdout.trim());
       return hosts.size === 2;
     });
+    if (encrypted.length > 0)
+      assert.match(await must('wg', ['show', `kw${cluster.hash}`, 'transfer']), /\t[1-9]\d*\t[1-9]/);
   });
 });

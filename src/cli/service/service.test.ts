@@ -107,7 +107,7 @@ describe('the flags of a service', () => {
       '--node-label=a=1',
       '--node-label=b=2',
     ]);
-    assert.deepEqual(serviceFlags(parsed('--write-kubeconfig', 'none', '--audit-log-path', '-'), []).toSorted(), [
+    assert.deepEqual(serviceFlags(parsed('--write-kubeconfig=', '--audit-log-path', '-'), []).toSorted(), [
       '--audit-log-path=-',
       '--write-kubeconfig=none',
     ]);
