@@ -63,7 +63,7 @@ const beginnings = [
   'console/main',
   'cli/sim-worker',
   'cluster/yaml/yaml-worker',
-  'platform/node/give-to-group-program',
+  'platform/node/change-group-program',
   'platform/node/spawner',
   'storage/sqlite/worker',
   'storage/sqlite/history/history-worker',

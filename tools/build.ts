@@ -21,7 +21,7 @@ export const entries: Readonly<Record<string, string>> = {
   'sqlite-worker': 'src/storage/sqlite/worker.ts',
   'history-worker': 'src/storage/sqlite/history/history-worker.ts',
   'yaml-worker': 'src/cluster/yaml/yaml-worker.ts',
-  'give-to-group': 'src/platform/node/give-to-group-program.ts',
+  'change-group': 'src/platform/node/change-group-program.ts',
   spawner: 'src/platform/node/spawner.ts',
   dns: 'src/dns/main.ts',
   'sim-worker': 'src/cli/sim-worker.ts',

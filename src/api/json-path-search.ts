@@ -3,7 +3,7 @@ import { isObject } from './codec/own-property.ts';
 import type { JsonPath, Operand, Step } from './json-path.ts';
 
 /** Limits the values that a search may still visit. */
-interface Work {
+interface SearchWork {
   left: number;
 }
 
@@ -18,7 +18,7 @@ export function findValues(path: JsonPath, value: unknown): unknown[] {
   return search(path, value, { left: MAX_VISITED_VALUES });
 }
 
-function search(path: JsonPath, value: unknown, work: Work): unknown[] {
+function search(path: JsonPath, value: unknown, work: SearchWork): unknown[] {
   let found: unknown[] = [value];
   for (const step of path.steps) {
     const next: unknown[] = [];
@@ -35,7 +35,7 @@ function search(path: JsonPath, value: unknown, work: Work): unknown[] {
   return found;
 }
 
-function apply(step: Exclude<Step, { kind: 'union' }>, value: unknown, work: Work): readonly unknown[] {
+function apply(step: Exclude<Step, { kind: 'union' }>, value: unknown, work: SearchWork): readonly unknown[] {
   switch (step.kind) {
     case 'field':
       return isObject(value) && Object.hasOwn(value, step.name) ? [value[step.name]] : [];
@@ -59,19 +59,23 @@ function apply(step: Exclude<Step, { kind: 'union' }>, value: unknown, work: Wor
   }
 }
 
-function children(value: unknown, work: Work): readonly unknown[] {
+function children(value: unknown, work: SearchWork): readonly unknown[] {
   const all = Array.isArray(value) ? (value as unknown[]) : isObject(value) ? Object.values(value) : [];
   work.left -= all.length;
   return work.left > 0 ? all : [];
 }
 
-function descendants(value: unknown, work: Work): unknown[] {
+function descendants(value: unknown, work: SearchWork): unknown[] {
   const out: unknown[] = [value];
   for (let at = 0; at < out.length; at++) for (const inner of children(out[at], work)) out.push(inner);
   return out;
 }
 
-function passes({ left, operator, right }: Extract<Step, { kind: 'filter' }>, item: unknown, work: Work): boolean {
+function passes(
+  { left, operator, right }: Extract<Step, { kind: 'filter' }>,
+  item: unknown,
+  work: SearchWork,
+): boolean {
   const a = resolve(left, item, work);
   if (operator === 'exists') return a !== undefined;
   const b = right === undefined ? undefined : resolve(right, item, work);
@@ -83,6 +87,6 @@ function passes({ left, operator, right }: Extract<Step, { kind: 'filter' }>, it
   return operator === '<' ? order < 0 : operator === '<=' ? order <= 0 : operator === '>' ? order > 0 : order >= 0;
 }
 
-function resolve(operand: Operand, item: unknown, work: Work): unknown {
+function resolve(operand: Operand, item: unknown, work: SearchWork): unknown {
   return 'literal' in operand ? operand.literal : search(operand.path, item, work)[0];
 }

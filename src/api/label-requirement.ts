@@ -23,7 +23,7 @@ export function requirementsTest(requirements: readonly LabelRequirement[]): (la
   }
   const terms = requirements.map((requirement): Term => ({ requirement, includes: membership(requirement.values) }));
   return (labels) => {
-    for (const term of terms) if (!holds(term, labels)) return false;
+    for (const term of terms) if (!requirementMatches(term, labels)) return false;
     return true;
   };
 }
@@ -50,7 +50,7 @@ interface Term {
   readonly includes: Includes;
 }
 
-function holds({ requirement, includes }: Term, labels: Labels): boolean {
+function requirementMatches({ requirement, includes }: Term, labels: Labels): boolean {
   const { key, operator, values } = requirement;
   const has = hasOwn(labels, key);
   const value = has ? labels![key]! : '';

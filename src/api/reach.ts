@@ -12,7 +12,7 @@ export interface PortRange {
 export type ReachVerdict = 'Open' | 'Limited' | 'Closed';
 
 /** The reason why policies do not apply. */
-export type Unasked = 'Itself' | 'SameMachine' | 'NoAddress';
+export type NoPolicyReason = 'Itself' | 'SameMachine' | 'NoAddress';
 
 /** A policy that isolates the pod, and the rules by which it allows traffic between the two pods. */
 export interface DecidingPolicy {
@@ -29,7 +29,7 @@ export interface DecidingPolicy {
 /** The reachability from one pod to another. */
 export interface Reach {
   readonly verdict: ReachVerdict;
-  readonly because?: Unasked;
+  readonly because?: NoPolicyReason;
   /** The reachable ports when the verdict is `Limited`. */
   readonly ports: readonly PortRange[];
   /** The policies of the sending pod, and those of the receiving pod. A direction without policies is open. */

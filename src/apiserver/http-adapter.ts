@@ -1,7 +1,7 @@
 /** Connects the HTTP server port with the API handler: bytes in, bytes out. */
 import { yamlOnLoop, type YamlCodec } from '../api/codec/yaml-codec.ts';
 import type { ApiBody, ApiHandler, ApiRequest, ApiResponse } from '../api/transport.ts';
-import { clientLane } from '../platform/client-lane.ts';
+import { clientFlow } from '../platform/client-flow.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Compression } from '../platform/compression.ts';
 import type { HttpHandler, HttpRequest, HttpResponse } from '../platform/http.ts';
@@ -33,8 +33,8 @@ const NO_TURNS: Pick<ApiRequest, 'pause' | 'turn'> = {};
 
 function turnsOf(request: HttpRequest, clock: Clock | undefined): Pick<ApiRequest, 'pause' | 'turn'> {
   if (clock === undefined) return NO_TURNS;
-  const lane = (): string | undefined => clientLane(request.peerCertificate, request.remoteAddress);
-  return { pause: () => clock.yield(lane()), turn: () => clock.turn(lane()) };
+  const flow = (): string | undefined => clientFlow(request.peerCertificate, request.remoteAddress);
+  return { pause: () => clock.yield(flow()), turn: () => clock.turn(flow()) };
 }
 
 export interface CompressionDeps {

@@ -2,14 +2,14 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { RangeRequest, RangeResult, Store } from '../storage/store.ts';
 import { createMemoryStore } from '../storage/memory/memory-store.ts';
-import { type Asker, MAX_WAITING_READS, PastReads } from './generic-registry/past-reads.ts';
+import { type PastReadCaller, MAX_WAITING_READS, PastReads } from './generic-registry/past-reads.ts';
 import { answerPaceOf } from './turns.ts';
 import type { Clock } from '../platform/clock.ts';
 import { createServerStorage } from './server-storage.ts';
 import { startTestServer, type TestServer, testPlatform } from './server-fixture.ts';
 
 /** A request without a seat. */
-const askerOf = (signal = new AbortController().signal): Asker => ({ signal, waitFor: (waiting) => waiting });
+const askerOf = (signal = new AbortController().signal): PastReadCaller => ({ signal, waitFor: (waiting) => waiting });
 
 const MAPS = '/api/v1/namespaces/default/configmaps';
 const COUNT = 100;

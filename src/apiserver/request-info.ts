@@ -46,7 +46,7 @@ function nonResource(line: RequestLine): RequestInfo {
   };
 }
 
-interface Located {
+interface RequestTarget {
   namespace: string;
   resource: string;
   name: string;
@@ -54,9 +54,9 @@ interface Located {
   rest: string;
 }
 
-const NOWHERE: Located = { namespace: '', resource: '', name: '', subresource: '', rest: '' };
+const NOWHERE: RequestTarget = { namespace: '', resource: '', name: '', subresource: '', rest: '' };
 
-function locate(parts: readonly string[], start: number): Located {
+function locate(parts: readonly string[], start: number): RequestTarget {
   let at = start;
   let namespace = '';
   if (parts[at] === 'namespaces' && parts.length > at + 1) {
@@ -161,8 +161,8 @@ function parseApiPath(parts: readonly string[], line: RequestLine): RequestInfo 
 function ofCollection(
   { params }: RequestLine,
   methodVerb: ApiVerb,
-  located: Located,
-): Located & Pick<RequestInfo, 'verb' | 'labelSelector' | 'fieldSelector'> {
+  located: RequestTarget,
+): RequestTarget & Pick<RequestInfo, 'verb' | 'labelSelector' | 'fieldSelector'> {
   let verb = methodVerb;
   if (verb === 'get') verb = isTrue(params.get('watch')) ? 'watch' : 'list';
   else if (verb === 'delete') verb = 'deletecollection';

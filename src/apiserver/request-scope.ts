@@ -2,7 +2,7 @@
 import type { ApiHeaders, ApiRequest, Principal } from '../api/transport.ts';
 import type { BodyGate } from '../platform/http.ts';
 import type { PassedPart } from '../component-helpers/refused-request.ts';
-import type { Place } from './filters/place.ts';
+import type { RequestSlot } from './filters/request-slot.ts';
 import type { RequestContext, RequestInfo } from './request-context.ts';
 import type { RequestTrace } from './tracing/request-trace.ts';
 
@@ -43,7 +43,7 @@ export class RequestScope implements RequestContext {
   timeoutMs: number | undefined;
 
   /** Its place among concurrent requests; undefined for requests that are not counted. */
-  place: Place | undefined;
+  place: RequestSlot | undefined;
 
   /** How long the request waited in a queue of priority and fairness. */
   waitedMs = 0;

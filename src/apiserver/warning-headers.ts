@@ -23,14 +23,14 @@ function withinLimits(warnings: readonly string[]): string[] {
   for (const [index, text] of warnings.entries()) {
     if (!isSendable(text)) continue;
     total += lengthOf(text);
-    if (total > MAX_TOTAL) return cut(warnings, index);
+    if (total > MAX_TOTAL) return truncateWarnings(warnings, index);
     whole.push(text);
   }
   return whole;
 }
 
 /** Those after `last`, which exceeded the total, need room within it. */
-function cut(warnings: readonly string[], last: number): string[] {
+function truncateWarnings(warnings: readonly string[], last: number): string[] {
   const out: string[] = [];
   let total = 0;
   for (const [index, text] of warnings.entries()) {

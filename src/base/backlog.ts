@@ -23,7 +23,7 @@ const DEFAULT_BACKLOG_LIMITS: BacklogLimits = {
 /** Above this multiple of the total, buffers are dropped at once. */
 const MOST_FACTOR = 2;
 
-export class Unread {
+export class UnreadBytes {
   readonly #backlog: Backlog;
   readonly #giveUp: () => void;
   #bytes = 0;
@@ -72,7 +72,7 @@ export class Unread {
 export class Backlog {
   readonly nowMs: () => number;
   readonly #limits: BacklogLimits;
-  readonly #unread = new Set<Unread>();
+  readonly #unread = new Set<UnreadBytes>();
   #bytes = 0;
 
   constructor(nowMs: () => number, limits = DEFAULT_BACKLOG_LIMITS) {
@@ -90,12 +90,12 @@ export class Backlog {
   }
 
   /** @param giveUp drops the reader and its buffer */
-  reader(giveUp: () => void): Unread {
-    return new Unread(this, giveUp);
+  reader(giveUp: () => void): UnreadBytes {
+    return new UnreadBytes(this, giveUp);
   }
 
   /** Called by `Unread` only. */
-  changed(one: Unread, byBytes: number): void {
+  changed(one: UnreadBytes, byBytes: number): void {
     this.#bytes += byBytes;
     if (one.bytes === 0) this.#unread.delete(one);
     else this.#unread.add(one);

@@ -5,7 +5,7 @@ export interface Turns {
 }
 
 /** Begins all work, spread over several turns of the event loop. */
-async function begun<T, R>(
+async function beginAll<T, R>(
   items: readonly T[],
   begin: (item: T) => Promise<R>,
   { perTurn, pause }: Turns,
@@ -26,7 +26,7 @@ export async function beginInTurns<T, R>(
   begin: (item: T) => Promise<R>,
   turns: Turns,
 ): Promise<R[]> {
-  return Promise.all((await begun(items, begin, turns)).all);
+  return Promise.all((await beginAll(items, begin, turns)).all);
 }
 
 /** The same as `Promise.allSettled`. */
@@ -35,5 +35,5 @@ export async function settleInTurns<T, R>(
   begin: (item: T) => Promise<R>,
   turns: Turns,
 ): Promise<PromiseSettledResult<R>[]> {
-  return Promise.allSettled((await begun(items, begin, turns)).all);
+  return Promise.allSettled((await beginAll(items, begin, turns)).all);
 }

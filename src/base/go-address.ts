@@ -99,14 +99,14 @@ function ipv6Problem(text: string): Problem | undefined {
   return lengthProblem(rest, { fields, isShortened });
 }
 
-interface Read {
+interface ParsedFields {
   readonly fields: number;
   /** Whether `::` stands for some fields. */
   readonly isShortened: boolean;
 }
 
 /** The error of an IPv4 address at the end of an IPv6 one. */
-function embeddedProblem(rest: string, { fields, isShortened }: Read): Problem | undefined {
+function embeddedProblem(rest: string, { fields, isShortened }: ParsedFields): Problem | undefined {
   if (!isShortened && fields !== FIELDS - 2)
     return { why: 'embedded IPv4 address must replace the final 2 fields of the address', at: rest };
   if (fields + 2 > FIELDS)
@@ -114,7 +114,7 @@ function embeddedProblem(rest: string, { fields, isShortened }: Read): Problem |
   return ipv4Problem(rest);
 }
 
-function lengthProblem(rest: string, { fields, isShortened }: Read): Problem | undefined {
+function lengthProblem(rest: string, { fields, isShortened }: ParsedFields): Problem | undefined {
   if (rest !== '') return { why: 'trailing garbage after address', at: rest };
   if (fields < FIELDS && !isShortened) return { why: 'address string too short' };
   if (fields === FIELDS && isShortened) return { why: 'the :: must expand to at least one field of zeros' };

@@ -37,9 +37,10 @@ export async function* readMessages(
       check(head, isWithin);
       if (head.opcode === OPCODES.close) return;
       const isData = head.opcode <= OPCODES.binary;
-      if (head.opcode === OPCODES.ping) yield { kind: 'ping', isFirst: true, payload: await whole(input, head) };
+      if (head.opcode === OPCODES.ping)
+        yield { kind: 'ping', isFirst: true, payload: await readControlPayload(input, head) };
       else if (isData) yield* dataOf(input, head);
-      else await whole(input, head);
+      else await readControlPayload(input, head);
       if (isData) isWithin = !head.final;
     }
   } finally {
@@ -86,8 +87,7 @@ async function* dataOf(input: FrameInput, head: FrameHead): AsyncGenerator<Messa
   }
 }
 
-/** The payload of a control frame. */
-async function whole(input: FrameInput, { length, mask }: FrameHead): Promise<Buffer> {
+async function readControlPayload(input: FrameInput, { length, mask }: FrameHead): Promise<Buffer> {
   return unmasked((await input.head(length)) ?? Buffer.alloc(0), mask, 0);
 }
 

@@ -7,7 +7,7 @@ import { readSettings, writeSettings, type REMEMBERED_FLAGS, type Settings } fro
 
 type Flag = (typeof REMEMBERED_FLAGS)[number];
 
-interface Part {
+interface Addon {
   readonly on: string;
   readonly off: string;
   /** Whether it runs in a cluster that was started without the flag. */
@@ -16,7 +16,7 @@ interface Part {
   readonly impliedBy?: readonly Flag[];
 }
 
-const OURS: Part = { on: 'keelson', off: 'none', byDefault: true };
+const OURS: Addon = { on: 'keelson', off: 'none', byDefault: true };
 
 /** Parts by name, which is that of their flag. */
 const PARTS = {
@@ -26,7 +26,7 @@ const PARTS = {
   'load-balancer': OURS,
   'local-path': OURS,
   metrics: OURS,
-} satisfies Partial<Record<Flag, Part>>;
+} satisfies Partial<Record<Flag, Addon>>;
 
 type PartName = keyof typeof PARTS;
 
@@ -61,7 +61,7 @@ export async function switchPart(files: Files, dataDir: string, name: PartName, 
 }
 
 function isOn(name: PartName, settings: Settings): boolean {
-  const { on, byDefault, impliedBy = [] }: Part = PARTS[name];
+  const { on, byDefault, impliedBy = [] }: Addon = PARTS[name];
   const setting = settings[name];
   if (setting !== undefined) return setting === on;
   return byDefault || impliedBy.some((other) => settings[other] !== undefined);

@@ -71,13 +71,16 @@ export function parseControllerManagerOptions(raw: RawControllerManagerOptions):
   return {
     kubeconfig: raw.kubeconfig,
     names: namesOf(raw.controllers),
-    port: whole('--port', raw.port, [0, 65_535]),
+    port: parseWholeNumber('--port', raw.port, [0, 65_535]),
     leaderElection: election,
     controllers: {
       ...ranges(raw),
       nodeMonitorGracePeriodMs: duration('--node-monitor-grace-period', raw.nodeMonitorGracePeriod),
       nodeMonitorPeriodMs: duration('--node-monitor-period', raw.nodeMonitorPeriod),
-      terminatedPodGcThreshold: whole('--terminated-pod-gc-threshold', raw.terminatedPodGcThreshold, [0, 2 ** 31]),
+      terminatedPodGcThreshold: parseWholeNumber('--terminated-pod-gc-threshold', raw.terminatedPodGcThreshold, [
+        0,
+        2 ** 31,
+      ]),
       automaticTokenSecrets: raw.automaticTokenSecrets === true,
     },
   };
@@ -99,7 +102,7 @@ function ranges(raw: RawControllerManagerOptions): Partial<ControllersConfig> {
     return items;
   };
   const mask = (flag: string, text: string | undefined, most: number): number | undefined =>
-    text === undefined ? undefined : whole(flag, text, [1, most]);
+    text === undefined ? undefined : parseWholeNumber(flag, text, [1, most]);
   const ipv4 =
     mask('--node-cidr-mask-size-ipv4', raw.nodeCidrMaskSizeIpv4, 32) ??
     mask('--node-cidr-mask-size', raw.nodeCidrMaskSize, 128);
@@ -141,7 +144,7 @@ function duration(flag: string, text: string): number {
   return ms;
 }
 
-function whole(flag: string, text: string, [least, most]: readonly [number, number]): number {
+function parseWholeNumber(flag: string, text: string, [least, most]: readonly [number, number]): number {
   const value = Number(text);
   if (!Number.isInteger(value) || value < least || value > most)
     throw wrongUsage(`${flag}: ${text} is not a whole number from ${least} to ${most}`);

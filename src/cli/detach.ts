@@ -29,11 +29,11 @@ export async function startInBackground(dataDir: string, { supervised, kubeconfi
       `another keelson runs on ${dataDir} (pid ${running.pid}); stop it first or use another --data-dir`,
     );
   const logFile = `${dataDir}/logs/keelson.log`;
-  const { child, logStart } = start(logFile, supervised);
+  const { child, logStart } = startDetached(logFile, supervised);
   const exit = new Promise<number>((resolve) => child.on('exit', (code) => resolve(code ?? 1)));
   const following = new AbortController();
   const outcome = await Promise.race([
-    follow(dataDir, following.signal),
+    followProgress(dataDir, following.signal),
     exit.then(() => 'exited' as const),
     sleep(START_DEADLINE_MS, 'late' as const, { ref: false }),
   ]).finally(() => following.abort());
@@ -49,7 +49,7 @@ export async function startInBackground(dataDir: string, { supervised, kubeconfi
   throw new UserError(`${lastError(logFile, logStart)} (log: ${logFile})`, code === 2 ? 2 : 1);
 }
 
-function start(logFile: string, supervised: boolean): { child: ReturnType<typeof spawn>; logStart: number } {
+function startDetached(logFile: string, supervised: boolean): { child: ReturnType<typeof spawn>; logStart: number } {
   try {
     const logDir = dirname(logFile);
     checkOwnDataDir(dirname(logDir));
@@ -73,7 +73,7 @@ function start(logFile: string, supervised: boolean): { child: ReturnType<typeof
 }
 
 /** Shows the progress from the control socket, once it exists. The signal ends it; otherwise it keeps this process alive. */
-async function follow(dataDir: string, signal: AbortSignal): Promise<'ready' | 'failed' | 'aborted'> {
+async function followProgress(dataDir: string, signal: AbortSignal): Promise<'ready' | 'failed' | 'aborted'> {
   while (!signal.aborted) {
     for await (const line of controlLines(dataDir, 'progress')) {
       const progress = line as Partial<ProgressLine> & { error?: string };

@@ -37,7 +37,7 @@ export function downCommand(): Command {
       const deleteData = raw.deleteData === true;
       if (await isSimulated(dataDir)) {
         const platform = createNodePlatform({ startSpawner: false, log: { level: 'warn' } });
-        await withdraw(dataDir);
+        await withdrawContext(dataDir);
         await endInstance(platform, dataDir);
         platform.close();
         await removeRunDir(dataDir);
@@ -48,7 +48,7 @@ export function downCommand(): Command {
       }
       if (process.getuid?.() !== 0) throw new UserError('keelson down needs root, as keelson up did');
       checkOwnDataDir(dataDir);
-      await withdraw(dataDir);
+      await withdrawContext(dataDir);
       const { takeDown } = await import('../cluster/take-down.ts');
       const platform = createNodePlatform({ log: { level: 'warn' } });
       const patience = setTimeout(() => {
@@ -85,7 +85,7 @@ async function isAnything(dataDir: string): Promise<boolean> {
 }
 
 /** Removes the cluster's context from the user's kubeconfig. Prints a failure and continues. */
-async function withdraw(dataDir: string): Promise<void> {
+async function withdrawContext(dataDir: string): Promise<void> {
   const files = new Set([readSettings(dataDir)['kubeconfig-file'], userKubeconfig()]);
   for (const file of files) {
     if (file === undefined || !existsSync(file)) continue;

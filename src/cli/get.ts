@@ -40,9 +40,9 @@ async function printObject(words: readonly string[], raw: RawGetOptions): Promis
     throw new UserError('selectors and --all-namespaces are for lists: leave out the name', 2);
   if (output !== 'yaml' && output !== 'json') throw new UserError(`-o ${output} is for lists: leave out the name`, 2);
   const { withNamedObject } = await import('./history/connect.ts');
-  const { askAt } = await import('./history/ask-history.ts');
+  const { getObjectAt } = await import('./history/get-history.ts');
   const { stringifyYaml } = await import('../api/codec/yaml-writer.ts');
-  const { object } = await withNamedObject(words, raw, (named) => askAt(named, raw.at));
+  const { object } = await withNamedObject(words, raw, (named) => getObjectAt(named, raw.at));
   process.stdout.write(output === 'json' ? `${JSON.stringify(object, undefined, 2)}\n` : stringifyYaml(object));
 }
 

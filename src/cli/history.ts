@@ -19,14 +19,14 @@ export function historyCommand(): Command {
     .addOption(textOrJsonOption())
     .action(async (words: string[], raw: RawHistoryOptions) => {
       const { withNamedObject } = await import('./history/connect.ts');
-      const { askHistory } = await import('./history/ask-history.ts');
+      const { getHistory } = await import('./history/get-history.ts');
       const { historyText, isStatusAlone } = await import('./history/history-text.ts');
       const limit = Number(raw.limit);
       if (!/^[1-9]\d{0,5}$/.test(raw.limit)) throw new UserError(`--limit: ${raw.limit} is no whole number above 0`, 2);
       const isWanted =
         raw.all === true ? () => true : (entry: Parameters<typeof isStatusAlone>[0]) => !isStatusAlone(entry);
       const text = await withNamedObject(words, raw, async (object) => {
-        const { hidden, isCut, ...history } = await askHistory(object, { limit, isWanted });
+        const { hidden, isCut, ...history } = await getHistory(object, { limit, isWanted });
         if (raw.output === 'json') return `${JSON.stringify(history, undefined, 2)}\n`;
         if (history.revisions.length === 0 && hidden === 0)
           throw new UserError(`${words.join(' ')}: no such object, and no revision of it is kept`);

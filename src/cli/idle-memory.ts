@@ -108,7 +108,7 @@ export function returnMemoryWhenIdle(
     else if (sample.afterBusyDue) busyEndedMs = undefined;
     workedMs = 0;
     release();
-    giveBack(clock, memory, wasBusy || sample.afterBusyDue).then(
+    releaseMemory(clock, memory, wasBusy || sample.afterBusyDue).then(
       (heap) => (leftBytes = heap.unusedBytes),
       // Memory that could not be released stays.
       (error: unknown) => log.unexpected('memory could not be released', error),
@@ -119,7 +119,7 @@ export function returnMemoryWhenIdle(
 /**
  * Runs each release in a turn of its own: a WeakRef holds its target until the turn ends, and other work waits less.
  */
-async function giveBack(clock: Clock, memory: ProcessMemory, isThorough: boolean): Promise<HeapBytes> {
+async function releaseMemory(clock: Clock, memory: ProcessMemory, isThorough: boolean): Promise<HeapBytes> {
   await clock.yield();
   memory.collect(false);
   await clock.yield();

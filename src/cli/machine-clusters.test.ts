@@ -13,7 +13,7 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, beforeEach, describe, test } from 'node:test';
-import { noteCluster } from './machine-clusters.ts';
+import { recordCluster } from './machine-clusters.ts';
 
 const root = mkdtempSync(join(tmpdir(), 'keelson-index-'));
 after(() => rmSync(root, { recursive: true }));
@@ -22,7 +22,7 @@ describe('a running cluster is noted', () => {
   const [folder, dataDir] = [join(root, 'index'), join(root, 'data')];
   const warnings: string[] = [];
   const note = (at = folder, known: readonly string[] = []): void =>
-    noteCluster(dataDir, { warn: (message) => warnings.push(message) }, { folder: at, known });
+    recordCluster(dataDir, { warn: (message) => warnings.push(message) }, { folder: at, known });
   const targets = (): string[] => readdirSync(folder).map((name) => readlinkSync(join(folder, name)));
 
   beforeEach(() => {

@@ -46,7 +46,7 @@ function indexFolder(): string {
  * Adds a link to the index, so that a stopped cluster is found by its name. Removes links to deleted directories.
  * Logs failures.
  */
-export function noteCluster(dataDir: string, log: Pick<Log, 'warn'>, places?: Places): void {
+export function recordCluster(dataDir: string, log: Pick<Log, 'warn'>, places?: SearchedFolders): void {
   try {
     const { folder, known } = places ?? { folder: indexFolder(), known: defaultPlaces() };
     forgetClusters(folder, (target) => !existsSync(target));
@@ -60,7 +60,7 @@ export function noteCluster(dataDir: string, log: Pick<Log, 'warn'>, places?: Pl
 }
 
 /** The places that are searched for clusters. */
-interface Places {
+interface SearchedFolders {
   /** Has links to data directories. */
   readonly folder: string;
   /** Data directories that need none. */
@@ -101,7 +101,7 @@ const STARTED: readonly string[] = ['settings.json', 'instance.json'];
 
 /** All clusters of this machine, by name. */
 export async function machineClusters(): Promise<readonly MachineCluster[]> {
-  const places = new Set([...defaultPlaces(), ...indexed(), ...running(), ...(await published())]);
+  const places = new Set([...defaultPlaces(), ...indexed(), ...clustersOfRoot(), ...(await clustersOfKubeconfig())]);
   const found = [...places].filter(
     (dataDir) => !isNodeOfCluster(dataDir) && STARTED.some((file) => existsSync(join(dataDir, file))),
   );
@@ -151,7 +151,7 @@ function indexed(): string[] {
 }
 
 /** Root's clusters, from the records in their run directories. */
-function running(): string[] {
+function clustersOfRoot(): string[] {
   return namesIn('/run/keelson').flatMap((name) => {
     try {
       const note = JSON.parse(readFileSync(`/run/keelson/${name}/ranges.json`, 'utf8')) as { dataDir?: unknown };
@@ -162,7 +162,7 @@ function running(): string[] {
   });
 }
 
-async function published(): Promise<string[]> {
+async function clustersOfKubeconfig(): Promise<string[]> {
   const file = userKubeconfig();
   if (!existsSync(file)) return [];
   const { ownContexts } = await import('./kubeconfig/merge.ts');

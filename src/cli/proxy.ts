@@ -44,7 +44,7 @@ export function proxyCommand(): Command {
       const raw: RawProxyOptions = rawOptions(values, proxySettings, { proxyMode: 'nftables' });
       checkPrivileges();
       const config = raw.config === undefined ? {} : await readConfig(raw.config);
-      await runProxy({ ...raw, ...settled(raw, config), log: componentLog(values) });
+      await runProxy({ ...raw, ...proxySettingsOf(raw, config), log: componentLog(values) });
       return 0;
     },
   });
@@ -52,7 +52,7 @@ export function proxyCommand(): Command {
 
 const MODES: readonly ProxyMode[] = ['nftables', 'iptables', 'userspace'];
 
-type Settled = Omit<RawProxyOptions, 'clusterCidr' | 'serviceCidr'> & {
+type ProxySettings = Omit<RawProxyOptions, 'clusterCidr' | 'serviceCidr'> & {
   readonly nodeName: string;
   readonly mode: ProxyMode;
   readonly clusterCidr: string;
@@ -61,7 +61,7 @@ type Settled = Omit<RawProxyOptions, 'clusterCidr' | 'serviceCidr'> & {
   readonly nodePortAddresses?: readonly string[];
 };
 
-function settled(raw: RawProxyOptions, config: KubeProxyConfiguration): Settled {
+function proxySettingsOf(raw: RawProxyOptions, config: KubeProxyConfiguration): ProxySettings {
   const clusterCidr = config.clusterCidr ?? raw.clusterCidr;
   const kubeconfig = config.kubeconfig ?? raw.kubeconfig;
   const { serviceCidr } = raw;
@@ -107,9 +107,9 @@ async function readConfig(path: string): Promise<KubeProxyConfiguration> {
   }
 }
 
-type Running = Settled & { readonly log: ReturnType<typeof componentLog> };
+type ProxyRun = ProxySettings & { readonly log: ReturnType<typeof componentLog> };
 
-async function runProxy(settings: Running): Promise<void> {
+async function runProxy(settings: ProxyRun): Promise<void> {
   const { kubeconfig, nodeName, mode, clusterCidr, nodePortAddresses = [], cleanup } = settings;
   const { createServiceProxy } = await import('../proxy/service-proxy.ts');
   const { createAbsentClient } = await import('../client/absent-client.ts');

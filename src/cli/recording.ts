@@ -53,7 +53,7 @@ export async function beginRecording(deps: Deps, start: RecordingStart): Promise
   });
   const recording = new RecordingFile({ ...deps, path: file, text: () => recorder.file() });
   if (earlier !== undefined && isRestart) recorder.addMissing('requests of the last second before an abnormal end');
-  await written(file, () => files.writeFileAtomic(file, recorder.file(), { mode: 0o600 }));
+  await orPreflightError(file, () => files.writeFileAtomic(file, recorder.file(), { mode: 0o600 }));
   return {
     wrap: (handler) => recorder.wrap(handler),
     add: (step) => recorder.add(step),
@@ -70,15 +70,15 @@ async function earlierRecording(deps: Deps, start: RecordingStart): Promise<stri
   const isOwn = settings['record-file'] === file;
   const hasObjects = store === 'sqlite' && (await files.exists(`${dataDir}/state.db`));
   if (hasObjects) refuseGap(start);
-  const text = (await files.exists(file)) ? await written(file, () => files.readText(file)) : undefined;
+  const text = (await files.exists(file)) ? await orPreflightError(file, () => files.readText(file)) : undefined;
   if (hasObjects && text === undefined)
     throw new PreflightError(lacking(dataDir, `had objects when ${file} was taken away`));
   if (text === undefined) return undefined;
-  if (hasObjects) return checked(file, text);
+  if (hasObjects) return checkScenario(file, text);
   // A start that failed before its store was made.
   if (isOwn && isEmptyScenario(text)) return text;
   if (!isOwn || !isRestart || store !== 'memory') throw new PreflightError(`--record: ${file} is there already`);
-  await keepAside(deps, file);
+  await setFileAside(deps, file);
   return undefined;
 }
 
@@ -93,7 +93,7 @@ function lacking(dataDir: string, why: string): string {
   return `--record: the cluster of ${dataDir} ${why}, which the scenario would lack; choose another --name or --data-dir`;
 }
 
-function checked(file: string, text: string): string {
+function checkScenario(file: string, text: string): string {
   try {
     parseScenario(text);
     return text;
@@ -111,14 +111,14 @@ function isEmptyScenario(text: string): boolean {
 }
 
 /** A cluster in memory is empty after a restart: what led to its end stays, in a file of its own. */
-async function keepAside({ files, log }: Deps, file: string): Promise<void> {
+async function setFileAside({ files, log }: Deps, file: string): Promise<void> {
   let number = 1;
   while (await files.exists(`${file}.${number}`)) number++;
   await files.rename(file, `${file}.${number}`);
   log.warn('The recording begins anew, as the cluster in memory does', { file, former: `${file}.${number}` });
 }
 
-async function written<T>(file: string, access: () => Promise<T>): Promise<T> {
+async function orPreflightError<T>(file: string, access: () => Promise<T>): Promise<T> {
   try {
     return await access();
   } catch (error) {

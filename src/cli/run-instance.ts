@@ -21,7 +21,7 @@ import { endLater } from './end-later.ts';
 import type { InstanceRun, RunnableCluster } from './instance-run.ts';
 import { welcome } from './kubeconfig/welcome.ts';
 import { logContained } from './last-net.ts';
-import { noteCluster } from './machine-clusters.ts';
+import { recordCluster } from './machine-clusters.ts';
 import { printProgress } from './progress.ts';
 import { SettingsWriter } from './settings-writer.ts';
 import { restartMessage, superviseInstance } from './supervised-instance.ts';
@@ -53,13 +53,13 @@ export async function runInstance(run: InstanceRun): Promise<number> {
   }
 }
 
-interface Running {
+interface InstanceRunContext {
   readonly platform: NodePlatform;
   readonly lock: ControlLock;
   readonly progress: Progress;
 }
 
-async function runLocked(run: InstanceRun, { platform, lock, progress }: Running): Promise<number> {
+async function runLocked(run: InstanceRun, { platform, lock, progress }: InstanceRunContext): Promise<number> {
   const stopped = waitForSignal();
   const running: { cluster?: RunnableCluster | undefined } = {};
   const { log, clock, exec } = platform;
@@ -99,7 +99,7 @@ async function runLocked(run: InstanceRun, { platform, lock, progress }: Running
 /** Undefined when it was to stop meanwhile. */
 async function create(
   run: InstanceRun,
-  { platform, progress }: Pick<Running, 'platform' | 'progress'>,
+  { platform, progress }: Pick<InstanceRunContext, 'platform' | 'progress'>,
   signal: AbortSignal,
 ): Promise<RunnableCluster | undefined> {
   try {
@@ -110,7 +110,7 @@ async function create(
   }
 }
 
-interface Serving extends Pick<Running, 'platform' | 'progress'> {
+interface Serving extends Pick<InstanceRunContext, 'platform' | 'progress'> {
   readonly settings: SettingsWriter;
   readonly supervised: Awaited<ReturnType<typeof superviseInstance>>;
   readonly stopped: Stop;
@@ -129,7 +129,7 @@ async function serve(
     await Promise.race([cluster.start(), stopped.promise]);
     if (!stopped.happened()) {
       await settings.write(run.start.settings, await cluster.status());
-      noteCluster(run.dataDir, platform.log);
+      recordCluster(run.dataDir, platform.log);
       progress.finish('ready');
       if (!inBackground() && !move.hasMoved) await welcome(run.dataDir, run.start.kubeconfig);
       markServing();

@@ -57,7 +57,7 @@ export function parseSchedulerOptions(raw: RawSchedulerOptions, files: Scheduler
   if (sources.length > 1)
     throw wrongUsage('--config, --policy-config-file and --algorithm-provider exclude one another');
   const file =
-    files.config === undefined ? undefined : checked('--config', () => readSchedulerConfig(files.config ?? ''));
+    files.config === undefined ? undefined : orUserError('--config', () => readSchedulerConfig(files.config ?? ''));
   const kubeconfig = raw.kubeconfig ?? file?.kubeconfig ?? '';
   if (kubeconfig === '') throw wrongUsage('--kubeconfig is needed: it says where the API server is and who calls');
   const leaderElection = flagsOver(file?.leaderElection ?? LEADER_ELECTION, raw);
@@ -73,13 +73,14 @@ function schedulerOf(
 ): SchedulerConfig {
   if (file !== undefined) return file;
   const { policy } = files;
-  if (policy !== undefined) return checked('--policy-config-file', () => readPolicy(policy, raw.schedulerName));
+  if (policy !== undefined) return orUserError('--policy-config-file', () => readPolicy(policy, raw.schedulerName));
   const provider = raw.algorithmProvider;
-  if (provider !== undefined) return checked('--algorithm-provider', () => providerConfig(provider, raw.schedulerName));
+  if (provider !== undefined)
+    return orUserError('--algorithm-provider', () => providerConfig(provider, raw.schedulerName));
   return defaultSchedulerConfig(raw.schedulerName);
 }
 
-function checked<T>(flag: string, read: () => T): T {
+function orUserError<T>(flag: string, read: () => T): T {
   try {
     return read();
   } catch (error) {

@@ -3,7 +3,7 @@ import { drawScenario, type Scenario, type ScenarioStep } from '../testing/scena
 import type { SimAnswer } from './sim-worker.ts';
 
 /** The failure of a run; undefined when it passed. */
-export type Failing = (scenario: Scenario) => Promise<SimAnswer['failure']>;
+export type FailureOf = (scenario: Scenario) => Promise<SimAnswer['failure']>;
 
 /**
  * The smallest scenario found that fails in its last step as this one does with its seed.
@@ -12,7 +12,7 @@ export type Failing = (scenario: Scenario) => Promise<SimAnswer['failure']>;
 export async function shrinkScenario(
   scenario: Scenario & { readonly seed: number },
   failure: NonNullable<SimAnswer['failure']>,
-  failing: Failing,
+  failing: FailureOf,
 ): Promise<Scenario> {
   const kind = kindOf(failure.cause);
   const steps = scenario.steps.slice(0, failure.step + 1);

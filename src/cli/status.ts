@@ -42,13 +42,13 @@ const TROUBLE_TIMEOUT_MS = 10_000;
 async function troublesOf(status: ClusterStatus): Promise<Troubles | undefined> {
   if (status.kubeconfig === undefined || status.phase !== 'running') return undefined;
   const { openKubeClient } = await import('./kube-client.ts');
-  const { askTroubles } = await import('../why/ask.ts');
+  const { requestTroubles } = await import('../why/request-explanation.ts');
   const { client, nowMs, close } = await openKubeClient(
     { dataDir: '', kubeconfig: status.kubeconfig },
     'keelson-status',
   );
   try {
-    return await askTroubles({ client, nowMs: nowMs(), signal: AbortSignal.timeout(TROUBLE_TIMEOUT_MS) });
+    return await requestTroubles({ client, nowMs: nowMs(), signal: AbortSignal.timeout(TROUBLE_TIMEOUT_MS) });
   } catch (error) {
     return { ...NO_TROUBLE, notReadable: [`the objects of the cluster: ${errorMessage(error)}`] };
   } finally {

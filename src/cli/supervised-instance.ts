@@ -1,6 +1,6 @@
 /** Supervision of an instance: reports its last end, and records, replaces and ends its supervisor. */
 import type { RestartStatus } from '../cluster/cluster-status.ts';
-import { forgetSupervisor, noteSupervisor, supervisorOf } from '../cluster/instance/supervisor-record.ts';
+import { forgetSupervisor, writeSupervisorRecord, supervisorOf } from '../cluster/instance/supervisor-record.ts';
 import type { Platform } from '../platform/platform.ts';
 import { prepareCrashReports, reportOfError, reportOfLastEnd, writeCrashReport } from './crash-reports.ts';
 import { reportCrashes } from './last-net.ts';
@@ -34,7 +34,7 @@ export async function superviseInstance(deps: Deps, dataDir: string): Promise<Su
     hasServiceManager: hasServiceManager(),
     lost: () => log.error('The supervisor of this process ended'),
     stop: deps.end,
-    found: (pid) => noteSupervisor(dataDir, pid),
+    found: (pid) => writeSupervisorRecord(dataDir, pid),
   });
   return {
     last,

@@ -24,7 +24,7 @@ const UNITS: Readonly<Record<string, number>> = { s: 1000, m: 60_000, h: 3_600_0
 
 export function tokenCommand(): Command {
   const root = new Command('token').description('make, list and delete the tokens machines join with');
-  const create = connected(new Command('create'))
+  const create = withConnectionOptions(new Command('create'))
     .description('make a token and print it')
     .argument('[token]', '<id>.<secret> (default: made up)')
     .option('--ttl <time>', 'how long it may be used, e.g. 30m, 24h, 7d; 0: for ever', '24h')
@@ -35,7 +35,7 @@ export function tokenCommand(): Command {
     .action((token: string | undefined, raw: RawCreateOptions) =>
       withCluster(raw, (at) => createToken(at, raw, token)),
     );
-  const list = connected(new Command('list'))
+  const list = withConnectionOptions(new Command('list'))
     .description('list the tokens')
     .action((raw: RawOptions) =>
       withCluster(raw, async ({ client }) => {
@@ -50,7 +50,7 @@ export function tokenCommand(): Command {
         process.stdout.write(columns([['TOKEN', 'EXPIRES', 'USAGES', 'DESCRIPTION', 'EXTRA GROUPS'], ...rows]));
       }),
     );
-  const remove = connected(new Command('delete'))
+  const remove = withConnectionOptions(new Command('delete'))
     .description('delete a token')
     .argument('<id>', 'id or token')
     .action((id: string, raw: RawOptions) =>
@@ -62,19 +62,19 @@ export function tokenCommand(): Command {
   return root.addCommand(create).addCommand(list).addCommand(remove);
 }
 
-function connected(command: Command): Command {
+function withConnectionOptions(command: Command): Command {
   return command
     .addOption(dataDirOption('the server’s data directory'))
     .option('--kubeconfig <file>', 'reach the cluster with this kubeconfig instead');
 }
 
-interface At {
+interface TokenAccess {
   readonly client: Client;
   readonly platform: NodePlatform;
   readonly caPem: string;
 }
 
-async function withCluster(raw: RawOptions, work: (at: At) => Promise<void>): Promise<void> {
+async function withCluster(raw: RawOptions, work: (at: TokenAccess) => Promise<void>): Promise<void> {
   const { createNodePlatform } = await import('../platform/node/node-platform.ts');
   const { loadKubeconfig } = await import('../client/kubeconfig.ts');
   const { createRestClient } = await import('../client/rest-client.ts');
@@ -90,7 +90,7 @@ async function withCluster(raw: RawOptions, work: (at: At) => Promise<void>): Pr
 }
 
 async function createToken(
-  { client, platform, caPem }: At,
+  { client, platform, caPem }: TokenAccess,
   raw: RawCreateOptions,
   requested: string | undefined,
 ): Promise<void> {

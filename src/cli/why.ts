@@ -3,7 +3,7 @@ import { Command, Option } from 'commander';
 import { dataDirOption } from './cluster-options.ts';
 import { UserError } from './usage-error.ts';
 import { answerText } from './why/answer.ts';
-import type { Answers, WhyQuestion } from './why/ask.ts';
+import type { WhyAnswers, WhyQuestion } from './why/why-query.ts';
 import { canCommand } from './why/can.ts';
 
 interface RawWhyOptions extends Omit<WhyQuestion, 'targets'> {
@@ -39,9 +39,9 @@ export function whyCommand(): Command {
         process.stdout.write(await requestsText({ ...raw, ...requests }));
         return;
       }
-      const { ask } = await import('./why/ask.ts');
+      const { openWhyQuery } = await import('./why/why-query.ts');
       if (!/^\d+$/.test(raw.nodes)) throw new UserError(`--nodes: ${raw.nodes} is not a whole number`, 2);
-      const { explain, close } = await ask({ ...raw, targets });
+      const { explain, close } = await openWhyQuery({ ...raw, targets });
       try {
         let last = '';
         do {
@@ -57,13 +57,13 @@ export function whyCommand(): Command {
 }
 
 /** The content of an answer, without times, counts and words that change while it stays the same. */
-function verdictOf({ answers, notLookedAt }: Answers): string {
+function verdictOf({ answers, notLookedAt }: WhyAnswers): string {
   return JSON.stringify([answers.map(({ explanation }) => explanation), notLookedAt], (name, value: unknown) =>
     PASSING.has(name) ? undefined : value,
   );
 }
 
-async function textOf({ answers, notLookedAt, isList }: Answers, output: string): Promise<string> {
+async function textOf({ answers, notLookedAt, isList }: WhyAnswers, output: string): Promise<string> {
   if (answers.length === 0 && notLookedAt === 0 && output !== 'json') return 'nothing is in trouble\n';
   const text = await answerText(
     answers.map(({ explanation }) => explanation),

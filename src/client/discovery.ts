@@ -19,7 +19,7 @@ export interface Discovered {
   readonly stale: string[];
 }
 
-interface Known {
+interface CachedDiscovery {
   readonly bodies: readonly Uint8Array[];
   readonly found: Discovered;
 }
@@ -27,10 +27,10 @@ interface Known {
 /**
  * The last responses of each client's server with their parsed form: discovery is requested often and seldom changes.
  */
-const knownByClient = new WeakMap<Client, Known>();
+const knownByClient = new WeakMap<Client, CachedDiscovery>();
 
 /** The same by the body of `/apis`, which servers in this process share. */
-const knownByBody = new WeakMap<Uint8Array, Known>();
+const knownByBody = new WeakMap<Uint8Array, CachedDiscovery>();
 
 /** Asks the server. Built-in resources come as their own descriptors. Results are shared: never mutate them. */
 export async function discoverResources(client: Client, signal?: AbortSignal): Promise<Discovered> {

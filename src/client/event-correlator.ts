@@ -46,7 +46,7 @@ export interface EventCorrelator {
  * A single item is stored without a list, since most objects have one event and thousands of nodes remember all of
  * theirs.
  */
-type Some<T extends object | string> = T | readonly T[];
+type OneOrMore<T extends object | string> = T | readonly T[];
 
 /**
  * The memory of one object's events from one source: together, because the names that identify objects are long.
@@ -65,10 +65,10 @@ interface EventGroup {
   readonly reportingComponent: string | undefined;
   readonly reportingInstance: string | undefined;
   /** The different recent messages, oldest first. */
-  recent: Some<string>;
+  recent: OneOrMore<string>;
   lastMs: number;
   /** The events sent, oldest first. */
-  observations: Some<Observation>;
+  observations: OneOrMore<Observation>;
 }
 
 /** The last state of an event that was sent. */
@@ -160,11 +160,11 @@ function addGroup(source: Source, event: Event, lastMs: number): EventGroup {
   return group;
 }
 
-function listOf<T extends object | string>(some: Some<T>): readonly T[] {
+function listOf<T extends object | string>(some: OneOrMore<T>): readonly T[] {
   return Array.isArray(some) ? (some as readonly T[]) : [some as T];
 }
 
-function someOf<T extends object | string>(list: readonly T[]): Some<T> {
+function someOf<T extends object | string>(list: readonly T[]): OneOrMore<T> {
   return list.length === 1 ? list[0]! : list;
 }
 

@@ -18,7 +18,7 @@ class KubeconfigError extends Error {
   }
 }
 
-interface Named<T> {
+interface NamedEntry<T> {
   readonly name: string;
   readonly value: T;
 }
@@ -80,10 +80,10 @@ export async function parseKubeconfig(text: string, contextName?: string): Promi
   const config = root as Record<string, unknown>;
   const wanted = contextName ?? config['current-context'];
   if (typeof wanted !== 'string' || wanted === '') throw new KubeconfigError('kubeconfig has no current-context');
-  const context = find(entries<ContextEntry>(config, 'contexts', 'context'), wanted, 'context');
-  const cluster = find(entries<ClusterEntry>(config, 'clusters', 'cluster'), context.cluster ?? '', 'cluster');
+  const context = find(entriesOf<ContextEntry>(config, 'contexts', 'context'), wanted, 'context');
+  const cluster = find(entriesOf<ClusterEntry>(config, 'clusters', 'cluster'), context.cluster ?? '', 'cluster');
   const user =
-    context.user === undefined ? {} : find(entries<UserEntry>(config, 'users', 'user'), context.user, 'user');
+    context.user === undefined ? {} : find(entriesOf<UserEntry>(config, 'users', 'user'), context.user, 'user');
   if (typeof cluster.server !== 'string' || !URL.canParse(cluster.server)) {
     throw new KubeconfigError(`cluster "${context.cluster}" has no valid server URL`);
   }
@@ -95,7 +95,7 @@ export async function parseKubeconfig(text: string, contextName?: string): Promi
   return { server: cluster.server, namespace: context.namespace ?? 'default', cluster, user };
 }
 
-function entries<T>(config: Record<string, unknown>, list: string, field: string): Named<T>[] {
+function entriesOf<T>(config: Record<string, unknown>, list: string, field: string): NamedEntry<T>[] {
   const value = config[list];
   if (!Array.isArray(value)) return [];
   return value.map((entry: Record<string, unknown>) => ({
@@ -104,7 +104,7 @@ function entries<T>(config: Record<string, unknown>, list: string, field: string
   }));
 }
 
-function find<T>(all: readonly Named<T>[], name: string, what: string): T {
+function find<T>(all: readonly NamedEntry<T>[], name: string, what: string): T {
   const found = all.find((entry) => entry.name === name);
   if (found === undefined) throw new KubeconfigError(`${what} "${name}" does not exist in the kubeconfig`);
   return found.value;
@@ -127,7 +127,7 @@ export async function loadKubeconfig(
   const folder = path.slice(0, Math.max(0, path.lastIndexOf('/')));
   const pem = async (data: string | undefined, file: string | undefined): Promise<string | undefined> => {
     if (data !== undefined && data !== '') return Buffer.from(data, 'base64').toString('utf8');
-    return file === undefined ? undefined : await deps.files.readText(absolute(folder, file));
+    return file === undefined ? undefined : await deps.files.readText(absolutePath(folder, file));
   };
   const { cluster, user } = context;
   const caPem = await pem(cluster['certificate-authority-data'], cluster['certificate-authority']);
@@ -161,7 +161,7 @@ function credentials(deps: KubeconfigDeps, folder: string, user: UserEntry): Par
   const impersonate = user.as === undefined ? {} : { impersonate: { user: user.as, groups: user['as-groups'] ?? [] } };
   if (user.token !== undefined && user.token !== '') return { token: user.token, ...impersonate };
   if (user.tokenFile !== undefined)
-    return { tokenSource: createFileTokenSource(deps, absolute(folder, user.tokenFile)), ...impersonate };
+    return { tokenSource: createFileTokenSource(deps, absolutePath(folder, user.tokenFile)), ...impersonate };
   if (user.username !== undefined) {
     return { basicAuth: { username: user.username, password: user.password ?? '' }, ...impersonate };
   }
@@ -218,6 +218,6 @@ function createFileTokenSource(
   };
 }
 
-function absolute(folder: string, path: string): string {
+function absolutePath(folder: string, path: string): string {
   return path.startsWith('/') || folder === '' ? path : `${folder}/${path}`;
 }

@@ -70,7 +70,7 @@ export async function runReflector<T extends KubernetesObject>(
         revision = undefined;
         listFrom = '';
       }
-      report(deps, error);
+      logListWatchError(deps, error);
     }
     const nowMs = deps.clock.monotonicMs();
     if (nowMs - lastFailureMs > BACKOFF_RESET_MS) backoff.reset();
@@ -99,7 +99,7 @@ function isExpired(error: unknown): boolean {
   return isReason(error, 'Expired', 'Gone') || (error instanceof StatusError && error.code === 410);
 }
 
-function report<T extends KubernetesObject>(deps: ReflectorDeps<T>, error: unknown): void {
+function logListWatchError<T extends KubernetesObject>(deps: ReflectorDeps<T>, error: unknown): void {
   const fields = { resource: groupResourceOf(deps.client.info), err: error };
   if (error instanceof WatchEnded && error.cause === undefined) deps.log.debug('watch ended at once', fields);
   else if (isExpired(error instanceof WatchEnded ? error.cause : error))

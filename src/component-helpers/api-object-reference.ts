@@ -32,14 +32,16 @@ export function apiObjectReference(pod: Pod): string | undefined {
   if (resourceClaims.length > 0) return 'resourceclaims';
   for (const volume of volumes) {
     const found =
-      named(volume, BY_VOLUME) ??
-      volume.projected?.sources?.map((source) => named(source, BY_SOURCE)).find((resource) => resource !== undefined);
+      resourceOfField(volume, BY_VOLUME) ??
+      volume.projected?.sources
+        ?.map((source) => resourceOfField(source, BY_SOURCE))
+        .find((resource) => resource !== undefined);
     if (found !== undefined) return found;
   }
   return undefined;
 }
 
-function named<T extends object>(
+function resourceOfField<T extends object>(
   reference: T,
   resources: Readonly<Partial<Record<keyof T, string>>>,
 ): string | undefined {

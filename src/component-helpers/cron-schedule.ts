@@ -46,7 +46,7 @@ export function checkTimeZone(timeZone: string): void {
 }
 
 /** The times that were due between `earliestMs` and now. */
-export interface Due {
+export interface DueTimes {
   /** The latest due time; undefined when nothing is due yet. */
   readonly latestMs?: number;
   /** More than 100 runs were missed. */
@@ -57,7 +57,7 @@ const MANY = 100;
 const TOO_CLOSE = 'time difference between two schedules is less than 1 second';
 
 /** The latest time due after `earliestMs`, up to and including now. Throws for a schedule that never comes due. */
-export function mostRecentDue(schedule: Schedule, earliestMs: number, nowMs: number): Due {
+export function mostRecentDue(schedule: Schedule, earliestMs: number, nowMs: number): DueTimes {
   const firstMs = schedule.nextMs(earliestMs);
   if (firstMs === undefined) throw new Error(TOO_CLOSE);
   if (firstMs > nowMs) return { tooMany: false };

@@ -62,14 +62,14 @@ function idOf(volume: MigratedSources): string | undefined {
   );
 }
 
-interface Surroundings {
+interface VolumeContext {
   readonly zones: readonly string[];
   readonly namespace: string;
   /** Distinguishes two uses of one file share. */
   readonly unique: string;
 }
 
-function translate(from: MigratedSources, around: Surroundings): CSIPersistentVolumeSource | undefined {
+function translate(from: MigratedSources, around: VolumeContext): CSIPersistentVolumeSource | undefined {
   const { awsElasticBlockStore: ebs, gcePersistentDisk: gce, azureDisk, cinder } = from;
   if (ebs !== undefined)
     return source(['ebs.csi.aws.com', ebsHandle(ebs.volumeID)], ebs, { partition: partitionText(ebs.partition) });
@@ -87,7 +87,7 @@ function translate(from: MigratedSources, around: Surroundings): CSIPersistentVo
   return translateRest(from, around);
 }
 
-function translateRest(from: MigratedSources, around: Surroundings): CSIPersistentVolumeSource | undefined {
+function translateRest(from: MigratedSources, around: VolumeContext): CSIPersistentVolumeSource | undefined {
   const { azureFile, vsphereVolume, portworxVolume } = from;
   if (azureFile !== undefined) return azureFileSource(azureFile, around);
   if (vsphereVolume !== undefined) {
@@ -136,7 +136,7 @@ function zonesOf(volume: PersistentVolume | undefined): readonly string[] {
 
 function azureFileSource(
   file: AzureFileVolumeSource & AzureFilePersistentVolumeSource,
-  { namespace, unique }: Surroundings,
+  { namespace, unique }: VolumeContext,
 ): CSIPersistentVolumeSource {
   const account = /^azure-storage-account-(.+)-secret$/.exec(file.secretName)?.[1] ?? file.secretName;
   const secretNamespace = file.secretNamespace ?? namespace;

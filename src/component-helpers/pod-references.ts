@@ -10,7 +10,7 @@ type NamesOf = (pod: Pod) => ReadonlySet<string>;
 const REMEMBERED_FROM = 16;
 
 /** Caches the result by pod: a node asks for each object of a list of thousands, and each is looked up among all. */
-function remembered(namesOf: NamesOf): NamesOf {
+function cachedByPod(namesOf: NamesOf): NamesOf {
   const known = new WeakMap<Pod, ReadonlySet<string>>();
   return (pod) => {
     let names = known.get(pod);
@@ -30,7 +30,7 @@ function adderTo(names: Set<string>): (name: string | undefined) => void {
 }
 
 /** Names of the secrets a pod refers to. */
-export const secretNames = remembered((pod: Pod): ReadonlySet<string> => {
+export const secretNames = cachedByPod((pod: Pod): ReadonlySet<string> => {
   const names = new Set<string>();
   const add = adderTo(names);
   for (const reference of pod.spec?.imagePullSecrets ?? []) add(reference.name);
@@ -58,7 +58,7 @@ export const secretNames = remembered((pod: Pod): ReadonlySet<string> => {
 });
 
 /** Names of the config maps a pod refers to. */
-export const configMapNames = remembered((pod: Pod): ReadonlySet<string> => {
+export const configMapNames = cachedByPod((pod: Pod): ReadonlySet<string> => {
   const names = new Set<string>();
   const add = adderTo(names);
   for (const volume of pod.spec?.volumes ?? []) {
@@ -73,7 +73,7 @@ export const configMapNames = remembered((pod: Pod): ReadonlySet<string> => {
 });
 
 /** Names of the claims a pod uses, those of its generic ephemeral volumes among them. */
-export const claimNames = remembered((pod: Pod): ReadonlySet<string> => {
+export const claimNames = cachedByPod((pod: Pod): ReadonlySet<string> => {
   const names = new Set<string>();
   for (const volume of pod.spec?.volumes ?? []) {
     if (volume.persistentVolumeClaim !== undefined) names.add(volume.persistentVolumeClaim.claimName);

@@ -65,15 +65,15 @@ export function isResizeInfeasible({ status }: Pod): boolean {
 }
 
 /** `held`: by containers of the pod. */
-function requestsOf(spec: PodSpec, pod?: Pod, held?: ReadonlyMap<string, Held>): PodRequests {
+function requestsOf(spec: PodSpec, pod?: Pod, held?: ReadonlyMap<string, RequestLists>): PodRequests {
   // An infeasible resize reserves nothing.
   const never = pod !== undefined && isResizeInfeasible(pod);
   const wanted = (c: Container): RequestList =>
     never && held?.has(c.name) === true ? withoutResizable(c.resources?.requests) : c.resources?.requests;
   const podLevel = podLevelOf(spec, pod, never);
-  const requests = total(spec, podLevel, (c) => withHeld(amountsOf(wanted(c)), held?.get(c.name)));
+  const requests = total(spec, podLevel, (c) => withAllocatedResources(amountsOf(wanted(c)), held?.get(c.name)));
   const assumed = total(spec, podLevel, (c) =>
-    withHeld(withDefaults(amountsOf(c.resources?.requests), c.resources?.requests), held?.get(c.name)),
+    withAllocatedResources(withDefaults(amountsOf(c.resources?.requests), c.resources?.requests), held?.get(c.name)),
   );
   return { requests, nonZero: { milliCpu: assumed.milliCpu, memoryBytes: assumed.memoryBytes } };
 }
@@ -82,8 +82,8 @@ function requestsOf(spec: PodSpec, pod?: Pod, held?: ReadonlyMap<string, Held>):
  * CPU and memory that containers hold by their statuses during a resize: the larger of the allocated and the actual
  * resources. The room is not free until a resize down has been carried out. Upstream: UseStatusResources.
  */
-function heldByContainers({ status }: Pod): ReadonlyMap<string, Held> | undefined {
-  let held: Map<string, Held> | undefined;
+function heldByContainers({ status }: Pod): ReadonlyMap<string, RequestLists> | undefined {
+  let held: Map<string, RequestLists> | undefined;
   for (const list of [status?.containerStatuses, status?.initContainerStatuses]) {
     for (const { name, resources, allocatedResources } of list ?? []) {
       if (resources?.requests === undefined && allocatedResources === undefined) continue;
@@ -93,14 +93,14 @@ function heldByContainers({ status }: Pod): ReadonlyMap<string, Held> | undefine
   return held;
 }
 
-type Held = readonly RequestList[];
+type RequestLists = readonly RequestList[];
 
 function withoutResizable(requests: RequestList): RequestList {
   const { cpu: _cpu, memory: _memory, ...rest } = requests ?? {};
   return rest;
 }
 
-function withHeld(amounts: ResourceAmounts, held: Held | undefined): ResourceAmounts {
+function withAllocatedResources(amounts: ResourceAmounts, held: RequestLists | undefined): ResourceAmounts {
   for (const list of held ?? []) {
     const { milliCpu, memoryBytes } = amountsOf(list);
     amounts.milliCpu = Math.max(amounts.milliCpu, milliCpu);
@@ -129,7 +129,7 @@ function podLevelOf({ resources }: PodSpec, pod: Pod | undefined, never: boolean
   if (asked === undefined) return undefined;
   if (pod === undefined || !holdsAsWhole(pod)) return amountsOf(asked);
   const held = emptyAmounts();
-  withHeld(held, [pod.status?.resources?.requests, pod.status?.allocatedResources]);
+  withAllocatedResources(held, [pod.status?.resources?.requests, pod.status?.allocatedResources]);
   // The pod's status includes the overhead, which the caller adds to the requests.
   const overhead = amountsOf(pod.spec?.overhead);
   const amounts = amountsOf(never ? withoutResizable(asked) : asked);

@@ -26,7 +26,7 @@ export function templatePatch(template: PodTemplateSpec): Record<string, unknown
  * The stored form of a template, with sorted keys: clients (`kubectl rollout undo`) compare its bytes with those they
  * compute.
  */
-export function recorded<T>(data: T): T {
+export function storedTemplate<T>(data: T): T {
   return sortKeys(data);
 }
 

@@ -76,7 +76,7 @@ const MAX_CONNECTIONS = { total: 1000, ofOneAddress: 100 };
 export function createDnsServer(deps: DnsServerDeps, config: DnsServerConfig): DnsServer {
   const { datagrams, clock, log } = deps.platform;
   const metrics = createDnsMetrics(deps.platform);
-  const answer = createAnswering(deps, metrics);
+  const answer = createMessageHandler(deps, metrics);
   const open: { local: SocketAddress; close(): Promise<void> }[] = [];
   const connections = new ConnectionCount(MAX_CONNECTIONS);
 
@@ -138,9 +138,9 @@ export function createDnsServer(deps: DnsServerDeps, config: DnsServerConfig): D
 }
 
 /** Encodes the response to a message; undefined when there must be none. Promises never reject. */
-type Answering = (message: Buffer, transport: Transport) => Buffer | Promise<Buffer> | undefined;
+type MessageHandler = (message: Buffer, transport: Transport) => Buffer | Promise<Buffer> | undefined;
 
-function createAnswering({ resolve, zoneVersion, platform }: DnsServerDeps, metrics: DnsMetrics): Answering {
+function createMessageHandler({ resolve, zoneVersion, platform }: DnsServerDeps, metrics: DnsMetrics): MessageHandler {
   const { clock, log, random } = platform;
   const keep = (): WeighedLru<string, CachedAnswer> => new WeighedLru(KEPT_RESPONSES, KEPT_BYTES);
   const kept = { udp: keep(), tcp: keep() };

@@ -97,7 +97,7 @@ export function createForwarder(deps: ForwarderDeps, stubDomains: readonly StubD
     const cached = { answer, storedMs, untilMs: storedMs + seconds * 1000 };
     const key = keyOf(question);
     cache.set(key, cached, 2 * key.length + weightOf(answer));
-    return aged(cached, storedMs);
+    return withReducedTtls(cached, storedMs);
   }
   return {
     resolve(question) {
@@ -106,7 +106,7 @@ export function createForwarder(deps: ForwarderDeps, stubDomains: readonly StubD
       const cached = cache.get(key);
       if (cached !== undefined && cached.untilMs > nowMs) {
         hits.inc();
-        return aged(cached, nowMs);
+        return withReducedTtls(cached, nowMs);
       }
       const running = underWay.get(key);
       if (running !== undefined) return running;
@@ -124,7 +124,7 @@ function keyOf({ name, type }: Question): string {
 }
 
 /** The answer with its TTLs reduced by its age. */
-function aged({ answer, storedMs, untilMs }: Cached, nowMs: number): Answer {
+function withReducedTtls({ answer, storedMs, untilMs }: Cached, nowMs: number): Answer {
   const age = Math.floor((nowMs - storedMs) / 1000);
   const older = (records: readonly ResourceRecord[]): readonly ResourceRecord[] =>
     records.map((r) => ({ ...r, ttl: Math.max(0, Math.min(r.ttl, MAX_POSITIVE_SECONDS) - age) }));

@@ -71,7 +71,7 @@ export function createResolver(deps: ResolverDeps): Resolver {
     const address = question.type === 'PTR' ? addressOfReverseName(question.name) : undefined;
     const names = address === undefined ? [] : zone.reverse(address);
     if (names.length > 0)
-      return authoritative(names.map((target) => encode({ type: 'PTR', name: question.name, target })));
+      return authoritativeAnswer(names.map((target) => encode({ type: 'PTR', name: question.name, target })));
     return forward(forwarder, question);
   };
 }
@@ -88,7 +88,7 @@ function forward(forwarder: Forwarder, question: Question): Answer | Promise<Ans
 function answerFromZone(deps: ResolverDeps, { name, type }: Question, depth: number): Answer | Promise<Answer> {
   const { zone } = deps;
   if (name === zone.domain && (type === 'SOA' || type === 'NS'))
-    return authoritative([type === 'SOA' ? soaOf(zone) : nsOf(zone)]);
+    return authoritativeAnswer([type === 'SOA' ? soaOf(zone) : nsOf(zone)]);
   const records = zone.lookup(name);
   if (records === undefined) return negative(zone, 'NXDOMAIN');
   const alias = records.find(isAlias);
@@ -100,7 +100,7 @@ function answerFromZone(deps: ResolverDeps, { name, type }: Question, depth: num
     (zone.lookup(t) ?? []).filter((r) => r.type === 'A' || r.type === 'AAAA').map((r) => encode(r)),
   );
   const weight = Math.max(1, Math.floor(100 / matching.length));
-  return { ...authoritative(matching.map((r) => encode(r, weight))), additionals };
+  return { ...authoritativeAnswer(matching.map((r) => encode(r, weight))), additionals };
 }
 
 type Alias = DnsRecord & { readonly type: 'CNAME'; readonly target: string };
@@ -117,7 +117,7 @@ function followAlias(
 ): Answer | Promise<Answer> {
   const next = { name: alias.target, type };
   const withAlias = (rest: Answer): Answer => {
-    if (rest.rcode === 'SERVFAIL') return { ...authoritative([encode(alias)]), validUntilMs: 0 };
+    if (rest.rcode === 'SERVFAIL') return { ...authoritativeAnswer([encode(alias)]), validUntilMs: 0 };
     return { ...rest, authoritative: true, answers: [encode(alias), ...rest.answers] };
   };
   if (depth >= MAX_ALIASES) return withAlias(FAILED);
@@ -125,7 +125,7 @@ function followAlias(
   return rest instanceof Promise ? rest.then(withAlias) : withAlias(rest);
 }
 
-function authoritative(answers: readonly ResourceRecord[]): Answer {
+function authoritativeAnswer(answers: readonly ResourceRecord[]): Answer {
   return { rcode: 'NOERROR', authoritative: true, answers, authorities: [], additionals: [] };
 }
 

@@ -10,15 +10,15 @@ export type DnsRecord =
   | { readonly type: 'SRV'; readonly name: string; readonly target: string; readonly port: number }
   | { readonly type: 'TXT'; readonly name: string; readonly text: string };
 
-export interface Built {
+export interface BuiltRecords {
   readonly records: readonly DnsRecord[];
   readonly addresses: readonly (readonly [address: string, name: string])[];
 }
 
-export const EMPTY: Built = { records: [], addresses: [] };
+export const EMPTY: BuiltRecords = { records: [], addresses: [] };
 
 /** All records of one service. */
-export function serviceRecords(service: Service, slices: readonly EndpointSlice[], domain: string): Built {
+export function serviceRecords(service: Service, slices: readonly EndpointSlice[], domain: string): BuiltRecords {
   const name = `${service.metadata.name}.${service.metadata.namespace}.svc.${domain}`.toLowerCase();
   const spec = service.spec ?? {};
   if (spec.type === 'ExternalName') {
@@ -43,7 +43,7 @@ export function serviceRecords(service: Service, slices: readonly EndpointSlice[
   return { records, addresses: ips.map((ip) => [canonicalIp(ip) ?? ip, name] as const) };
 }
 
-function headlessRecords(name: string, slices: readonly EndpointSlice[]): Built {
+function headlessRecords(name: string, slices: readonly EndpointSlice[]): BuiltRecords {
   const records: DnsRecord[] = [];
   const addresses: (readonly [string, string])[] = [];
   const seen = new Set<string>();

@@ -7,7 +7,14 @@ import type { Stored } from '../api/object.ts';
 import type { Service } from '../api/gen/core-v1.ts';
 import type { EndpointSlice } from '../api/gen/discovery-v1.ts';
 import { deepEqual } from '../base/equal.ts';
-import { addressRecord, type Built, type DnsRecord, EMPTY, podRecords, serviceRecords } from './service-records.ts';
+import {
+  addressRecord,
+  type BuiltRecords,
+  type DnsRecord,
+  EMPTY,
+  podRecords,
+  serviceRecords,
+} from './service-records.ts';
 
 /** The records for queries. */
 export interface Zone {
@@ -32,7 +39,7 @@ interface ServiceEntry {
   service: Stored<Service> | undefined;
   readonly slices: Map<string, Stored<EndpointSlice>>;
   /** The service's records in the index, for their removal. */
-  built: Built;
+  built: BuiltRecords;
 }
 
 const SERVICE_LABEL = 'kubernetes.io/service-name';
@@ -108,7 +115,7 @@ function sliceKey(slice: Stored<EndpointSlice>): string | undefined {
 
 interface RecordIndex {
   /** Replaces a service's records. */
-  replace(before: Built, after: Built): void;
+  replace(before: BuiltRecords, after: BuiltRecords): void;
   lookup(name: string): readonly DnsRecord[] | undefined;
   reverse(address: string): readonly string[];
 }

@@ -19,7 +19,7 @@ import {
   fixedNanoseconds,
   type MessagePlan,
   nanoseconds,
-  type Plain,
+  type MessageObject,
   scalars,
   type ValueCodec,
 } from './value-codecs.ts';
@@ -65,7 +65,7 @@ export function createMessageCodec(tables: readonly ProtobufTable[]): MessageCod
     plan: () => planOf(typeName),
     write(writer, value) {
       writer.fork();
-      writeMessage(writer, planOf(typeName), value as Plain);
+      writeMessage(writer, planOf(typeName), value as MessageObject);
       writer.join();
     },
     read(reader) {
@@ -76,9 +76,9 @@ export function createMessageCodec(tables: readonly ProtobufTable[]): MessageCod
   function* encodeSteps(typeName: string, plain: object): Steps<Uint8Array> {
     const plan = planOf(typeName);
     const lists: EncodedLists = new Map();
-    yield* longListSteps(plan, plain as Plain, lists);
+    yield* longListSteps(plan, plain as MessageObject, lists);
     const writer = new MessageWriter(lists);
-    writeMessage(writer, plan, plain as Plain);
+    writeMessage(writer, plan, plain as MessageObject);
     return writer.finish();
   }
   return {
@@ -115,8 +115,8 @@ function fieldPlan(field: TableField, table: ProtobufTable, messageCodec: (typeN
   return { number, plainName, kind, value: valueCodec() };
 }
 
-function readMessage(reader: BinaryReader, plan: MessagePlan, end: number): Plain {
-  const plain: Plain = {};
+function readMessage(reader: BinaryReader, plan: MessagePlan, end: number): MessageObject {
+  const plain: MessageObject = {};
   for (const { plainName, kind, value } of plan.fields) {
     if (kind === 'list') plain[plainName] = [];
     else if (kind === 'map') plain[plainName] = {};

@@ -39,7 +39,7 @@ export function createSocketServer(listen: ListenRpc): SocketServer {
         const handler = methods[call.path.slice(1)];
         if (route === undefined || handler === undefined)
           throw new GrpcError('Unimplemented', `unknown method ${call.path}`);
-        await answer({ call, codec, route, handler });
+        await answerCall({ call, codec, route, handler });
         call.end({ 'grpc-status': '0' });
       } catch (error) {
         const { code, detail } = grpcErrorOf(error);
@@ -49,14 +49,14 @@ export function createSocketServer(listen: ListenRpc): SocketServer {
   };
 }
 
-async function answer(exchange: {
+async function answerCall(exchange: {
   call: RpcCall;
   codec: MessageCodec;
   route: Route;
   handler: GrpcHandler;
 }): Promise<void> {
   const { call, codec, route } = exchange;
-  const request = decoded(codec, route.input, await readRequest(call));
+  const request = decodeRequest(codec, route.input, await readRequest(call));
   const answered = exchange.handler(request as never, call.signal);
   const send = (message: object): Promise<void> => call.write(frame(codec.encode(route.output, message)));
   if (!route.streams) return send((await answered) as object);
@@ -66,7 +66,7 @@ async function answer(exchange: {
   }
 }
 
-function decoded(codec: MessageCodec, type: string, bytes: Uint8Array): object {
+function decodeRequest(codec: MessageCodec, type: string, bytes: Uint8Array): object {
   try {
     return codec.decode(type, bytes);
   } catch (error) {

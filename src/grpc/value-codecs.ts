@@ -2,7 +2,7 @@
 import type { BinaryReader, BinaryWriter } from '@bufbuild/protobuf/wire';
 import { WireType } from '@bufbuild/protobuf/wire';
 
-export type Plain = Record<string, unknown>;
+export type MessageObject = Record<string, unknown>;
 
 /** How one value of a type is written and read, without its tag. */
 export interface ValueCodec {

@@ -1,7 +1,7 @@
 /** Writes messages by their plans; lists of thousands of messages are encoded beforehand, piece by piece. */
 import { BinaryWriter, WireType } from '@bufbuild/protobuf/wire';
 import type { Steps } from '../base/steps.ts';
-import { bytes, type FieldPlan, type MessagePlan, type Plain } from './value-codecs.ts';
+import { bytes, type FieldPlan, type MessagePlan, type MessageObject } from './value-codecs.ts';
 
 /** Items of a list of messages that are encoded in one turn: some milliseconds. */
 const ITEMS_PER_STEP = 10_000;
@@ -26,12 +26,12 @@ export class MessageWriter extends BinaryWriter {
 }
 
 /** Encodes the long lists of a message and of messages in it, each piece in a step. */
-export function* longListSteps(plan: MessagePlan, plain: Plain, lists: EncodedLists): Steps<void> {
+export function* longListSteps(plan: MessagePlan, plain: MessageObject, lists: EncodedLists): Steps<void> {
   for (const name of Object.keys(plain)) {
     const field = plan.byName.get(name);
     const value = plain[name];
     if (field?.value.plan === undefined || value === undefined) continue;
-    if (field.kind === 'single') yield* longListSteps(field.value.plan(), value as Plain, lists);
+    if (field.kind === 'single') yield* longListSteps(field.value.plan(), value as MessageObject, lists);
     else if (field.kind === 'list') {
       const items = value as readonly unknown[];
       if (items.length > ITEMS_PER_STEP) lists.set(items, yield* piecesOf(field, items));
@@ -50,7 +50,7 @@ function* piecesOf(field: FieldPlan, items: readonly unknown[]): Steps<readonly 
   return pieces;
 }
 
-export function writeMessage(writer: BinaryWriter, plan: MessagePlan, plain: Plain): void {
+export function writeMessage(writer: BinaryWriter, plan: MessagePlan, plain: MessageObject): void {
   for (const name of Object.keys(plain)) {
     const value = plain[name];
     if (value === undefined) continue;

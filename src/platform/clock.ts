@@ -25,15 +25,15 @@ export interface Clock {
   /** Resolves after `delayMs`; rejects with the signal's reason when aborted first. */
   sleep(delayMs: number, signal?: AbortSignal): Promise<void>;
   /**
-   * Resolves in a later turn of the event loop, so that I/O and other work run. Never moves virtual time. Lanes with
-   * waiting work take turns; the cluster's own work (no lane) comes after each of the others.
+   * Resolves in a later turn of the event loop, so that I/O and other work run. Never moves virtual time. Flows with
+   * waiting work take turns; the cluster's own work (no flow) comes after each of the others.
    */
-  yield(lane?: string): Promise<void>;
+  yield(flow?: string): Promise<void>;
   /**
    * Called before work that may take milliseconds. Undefined: continue; a promise must be awaited, since other such
    * work runs in this turn. Never waits under virtual time.
    */
-  turn(lane?: string): Promise<void> | undefined;
+  turn(flow?: string): Promise<void> | undefined;
   /** Holds virtual time still until released; taken by every adapter around real asynchronous work. Free on the real clock. */
   holdBusy(what: string): ReleaseBusy;
   /** Called with the size of the jump when wall time moves against monotonic time by more than a second. */

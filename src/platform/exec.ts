@@ -38,7 +38,7 @@ export interface DaemonOptions {
  * A small program of Keelson's own, which runs as a process so that it can be killed. Its argument and result are
  * described in its file in `platform/node/`.
  */
-export type OwnProgram = 'give-to-group';
+export type OwnProgram = 'change-group';
 
 /** Runs programs. */
 export interface Exec {

@@ -11,7 +11,7 @@ import type { ProxyMetrics } from './proxy-metrics.ts';
 import type { ApplierDeps, RuleApplier } from './rule-applier.ts';
 
 /** How much of the kernel's current rules is relied on. */
-export interface Extent {
+export interface WriteScope {
   /** All rules are written; nothing is relied on. */
   readonly whole: boolean;
   /** A full write has failed too: nftables then recreates its tables, other modes repeat the full write. */
@@ -23,7 +23,7 @@ export interface ApplyMode {
   /** The minimum between two transactions. */
   readonly minGapMs: number;
   /** One transaction. */
-  apply(extent: Extent): Promise<void>;
+  apply(extent: WriteScope): Promise<void>;
   /** Called after a transaction. */
   onApplied(): void;
 }

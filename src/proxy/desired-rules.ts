@@ -82,8 +82,8 @@ export function servicePortElements(
 ): { elements: readonly Element[]; slots: PortSlots } {
   const assign = port.affinitySeconds > 0 ? stickySlots : packedSlots;
   const slots = {
-    cluster: assign(previous.cluster, port.cluster.map(target)),
-    local: assign(previous.local, port.local.map(target)),
+    cluster: assign(previous.cluster, port.cluster.map(endpointKey)),
+    local: assign(previous.local, port.local.map(endpointKey)),
   };
   const context = { port, slots, chains };
   const elements: Element[] = [];
@@ -100,7 +100,7 @@ export function servicePortElements(
   return { elements, slots };
 }
 
-function target(endpoint: Endpoint): string {
+function endpointKey(endpoint: Endpoint): string {
   return `${endpoint.address} . ${endpoint.port}`;
 }
 
@@ -128,7 +128,7 @@ function internalElements(frontend: Frontend, context: PortContext, into: Elemen
     affinitySeconds: port.affinitySeconds,
     masquerade: false,
   };
-  into.push(taken(frontend, pickChain(pick, context.chains)));
+  into.push(verdictElement(frontend, pickChain(pick, context.chains)));
   pushSlots({ frontend, pick, context }, wanted, into);
 }
 
@@ -146,11 +146,11 @@ function externalElements(frontend: Frontend, context: PortContext, into: Elemen
     masquerade: true,
   };
   if (!port.externalLocal) {
-    into.push(taken(frontend, pickChain(pick, context.chains)));
+    into.push(verdictElement(frontend, pickChain(pick, context.chains)));
     return pushSlots({ frontend, pick, context }, slots.cluster, into);
   }
   const unmasked = { ...pick, masquerade: false };
-  into.push(taken(frontend, localPolicyChain(unmasked, slots.local.length, context.chains)));
+  into.push(verdictElement(frontend, localPolicyChain(unmasked, slots.local.length, context.chains)));
   pushSlots({ frontend, pick: unmasked, context }, slots.cluster, into);
   pushSlots({ frontend, pick, context }, slots.cluster, into);
   pushSlots({ frontend, pick: { ...unmasked, list: 'local' }, context }, slots.local, into);
@@ -163,7 +163,7 @@ const VERDICT_MAPS = {
   'host-address': 'hostaddresses',
 } as const;
 
-export function taken(frontend: Frontend, chain: Chain): Element {
+export function verdictElement(frontend: Frontend, chain: Chain): Element {
   return { ...element(VERDICT_MAPS[frontend.scope], frontend.key, `goto ${chain.name}`), chain };
 }
 

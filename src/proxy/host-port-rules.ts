@@ -6,7 +6,7 @@ import { parseIp } from '../base/cidr.ts';
 import { hostPortsOf } from '../component-helpers/host-ports.ts';
 import { type ChainContext, type Pick, pickChain } from './chains.ts';
 import type { Protocol } from './service-map.ts';
-import { type Element, type Frontend, hairpinOf, isLoopback, pushTargets, taken } from './desired-rules.ts';
+import { type Element, type Frontend, hairpinOf, isLoopback, pushTargets, verdictElement } from './desired-rules.ts';
 
 /** A port of this host that is forwarded to a pod. */
 export interface HostPortView {
@@ -62,7 +62,7 @@ export function hostPortElements(pod: Pod, chains: ChainContext & HostPortScope)
         ? { scope: 'host', key: `${protocol} . ${hostPort}` }
         : { scope: 'host-address', key: `${hostIp} . ${protocol} . ${hostPort}` };
     const pick: Pick = { scope: frontend.scope, list: 'cluster', count: 1, affinitySeconds: 0, masquerade: false };
-    elements.push(taken(frontend, pickChain(pick, chains)));
+    elements.push(verdictElement(frontend, pickChain(pick, chains)));
     pushTargets({ frontend, pick, chains }, [`${podIp} . ${containerPort}`], elements);
   }
   if (views[0] !== undefined) elements.push(hairpinOf(views[0].podIp));

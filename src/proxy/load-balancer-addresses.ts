@@ -15,8 +15,7 @@ export interface Assignment {
   readonly problem?: string;
 }
 
-/** The candidates. */
-export interface Surroundings {
+export interface NodeCandidates {
   readonly nodes: readonly Node[];
   slicesOf(service: Service): readonly EndpointSlice[];
   readonly portUser: PortUser;
@@ -43,7 +42,7 @@ export function ingressOf(service: Service): readonly LoadBalancerIngress[] {
 }
 
 /** Chooses for all services, by key. */
-export function assignAddresses(services: readonly Service[], surroundings: Surroundings): Map<string, Assignment> {
+export function assignAddresses(services: readonly Service[], surroundings: NodeCandidates): Map<string, Assignment> {
   const holders = new PortHolders();
   const nodes = new NodeAddresses(surroundings.nodes);
   const assigned = new Map<string, Assignment>();
@@ -68,7 +67,7 @@ export function assignAddresses(services: readonly Service[], surroundings: Surr
 }
 
 /** Why the service gets no address: the nodes themselves use one of its ports. */
-function portOfNodes(service: Service, { portUser }: Surroundings): string | undefined {
+function portOfNodes(service: Service, { portUser }: NodeCandidates): string | undefined {
   for (const { port, protocol = 'TCP' } of service.spec?.ports ?? []) {
     const user = protocol === 'TCP' ? portUser(service, port) : undefined;
     if (user !== undefined) return `port ${port}/TCP of the nodes' addresses is used by ${user}`;
@@ -150,7 +149,7 @@ class NodeAddresses {
 
 const FAMILIES = [4, 6] as const;
 
-function candidateAddresses(service: Service, nodes: NodeAddresses, { slicesOf }: Surroundings): string[] {
+function candidateAddresses(service: Service, nodes: NodeAddresses, { slicesOf }: NodeCandidates): string[] {
   const families = (service.spec?.ipFamilies ?? ['IPv4']).map((f) => (f === 'IPv6' ? 6 : 4));
   const withEndpoints =
     service.spec?.externalTrafficPolicy === 'Local'

@@ -1,7 +1,7 @@
 /** Writes the rule books into the kernel: a transaction is one `nft` run, with changes or with whole tables. */
 import { stepByStep } from '../base/steps.ts';
 import type { ExecResult } from '../platform/exec.ts';
-import { createApplyLoop, type Extent } from './apply-loop.ts';
+import { createApplyLoop, type WriteScope } from './apply-loop.ts';
 import { changeScript, removalScript, rewriteScript, type TableConfig } from './nft-script.ts';
 import { createProxyMetrics } from './proxy-metrics.ts';
 import type { ApplierDeps, RuleApplier } from './rule-applier.ts';
@@ -36,7 +36,7 @@ export function createNftablesApplier(deps: ApplierDeps, config: ApplierConfig):
   };
 
   /** One transaction over all tables. */
-  async function apply({ whole, fromScratch }: Extent): Promise<void> {
+  async function apply({ whole, fromScratch }: WriteScope): Promise<void> {
     await config.prepare();
     const plans = config.tables.map(({ book, config: table }) => {
       const all = whole ? book.takeAll() : undefined;

@@ -24,23 +24,23 @@ export interface BindingInput {
 }
 
 /** Runs the Reserve point; on a rejection, plugins that have reserved undo it. */
-export function reserve(input: BindingInput): Status | undefined {
-  return timed(input.profile, 'Reserve', () => askReserve(input));
+export function runReservePlugins(input: BindingInput): Status | undefined {
+  return timeExtensionPoint(input.profile, 'Reserve', () => callReservePlugins(input));
 }
 
-function askReserve({ profile, state, pod, nodeName }: BindingInput): Status | undefined {
+function callReservePlugins({ profile, state, pod, nodeName }: BindingInput): Status | undefined {
   for (const plugin of profile.points.reserve) {
     const status = timedCall(state, { plugin: plugin.name, point: 'Reserve', statusOf: (outcome) => outcome }, () =>
       plugin.reserve?.(state, pod, nodeName),
     );
     if (status === undefined) continue;
-    unreserve({ profile, state, pod, nodeName });
+    runUnreservePlugins({ profile, state, pod, nodeName });
     return status;
   }
   return undefined;
 }
 
-function timed<T extends Status | undefined>({ timer }: Profile, point: string, run: () => T): T {
+function timeExtensionPoint<T extends Status | undefined>({ timer }: Profile, point: string, run: () => T): T {
   if (timer === undefined) return run();
   const startedMs = timer.started();
   const status = run();
@@ -48,7 +48,7 @@ function timed<T extends Status | undefined>({ timer }: Profile, point: string, 
   return status;
 }
 
-async function timedLong({ timer }: Profile, point: string, run: () => Promise<Status | undefined>) {
+async function timeAsyncExtensionPoint({ timer }: Profile, point: string, run: () => Promise<Status | undefined>) {
   const startedMs = timer?.started() ?? 0;
   const status = await run();
   timer?.ended(point, startedMs, status);
@@ -56,7 +56,7 @@ async function timedLong({ timer }: Profile, point: string, run: () => Promise<S
 }
 
 /** Calls Unreserve of the plugins in reverse order. */
-export function unreserve({
+export function runUnreservePlugins({
   profile,
   state,
   pod,
@@ -70,7 +70,7 @@ export function unreserve({
 const MAX_WAIT_MS = 900_000;
 
 /** Runs the Permit point: a refusal, or the plugins that wait, with their timeouts. */
-function askPermit({ profile, state, pod, nodeName }: BindingInput): Status | Map<string, number> {
+function runPermitPlugins({ profile, state, pod, nodeName }: BindingInput): Status | Map<string, number> {
   const timeouts = new Map<string, number>();
   const startedMs = profile.timer?.started() ?? 0;
   for (const plugin of profile.points.permit) {
@@ -88,7 +88,7 @@ function askPermit({ profile, state, pod, nodeName }: BindingInput): Status | Ma
 }
 
 /** Runs PreBindPreFlight: the plugins that have something to do in PreBind, or a refusal. */
-function askPreBind({ profile, state, pod, nodeName }: BindingInput): Status | SchedulerPlugin[] {
+function runPreBindPreFlights({ profile, state, pod, nodeName }: BindingInput): Status | SchedulerPlugin[] {
   const busy: SchedulerPlugin[] = [];
   for (const plugin of profile.points.preBind) {
     const status = timedCall(
@@ -103,23 +103,23 @@ function askPreBind({ profile, state, pod, nodeName }: BindingInput): Status | S
 }
 
 /** Runs Permit, PreBind, Bind and PostBind. */
-export async function bind(input: BindingInput): Promise<Status | undefined> {
+export async function bindingCycle(input: BindingInput): Promise<Status | undefined> {
   const { profile, state, pod, nodeName, signal, waitingPods, steps } = input;
-  const waits = askPermit(input);
+  const waits = runPermitPlugins(input);
   if (!(waits instanceof Map)) return waits;
-  const busy = askPreBind(input);
+  const busy = runPreBindPreFlights(input);
   if (!Array.isArray(busy)) return busy;
   const permitted =
     waits.size === 0 ? undefined : steps.step('permit', () => waitingPods.wait(pod.metadata.uid, waits, signal));
   if (waits.size > 0 || busy.length > 0) await steps.step('nominate', () => input.nominate());
   const status =
     (await permitted) ??
-    (await timedLong(profile, 'PreBind', () =>
-      busy.length === 0 ? Promise.resolve(undefined) : steps.step('pre-bind', () => runPreBind(input, busy)),
+    (await timeAsyncExtensionPoint(profile, 'PreBind', () =>
+      busy.length === 0 ? Promise.resolve(undefined) : steps.step('pre-bind', () => runPreBindPlugins(input, busy)),
     )) ??
-    (await timedLong(profile, 'Bind', () => steps.step('bind', () => runBind(input))));
+    (await timeAsyncExtensionPoint(profile, 'Bind', () => steps.step('bind', () => runBindPlugins(input))));
   if (status !== undefined) return status;
-  timed(profile, 'PostBind', () => {
+  timeExtensionPoint(profile, 'PostBind', () => {
     for (const after of profile.points.postBind)
       timedCall(state, { plugin: after.name, point: 'PostBind' }, () => after.postBind?.(state, pod, nodeName));
     return undefined;
@@ -127,7 +127,7 @@ export async function bind(input: BindingInput): Promise<Status | undefined> {
   return undefined;
 }
 
-async function runPreBind(
+async function runPreBindPlugins(
   { state, pod, nodeName, signal }: BindingInput,
   busy: readonly SchedulerPlugin[],
 ): Promise<Status | undefined> {
@@ -140,7 +140,14 @@ async function runPreBind(
   return undefined;
 }
 
-async function runBind({ profile, state, pod, nodeName, signal, binder }: BindingInput): Promise<Status | undefined> {
+async function runBindPlugins({
+  profile,
+  state,
+  pod,
+  nodeName,
+  signal,
+  binder,
+}: BindingInput): Promise<Status | undefined> {
   if (binder !== undefined) return binder.bind(pod, nodeName, signal);
   for (const plugin of profile.points.bind) {
     if (plugin.bind === undefined) continue;

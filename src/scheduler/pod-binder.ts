@@ -7,7 +7,7 @@ import type { Pod } from '../api/gen/core-v1.ts';
 import type { Stored } from '../api/object.ts';
 import { isReason } from '../api/status-error.ts';
 import type { SchedulerCache } from './cache/scheduler-cache.ts';
-import { bind, reserve, unreserve, type BindingInput } from './binding-cycle.ts';
+import { bindingCycle, runReservePlugins, runUnreservePlugins, type BindingInput } from './binding-cycle.ts';
 import type { Extender } from './extenders/extender.ts';
 import type { CycleState } from './framework/plugin.ts';
 import type { Status } from './framework/status.ts';
@@ -73,9 +73,9 @@ export class PodBinder {
       },
     };
     const failBinding = (status: Status): void => this.#handleBindingCycleError(cycle, input, { status, isNominated });
-    const reserveStatus = reserve(input);
+    const reserveStatus = runReservePlugins(input);
     if (reserveStatus !== undefined) return failBinding(reserveStatus);
-    void bind(input).then(
+    void bindingCycle(input).then(
       (status) => (status === undefined ? this.#handleBindingSuccess(cycle, nodeName) : failBinding(status)),
       (error: unknown) => failBinding({ code: 'error', plugin: '', reasons: [String(error)], cause: error }),
     );
@@ -123,7 +123,7 @@ export class PodBinder {
   ): void {
     const { queued } = cycle;
     const uid = queued.pod.metadata.uid;
-    unreserve(input);
+    runUnreservePlugins(input);
     this.#deps.cache.forget(uid);
     const now = this.#deps.cachedPod(queued.pod);
     if (!isNominated) this.#deps.nominations.set(queued.pod, '');

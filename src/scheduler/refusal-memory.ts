@@ -43,7 +43,7 @@ export function stillRefused(question: RefusalQuestion): ReadonlyMap<string, Sta
 }
 
 /** Records that no node fits. The map must not change any more. */
-export function noteRefusals(question: RefusalQuestion, statuses: ReadonlyMap<string, Status>): void {
+export function recordRefusals(question: RefusalQuestion, statuses: ReadonlyMap<string, Status>): void {
   const { memory, snapshot, askAlone } = question;
   const { nodes, tracker } = snapshot;
   const expecting = new Set(nodes.filter((node) => askAlone(node) === undefined));

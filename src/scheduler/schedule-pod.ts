@@ -13,7 +13,7 @@ import type { CycleState, Nominations, SchedulerPlugin } from './framework/plugi
 import { runPreFilter, runScores, type PreFiltered, type Profile, type Scored } from './framework/profile.ts';
 import { runFilters, runFiltersWithNominated } from './framework/run-filters.ts';
 import { unresolvable, unschedulable, type Status } from './framework/status.ts';
-import { noteRefusals, stillRefused, type RefusalQuestion } from './refusal-memory.ts';
+import { recordRefusals, stillRefused, type RefusalQuestion } from './refusal-memory.ts';
 
 /** The chosen node, or why there is none. */
 export type ScheduleResult =
@@ -98,7 +98,7 @@ function filterNodes(input: ScheduleInput, state: CycleState, pre: PreFiltered):
     const still = refusals === undefined ? undefined : stillRefused(refusals);
     if (still !== undefined) return { feasible, statuses: still, filters: pre.filters, nodeCount };
     findFeasible(input, state, { pre, asked, statuses, feasible });
-    if (feasible.length === 0 && refusals !== undefined) noteRefusals(refusals, statuses);
+    if (feasible.length === 0 && refusals !== undefined) recordRefusals(refusals, statuses);
   }
   const allStatuses = feasible.length === 0 ? withExcluded(statuses, pre, snapshot) : statuses;
   const { memory } = asked;

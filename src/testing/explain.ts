@@ -17,8 +17,8 @@ const keyOf = ({ info, namespace, name }: ResolvedReference): ObjectKey =>
   info.namespaced ? { namespace, name } : { name };
 
 export async function explainObject({ client, nowMs }: Asked, found: ResolvedReference): Promise<Explanation> {
-  const { askWhy } = await import('../why/ask.ts');
-  return askWhy(found.info, keyOf(found), { client, nowMs });
+  const { requestExplanation } = await import('../why/request-explanation.ts');
+  return requestExplanation(found.info, keyOf(found), { client, nowMs });
 }
 
 /** The result of `explainObject` as text. */

@@ -5,7 +5,7 @@ import { Pods } from '../api/gen/resources.ts';
 import { forbidden, StatusError, statusFailure } from '../api/status-error.ts';
 import type { Client } from '../client/client.ts';
 import { image } from '../cri/sim/sim-image.ts';
-import { askTroubles, askWhy, askWhyListed } from '../why/ask.ts';
+import { requestTroubles, requestExplanation, requestExplanations } from '../why/request-explanation.ts';
 import { explainObject } from '../why/explain.ts';
 import type { Explanation, ExplanationList } from '../why/explanation.ts';
 import { firstCauses } from '../why/explanation.ts';
@@ -158,13 +158,16 @@ describe('the API server explains', () => {
       };
       const client = { ...cluster.client, raw };
       const key = { namespace: 'shop', name: 'waits' };
-      assert.deepEqual(codes(await askWhy(Pods as never, key, { client, nowMs })), ['SecretMissing']);
-      const { items } = await askWhyListed(Pods as never, { client, nowMs, namespace: 'shop' });
+      assert.deepEqual(codes(await requestExplanation(Pods as never, key, { client, nowMs })), ['SecretMissing']);
+      const { items } = await requestExplanations(Pods as never, { client, nowMs, namespace: 'shop' });
       assert.deepEqual(items.flatMap(codes), ['SecretMissing']);
       const { signal } = new AbortController();
-      assert.equal((await askTroubles({ client, nowMs, signal, namespace: 'shop' })).found.length, 1);
+      assert.equal((await requestTroubles({ client, nowMs, signal, namespace: 'shop' })).found.length, 1);
       assert.equal(asked[0], `/keelson/v1/${WAITS}`);
-      await assert.rejects(askWhy(Pods as never, { ...key, name: 'absent' }, { client, nowMs }), status(404));
+      await assert.rejects(
+        requestExplanation(Pods as never, { ...key, name: 'absent' }, { client, nowMs }),
+        status(404),
+      );
     }
   });
 

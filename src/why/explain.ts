@@ -75,7 +75,7 @@ export async function diagnose(
   // Trouble without a known cause is reported as unknown.
   const diagnosis: Diagnosis =
     found.state === 'Trouble' && found.causes.length === 0 ? { ...found, state: 'Unknown' } : found;
-  if (diagnosis.state === 'Unknown' && diagnosis.causes.length === 0) noteConditions(info, object, evidence);
+  if (diagnosis.state === 'Unknown' && diagnosis.causes.length === 0) addConditions(info, object, evidence);
   return diagnosis;
 }
 
@@ -94,13 +94,13 @@ function explainByConditions(info: ResourceInfo, object: KubernetesObject, evide
   const hasStatus = info.subresources.some(({ name }) => name === 'status');
   if (allResources.includes(info) && !hasStatus)
     return { state: 'Fine', summary: 'exists, and its kind has no status', causes: [] };
-  noteConditions(info, object, evidence);
+  addConditions(info, object, evidence);
   const isSilent = conditionsOf(object).length === 0;
   const summary = isSilent ? 'exists and has no conditions' : 'exists, and no condition says whether all is well';
   return { state: 'Unknown', summary, causes: [] };
 }
 
-function noteConditions(info: ResourceInfo, object: KubernetesObject, evidence: Evidence): void {
+function addConditions(info: ResourceInfo, object: KubernetesObject, evidence: Evidence): void {
   const conditions = conditionsOf(object).map(({ type, status, reason = '' }) => `${type}=${status} ${reason}`.trim());
   const name = objectText(nameOfObject(info, object));
   evidence.note(`conditions of ${name}: ${conditions.length === 0 ? 'it has none' : conditions.join(', ')}`);

@@ -36,11 +36,11 @@ export class Reads {
 
   get made(): readonly string[] {
     const made = [...this.#made.keys()].filter((what) => !this.#absent.has(what));
-    return named(made);
+    return namesText(made);
   }
 
   get notReadable(): readonly string[] {
-    const found = named([...this.#notReadable]);
+    const found = namesText([...this.#notReadable]);
     if (this.#refused === 0) return found;
     return [...found, `what else it depends on: an explanation makes ${this.#maxReads} reads at most`];
   }
@@ -87,7 +87,7 @@ export class Reads {
 }
 
 /** The first of many names, each of limited length. */
-function named(all: readonly string[]): readonly string[] {
+function namesText(all: readonly string[]): readonly string[] {
   const first = all.slice(0, MAX_NAMED).map(clipped);
   return all.length > MAX_NAMED ? [...first, `and ${all.length - MAX_NAMED} more`] : first;
 }

@@ -15,10 +15,10 @@ const MAX_SHOWN = 30;
 
 export function shownConditions(info: ResourceInfo, object: KubernetesObject): readonly ShownCondition[] | undefined {
   const conditions = conditionsOf(object).slice(0, MAX_SHOWN);
-  return conditions.length === 0 ? undefined : conditions.map((condition) => shown(info, object, condition));
+  return conditions.length === 0 ? undefined : conditions.map((condition) => shownCondition(info, object, condition));
 }
 
-function shown(info: ResourceInfo, object: KubernetesObject, condition: Condition): ShownCondition {
+function shownCondition(info: ResourceInfo, object: KubernetesObject, condition: Condition): ShownCondition {
   const { type, status, reason = '', message = '', lastTransitionTime } = condition;
   return {
     type,

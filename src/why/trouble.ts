@@ -67,7 +67,10 @@ const kinds: readonly Kind[] = [
   kind(APIServices, ({ status }) => status?.conditions?.some(isTrue('Available')) === true),
   kind(Namespaces, ({ metadata }) => metadata.deletionTimestamp === undefined),
   kind(PersistentVolumeClaims, ({ metadata, status }) => status?.phase === 'Bound' && !metadata.deletionTimestamp),
-  kind(Pods, (pod) => pod.metadata.deletionTimestamp === undefined && (isPodReady(pod) || ended(pod.status?.phase))),
+  kind(
+    Pods,
+    (pod) => pod.metadata.deletionTimestamp === undefined && (isPodReady(pod) || isFinished(pod.status?.phase)),
+  ),
   kind(Deployments, ({ spec, status }) => (status?.availableReplicas ?? 0) >= (spec?.replicas ?? 1)),
   kind(StatefulSets, ({ spec, status }) => (status?.readyReplicas ?? 0) >= (spec?.replicas ?? 1)),
   kind(
@@ -81,7 +84,7 @@ function isTrue(type: string): (condition: { type: string; status: string }) => 
   return (condition) => condition.type === type && condition.status === 'True';
 }
 
-function ended(phase: string | undefined): boolean {
+function isFinished(phase: string | undefined): boolean {
   return phase === 'Succeeded';
 }
 

@@ -69,7 +69,7 @@ export function compileTogetherSteps<T>(steps: Steps<T>): Steps<T> {
 }
 
 function compiled(expression: string, { environment, returnTypes }: CompileOptions): Program {
-  const tree = checked(expression, environment);
+  const tree = parseAndCheck(expression, environment);
   const type = tree.type!;
   const name = declaredText(type);
   if (returnTypes !== undefined && !returnTypes.includes(name))
@@ -98,16 +98,16 @@ function evaluate(meter: Meter, run: () => unknown): unknown {
   }
 }
 
-function checked(expression: string, environment: CelEnvironment): Expr {
+function parseAndCheck(expression: string, environment: CelEnvironment): Expr {
   const size = expression.length > MAX_CODE_POINTS ? [...expression].length : 0;
   if (size > MAX_CODE_POINTS) {
     throw wholeProblem(`expression code point size exceeds limit: size: ${size}, limit ${MAX_CODE_POINTS}`);
   }
   chargeWork(expression.length * WORK_OF_CHARACTER);
   const { expr, issues } = parse(expression, environment.hasBindings);
-  refuse(expression, issues);
-  refuse(expression, checkTypes(expr, environment));
-  refuse(expression, validateTree(expr));
+  throwIssues(expression, issues);
+  throwIssues(expression, checkTypes(expr, environment));
+  throwIssues(expression, validateTree(expr));
   return expr;
 }
 
@@ -116,7 +116,7 @@ function wholeProblem(problem: string, cause?: Error): CompileError {
   return new CompileError(`compilation failed: ERROR: <input>:-1:0: ${problem}`, { cause });
 }
 
-function refuse(expression: string, issues: readonly Issue[]): void {
+function throwIssues(expression: string, issues: readonly Issue[]): void {
   if (issues.length === 0) return;
   throw new CompileError(`compilation failed: ${new Source(expression).issuesText(issues)}`);
 }
@@ -141,7 +141,7 @@ function returnTypeText(types: readonly string[]): string {
 export async function evaluateWithDecisions<T>(decisions: Decisions, evaluateOnce: () => T | Promise<T>): Promise<T> {
   // Each repetition answers at least one check. The arguments of a check may depend on earlier answers, so the count is bounded.
   for (let turn = 0; turn < 100; turn++) {
-    const outcome = await attempt(evaluateOnce);
+    const outcome = await tryEvaluate(evaluateOnce);
     if (!decisions.isPending) {
       if ('error' in outcome) throw outcome.error;
       return outcome.value;
@@ -151,7 +151,7 @@ export async function evaluateWithDecisions<T>(decisions: Decisions, evaluateOnc
   throw runtimeError(new RangeError('authorization checks do not settle'));
 }
 
-async function attempt<T>(
+async function tryEvaluate<T>(
   evaluateOnce: () => T | Promise<T>,
 ): Promise<{ readonly value: T } | { readonly error: unknown }> {
   try {

@@ -10,10 +10,10 @@ import { decodeTyped } from './typed.ts';
 import { alwaysFieldsOf, fillAlways, isEmpty, zeroElement } from './zero-values.ts';
 
 /** Thrown without a text; a value that does not fit its type is decoded once more for the error's text. */
-class Misfit extends Error {}
+class TypeMismatch extends Error {}
 
 function misfit(): never {
-  throw new Misfit('a value does not fit its type');
+  throw new TypeMismatch('a value does not fit its type');
 }
 
 /**
@@ -26,7 +26,7 @@ export function canonicalize(schema: StructSchema, value: unknown, known?: objec
   try {
     return structOf(schema, value, known);
   } catch (error) {
-    if (!(error instanceof Misfit)) throw error;
+    if (!(error instanceof TypeMismatch)) throw error;
     return decodeTyped(schema, value).object;
   }
 }

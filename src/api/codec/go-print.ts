@@ -38,7 +38,7 @@ export function goSyntax(value: unknown, maxChars = Infinity): string {
 }
 
 function textOf(value: unknown, style: Style, maxChars: number): string {
-  const printed = new Printed(maxChars);
+  const printed = new PrintBuffer(maxChars);
   print(value, style, printed);
   return printed.toString();
 }
@@ -46,7 +46,7 @@ function textOf(value: unknown, style: Style, maxChars: number): string {
 /**
  * Collects the pieces of a text and joins them once: joining level by level would copy the pieces of a deep value at each level.
  */
-class Printed {
+class PrintBuffer {
   readonly #maxChars: number;
   readonly #pieces: string[] = [];
   #length = 0;
@@ -75,7 +75,7 @@ class Printed {
   }
 }
 
-function print(value: unknown, style: Style, printed: Printed): void {
+function print(value: unknown, style: Style, printed: PrintBuffer): void {
   if (value === null || value === undefined) printed.add(style.absent);
   else if (typeof value === 'string') printed.add(style.text(printed.cut(value)));
   else if (Array.isArray(value)) printList(value, style, printed);
@@ -83,7 +83,7 @@ function print(value: unknown, style: Style, printed: Printed): void {
   else printed.add(String(value));
 }
 
-function printList(items: readonly unknown[], style: Style, printed: Printed): void {
+function printList(items: readonly unknown[], style: Style, printed: PrintBuffer): void {
   printed.add(style.list[0]);
   for (let index = 0; index < items.length && !printed.isFull; index++) {
     if (index > 0) printed.add(style.separator);
@@ -92,7 +92,7 @@ function printList(items: readonly unknown[], style: Style, printed: Printed): v
   printed.add(style.list[1]);
 }
 
-function printMap(map: JsonObject, style: Style, printed: Printed): void {
+function printMap(map: JsonObject, style: Style, printed: PrintBuffer): void {
   printed.add(style.map[0]);
   for (const [index, key] of Object.keys(map).sort().entries()) {
     if (printed.isFull) break;

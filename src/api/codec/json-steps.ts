@@ -22,7 +22,7 @@ export function* jsonSteps(text: string, { maxParts }: JsonLimits): Steps<unknow
   const cursor: Cursor = { text, maxParts, at: 0, depth: 0, parts: 0 };
   const value = yield* valueSteps(cursor);
   skipSpace(cursor);
-  if (cursor.at < text.length) throw unexpected(cursor);
+  if (cursor.at < text.length) throw syntaxError(cursor);
   return value;
 }
 
@@ -72,10 +72,10 @@ function* objectSteps(cursor: Cursor): Steps<JsonObject> {
     },
     *takeLarge() {
       skipSpace(cursor);
-      if (cursor.text[cursor.at] !== '"') throw unexpected(cursor);
+      if (cursor.text[cursor.at] !== '"') throw syntaxError(cursor);
       const key = yield* stringSteps(cursor);
       skipSpace(cursor);
-      if (cursor.text[cursor.at++] !== ':') throw unexpected(cursor);
+      if (cursor.text[cursor.at++] !== ':') throw syntaxError(cursor);
       setOwn(out, key, yield* valueSteps(cursor));
     },
   });
@@ -104,7 +104,7 @@ function* memberSteps(cursor: Cursor, holder: Holder): Steps<void> {
       const members = text.slice(cursor.at, end);
       const mayBeEmpty = isFirst && text[end] === close;
       cursor.at = end;
-      if (!mayBeEmpty && members.trim() === '') throw unexpected(cursor);
+      if (!mayBeEmpty && members.trim() === '') throw syntaxError(cursor);
       const part = parseJson(open + members + close).value;
       cursor.parts += partsOf(part);
       if (cursor.parts > cursor.maxParts)
@@ -114,7 +114,7 @@ function* memberSteps(cursor: Cursor, holder: Holder): Steps<void> {
     yield;
     skipSpace(cursor);
     const after = text[cursor.at];
-    if (after !== ',' && after !== close) throw unexpected(cursor);
+    if (after !== ',' && after !== close) throw syntaxError(cursor);
     cursor.at++;
     if (after === close) break;
   }
@@ -189,13 +189,13 @@ const SCALAR_END = /[,\]}\s]/g;
 function scalarAt(cursor: Cursor): unknown {
   SCALAR_END.lastIndex = cursor.at;
   const end = SCALAR_END.exec(cursor.text)?.index ?? cursor.text.length;
-  if (end - cursor.at > PIECE_LENGTH) throw unexpected(cursor);
+  if (end - cursor.at > PIECE_LENGTH) throw syntaxError(cursor);
   const { value } = parseJson(cursor.text.slice(cursor.at, end));
   cursor.at = end;
   return value;
 }
 
-function unexpected({ text, at }: Cursor): JsonSyntaxError {
+function syntaxError({ text, at }: Cursor): JsonSyntaxError {
   if (at >= text.length) return new JsonSyntaxError('unexpected end of JSON input');
   return new JsonSyntaxError(`invalid character ${JSON.stringify(text[at])} at ${at}`);
 }

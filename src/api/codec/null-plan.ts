@@ -6,11 +6,11 @@ import { schemaOf } from '../schema/schema.ts';
 import type { FieldSchema, StructSchema, TypeSchema } from '../schema/type-schema.ts';
 
 /** The form here of a value that Go prints as null. */
-export type Nothing = 'list' | 'map' | 'text' | 'absent';
+export type AbsentForm = 'list' | 'map' | 'text' | 'absent';
 
 /** The fields of a struct that may be null, and the fields that hold structs with such fields. */
 export interface NullPlan {
-  readonly nullable: readonly (readonly [name: string, nothing: Nothing])[];
+  readonly nullable: readonly (readonly [name: string, nothing: AbsentForm])[];
   readonly parts: readonly (readonly [name: string, part: PlannedPart])[];
 }
 
@@ -52,7 +52,7 @@ function partOf(type: TypeSchema): PlannedPart | undefined {
   return plan && { holders, plan };
 }
 
-function nothingOf(schema: StructSchema, { type, pointer, omitempty, pb }: FieldSchema): Nothing | undefined {
+function nothingOf(schema: StructSchema, { type, pointer, omitempty, pb }: FieldSchema): AbsentForm | undefined {
   if (pb.length === 0) return undefined;
   if (pointer) return omitempty ? undefined : 'absent';
   if (isTime(type)) return schema.name === 'meta.v1.ObjectMeta' ? undefined : 'absent';

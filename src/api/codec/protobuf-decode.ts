@@ -132,12 +132,12 @@ function readEntry(c: Context, field: FieldSchema, map: JsonObject): void {
   setOwn(map, key, value ?? zeroElement(values));
 }
 
-interface Where {
+interface FieldTag {
   name: string;
   wireType: number;
 }
 
-function readValue(c: Context, type: TypeSchema, where: Where): unknown {
+function readValue(c: Context, type: TypeSchema, where: FieldTag): unknown {
   if (type.kind === 'scalar') return readScalar(c.r, type.scalar, where);
   expect(where.wireType, BYTES_TYPE, where.name);
   if (type.kind === 'struct') return c.r.message(() => readStruct(c, type));
@@ -158,7 +158,7 @@ const WIRE_TYPES: Record<ScalarName, number> = {
   double: 1,
 };
 
-function readScalar(r: PbReader, scalar: ScalarName, { name, wireType }: Where): unknown {
+function readScalar(r: PbReader, scalar: ScalarName, { name, wireType }: FieldTag): unknown {
   expect(wireType, WIRE_TYPES[scalar], name);
   switch (scalar) {
     case 'string':

@@ -116,7 +116,7 @@ interface ExpectedEnvelope {
   readonly apiVersion: string;
   readonly kind: string;
   /** A version without schemas of its own; its messages are decoded with those of `apiVersion`. */
-  readonly alike?: string | undefined;
+  readonly olderVersion?: string | undefined;
   /** Limits the parts of an object that a client sent. */
   readonly budget?: PartBudget;
 }
@@ -134,7 +134,7 @@ export function decodeProtobuf(bytes: Uint8Array, expected?: ExpectedEnvelope): 
     const { value } = expected?.budget === undefined ? parseJson(text) : parseClientJson(text);
     return isObject(value) ? value : { apiVersion, kind };
   }
-  const schema = builtinSchema(apiVersion === expected?.alike ? expected.apiVersion : apiVersion, kind);
+  const schema = builtinSchema(apiVersion === expected?.olderVersion ? expected.apiVersion : apiVersion, kind);
   if (schema === undefined)
     throw new PbError(`no kind "${kind}" is registered for version "${apiVersion}" in protobuf`);
   return { apiVersion, kind, ...decodeRawMessage(schema, envelope.raw, expected?.budget) };

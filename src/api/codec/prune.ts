@@ -55,13 +55,13 @@ function prune(type: TypeSchema, value: unknown, context: Context): unknown {
     const field = type.fields.get(key);
     if (field !== undefined)
       return item === null && !allowsNull(field) ? undefined : descend(field.type, item, { context, step: key });
-    return type.preserveUnknown ? item : dropped(key, context);
+    return type.preserveUnknown ? item : reportUnknown(key, context);
   });
 }
 
 /** Drops all fields of an object that stands where the schema has a list or a scalar, and of objects in a misplaced list. */
 function withoutFields(value: object, context: Context): unknown {
-  if (isObject(value)) return rebuild(value, (key) => dropped(key, context));
+  if (isObject(value)) return rebuild(value, (key) => reportUnknown(key, context));
   return (value as unknown[]).map((item, index) => {
     if (typeof item !== 'object' || item === null) return item;
     context.path.push(index);
@@ -71,7 +71,7 @@ function withoutFields(value: object, context: Context): unknown {
   });
 }
 
-function dropped(key: string, { path, unknown }: Context): undefined {
+function reportUnknown(key: string, { path, unknown }: Context): undefined {
   if (unknown.length < MAX_STRICT_ERRORS) unknown.push(`unknown field "${formatPath([...path, key])}"`);
 }
 

@@ -2,16 +2,16 @@
 import { quote } from '../../base/go-quote.ts';
 
 /** A part of a layout: its text, and the pattern that a value must match there. Ranges are checked after the pattern. */
-interface Part {
+interface LayoutPart {
   readonly layout: string;
   readonly text: RegExp;
   readonly range?: readonly [name: string, from: number, to: number];
 }
 
-const DIGITS: Part['text'] = /^\d\d/;
-const literal = (text: string): Part => ({ layout: text, text: new RegExp(`^${text}`) });
+const DIGITS: LayoutPart['text'] = /^\d\d/;
+const literal = (text: string): LayoutPart => ({ layout: text, text: new RegExp(`^${text}`) });
 
-const DATE: readonly Part[] = [
+const DATE: readonly LayoutPart[] = [
   { layout: '2006', text: /^\d{4}/ },
   literal('-'),
   { layout: '01', text: DIGITS, range: ['month', 1, 12] },
@@ -23,13 +23,13 @@ const DATE: readonly Part[] = [
   { layout: '04', text: DIGITS, range: ['minute', 0, 59] },
   literal(':'),
 ];
-const SECOND: Part = { layout: '05', text: DIGITS, range: ['second', 0, 59] };
+const SECOND: LayoutPart = { layout: '05', text: DIGITS, range: ['second', 0, 59] };
 /** A layout without a fraction accepts any fraction of the seconds. */
-const WHOLE_SECOND: Part = { ...SECOND, text: /^\d\d(?:[.,]\d+)?/ };
-const MICROSECONDS: Part = { layout: '.000000', text: /^[.,]\d{6}/ };
-const ZONE: Part = { layout: 'Z07:00', text: /^(?:Z|[+-]\d\d:\d\d)/ };
+const WHOLE_SECOND: LayoutPart = { ...SECOND, text: /^\d\d(?:[.,]\d+)?/ };
+const MICROSECONDS: LayoutPart = { layout: '.000000', text: /^[.,]\d{6}/ };
+const ZONE: LayoutPart = { layout: 'Z07:00', text: /^(?:Z|[+-]\d\d:\d\d)/ };
 
-const LAYOUTS: Readonly<Record<0 | 6, readonly Part[]>> = {
+const LAYOUTS: Readonly<Record<0 | 6, readonly LayoutPart[]>> = {
   0: [...DATE, WHOLE_SECOND, ZONE],
   6: [...DATE, SECOND, MICROSECONDS, ZONE],
 };

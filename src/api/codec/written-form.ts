@@ -4,7 +4,7 @@
  * read.
  * Upstream stores built-in kinds as protobuf, which does not distinguish an empty list from nil, so an empty list is null too.
  */
-import { type Nothing, type NullPlan, nullPlanOf, type PlannedPart } from './null-plan.ts';
+import { type AbsentForm, type NullPlan, nullPlanOf, type PlannedPart } from './null-plan.ts';
 import { isObject, setOwn, type JsonObject } from './own-property.ts';
 
 /**
@@ -35,7 +35,7 @@ function structAsWritten(plan: NullPlan, value: JsonObject): JsonObject {
   return withParts(plan, { value, out }, structAsWritten);
 }
 
-function isNothing(nothing: Nothing, value: unknown): boolean {
+function isNothing(nothing: AbsentForm, value: unknown): boolean {
   if (value === undefined || value === null) return true;
   switch (nothing) {
     case 'list':

@@ -13,7 +13,7 @@ import type { JSONSchemaProps } from '../gen/apiextensions-v1.ts';
 import type { FieldCause } from '../status-error.ts';
 import { CHARS_OF_STEP, correlatedItem, correlationSteps } from './correlate.ts';
 import { appendAll } from '../../base/lists.ts';
-import { checkEnum, checksType, checkText, checkType, fieldOf, formatOf, type Place } from './value-checks.ts';
+import { checkEnum, checksType, checkText, checkType, fieldOf, formatOf, type ValuePosition } from './value-checks.ts';
 
 /** Stands for an absent old value. */
 const nothing = Symbol('nothing');
@@ -38,7 +38,7 @@ class Findings {
   }
 
   /** The results of comparisons are remembered, so that no part is compared twice. */
-  isUnchanged({ value, old }: Place): boolean {
+  isUnchanged({ value, old }: ValuePosition): boolean {
     return old !== nothing && deepEqual(value, old, this.#differing);
   }
 
@@ -82,7 +82,7 @@ function withoutRepeats(errors: FieldCause[]): FieldCause[] {
   });
 }
 
-function* check(schema: JSONSchemaProps, place: Place, found: Findings): Steps<void> {
+function* check(schema: JSONSchemaProps, place: ValuePosition, found: Findings): Steps<void> {
   if (found.endsStep()) yield;
   const { errors } = found;
   if (found.isFull || found.isUnchanged(place)) return;
@@ -98,7 +98,7 @@ function* check(schema: JSONSchemaProps, place: Place, found: Findings): Steps<v
 }
 
 /** `check` for values of fields and items that are neither objects nor lists and have no alternatives. */
-function checkPlain(schema: JSONSchemaProps, place: Place, found: Findings): void {
+function checkPlain(schema: JSONSchemaProps, place: ValuePosition, found: Findings): void {
   const { errors } = found;
   if (found.isFull || found.isUnchanged(place)) return;
   countMatches(schema, place, { found, hasType: checkType(schema, place, errors) });
@@ -109,7 +109,7 @@ function checkPlain(schema: JSONSchemaProps, place: Place, found: Findings): voi
 /** Counts as upstream's `MatchCount`: one for each validator that applies to the value, and one more for some that succeed. */
 function countMatches(
   schema: JSONSchemaProps,
-  { value }: Place,
+  { value }: ValuePosition,
   { found, hasType }: { found: Findings; hasType: boolean },
 ): void {
   if (!found.isBranch) return;
@@ -125,13 +125,13 @@ function countMatches(
   else if (typeof value === 'object') found.matches++;
 }
 
-function isPlain({ anyOf, oneOf, allOf, not }: JSONSchemaProps, { value }: Place): boolean {
+function isPlain({ anyOf, oneOf, allOf, not }: JSONSchemaProps, { value }: ValuePosition): boolean {
   const hasParts = typeof value === 'object' && value !== null;
   return !hasParts && anyOf === undefined && oneOf === undefined && allOf === undefined && not === undefined;
 }
 
 /** Checks a field or an item. Returns undefined when it is done without steps, as for most values. */
-function checkInner(schema: JSONSchemaProps, place: Place, found: Findings): Steps<void> | undefined {
+function checkInner(schema: JSONSchemaProps, place: ValuePosition, found: Findings): Steps<void> | undefined {
   if (!isPlain(schema, place)) return check(schema, place, found);
   checkPlain(schema, place, found);
   return found.endsStep() ? pause() : undefined;
@@ -141,7 +141,11 @@ function* pause(): Steps<void> {
   yield;
 }
 
-function* checkArray(schema: JSONSchemaProps, place: Place & { value: unknown[] }, found: Findings): Steps<void> {
+function* checkArray(
+  schema: JSONSchemaProps,
+  place: ValuePosition & { value: unknown[] },
+  found: Findings,
+): Steps<void> {
   const { path, value, old } = place;
   const { errors } = found;
   const { items, maxItems, minItems } = schema;
@@ -166,7 +170,11 @@ function* checkArray(schema: JSONSchemaProps, place: Place & { value: unknown[] 
   if (maxItems !== undefined && value.length > maxItems) errors.push(tooMany(fieldOf(path), value.length, maxItems));
 }
 
-function* checkObject(schema: JSONSchemaProps, place: Place & { value: JsonObject }, found: Findings): Steps<void> {
+function* checkObject(
+  schema: JSONSchemaProps,
+  place: ValuePosition & { value: JsonObject },
+  found: Findings,
+): Steps<void> {
   const { path, value, old } = place;
   const { errors } = found;
   const { properties = {}, additionalProperties, maxProperties, minProperties } = schema;
@@ -174,7 +182,7 @@ function* checkObject(schema: JSONSchemaProps, place: Place & { value: JsonObjec
   if (minProperties !== undefined && size < minProperties)
     errors.push(invalidValue(fieldOf(path), size, `${path} in body should have at least ${minProperties} properties`));
   if (maxProperties !== undefined && size > maxProperties) errors.push(tooMany(fieldOf(path), size, maxProperties));
-  const inner = (key: string): Place => ({
+  const inner = (key: string): ValuePosition => ({
     path: path === '' ? key : `${path}.${key}`,
     value: value[key],
     old: old !== nothing && isObject(old) && Object.hasOwn(old, key) ? old[key] : nothing,
@@ -195,14 +203,14 @@ function* checkObject(schema: JSONSchemaProps, place: Place & { value: JsonObjec
 }
 
 /** The findings of one branch of a combination. Branches are not compared with the old value. */
-function* branch(schema: JSONSchemaProps, place: Place, findings: Findings): Steps<Findings> {
+function* branchFindings(schema: JSONSchemaProps, place: ValuePosition, findings: Findings): Steps<Findings> {
   const found = new Findings(findings);
   yield* check(schema, { ...place, old: nothing }, found);
   return found;
 }
 
 /** As upstream, these errors have an empty path. */
-function combine({ errors }: Findings, { path }: Place, text: string): void {
+function combine({ errors }: Findings, { path }: ValuePosition, text: string): void {
   errors.push(invalidValue('<nil>', '', `${JSON.stringify(path)} ${text}`));
 }
 
@@ -215,19 +223,19 @@ function merge(findings: Findings, { errors, matches }: Findings): void {
   findings.matches += matches;
 }
 
-function* checkCombinations(schema: JSONSchemaProps, place: Place, findings: Findings): Steps<void> {
+function* checkCombinations(schema: JSONSchemaProps, place: ValuePosition, findings: Findings): Steps<void> {
   const { anyOf = [], oneOf = [], allOf = [], not } = schema;
   if (anyOf.length > 0) yield* checkAnyOf(anyOf, place, findings);
   if (oneOf.length > 0) yield* checkOneOf(oneOf, place, findings);
   if (allOf.length > 0) yield* checkAllOf(allOf, place, findings);
-  if (not !== undefined && isValid(yield* branch(not, place, findings)))
+  if (not !== undefined && isValid(yield* branchFindings(not, place, findings)))
     combine(findings, place, 'must not validate the schema (not)');
 }
 
-function* checkAnyOf(schemas: readonly JSONSchemaProps[], place: Place, findings: Findings): Steps<void> {
+function* checkAnyOf(schemas: readonly JSONSchemaProps[], place: ValuePosition, findings: Findings): Steps<void> {
   const failed: Findings[] = [];
   for (const schema of schemas) {
-    const found = yield* branch(schema, place, findings);
+    const found = yield* branchFindings(schema, place, findings);
     if (isValid(found)) return merge(findings, found);
     failed.push(found);
   }
@@ -235,9 +243,9 @@ function* checkAnyOf(schemas: readonly JSONSchemaProps[], place: Place, findings
   merge(findings, nearest(failed));
 }
 
-function* checkOneOf(schemas: readonly JSONSchemaProps[], place: Place, findings: Findings): Steps<void> {
+function* checkOneOf(schemas: readonly JSONSchemaProps[], place: ValuePosition, findings: Findings): Steps<void> {
   const found: Findings[] = [];
-  for (const schema of schemas) found.push(yield* branch(schema, place, findings));
+  for (const schema of schemas) found.push(yield* branchFindings(schema, place, findings));
   const [valid, ...others] = found.filter(isValid);
   if (valid !== undefined && others.length === 0) return merge(findings, valid);
   const how = valid === undefined ? 'Found none valid' : `Found ${others.length + 1} valid alternatives`;
@@ -245,10 +253,10 @@ function* checkOneOf(schemas: readonly JSONSchemaProps[], place: Place, findings
   if (valid === undefined) merge(findings, nearest(found));
 }
 
-function* checkAllOf(schemas: readonly JSONSchemaProps[], place: Place, findings: Findings): Steps<void> {
+function* checkAllOf(schemas: readonly JSONSchemaProps[], place: ValuePosition, findings: Findings): Steps<void> {
   let valid = 0;
   for (const schema of schemas) {
-    const found = yield* branch(schema, place, findings);
+    const found = yield* branchFindings(schema, place, findings);
     if (isValid(found)) valid++;
     merge(findings, found);
   }

@@ -8,7 +8,7 @@ import type { FieldCause } from '../status-error.ts';
 import { hasFormat, isKnownFormat } from './formats.ts';
 import { patternOf } from './patterns.ts';
 
-export interface Place {
+export interface ValuePosition {
   /** `spec.items[0].name`; empty at the root. */
   readonly path: string;
   readonly value: unknown;
@@ -21,11 +21,11 @@ export function fieldOf(path: string): string {
   return path === '' ? '<nil>' : path.replace(/^\./, '');
 }
 
-function complain(errors: FieldCause[], { path, value }: Place, text: string): void {
+function complain(errors: FieldCause[], { path, value }: ValuePosition, text: string): void {
   errors.push(invalidValue(fieldOf(path), value ?? '', `${path} in body ${text}`));
 }
 
-export function checkText(schema: JSONSchemaProps, place: Place, errors: FieldCause[]): void {
+export function checkText(schema: JSONSchemaProps, place: ValuePosition, errors: FieldCause[]): void {
   const { value } = place;
   if (typeof value === 'string') checkString(schema, { ...place, value }, errors);
   else if (typeof value === 'number' || typeof value === 'bigint') checkNumber(schema, { ...place, value }, errors);
@@ -71,7 +71,7 @@ export function checksType(schema: JSONSchemaProps): boolean {
 }
 
 /** False, with an error, for a value of another type. A format decides before the type, but for texts and lists. */
-export function checkType(schema: JSONSchemaProps, { path, value }: Place, errors: FieldCause[]): boolean {
+export function checkType(schema: JSONSchemaProps, { path, value }: ValuePosition, errors: FieldCause[]): boolean {
   const types = typesOf(schema);
   const actual = jsonType(value);
   if (types.includes(actual) || (actual === 'integer' && types.includes('number'))) return true;
@@ -93,7 +93,7 @@ export function checkType(schema: JSONSchemaProps, { path, value }: Place, error
   return false;
 }
 
-export function checkEnum(schema: JSONSchemaProps, { path, value }: Place, errors: FieldCause[]): void {
+export function checkEnum(schema: JSONSchemaProps, { path, value }: ValuePosition, errors: FieldCause[]): void {
   const { enum: allowed } = schema;
   if (allowed === undefined || allowed.length === 0) return;
   const { simple, others, shown } = enumerationOf(allowed);
@@ -121,7 +121,7 @@ function enumerationOf(allowed: readonly unknown[]): Enumeration {
 }
 
 /** The first of length and pattern that does not fit, and the format. */
-function checkString(schema: JSONSchemaProps, place: Place & { value: string }, errors: FieldCause[]): void {
+function checkString(schema: JSONSchemaProps, place: ValuePosition & { value: string }, errors: FieldCause[]): void {
   const { path, value } = place;
   checkLengthAndPattern(schema, place, errors);
   const format = formatOf(schema);
@@ -129,7 +129,11 @@ function checkString(schema: JSONSchemaProps, place: Place & { value: string }, 
     errors.push(typeInvalid(fieldOf(path), value, `${path} in body must be of type ${format}: ${quote(value)}`));
 }
 
-function checkLengthAndPattern(schema: JSONSchemaProps, place: Place & { value: string }, errors: FieldCause[]): void {
+function checkLengthAndPattern(
+  schema: JSONSchemaProps,
+  place: ValuePosition & { value: string },
+  errors: FieldCause[],
+): void {
   const { path, value } = place;
   const { maxLength, minLength, pattern = '' } = schema;
   const length = maxLength === undefined && minLength === undefined ? 0 : [...value].length;
@@ -162,7 +166,7 @@ function fitsRange(value: Numeric, type: string, format: string): boolean {
   return type !== 'number' || format !== 'float' || Number.isFinite(Math.fround(Number(value)));
 }
 
-function checkNumber(schema: JSONSchemaProps, place: Place & { value: Numeric }, errors: FieldCause[]): void {
+function checkNumber(schema: JSONSchemaProps, place: ValuePosition & { value: Numeric }, errors: FieldCause[]): void {
   const { path, value } = place;
   const { maximum, minimum, multipleOf, exclusiveMaximum = false, exclusiveMinimum = false } = schema;
   const [type = '', ...others] = typesOf(schema);

@@ -15,16 +15,16 @@ const KNOWN_SHAPES = 32;
 const LARGEST_SHAPE = 500;
 
 /** An object: the names of its fields, each followed by the shape of its value. */
-type Shape = readonly (string | Part)[];
+type Shape = readonly (string | ValueShape)[];
 
 /** A mark from `markOf`, the shape of an object, or a list's items. */
-type Part = string | Shape | ListShape;
+type ValueShape = string | Shape | ListShape;
 
 /** The items of a list whose items have separate owners. */
 class ListShape {
   readonly list: ListSchema;
   /** For each item its identity and its shape. The identity is the value in a set, and in other lists the values of the keys. */
-  readonly items: readonly (readonly [identity: readonly unknown[], shape: Part])[];
+  readonly items: readonly (readonly [identity: readonly unknown[], shape: ValueShape])[];
 
   constructor(list: ListSchema, items: ListShape['items']) {
     this.list = list;
@@ -32,12 +32,12 @@ class ListShape {
   }
 }
 
-interface Known {
+interface KnownShape {
   readonly shape: Shape;
   readonly fields: FieldSet;
 }
 
-const known = new WeakMap<StructSchema, Known[]>();
+const known = new WeakMap<StructSchema, KnownShape[]>();
 
 /**
  * The result of `compute` for the object, which must depend on its shape alone. The object is decoded and has no managed fields;
@@ -46,7 +46,7 @@ const known = new WeakMap<StructSchema, Known[]>();
 export function createdFields(schema: StructSchema, object: JsonObject, compute: () => FieldSet): FieldSet {
   let shapes = known.get(schema);
   if (shapes === undefined) known.set(schema, (shapes = []));
-  const at = shapes.findLastIndex(({ shape }) => fits(shape, object));
+  const at = shapes.findLastIndex(({ shape }) => matchesShape(shape, object));
   const found = shapes[at];
   if (found !== undefined) {
     if (at < shapes.length - 1) appendAll(shapes, shapes.splice(at, 1));
@@ -60,7 +60,7 @@ export function createdFields(schema: StructSchema, object: JsonObject, compute:
   return fields;
 }
 
-function fits(shape: Shape, object: JsonObject): boolean {
+function matchesShape(shape: Shape, object: JsonObject): boolean {
   const names = Object.keys(object);
   if (names.length * 2 !== shape.length) return false;
   for (let index = 0; index < names.length; index++) {
@@ -70,10 +70,10 @@ function fits(shape: Shape, object: JsonObject): boolean {
   return true;
 }
 
-function partFits(part: Part, value: unknown): boolean {
+function partFits(part: ValueShape, value: unknown): boolean {
   if (typeof part === 'string') return part === markOf(value);
   if (part instanceof ListShape) return Array.isArray(value) && itemsFit(part, value);
-  return isObject(value) && fits(part, value);
+  return isObject(value) && matchesShape(part, value);
 }
 
 function itemsFit({ list, items }: ListShape, values: readonly unknown[]): boolean {
@@ -95,7 +95,7 @@ function keysFit({ keys }: ListSchema, identity: readonly unknown[], item: JsonO
 
 /** Undefined for an object that is too large, or that has items without a scalar identity. */
 function shapeOf(type: ObjectShape, object: JsonObject, count: { parts: number }): Shape | undefined {
-  const shape: (string | Part)[] = [];
+  const shape: (string | ValueShape)[] = [];
   for (const name of Object.keys(object)) {
     const part = partOf(childType(type, name), object[name], count);
     if (part === undefined || ++count.parts > LARGEST_SHAPE) return undefined;
@@ -104,7 +104,7 @@ function shapeOf(type: ObjectShape, object: JsonObject, count: { parts: number }
   return shape;
 }
 
-function partOf(type: TypeSchema, value: unknown, count: { parts: number }): Part | undefined {
+function partOf(type: TypeSchema, value: unknown, count: { parts: number }): ValueShape | undefined {
   const list = granularList(type);
   if (list !== undefined && Array.isArray(value) && value.length > 0) return listShapeOf(list, value, count);
   if (!isObject(value)) return markOf(value);
@@ -113,7 +113,7 @@ function partOf(type: TypeSchema, value: unknown, count: { parts: number }): Par
 }
 
 function listShapeOf(list: ListSchema, values: readonly unknown[], count: { parts: number }): ListShape | undefined {
-  const items: (readonly [readonly unknown[], Part])[] = [];
+  const items: (readonly [readonly unknown[], ValueShape])[] = [];
   for (const value of values) {
     if (++count.parts > LARGEST_SHAPE) return undefined;
     const identity =

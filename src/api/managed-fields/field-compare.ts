@@ -43,7 +43,7 @@ export function compare(type: TypeSchema, before: unknown, after: unknown): Comp
   }
   const shape = granularObject(type, before, after);
   if (shape === undefined) return compareLeaf(before, after);
-  const sides: Sides = { before: asObject(before), after: asObject(after), nulls: [] };
+  const sides: ComparedObjects = { before: asObject(before), after: asObject(after), nulls: [] };
   if (shape.kind === 'struct' && nullsOfAbsent(shape).length > 0) {
     sides.nulls = nullsOfAbsent(shape);
     if (isObject(before) !== isObject(after)) return compareWithNull(shape, sides, isObject(before));
@@ -53,14 +53,18 @@ export function compare(type: TypeSchema, before: unknown, after: unknown): Comp
 }
 
 /** Two objects, and for each the fields that count as null when absent. */
-interface Sides {
+interface ComparedObjects {
   readonly before: JsonObject;
   readonly after: JsonObject;
   nulls: readonly string[];
 }
 
 /** Compares an object, whose absent fields may be null, with null. */
-function compareWithNull(shape: StructSchema, { before, after, nulls }: Sides, wasObject: boolean): Comparison {
+function compareWithNull(
+  shape: StructSchema,
+  { before, after, nulls }: ComparedObjects,
+  wasObject: boolean,
+): Comparison {
   const object = Object.fromEntries(nulls.map((name) => [name, null]));
   const sides = {
     before: wasObject ? { ...object, ...before } : before,
@@ -145,7 +149,7 @@ class Collector {
   }
 }
 
-function compareFields(shape: ObjectShape, { before, after, nulls }: Sides): Comparison {
+function compareFields(shape: ObjectShape, { before, after, nulls }: ComparedObjects): Comparison {
   const collector = new Collector();
   const valueIn = (side: JsonObject, key: string): unknown =>
     Object.hasOwn(side, key) ? side[key] : nulls.includes(key) ? null : undefined;

@@ -56,7 +56,7 @@ export function withNamedFields(type: TypeSchema, set: FieldSet): FieldSet {
   const children: Record<string, FieldNode> = {};
   for (const element of elements(set)) {
     const node = set[element] as FieldNode;
-    const { inner, named } = below(type, element);
+    const { inner, named } = childOf(type, element);
     const deeper = inner === undefined ? node : (withNamedFields(inner, node) ?? node);
     children[element] = named ? withSelf(deeper) : deeper;
   }
@@ -64,7 +64,7 @@ export function withNamedFields(type: TypeSchema, set: FieldSet): FieldSet {
 }
 
 /** The type of the value behind a path element. */
-function below(type: TypeSchema, element: string): { inner: TypeSchema | undefined; named: boolean } {
+function childOf(type: TypeSchema, element: string): { inner: TypeSchema | undefined; named: boolean } {
   if (!element.startsWith('f:')) return { inner: type.kind === 'list' ? type.items : undefined, named: false };
   const shape = type.kind === 'struct' || type.kind === 'map' || type.kind === 'any' ? type : undefined;
   if (shape === undefined) return { inner: undefined, named: false };

@@ -82,7 +82,7 @@ export function removePaths(type: TypeSchema, value: unknown, set: FieldSet): un
   const list = granularList(type);
   if (list !== undefined && Array.isArray(value)) {
     const kept = value
-      .map((item: unknown) => without(list.items, item, set[itemElement(list, item)]))
+      .map((item: unknown) => withoutPaths(list.items, item, set[itemElement(list, item)]))
       .filter((v) => v !== undefined);
     return kept.length === 0 ? null : kept;
   }
@@ -91,7 +91,7 @@ export function removePaths(type: TypeSchema, value: unknown, set: FieldSet): un
   if (shape === undefined || !isObject(value)) return value !== null && typeof value === 'object' ? null : value;
   const out: JsonObject = {};
   for (const key of Object.keys(value)) {
-    const kept = without(childType(shape, key), value[key], set[`f:${key}`]);
+    const kept = withoutPaths(childType(shape, key), value[key], set[`f:${key}`]);
     if (kept !== undefined) setOwn(out, key, kept);
   }
   return Object.keys(out).length === 0 && !hasNullLeft(shape, value, set) ? null : out;
@@ -103,7 +103,7 @@ function hasNullLeft(shape: ObjectShape, value: JsonObject, set: FieldNode): boo
   return nullsOfAbsent(shape).some((name) => !Object.hasOwn(value, name) && !Object.hasOwn(set, `f:${name}`));
 }
 
-function without(type: TypeSchema, value: unknown, set: FieldSet): unknown {
+function withoutPaths(type: TypeSchema, value: unknown, set: FieldSet): unknown {
   if (set === undefined) return value;
   return isMember(set) ? undefined : removePaths(type, value, set);
 }

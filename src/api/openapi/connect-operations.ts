@@ -20,13 +20,13 @@ export function isConnect(subresource: string): boolean {
   return CONNECTABLE.has(subresource);
 }
 
-interface Place {
+interface ConnectPath {
   readonly path: string;
   /** The parameters in the path. */
   readonly parameters: readonly ParameterFact[];
 }
 
-export function connectPaths(info: ResourceInfo, sub: SubresourceInfo, { path, parameters }: Place): PathFact[] {
+export function connectPaths(info: ResourceInfo, sub: SubresourceInfo, { path, parameters }: ConnectPath): PathFact[] {
   const own = subresourceParameters[sub.name] ?? [];
   const verbs = sub.verbs.flatMap((verb) => METHOD_OF_VERB[verb] ?? []);
   const methods: readonly OperationFact['method'][] = sub.name === 'proxy' ? [...verbs, 'head', 'options'] : verbs;

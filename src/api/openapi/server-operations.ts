@@ -3,7 +3,7 @@
 import { OBJECT_TYPES } from './media-types.ts';
 import { groupVersionRoot, namesOf, type OperationFact, type PathFact } from './operation-facts.ts';
 
-interface Read {
+interface ReadOperation {
   readonly id: string;
   readonly tag: string;
   readonly description: string;
@@ -11,13 +11,13 @@ interface Read {
   readonly produces: OperationFact['produces'];
 }
 
-function pathOf(path: string, { produces, ...read }: Read): PathFact {
+function pathOf(path: string, { produces, ...read }: ReadOperation): PathFact {
   const bodyTypes = produces === 'object' ? OBJECT_TYPES : ['application/json'];
   const operation = { ...read, produces, bodyTypes, method: 'get', parameters: [], body: undefined } as const;
   return { path, parameters: [], operations: [{ ...operation, codes: ['200'] }] };
 }
 
-const discovery = (id: string, tag: string, result: string): Read => ({
+const discovery = (id: string, tag: string, result: string): ReadOperation => ({
   id,
   tag,
   description: 'discovery of API groups, versions and resources',

@@ -16,7 +16,7 @@ import {
   put,
   steps,
   tooDeep,
-  type Work,
+  type PatchWork,
 } from './json-pointer.ts';
 import { MeasuredCopies } from './measured-copy.ts';
 import { PatchError } from './patch-error.ts';
@@ -51,7 +51,7 @@ export function jsonPatch(original: unknown, patch: unknown): unknown {
       `The allowed maximum operations in a JSON patch is ${MAX_OPERATIONS}, got ${patch.length}`,
     );
   }
-  const work: Work = { root: original, owned: new WeakSet(), copies: new MeasuredCopies(), movedElements: 0 };
+  const work: PatchWork = { root: original, owned: new WeakSet(), copies: new MeasuredCopies(), movedElements: 0 };
   try {
     for (const operation of patch) run(work, check(operation));
     checkDepth(work.root, 0);
@@ -81,7 +81,7 @@ function check(operation: unknown): Operation {
   return { op, path, from: typeof from === 'string' ? from : undefined, value };
 }
 
-function run(work: Work, { op, path, from = '', value }: Operation): void {
+function run(work: PatchWork, { op, path, from = '', value }: Operation): void {
   switch (op) {
     case 'add':
       return insert(work, 'add', { path, value: value ?? null });
@@ -104,7 +104,7 @@ function run(work: Work, { op, path, from = '', value }: Operation): void {
 }
 
 /** The value that `move` and `copy` read. */
-function source(work: Work, op: 'move' | 'copy', from: string): unknown {
+function source(work: PatchWork, op: 'move' | 'copy', from: string): unknown {
   const key = steps(from).at(-1) ?? '';
   const parent = find(work, from.slice(0, from.lastIndexOf('/')));
   if (from === '' || !isContainer(parent))
@@ -120,7 +120,7 @@ function source(work: Work, op: 'move' | 'copy', from: string): unknown {
   return null;
 }
 
-function test(work: Work, path: string, wanted: unknown): void {
+function test(work: PatchWork, path: string, wanted: unknown): void {
   if (path !== '') {
     const parent = find(work, path.slice(0, path.lastIndexOf('/')));
     if (!isContainer(parent)) throw missing(`test operation does not apply: is missing path: ${path}`);
@@ -137,7 +137,7 @@ function checkIndex(list: readonly unknown[], key: string, path: string): void {
   if (index < 0 || index >= list.length) throw badIndex('test', path, key);
 }
 
-function insert(work: Work, op: string, { path, value }: { path: string; value: unknown }): void {
+function insert(work: PatchWork, op: string, { path, value }: { path: string; value: unknown }): void {
   const at = parentOf(work, path);
   if (at === undefined) {
     const target = op === 'add' ? `path: "${path}"` : `destination path: ${path}`;
@@ -158,13 +158,13 @@ function insert(work: Work, op: string, { path, value }: { path: string; value: 
 }
 
 /** Throws {@link PatchError} 413 when thousands of operations on a long array would take seconds. */
-function countMoved(work: Work, count: number): void {
+function countMoved(work: PatchWork, count: number): void {
   work.movedElements += count;
   if (work.movedElements <= MAX_MOVED_ELEMENTS) return;
   throw new PatchError(413, `The allowed maximum of array elements that a JSON patch moves is ${MAX_MOVED_ELEMENTS}`);
 }
 
-function remove(work: Work, op: string, path: string): void {
+function remove(work: PatchWork, op: string, path: string): void {
   const at = parentOf(work, path);
   if (at === undefined) throw missing(`${op} operation does not apply: doc is missing path: "${path}"`);
   const { parent, key } = at;
@@ -180,7 +180,7 @@ function remove(work: Work, op: string, path: string): void {
   delete parent[key];
 }
 
-function replace(work: Work, path: string, value: unknown): void {
+function replace(work: PatchWork, path: string, value: unknown): void {
   if (path === '') {
     // As upstream, only an object or a list can replace the whole document.
     if (isContainer(value)) work.root = value;

@@ -8,7 +8,7 @@ import { PatchError } from './patch-error.ts';
 
 type Container = JsonObject | unknown[];
 
-export interface Work {
+export interface PatchWork {
   root: unknown;
   /** Containers that were created here and may be changed in place. */
   readonly owned: WeakSet<object>;
@@ -41,11 +41,11 @@ export function child(container: unknown, key: string): unknown {
   return isObject(container) && Object.hasOwn(container, key) ? container[key] : undefined;
 }
 
-export function find(work: Work, path: string): unknown {
+export function find(work: PatchWork, path: string): unknown {
   return steps(path).reduce<unknown>(child, work.root);
 }
 
-function own(work: Work, container: Container): Container {
+function ownedCopy(work: PatchWork, container: Container): Container {
   if (work.owned.has(container)) return container;
   const copy = Array.isArray(container) ? [...container] : { ...container };
   work.owned.add(copy);
@@ -55,16 +55,16 @@ function own(work: Work, container: Container): Container {
 export const isContainer = (value: unknown): value is Container => typeof value === 'object' && value !== null;
 
 /** The container of the path's last step, safe to change; undefined when the path does not exist. */
-export function parentOf(work: Work, path: string): { parent: Container; key: string } | undefined {
+export function parentOf(work: PatchWork, path: string): { parent: Container; key: string } | undefined {
   const all = steps(path);
   const key = all.pop();
   if (key === undefined || !isContainer(work.root)) return undefined;
-  let parent = own(work, work.root);
+  let parent = ownedCopy(work, work.root);
   work.root = parent;
   for (const step of all) {
     const next = child(parent, step);
     if (!isContainer(next)) return undefined;
-    const owned = own(work, next);
+    const owned = ownedCopy(work, next);
     put(parent, step, owned);
     parent = owned;
   }

@@ -11,7 +11,7 @@ export interface OrderInputs {
   readonly keyOf: (item: unknown) => string;
 }
 
-interface Placed {
+interface PlacedItem {
   readonly item: unknown;
   /** The index in `$setElementOrder`, and in the live list. */
   readonly wanted: number | undefined;
@@ -22,8 +22,8 @@ interface Placed {
 export function normalizeOrder(merged: readonly unknown[], { order, server, keyOf }: OrderInputs): unknown[] {
   const wanted = positions(order, keyOf);
   const live = positions(server, keyOf);
-  const named: Placed[] = [];
-  const others: Placed[] = [];
+  const named: PlacedItem[] = [];
+  const others: PlacedItem[] = [];
   for (const item of merged) {
     const key = keyOf(item);
     const placed = { item, wanted: wanted.get(key), live: live.get(key) };
@@ -40,13 +40,13 @@ const INSERTED = 20;
  * Sorts by the order of the live list. Upstream's comparison puts elements that the live list lacks before every other, so their
  * final place depends on Go's sort: in long lists they end up in front, in reverse order.
  */
-function sortByLive(items: readonly Placed[]): readonly Placed[] {
+function sortByLive(items: readonly PlacedItem[]): readonly PlacedItem[] {
   const unknown = items.filter(({ live }) => live === undefined);
-  const known = (): readonly Placed[] =>
+  const known = (): readonly PlacedItem[] =>
     items.filter(({ live }) => live !== undefined).toSorted((a, b) => a.live! - b.live!);
   if (unknown.length === 0) return known();
   if (items.length > INSERTED) return [...unknown.toReversed(), ...known()];
-  const sorted: Placed[] = [];
+  const sorted: PlacedItem[] = [];
   for (const item of items) {
     let at = sorted.length;
     while (at > 0 && comesBefore(item, sorted[at - 1]!)) at--;
@@ -55,7 +55,7 @@ function sortByLive(items: readonly Placed[]): readonly Placed[] {
   return sorted;
 }
 
-function comesBefore(a: Placed, b: Placed): boolean {
+function comesBefore(a: PlacedItem, b: PlacedItem): boolean {
   return a.live === undefined || b.live === undefined || a.live < b.live;
 }
 
@@ -72,7 +72,7 @@ function positions(items: readonly unknown[], keyOf: (item: unknown) => string):
  * Merges two lists and keeps the order of each. An element of `left` comes first only when it precedes the other in the live
  * list.
  */
-function interleave(left: readonly Placed[], right: readonly Placed[]): unknown[] {
+function interleave(left: readonly PlacedItem[], right: readonly PlacedItem[]): unknown[] {
   const out: unknown[] = [];
   let i = 0;
   for (const { item, live } of right) {

@@ -31,14 +31,14 @@ export function strategicMergePatch(original: JsonObject, patch: unknown, schema
  * The number of fields and list elements that merging has copied. Each element of the patch copies the element that it is merged
  * into.
  */
-interface Work {
+interface MergeWork {
   copied: number;
 }
 
 /** Ten times the number of copies for a patch that changes each element of the largest object once. */
 const MAX_COPIED = 2_000_000;
 
-function addCopied(work: Work, count: number): void {
+function addCopied(work: MergeWork, count: number): void {
   work.copied += count;
   if (work.copied <= MAX_COPIED) return;
   throw new PatchError(
@@ -50,7 +50,7 @@ function addCopied(work: Work, count: number): void {
 /** The type of the value being merged, and the work so far. */
 interface Merging {
   readonly type: TypeSchema | undefined;
-  readonly work: Work;
+  readonly work: MergeWork;
 }
 
 function mergeObject(original: JsonObject, patch: JsonObject, { type, work }: Merging): JsonObject {

@@ -32,7 +32,7 @@ const USAGES = [
   'netscape sgc',
 ].toSorted();
 
-function decoded(base64: string): string {
+function decodeBase64(base64: string): string {
   return Buffer.from(base64, 'base64').toString('utf8');
 }
 
@@ -130,7 +130,7 @@ function validateConditions(conditions: Conditions, before: Conditions, field: F
 /** The error of a certificate chain; undefined for a valid one. */
 function chainProblem(base64: string): string | undefined {
   if (base64 === '') return undefined;
-  const blocks = pemBlocks(decoded(base64));
+  const blocks = pemBlocks(decodeBase64(base64));
   const wrong = blocks.find(({ type, hasHeaders }) => type !== 'CERTIFICATE' || hasHeaders);
   if (wrong?.type === 'CERTIFICATE') return 'no PEM block headers are permitted';
   if (wrong !== undefined) return `only CERTIFICATE PEM blocks are allowed, found ${quote(wrong.type)}`;
@@ -145,7 +145,7 @@ export function validateCertificateSigningRequest(
 ): void {
   const { request: pem = '', usages = [], signerName = '', expirationSeconds } = request.spec ?? {};
   const spec = field.at('spec');
-  const wrong = requestProblem(decoded(pem));
+  const wrong = requestProblem(decodeBase64(pem));
   if (wrong !== undefined) spec.at('request').invalid(pem, wrong);
   validateUsages(usages, old?.spec?.usages ?? [], spec.at('usages'));
   if (signerName === LEGACY_SIGNER && old?.spec?.signerName !== LEGACY_SIGNER)

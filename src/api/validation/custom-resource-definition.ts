@@ -40,21 +40,21 @@ function validateNames(names: CustomResourceDefinitionNames, field: Field): void
     field
       .at('shortNames')
       .item(index)
-      .complain(name, joined(isDns1035Label(name)));
+      .complain(name, joinProblems(isDns1035Label(name)));
   if ((names.kind ?? '') !== '' && names.kind === names.listKind)
     field.at('listKind').invalid(names.listKind, 'kind and listKind may not be the same');
   for (const [index, name] of (names.categories ?? []).entries())
     field
       .at('categories')
       .item(index)
-      .complain(name, joined(isDns1035Label(name)));
+      .complain(name, joinProblems(isDns1035Label(name)));
 }
 
 function validateVersions(definition: CustomResourceDefinition, field: Field, checks: PartChecks): void {
   const { versions = [] } = definition.spec;
   for (const [index, version] of versions.entries()) {
     const place = field.item(index);
-    place.at('name').complain(version.name ?? '', joined(isDns1035Label(version.name ?? '')));
+    place.at('name').complain(version.name ?? '', joinProblems(isDns1035Label(version.name ?? '')));
     validateWarning(version, place.at('deprecationWarning'));
     if (checks.fits) validateParts(version, (part) => (checks.shared.has(part) ? undefined : place.at(part)), checks);
   }
@@ -71,7 +71,7 @@ function shownVersion(version: CustomResourceDefinitionVersion, shared: Readonly
   return internalForm(own, 'apiextensions.v1.CustomResourceDefinitionVersion');
 }
 
-function joined(problems: readonly string[]): string[] {
+function joinProblems(problems: readonly string[]): string[] {
   return problems.length === 0 ? [] : [problems.join(',')];
 }
 
@@ -188,7 +188,7 @@ function validateSpec(definition: CustomResourceDefinition, field: Field, { rule
     .at('version')
     .complain(
       first?.name ?? '',
-      first === undefined || first.name === '' ? [] : joined(isDns1035Label(first.name ?? '')),
+      first === undefined || first.name === '' ? [] : joinProblems(isDns1035Label(first.name ?? '')),
     );
   for (const name of ['plural', 'singular', 'kind', 'listKind'] as const)
     if ((names[name] ?? '') === '') field.at('names').at(name).required();

@@ -10,7 +10,7 @@ import { isDns1123Subdomain, isQualifiedName } from '../names.ts';
 const DEFAULT_NAMESPACE = 'default';
 
 /** The fields that both groups check, under each version's own names for the reporter. */
-interface Reported {
+interface ReportedFields {
   readonly namespace: string;
   readonly about: string;
   readonly eventTime: string;
@@ -21,7 +21,7 @@ interface Reported {
 const LENGTH_LIMITS = { reportingInstance: 128, action: 128, reason: 128, message: 1024 } as const;
 
 /** Rules that predate events.k8s.io and hold for both groups. */
-function validateReported(event: Reported, field: Field): void {
+function validateReported(event: ReportedFields, field: Field): void {
   const { namespace, about, reporter } = event;
   const place = field.at('involvedObject').at('namespace');
   if (event.eventTime === '') {
@@ -37,7 +37,7 @@ function validateReported(event: Reported, field: Field): void {
   field.at('namespace').complain(namespace, isDns1123Subdomain(namespace));
 }
 
-function validateTexts(texts: Reported['texts'], field: Field): void {
+function validateTexts(texts: ReportedFields['texts'], field: Field): void {
   for (const [name, limit] of Object.entries(LENGTH_LIMITS)) {
     const text = texts[name as keyof typeof texts];
     if (text === '' && name !== 'message') field.at(name).required();

@@ -17,7 +17,7 @@ import type { Field } from '../field-error.ts';
 
 /** The text must be an address, canonical or not. */
 export function validateIp(text: string, field: Field): void {
-  refuse(text, ipProblem(text), field);
+  reportProblem(text, ipProblem(text), field);
 }
 
 /** The text must be a canonical address, as in fields that always required it. */
@@ -36,7 +36,7 @@ export function validateCidr(text: string, field: Field): void {
 /** `validateCidr`, which returns the range; undefined for an invalid text. */
 export function validatedCidr(text: string, field: Field): Cidr | undefined {
   const written = parseWrittenCidr(text);
-  refuse(text, cidrProblem(text, written), field);
+  reportProblem(text, cidrProblem(text, written), field);
   return written?.range;
 }
 
@@ -49,7 +49,7 @@ export function validateCanonicalCidr(text: string, field: Field): void {
   if (text !== canonical) field.invalid(text, `must be in canonical form (${quote(canonical)})`);
 }
 
-function refuse(text: string, problem: string | undefined, field: Field): void {
+function reportProblem(text: string, problem: string | undefined, field: Field): void {
   if (problem !== undefined && !field.wasThere(text)) field.invalid(text, problem);
 }
 

@@ -11,8 +11,7 @@ const TYPES = ['array', 'boolean', 'integer', 'number', 'object', 'string'];
 const MAP_TYPES = ['atomic', 'granular'];
 const META_FIELDS = new Set(['metadata', 'kind', 'apiVersion']);
 
-/** The position of a schema. */
-interface At {
+interface SchemaPosition {
   readonly isRoot: boolean;
   /** In the metadata, kind or apiVersion of a resource. */
   readonly insideMeta: boolean;
@@ -29,7 +28,7 @@ export function validateOpenApiSchema(schema: JSONSchemaProps, field: Field, che
 }
 
 interface Visit {
-  readonly at: At;
+  readonly at: SchemaPosition;
   readonly check: CheckPlace;
 }
 
@@ -75,7 +74,7 @@ function visitProperties(schema: JSONSchemaProps, field: Field, { at, check }: V
   const isResource = at.isRoot || schema['x-kubernetes-embedded-resource'] === true;
   for (const [key, inner] of Object.entries(schema.properties ?? {})) {
     const isMeta = isResource && META_FIELDS.has(key);
-    const below: At = {
+    const below: SchemaPosition = {
       ...at,
       isRoot: false,
       insideMeta: at.insideMeta || isMeta,
@@ -104,7 +103,7 @@ const UNSUPPORTED: readonly (keyof JSONSchemaProps)[] = [
   '$ref',
 ];
 
-function checkAllowed(schema: JSONSchemaProps, field: Field, { insideMeta, noDefaults }: At): void {
+function checkAllowed(schema: JSONSchemaProps, field: Field, { insideMeta, noDefaults }: SchemaPosition): void {
   const { type = '', items } = schema;
   if (type !== '' && !TYPES.includes(type)) field.at('type').notSupported(type, TYPES);
   if (noDefaults !== undefined && schema.default !== undefined)

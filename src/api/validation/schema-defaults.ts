@@ -20,18 +20,22 @@ import { partsOf } from './definition-budget.ts';
 const META_FIELDS = new Set(['metadata', 'kind', 'apiVersion']);
 
 /** How an object looks around a value in the metadata of an embedded resource. */
-type Surround = (value: unknown) => object;
+type EmbeddingOf = (value: unknown) => object;
 
 interface Visit {
   /** Whether unknown fields are errors. */
   readonly isStrict: boolean;
   /** The resource around: the whole, or an embedded one. */
   readonly resource: JSONSchemaProps;
-  readonly surround: Surround;
+  readonly surround: EmbeddingOf;
   readonly insideMeta: boolean;
 }
 
-const withTypeMeta: Surround = (value) => ({ kind: 'Validation', apiVersion: 'validation/v1', ...(value as object) });
+const withTypeMeta: EmbeddingOf = (value) => ({
+  kind: 'Validation',
+  apiVersion: 'validation/v1',
+  ...(value as object),
+});
 
 /** Reports defaults that do not fit their own schema; `isStrict`: also for fields that it does not know. */
 export function validateDefaults(schema: JSONSchemaProps, field: Field, isStrict: boolean): void {

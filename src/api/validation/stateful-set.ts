@@ -54,12 +54,12 @@ function validateStrategy(spec: StatefulSetSpec, field: Field): void {
 }
 
 /** Parts that an update does not check again, because they are unchanged or were invalid before. */
-interface Known {
+interface UncheckedParts {
   readonly fixed?: boolean;
   readonly template?: boolean;
 }
 
-function* validateSpec(spec: StatefulSetSpec, known: Known, field: Field): Steps<void> {
+function* validateSpec(spec: StatefulSetSpec, known: UncheckedParts, field: Field): Steps<void> {
   const policy = spec.podManagementPolicy ?? '';
   if (policy === '') field.at('podManagementPolicy').required();
   else if (policy !== 'OrderedReady' && policy !== 'Parallel')
@@ -82,7 +82,7 @@ function* validateSpec(spec: StatefulSetSpec, known: Known, field: Field): Steps
   yield* validateTemplate(spec, known, field);
 }
 
-function* validateTemplate(spec: StatefulSetSpec, known: Known, field: Field): Steps<void> {
+function* validateTemplate(spec: StatefulSetSpec, known: UncheckedParts, field: Field): Steps<void> {
   const texts = { kind: 'statefulset', unsound: '' } as const;
   const sound = validateWorkloadSelector(spec.selector, texts, field.at('selector'));
   if (sound) {

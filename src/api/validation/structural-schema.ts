@@ -12,7 +12,7 @@ import { partsOf } from './definition-budget.ts';
 type Level = 'root' | 'item' | 'field';
 
 /** A schema and its field. */
-interface At {
+interface SchemaAtField {
   readonly schema: JSONSchemaProps;
   readonly field: Field;
 }
@@ -36,7 +36,7 @@ function itemsOf({ items }: JSONSchemaProps): JSONSchemaProps | undefined {
   return Array.isArray(items) ? undefined : items;
 }
 
-function checkInvariants({ schema, field }: At, level: Level): void {
+function checkInvariants({ schema, field }: SchemaAtField, level: Level): void {
   const { type = '', properties = {}, additionalProperties } = schema;
   const items = itemsOf(schema);
   if (type === 'array' && items === undefined) field.at('items').required('must be specified');
@@ -54,13 +54,13 @@ function checkInvariants({ schema, field }: At, level: Level): void {
   checkTypeMeta({ schema, field }, level);
 }
 
-function checkExtensions({ schema, field }: At): void {
+function checkExtensions({ schema, field }: SchemaAtField): void {
   if (schema['x-kubernetes-int-or-string'] !== true) return;
   for (const name of ['x-kubernetes-preserve-unknown-fields', 'x-kubernetes-embedded-resource'] as const)
     if (schema[name] === true) field.at(name).invalid(true, 'must be false if x-kubernetes-int-or-string is true');
 }
 
-function checkTypePresent({ schema, field }: At, level: Level): void {
+function checkTypePresent({ schema, field }: SchemaAtField, level: Level): void {
   const { type = '' } = schema;
   const place = field.at('type');
   const embedded = schema['x-kubernetes-embedded-resource'] === true;
@@ -79,7 +79,7 @@ function checkTypePresent({ schema, field }: At, level: Level): void {
   if (level === 'root' && type !== '' && type !== 'object') place.invalid(type, 'must be object at the root');
 }
 
-function checkTypeMeta({ schema, field }: At, level: Level): void {
+function checkTypeMeta({ schema, field }: SchemaAtField, level: Level): void {
   const { properties = {} } = schema;
   const embedded = schema['x-kubernetes-embedded-resource'] === true;
   const checked = level === 'root' || embedded;
@@ -115,7 +115,7 @@ function checkRootMetadata(schema: JSONSchemaProps, field: Field): void {
 
 const INT_OR_STRING: readonly JSONSchemaProps[] = [{ type: 'integer' }, { type: 'string' }];
 
-function checkValues({ schema, field }: At, level: Level): void {
+function checkValues({ schema, field }: SchemaAtField, level: Level): void {
   const { anyOf = [], allOf = [], oneOf = [], not, pattern = '' } = schema;
   const alternatives = deepEqual(anyOf, INT_OR_STRING);
   const inFirst = allOf.length > 0 && deepEqual(allOf[0]!.anyOf, INT_OR_STRING);
@@ -151,7 +151,7 @@ const FORBIDDEN_WHEN_NESTED: readonly (readonly [keyof JSONSchemaProps, string])
 ];
 
 /** Validates a schema within allOf, anyOf, oneOf or not. */
-function checkNested({ schema, field }: At, level: Level): void {
+function checkNested({ schema, field }: SchemaAtField, level: Level): void {
   checkValues({ schema, field }, level);
   const items = itemsOf(schema);
   if (items !== undefined) checkNested({ schema: items, field: field.at('items') }, level);
@@ -169,7 +169,7 @@ function checkNested({ schema, field }: At, level: Level): void {
 }
 
 /** Fields that occur in value validations must be specified outside of them. */
-function checkCompleteness(values: At, structure: At): void {
+function checkCompleteness(values: SchemaAtField, structure: SchemaAtField): void {
   const { anyOf = [], allOf = [], oneOf = [], not } = values.schema;
   for (const [name, list] of [
     ['allOf', allOf],
@@ -181,7 +181,7 @@ function checkCompleteness(values: At, structure: At): void {
   if (not !== undefined) checkNestedCompleteness({ schema: not, field: values.field.at('not') }, structure);
 }
 
-function checkNestedCompleteness(values: At, { schema, field }: At): void {
+function checkNestedCompleteness(values: SchemaAtField, { schema, field }: SchemaAtField): void {
   checkCompleteness(values, { schema, field });
   const because = (place: Field): string => `because it is defined in ${place.path}`;
   const items = itemsOf(values.schema);

@@ -11,12 +11,12 @@ import { cidrWarnings, ipWarnings } from './ip-formats.ts';
 type Texts = readonly string[] | undefined;
 
 /** A text of an object with its path. */
-type Placed = readonly [text: string, path: string];
+type TextAtPath = readonly [text: string, path: string];
 
 /** The limit of addresses and ranges that are checked; a response has room for some forty warnings. */
 const MAX_ADDRESSES = 2000;
 
-function warningsOfFirst(placed: Iterable<Placed>, warningsOf: (text: string, path: string) => string[]): string[] {
+function warningsOfFirst(placed: Iterable<TextAtPath>, warningsOf: (text: string, path: string) => string[]): string[] {
   const warnings: string[] = [];
   let count = 0;
   for (const [text, path] of placed) {
@@ -26,7 +26,7 @@ function warningsOfFirst(placed: Iterable<Placed>, warningsOf: (text: string, pa
   return warnings;
 }
 
-function* itemsOf(texts: Texts, path: string): Generator<Placed> {
+function* itemsOf(texts: Texts, path: string): Generator<TextAtPath> {
   for (const [index, text] of (texts ?? []).entries()) yield [text, `${path}[${index}]`];
 }
 
@@ -115,7 +115,7 @@ export function endpointsWarnings({ metadata, subsets = [] }: Endpoints): string
   return warningsOfFirst(addressesIn(subsets), ipWarnings);
 }
 
-function* addressesIn(subsets: NonNullable<Endpoints['subsets']>): Generator<Placed> {
+function* addressesIn(subsets: NonNullable<Endpoints['subsets']>): Generator<TextAtPath> {
   for (const [index, subset] of subsets.entries())
     for (const list of ['addresses', 'notReadyAddresses'] as const)
       for (const [at, { ip }] of (subset[list] ?? []).entries()) yield [ip, `subsets[${index}].${list}[${at}].ip`];
@@ -131,7 +131,7 @@ export function endpointSliceWarnings(slice: EndpointSlice, old: EndpointSlice |
   ];
 }
 
-function* addressesOf({ endpoints = [] }: EndpointSlice): Generator<Placed> {
+function* addressesOf({ endpoints = [] }: EndpointSlice): Generator<TextAtPath> {
   for (const [index, { addresses }] of endpoints.entries()) yield* itemsOf(addresses, `endpoints[${index}].addresses`);
 }
 
@@ -141,7 +141,7 @@ export function ingressWarnings({ metadata, spec }: Ingress, old: Ingress | unde
   return [`annotation ${quote(INGRESS_CLASS)} is deprecated, please use 'spec.ingressClassName' instead`];
 }
 
-function* blocksOf(peers: readonly NetworkPolicyPeer[] | undefined, path: string): Generator<Placed> {
+function* blocksOf(peers: readonly NetworkPolicyPeer[] | undefined, path: string): Generator<TextAtPath> {
   for (const [index, { ipBlock }] of (peers ?? []).entries()) {
     if (ipBlock === undefined) continue;
     const place = `${path}[${index}].ipBlock`;
@@ -150,7 +150,7 @@ function* blocksOf(peers: readonly NetworkPolicyPeer[] | undefined, path: string
   }
 }
 
-function* rangesIn({ spec = {} }: NetworkPolicy): Generator<Placed> {
+function* rangesIn({ spec = {} }: NetworkPolicy): Generator<TextAtPath> {
   for (const [index, { from }] of (spec.ingress ?? []).entries()) yield* blocksOf(from, `spec.ingress[${index}].from`);
   for (const [index, { to }] of (spec.egress ?? []).entries()) yield* blocksOf(to, `spec.egress[${index}].to`);
 }

@@ -4,7 +4,7 @@ import { trimEndOf } from '../../base/trim-end.ts';
 import type { Volume, VolumeProjection } from '../gen/core-v1.ts';
 
 /** A file and its source; the source is empty when the volume has only one. */
-interface Placed {
+interface VolumeFile {
   readonly path: string;
   readonly source: string;
 }
@@ -12,7 +12,7 @@ interface Placed {
 /** Longer paths are truncated; headers truncate each text to less. */
 const MAX_SHOWN = 1024;
 
-function describe({ path, source }: Placed): string {
+function describe({ path, source }: VolumeFile): string {
   const shown = quote(path.slice(0, MAX_SHOWN));
   return source === '' ? shown : `${shown} (${source})`;
 }
@@ -24,8 +24,8 @@ const MAX_VOLUMES = 100;
 const MAX_WARNINGS = 100;
 
 /** Pairs of files where the path of one equals the other's or is a directory of it. */
-function* overlaps(files: readonly Placed[]): Generator<string> {
-  const earlier: { readonly file: Placed; readonly folder: string }[] = [];
+function* overlaps(files: readonly VolumeFile[]): Generator<string> {
+  const earlier: { readonly file: VolumeFile; readonly folder: string }[] = [];
   for (const { path, source } of files.slice(0, MAX_FILES)) {
     const file = { path: trimEndOf(path, '/'), source };
     if (file.path === '') continue;
@@ -37,20 +37,20 @@ function* overlaps(files: readonly Placed[]): Generator<string> {
   }
 }
 
-function placed(items: readonly { readonly path: string }[] | undefined, source = ''): Placed[] {
+function filesOf(items: readonly { readonly path: string }[] | undefined, source = ''): VolumeFile[] {
   return (items ?? []).map(({ path }) => ({ path, source }));
 }
 
 /** The files of a projected volume's source. Files of a whole config map or secret are unknown. */
-function projectedFiles(source: VolumeProjection): Placed[] {
+function projectedFiles(source: VolumeProjection): VolumeFile[] {
   const { configMap, secret, downwardAPI, serviceAccountToken, clusterTrustBundle, podCertificate } = source;
-  if (configMap?.items !== undefined) return placed(configMap.items, `ConfigMap ${quote(configMap.name ?? '')}`);
-  if (secret?.items !== undefined) return placed(secret.items, `Secret ${quote(secret.name ?? '')}`);
-  if (downwardAPI?.items !== undefined) return placed(downwardAPI.items, 'DownwardAPI');
-  if (serviceAccountToken !== undefined) return placed([serviceAccountToken], 'ServiceAccountToken');
+  if (configMap?.items !== undefined) return filesOf(configMap.items, `ConfigMap ${quote(configMap.name ?? '')}`);
+  if (secret?.items !== undefined) return filesOf(secret.items, `Secret ${quote(secret.name ?? '')}`);
+  if (downwardAPI?.items !== undefined) return filesOf(downwardAPI.items, 'DownwardAPI');
+  if (serviceAccountToken !== undefined) return filesOf([serviceAccountToken], 'ServiceAccountToken');
   if (clusterTrustBundle !== undefined) {
     const name = clusterTrustBundle.name ?? clusterTrustBundle.signerName ?? '';
-    return placed([clusterTrustBundle], `ClusterTrustBundle ${quote(name)}`);
+    return filesOf([clusterTrustBundle], `ClusterTrustBundle ${quote(name)}`);
   }
   const { certificateChainPath = '', keyPath = '', credentialBundlePath = '' } = podCertificate ?? {};
   return [
@@ -67,14 +67,14 @@ function* projectedWarnings(name: string, sources: readonly VolumeProjection[]):
   yield* overlapWarnings(name, 'Projected', sources.flatMap(projectedFiles));
 }
 
-function* overlapWarnings(name: string, description: string, files: readonly Placed[]): Generator<string> {
+function* overlapWarnings(name: string, description: string, files: readonly VolumeFile[]): Generator<string> {
   for (const pair of overlaps(files)) yield `volume ${quote(name)} (${description}): overlapping paths: ${pair}`;
 }
 
 function* warningsOf({ name, configMap, secret, downwardAPI, projected }: Volume): Generator<string> {
-  yield* overlapWarnings(name, `ConfigMap ${quote(configMap?.name ?? '')}`, placed(configMap?.items));
-  yield* overlapWarnings(name, `Secret ${quote(secret?.secretName ?? '')}`, placed(secret?.items));
-  yield* overlapWarnings(name, 'DownwardAPI', placed(downwardAPI?.items));
+  yield* overlapWarnings(name, `ConfigMap ${quote(configMap?.name ?? '')}`, filesOf(configMap?.items));
+  yield* overlapWarnings(name, `Secret ${quote(secret?.secretName ?? '')}`, filesOf(secret?.items));
+  yield* overlapWarnings(name, 'DownwardAPI', filesOf(downwardAPI?.items));
   yield* projectedWarnings(name, projected?.sources ?? []);
 }
 

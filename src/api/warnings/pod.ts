@@ -47,7 +47,7 @@ function volumeWarnings(volumes: readonly Volume[], path: string): string[] {
 }
 
 /** Warnings about repeated items of a list. */
-function repeated(values: readonly string[], describe: (value: string, index: number) => string): string[] {
+function warningsOfRepeated(values: readonly string[], describe: (value: string, index: number) => string): string[] {
   const seen = new Set<string>();
   return values.flatMap((value, index) => {
     const isFirst = !seen.has(value);
@@ -60,8 +60,11 @@ function listWarnings(spec: PodSpec, path: string): string[] {
   const secrets = (spec.imagePullSecrets ?? []).map(({ name = '' }) => name);
   const addresses = (spec.hostAliases ?? []).map(({ ip }) => ip);
   return [
-    ...repeated(addresses, (ip, index) => `${path}.hostAliases[${index}].ip: duplicate ip ${quote(ip)}`),
-    ...repeated(secrets, (name, index) => `${path}.imagePullSecrets[${index}].name: duplicate name ${quote(name)}`),
+    ...warningsOfRepeated(addresses, (ip, index) => `${path}.hostAliases[${index}].ip: duplicate ip ${quote(ip)}`),
+    ...warningsOfRepeated(
+      secrets,
+      (name, index) => `${path}.imagePullSecrets[${index}].name: duplicate name ${quote(name)}`,
+    ),
     ...secrets.flatMap((name, index) =>
       name === '' ? [`${path}.imagePullSecrets[${index}].name: invalid empty name ""`] : [],
     ),

@@ -31,7 +31,7 @@ export function convertObject(
   if (convert !== undefined) return convertByWebhook(object, to, convert);
   const stored = from.definition.conversion === undefined ? object : from.definition.conversion.toStored(object);
   const converted = to.definition.conversion === undefined ? stored : to.definition.conversion.fromStored(stored);
-  return named(converted, to);
+  return withTypeMeta(converted, to);
 }
 
 async function convertByWebhook(
@@ -40,10 +40,10 @@ async function convertByWebhook(
   convert: Conversion,
 ): Promise<KubernetesObject> {
   const [converted] = await convert.fromStored([object]);
-  return named(converted!, to);
+  return withTypeMeta(converted!, to);
 }
 
-function named(converted: KubernetesObject, to: GenericStore): KubernetesObject {
+function withTypeMeta(converted: KubernetesObject, to: GenericStore): KubernetesObject {
   const whole = { ...converted, apiVersion: apiVersionOf(to.info), kind: to.info.kind };
   return objectOf(canonicalize(to.schema, whole));
 }

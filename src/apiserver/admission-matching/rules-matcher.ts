@@ -21,9 +21,9 @@ export interface RuleSubject {
 export function ruleMatches(rule: NamedRuleWithOperations, subject: RuleSubject): boolean {
   const { resource, operation } = subject;
   return (
-    holds(rule.operations, operation) &&
-    holds(rule.apiGroups, resource.group) &&
-    holds(rule.apiVersions, resource.version) &&
+    hasValueOrWildcard(rule.operations, operation) &&
+    hasValueOrWildcard(rule.apiGroups, resource.group) &&
+    hasValueOrWildcard(rule.apiVersions, resource.version) &&
     (rule.resources ?? []).some((pattern) => resourceMatches(pattern, resource.resource, subject.subresource)) &&
     scopeMatches(rule.scope, subject) &&
     allows(rule.resourceNames, subject.name)
@@ -44,7 +44,7 @@ const CONFIGURATIONS = new Set([
   'mutatingadmissionpolicybindings',
 ]);
 
-function holds(values: readonly string[] | undefined, wanted: string): boolean {
+function hasValueOrWildcard(values: readonly string[] | undefined, wanted: string): boolean {
   return (values ?? []).some((value) => value === '*' || value === wanted);
 }
 

@@ -4,11 +4,11 @@
  */
 import type { ResourceInfo } from '../../api/resource-info.ts';
 import type { Clock } from '../../platform/clock.ts';
-import { noteRefusal } from '../refused-requests/refusal-source.ts';
+import { recordRefusal } from '../refused-requests/refusal-source.ts';
 import type { AdmissionAttributes, AdmissionOperation, AdmissionPlugin } from './contract.ts';
 
 /** The plugins that handle requests of one kind. */
-interface Concerned {
+interface HandlingPlugins {
   readonly mutate: readonly AdmissionPlugin[];
   readonly validate: readonly AdmissionPlugin[];
 }
@@ -18,14 +18,14 @@ export class AdmissionChain {
   readonly #plugins: readonly AdmissionPlugin[];
   readonly #clock: Clock;
   /** By resource, then by operation and sub-resource: of thirty plugins three or four handle a request. */
-  readonly #concerned = new WeakMap<ResourceInfo, Map<string, Concerned>>();
+  readonly #concerned = new WeakMap<ResourceInfo, Map<string, HandlingPlugins>>();
 
   constructor(plugins: readonly AdmissionPlugin[], clock: Clock) {
     this.#plugins = plugins;
     this.#clock = clock;
   }
 
-  #of(operation: AdmissionOperation, resource: ResourceInfo, subresource: string): Concerned {
+  #of(operation: AdmissionOperation, resource: ResourceInfo, subresource: string): HandlingPlugins {
     let known = this.#concerned.get(resource);
     if (known === undefined) this.#concerned.set(resource, (known = new Map()));
     const key = `${operation} ${subresource}`;
@@ -72,7 +72,7 @@ export class AdmissionChain {
     for (let index = from; index < plugins.length; index++) {
       const plugin = plugins[index]!;
       if (plugin.isIdle?.() === true) continue;
-      const pending = ask(plugin, step, attributes);
+      const pending = callPlugin(plugin, step, attributes);
       if (!(pending instanceof Promise)) continue;
       const startMs = this.#clock.monotonicMs();
       return pending.then(
@@ -81,7 +81,7 @@ export class AdmissionChain {
           return this.#run(attributes, step, index + 1);
         },
         (error: unknown) => {
-          throw noted(error, { plugin, step, attributes });
+          throw withPluginName(error, { plugin, step, attributes });
         },
       );
     }
@@ -90,20 +90,20 @@ export class AdmissionChain {
 
 type Step = 'mutate' | 'validate';
 
-function ask(plugin: AdmissionPlugin, step: Step, attributes: AdmissionAttributes): void | Promise<void> {
+function callPlugin(plugin: AdmissionPlugin, step: Step, attributes: AdmissionAttributes): void | Promise<void> {
   try {
     return plugin[step]!(attributes);
   } catch (error) {
-    throw noted(error, { plugin, step, attributes });
+    throw withPluginName(error, { plugin, step, attributes });
   }
 }
 
-function noted(
+function withPluginName(
   error: unknown,
   { plugin, step, attributes }: { plugin: AdmissionPlugin; step: Step; attributes: AdmissionAttributes },
 ): unknown {
   const owner = attributes.object?.metadata?.ownerReferences?.find(({ controller }) => controller === true);
-  return noteRefusal(error, {
+  return recordRefusal(error, {
     part: step === 'mutate' ? 'mutatingAdmission' : 'validatingAdmission',
     plugin: plugin.name,
     ownerUid: owner?.uid,

@@ -27,7 +27,7 @@ export interface AvailabilityDeps {
   readonly identity: () => TlsOptions;
 }
 
-export interface Found {
+export interface DiscoveredGroup {
   readonly availability: Availability;
   readonly resources: readonly APIResourceDiscovery[];
 }
@@ -40,7 +40,7 @@ const MAX_RESOURCES = 1000;
 const AGGREGATED = 'application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList';
 
 /** Checks the service, its endpoints and the server behind them. Never rejects. */
-export async function checkRemote(deps: AvailabilityDeps, remote: RemoteService): Promise<Found> {
+export async function checkRemote(deps: AvailabilityDeps, remote: RemoteService): Promise<DiscoveredGroup> {
   const missing = missingBackend(deps, remote);
   if (missing !== undefined) return { availability: missing, resources: [] };
   try {
@@ -97,9 +97,9 @@ function addressOf({ resolve }: AvailabilityDeps, remote: RemoteService): string
 async function discover(deps: AvailabilityDeps, remote: RemoteService): Promise<readonly APIResourceDiscovery[]> {
   const { group, version } = remote;
   const path = `/apis/${group}/${version}`;
-  const plain = await ask<APIResourceList>(deps, remote, { path, type: 'meta.v1.APIResourceList' });
+  const plain = await fetchDiscovery<APIResourceList>(deps, remote, { path, type: 'meta.v1.APIResourceList' });
   const grouped = { path: '/apis', type: 'apidiscovery.v2.APIGroupDiscoveryList' };
-  const list = await ask<APIGroupDiscoveryList>(deps, remote, grouped).catch(() => undefined);
+  const list = await fetchDiscovery<APIGroupDiscoveryList>(deps, remote, grouped).catch(() => undefined);
   const entry =
     list?.kind === 'APIGroupDiscoveryList' ? list.items?.find(({ metadata }) => metadata.name === group) : undefined;
   const resources = entry?.versions?.find((one) => one.version === version)?.resources ?? fromPlainList(plain, remote);
@@ -108,13 +108,17 @@ async function discover(deps: AvailabilityDeps, remote: RemoteService): Promise<
   return resources;
 }
 
-async function ask<T>(
+async function fetchDiscovery<T>(
   deps: AvailabilityDeps,
   remote: RemoteService,
   { path, type }: { readonly path: string; readonly type: string },
 ): Promise<T> {
   const accept = path === '/apis' ? `${AGGREGATED},application/json` : 'application/json';
-  const { status, text } = await askRemote(deps, remote, { path, headers: { accept }, maxBytes: MAX_DISCOVERY_BYTES });
+  const { status, text } = await requestRemote(deps, remote, {
+    path,
+    headers: { accept },
+    maxBytes: MAX_DISCOVERY_BYTES,
+  });
   if (status < 200 || status > 299) throw new Error(`bad status from ${path}: ${status}`);
   const value = await stepByStep(jsonSteps(text, { maxParts: MAX_PARTS }), () => deps.clock.yield());
   return decodeTyped(typeSchema(type) as StructSchema, value).object as T;
@@ -124,7 +128,7 @@ async function ask<T>(
  * Sends a request to a remote server with the aggregator's identity. Rejects when it cannot be reached or answers
  * more than `maxBytes`.
  */
-export async function askRemote(
+export async function requestRemote(
   deps: AvailabilityDeps,
   remote: RemoteService,
   {

@@ -5,8 +5,8 @@
 import { stepByStep, type Steps } from '../../base/steps.ts';
 import { fingerprintSteps } from '../../api/openapi/fingerprint.ts';
 import { foreignDocument, foreignEntries, MAX_DOCUMENT_BYTES } from '../../api/openapi/foreign-document.ts';
-import { askRemote, type AvailabilityDeps } from './availability.ts';
-import type { Fetched, RemoteOpenApi, RemoteService } from './remote-service.ts';
+import { requestRemote, type AvailabilityDeps } from './availability.ts';
+import type { RemoteDocument, RemoteOpenApi, RemoteService } from './remote-service.ts';
 
 /** Fetches the documents; when one cannot be fetched, its last version is kept. Never rejects. */
 export async function fetchOpenApi(deps: AvailabilityDeps, remote: RemoteService): Promise<RemoteOpenApi> {
@@ -19,18 +19,21 @@ export async function fetchOpenApi(deps: AvailabilityDeps, remote: RemoteService
   return { v2: nextV2, v3: nextV3 };
 }
 
-interface Wanted {
+interface DocumentRequest {
   readonly remote: RemoteService;
   readonly path: string;
-  readonly known: Fetched | undefined;
+  readonly known: RemoteDocument | undefined;
   /** Throws for an invalid document. */
   readonly check: (text: string) => Steps<void>;
 }
 
-async function fetchOne(deps: AvailabilityDeps, { remote, path, known, check }: Wanted): Promise<Fetched | undefined> {
+async function fetchOne(
+  deps: AvailabilityDeps,
+  { remote, path, known, check }: DocumentRequest,
+): Promise<RemoteDocument | undefined> {
   try {
     const headers = { accept: 'application/json', ...(known?.etag && { 'if-none-match': known.etag }) };
-    const answer = await askRemote(deps, remote, { path, headers, maxBytes: MAX_DOCUMENT_BYTES });
+    const answer = await requestRemote(deps, remote, { path, headers, maxBytes: MAX_DOCUMENT_BYTES });
     if (answer.status === 404 || answer.status === 406) return undefined;
     if (answer.status !== 200 || answer.text === known?.text) return known;
     const { etag, text } = answer;
@@ -41,7 +44,7 @@ async function fetchOne(deps: AvailabilityDeps, { remote, path, known, check }: 
   }
 }
 
-function* hashOf(text: string, check: Wanted['check']): Steps<string> {
+function* hashOf(text: string, check: DocumentRequest['check']): Steps<string> {
   yield* check(text);
   return yield* fingerprintSteps(text);
 }

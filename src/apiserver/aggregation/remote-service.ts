@@ -5,14 +5,14 @@ import type { APIResourceDiscovery } from '../../api/gen/apidiscovery-v2.ts';
 import type { TlsOptions } from '../../platform/net.ts';
 import type { DocumentText } from '../../api/openapi/open-api.ts';
 
-export interface Fetched extends DocumentText {
+export interface RemoteDocument extends DocumentText {
   readonly etag: string | undefined;
 }
 
 /** A server's documents; missing ones are absent. */
 export interface RemoteOpenApi {
-  readonly v2?: Fetched;
-  readonly v3?: Fetched;
+  readonly v2?: RemoteDocument;
+  readonly v3?: RemoteDocument;
 }
 
 /** One group version behind a service. */

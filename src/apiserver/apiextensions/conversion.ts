@@ -44,7 +44,7 @@ export function webhookConversion(
     const from = (objects[0]?.apiVersion ?? '').split('/').at(-1) ?? '';
     const apiVersion = `${group}/${to}`;
     try {
-      const asked: Asked = { objects, apiVersion, review: `${GROUP}/${review}`, uid: deps.random.uuid() };
+      const asked: ConversionCall = { objects, apiVersion, review: `${GROUP}/${review}`, uid: deps.random.uuid() };
       return readAnswer(await deps.post(client, requestOf(asked)), asked);
     } catch (error) {
       if (isProgramError(error)) throw error;
@@ -67,7 +67,7 @@ export function webhookConversion(
   };
 }
 
-interface Asked {
+interface ConversionCall {
   readonly objects: readonly KubernetesObject[];
   /** The target version. */
   readonly apiVersion: string;
@@ -76,7 +76,7 @@ interface Asked {
   readonly uid: string;
 }
 
-function requestOf({ objects, apiVersion, review, uid }: Asked): JsonObject {
+function requestOf({ objects, apiVersion, review, uid }: ConversionCall): JsonObject {
   return {
     kind: 'ConversionReview',
     apiVersion: review,
@@ -84,7 +84,7 @@ function requestOf({ objects, apiVersion, review, uid }: Asked): JsonObject {
   };
 }
 
-function readAnswer(answer: JsonObject, asked: Asked): KubernetesObject[] {
+function readAnswer(answer: JsonObject, asked: ConversionCall): KubernetesObject[] {
   const { kind, apiVersion, response } = answer;
   if (kind !== 'ConversionReview' || apiVersion !== asked.review)
     throw new Error(
@@ -109,7 +109,7 @@ const KEPT = ['name', 'namespace', 'uid'] as const;
 function accept(
   original: KubernetesObject,
   converted: unknown,
-  { index, asked }: { index: number; asked: Asked },
+  { index, asked }: { index: number; asked: ConversionCall },
 ): KubernetesObject {
   const invalid = (why: string): Error => new Error(`invalid converted object at index ${index}: ${why}`);
   if (!isObject(converted)) throw invalid('must be an object');

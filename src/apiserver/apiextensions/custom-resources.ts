@@ -40,7 +40,7 @@ export interface CustomResourcesDeps {
   storeOf(key: ResourceKey): GenericStore | undefined;
 }
 
-interface Served {
+interface ServedDefinition {
   readonly uid: string;
   /** The definition that the resource was made from. */
   readonly from: unknown;
@@ -55,7 +55,7 @@ const LAST_RETRY_MS = 10_000;
 /** The custom resources of a server. */
 export class CustomResources {
   readonly #deps: CustomResourcesDeps;
-  readonly #served = new Map<string, Served>();
+  readonly #served = new Map<string, ServedDefinition>();
   readonly #cleanup: InstanceCleanup;
   readonly #dirty = new Set<string>();
   readonly #retries = new Map<string, { delayMs: number; cancel: () => void }>();

@@ -36,7 +36,7 @@ export function createAuditor(deps: AuditorDeps): Auditor {
     },
     answer(scope, response) {
       const { audited } = scope;
-      return audited instanceof AuditedRequest ? followed(audited, scope, response) : response;
+      return audited instanceof AuditedRequest ? withAuditedResponse(audited, scope, response) : response;
     },
     async stop() {
       await Promise.all(deps.backends.map((backend) => backend.stop()));
@@ -44,7 +44,7 @@ export function createAuditor(deps: AuditorDeps): Auditor {
   };
 }
 
-function followed(audited: AuditedRequest, scope: RequestScope, response: ApiResponse): ApiResponse {
+function withAuditedResponse(audited: AuditedRequest, scope: RequestScope, response: ApiResponse): ApiResponse {
   audited.takeResponse(response, scope.auditAnnotations);
   if (response.kind === 'upgrade') {
     audited.stage('ResponseStarted');

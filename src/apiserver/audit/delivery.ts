@@ -18,12 +18,12 @@ export interface DeliveryDeps {
 
 /** The audit backend with this sink. */
 export function createDelivery(deps: DeliveryDeps, options: AuditDelivery): AuditBackend {
-  const backend = options.mode === 'batch' ? new BatchingBackend(deps, options) : blocking(deps, options);
+  const backend = options.mode === 'batch' ? new BatchingBackend(deps, options) : blockingBackend(deps, options);
   const { maxEventBytes } = options;
   if (maxEventBytes === 0) return backend;
   return {
     write(event) {
-      const fitting = truncated(event, maxEventBytes);
+      const fitting = truncateEvent(event, maxEventBytes);
       if (fitting !== undefined) return backend.write(fitting);
       deps.log.error('audit: an event is too large even without its objects, and dropped', { auditID: event.auditID });
       return undefined;
@@ -40,14 +40,14 @@ const MAX_BATCH_BYTES = 4 * 1024 * 1024;
 const sizeOf = (event: AuditEvent): number => Buffer.byteLength(stringifyJson(event));
 
 /** The event without its objects if it is too large; undefined if it is still too large. */
-function truncated(event: AuditEvent, maxBytes: number): AuditEvent | undefined {
+function truncateEvent(event: AuditEvent, maxBytes: number): AuditEvent | undefined {
   if (sizeOf(event) <= maxBytes) return event;
   const { requestObject: _request, responseObject: _response, annotations, ...rest } = event;
   const bare = { ...rest, annotations: { ...annotations, 'audit.k8s.io/truncated': 'true' } };
   return sizeOf(bare) <= maxBytes ? bare : undefined;
 }
 
-function blocking({ sink, log }: DeliveryDeps, { mode }: AuditDelivery): AuditBackend {
+function blockingBackend({ sink, log }: DeliveryDeps, { mode }: AuditDelivery): AuditBackend {
   const strict = mode === 'blocking-strict';
   return {
     write: (event) =>

@@ -31,12 +31,12 @@ export interface Claims extends JwtClaims {
 /** The tolerated clock difference between servers; a token outlives its bound object by as much. */
 export const LEEWAY_SECONDS = 60;
 
-interface Living {
+interface TokenValidationDeps {
   readonly objects: ObjectStore;
   readonly nowMs: number;
 }
 
-export async function principalOf(claims: Claims, living: Living): Promise<Principal> {
+export async function principalOf(claims: Claims, living: TokenValidationDeps): Promise<Principal> {
   const details = claims['kubernetes.io'];
   const namespace = details?.namespace ?? '';
   const account = details?.serviceaccount;
@@ -54,7 +54,7 @@ export async function principalOf(claims: Claims, living: Living): Promise<Princ
 }
 
 async function requireAllLiving(
-  living: Living,
+  living: TokenValidationDeps,
   { pod, secret, node }: NonNullable<Claims['kubernetes.io']>,
   { namespace, account }: { readonly namespace: string; readonly account: Reference },
 ): Promise<void> {
@@ -66,7 +66,7 @@ async function requireAllLiving(
 
 /** The cache may lag behind another server's writes, so only a read from the store invalidates a token. */
 async function requireLiving<T extends KubernetesObject>(
-  { objects, nowMs }: Living,
+  { objects, nowMs }: TokenValidationDeps,
   info: ResourceInfo<T>,
   reference: { namespace: string; name: string; uid?: string },
 ): Promise<void> {

@@ -36,11 +36,11 @@ export function legacyClaims(account: ServiceAccount, secret: Secret): Record<st
 export async function legacyPrincipal(
   claims: JwtClaims,
   token: string,
-  living: Living | undefined,
+  living: TokenValidationDeps | undefined,
 ): Promise<Principal> {
   const claim = (name: string): string => String(claims[`${CLAIM}${name}`] ?? '');
   const [namespace, name] = [claim('namespace'), claim('service-account.name')];
-  if (living !== undefined) await requireKept(living, token, claim);
+  if (living !== undefined) await requireTokenSecret(living, token, claim);
   return {
     name: `system:serviceaccount:${namespace}:${name}`,
     uid: claim('service-account.uid'),
@@ -48,12 +48,16 @@ export async function legacyPrincipal(
   };
 }
 
-interface Living {
+interface TokenValidationDeps {
   readonly objects: ObjectStore;
   readonly nowMs: number;
 }
 
-async function requireKept({ objects, nowMs }: Living, token: string, claim: (name: string) => string): Promise<void> {
+async function requireTokenSecret(
+  { objects, nowMs }: TokenValidationDeps,
+  token: string,
+  claim: (name: string) => string,
+): Promise<void> {
   const namespace = claim('namespace');
   const secret = await objects.getFresh(Secrets, namespace, claim('secret.name'));
   if (secret === undefined || secret.metadata.deletionTimestamp !== undefined)
@@ -72,10 +76,10 @@ async function requireKept({ objects, nowMs }: Living, token: string, claim: (na
     account.metadata.uid !== claim('service-account.uid')
   )
     throw unauthorized('the service account of the token is gone');
-  await noteUse(objects, secret, nowMs);
+  await recordUse(objects, secret, nowMs);
 }
 
-async function noteUse(objects: ObjectStore, secret: Secret, nowMs: number): Promise<void> {
+async function recordUse(objects: ObjectStore, secret: Secret, nowMs: number): Promise<void> {
   const today = formatTime(nowMs).slice(0, 10);
   if (secret.metadata.labels?.[LAST_USED_LABEL] === today) return;
   const { namespace = '', name = '' } = secret.metadata;

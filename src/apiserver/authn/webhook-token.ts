@@ -38,7 +38,7 @@ export function createWebhookTokenAuthenticator(
       const key = crypto.sha256Hex(token);
       const hit = cache.get(key);
       if (hit !== undefined && hit.untilMs > clock.monotonicMs()) return hit.principal;
-      const { authenticated, user, error, audiences } = await ask(deps, version, token);
+      const { authenticated, user, error, audiences } = await postTokenReview(deps, version, token);
       if (authenticated !== true && (error ?? '') !== '') throw unauthorized(error);
       const isKnown = authenticated === true && isForUs(deps.audiences, audiences);
       const principal = isKnown && user !== undefined && user !== null ? principalOf(user) : undefined;
@@ -56,7 +56,7 @@ function isForUs(wanted: readonly string[], found: readonly string[] = []): bool
   return known.size === 0 || wanted.some((audience) => known.has(audience));
 }
 
-async function ask(
+async function postTokenReview(
   { client, target, audiences }: WebhookTokenDeps,
   version: string,
   token: string,

@@ -5,7 +5,7 @@ import { ClusterRoleBindings, ClusterRoles } from '../../api/gen/resources.ts';
 import type { KubernetesObject } from '../../api/object.ts';
 import { escalationProblem, type GrantAttempt } from './escalation.ts';
 import { createRbacAuthorizer } from './rbac-authorizer.ts';
-import { uncovered } from './rule-cover.ts';
+import { uncoveredRules } from './rule-cover.ts';
 import { compactRules, ruleText } from '../../component-helpers/rbac/rule-text.ts';
 import { createTestObjects } from './objects-fixture.ts';
 
@@ -54,7 +54,7 @@ const coverCases: readonly [string, PolicyRule[], PolicyRule[], string[]][] = [
   ],
 ];
 for (const [name, held, wanted, missing] of coverCases) {
-  test(`cover: ${name}`, () => assert.deepEqual(compactRules(uncovered(held, wanted)).map(ruleText), missing));
+  test(`cover: ${name}`, () => assert.deepEqual(compactRules(uncoveredRules(held, wanted)).map(ruleText), missing));
 }
 
 const ann = { name: 'ann', groups: ['dev'] };

@@ -12,7 +12,7 @@ import { notFound } from '../../api/status-error.ts';
 import type { Principal } from '../../api/transport.ts';
 import type { ObjectStore } from '../registry/object-store.ts';
 import type { Authorizer } from './contract.ts';
-import { uncovered } from './rule-cover.ts';
+import { uncoveredRules } from './rule-cover.ts';
 import { compactRules, quotedList, ruleText } from '../../component-helpers/rbac/rule-text.ts';
 
 /** The authorizers that decide what a user may do and which rules it holds. */
@@ -97,7 +97,7 @@ function missingRights(
   who: { user: Principal; namespace: string },
   wanted: readonly PolicyRule[],
 ): string | undefined {
-  const missing = uncovered(deps.rulesFor(who.user, who.namespace), wanted);
+  const missing = uncoveredRules(deps.rulesFor(who.user, who.namespace), wanted);
   if (missing.length === 0) return undefined;
   const texts = [...new Set(compactRules(missing).map(ruleText))].sort();
   return `user ${JSON.stringify(who.user.name)} (groups=${quotedList(who.user.groups)}) is attempting to grant RBAC permissions not currently held:\n${texts.join('\n')}`;

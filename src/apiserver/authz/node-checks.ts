@@ -50,17 +50,18 @@ export const CHECKS: Readonly<Record<string, Check>> = {
     if (attributes.subresource === 'status')
       return (
         verbIn(attributes, STATUS_WRITES, 'can only update or patch the status of this type') ??
-        related(attributes, view, (a, v) => somePod(a, v, (pod) => claimNames(pod).has(a.name)))
+        decideByReference(attributes, view, (a, v) => somePod(a, v, (pod) => claimNames(pod).has(a.name)))
       );
     return (
-      getOnly(attributes) ?? related(attributes, view, (a, v) => somePod(a, v, (pod) => claimNames(pod).has(a.name)))
+      getOnly(attributes) ??
+      decideByReference(attributes, view, (a, v) => somePod(a, v, (pod) => claimNames(pod).has(a.name)))
     );
   },
   'resource.k8s.io/resourceclaims': (attributes, view) =>
     getOnly(attributes) ??
-    related(attributes, view, (a, v) => somePod(a, v, (pod) => claimNamesOf(pod).includes(a.name))),
+    decideByReference(attributes, view, (a, v) => somePod(a, v, (pod) => claimNamesOf(pod).includes(a.name))),
   'resource.k8s.io/resourceslices': authorizeSlices,
-  '/persistentvolumes': (attributes, view) => getOnly(attributes) ?? related(attributes, view, volumeOfPod),
+  '/persistentvolumes': (attributes, view) => getOnly(attributes) ?? decideByReference(attributes, view, volumeOfPod),
   '/serviceaccounts': (attributes, view) => {
     const verdict =
       attributes.subresource === 'token'
@@ -68,7 +69,9 @@ export const CHECKS: Readonly<Record<string, Check>> = {
         : getOnly(attributes);
     return (
       verdict ??
-      related(attributes, view, (a, v) => somePod(a, v, (pod) => (pod.spec?.serviceAccountName ?? '') === a.name))
+      decideByReference(attributes, view, (a, v) =>
+        somePod(a, v, (pod) => (pod.spec?.serviceAccountName ?? '') === a.name),
+      )
     );
   },
   '/nodes': authorizeNode,
@@ -120,11 +123,11 @@ function namespaced(refers: (attributes: AuthorizationAttributes, view: NodeView
     if (!READ.has(attributes.verb)) return no('can only read resources of this type');
     if (attributes.subresource !== '') return no('cannot read subresource');
     if (attributes.namespace === '') return no('can only read namespaced object of this type');
-    return related(attributes, view, refers);
+    return decideByReference(attributes, view, refers);
   };
 }
 
-function related(
+function decideByReference(
   attributes: AuthorizationAttributes,
   view: NodeView,
   refers: (attributes: AuthorizationAttributes, view: NodeView) => boolean,
@@ -182,12 +185,12 @@ function authorizePod(attributes: AuthorizationAttributes, view: NodeView): Auth
   if (attributes.subresource === 'eviction') return attributes.verb === 'create' ? ALLOW : NO_OPINION;
   if (attributes.subresource !== '') return NO_OPINION;
   if (attributes.verb === 'create' || attributes.verb === 'delete') return ALLOW;
-  if (attributes.verb === 'get') return related(attributes, view, own);
+  if (attributes.verb === 'get') return decideByReference(attributes, view, own);
   if (attributes.verb !== 'list' && attributes.verb !== 'watch') return NO_OPINION;
   if (selectedNode(attributes.fieldSelector) === view.node || appliesPolicies(view)) return ALLOW;
   return attributes.name === ''
     ? no('can only list/watch pods with spec.nodeName field selector')
-    : related(attributes, view, own);
+    : decideByReference(attributes, view, own);
 }
 
 /** Beyond upstream: nodes apply network policies, which select any pods, also by the labels of their namespaces. */
@@ -208,7 +211,7 @@ function authorizeSlices(attributes: AuthorizationAttributes, view: NodeView): A
       ? ALLOW
       : no('can only list/watch/deletecollection resourceslices with nodeName field selector');
   if (!GET.has(attributes.verb)) return no('can only read and delete resourceslices');
-  return related(
+  return decideByReference(
     attributes,
     view,
     ({ name }, { objects, node }) => objects.get(ResourceSlices, '', name)?.spec.nodeName === node,

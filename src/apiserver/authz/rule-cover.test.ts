@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { PolicyRule } from '../../api/gen/rbac-v1.ts';
 import { createSeededRandom } from '../../platform/sim/random.ts';
-import { uncovered } from './rule-cover.ts';
+import { uncoveredRules } from './rule-cover.ts';
 
 const many = (prefix: string, count: number): string[] => Array.from({ length: count }, (_, at) => `${prefix}${at}`);
 const wide = { apiGroups: many('g', 1000), resources: many('r', 1000), verbs: many('v', 1000) };
@@ -49,7 +49,7 @@ describe('rules of a billion rights are compared in an instant', () => {
     paths: [[], { nonResourceURLs: many('/p', 30_000), verbs: wide.verbs }, 1000],
   };
   for (const [name, [held, wanted, missing]] of Object.entries(cases))
-    test(name, { timeout: 5000 }, () => assert.equal(uncovered(held, [wanted]).length, missing));
+    test(name, { timeout: 5000 }, () => assert.equal(uncoveredRules(held, [wanted]).length, missing));
 });
 
 /** The reference: each right on its own. Upstream: BreakdownRule and ruleCovers. */
@@ -94,12 +94,12 @@ test('random rules: the missing rights and their order are those of a comparison
   const rules = (most: number): PolicyRule[] => Array.from({ length: 1 + random.int(most) }, rule);
   for (let round = 0; round < 2000; round++) {
     const [held, wanted] = [rules(10), rules(2)];
-    assert.deepEqual(uncovered(held, wanted), oneByOne(held, wanted), JSON.stringify({ held, wanted }));
+    assert.deepEqual(uncoveredRules(held, wanted), oneByOne(held, wanted), JSON.stringify({ held, wanted }));
   }
 });
 
 test('a path pattern of many stars is compared in an instant', () => {
   const pattern = `/${'*'.repeat(2_000_000)}x*`;
   const rule: PolicyRule = { nonResourceURLs: [pattern], verbs: ['get'] };
-  assert.equal(uncovered([rule], [{ nonResourceURLs: ['/x'], verbs: ['get'] }]).length, 1);
+  assert.equal(uncoveredRules([rule], [{ nonResourceURLs: ['/x'], verbs: ['get'] }]).length, 1);
 });

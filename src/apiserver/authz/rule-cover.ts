@@ -15,7 +15,7 @@ const MOST_PARTS = 1000;
  * The first parts of `wanted` that no rule of `held` covers, as single verbs and resources. Empty: everything is
  * covered.
  */
-export function uncovered(held: readonly PolicyRule[], wanted: readonly PolicyRule[]): PolicyRule[] {
+export function uncoveredRules(held: readonly PolicyRule[], wanted: readonly PolicyRule[]): PolicyRule[] {
   const holders = new HeldRules(held);
   const parts: PolicyRule[] = [];
   for (const rule of wanted) {
@@ -32,12 +32,12 @@ export function uncovered(held: readonly PolicyRule[], wanted: readonly PolicyRu
 type Axis = ReadonlyMap<HolderClass, readonly number[]>;
 
 /** A rule as lists to combine, with a function that gives the rule for one value of each list. */
-interface Side {
+interface RuleProduct {
   readonly axes: readonly Axis[];
   part(at: readonly number[]): PolicyRule;
 }
 
-function resourceSide(holders: HeldRules, rule: PolicyRule): Side {
+function resourceSide(holders: HeldRules, rule: PolicyRule): RuleProduct {
   const { apiGroups: groups = [], resources = [], resourceNames: names = [], verbs } = rule;
   const ofNames = names.length === 0 ? [holders.anyName()] : names.map((name) => holders.ofName(name));
   return {
@@ -56,7 +56,7 @@ function resourceSide(holders: HeldRules, rule: PolicyRule): Side {
   };
 }
 
-function urlSide(holders: HeldRules, { nonResourceURLs: urls = [], verbs }: PolicyRule): Side {
+function urlSide(holders: HeldRules, { nonResourceURLs: urls = [], verbs }: PolicyRule): RuleProduct {
   return {
     axes: [
       axis(urls.map((url) => holders.ofUrl(url))),

@@ -67,7 +67,7 @@ export function createWebhookAuthorizer(deps: WebhookAuthorizerDeps, config: Web
       const hit = cache.get(key);
       if (hit !== undefined && hit.untilMs > clock.monotonicMs()) return hit.verdict;
       try {
-        const verdict = verdictOf(await ask(deps, spec, config));
+        const verdict = verdictOf(await postSubjectAccessReview(deps, spec, config));
         const keepMs = verdict.decision === 'allow' ? config.allowedMs : config.deniedMs;
         if (Math.max(key.length, verdict.reason.length) < MAX_KEY_LENGTH)
           cache.set(key, { verdict, untilMs: clock.monotonicMs() + keepMs });
@@ -79,7 +79,7 @@ export function createWebhookAuthorizer(deps: WebhookAuthorizerDeps, config: Web
   };
 }
 
-async function ask(
+async function postSubjectAccessReview(
   { client, target }: WebhookAuthorizerDeps,
   spec: SubjectAccessReviewSpec,
   { version = 'v1', timeoutMs = TIMEOUT_MS }: WebhookAuthorizerConfig,
@@ -99,7 +99,7 @@ function verdictOf({ allowed, denied, reason = '' }: SubjectAccessReviewStatus):
 }
 
 /** Removes empty fields, as upstream's types do. */
-function filled(values: Record<string, string>): ResourceAttributes {
+function withoutEmptyFields(values: Record<string, string>): ResourceAttributes {
   return Object.fromEntries(Object.entries(values).filter(([, value]) => value !== ''));
 }
 
@@ -107,7 +107,7 @@ function specOf(attributes: AuthorizationAttributes): SubjectAccessReviewSpec {
   const { user, verb, path } = attributes;
   const about = attributes.isResourceRequest
     ? {
-        resourceAttributes: filled({
+        resourceAttributes: withoutEmptyFields({
           namespace: attributes.namespace,
           verb,
           group: attributes.apiGroup,

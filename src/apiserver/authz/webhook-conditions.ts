@@ -31,14 +31,18 @@ export function compileWebhookConditions(expressions: readonly string[]): Matche
   const compiled = compileConditions(conditions, environment);
   for (const { name, program } of compiled) if (typeof program === 'string') throw new Error(`${name}: ${program}`);
   return (spec) => {
-    const { matches, error } = evaluateConditions(compiled, { request: requestType.value(filled(spec)) }, 'Fail');
+    const { matches, error } = evaluateConditions(
+      compiled,
+      { request: requestType.value(withAllFields(spec)) },
+      'Fail',
+    );
     if (error !== undefined) throw new Error(error);
     return matches;
   };
 }
 
 /** The spec with all string fields, also empty ones, so that expressions need not test for them. */
-function filled(spec: SubjectAccessReviewSpec): object {
+function withAllFields(spec: SubjectAccessReviewSpec): object {
   const { user = '', groups = [], uid = '', extra = {}, resourceAttributes, nonResourceAttributes } = spec;
   const named = Object.fromEntries(RESOURCE_FIELDS.map((field) => [field, resourceAttributes?.[field] ?? '']));
   return {

@@ -4,7 +4,7 @@ import type { ClusterRole } from '../../api/gen/rbac-v1.ts';
 import { Namespaces } from '../../api/gen/resources.ts';
 import type { KubernetesObject } from '../../api/object.ts';
 import type { ResourceInfo } from '../../api/resource-info.ts';
-import { uncovered } from '../authz/rule-cover.ts';
+import { uncoveredRules } from '../authz/rule-cover.ts';
 import type { ObjectStore } from '../registry/object-store.ts';
 import { bootstrapCluster, type BootstrapConfig } from './bootstrap.ts';
 import { bootstrapClusterRoleBindings, bootstrapClusterRoles, bootstrapNamespacedRoles } from './policy.ts';
@@ -154,8 +154,8 @@ const rights: readonly [role: string, can: string[], cannot: string[]][] = [
 for (const [name, can, cannot] of rights) {
   test(`${name} has exactly its rights`, () => {
     const held = bootstrapClusterRoles().find((r) => r.metadata.name === name)?.rules ?? [];
-    assert.deepEqual(uncovered(held, rules(...can)), []);
-    for (const line of cannot) assert.equal(uncovered(held, rules(line)).length, 1, line);
+    assert.deepEqual(uncoveredRules(held, rules(...can)), []);
+    for (const line of cannot) assert.equal(uncoveredRules(held, rules(line)).length, 1, line);
   });
 }
 
@@ -218,7 +218,7 @@ test('the scheduler may read and write all it does', () => {
     'patch persistentvolumeclaims',
     'create,patch events',
   );
-  assert.deepEqual(uncovered(held, needs), []);
+  assert.deepEqual(uncoveredRules(held, needs), []);
 });
 
 test('the default storage class: of new clusters, unless it is left out, and of clusters that left it out before', async () => {

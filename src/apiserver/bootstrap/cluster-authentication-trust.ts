@@ -82,16 +82,16 @@ export function createClientAuthoritiesKeeper(
     readEnds(ours, ends);
     const isOver: IsOver = (block, forMs) => (ends.get(block) ?? Infinity) + forMs <= clock.nowMs();
     const metadata = { namespace: NAMESPACE, name: NAME };
-    const wanted: ConfigMap = { apiVersion: 'v1', kind: 'ConfigMap', metadata, data: combined({}, ours, isOver) };
+    const wanted: ConfigMap = { apiVersion: 'v1', kind: 'ConfigMap', metadata, data: mergeTrust({}, ours, isOver) };
     const { data = {} } = await objects.ensure(ConfigMaps, wanted);
     readEnds(data, ends);
-    if (combined(data, ours, isOver) === data) {
+    if (mergeTrust(data, ours, isOver) === data) {
       settled = { ours, data, untilMs: smallest(ends.values()) };
       return;
     }
     await objects.guaranteedUpdate(ConfigMaps, NAMESPACE, NAME, (now) => {
       const there = now.data ?? {};
-      const next = combined(there, ours, isOver);
+      const next = mergeTrust(there, ours, isOver);
       return next === there ? undefined : { ...now, data: next };
     });
   }
@@ -155,7 +155,7 @@ function dataOf({ clientCaPem, proxies }: ClientAuthorities): Data {
 }
 
 /** The stored data with our additions; the same object when nothing is added. The order stays: two servers must not take turns. */
-function combined(there: Data, own: Data, isOver: IsOver): Data {
+function mergeTrust(there: Data, own: Data, isOver: IsOver): Data {
   const next: Record<string, string> = { ...there };
   let changed = false;
   for (const key of new Set([...Object.keys(own), ...AUTHORITIES])) {

@@ -6,7 +6,7 @@ import type { KubernetesObject } from '../../api/object.ts';
 type Reconcilable = KubernetesObject & { rules?: PolicyRule[]; subjects?: Subject[]; aggregationRule?: object };
 
 /** The parts of an object on which its reconciliation depends. */
-interface Parts {
+interface ReconciledParts {
   readonly labels: unknown;
   readonly annotations: unknown;
   readonly rules: unknown;
@@ -14,7 +14,7 @@ interface Parts {
 }
 
 /** By wanted object: the parts that last lacked nothing. Forks of a simulated cluster share the parts of their objects. */
-const complete = new WeakMap<KubernetesObject, Parts>();
+const complete = new WeakMap<KubernetesObject, ReconciledParts>();
 
 /** The changed copy, or undefined when nothing is missing or the object opted out. */
 export function reconcileBootstrap<T extends Reconcilable>(current: T, wanted: T): T | undefined {
@@ -26,11 +26,11 @@ export function reconcileBootstrap<T extends Reconcilable>(current: T, wanted: T
   return changed;
 }
 
-function partsOf({ metadata, rules, subjects }: Reconcilable): Parts {
+function partsOf({ metadata, rules, subjects }: Reconcilable): ReconciledParts {
   return { labels: metadata.labels, annotations: metadata.annotations, rules, subjects };
 }
 
-function hasSameParts(a: Parts, b: Parts): boolean {
+function hasSameParts(a: ReconciledParts, b: ReconciledParts): boolean {
   return a.labels === b.labels && a.annotations === b.annotations && a.rules === b.rules && a.subjects === b.subjects;
 }
 

@@ -48,7 +48,7 @@ export class ChartServer {
   requests(scope: RequestScope): ApiResponse {
     const collector = this.#collecting();
     collector.ask();
-    return answer(scope, requestCharts(collector));
+    return chartsResponse(scope, requestCharts(collector));
   }
 
   /** One node, pod or workload. Rejects with 404 for other kinds, and with 403. */
@@ -63,7 +63,7 @@ export class ChartServer {
     const rings = ringsOf(collector, kind);
     const limits = kind === 'nodes' ? allocatable(object) : kind === 'pods' ? podLimits(object) : {};
     const key = kind === 'nodes' ? name : uid;
-    return answer(scope, objectCharts(collector, { rings, key }, { restarts: seesPods, limits }));
+    return chartsResponse(scope, objectCharts(collector, { rings, key }, { restarts: seesPods, limits }));
   }
 
   /** Nodes, pods or workloads together, and the largest of them. Rejects with 404 for other kinds, and with 403. */
@@ -81,7 +81,7 @@ export class ChartServer {
       includes: this.#isIncluded(kind, namespace),
       pause: () => turns.next(),
     });
-    return answer(scope, charts);
+    return chartsResponse(scope, charts);
   }
 
   #collecting(): Collector {
@@ -155,7 +155,7 @@ function podsOf(scope: RequestScope): AuthorizationAttributes {
   return { ...attributesOf(scope.user, scope.info), ...pods, labelSelector: '', fieldSelector: '' };
 }
 
-function answer(scope: RequestScope, charts: ChartSet): ApiResponse {
+function chartsResponse(scope: RequestScope, charts: ChartSet): ApiResponse {
   return objectResponse(scope.request, { object: charts });
 }
 

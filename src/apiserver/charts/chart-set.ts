@@ -60,7 +60,7 @@ export function objectCharts(
   const charts = usageCharts(restarts).map(({ name, unit, measures }): Chart => {
     const series = measures.map((measure) => ({
       name: SERIES_OF[measure as keyof typeof SERIES_OF],
-      values: known(rings.read(key, measure, slots) ?? slots.map(() => Number.NaN)),
+      values: withoutNaN(rings.read(key, measure, slots) ?? slots.map(() => Number.NaN)),
     }));
     return { name, unit, series, limit: limits[name] };
   });
@@ -101,9 +101,9 @@ export async function listCharts(
       .map(({ key, subject: { namespace, name: own } }): ChartSeries => {
         const values = new Float64Array(slots.length).fill(Number.NaN);
         rings.addTo(values, key, { measures, slots });
-        return { object: { namespace, name: own }, values: known(values) };
+        return { object: { namespace, name: own }, values: withoutNaN(values) };
       });
-    const total: ChartSeries[] = complete ? [{ name: 'total', values: known(sums) }] : [];
+    const total: ChartSeries[] = complete ? [{ name: 'total', values: withoutNaN(sums) }] : [];
     charts.push({ name, unit, series: [...total, ...largest] });
   }
   return chartSet(collector, slots, charts);
@@ -115,7 +115,7 @@ export function requestCharts(collector: Collector): ChartSet {
   const charts = REQUESTS.map(({ name, unit, measures }): Chart => {
     const series = measures.map((measure) => ({
       name: measure,
-      values: known(collector.requests.read('', REQUEST_MEASURES.indexOf(measure), slots) ?? []),
+      values: withoutNaN(collector.requests.read('', REQUEST_MEASURES.indexOf(measure), slots) ?? []),
     }));
     return { name, unit, series };
   });
@@ -126,7 +126,7 @@ function usageCharts(restarts: boolean): typeof USAGE {
   return USAGE.filter(({ name }) => restarts || name !== 'restarts');
 }
 
-function known(values: Iterable<number>): (number | null)[] {
+function withoutNaN(values: Iterable<number>): (number | null)[] {
   return Array.from(values, (value) => (Number.isNaN(value) ? null : Number(value.toPrecision(DIGITS))));
 }
 

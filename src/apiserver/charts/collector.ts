@@ -16,7 +16,7 @@ import { PERIOD_MS, Timeline } from './timeline.ts';
 import { TrackedPods } from './tracked-pods.ts';
 import type { Traffic } from './traffic.ts';
 import { UsageRings, UsageSample } from './usage-sample.ts';
-import { MOST_NODES, Wanted } from './wanted.ts';
+import { MOST_NODES, RequestedCharts } from './wanted.ts';
 
 export interface ChartSources {
   readonly clock: Clock;
@@ -40,7 +40,7 @@ export class Collector {
   readonly timeline = new Timeline();
   readonly rings = new UsageRings();
   readonly requests = new Rings<undefined>({ measures: REQUEST_MEASURES.length, most: 1 });
-  readonly wanted = new Wanted();
+  readonly wanted = new RequestedCharts();
   /** Whether the newest sample has all nodes. */
   complete = true;
   readonly #sources: ChartSources;

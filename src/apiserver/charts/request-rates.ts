@@ -27,8 +27,8 @@ export function requestValues(before: RequestState | undefined, now: RequestStat
   const inFlight = [now.readsInFlight, now.writesInFlight, now.openWatches];
   if (before === undefined || seconds <= 0) return [...Array.from({ length: 9 }, () => Number.NaN), ...inFlight];
   const rate = (last: number, newest: number): number => Math.max(0, newest - last) / seconds;
-  const reads = difference(before.reads, now.reads);
-  const writes = difference(before.writes, now.writes);
+  const reads = countsSince(before.reads, now.reads);
+  const writes = countsSince(before.writes, now.writes);
   return [
     rate(before.reads.total, now.reads.total),
     rate(before.writes.total, now.writes.total),
@@ -44,7 +44,7 @@ export function requestValues(before: RequestState | undefined, now: RequestStat
 }
 
 /** Counters fall when a resource is taken off: what was counted of it is left out. */
-function difference(before: DurationCounts, now: DurationCounts): DurationCounts {
+function countsSince(before: DurationCounts, now: DurationCounts): DurationCounts {
   return {
     counts: now.counts.map((count, bucket) => Math.max(0, count - before.counts[bucket]!)),
     total: Math.max(0, now.total - before.total),

@@ -6,7 +6,7 @@ import type { PodRestarts } from './restarts.ts';
 import { Rings } from './rings.ts';
 import type { TrackedPod, TrackedPods } from './tracked-pods.ts';
 import { Traffic } from './traffic.ts';
-import type { Wanted } from './wanted.ts';
+import type { RequestedCharts } from './wanted.ts';
 import type { Workload } from './workloads.ts';
 
 /** Rings with the use of CPU, memory and network, and restarts; the collector has those of requests. */
@@ -22,7 +22,7 @@ export interface UsageState {
   readonly tracked: TrackedPods;
   /** Counters of nodes' interfaces, by the node's name. */
   readonly traffic: Map<string, Traffic>;
-  readonly wanted: Wanted;
+  readonly wanted: RequestedCharts;
 }
 
 export interface SampleOptions {

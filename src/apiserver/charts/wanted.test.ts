@@ -1,18 +1,18 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { SLOTS } from './timeline.ts';
-import { MOST_NODES, Wanted } from './wanted.ts';
+import { MOST_NODES, RequestedCharts } from './wanted.ts';
 
 const named = (from: number, to: number): Set<string> =>
   new Set(Array.from({ length: to - from }, (_, index) => `node-${from + index}`));
 
 test('up to 500 nodes are all read', () => {
-  const { names, complete } = new Wanted().nodes(named(0, MOST_NODES));
+  const { names, complete } = new RequestedCharts().nodes(named(0, MOST_NODES));
   assert.deepEqual([names.length, complete], [MOST_NODES, true]);
 });
 
 test('in a larger cluster only requested nodes are read, the newest request first, workloads completely or not at all', () => {
-  const wanted = new Wanted();
+  const wanted = new RequestedCharts();
   const ready = named(0, 5000);
   assert.deepEqual(wanted.nodes(ready), { names: [], complete: false });
   wanted.ask('node', named(4000, 4001), 0);
@@ -31,7 +31,7 @@ test('in a larger cluster only requested nodes are read, the newest request firs
 });
 
 test('so many questions are remembered', () => {
-  const wanted = new Wanted();
+  const wanted = new RequestedCharts();
   for (let at = 0; at < 6000; at++) wanted.ask(`pod-${at}`, new Set(), 0);
   assert.deepEqual([wanted.has('pod-999'), wanted.has('pod-1000')], [false, true]);
 });

@@ -9,14 +9,14 @@ export const MOST_NODES = 500;
 /** Beyond it the one asked longest ago is forgotten. */
 const MAX_REQUESTED_OBJECTS = 5000;
 
-interface Question {
+interface RequestedObject {
   readonly nodes: ReadonlySet<string>;
   slot: number;
 }
 
-export class Wanted {
+export class RequestedCharts {
   /** By the object's uid, in the order in which they were last asked. */
-  readonly #requested = new Map<string, Question>();
+  readonly #requested = new Map<string, RequestedObject>();
 
   /** Called at each request for an object, whose numbers come from these nodes. */
   ask(uid: string, nodes: ReadonlySet<string>, slot: number): void {

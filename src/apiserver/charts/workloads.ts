@@ -33,12 +33,12 @@ export function workloadsOf(
     const kind = KINDS.get(`${owner.apiVersion} ${owner.kind}`);
     if (kind === undefined) break;
     found.push({ kind, namespace, name: owner.name, uid: owner.uid });
-    owner = above(objects, owner, namespace);
+    owner = controllerOfOwner(objects, owner, namespace);
   }
   return found;
 }
 
-function above(
+function controllerOfOwner(
   objects: ObjectStore,
   { kind, name, uid }: OwnerReference,
   namespace: string,

@@ -37,7 +37,7 @@ export async function serveSession(deps: SessionRouteDeps, scope: RequestScope):
       requireUser(user);
       const id = sessionIdOf(request);
       const session = id === undefined || !isFromConsole(request) ? undefined : deps.sessions.find(id);
-      return answer(request, { user, session });
+      return sessionResponse(request, { user, session });
     }
   }
 }
@@ -59,7 +59,7 @@ async function signIn(deps: SessionRouteDeps, scope: RequestScope): Promise<ApiR
   const credential = asked === undefined ? credentialOf(scope) : sessions.redeemCode(asked.code);
   if (credential === undefined) throw unauthorized('the code is unknown, was used, or is older than a minute');
   const { session, cookie } = openSession(deps, request, { credential, before });
-  return answer(request, { user: credential.user, session, status: 201, cookie: [cookie] });
+  return sessionResponse(request, { user: credential.user, session, status: 201, cookie: [cookie] });
 }
 
 interface SessionToOpen {
@@ -108,13 +108,13 @@ function cookieLine(request: ApiRequest, value: string, maxAgeSeconds: number): 
 function credentialOf({ request, user }: RequestScope): SessionCredential {
   requireUser(user);
   if (Object.keys(request.headers).some((name) => name.startsWith('impersonate-')))
-    throw refused('impersonated users cannot sign in to the console');
+    throw sessionForbidden('impersonated users cannot sign in to the console');
   const certificate = request.peerCertificate;
   if (request.principal !== undefined) return { kind: 'user', user };
   if (certificate !== undefined && certificate.commonName !== '')
     return { kind: 'user', user, expiresAtMs: certificate.expiresAtMs, isTrusted: certificate.isTrusted };
   const token = bearerTokenOf(request.headers['authorization']);
-  if (token === undefined) throw refused('a bearer token, a client certificate or a one-time code is needed');
+  if (token === undefined) throw sessionForbidden('a bearer token, a client certificate or a one-time code is needed');
   return { kind: 'token', user, token };
 }
 
@@ -123,10 +123,11 @@ function requireUser({ groups }: Principal): void {
 }
 
 function requireConsole(request: ApiRequest): void {
-  if (!isFromConsole(request)) throw refused(`header ${CONSOLE_HEADER} is missing, or the request is another site's`);
+  if (!isFromConsole(request))
+    throw sessionForbidden(`header ${CONSOLE_HEADER} is missing, or the request is another site's`);
 }
 
-function refused(why: string): Error {
+function sessionForbidden(why: string): Error {
   return forbidden({ group: '', resource: '' }, '', why);
 }
 
@@ -160,7 +161,10 @@ interface SessionAnswer {
   readonly cookie?: readonly string[];
 }
 
-function answer(request: ApiRequest, { user, session, status = 200, cookie = [] }: SessionAnswer): ApiResponse {
+function sessionResponse(
+  request: ApiRequest,
+  { user, session, status = 200, cookie = [] }: SessionAnswer,
+): ApiResponse {
   const object = { user: userInfoOf(user), expires: session && formatTime(session.expiresAtMs) };
   const headers = { ...securityHeaders, 'cache-control': 'no-store', 'set-cookie': cookie };
   return objectResponse(request, { status, object, headers });

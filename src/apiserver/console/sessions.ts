@@ -4,7 +4,7 @@
  * who has most. A session remembers a credential, not what it allows: each request is authenticated again.
  */
 import type { Principal } from '../../api/transport.ts';
-import { sharersOf } from '../sharers.ts';
+import { limitGroupOf } from '../limit-group.ts';
 import type { ConsolePorts } from './contract.ts';
 
 /** A token, checked at each request; or the user that a client certificate named, until it ends. */
@@ -99,7 +99,7 @@ export class Sessions {
 }
 
 /** A user who may make service accounts may make many. */
-const ownerOf = ({ credential: { user } }: Session): string => sharersOf(user) ?? user.name;
+const ownerOf = ({ credential: { user } }: Session): string => limitGroupOf(user) ?? user.name;
 
 function isTrusted({ credential }: Session): boolean {
   return credential.kind !== 'user' || credential.isTrusted?.() !== false;

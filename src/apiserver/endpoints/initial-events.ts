@@ -11,7 +11,7 @@ const MANY_CELLS = 500;
 
 const MANY_BYTES = 256 * 1024;
 
-export interface Beginning {
+export interface WatchStart {
   readonly revision: number;
   readonly wantsInitial: boolean;
   readonly under: string;
@@ -22,7 +22,7 @@ export interface Beginning {
 }
 
 /** One named object is looked up; all others are picked from the whole list. */
-export function initialCells({ store, scope }: Call, { under, name }: Beginning): readonly RevisionCell[] {
+export function initialCells({ store, scope }: Call, { under, name }: WatchStart): readonly RevisionCell[] {
   const { namespace } = scope.info;
   if (name === undefined || (store.info.namespaced && namespace === '')) return store.cache.list(under);
   const cell = store.cache.get(store.keyOf({ namespace, name }));
@@ -30,7 +30,7 @@ export function initialCells({ store, scope }: Call, { under, name }: Beginning)
 }
 
 /** Converts the initial objects, and again as long as new ones arrive meanwhile. */
-export async function prepareStart(call: Call, start: Beginning): Promise<void> {
+export async function prepareStart(call: Call, start: WatchStart): Promise<void> {
   const { store } = call;
   if (store.definition.reading?.convert === undefined) return;
   const cells = (): readonly RevisionCell[] => {
@@ -48,7 +48,7 @@ export async function prepareStart(call: Call, start: Beginning): Promise<void> 
 export async function encodeAhead<T>(
   call: Call,
   watcher: Watcher<T>,
-  start: Beginning,
+  start: WatchStart,
 ): Promise<ReadonlyMap<RevisionCell, T | undefined> | undefined> {
   if (!start.wantsInitial) return undefined;
   const cells = initialCells(call, start);
@@ -68,7 +68,7 @@ function cellsOf({ cell, previous }: CacheEvent): RevisionCell[] {
   return previous === undefined ? [cell] : [cell, previous];
 }
 
-export function begin<T>(call: Call, watcher: Watcher<T>, start: Beginning): void {
+export function startWatching<T>(call: Call, watcher: Watcher<T>, start: WatchStart): void {
   const { store } = call;
   const { hub } = store.services;
   const { revision, wantsInitial, marksEnd, ahead } = start;

@@ -60,7 +60,7 @@ export async function serveScale(call: Call, access: ScaleAccess<KubernetesObjec
     next: (current) => {
       const scale = wanted(current!);
       checkName(scale as KubernetesObject, { name, namespace });
-      return scaled(current!, scale, { call, access });
+      return withReplicas(current!, scale, { call, access });
     },
   });
   return await writeScale(call, scaleOf(outcome.object, access));
@@ -79,7 +79,7 @@ function checkReplicas(replicas: number, name: string): void {
   ]);
 }
 
-function scaled(
+function withReplicas(
   current: KubernetesObject,
   scale: Scale,
   { call, access }: { call: Call; access: ScaleAccess<KubernetesObject> },

@@ -5,7 +5,7 @@ import { schemaOf } from '../../api/schema/schema.ts';
 import { methodNotAllowed, noSuchPath } from '../../api/status-error.ts';
 import { apiVersionOf } from '../../api/resource-info.ts';
 import type { ApiResponse } from '../../api/transport.ts';
-import { settleNamespace } from '../generic-registry/create.ts';
+import { ensureNamespaceMatches } from '../generic-registry/create.ts';
 import { trackDraft } from '../generic-registry/field-tracking.ts';
 import { selectionOf } from '../generic-registry/selection.ts';
 import { admissionAttributes } from '../generic-registry/write.ts';
@@ -28,10 +28,10 @@ export async function serveCreateSubresource(call: Call, handler: CreateSubresou
   if (sub === undefined || schema === undefined) throw noSuchPath();
   const request = writeRequestOf(call, 'CreateOptions');
   const mode = fieldValidationOf(scope.params, 'CreateOptions');
-  const expected = { apiVersion: apiVersionOf(sub), kind: sub.kind, schema, alike: handler.alike };
+  const expected = { apiVersion: apiVersionOf(sub), kind: sub.kind, schema, olderVersion: handler.olderVersion };
   const body = objectOf(await readObject(scope, expected, mode));
   scope.trace?.mark('decode');
-  settleNamespace(store, body, namespace);
+  ensureNamespaceMatches(store, body, namespace);
   const attributes = admissionAttributes(store, request, {
     operation: 'CREATE',
     subresource,
@@ -61,7 +61,7 @@ export async function serveVirtual(call: Call, virtual: VirtualResource): Promis
     const mode = fieldValidationOf(scope.params, 'CreateOptions');
     const draft = objectOf(await readObject(scope, expectedOf(call), mode));
     store.definition.strategy.applyDefaults?.(draft);
-    settleNamespace(store, draft, namespace);
+    ensureNamespaceMatches(store, draft, namespace);
     // Answers carry it; callers in this process read none.
     if (!scope.request.wantsObjects)
       await trackDraft(store, { draft, live: undefined, manager: request.manager, context: scope });

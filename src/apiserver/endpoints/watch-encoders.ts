@@ -39,7 +39,7 @@ export function objectEncoder(store: GenericStore, form: MediaForm): WatchEncode
   };
 }
 
-function shared(source: CacheEvent | undefined, key: string, make: () => Uint8Array): Uint8Array {
+function sharedFrame(source: CacheEvent | undefined, key: string, make: () => Uint8Array): Uint8Array {
   if (source === undefined) return make();
   source.frames ??= new Map();
   let frame = source.frames.get(key);
@@ -96,7 +96,7 @@ export function frameEncoder(store: GenericStore, form: MediaForm, include: Incl
   return {
     added: form.as === 'Table' ? (cell) => write('ADDED', table(store.object(cell), true)) : undefined,
     event: (type, cell, source) =>
-      form.as === 'Table' ? make(type, cell) : shared(source, key(type), () => make(type, cell)),
+      form.as === 'Table' ? make(type, cell) : sharedFrame(source, key(type), () => make(type, cell)),
     bookmark: (revision, isEnd) => write('BOOKMARK', shape(bookmarkObject(store, revision, isEnd))),
     error: (status) => write('ERROR', status),
   };

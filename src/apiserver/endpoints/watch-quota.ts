@@ -4,7 +4,7 @@
  */
 import { tooManyRequests } from '../../api/status-error.ts';
 import type { ApiRequest, Principal } from '../../api/transport.ts';
-import { sharersOf } from '../sharers.ts';
+import { limitGroupOf } from '../limit-group.ts';
 import type { Selection } from '../generic-registry/selection.ts';
 
 /** Far above the number of watches of a controller of all kinds, a kubelet or an agent. */
@@ -28,22 +28,22 @@ export class WatchQuota {
 
   /** Counts a watch until the result is called, which may happen more than once. Throws 429. */
   enter(user: Principal, weight: number): () => void {
-    const sharers = sharersOf(user);
-    if (sharers === undefined) return () => undefined;
-    const before = this.#weights.get(sharers) ?? 0;
+    const group = limitGroupOf(user);
+    if (group === undefined) return () => undefined;
+    const before = this.#weights.get(group) ?? 0;
     if (before + weight > MAX_WATCH_WEIGHT)
       throw tooManyRequests(
         `too many watches of ${JSON.stringify(user.name)} are open: end some, or use shorter selectors`,
         RETRY_AFTER_SECONDS,
       );
-    this.#weights.set(sharers, before + weight);
+    this.#weights.set(group, before + weight);
     let isOpen = true;
     return () => {
       if (!isOpen) return;
       isOpen = false;
-      const left = this.#weights.get(sharers)! - weight;
-      if (left > 0) this.#weights.set(sharers, left);
-      else this.#weights.delete(sharers);
+      const left = this.#weights.get(group)! - weight;
+      if (left > 0) this.#weights.set(group, left);
+      else this.#weights.delete(group);
     };
   }
 }

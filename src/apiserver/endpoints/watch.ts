@@ -18,7 +18,7 @@ import { FrameSink, ObjectSink } from '../watch-cache/watch-sinks.ts';
 import { type WatchEncoder, Watcher, type WatchSink } from '../watch-cache/watcher.ts';
 import type { Call } from './endpoint.ts';
 import { countedCells } from './first-state.ts';
-import { begin, type Beginning, encodeAhead, initialCells, prepareStart } from './initial-events.ts';
+import { startWatching, type WatchStart, encodeAhead, initialCells, prepareStart } from './initial-events.ts';
 import { inBudget } from './list.ts';
 import { checkListOptions, int64Param, revisionParam } from './options.ts';
 import type { RunningWatches } from './running-watches.ts';
@@ -86,14 +86,14 @@ function follow(call: Call, running: RunningWatches, watcher: Watcher<never>): (
   };
 }
 
-interface Opening<T> {
+interface WatchOpening<T> {
   readonly sink: WatchSink<T>;
   readonly encoder: WatchEncoder<T>;
   readonly selection: Selection;
 }
 
 /** Throws 429 for watches over the network beyond the user's quota. */
-async function openWatch<T>(call: Call, running: RunningWatches, opening: Opening<T>): Promise<Watcher<T>> {
+async function openWatch<T>(call: Call, running: RunningWatches, opening: WatchOpening<T>): Promise<Watcher<T>> {
   const { request, user } = call.scope;
   if (request.wantsObjects) return await startWatch(call, running, opening);
   const leave = running.quota.enter(user, watchWeight(request, opening.selection));
@@ -111,7 +111,7 @@ async function openWatch<T>(call: Call, running: RunningWatches, opening: Openin
 async function startWatch<T>(
   call: Call,
   { minTimeoutMs }: RunningWatches,
-  { sink, encoder, selection }: Opening<T>,
+  { sink, encoder, selection }: WatchOpening<T>,
   onEnd?: () => void,
 ): Promise<Watcher<T>> {
   const { store, scope } = call;
@@ -146,7 +146,7 @@ async function startWatch<T>(
   // A watch from a future revision begins there. One that starts with the present state must know the newest revision.
   if (requested === undefined || params.has('sendInitialEvents')) await untilFresh(store, requested);
   const trigger = triggerOf(store, selection);
-  const start: Beginning = {
+  const start: WatchStart = {
     revision,
     wantsInitial,
     under,
@@ -158,7 +158,7 @@ async function startWatch<T>(
   await inBudget(call, counted, async () => {
     const ahead = await encodeAhead(call, watcher, start);
     if (ahead !== undefined || !selection.isEverything) await prepareStart(call, start);
-    begin(call, watcher, { ...start, ahead });
+    startWatching(call, watcher, { ...start, ahead });
   });
   watcher.start((listener) => {
     const stop = events.listen(listener, trigger);

@@ -61,7 +61,7 @@ async function encodeObject(
 }
 
 /** The object to write: a stored cell, or an object that is stored nowhere. A cell is decoded only when the form needs it. */
-export type Written =
+export type WrittenObject =
   | { readonly status: number; readonly cell: RevisionCell }
   | { readonly status: number; readonly cell?: undefined; readonly object: KubernetesObject };
 
@@ -69,7 +69,7 @@ export type Written =
 export function writeObject(
   store: GenericStore,
   scope: RequestScope,
-  written: Written,
+  written: WrittenObject,
 ): ApiResponse | Promise<ApiResponse> {
   const { status, cell } = written;
   if (scope.request.wantsObjects)
@@ -82,14 +82,14 @@ export function writeObject(
   return writeForm(store, scope, { form, written });
 }
 
-function objectOf(store: GenericStore, written: Written): KubernetesObject {
+function objectOf(store: GenericStore, written: WrittenObject): KubernetesObject {
   return written.cell === undefined ? written.object : store.object(written.cell);
 }
 
 async function writeForm(
   store: GenericStore,
   scope: RequestScope,
-  { form, written }: { form: MediaForm; written: Written },
+  { form, written }: { form: MediaForm; written: WrittenObject },
 ): Promise<ApiResponse> {
   const { status, cell } = written;
   if (cell === undefined || cell.byteLength > MIDDLING_BYTES) await scope.turn();

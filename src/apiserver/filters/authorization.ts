@@ -4,7 +4,7 @@ import type { Principal } from '../../api/transport.ts';
 import type { Clock } from '../../platform/clock.ts';
 import type { AuthorizationAttributes, AuthorizationDecision, Authorizer } from '../authz/contract.ts';
 import type { RequestContext, RequestInfo } from '../request-context.ts';
-import { noteRefusal } from '../refused-requests/refusal-source.ts';
+import { recordRefusal } from '../refused-requests/refusal-source.ts';
 import type { RequestScope } from '../request-scope.ts';
 import type { Answer, Filter } from './filter.ts';
 
@@ -21,7 +21,7 @@ export function withAuthorization({ clock, authorizers }: AuthorizationFilterDep
       annotateDecision(scope, verdict);
       const { decision, reason } = verdict;
       if (decision === 'allow') return handler(scope);
-      throw noteRefusal(forbiddenError(attributes, reason), { part: 'authorization', reason });
+      throw recordRefusal(forbiddenError(attributes, reason), { part: 'authorization', reason });
     };
     const verdict = decide(authorizers, attributes);
     if (!(verdict instanceof Promise)) return decided(verdict);
@@ -44,7 +44,7 @@ export async function requireVerb(
 ): Promise<void> {
   const attributes = { ...attributesOf(user, info), verb };
   const { decision, reason } = await decide(authorizers, attributes);
-  if (decision !== 'allow') throw noteRefusal(forbiddenError(attributes, reason), { part: 'authorization', reason });
+  if (decision !== 'allow') throw recordRefusal(forbiddenError(attributes, reason), { part: 'authorization', reason });
 }
 
 function annotateDecision(scope: RequestScope, { decision, reason }: AuthorizationDecision): void {

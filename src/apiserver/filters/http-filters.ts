@@ -28,17 +28,17 @@ export function withHttpFilters(handler: HttpHandler, filters: HttpFilters, rand
   wrapped = withRetryAfter(wrapped, refusesNew);
   if (strictTransportSecurity.length > 0) {
     const headers = { 'strict-transport-security': strictTransportSecurity.join('; ') };
-    wrapped = answering(wrapped, () => headers);
+    wrapped = withHeaders(wrapped, () => headers);
   }
   if (goawayChance > 0)
-    wrapped = answering(wrapped, ({ isHttp2 }) =>
+    wrapped = withHeaders(wrapped, ({ isHttp2 }) =>
       isHttp2 === true && random.next() < goawayChance ? { connection: 'close' } : undefined,
     );
   return wrapped;
 }
 
 /** Adds headers to answers; those of the answer itself win. */
-function answering(handler: HttpHandler, headersFor: (request: HttpRequest) => HttpHeaders | undefined): HttpHandler {
+function withHeaders(handler: HttpHandler, headersFor: (request: HttpRequest) => HttpHeaders | undefined): HttpHandler {
   return (request) => {
     const headers = headersFor(request);
     if (headers === undefined) return handler(request);
@@ -66,7 +66,7 @@ function withCors(handler: HttpHandler, patterns: readonly string[]): HttpHandle
     origin !== '' && tests.some((test) => test(origin))
       ? { 'access-control-allow-origin': origin, ...CORS_HEADERS }
       : undefined;
-  const rest = answering(handler, allowed);
+  const rest = withHeaders(handler, allowed);
   return (request) => {
     if (request.method !== 'OPTIONS') return rest(request);
     const headers = allowed(request);

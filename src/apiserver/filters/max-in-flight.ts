@@ -6,10 +6,10 @@
 import { type StatusError, tooManyRequests } from '../../api/status-error.ts';
 import { SlotSet } from '../../base/slot-set.ts';
 import { NODE_ROUTES_PATH } from '../../component-helpers/gateway-class.ts';
-import { noteRefusal } from '../refused-requests/refusal-source.ts';
+import { recordRefusal } from '../refused-requests/refusal-source.ts';
 import type { RequestScope } from '../request-scope.ts';
 import { TUNNEL_PATH } from '../streaming/tunnels/tunnel-protocol.ts';
-import { Place } from './place.ts';
+import { RequestSlot } from './request-slot.ts';
 
 const LONG_RUNNING_SUBRESOURCES = new Set(['attach', 'exec', 'portforward', 'log', 'proxy']);
 const LONG_RUNNING_PATHS = new Set([NODE_ROUTES_PATH, TUNNEL_PATH]);
@@ -35,10 +35,10 @@ export class MaxInFlight {
   }
 
   /** Takes a place. Throws 429. */
-  enter(scope: RequestScope): Place {
+  enter(scope: RequestScope): RequestSlot {
     const { verb } = scope.info;
     const full = READ_VERBS.has(verb) ? this.readOnly >= this.#limits.readOnly : this.mutating >= this.#limits.mutating;
-    if (full && !scope.user.groups.includes('system:masters')) throw refused();
+    if (full && !scope.user.groups.includes('system:masters')) throw tooManyInFlight();
     return new InFlight(this, this.begin(scope));
   }
 
@@ -62,7 +62,7 @@ export class MaxInFlight {
   }
 }
 
-class InFlight extends Place {
+class InFlight extends RequestSlot {
   readonly #requests: MaxInFlight;
   readonly #read: boolean;
 
@@ -83,7 +83,7 @@ class InFlight extends Place {
   protected ended(): void {}
 }
 
-function refused(): StatusError {
+function tooManyInFlight(): StatusError {
   const error = tooManyRequests('Too many requests, please try again later.', 1);
-  return noteRefusal(error, { part: 'flowControl' });
+  return recordRefusal(error, { part: 'flowControl' });
 }

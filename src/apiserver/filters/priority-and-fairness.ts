@@ -7,7 +7,7 @@ import type { FlowController } from '../flowcontrol/flow-controller.ts';
 import type { RequestScope } from '../request-scope.ts';
 import type { Answer, Filter, Handler } from './filter.ts';
 import type { MaxInFlight } from './max-in-flight.ts';
-import type { Place } from './place.ts';
+import type { RequestSlot } from './request-slot.ts';
 
 export interface FairnessFilterDeps {
   readonly clock: Clock;
@@ -38,7 +38,7 @@ export function withPriorityAndFairness(deps: FairnessFilterDeps): Filter {
   };
 }
 
-function inPlace(scope: RequestScope, place: Place, handler: Handler): Answer {
+function inPlace(scope: RequestScope, place: RequestSlot, handler: Handler): Answer {
   scope.place = place;
   let answer: Answer;
   try {

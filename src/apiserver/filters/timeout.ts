@@ -2,7 +2,7 @@
 import { timeout } from '../../api/status-error.ts';
 import type { ApiResponse } from '../../api/transport.ts';
 import type { Clock } from '../../platform/clock.ts';
-import { noteRefusal } from '../refused-requests/refusal-source.ts';
+import { recordRefusal } from '../refused-requests/refusal-source.ts';
 import type { Filter } from './filter.ts';
 import type { MaxInFlight } from './max-in-flight.ts';
 
@@ -29,7 +29,7 @@ export function withTimeout({ clock, inFlight }: TimeoutFilterDeps): Filter {
       const cancel = clock.setTimer(timeoutMs - scope.waitedMs, () => {
         end();
         const error = timeout('request did not complete within requested timeout - context deadline exceeded');
-        scope.timedOut = noteRefusal(error, { part: 'timeout' });
+        scope.timedOut = recordRefusal(error, { part: 'timeout' });
         reject(scope.timedOut);
       });
       answer.then(

@@ -6,7 +6,7 @@ import { tooManyRequests } from '../../api/status-error.ts';
 import type { Principal } from '../../api/transport.ts';
 import { onAbort } from '../../base/abort.ts';
 import type { Clock } from '../../platform/clock.ts';
-import { sharersOf } from '../sharers.ts';
+import { limitGroupOf } from '../limit-group.ts';
 
 const RETRY_AFTER_SECONDS = 5;
 
@@ -15,7 +15,7 @@ export interface ByteLimits {
   readonly what: string;
   readonly totalBytes: number;
   /**
-   * The share of one client, see `sharersOf`; at most three quarters of the total. A larger piece counts as this: it is let in
+   * The share of one client, see `limitGroupOf`; at most three quarters of the total. A larger piece counts as this: it is let in
    * where it is its client's only one, one such piece of all clients at a time.
    */
   readonly ownBytes: number;
@@ -113,7 +113,7 @@ export class ByteBudget {
    * own are not counted.
    */
   enter(user: Principal, bytes: number, signal?: AbortSignal): ByteLease | Promise<ByteLease> {
-    const name = sharersOf(user);
+    const name = limitGroupOf(user);
     if (name === undefined) return unbounded;
     signal?.throwIfAborted();
     const owner = this.#ownerOf(name);

@@ -30,13 +30,13 @@ interface Queue {
   dueSeconds: number;
 }
 
-export interface Wide {
+export interface SeatedRequest {
   /** Seats it takes. */
   readonly width: number;
 }
 
 /** A request's place in a queue. */
-export interface Queued<T extends Wide> {
+export interface Queued<T extends SeatedRequest> {
   readonly item: T;
   readonly queue: Queue;
 }
@@ -52,7 +52,7 @@ export interface QueueState<T> {
 }
 
 /** Queues of items of one kind. */
-export class FairQueues<T extends Wide> {
+export class FairQueues<T extends SeatedRequest> {
   #queues: Queue[] = [];
   #shape: QueuingShape = { queues: 0, handSize: 0, queueLengthLimit: 0 };
   #nowSeconds = 0;

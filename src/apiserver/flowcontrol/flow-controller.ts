@@ -11,8 +11,8 @@ import type { ApiHeaders, Principal } from '../../api/transport.ts';
 import { onAbort } from '../../base/abort.ts';
 import type { Clock } from '../../platform/clock.ts';
 import type { MaxInFlight } from '../filters/max-in-flight.ts';
-import type { Place } from '../filters/place.ts';
-import { noteRefusal } from '../refused-requests/refusal-source.ts';
+import type { RequestSlot } from '../filters/request-slot.ts';
+import { recordRefusal } from '../refused-requests/refusal-source.ts';
 import type { RequestScope } from '../request-scope.ts';
 import type { FlowConfiguration } from './configuration.ts';
 import { exposeFlows, FlowStats, type RefusalReason } from './flow-stats.ts';
@@ -98,7 +98,7 @@ export class FlowController {
    * Admits a request at once or when its turn has come. Throws or rejects with 429 when it may not wait, or has
    * waited `waitLimitMs`. The returned seat must be released once.
    */
-  enter(scope: RequestScope, waitLimitMs: number): Place | Promise<Place> {
+  enter(scope: RequestScope, waitLimitMs: number): RequestSlot | Promise<RequestSlot> {
     const flow = this.classify(scope);
     scope.flowHeaders = flow.headers;
     const { level } = flow;
@@ -163,7 +163,7 @@ export class FlowController {
     else if (level.quiescing) this.#dropQuiet();
   }
 
-  #wait(request: Omit<Waiting, 'admit'>, waitLimitMs: number): Promise<Place> {
+  #wait(request: Omit<Waiting, 'admit'>, waitLimitMs: number): Promise<RequestSlot> {
     const { flow, width, scope, distinguisher } = request;
     const { level, stats } = flow;
     const { clock } = this.#deps;
@@ -218,7 +218,7 @@ export class FlowController {
     else if (reason === 'cancelled') level.counts.cancelled++;
     else level.counts.rejected++;
     const error = tooManyRequests('Too many requests, please try again later.', 1);
-    return noteRefusal(error, { part: 'flowControl', flow: { schema: name, level: level.name }, reason });
+    return recordRefusal(error, { part: 'flowControl', flow: { schema: name, level: level.name }, reason });
   }
 
   #startLending(nowMs: number): void {

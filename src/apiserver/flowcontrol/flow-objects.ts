@@ -44,13 +44,13 @@ export function followFlowObjects(deps: FlowObjectsDeps): () => void {
       again();
     });
   };
-  const status = once(clock, () =>
+  const status = createDelayedRun(clock, () =>
     guarded(
       () => writeConditions(deps, schemas, levels),
       () => status.in(RETRY_DELAY_MS),
     )(),
   );
-  const ensure = once(clock, () =>
+  const ensure = createDelayedRun(clock, () =>
     guarded(
       () => ensureFlowObjects(objects),
       () => ensure.in(ENSURE_DELAY_MS),
@@ -86,13 +86,13 @@ export function followFlowObjects(deps: FlowObjectsDeps): () => void {
   };
 }
 
-interface Once {
+interface DelayedRun {
   /** Schedules a run after this time, unless one is scheduled already. */
   in(delayMs: number): void;
   readonly cancel: () => void;
 }
 
-function once(clock: Clock, run: () => void): Once {
+function createDelayedRun(clock: Clock, run: () => void): DelayedRun {
   let cancel: (() => void) | undefined;
   return {
     in(delayMs) {

@@ -11,7 +11,7 @@ export type RefusalReason = 'queue-full' | 'concurrency-limit' | 'time-out' | 'c
 const WAIT_BOUNDS = [0, 0.005, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 15, 30];
 
 /** Wait times of requests that were served, or of those that were refused. */
-class Waits {
+class WaitHistogram {
   readonly counts = WAIT_BOUNDS.map(() => 0);
   sum = 0;
   total = 0;
@@ -31,8 +31,8 @@ export class FlowStats {
   readonly schema: string;
   readonly level: string;
   readonly refused = new Map<RefusalReason, number>();
-  readonly served = new Waits();
-  readonly unserved = new Waits();
+  readonly served = new WaitHistogram();
+  readonly unserved = new WaitHistogram();
   dispatched = 0;
   waiting = 0;
   executing = 0;
@@ -95,7 +95,7 @@ export function exposeFlows(stats: readonly FlowStats[], levels: readonly Priori
   return `${lines.join('\n')}\n`;
 }
 
-function exposeWaits(lines: string[], labels: string, waits: Waits): void {
+function exposeWaits(lines: string[], labels: string, waits: WaitHistogram): void {
   if (waits.total === 0) return;
   exposeHistogram(lines, { name: `${PREFIX}request_wait_duration_seconds`, labels, bounds: WAIT_BOUNDS }, waits);
 }

@@ -4,7 +4,7 @@
  */
 import type { PolicyRulesWithSubjects } from '../../api/gen/flowcontrol-v1.ts';
 import type { ApiHeaders } from '../../api/transport.ts';
-import type { Place } from '../filters/place.ts';
+import type { RequestSlot } from '../filters/request-slot.ts';
 import type { RequestScope } from '../request-scope.ts';
 import type { FlowStats } from './flow-stats.ts';
 import type { PriorityLevel } from './priority-level.ts';
@@ -27,7 +27,7 @@ export interface Waiting {
   readonly scope: RequestScope;
   readonly distinguisher: string;
   readonly arrivedMs: number;
-  admit(seat: Place): void;
+  admit(seat: RequestSlot): void;
 }
 
 export function distinguisherOf({ method }: Flow, { user, info }: RequestScope): string {

@@ -6,7 +6,7 @@ import { createSeededRandom } from '../../platform/sim/random.ts';
 import { VirtualClock } from '../../platform/sim/virtual-clock.ts';
 import { bootstrapFlowSchemas, bootstrapPriorityLevels } from '../bootstrap/objects.ts';
 import { MaxInFlight } from '../filters/max-in-flight.ts';
-import type { Place } from '../filters/place.ts';
+import type { RequestSlot } from '../filters/request-slot.ts';
 import { parseRequestInfo } from '../request-info.ts';
 import { RequestScope } from '../request-scope.ts';
 import { flowConfigurationOf } from './configuration.ts';
@@ -230,7 +230,7 @@ test('long requests are charged for their time: two users get the same of it', a
   controller.stop();
 });
 
-async function codeOf(place: () => Place | Promise<Place>): Promise<string> {
+async function codeOf(place: () => RequestSlot | Promise<RequestSlot>): Promise<string> {
   try {
     await place();
     return 'in';

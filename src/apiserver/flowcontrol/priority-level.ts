@@ -5,7 +5,7 @@
  * waiting ones their places.
  */
 import type { PriorityLevelConfigurationSpec } from '../../api/gen/flowcontrol-v1.ts';
-import { FairQueues, type Wide } from './fair-queues.ts';
+import { FairQueues, type SeatedRequest } from './fair-queues.ts';
 import { SeatDemand } from './seat-demand.ts';
 import type { SeatLimits } from './seat-limits.ts';
 
@@ -20,7 +20,7 @@ export interface LevelCounts {
 }
 
 /** `T` is the type of waiting requests. */
-export class PriorityLevel<T extends Wide> {
+export class PriorityLevel<T extends SeatedRequest> {
   readonly name: string;
   readonly queues = new FairQueues<T>();
   readonly demand = new SeatDemand();

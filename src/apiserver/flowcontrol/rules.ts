@@ -13,7 +13,7 @@ import type {
 import type { Principal } from '../../api/transport.ts';
 import type { RequestInfo } from '../request-context.ts';
 
-type Asked = Pick<
+type MatchedRequest = Pick<
   RequestInfo,
   'isResourceRequest' | 'verb' | 'apiGroup' | 'resource' | 'subresource' | 'namespace' | 'path'
 >;
@@ -24,7 +24,7 @@ export function subjectsMatch(rule: PolicyRulesWithSubjects, user: Principal): b
 }
 
 /** Whether the rule covers this request, whatever its user. */
-export function policyMatches(rule: PolicyRulesWithSubjects, info: Asked): boolean {
+export function policyMatches(rule: PolicyRulesWithSubjects, info: MatchedRequest): boolean {
   if (info.isResourceRequest) {
     for (const one of rule.resourceRules ?? []) if (resourceRuleMatches(one, info)) return true;
   } else for (const one of rule.nonResourceRules ?? []) if (nonResourceRuleMatches(one, info)) return true;
@@ -47,7 +47,7 @@ function subjectMatches({ kind, user, group, serviceAccount }: Subject, who: Pri
   }
 }
 
-function resourceRuleMatches(rule: ResourcePolicyRule, info: Asked): boolean {
+function resourceRuleMatches(rule: ResourcePolicyRule, info: MatchedRequest): boolean {
   return (
     has(rule.verbs, info.verb) &&
     has(rule.apiGroups, info.apiGroup) &&
@@ -56,11 +56,11 @@ function resourceRuleMatches(rule: ResourcePolicyRule, info: Asked): boolean {
   );
 }
 
-function resourceOf({ resource, subresource }: Asked): string {
+function resourceOf({ resource, subresource }: MatchedRequest): string {
   return subresource === '' ? resource : `${resource}/${subresource}`;
 }
 
-function nonResourceRuleMatches(rule: NonResourcePolicyRule, info: Asked): boolean {
+function nonResourceRuleMatches(rule: NonResourcePolicyRule, info: MatchedRequest): boolean {
   return (
     has(rule.verbs, info.verb) &&
     rule.nonResourceURLs.some(

@@ -72,16 +72,16 @@ export function lendSeats(levels: readonly Borrower[]): number[] {
   const lows = limited.reduce((sum, { low }) => sum + low, 0);
   // Exempt requests may have used seats of other levels, which then get their minimum.
   const factor = lows >= rest ? 0 : fairFactor(limited, rest);
-  return items.map((item) => Math.round(clamped(item, factor)));
+  return items.map((item) => Math.round(clampedLimit(item, factor)));
 }
 
-function clamped({ low, high, target }: Bounded, factor: number): number {
+function clampedLimit({ low, high, target }: Bounded, factor: number): number {
   return Math.min(high, Math.max(low, factor * target));
 }
 
 /** The factor by which every target is multiplied, within bounds, so that all seats are used. */
 function fairFactor(items: readonly Bounded[], sum: number): number {
-  const shared = (factor: number): number => items.reduce((all, item) => all + clamped(item, factor), 0);
+  const shared = (factor: number): number => items.reduce((all, item) => all + clampedLimit(item, factor), 0);
   let low = 0;
   let high = items.reduce((most, item) => Math.max(most, item.high / item.target), 0);
   if (shared(high) <= sum) return high;

@@ -1,5 +1,5 @@
 /** The seats that a request holds while it runs. Upstream: the release function of a queueset's request. */
-import { Place } from '../filters/place.ts';
+import { RequestSlot } from '../filters/request-slot.ts';
 import type { Queued } from './fair-queues.ts';
 import type { Flow, Waiting } from './flow.ts';
 
@@ -11,7 +11,7 @@ interface SeatOwner {
 }
 
 /** Seats a request holds. */
-export class Seat extends Place {
+export class Seat extends RequestSlot {
   readonly #owner: SeatOwner;
   readonly flow: Flow;
   readonly width: number;

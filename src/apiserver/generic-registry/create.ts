@@ -20,7 +20,7 @@ const MAX_NAME_LENGTH = 63;
 const NAME_ATTEMPTS = 8;
 
 /** Sets the request's namespace where the object has none. Throws 400 when they differ. */
-export function settleNamespace(store: GenericStore, object: KubernetesObject, requested: string): void {
+export function ensureNamespaceMatches(store: GenericStore, object: KubernetesObject, requested: string): void {
   const namespace = store.info.namespaced ? requested : '';
   const own = object.metadata.namespace ?? '';
   if (own === namespace) return;
@@ -78,7 +78,7 @@ export async function createObject(
   const { strategy } = store.definition;
   const { admission } = store.services;
   const { resourceVersion = '' } = draft.metadata;
-  settleNamespace(store, draft, request.namespace);
+  ensureNamespaceMatches(store, draft, request.namespace);
   wipeSystemFields(draft);
   if (request.tracksFields !== true) dropDuplicateOwners(draft, 'request', request.context);
   const about = {
@@ -98,7 +98,7 @@ export async function createObject(
   const mutating = admission.mutate(attributes);
   if (mutating !== undefined) {
     await mutating;
-    settleNamespace(store, draft, request.namespace);
+    ensureNamespaceMatches(store, draft, request.namespace);
   }
   dropDuplicateOwners(draft, 'admission', request.context);
   request.context.trace?.mark('mutating admission');

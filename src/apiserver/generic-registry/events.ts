@@ -26,7 +26,7 @@ export function eventsOf(store: GenericStore, target: ChangeTarget): ResourceEve
   if (store.definition.reading?.convert === undefined)
     return {
       listen(unguarded, trigger) {
-        const listener = failing(unguarded, fail);
+        const listener = withFailureHandler(unguarded, fail);
         if (giveUp === undefined) return store.cache.listen(listener, trigger);
         return store.cache.listenPatiently({ listener, giveUp }, trigger);
       },
@@ -67,7 +67,7 @@ export function eventsOf(store: GenericStore, target: ChangeTarget): ResourceEve
   };
 }
 
-function failing(listener: CacheListener, fail: (error: unknown) => void): CacheListener {
+function withFailureHandler(listener: CacheListener, fail: (error: unknown) => void): CacheListener {
   return (events) => {
     try {
       listener(events);

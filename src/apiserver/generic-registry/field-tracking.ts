@@ -44,7 +44,7 @@ function requestOf(store: GenericStore, manager: string, subresource: string): F
 }
 
 /** The result of steps: at once, or, for a large object, with others' turns between them. */
-function worked<T>(context: RequestContext, steps: Steps<T>): T | Promise<T> {
+function runSteps<T>(context: RequestContext, steps: Steps<T>): T | Promise<T> {
   const isStepped = context.isLarge === true && context.pause !== undefined;
   return isStepped ? stepByStep(steps, () => context.pause?.()) : allSteps(steps);
 }
@@ -65,7 +65,7 @@ function updatedEntries(
   { live, next, manager, subresource, context }: TrackedChange,
 ): Entries | Promise<Entries> {
   const request = requestOf(store, manager, subresource);
-  return worked(context, updatedEntriesSteps(live as JsonObject | undefined, jsonOf(next), request));
+  return runSteps(context, updatedEntriesSteps(live as JsonObject | undefined, jsonOf(next), request));
 }
 
 /** The object with its managed fields after an update by `manager`. A promise for large objects. */
@@ -147,5 +147,5 @@ export function applyFields(
 ): ApplyResult | Promise<ApplyResult> {
   const request = requestOf(store, change.manager, change.subresource);
   const live = change.live as JsonObject | undefined;
-  return worked(change.context, applySteps(live, change.config, { ...request, force: change.force }));
+  return runSteps(change.context, applySteps(live, change.config, { ...request, force: change.force }));
 }

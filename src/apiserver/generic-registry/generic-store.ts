@@ -15,7 +15,7 @@ import { schemaOf } from '../../api/schema/schema.ts';
 import type { StructSchema } from '../../api/schema/type-schema.ts';
 import { type GroupResource, notFound } from '../../api/status-error.ts';
 import { lineOf } from '../json-text.ts';
-import type { Reading, ResourceDefinition } from '../registry/resource-definition.ts';
+import type { StoredConversion, ResourceDefinition } from '../registry/resource-definition.ts';
 import { type RevisionCell, withResourceVersion } from '../watch-cache/revision-cell.ts';
 import { Turns } from '../turns.ts';
 import { WatchCache } from '../watch-cache/watch-cache.ts';
@@ -135,10 +135,10 @@ export class GenericStore {
     const { reading } = this.definition;
     if (reading?.convert === undefined) return undefined;
     const waiting = cells.map((cell) => cell.origin ?? cell).filter((cell) => this.#needsConversion(cell));
-    return waiting.length === 0 ? undefined : this.#convert(waiting, reading as Required<Reading>);
+    return waiting.length === 0 ? undefined : this.#convert(waiting, reading as Required<StoredConversion>);
   }
 
-  async #convert(cells: readonly RevisionCell[], { key, read, convert }: Required<Reading>): Promise<void> {
+  async #convert(cells: readonly RevisionCell[], { key, read, convert }: Required<StoredConversion>): Promise<void> {
     const turns = new Turns(this.services.clock);
     for (const batch of batchesOf(cells)) {
       const converted = await convert.fromStored(batch.map((cell) => cell.object()));

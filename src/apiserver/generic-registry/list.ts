@@ -8,7 +8,7 @@ import { compareKeys } from '../../storage/key-order.ts';
 import { type Pace, Turns } from '../turns.ts';
 import { RevisionCell } from '../watch-cache/revision-cell.ts';
 import { type ContinueToken, encodeContinue } from './continue-token.ts';
-import type { Asker } from './past-reads.ts';
+import type { PastReadCaller } from './past-reads.ts';
 import { untilFresh, waitUntilFresh } from './freshness.ts';
 import type { GenericStore } from './generic-store.ts';
 import { type Selection, selects } from './selection.ts';
@@ -25,7 +25,7 @@ export interface ListRequest {
   /** Paces the work. */
   readonly pace: Pace;
   /** The request that waits for the list. */
-  readonly asker: Asker;
+  readonly asker: PastReadCaller;
   /** The oldest acceptable revision; undefined: everything acknowledged so far. */
   readonly minRevision: number | undefined;
 }
@@ -69,13 +69,13 @@ export function indexFrom(cells: readonly { readonly key: string }[], key: strin
 }
 
 /** A list at a past `revision` from a key on, which only the store has. */
-interface Past {
+interface PastPosition {
   readonly revision: number;
   readonly key: string;
   readonly onExpired: () => StatusError;
 }
 
-async function sourceOf(store: GenericStore, request: ListRequest, under: string): Promise<Source | Past> {
+async function sourceOf(store: GenericStore, request: ListRequest, under: string): Promise<Source | PastPosition> {
   const token = request.continue;
   if (token !== undefined) {
     const key = under + token.start;
@@ -101,7 +101,7 @@ function expiredPage(token: ContinueToken): StatusError {
 }
 
 /** Reads only until the page is full. */
-async function listPast(store: GenericStore, request: ListRequest, past: Past): Promise<ListPage> {
+async function listPast(store: GenericStore, request: ListRequest, past: PastPosition): Promise<ListPage> {
   const { selection, limit, namespace, pace, asker } = request;
   const { revision, key, onExpired } = past;
   const under = store.prefixOf(namespace);

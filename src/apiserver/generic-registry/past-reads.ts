@@ -25,7 +25,7 @@ export interface PastRange {
 }
 
 /** The request that needs a range. */
-export interface Asker {
+export interface PastReadCaller {
   /** Aborts when the client disconnects, which stops reading. */
   readonly signal: AbortSignal;
   /** Waits without the request's seat of priority and fairness. */
@@ -50,7 +50,7 @@ export class PastReads {
   }
 
   /** The range sorted by key. Rejects like the store, with 429, and with the signal's reason. */
-  async *pages({ start, end, revision, most }: PastRange, asker: Asker): AsyncGenerator<PastPage> {
+  async *pages({ start, end, revision, most }: PastRange, asker: PastReadCaller): AsyncGenerator<PastPage> {
     const entered = this.#enter(asker.signal);
     if (entered !== undefined) await asker.waitFor(entered);
     try {

@@ -3,7 +3,7 @@ import type { KubernetesObject } from '../../api/object.ts';
 import type { RevisionCell } from '../watch-cache/revision-cell.ts';
 import { RevisionCell as Cell } from '../watch-cache/revision-cell.ts';
 import type { GenericStore } from './generic-store.ts';
-import { type LostWrite, noteAuthor, type WriteOutcome, type WriteRequest } from './write.ts';
+import { type LostWrite, recordAuthor, type WriteOutcome, type WriteRequest } from './write.ts';
 
 /**
  * Whether an update removes the last finalizer of an object marked for deletion. Upstream: ShouldDeleteDuringUpdate.
@@ -35,7 +35,7 @@ export async function removeObject(
   if (!result.ok) {
     return { lost: true, current: result.current && new Cell(key, result.current.modRevision, result.current.value) };
   }
-  noteAuthor(store, { key, revision: result.revision, verb: 'delete' }, request);
+  recordAuthor(store, { key, revision: result.revision, verb: 'delete' }, request);
   const gone = { ...object, metadata: { ...object.metadata, resourceVersion: String(result.revision) } };
   return { object: gone, created: false };
 }

@@ -8,7 +8,7 @@ import { decodeScalar } from '../../api/codec/scalars.ts';
 import type { ManagedFieldsEntry } from '../../api/gen/meta-v1.ts';
 import { type KubernetesObject, jsonOf } from '../../api/object.ts';
 import { equal } from '../../api/patch/json-patch.ts';
-import { restampStored, type Stamp } from '../watch-cache/revision-cell.ts';
+import { restampStored, type TextReplacement } from '../watch-cache/revision-cell.ts';
 import { mayBeOld } from './freshness.ts';
 import type { GenericStore, ObjectName } from './generic-store.ts';
 import { admissionAttributes, nowText, putObject, type WriteOutcome, type WriteRequest } from './write.ts';
@@ -59,7 +59,7 @@ export async function renewObject(store: GenericStore, request: RenewRequest): P
 }
 
 /** The texts that the renewal replaces. */
-function stampsOf(field: string, old: KubernetesObject & { spec?: Fields }, renewed: typeof old): Stamp[] {
+function stampsOf(field: string, old: KubernetesObject & { spec?: Fields }, renewed: typeof old): TextReplacement[] {
   const stamps = [{ name: field, before: String(old.spec?.[field]), after: String(renewed.spec?.[field]) }];
   const [before, after] = [old.metadata.managedFields, renewed.metadata.managedFields];
   if (before !== after)

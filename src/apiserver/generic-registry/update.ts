@@ -13,7 +13,7 @@ import { requireVerb } from '../filters/authorization.ts';
 import type { Strategy } from '../registry/resource-definition.ts';
 import { LARGE_BYTES } from '../request-context.ts';
 import type { RevisionCell } from '../watch-cache/revision-cell.ts';
-import { createObject, settleNamespace } from './create.ts';
+import { createObject, ensureNamespaceMatches } from './create.ts';
 import { repairManagedFields, trackDraft, trackFields } from './field-tracking.ts';
 import { writeFromCache } from './freshness.ts';
 import type { GenericStore, ObjectName } from './generic-store.ts';
@@ -113,9 +113,13 @@ interface Attempt {
   readonly current: RevisionCell;
 }
 
-type Tried = WriteOutcome | (LostWrite & { readonly insists: boolean });
+type UpdateResult = WriteOutcome | (LostWrite & { readonly insists: boolean });
 
-async function tryUpdate(store: GenericStore, request: UpdateRequest, { key, current }: Attempt): Promise<Tried> {
+async function tryUpdate(
+  store: GenericStore,
+  request: UpdateRequest,
+  { key, current }: Attempt,
+): Promise<UpdateResult> {
   const old = store.object(current);
   const strategy = strategyOf(store, request.subresource);
   const made = request.next(old);
@@ -217,7 +221,7 @@ function carryOver(
   draft: KubernetesObject,
   { old, request }: { old: KubernetesObject; request: UpdateRequest },
 ): void {
-  settleNamespace(store, draft, request.namespace);
+  ensureNamespaceMatches(store, draft, request.namespace);
   const { metadata } = draft;
   const from = old.metadata;
   if ((metadata.uid ?? '') === '') metadata.uid = from.uid!;
@@ -232,7 +236,7 @@ function carryOver(
   draft.kind = store.info.kind;
 }
 
-interface Ready extends Attempt {
+interface PreparedUpdate extends Attempt {
   readonly old: KubernetesObject;
   readonly draft: KubernetesObject;
   readonly strategy: Strategy<KubernetesObject>;
@@ -241,7 +245,7 @@ interface Ready extends Attempt {
 async function storeChange(
   store: GenericStore,
   request: UpdateRequest,
-  ready: Ready,
+  ready: PreparedUpdate,
 ): Promise<WriteOutcome | LostWrite> {
   const { key, current, old, draft, strategy } = ready;
   const taken = strategy.allocate === undefined ? undefined : await strategy.allocate(draft, old, request.dryRun);

@@ -73,7 +73,11 @@ export async function putObject(store: GenericStore, put: PutObject): Promise<Wr
     const { current } = result;
     return { lost: true, current: current && new Cell(put.key, current.modRevision, current.value) };
   }
-  noteAuthor(store, { key: put.key, revision: result.revision, verb: put.created ? 'create' : 'update' }, put.request);
+  recordAuthor(
+    store,
+    { key: put.key, revision: result.revision, verb: put.created ? 'create' : 'update' },
+    put.request,
+  );
   const isStoredForm = store.definition === store.stored;
   const ofRevision = (object: KubernetesObject): KubernetesObject => withResourceVersion(object, result.revision);
   if (life === 'expiring' && isStoredForm) return { object: ofRevision(put.object), created: put.created };
@@ -86,7 +90,7 @@ export async function putObject(store: GenericStore, put: PutObject): Promise<Wr
 }
 
 /** Records the author of a change in the history. */
-export function noteAuthor(
+export function recordAuthor(
   { services }: GenericStore,
   { key, revision, verb }: { readonly key: string; readonly revision: number; readonly verb: string },
   request: Pick<WriteRequest, 'context' | 'manager'> | undefined,

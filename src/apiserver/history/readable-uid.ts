@@ -5,7 +5,7 @@
 import type { KubernetesObject } from '../../api/object.ts';
 import { attributesOf, decide, forbiddenError } from '../filters/authorization.ts';
 import type { GenericStore, ObjectName } from '../generic-registry/generic-store.ts';
-import { noteRefusal } from '../refused-requests/refusal-source.ts';
+import { recordRefusal } from '../refused-requests/refusal-source.ts';
 import { refuseUnauthenticated } from '../known-user.ts';
 import type { RequestContext } from '../request-context.ts';
 import type { RevisionCell } from '../watch-cache/revision-cell.ts';
@@ -28,7 +28,7 @@ export async function readableUid(
   const uid = livingUid(store, info);
   if (uid !== undefined) return uid;
   const refused = forbiddenError({ ...everywhere, name: info.name }, reason);
-  throw noteRefusal(refused, { part: 'authorization', reason });
+  throw recordRefusal(refused, { part: 'authorization', reason });
 }
 
 /**

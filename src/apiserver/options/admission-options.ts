@@ -53,7 +53,7 @@ export interface AdmissionOptions {
 /** Checks and completes the options. Throws {@link OptionsError} with the known names for an unknown name. */
 export function parseAdmissionOptions(values: FlagValues): AdmissionOptions {
   const lists = ['enable-admission-plugins', 'disable-admission-plugins', 'admission-control'] as const;
-  const [enabled, disabled, exactly] = lists.map((name) => known(name, listOf(values, name)));
+  const [enabled, disabled, exactly] = lists.map((name) => checkPluginNames(name, listOf(values, name)));
   const configFile = textOf(values, 'admission-control-config-file');
   const tolerationSeconds = {
     notReady: numberOf(values, 'default-not-ready-toleration-seconds', { otherwise: 300 }),
@@ -65,7 +65,7 @@ export function parseAdmissionOptions(values: FlagValues): AdmissionOptions {
       throw new OptionsError(
         '--admission-control: admission-control and enable-admission-plugins/disable-admission-plugins flags are mutually exclusive',
       );
-    return checked(exactly, rest);
+    return checkConfigFile(exactly, rest);
   }
   const both = (enabled ?? []).find((name) => (disabled ?? []).includes(name));
   if (both !== undefined)
@@ -75,10 +75,10 @@ export function parseAdmissionOptions(values: FlagValues): AdmissionOptions {
   const plugins = [...new Set<string>([...defaultAdmissionPlugins, ...(enabled ?? [])])].filter(
     (name) => !(disabled ?? []).includes(name),
   );
-  return checked(plugins, rest);
+  return checkConfigFile(plugins, rest);
 }
 
-function checked(plugins: readonly string[], rest: Omit<AdmissionOptions, 'plugins'>): AdmissionOptions {
+function checkConfigFile(plugins: readonly string[], rest: Omit<AdmissionOptions, 'plugins'>): AdmissionOptions {
   if (plugins.includes('EventRateLimit') && rest.configFile === undefined)
     throw new OptionsError('--admission-control-config-file: the plugin EventRateLimit needs its limits from there');
   if (plugins.includes('ImagePolicyWebhook') && rest.configFile === undefined)
@@ -88,7 +88,7 @@ function checked(plugins: readonly string[], rest: Omit<AdmissionOptions, 'plugi
   return { plugins, ...rest };
 }
 
-function known(flag: string, names: readonly string[] | undefined): readonly string[] | undefined {
+function checkPluginNames(flag: string, names: readonly string[] | undefined): readonly string[] | undefined {
   const unknown = names?.find((name) => !ADMISSION_PLUGIN_NAMES.some((one) => one === name));
   if (unknown === undefined) return names;
   throw new OptionsError(

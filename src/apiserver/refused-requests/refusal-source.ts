@@ -14,19 +14,19 @@ export interface RefusalSource extends Refuser {
 const sources = new WeakMap<object, Partial<RefusalSource>>();
 
 /** Records the plugin or filter that throws `error`. */
-export function noteRefusal<E>(error: E, source: Partial<RefusalSource>): E {
+export function recordRefusal<E>(error: E, source: Partial<RefusalSource>): E {
   if (typeof error === 'object' && error !== null) sources.set(error, { ...source, ...sources.get(error) });
   return error;
 }
 
 /** Records the object that caused `error`. */
-export function noteFault<E>(
+export function recordFault<E>(
   error: E,
   { group, resource }: GroupResource,
   { namespace = '', name = '' }: { readonly namespace?: string; readonly name?: string | undefined },
   detail?: FaultDetail,
 ): E {
-  return noteRefusal(error, { fault: { group, resource, namespace, name, detail } });
+  return recordRefusal(error, { fault: { group, resource, namespace, name, detail } });
 }
 
 export function refusalSourceOf(error: unknown): Partial<RefusalSource> | undefined {

@@ -36,33 +36,33 @@ export function refusedRequestOf(
   return {
     apiVersion: 'keelson/v1',
     kind: 'RefusedRequest',
-    id: clipped(id, MAX_NAME_CHARS),
+    id: clipText(id, MAX_NAME_CHARS),
     time: formatTime(times.nowMs),
     user: user.name,
-    groups: user.groups.slice(0, MAX_GROUPS).map((group) => clipped(group, MAX_NAME_CHARS)),
+    groups: user.groups.slice(0, MAX_GROUPS).map((group) => clipText(group, MAX_NAME_CHARS)),
     verb: info.verb,
-    path: clipped(info.path, MAX_CHARS),
+    path: clipText(info.path, MAX_CHARS),
     resource: info.isResourceRequest ? resourceOf(info) : undefined,
     code: status.code ?? 500,
     reason: status.reason ?? '',
-    message: clipped(message, MAX_CHARS),
+    message: clipText(message, MAX_CHARS),
     refusedBy: {
       part,
       ...rest,
-      reason: reason === undefined ? undefined : clipped(reason, MAX_CHARS),
+      reason: reason === undefined ? undefined : clipText(reason, MAX_CHARS),
       webhook: webhook === undefined ? undefined : withClippedFailure(webhook),
     },
     passed: passedBefore(part, scope),
-    milliseconds: rounded(times.endMs - receivedMs),
+    milliseconds: roundToMicroseconds(times.endMs - receivedMs),
   };
 }
 
 function withClippedFailure(webhook: RefusingWebhook): RefusingWebhook {
-  return webhook.failure === undefined ? webhook : { ...webhook, failure: clipped(webhook.failure, MAX_CHARS) };
+  return webhook.failure === undefined ? webhook : { ...webhook, failure: clipText(webhook.failure, MAX_CHARS) };
 }
 
 function resourceOf(info: RequestInfo): RequestedResource {
-  const clip = (text: string): string => clipped(text, MAX_NAME_CHARS);
+  const clip = (text: string): string => clipText(text, MAX_NAME_CHARS);
   return {
     group: clip(info.apiGroup),
     version: clip(info.apiVersion),
@@ -96,8 +96,8 @@ const OF_WRITES: ReadonlySet<string> = new Set(['decoding', 'mutatingAdmission',
 
 function passedBefore(part: RefusalSource['part'], scope: RequestScope): readonly PassedPart[] {
   const waits = (scope.waits ?? []).slice(0, MAX_WAITS);
-  const waited = new Map(waits.map(({ name, milliseconds }) => [name, rounded(milliseconds)]));
-  waited.set('flowControl', rounded(scope.waitedMs));
+  const waited = new Map(waits.map(({ name, milliseconds }) => [name, roundToMicroseconds(milliseconds)]));
+  waited.set('flowControl', roundToMicroseconds(scope.waitedMs));
   const end = part === 'timeout' ? REFUSING_PARTS.indexOf('decoding') : REFUSING_PARTS.indexOf(part);
   const parts = REFUSING_PARTS.slice(0, end).filter(
     (name) =>
@@ -107,15 +107,15 @@ function passedBefore(part: RefusalSource['part'], scope: RequestScope): readonl
   const plugins = waits.filter(({ name }) => !named.has(name) && name !== part);
   return [
     ...parts.map((name) => ({ name, milliseconds: waited.get(name) ?? 0 })),
-    ...plugins.map(({ name, milliseconds }) => ({ name, milliseconds: rounded(milliseconds) })),
+    ...plugins.map(({ name, milliseconds }) => ({ name, milliseconds: roundToMicroseconds(milliseconds) })),
   ];
 }
 
-function rounded(milliseconds: number): number {
+function roundToMicroseconds(milliseconds: number): number {
   return Math.round(milliseconds * 1000) / 1000;
 }
 
-function clipped(text: string, max: number): string {
+function clipText(text: string, max: number): string {
   // A copy: a substring keeps the whole text in memory.
   return text.length <= max ? text : `${Buffer.from(text.slice(0, max - 1)).toString()}…`;
 }

@@ -9,7 +9,7 @@ import type { Authorizer } from '../authz/contract.ts';
 import { parseRequestInfo } from '../request-info.ts';
 import { RequestScope } from '../request-scope.ts';
 import { startTestServer } from '../server-fixture.ts';
-import { noteRefusal } from './refusal-source.ts';
+import { recordRefusal } from './refusal-source.ts';
 import { RefusedRequests } from './refused-requests.ts';
 
 const refusesPods: AdmissionPlugin = {
@@ -122,7 +122,7 @@ function scopeOf(name: string, id?: string): RequestScope {
 
 function refuse(refused: RefusedRequests, scope: RequestScope, message: string, ownerUid?: string): string {
   const error = forbidden({ group: '', resource: 'pods' }, 'p', message);
-  if (ownerUid !== undefined) noteRefusal(error, { part: 'validatingAdmission', plugin: 'Refuses', ownerUid });
+  if (ownerUid !== undefined) recordRefusal(error, { part: 'validatingAdmission', plugin: 'Refuses', ownerUid });
   return refused.record(scope, error, error.status)!;
 }
 
@@ -177,7 +177,7 @@ describe('the memory of refused requests', () => {
     const refused = create();
     const error = notFound({ group: '', resource: 'namespaces' }, 'none');
     assert.equal(refused.record(scopeOf('ann'), error, error.status), undefined);
-    noteRefusal(error, { part: 'validatingAdmission', plugin: 'NamespaceLifecycle' });
+    recordRefusal(error, { part: 'validatingAdmission', plugin: 'NamespaceLifecycle' });
     assert.ok(refused.record(scopeOf('ann'), error, error.status));
   });
 });

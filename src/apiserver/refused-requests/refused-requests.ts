@@ -17,7 +17,7 @@ const MAX_OF_USER = 128;
 /** Statuses that only report a state: controllers get them all the time. */
 const UNREMARKABLE: ReadonlySet<number | undefined> = new Set([404, 409, 410]);
 
-interface Remembered {
+interface RecordedRequest {
   readonly request: RefusedRequest;
   readonly ownerUid: string | undefined;
 }
@@ -26,7 +26,7 @@ export class RefusedRequests {
   readonly #clock: Clock;
   readonly #random: Random;
   /** By user and id, the oldest first. */
-  readonly #requests = new Map<string, Remembered>();
+  readonly #requests = new Map<string, RecordedRequest>();
   /** Keys of each user's requests, the oldest first. */
   readonly #byUser = new Map<string, Set<string>>();
 
@@ -72,19 +72,19 @@ export class RefusedRequests {
     return owned.toReversed().map(({ request }) => request);
   }
 
-  #add(key: string, remembered: Remembered): void {
+  #add(key: string, remembered: RecordedRequest): void {
     const { user } = remembered.request;
     if (remembered.ownerUid !== undefined) this.#forgetRepeated(remembered);
     let keys = this.#byUser.get(user);
     if (keys === undefined) this.#byUser.set(user, (keys = new Set()));
     keys.add(key);
     this.#requests.set(key, remembered);
-    if (keys.size > MAX_OF_USER) this.#forget(first(keys));
-    if (this.#requests.size > MAX_REQUESTS) this.#forget(first(this.#requests.keys()));
+    if (keys.size > MAX_OF_USER) this.#forget(firstKey(keys));
+    if (this.#requests.size > MAX_REQUESTS) this.#forget(firstKey(this.#requests.keys()));
   }
 
   /** A controller that retries is refused for the same reason: only the last refusal is kept. */
-  #forgetRepeated({ ownerUid, request }: Remembered): void {
+  #forgetRepeated({ ownerUid, request }: RecordedRequest): void {
     for (const key of this.#byUser.get(request.user) ?? []) {
       const known = this.#requests.get(key)!;
       if (known.ownerUid === ownerUid && known.request.refusedBy.plugin === request.refusedBy.plugin) this.#forget(key);
@@ -104,7 +104,7 @@ function keyOf(user: string, id: string): string {
   return `${id} ${user}`;
 }
 
-function first(keys: Iterable<string>): string {
+function firstKey(keys: Iterable<string>): string {
   const [key = ''] = keys;
   return key;
 }

@@ -19,7 +19,7 @@ export function refusedRequestRoutes(refused: RefusedRequests): readonly NonReso
   const route = (path: string, read: (scope: RequestScope) => readonly RefusedRequest[]): NonResourceRoute => ({
     path,
     prefix: true,
-    serve: (scope) => answer(scope, read(scope), scope.request.path.slice(path.length + 1)),
+    serve: (scope) => refusedRequestsResponse(scope, read(scope), scope.request.path.slice(path.length + 1)),
   });
   return [route(MINE, ({ user }) => refused.of(user.name)), route(EVERYBODYS, () => refused.all())];
 }
@@ -35,7 +35,7 @@ export function refusalsView(refused: RefusedRequests): ObjectView {
   };
 }
 
-function answer(scope: RequestScope, requests: readonly RefusedRequest[], id: string): ApiResponse {
+function refusedRequestsResponse(scope: RequestScope, requests: readonly RefusedRequest[], id: string): ApiResponse {
   if (id === '') return listAnswer(scope, requests);
   const object = requests.find((request) => request.id === id);
   if (object !== undefined) return objectResponse(scope.request, { object });

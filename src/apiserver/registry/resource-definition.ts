@@ -103,7 +103,7 @@ export interface NamedCreateRequest {
  */
 export interface CreateSubresource {
   /** An older API version whose bodies have the same form. */
-  readonly alike?: string;
+  readonly olderVersion?: string;
   create(request: NamedCreateRequest): Promise<KubernetesObject>;
 }
 
@@ -119,7 +119,7 @@ export interface ScaleAccess<T extends KubernetesObject> {
 }
 
 /** How stored objects are read; see `ResourceDefinition.reading`. */
-export interface Reading {
+export interface StoredConversion {
   readonly key: string;
   read(stored: KubernetesObject): KubernetesObject;
   /** Conversions by calls, where versions differ by more than their name. Reject with StatusErrors. */
@@ -170,7 +170,7 @@ export interface ResourceDefinition<T extends KubernetesObject = KubernetesObjec
    * How stored objects are read when they may be of another version or an older schema (custom resources). `key`
    * identifies this way of reading among all the resource ever had; unchanged objects are returned as they are.
    */
-  readonly reading?: Reading;
+  readonly reading?: StoredConversion;
   /** A Warning header for all clients of this version. */
   readonly deprecationWarning?: string;
   /** Conversion between this version's objects and the stored version's, where they differ. */

@@ -13,7 +13,7 @@ export interface HealthCheck {
   readonly endpoints?: readonly ('healthz' | 'livez' | 'readyz')[];
 }
 
-function report(endpoint: string, checks: readonly HealthCheck[], scope: RequestScope): ApiResponse {
+function healthReport(endpoint: string, checks: readonly HealthCheck[], scope: RequestScope): ApiResponse {
   const excluded = new Set(scope.params.getAll('exclude'));
   const lines: string[] = [];
   let failed = false;
@@ -38,7 +38,7 @@ export function healthRoutes(checks: () => readonly HealthCheck[]): NonResourceR
     serve: (scope) => {
       const concerned = checks().filter((one) => one.endpoints === undefined || one.endpoints.includes(endpoint));
       const name = scope.request.path.slice(endpoint.length + 2).replace(/\/$/, '');
-      if (name === '') return report(endpoint, concerned, scope);
+      if (name === '') return healthReport(endpoint, concerned, scope);
       const single = concerned.find((one) => one.name === name);
       if (single === undefined) throw noSuchPath();
       const problem = single.check();

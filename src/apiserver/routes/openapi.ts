@@ -40,7 +40,7 @@ function isCurrent(scope: RequestScope, etag: string): boolean {
   return scope.request.headers['if-none-match'] === etag;
 }
 
-function answer(scope: RequestScope, headers: ApiHeaders, bytes: () => Uint8Array): ApiResponse {
+function documentResponse(scope: RequestScope, headers: ApiHeaders, bytes: () => Uint8Array): ApiResponse {
   const etag = String(headers['etag']);
   if (isCurrent(scope, etag)) return { kind: 'bytes', status: 304, headers, chunks: [] };
   return { kind: 'bytes', status: 200, headers, chunks: [bytes()] };
@@ -83,7 +83,7 @@ async function serveV2(openApi: OpenApi, scope: RequestScope, clock: Clock): Pro
     };
     const isAsked = match.protobuf && !isCurrent(scope, headers.etag);
     const bytes = isAsked ? await sharedWork(openApi.v2Protobuf(pause), scope) : undefined;
-    return answer(scope, headers, () => bytes ?? bytesOf(document));
+    return documentResponse(scope, headers, () => bytes ?? bytesOf(document));
   }
   throw notAcceptable(`only the following media types are accepted: ${V2_TYPES.map(({ type }) => type).join(', ')}`);
 }
@@ -118,7 +118,7 @@ function serveV3(openApi: OpenApi, scope: RequestScope): ApiResponse {
     vary: 'Accept',
     'cache-control': caching,
   };
-  return answer(scope, headers, () => bytesOf(document));
+  return documentResponse(scope, headers, () => bytesOf(document));
 }
 
 /** The OpenAPI routes. Documents are built on first request and again when the resources change. */

@@ -70,13 +70,13 @@ export async function translateStreams(
   };
 }
 
-interface Ends {
+interface StreamEnds {
   readonly client: Duplex;
   readonly spdy: SpdyClient;
   readonly pace: FramePace;
 }
 
-async function relay({ client, spdy, pace }: Ends, streams: RemoteStreams): Promise<void> {
+async function relay({ client, spdy, pace }: StreamEnds, streams: RemoteStreams): Promise<void> {
   const finished = Promise.withResolvers<void>();
   let open = 1 + Number(streams.stdout) + Number(streams.stderr && !streams.tty);
   const output =

@@ -6,7 +6,7 @@
  * Invariant: each watch gets the changes in order, those of one commit together.
  */
 import type { Pace } from '../turns.ts';
-import type { CacheListener, Concerned } from './listeners.ts';
+import type { CacheListener, ListenerChanges } from './listeners.ts';
 
 /** How many watches get a change before the clock is read. */
 const DISPATCHED_AT_ONCE = 32;
@@ -33,7 +33,7 @@ export interface PatientListener {
 
 /** The changes of one commit that some listeners have not yet received. */
 interface Batch {
-  readonly listeners: Iterator<Concerned<PatientListener>>;
+  readonly listeners: Iterator<ListenerChanges<PatientListener>>;
   readonly bytes: number;
   /** Called when all listeners have received the batch. */
   done(): void;

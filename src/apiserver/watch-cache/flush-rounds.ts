@@ -6,7 +6,7 @@
  *
  * Invariants: a member is in at most one round at a time, and its frames are sent in order.
  */
-import { Backlog, type Unread } from '../../base/backlog.ts';
+import { Backlog, type UnreadBytes } from '../../base/backlog.ts';
 import type { Clock } from '../../platform/clock.ts';
 import type { Log } from '../../platform/log.ts';
 import { background } from '../../platform/unexpected.ts';
@@ -64,7 +64,7 @@ export class FlushRounds {
    * Registers a watch's pending frames: `giveUp` is called when its reader has stalled and all watches together hold
    * too much.
    */
-  reader(giveUp: () => void): Unread {
+  reader(giveUp: () => void): UnreadBytes {
     this.#cancelChecks ??= this.#clock.setTicker(BACKLOG_PERIOD_MS, () => this.#checkBacklog());
     return this.#backlog.reader(giveUp);
   }

@@ -80,29 +80,29 @@ export class Listeners<T> {
    * The same for gradual dispatch: each listener with its changes. Listeners that are added or removed in the
    * meantime may be included. Throws at once when a field cannot be read.
    */
-  concerned(changes: readonly CacheEvent[]): Iterator<Concerned<T>> {
-    if (this.#triggers.size === 0) return each(changes, [this.#all]);
+  concerned(changes: readonly CacheEvent[]): Iterator<ListenerChanges<T>> {
+    if (this.#triggers.size === 0) return changesByListener(changes, [this.#all]);
     const [only] = changes;
     const indices = [...this.#triggers.values()];
     if (changes.length > 1 || only === undefined)
-      return each(
+      return changesByListener(
         changes,
         [this.#all],
         indices.flatMap((index) => [...concernedByMany(index, changes)]),
       );
     const sets = indices.flatMap(({ valueOf, byValue }) => valuesOf(valueOf, only).map((value) => byValue.get(value)));
-    return each(changes, [this.#all, ...sets]);
+    return changesByListener(changes, [this.#all, ...sets]);
   }
 }
 
 /** A listener and the changes it is to receive. */
-export type Concerned<T> = readonly [T, readonly CacheEvent[]];
+export type ListenerChanges<T> = readonly [T, readonly CacheEvent[]];
 
-function* each<T>(
+function* changesByListener<T>(
   changes: readonly CacheEvent[],
   sets: readonly (ReadonlySet<T> | undefined)[],
-  more: readonly Concerned<T>[] = [],
-): Generator<Concerned<T>> {
+  more: readonly ListenerChanges<T>[] = [],
+): Generator<ListenerChanges<T>> {
   for (const listeners of sets) for (const listener of listeners ?? []) yield [listener, changes];
   yield* more;
 }

@@ -12,11 +12,11 @@ import { asRead } from '../../api/codec/written-form.ts';
 import type { ObjectMeta } from '../../api/gen/meta-v1.ts';
 import type { KubernetesObject, Stored } from '../../api/object.ts';
 import { lineOf } from '../json-text.ts';
-import { arenas, encoded, encodeStored, ownMemory, type Places } from './stored-bytes.ts';
+import { arenas, encoded, encodeStored, ownMemory, type TextOffsets } from './stored-bytes.ts';
 import { asBuffer, cutOf, metadataKey, objectEnd, splice, type Spliced, versionText } from './version-splice.ts';
 
 /** Replaces a text by another of the same length: the value of the field `name`. */
-export interface Stamp {
+export interface TextReplacement {
   readonly name: string;
   readonly before: string;
   readonly after: string;
@@ -28,7 +28,7 @@ export interface Stamp {
  */
 export function restampStored(
   cell: RevisionCell,
-  stamps: readonly Stamp[],
+  stamps: readonly TextReplacement[],
   object: KubernetesObject,
 ): Uint8Array | undefined {
   const { own } = cell;
@@ -47,7 +47,7 @@ export function restampStored(
   return bytes;
 }
 
-function placeOf(bytes: Buffer, { name, before }: Stamp): number | undefined {
+function placeOf(bytes: Buffer, { name, before }: TextReplacement): number | undefined {
   const text = `"${name}":"${before}"`;
   const at = bytes.indexOf(text, 0, 'latin1');
   // The text occurs more than once (such as a label of that name): only the encoder knows which one changes.
@@ -83,7 +83,7 @@ export class RevisionCell {
   /** The object of a resting cell: available as long as others hold it. */
   #resting: WeakRef<Stored<KubernetesObject>> | undefined;
   /** Whether the bytes have the layout of `encodeStored`. */
-  readonly #places: Places | undefined;
+  readonly #places: TextOffsets | undefined;
   /** Other forms by name. A list, since there is nearly always just one. */
   #views: readonly unknown[] | undefined;
 
@@ -100,7 +100,7 @@ export class RevisionCell {
   }
 
   /** The stored bytes while they are in memory, if this process made them. */
-  get own(): { readonly bytes: Buffer; readonly places: Places } | undefined {
+  get own(): { readonly bytes: Buffer; readonly places: TextOffsets } | undefined {
     if (this.#value === undefined || this.#places === undefined) return undefined;
     return { bytes: this.#value, places: this.#places };
   }

@@ -14,13 +14,13 @@ export const encoded = new WeakMap<Uint8Array, Encoded>();
 interface Encoded {
   readonly object: KubernetesObject;
   /** Undefined when the bytes were read from a store and may have another layout. */
-  readonly places: Places | undefined;
+  readonly places: TextOffsets | undefined;
 }
 
 /** Offsets of overwritten texts in the bytes, which the next revision has at the same places. */
-export type Places = Readonly<Record<string, number>>;
+export type TextOffsets = Readonly<Record<string, number>>;
 
-const NO_PLACES: Places = {};
+const NO_PLACES: TextOffsets = {};
 
 /**
  * The kinds of short-lived values; values of one kind share memory, since they end at about the same time. `renewed`:

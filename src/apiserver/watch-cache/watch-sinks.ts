@@ -1,6 +1,6 @@
 /** The sinks of watch events: batches of objects for callers in this process, bytes for the network. */
 import type { ObjectEvent } from '../../api/transport.ts';
-import type { Unread } from '../../base/backlog.ts';
+import type { UnreadBytes } from '../../base/backlog.ts';
 import type { ByteSink } from '../../platform/streams.ts';
 import type { FlushRounds, RoundMember } from './flush-rounds.ts';
 import type { WatchSink } from './watcher.ts';
@@ -117,7 +117,7 @@ export class FrameSink implements WatchSink<Uint8Array>, RoundMember {
   /** The bytes of the write in progress. */
   #writingBytes = 0;
   /** Set while much is pending. */
-  #unread: Unread | undefined;
+  #unread: UnreadBytes | undefined;
   /** Whether its round is pending or a write is in progress. */
   #isBusy = false;
   /** Whether a write is in progress. */

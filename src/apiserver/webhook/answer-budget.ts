@@ -30,7 +30,7 @@ export interface AnswerLease {
   end(): void;
 }
 
-interface Holding {
+interface ServerShare {
   readonly server: string;
   /** All bytes that were read. */
   read: number;
@@ -45,8 +45,8 @@ interface Holding {
 export class AnswerBudget {
   readonly #limits: AnswerLimits;
   /** Calls with counted or waiting bytes, the oldest first. */
-  readonly #holdings = new Set<Holding>();
-  readonly #byServer = new Map<string, Set<Holding>>();
+  readonly #holdings = new Set<ServerShare>();
+  readonly #byServer = new Map<string, Set<ServerShare>>();
   #bytes = 0;
 
   constructor(limits: AnswerLimits = ANSWER_LIMITS) {
@@ -60,14 +60,14 @@ export class AnswerBudget {
 
   /** `server`: the server that responds. */
   enter(server: string, signal: AbortSignal): AnswerLease {
-    const holding: Holding = { server, read: 0, counted: 0, wake: undefined, wanted: 0 };
+    const holding: ServerShare = { server, read: 0, counted: 0, wake: undefined, wanted: 0 };
     return {
       take: (bytes) => this.#take(holding, bytes, signal),
       end: () => this.#end(holding),
     };
   }
 
-  #take(holding: Holding, bytes: number, signal: AbortSignal): Promise<void> | undefined {
+  #take(holding: ServerShare, bytes: number, signal: AbortSignal): Promise<void> | undefined {
     holding.read += bytes;
     const counted = Math.max(0, holding.read - this.#limits.freeBytes) - holding.counted;
     if (counted === 0) return undefined;
@@ -91,7 +91,7 @@ export class AnswerBudget {
     });
   }
 
-  #hasRoom(holding: Holding, bytes: number): boolean {
+  #hasRoom(holding: ServerShare, bytes: number): boolean {
     if (firstOf(this.#holdings) === holding) return true;
     if (this.#bytes + bytes > this.#limits.totalBytes) return false;
     const own = this.#byServer.get(holding.server)!;
@@ -101,19 +101,19 @@ export class AnswerBudget {
     return held <= this.#limits.ownBytes;
   }
 
-  #add(holding: Holding): void {
+  #add(holding: ServerShare): void {
     this.#holdings.add(holding);
     let own = this.#byServer.get(holding.server);
     if (own === undefined) this.#byServer.set(holding.server, (own = new Set()));
     own.add(holding);
   }
 
-  #count(holding: Holding, bytes: number): void {
+  #count(holding: ServerShare, bytes: number): void {
     holding.counted += bytes;
     this.#bytes += bytes;
   }
 
-  #end(holding: Holding): void {
+  #end(holding: ServerShare): void {
     if (!this.#holdings.delete(holding)) return;
     const own = this.#byServer.get(holding.server)!;
     own.delete(holding);

@@ -56,12 +56,12 @@ export function parseConfig(
   return Object.entries(root).flatMap(([key, value]) => valuesOf(key, value, { command, fail, onlyOwn }));
 }
 
-interface Reading extends Leniency {
+interface ReadContext extends Leniency {
   readonly command: Command;
   readonly fail: (what: string) => never;
 }
 
-function valuesOf(key: string, value: unknown, { command, fail, onlyOwn }: Reading): ConfigValue[] {
+function valuesOf(key: string, value: unknown, { command, fail, onlyOwn }: ReadContext): ConfigValue[] {
   // In k3s's files a plus appends to the value of other files.
   const name = key.replace(/\+$/, '').replaceAll('_', '-');
   if (value === null || value === undefined) return [];

@@ -3,7 +3,7 @@ import { stringifyYaml } from '../../api/codec/yaml-writer.ts';
 import type { KubernetesObject } from '../../api/object.ts';
 import type { RevisionEntry } from '../../apiserver/history/revision-entry.ts';
 import { UserError } from '../usage-error.ts';
-import { askAt, askHistory, momentParam } from './ask-history.ts';
+import { getObjectAt, getHistory, momentParam } from './get-history.ts';
 import type { NamedObject } from './connect.ts';
 import { isOfStatus, isStatusAlone } from './history-text.ts';
 import { unifiedDiff } from './unified-diff.ts';
@@ -20,7 +20,7 @@ const MAX_ENTRIES = 5000;
 
 /** The text; 'no difference' where there is none. Rejects with `UserError`. */
 export async function compareText(object: NamedObject, { from, to, all }: Comparison): Promise<string> {
-  const { revisions } = await askHistory(object, { limit: MAX_ENTRIES });
+  const { revisions } = await getHistory(object, { limit: MAX_ENTRIES });
   const after = await stateAt(object, to ?? newest(revisions));
   const before = await stateAt(object, from ?? beforeLastChange(revisions, Number(revisionOf(after))));
   const diff = all === true ? objectDiff(before, after) : objectDiff(withoutStatus(before), withoutStatus(after));
@@ -32,7 +32,7 @@ export async function compareText(object: NamedObject, { from, to, all }: Compar
 
 async function stateAt(object: NamedObject, moment: string): Promise<KubernetesObject> {
   momentParam(moment, object.nowMs);
-  return (await askAt(object, moment)).object;
+  return (await getObjectAt(object, moment)).object;
 }
 
 function revisionOf({ metadata }: KubernetesObject): string {

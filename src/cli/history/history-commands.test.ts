@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { momentParam } from './ask-history.ts';
+import { momentParam } from './get-history.ts';
 import { targetOf } from './connect.ts';
 import { asNew, overPresent } from './restored-object.ts';
 import { tableText } from './table-text.ts';

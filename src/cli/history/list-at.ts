@@ -4,7 +4,7 @@ import type { Table } from '../../api/gen/meta-v1.ts';
 import type { KubernetesObject } from '../../api/object.ts';
 import { apiVersionOf } from '../../api/resource-info.ts';
 import { collectionPath } from '../../client/request-path.ts';
-import { askPath, momentParam } from './ask-history.ts';
+import { getPath, momentParam } from './get-history.ts';
 import type { NamedKind } from './connect.ts';
 import { tableText } from './table-text.ts';
 
@@ -57,7 +57,7 @@ async function pagesOf<T extends { readonly metadata: { readonly continue?: stri
   const all = new Set<string>();
   let next: string | undefined;
   do {
-    const { answer, warnings } = await askPath<T>({ client, path }, { ...query, continue: next }, accept);
+    const { answer, warnings } = await getPath<T>({ client, path }, { ...query, continue: next }, accept);
     pages.push(answer);
     for (const warning of warnings) all.add(warning);
     next = answer.metadata.continue;

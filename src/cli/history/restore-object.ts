@@ -4,7 +4,7 @@ import type { OwnerReference } from '../../api/gen/meta-v1.ts';
 import type { KubernetesObject } from '../../api/object.ts';
 import { ignoreNotFound } from '../../api/status-error.ts';
 import { UserError } from '../usage-error.ts';
-import { askAt } from './ask-history.ts';
+import { getObjectAt } from './get-history.ts';
 import { objectDiff, withoutStatus } from './compare.ts';
 import type { NamedObject } from './connect.ts';
 import { asNew, overPresent } from './restored-object.ts';
@@ -17,7 +17,7 @@ export async function restoreObject(
   { to, dryRun }: { readonly to: string; readonly dryRun: boolean },
 ): Promise<string> {
   const { client, info, key } = object;
-  const past = (await askAt(object, to)).object;
+  const past = (await getObjectAt(object, to)).object;
   const present = await client.resource(info).get(key).catch(ignoreNotFound);
   const name = `${info.singular}/${key.name}`;
   const suffix = dryRun ? ' (dry run)' : '';

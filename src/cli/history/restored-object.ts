@@ -2,15 +2,15 @@
 import type { ObjectMeta, OwnerReference } from '../../api/gen/meta-v1.ts';
 import type { KubernetesObject } from '../../api/object.ts';
 
-type Loose = KubernetesObject & { spec?: Record<string, unknown>; status?: unknown };
+type LooseObject = KubernetesObject & { spec?: Record<string, unknown>; status?: unknown };
 
 /**
  * The past state over the present object: labels, annotations and all fields but status. Owners and finalizers stay as they
  * are now, since they belong to the controllers of the object.
  */
 export function overPresent(past: KubernetesObject, present: KubernetesObject): KubernetesObject {
-  const object: Loose = { ...past, metadata: { ...present.metadata } };
-  const { status } = present as Loose;
+  const object: LooseObject = { ...past, metadata: { ...present.metadata } };
+  const { status } = present as LooseObject;
   if (status === undefined) delete object.status;
   else object.status = status;
   copyTexts(past.metadata, object.metadata);
@@ -28,7 +28,7 @@ function copyTexts(from: ObjectMeta, to: ObjectMeta): void {
 
 /** The past state as a new object, with those of its owners that still exist. */
 export function asNew(past: KubernetesObject, owners: readonly OwnerReference[]): KubernetesObject {
-  const { status: _, ...object } = structuredClone(past) as Loose;
+  const { status: _, ...object } = structuredClone(past) as LooseObject;
   const { name, namespace } = past.metadata;
   object.metadata = { name: name ?? '' };
   if (namespace !== undefined) object.metadata.namespace = namespace;
@@ -40,7 +40,7 @@ export function asNew(past: KubernetesObject, owners: readonly OwnerReference[])
 }
 
 /** Removes the selector and labels that the server derives from a job's uid. */
-function forgetJobIdentity({ spec, metadata }: Loose): void {
+function forgetJobIdentity({ spec, metadata }: LooseObject): void {
   if (spec === undefined || spec['manualSelector'] === true) return;
   delete spec['selector'];
   const template = spec['template'] as { metadata?: { labels?: Record<string, string> } } | undefined;

@@ -2,14 +2,14 @@
 import type { ObjectMeta, Table, TableRow } from '../../api/gen/meta-v1.ts';
 import { columns } from '../columns.ts';
 
-interface Shown {
+interface TableStyle {
   /** Whether columns for wide output are included. */
   readonly isWide: boolean;
   readonly showsNamespaces: boolean;
 }
 
 /** The pages of one list below one head; '' without rows. */
-export function tableText(pages: readonly Table[], { isWide, showsNamespaces }: Shown): string {
+export function tableText(pages: readonly Table[], { isWide, showsNamespaces }: TableStyle): string {
   const definitions = pages[0]?.columnDefinitions ?? [];
   const shown = definitions.flatMap(({ priority }, index) => (isWide || priority === 0 ? [index] : []));
   const head = shown.map((index) => definitions[index]!.name.toUpperCase());

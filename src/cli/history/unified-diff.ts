@@ -30,13 +30,13 @@ function diffLines(a: readonly string[], b: readonly string[]): Line[] {
   const same = (lines: readonly string[]): Line[] => lines.map((text) => ({ kind: ' ', text }));
   return [
     ...same(a.slice(0, start)),
-    ...differing(a.slice(start, a.length - end), b.slice(start, b.length - end)),
+    ...shortestEdit(a.slice(start, a.length - end), b.slice(start, b.length - end)),
     ...same(a.slice(a.length - end)),
   ];
 }
 
 /** The shortest edit. Myers, An O(ND) difference algorithm. */
-function differing(a: readonly string[], b: readonly string[]): Line[] {
+function shortestEdit(a: readonly string[], b: readonly string[]): Line[] {
   const reached: Map<number, number>[] = [];
   let ends = new Map([[1, 0]]);
   for (let edits = 0; edits <= Math.min(MAX_EDITS, a.length + b.length); edits++) {

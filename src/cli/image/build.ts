@@ -22,7 +22,7 @@ export interface BuildOptions {
 
 /** Builds and loads; resolves to lines about the image. The builder's own output goes to stderr. */
 export async function buildImage(images: Images, options: BuildOptions): Promise<string> {
-  const builder = options.builder ?? BUILDERS.find(works);
+  const builder = options.builder ?? BUILDERS.find(isUsable);
   if (builder === undefined)
     throw new UserError(
       `no builder on this machine: install one of ${BUILDERS.join(', ')} (Debian: podman), or bring an archive by keelson image load`,
@@ -36,7 +36,7 @@ export async function buildImage(images: Images, options: BuildOptions): Promise
 }
 
 /** Whether its program is installed and, for the client of a daemon, the daemon's socket exists. */
-function works(builder: Builder): boolean {
+function isUsable(builder: Builder): boolean {
   const there = (process.env['PATH'] ?? '').split(':').some((folder) => existsSync(join(folder, builder)));
   if (!there) return false;
   const { BUILDKIT_HOST, DOCKER_HOST } = process.env;

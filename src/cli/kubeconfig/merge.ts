@@ -22,13 +22,13 @@ export class ForeignEntryError extends Error {
 /** The extension that marks Keelson's contexts. */
 const EXTENSION = 'keelson.dev';
 
-interface Mark {
+interface ContextExtension {
   readonly 'data-dir': string;
   /** The current context before this one became it. */
   readonly 'previous-context'?: string | undefined;
 }
 
-export interface OwnContext extends Mark {
+export interface OwnContext extends ContextExtension {
   readonly name: string;
 }
 
@@ -37,7 +37,7 @@ export interface OwnContext extends Mark {
  * Returns the text, which is the same when nothing changes.
  */
 export function mergeCluster(text: string, entry: KubeconfigEntry, isGone: (dataDir: string) => boolean): string {
-  const document = open(text);
+  const document = openDocument(text);
   const { name, dataDir, cluster, user } = entry;
   const mark = markOf(find(document, 'contexts', name));
   const isOurs = mark !== undefined && (mark['data-dir'] === dataDir || isGone(mark['data-dir']));
@@ -47,7 +47,7 @@ export function mergeCluster(text: string, entry: KubeconfigEntry, isGone: (data
   const selected: unknown = document.get('current-context');
   const current = typeof selected === 'string' && selected !== '' ? selected : undefined;
   const previous = kept === undefined ? current : previousOf(kept, former);
-  const extension: Mark = { 'data-dir': dataDir, 'previous-context': previous };
+  const extension: ContextExtension = { 'data-dir': dataDir, 'previous-context': previous };
   const before = find(document, 'contexts', kept?.name ?? name)?.toJSON() as ContextEntry | undefined;
   const context = {
     cluster: name,
@@ -56,9 +56,9 @@ export function mergeCluster(text: string, entry: KubeconfigEntry, isGone: (data
     extensions: [{ name: EXTENSION, extension }],
   };
   const changes = [
-    put(document, 'clusters', { name, cluster }),
-    put(document, 'users', { name, user }),
-    put(document, 'contexts', { name, context }),
+    putEntry(document, 'clusters', { name, cluster }),
+    putEntry(document, 'users', { name, user }),
+    putEntry(document, 'contexts', { name, context }),
   ];
   for (const each of former) takeContext(document, each.name, name);
   const becomesCurrent = kept === undefined || current === undefined || former.some((each) => each.name === current);
@@ -80,7 +80,7 @@ function previousOf(context: OwnContext, former: readonly OwnContext[]): string 
 
 /** Removes the cluster of a data directory; the previous context becomes current again. Returns the text. */
 export function removeCluster(text: string, dataDir: string): string {
-  const document = open(text);
+  const document = openDocument(text);
   const ours = ownContexts(text).filter((context) => context['data-dir'] === dataDir);
   if (ours.length === 0) return text;
   for (const { name } of ours) {
@@ -96,13 +96,13 @@ export function removeCluster(text: string, dataDir: string): string {
 
 /** Removes the context with its cluster and user. */
 function takeContext(document: Document, name: string, successor: string | undefined): void {
-  for (const list of ['contexts', 'clusters', 'users']) take(document, list, name);
+  for (const list of ['contexts', 'clusters', 'users']) removeEntry(document, list, name);
   passOn(document, name, successor);
 }
 
 /** The contexts that Keelson wrote. */
 export function ownContexts(text: string): readonly OwnContext[] {
-  const list: unknown = open(text).get('contexts');
+  const list: unknown = openDocument(text).get('contexts');
   if (!isSeq(list)) return [];
   return list.items.flatMap((item) => {
     const mark = isMap(item) ? markOf(item) : undefined;
@@ -120,7 +120,7 @@ interface ContextEntry {
   readonly context?: { readonly namespace?: unknown; readonly extensions?: unknown };
 }
 
-function refuseForeign(document: Document, name: string, mark: Mark | undefined): void {
+function refuseForeign(document: Document, name: string, mark: ContextExtension | undefined): void {
   if (mark !== undefined)
     throw new ForeignEntryError(
       `its context ${name} is of the cluster in ${mark['data-dir']}: give one another --name`,
@@ -136,7 +136,7 @@ function refuseForeign(document: Document, name: string, mark: Mark | undefined)
       );
 }
 
-function open(text: string): Document {
+function openDocument(text: string): Document {
   const document = parseDocument(text);
   const [problem] = document.errors;
   if (problem !== undefined) throw new Error(`it is no YAML: ${problem.message.split('\n')[0]}`);
@@ -155,15 +155,17 @@ function find(document: Document, list: string, name: string): YAMLMap | undefin
   return items.items.find((item): item is YAMLMap => isMap(item) && item.get('name') === name);
 }
 
-function markOf(context: YAMLMap | undefined): Mark | undefined {
+function markOf(context: YAMLMap | undefined): ContextExtension | undefined {
   const extensions = (context?.toJSON() as ContextEntry | undefined)?.context?.extensions;
   if (!Array.isArray(extensions)) return undefined;
-  const own = (extensions as { name?: unknown; extension?: Partial<Mark> }[]).find((each) => each?.name === EXTENSION);
-  return typeof own?.extension?.['data-dir'] === 'string' ? (own.extension as Mark) : undefined;
+  const own = (extensions as { name?: unknown; extension?: Partial<ContextExtension> }[]).find(
+    (each) => each?.name === EXTENSION,
+  );
+  return typeof own?.extension?.['data-dir'] === 'string' ? (own.extension as ContextExtension) : undefined;
 }
 
 /** Whether anything changed. */
-function put(document: Document, list: string, entry: NamedEntry): boolean {
+function putEntry(document: Document, list: string, entry: NamedEntry): boolean {
   const before = find(document, list, entry.name);
   if (before !== undefined && JSON.stringify(before.toJSON()) === JSON.stringify(entry)) return false;
   const node = document.createNode(entry);
@@ -191,7 +193,7 @@ function passOn(document: Document, gone: string, previous: string | undefined):
   }
 }
 
-function take(document: Document, list: string, name: string): void {
+function removeEntry(document: Document, list: string, name: string): void {
   const items = document.get(list) as YAMLSeq | undefined;
   const entry = find(document, list, name);
   if (entry !== undefined && items !== undefined) items.delete(items.items.indexOf(entry));

@@ -4,7 +4,7 @@ import { Pods } from '../../api/gen/resources.ts';
 import type { PodTrace } from '../../component-helpers/pod-trace/pod-trace.ts';
 import { waterfall } from '../../component-helpers/pod-trace/waterfall.ts';
 import { objectPath } from '../../client/request-path.ts';
-import { askHistory } from '../history/ask-history.ts';
+import { getHistory } from '../history/get-history.ts';
 import { historyText, isStatusAlone } from '../history/history-text.ts';
 import { keyOf, kindField, namespaceField, resourceOf, tool } from './tool.ts';
 
@@ -29,7 +29,7 @@ export const historyTool = tool({
     const object = { client, info, resources: [], key, path: objectPath(info, key), nowMs: nowMs() };
     const isWanted =
       statusToo === true ? () => true : (entry: Parameters<typeof isStatusAlone>[0]) => !isStatusAlone(entry);
-    return historyText(await askHistory(object, { limit: revisions, isWanted }));
+    return historyText(await getHistory(object, { limit: revisions, isWanted }));
   },
 });
 

@@ -1,6 +1,6 @@
 /** Tools that explain: one object, and what is in trouble. */
 import { z } from 'zod';
-import { askTroubles, askWhy } from '../../why/ask.ts';
+import { requestTroubles, requestExplanation } from '../../why/request-explanation.ts';
 import { explanationText } from '../../why/text.ts';
 import { keyOf, kindField, namespaceField, resourceOf, tool } from './tool.ts';
 
@@ -14,7 +14,7 @@ export const whyTool = tool({
     const { client, signal } = context;
     const info = await resourceOf(kind, context);
     const key = keyOf(info, { name, namespace }, context);
-    return explanationText(await askWhy(info, key, { client, nowMs: context.nowMs(), signal }));
+    return explanationText(await requestExplanation(info, key, { client, nowMs: context.nowMs(), signal }));
   },
 });
 
@@ -29,7 +29,7 @@ export const troubleTool = tool({
   }),
   async run({ namespace, shown }, { client, nowMs, signal }) {
     const options = { client, nowMs: nowMs(), signal, namespace };
-    const { found, notShown, notReadable } = await askTroubles(options, shown);
+    const { found, notShown, notReadable } = await requestTroubles(options, shown);
     const texts = found.map((each) => {
       const { more, ...diagnosis } = each;
       const text = explanationText({

@@ -8,7 +8,7 @@ import { errorMessage } from '../../base/errors.ts';
 import type { BuiltMoment, LogPlaces } from '../../cluster/snapshots/log/build-moment.ts';
 import type { RestoreReport } from '../../cluster/store/snapshots.ts';
 import type { LogEnd } from '../../storage/sqlite/change-log/log-files.ts';
-import { momentParam } from '../history/ask-history.ts';
+import { momentParam } from '../history/get-history.ts';
 import { withPlatform } from '../run-once.ts';
 import { UserError } from '../usage-error.ts';
 import { withBucket } from './bucket.ts';

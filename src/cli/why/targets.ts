@@ -17,16 +17,16 @@ export function parseTargets(words: readonly string[], all: boolean): readonly T
   const [first = '', ...rest] = words;
   if (!first.includes('/')) {
     if (rest.length === 0) throw new UserError(`why: ${first} is not of the form KIND/NAME`, 2);
-    return rest.map((name) => checked({ kind: first, name }));
+    return rest.map((name) => checkTarget({ kind: first, name }));
   }
   return words.map((word) => {
     const [kind = '', name = '', more] = word.split('/');
     if (more !== undefined) throw new UserError(`why: ${word} is not of the form KIND/NAME`, 2);
-    return checked({ kind, name });
+    return checkTarget({ kind, name });
   });
 }
 
-function checked(target: Required<Target>): Target {
+function checkTarget(target: Required<Target>): Target {
   const { kind, name } = target;
   if (kind === '' || name === '' || name.includes('/'))
     throw new UserError(`why: ${kind}/${name} is not of the form KIND/NAME`, 2);

@@ -38,7 +38,7 @@ export async function addonFiles(files: Files, folder: string): Promise<AddonFol
       if (kind === 'directory' && depth < MAX_DEPTH) await walk(path, await files.readDir(path), depth + 1);
       else if (kind === 'file' && MANIFEST.test(name)) found.push({ name: addonName(name), path });
     } catch (error) {
-      if (await isGone(files, path)) return;
+      if (await isMissing(files, path)) return;
       unreadable.push({ path, reason: errorMessage(error) });
     }
   };
@@ -47,7 +47,7 @@ export async function addonFiles(files: Files, folder: string): Promise<AddonFol
 }
 
 /** Whether it was deleted while the folder was read; a dangling link still exists. */
-async function isGone(files: Files, path: string): Promise<boolean> {
+async function isMissing(files: Files, path: string): Promise<boolean> {
   try {
     await files.lstat(path);
     return false;

@@ -52,7 +52,7 @@ export function guarded(handler: HttpHandler, platform: AccessPlatform, access: 
       log.error('Unable to authenticate the request', { err });
       return undefined;
     });
-    if (principal === undefined) return refusal(unauthorized());
+    if (principal === undefined) return statusResponse(unauthorized());
     let allowed = principal.groups.includes('system:masters');
     try {
       allowed ||= await may(principal, request);
@@ -62,7 +62,7 @@ export function guarded(handler: HttpHandler, platform: AccessPlatform, access: 
     }
     if (!allowed) {
       const what = `${method.toLowerCase()} path ${JSON.stringify(path)}`;
-      return refusal(
+      return statusResponse(
         statusFailure(403, 'Forbidden', `forbidden: User ${JSON.stringify(principal.name)} cannot ${what}`),
       );
     }
@@ -96,7 +96,7 @@ function reviewed(client: Client, { clock }: AccessPlatform, access: ComponentAc
   };
 }
 
-function refusal({ status }: StatusError): HttpResponse {
+function statusResponse({ status }: StatusError): HttpResponse {
   const headers = { 'content-type': 'application/json' };
   return { kind: 'bytes', status: status.code ?? 500, headers, chunks: [Buffer.from(JSON.stringify(status))] };
 }

@@ -28,9 +28,10 @@ export async function serveProxyHealth(
   const statusz = serveStatusz(platform.clock, 'kube-proxy', ['/healthz', '/metrics', '/proxyMode']);
   const metricsHandler: HttpHandler = async ({ path, headers }) => {
     if (path === '/statusz') return statusz(headers['accept']);
-    if (path === '/metrics') return answer(200, 'text/plain; version=0.0.4; charset=utf-8', await metrics.expose());
-    if (path === '/proxyMode') return answer(200, 'text/plain; charset=utf-8', mode);
-    return path === '/healthz' ? answer(200, 'text/plain; charset=utf-8', 'ok') : notFound();
+    if (path === '/metrics')
+      return healthResponse(200, 'text/plain; version=0.0.4; charset=utf-8', await metrics.expose());
+    if (path === '/proxyMode') return healthResponse(200, 'text/plain; charset=utf-8', mode);
+    return path === '/healthz' ? healthResponse(200, 'text/plain; charset=utf-8', 'ok') : notFound();
   };
   const open: HttpServer[] = [];
   for (const [address, handler] of [
@@ -72,12 +73,12 @@ function healthHandler(clock: Clock, proxy: Pick<ServiceProxy, 'syncState' | 'no
     const lastUpdated = formatMicroTime(healthy ? nowMs : lastSyncedMs);
     const times = { lastUpdated, currentTime: formatMicroTime(nowMs) };
     const body = path === '/livez' ? times : { ...times, nodeEligible };
-    return answer(healthy && nodeEligible ? 200 : 503, 'application/json', JSON.stringify(body));
+    return healthResponse(healthy && nodeEligible ? 200 : 503, 'application/json', JSON.stringify(body));
   };
 }
 
-function answer(status: number, type: string, body: string): HttpResponse {
+function healthResponse(status: number, type: string, body: string): HttpResponse {
   return { kind: 'bytes', status, headers: { 'content-type': type }, chunks: [Buffer.from(body)] };
 }
 
-const notFound = (): HttpResponse => answer(404, 'text/plain; charset=utf-8', '404 page not found\n');
+const notFound = (): HttpResponse => healthResponse(404, 'text/plain; charset=utf-8', '404 page not found\n');

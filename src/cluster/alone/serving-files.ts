@@ -83,7 +83,7 @@ export async function clientAuthority({ files }: Pick<Platform, 'files'>, path: 
 }
 
 /** A set of files, and what to do with their content. */
-interface Following {
+interface ServingFilesToFollow {
   readonly paths: ServingFiles;
   readonly identity: ServedIdentity;
   /** The content at the start. */
@@ -99,12 +99,12 @@ interface Following {
 /** Follows the files until the signal aborts. Their current content counts as known. */
 export function followServingFiles(
   { files, clock, crypto, log }: Pick<Platform, 'files' | 'clock' | 'crypto' | 'log'>,
-  following: Following,
+  following: ServingFilesToFollow,
   signal: AbortSignal,
 ): void {
   const followed = followedOf({ files, crypto }, following);
   if (followed.length === 0) return;
-  const readFollowed = async (each: Followed): Promise<void> => {
+  const readFollowed = async (each: FollowedFiles): Promise<void> => {
     try {
       const texts = await each.read();
       if (texts === undefined || texts.every((text, at) => text === each.known[at])) return;
@@ -134,12 +134,15 @@ export function followServingFiles(
   onAbort(signal, cancel);
 }
 
-function followedOf({ files, crypto }: Pick<Platform, 'files' | 'crypto'>, following: Following): Followed[] {
+function followedOf(
+  { files, crypto }: Pick<Platform, 'files' | 'crypto'>,
+  following: ServingFilesToFollow,
+): FollowedFiles[] {
   const { paths, identity, initial, readClientCa, onClientCa, onProxyCa } = following;
   const { certFile, keyFile, clientCaFile, proxyCaFile = '', sni = [] } = paths;
   const read = (path: string): Promise<string> => files.readText(path);
   type PairFiles = Pick<ServingFiles, 'certFile' | 'keyFile'>;
-  const pair = (at: PairFiles, known: KeyPairPem, use: (pair: KeyPairPem) => void): Followed => ({
+  const pair = (at: PairFiles, known: KeyPairPem, use: (pair: KeyPairPem) => void): FollowedFiles => ({
     what: 'serving certificate',
     known: [known.certPem, known.keyPem],
     paths: [at.certFile, at.keyFile],
@@ -153,7 +156,7 @@ function followedOf({ files, crypto }: Pick<Platform, 'files' | 'crypto'>, follo
   const authority = (
     { what, path, known = '' }: { readonly what: string; readonly path: string; readonly known?: string | undefined },
     use: (pem: string) => void,
-  ): Followed => ({
+  ): FollowedFiles => ({
     what,
     known: [known],
     paths: [path],
@@ -189,7 +192,7 @@ function checkCertificates(crypto: CryptoPort, pem: string): void {
   for (const block of certificateBlocks(pem)) readCertificate({ crypto }, block);
 }
 
-interface Followed {
+interface FollowedFiles {
   readonly what: string;
   /** For the log. */
   readonly paths: readonly string[];

@@ -25,9 +25,9 @@ import { type ServerStorage } from '../../apiserver/server-storage.ts';
 import { authenticatorsOf } from './authentication.ts';
 import { defaultIssuer } from '../instance/host-address.ts';
 import { reachView } from '../reach/reach-view.ts';
-import { CallerWork } from '../why/caller-work.ts';
+import { CallerAnswers } from '../why/caller-answers.ts';
 import { whyRoutes } from '../why/why-routes.ts';
-import { type Leaving } from './leaving.ts';
+import { type GracefulShutdown } from './leaving.ts';
 import type { ServedNames } from './served-names.ts';
 import { type Registry } from './registry-services.ts';
 import type { BuiltInComponents } from './built-in-components.ts';
@@ -62,7 +62,7 @@ export interface ServerParts {
   readonly rbac: RbacAuthorizer;
   readonly authorizers: readonly Authorizer[];
   readonly registry: Registry;
-  readonly leaving: Leaving;
+  readonly leaving: GracefulShutdown;
   /** The components of this process. */
   readonly local: () => Pick<BuiltInComponents, 'schedulerSteps'>;
   readonly servedNames: ServedNames;
@@ -77,7 +77,7 @@ export function assembleServer(deps: ControlPlaneDeps, input: ServerParts): ApiS
   const bearer = createBearerTokenAuthenticator(kinds, { clock, log: platform.log.child('authentication') });
   const signIn = setup?.consoleSignIn && { ...setup.consoleSignIn, servingNames: () => servedNames.names() };
   const console = deps.console && createConsole(deps.console, { tokens: bearer, signIn });
-  const callerWork = new CallerWork({ handler: () => server.handler, clock });
+  const callerWork = new CallerAnswers({ handler: () => server.handler, clock });
   const why = whyRoutes(callerWork);
   const { views, ...traced } = traces(deps, input);
   const server = createApiServer(

@@ -19,7 +19,7 @@ type LeavingOptions = Pick<HttpOptions, 'shutdownDelayMs' | 'shutdownSendRetryAf
 
 const AT_ONCE: LeavingOptions = { shutdownDelayMs: 0, shutdownSendRetryAfter: false, shutdownWatchGraceMs: 0 };
 
-export interface Leaving {
+export interface GracefulShutdown {
   /** Fails once the shutdown has begun. */
   readonly check: HealthCheck;
   /** Whether new requests are refused. */
@@ -31,7 +31,7 @@ export interface Leaving {
 const CHECK_PERIOD_MS = 20;
 
 /** Nothing changes before `drain`. */
-export function createLeaving(clock: Clock, options = AT_ONCE, requestTimeoutMs = 60_000): Leaving {
+export function createLeaving(clock: Clock, options = AT_ONCE, requestTimeoutMs = 60_000): GracefulShutdown {
   const { shutdownDelayMs, shutdownSendRetryAfter, shutdownWatchGraceMs } = options;
   let stage: 'serving' | 'unready' | 'refusing' = 'serving';
   const untilNone = async (count: () => number, withinMs: number): Promise<void> => {

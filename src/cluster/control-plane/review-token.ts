@@ -29,7 +29,7 @@ export async function reviewToken(
   if (reviewed !== undefined) return { user: userInfoOf(reviewed.principal), audiences: reviewed.audiences };
   const own = audiences.filter((audience) => tokens.audiences.includes(audience));
   if (own.length === 0) return undefined;
-  const principal = await askKinds(
+  const principal = await requestKinds(
     kinds.filter((kind) => kind !== tokens),
     token,
   );
@@ -40,7 +40,7 @@ export async function reviewToken(
  * Asks one kind. Its refusal or failure does not affect the others; its reason is used when no kind recognizes the
  * token.
  */
-async function askKinds(kinds: readonly TokenAuthenticator[], token: string): Promise<Principal | undefined> {
+async function requestKinds(kinds: readonly TokenAuthenticator[], token: string): Promise<Principal | undefined> {
   const reasons: unknown[] = [];
   for (const kind of kinds) {
     const principal = await kind.authenticateToken(token).catch((error: unknown) => {

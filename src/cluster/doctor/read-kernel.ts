@@ -9,11 +9,11 @@ type Deps = Pick<Platform, 'files' | 'exec' | 'host'>;
 export async function readKernel(deps: Deps, isRoot: boolean): Promise<KernelFacts> {
   const { files, host } = deps;
   const { kernelVersion: release } = await host.info();
-  const forward = await text(files, '/proc/sys/net/ipv4/ip_forward');
+  const forward = await readIfPresent(files, '/proc/sys/net/ipv4/ip_forward');
   return {
     release,
     // `nodev\toverlay`, or `\text4`.
-    fileSystems: ((await text(files, '/proc/filesystems')) ?? '')
+    fileSystems: ((await readIfPresent(files, '/proc/filesystems')) ?? '')
       .split('\n')
       .map((line) => line.split('\t').at(-1) ?? ''),
     namespaces: await files.readDir('/proc/self/ns').catch(() => []),
@@ -26,17 +26,17 @@ export async function readKernel(deps: Deps, isRoot: boolean): Promise<KernelFac
 }
 
 export async function readCgroups(files: Files): Promise<CgroupFacts> {
-  const unified = await text(files, '/sys/fs/cgroup/cgroup.controllers');
+  const unified = await readIfPresent(files, '/sys/fs/cgroup/cgroup.controllers');
   if (unified !== undefined) return { version: 2, controllers: unified.trim().split(' ') };
   // The columns: name, hierarchy, number of groups, enabled.
-  const lines = ((await text(files, '/proc/cgroups')) ?? '').split('\n').map((line) => line.split('\t'));
+  const lines = ((await readIfPresent(files, '/proc/cgroups')) ?? '').split('\n').map((line) => line.split('\t'));
   return { version: 1, controllers: lines.filter((fields) => fields[3] === '1').map(([name = '']) => name) };
 }
 
 /** Names of built-in and loadable modules; the kernel has a list of each. */
 async function moduleNames(files: Files, release: string): Promise<readonly string[]> {
   const lists = await Promise.all(
-    ['modules.builtin', 'modules.dep'].map((name) => text(files, `/lib/modules/${release}/${name}`)),
+    ['modules.builtin', 'modules.dep'].map((name) => readIfPresent(files, `/lib/modules/${release}/${name}`)),
   );
   const names = lists.flatMap((list = '') =>
     list.split('\n').flatMap((line) => /([^/:]+)\.ko/.exec(line.split(':')[0] ?? '')?.[1] ?? []),
@@ -54,6 +54,6 @@ async function nftError({ exec }: Deps): Promise<string | undefined> {
   }
 }
 
-async function text(files: Files, path: string): Promise<string | undefined> {
+async function readIfPresent(files: Files, path: string): Promise<string | undefined> {
   return files.readText(path).catch(() => undefined);
 }

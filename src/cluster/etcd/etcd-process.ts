@@ -23,7 +23,7 @@ export interface EtcdProcess {
 }
 
 type Deps = Pick<Platform, 'clock' | 'exec' | 'files' | 'host' | 'log'>;
-type Looking = Pick<Platform, 'files'>;
+type FilesPlatform = Pick<Platform, 'files'>;
 
 const CHECK_PERIOD_MS = 500;
 /** The run time after which the back-off is reset. */
@@ -98,7 +98,7 @@ export async function endEtcd(deps: Pick<Deps, 'clock' | 'exec' | 'files'>, dir:
 
 /** Searches all processes for one of this user with this data. */
 async function findEtcd(
-  { files }: Looking,
+  { files }: FilesPlatform,
   dir: string,
 ): Promise<{ pid: number; args: readonly string[] } | undefined> {
   for (const name of await files.readDir('/proc')) {

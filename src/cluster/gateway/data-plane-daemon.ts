@@ -21,7 +21,7 @@ import { gatewayRecord } from './gateway-record.ts';
 import { LatestSender } from './latest-sender.ts';
 import { OwnDaemon } from '../node/own-daemon.ts';
 
-type Place = Pick<Instance, 'runDir' | 'logDir'>;
+type DaemonDirs = Pick<Instance, 'runDir' | 'logDir'>;
 
 const RETRY_MS = { initialMs: 50, maxMs: 5_000 };
 const CONNECT_TIMEOUT_MS = 10_000;
@@ -33,7 +33,7 @@ const REMOVE_GRACE_MS = 500;
 
 export class DataPlaneDaemon {
   readonly #platform: Platform;
-  readonly #place: Place;
+  readonly #place: DaemonDirs;
   readonly #daemon: OwnDaemon;
   #snapshot: PublishedSnapshot | undefined;
   #generation = 0;
@@ -46,7 +46,7 @@ export class DataPlaneDaemon {
   readonly #onReport: (report: DataPlaneReport | undefined) => void;
 
   /** `onReport` is called with undefined once no data plane runs. */
-  constructor(platform: Platform, place: Place, onReport: (report: DataPlaneReport | undefined) => void) {
+  constructor(platform: Platform, place: DaemonDirs, onReport: (report: DataPlaneReport | undefined) => void) {
     this.#platform = platform;
     this.#place = place;
     this.#onReport = onReport;
@@ -175,10 +175,10 @@ export class DataPlaneDaemon {
   }
 }
 
-function socketDir({ runDir }: Place): string {
+function socketDir({ runDir }: DaemonDirs): string {
   return `${runDir}/gateway`;
 }
 
-function socketPath(place: Place): string {
+function socketPath(place: DaemonDirs): string {
   return `${socketDir(place)}/control`;
 }

@@ -5,12 +5,12 @@ import type { Instance } from '../instance/instance.ts';
 import type { DataPlaneDaemon } from './data-plane-daemon.ts';
 import { gatewayRecord } from './gateway-record.ts';
 
-type Place = Pick<Instance, 'runDir' | 'logDir'>;
+type DaemonDirs = Pick<Instance, 'runDir' | 'logDir'>;
 
 /** Ends it when it holds a port that this start needs itself. It is started again with the routes, without that port. */
 export async function freePorts(
   platform: Platform,
-  place: Place,
+  place: DaemonDirs,
   ports: readonly (number | undefined)[],
 ): Promise<void> {
   const daemon = await formerDataPlane(platform, place);
@@ -25,11 +25,11 @@ export async function freePorts(
 }
 
 /** Ends it when this start serves no routes. */
-export async function endFormerDataPlane(platform: Platform, place: Place): Promise<void> {
+export async function endFormerDataPlane(platform: Platform, place: DaemonDirs): Promise<void> {
   await (await formerDataPlane(platform, place))?.remove();
 }
 
-async function formerDataPlane(platform: Platform, place: Place): Promise<DataPlaneDaemon | undefined> {
+async function formerDataPlane(platform: Platform, place: DaemonDirs): Promise<DataPlaneDaemon | undefined> {
   if (!(await platform.files.exists(gatewayRecord(place)))) return undefined;
   const { DataPlaneDaemon: Daemon } = await import('./data-plane-daemon.ts');
   return new Daemon(platform, place, () => undefined);

@@ -28,7 +28,7 @@ export interface AnnouncedNode {
   readonly ports: GatewayPorts;
 }
 
-export interface Surroundings {
+export interface AnnouncementContext {
   readonly warn: (message: string) => void;
   readonly services: () => readonly Service[];
   readonly signal: AbortSignal;
@@ -37,7 +37,7 @@ export interface Surroundings {
 export class PortAnnouncements {
   readonly #deps: GatewayDeps;
   readonly #node: AnnouncedNode;
-  readonly #surroundings: Surroundings;
+  readonly #surroundings: AnnouncementContext;
   #report: DataPlaneReport | undefined;
   /** False until the data plane has reported or ended; the Node's record stays until then. */
   #isKnown = false;
@@ -45,7 +45,7 @@ export class PortAnnouncements {
   #isStale = false;
   #messages: readonly string[] = [];
 
-  constructor(deps: GatewayDeps, node: AnnouncedNode, surroundings: Surroundings) {
+  constructor(deps: GatewayDeps, node: AnnouncedNode, surroundings: AnnouncementContext) {
     this.#deps = deps;
     this.#node = node;
     this.#surroundings = surroundings;

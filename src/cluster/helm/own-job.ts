@@ -48,7 +48,7 @@ export function startedStatus({ status = {} }: Job, now: string): JobStatus {
 }
 
 export function completeStatus({ status = {} }: Job, now: string): JobStatus {
-  const conditions = [condition('SuccessCriteriaMet', now, COMPLETE), condition('Complete', now, COMPLETE)];
+  const conditions = [jobCondition('SuccessCriteriaMet', now, COMPLETE), jobCondition('Complete', now, COMPLETE)];
   return { ...status, startTime: status.startTime ?? now, completionTime: now, succeeded: 1, conditions };
 }
 
@@ -58,7 +58,7 @@ export function failedStatus({ spec, status = {} }: Job, message: string, now: s
   const next = { ...status, startTime: status.startTime ?? now, failed };
   if (failed <= (spec?.backoffLimit ?? DEFAULT_BACKOFF_LIMIT)) return next;
   const why = { reason: 'BackoffLimitExceeded', message };
-  return { ...next, conditions: [condition('FailureTarget', now, why), condition('Failed', now, why)] };
+  return { ...next, conditions: [jobCondition('FailureTarget', now, why), jobCondition('Failed', now, why)] };
 }
 
 /** The delay before the next attempt. */
@@ -67,6 +67,6 @@ export function retryDelayMs({ status = {} }: Job): number {
   return failures === 0 ? 0 : Math.min(RETRY_MS.initial * 2 ** Math.min(failures - 1, 10), RETRY_MS.max);
 }
 
-function condition(type: string, now: string, why: { reason: string; message: string }): JobCondition {
+function jobCondition(type: string, now: string, why: { reason: string; message: string }): JobCondition {
   return { type, status: 'True', lastProbeTime: now, lastTransitionTime: now, ...why };
 }

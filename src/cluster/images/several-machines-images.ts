@@ -27,7 +27,7 @@ export class SeveralMachinesImages implements Images {
   }
 
   async list(): Promise<readonly Image[]> {
-    return merged(await this.#all((machine) => machine.list()));
+    return mergeById(await this.#all((machine) => machine.list()));
   }
 
   async remove(text: string): Promise<boolean> {
@@ -39,7 +39,7 @@ export class SeveralMachinesImages implements Images {
   }
 
   async prune(): Promise<readonly Image[]> {
-    return merged(await this.#all((machine) => machine.prune()));
+    return mergeById(await this.#all((machine) => machine.prune()));
   }
 
   /** Waits for all nodes before it rejects with the first failure. */
@@ -51,7 +51,7 @@ export class SeveralMachinesImages implements Images {
 }
 
 /** Each image once, with all its names. */
-function merged(lists: readonly (readonly Image[])[]): readonly Image[] {
+function mergeById(lists: readonly (readonly Image[])[]): readonly Image[] {
   const byId = Map.groupBy(lists.flat(), ({ id }) => id);
   return [...byId.values()].map((same) => ({
     ...same[0]!,

@@ -87,7 +87,7 @@ async function openControl(dataDir: string, lock: FileLock): Promise<ControlLock
   const server = createServer((socket) => {
     sockets.add(socket);
     socket.on('close', () => sockets.delete(socket));
-    answer(socket, () => served);
+    answerConnection(socket, () => served);
   });
   await listen(server, address.path);
   chmodSync(address.path, 0o600);
@@ -132,7 +132,7 @@ interface ControlService {
   readonly log: Log;
 }
 
-function answer(socket: Socket, served: () => ControlService | undefined): void {
+function answerConnection(socket: Socket, served: () => ControlService | undefined): void {
   socket.setEncoding('utf8');
   socket.on('error', () => socket.destroy());
   let text = '';

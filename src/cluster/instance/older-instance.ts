@@ -14,7 +14,7 @@ export function olderInstancePid(dataDir: string): number | undefined {
     .find((each) => each.endsWith(` @keelson-${hash}`));
   const inode = line?.trim().split(/\s+/)[6];
   if (inode === undefined) return undefined;
-  const pid = readdirSync('/proc').find((name) => /^\d+$/.test(name) && isOwn(name) && holds(name, inode));
+  const pid = readdirSync('/proc').find((name) => /^\d+$/.test(name) && isOwn(name) && holdsSocket(name, inode));
   return pid === undefined ? undefined : Number(pid);
 }
 
@@ -34,7 +34,7 @@ function isOwn(pid: string): boolean {
   }
 }
 
-function holds(pid: string, inode: string): boolean {
+function holdsSocket(pid: string, inode: string): boolean {
   try {
     const folder = `/proc/${pid}/fd`;
     return readdirSync(folder).some((name) => readlinkSync(`${folder}/${name}`) === `socket:[${inode}]`);

@@ -32,8 +32,8 @@ export async function prepareInstance(
   const { files } = platform;
   if (kept !== undefined) checkAgainst(kept, options, options.dataDir);
   const cniBinDirs = options.disableAgent === true ? [] : await checkPrograms(files, programsOf(options));
-  const { httpsPort, reservation: apiPort } = await settleApiPort(files, options.httpsPort ?? kept?.httpsPort);
-  const ranges = await settleRanges(platform, options, kept);
+  const { httpsPort, reservation: apiPort } = await chooseApiPort(files, options.httpsPort ?? kept?.httpsPort);
+  const ranges = await chooseClusterRanges(platform, options, kept);
   const kubeletPort = await holdKubeletPort(kept?.kubeletPort);
   const flannelBackend = options.flannelBackend ?? kept?.flannelBackend;
   if (options.disableAgent !== true) await checkFlannelBackend(platform, options, flannelBackend);
@@ -71,7 +71,7 @@ export async function prepareInstance(
 }
 
 /** A configured port must be free; otherwise the first free one is held. Throws `PreflightError`. */
-async function settleApiPort(
+async function chooseApiPort(
   files: Files,
   chosen: number | undefined,
 ): Promise<{ readonly httpsPort: number; readonly reservation: PortReservation | undefined }> {
@@ -110,7 +110,7 @@ export async function checkFlannelBackend(
 }
 
 /** Without a node no route can conflict. */
-async function settleRanges(
+async function chooseClusterRanges(
   platform: Platform,
   options: ClusterOptions,
   kept: InstanceFile | undefined,

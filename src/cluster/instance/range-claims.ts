@@ -69,7 +69,7 @@ export async function claimNodesNetwork(
   });
 }
 
-interface Known {
+interface KnownRanges {
   readonly taken: readonly TakenRange[];
   /** The record of this instance; undefined before its first start. */
   readonly own: Note | undefined;
@@ -80,7 +80,7 @@ interface Choice<T> {
   readonly note: Omit<Note, 'dataDir' | 'network'>;
 }
 
-async function claim<T>(deps: Deps, dataDir: string, choose: (known: Known) => Promise<Choice<T>>): Promise<T> {
+async function claim<T>(deps: Deps, dataDir: string, choose: (known: KnownRanges) => Promise<Choice<T>>): Promise<T> {
   const { files, crypto } = deps;
   const lock = await takeLock(deps);
   try {

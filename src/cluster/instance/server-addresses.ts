@@ -9,7 +9,7 @@ import type { ClusterOptions } from '../cluster-options.ts';
 import { PreflightError } from '../preflight-error.ts';
 import { hostAddress } from './host-address.ts';
 
-type Asked = Pick<ClusterOptions, 'bindAddress' | 'advertiseAddress' | 'nodeIp' | 'disableAgent'>;
+type AddressOptions = Pick<ClusterOptions, 'bindAddress' | 'advertiseAddress' | 'nodeIp' | 'disableAgent'>;
 type Interfaces = ReturnType<Net['interfaces']>;
 
 const ANY_ADDRESSES = ['0.0.0.0', '::'];
@@ -21,28 +21,28 @@ export const isAnyAddress = (address: string): boolean => ANY_ADDRESSES.includes
 const isLoopback = (address: string): boolean => address === '::1' || address.startsWith('127.');
 
 /** The configured address, or all IPv4 addresses. */
-export const listenAddress = ({ bindAddress = '0.0.0.0' }: Pick<Asked, 'bindAddress'>): string => bindAddress;
+export const listenAddress = ({ bindAddress = '0.0.0.0' }: Pick<AddressOptions, 'bindAddress'>): string => bindAddress;
 
 /** The address for programs of this machine. */
-export function localAddress({ bindAddress }: Pick<Asked, 'bindAddress'>): string {
+export function localAddress({ bindAddress }: Pick<AddressOptions, 'bindAddress'>): string {
   return bindAddress === undefined || isAnyAddress(bindAddress) ? LOOPBACK : bindAddress;
 }
 
 /** The server's URL for programs of this machine. */
-export function localServerUrl(asked: Pick<Asked, 'bindAddress'>, port: number): string {
+export function localServerUrl(asked: Pick<AddressOptions, 'bindAddress'>, port: number): string {
   const host = localAddress(asked);
   return `https://${host.includes(':') ? `[${host}]` : host}:${port}`;
 }
 
 /** The address for pods and other machines: the advertised one, the one it listens on, or the node's. */
-export function advertisedAddress(asked: Asked, interfaces: Interfaces): string {
+export function advertisedAddress(asked: AddressOptions, interfaces: Interfaces): string {
   const { advertiseAddress, bindAddress, nodeIp } = asked;
   const bound = bindAddress === undefined || isAnyAddress(bindAddress) || isLoopback(bindAddress);
   return advertiseAddress ?? (bound ? undefined : bindAddress) ?? nodeIp ?? hostAddress(interfaces);
 }
 
 /** Refuses an address that is not this machine's, and loopback where pods need the server. @throws PreflightError */
-export function checkBindAddress({ bindAddress, disableAgent }: Asked, interfaces: Interfaces): void {
+export function checkBindAddress({ bindAddress, disableAgent }: AddressOptions, interfaces: Interfaces): void {
   if (bindAddress === undefined || isAnyAddress(bindAddress)) return;
   if (isLoopback(bindAddress)) {
     if (disableAgent === true) return;

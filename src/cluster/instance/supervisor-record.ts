@@ -10,7 +10,7 @@ import { controlDirOf, ownControlDir } from './control-place.ts';
 const FILE = 'supervisor';
 
 /** Records the supervisor of a data directory whose lock this process holds. */
-export function noteSupervisor(dataDir: string, pid: number): void {
+export function writeSupervisorRecord(dataDir: string, pid: number): void {
   writeFileSync(join(ownControlDir(dataDir), FILE), `${pid} ${startTimeOf(pid)}\n`, { mode: 0o600 });
 }
 

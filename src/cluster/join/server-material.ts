@@ -96,8 +96,8 @@ export async function fetchServerMaterial(
   for (const server of servers) {
     try {
       const { status, text } = await get(platform, `${server}${SERVER_JOIN_PATH}`, { caPem, token });
-      if (status === 200) return { ...settings, material: checked(JSON.parse(text) as ServerMaterial, caPem) };
-      throw new PreflightError(refusal(status));
+      if (status === 200) return { ...settings, material: checkMaterial(JSON.parse(text) as ServerMaterial, caPem) };
+      throw new PreflightError(refusalText(status));
     } catch (error) {
       failure = error;
     }
@@ -118,7 +118,7 @@ export async function writeServerMaterial(
     });
 }
 
-function checked(material: ServerMaterial, caPem: string): ServerMaterial {
+function checkMaterial(material: ServerMaterial, caPem: string): ServerMaterial {
   const missing = SHARED_FILES.find((name) => typeof material.files[name] !== 'string');
   if (missing !== undefined || material.etcdEndpoints.length === 0)
     throw new PreflightError(`the server's answer lacks ${missing ?? 'the members of etcd'}`);
@@ -127,7 +127,7 @@ function checked(material: ServerMaterial, caPem: string): ServerMaterial {
   return material;
 }
 
-function refusal(status: number): string {
+function refusalText(status: number): string {
   if (status === 403) return 'the token is for agents; make one with keelson token create --server';
   if (status === 404) return 'that cluster runs no etcd of its own (its first server: keelson server --cluster-init)';
   return `the server answered with ${status}`;

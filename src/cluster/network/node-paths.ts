@@ -46,13 +46,13 @@ export function nodePaths(nodes: readonly Node[], own: LinkedPlace): NodePaths {
   return { paths, refused };
 }
 
-interface Reach {
+interface NodeReach {
   readonly addresses: readonly string[];
   readonly links: readonly Cidr[];
 }
 
 /** The second range uses the path of the first when the node shares no link for its family: one tunnel serves both. */
-function pathsTo([first = '', ...others]: readonly string[], reach: Reach): readonly NodePath[] {
+function pathsTo([first = '', ...others]: readonly string[], reach: NodeReach): readonly NodePath[] {
   const main = pathTo(first, reach);
   if (main === undefined) return [];
   const through = { nodeIp: main.nodeIp, via: 'vxlan', mac: main.mac } as const;
@@ -65,7 +65,7 @@ function pathsTo([first = '', ...others]: readonly string[], reach: Reach): read
   ];
 }
 
-function pathTo(podCidr: string, { addresses, links }: Reach): NodePath | undefined {
+function pathTo(podCidr: string, { addresses, links }: NodeReach): NodePath | undefined {
   const range = parseCidr(podCidr);
   if (range === undefined) return undefined;
   const nodeIp = addresses.find((text) => parseIp(text)?.family === range.family);

@@ -35,7 +35,7 @@ export async function writeDnsCredentials(
   // The kubeconfig contains the authority, so a change of authority is noticed there; it is written last.
   const same = (await readIfThere(files, path)) === text;
   const deps: CertificateDeps = { crypto, random, nowMs: () => clock.nowMs() };
-  if (!same || !holds(deps, await readIfThere(files, pairFile))) {
+  if (!same || !isStillValid(deps, await readIfThere(files, pairFile))) {
     const pair = await issueCertificate(deps, ca, {
       commonName: DNS_USER,
       organizations: [],
@@ -48,7 +48,7 @@ export async function writeDnsCredentials(
   if (!same) await files.writeFileAtomic(path, text, { mode: 0o600 });
 }
 
-function holds(deps: CertificateDeps, pem: string): boolean {
+function isStillValid(deps: CertificateDeps, pem: string): boolean {
   try {
     return readCertificate(deps, pem).notAfterMs - deps.nowMs() > RENEWED_BEFORE_MS;
   } catch {

@@ -38,7 +38,7 @@ export function overlapping(network: string, others: readonly OtherRange[]): Oth
  * The first of `others` that conflicts with this range. A route to a wider range does not, since the kernel prefers
  * the narrower one.
  */
-export function conflicting(network: string, others: readonly OtherRange[]): OtherRange | undefined {
+export function conflictingRange(network: string, others: readonly OtherRange[]): OtherRange | undefined {
   const own = parseCidr(network)!;
   const isWider = ({ cidr, isRoute }: OtherRange): boolean =>
     isRoute === true && parseCidr(cidr)!.prefixLength < own.prefixLength;
@@ -50,7 +50,7 @@ export function conflicting(network: string, others: readonly OtherRange[]): Oth
 
 /** Checks the user's choice; routes to wider ranges are allowed. Throws `PreflightError`. */
 export function checkNetwork(network: string, others: readonly OtherRange[]): void {
-  const other = conflicting(network, others);
+  const other = conflictingRange(network, others);
   if (other !== undefined)
     throw new PreflightError(
       `--nodes-network: ${network} overlaps ${other.cidr}, which ${other.device} has; choose another`,

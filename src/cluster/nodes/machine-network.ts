@@ -12,7 +12,7 @@ import type { NodesOptions } from './nodes-options.ts';
 import type { NodePlace, NodesFile } from './nodes-file.ts';
 import { NAMESPACE_PROGRAMS } from './node-programs.ts';
 import { tokenFile } from './node-tokens.ts';
-import { settleNetwork } from './settle-network.ts';
+import { ensureNodesNetwork } from './ensure-network.ts';
 
 export interface NodesConfig {
   readonly instance: Instance;
@@ -49,7 +49,7 @@ export async function makeNetwork(platform: Platform, config: NodesConfig, file:
     throw new PreflightError(`--nodes: these programs are needed and missing: ${missing.join(', ')}`);
   const kept = file.network === '' ? undefined : file.network;
   const { network: wanted, clusters } = options;
-  const network = await settleNetwork(platform, { instance, wanted, kept, clusters });
+  const network = await ensureNodesNetwork(platform, { instance, wanted, kept, clusters });
   if (kept !== undefined && kept !== network) await leaveNetwork(platform, config, file);
   await ensureNodeNetwork(platform, instance, network);
   return network;

@@ -23,7 +23,7 @@ import { NodeTokens } from './node-tokens.ts';
 import { entriesFor, readNodesFile, type NodeEntry } from './nodes-file.ts';
 import { deleteRemoved, keepWanted, takeAwayRemoved } from './removed-nodes.ts';
 
-type Joining = Pick<ControlPlane, 'admin' | 'server'>;
+type JoinTarget = Pick<ControlPlane, 'admin' | 'server'>;
 
 /** How long a start waits for a node that was never Ready. */
 const FIRST_READY_TIMEOUT_MS = 120_000;
@@ -44,7 +44,7 @@ export class NamespaceNodes {
   /** Names of removed nodes whose objects still exist. */
   #gone: readonly string[] = [];
   #isStopping = false;
-  #joining: Joining | undefined;
+  #joining: JoinTarget | undefined;
   #tokens: NodeTokens | undefined;
   #keeping: Promise<void> = Promise.resolve();
   /** Serializes the changes of each node. */
@@ -96,7 +96,7 @@ export class NamespaceNodes {
    * nodes are waited for, the others only as long as a node usually takes to start. Resolves to undefined when no
    * further nodes are left. Rejects when a new node cannot be created.
    */
-  async start(joining: Joining, signal: AbortSignal): Promise<readonly string[] | undefined> {
+  async start(joining: JoinTarget, signal: AbortSignal): Promise<readonly string[] | undefined> {
     const { instance } = this.#config;
     this.#joining = joining;
     this.#tokens = new NodeTokens(this.#platform, joining.admin, instance.pkiDir);

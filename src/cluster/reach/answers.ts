@@ -9,8 +9,8 @@ import { stepByStep } from '../../base/steps.ts';
 import { appendAll } from '../../base/lists.ts';
 import type { ListOptions, ObjectKey } from '../../client/client.ts';
 import { readForReach, type ReadPolicy } from '../../proxy/network-policy/policy-reach.ts';
-import type { AnswerTools } from '../why/caller-work.ts';
-import { endpointOf, reachBetween, type World } from './reach.ts';
+import type { AnswerTools } from '../why/caller-answers.ts';
+import { endpointOf, reachBetween, type ReachContext } from './reach.ts';
 import { mentionsOf, ReachTableMaker } from './reach-table.ts';
 
 /** The reason with which the signal aborts when time is up. */
@@ -77,7 +77,7 @@ export async function reachTableOf(
 }
 
 /** The network policies and labels of namespaces. `all`: of every namespace in one request. */
-async function worldOf(namespaces: ReadonlySet<string>, tools: AnswerTools, all = false): Promise<World> {
+async function worldOf(namespaces: ReadonlySet<string>, tools: AnswerTools, all = false): Promise<ReachContext> {
   const { client, signal } = tools;
   const policies = new Map<string, ReadPolicy[]>();
   const labels = new Map<string, Readonly<Record<string, string>>>();

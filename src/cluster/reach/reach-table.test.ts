@@ -7,7 +7,7 @@ import type { Pod } from '../../api/gen/core-v1.ts';
 import type { NetworkPolicy } from '../../api/gen/networking-v1.ts';
 import type { Stored } from '../../api/object.ts';
 import { readForReach } from '../../proxy/network-policy/policy-reach.ts';
-import { endpointOf, reachBetween, type World } from './reach.ts';
+import { endpointOf, reachBetween, type ReachContext } from './reach.ts';
 import { mentionsOf, ReachTableMaker } from './reach-table.ts';
 
 interface PodSpec {
@@ -79,7 +79,7 @@ describe('the table of reachable workloads', () => {
       fc.property(fc.array(pod, { maxLength: 8 }), fc.array(policy, { maxLength: 4 }), (specs, policySpecs) => {
         const pods = specs.map(podOf);
         const policies = policySpecs.map((spec, at) => readForReach(policyOf(spec, at)));
-        const world: World = {
+        const world: ReachContext = {
           policiesOf: (namespace) => policies.filter((one) => one.namespace === namespace),
           labelsOf: (namespace) => ({ app: namespace === 'ns0' ? 'a' : 'b' }),
         };
@@ -128,7 +128,7 @@ describe('the table of reachable workloads', () => {
       metadata: { name: 'closed', namespace: 'ns0' },
       spec: { podSelector: { matchLabels: { app: 'a1999' } }, policyTypes: ['Ingress'] },
     } as never);
-    const world: World = { policiesOf: () => [closed], labelsOf: () => ({}) };
+    const world: ReachContext = { policiesOf: () => [closed], labelsOf: () => ({}) };
     const maker = new ReachTableMaker(pods, world, mentionsOf(world, ['ns0']));
     let steps = 0;
     const rows = [0, 1].flatMap((from) => {

@@ -11,7 +11,7 @@ import { type IpAddress, parseIp } from '../../base/cidr.ts';
 import type { Steps } from '../../base/steps.ts';
 import { controllerOf } from '../../component-helpers/owner-references.ts';
 import { blockIntervals } from '../../proxy/network-policy/policy-matches.ts';
-import { endpointOf, type Endpoint, reachBetween, type World } from './reach.ts';
+import { endpointOf, type Endpoint, reachBetween, type ReachContext } from './reach.ts';
 
 interface Group extends ReachGroup {
   /** One pod of each class, with the number of pods in it. */
@@ -30,13 +30,13 @@ const ANSWERS_AT_ONCE = 16;
 export class ReachTableMaker {
   /** Pods on the host network, to which no policy applies. */
   hostNetworkPods = 0;
-  readonly #world: World;
+  readonly #world: ReachContext;
   readonly #keyOf: (endpoint: Endpoint) => string;
   readonly #answers = new Map<string, Reach>();
   #asked = 0;
   readonly #groups: readonly Group[];
 
-  constructor(pods: readonly Stored<Pod>[], world: World, mentions: Mentions) {
+  constructor(pods: readonly Stored<Pod>[], world: ReachContext, mentions: Mentions) {
     this.#world = world;
     this.#keyOf = classKey(mentions);
     const groups = new Map<string, Group & { pods: number }>();
@@ -115,7 +115,7 @@ export interface Mentions {
   readonly portNames: boolean;
 }
 
-export function mentionsOf({ policiesOf }: World, namespaces: Iterable<string>): Mentions {
+export function mentionsOf({ policiesOf }: ReachContext, namespaces: Iterable<string>): Mentions {
   const labels = new Set<string>();
   const blocks: ((address: IpAddress) => boolean)[] = [];
   let portNames = false;

@@ -6,9 +6,9 @@
 import { badRequest, noSuchPath } from '../../api/status-error.ts';
 import { Pods } from '../../api/gen/resources.ts';
 import type { ObjectView } from '../../apiserver/object-views.ts';
-import type { CallerWork } from '../why/caller-work.ts';
+import type { CallerAnswers } from '../why/caller-answers.ts';
 
-export function reachView(work: CallerWork): ObjectView {
+export function reachView(work: CallerAnswers): ObjectView {
   const load = (): Promise<typeof import('./answers.ts')> => import('./answers.ts');
   return {
     name: 'reach',

@@ -17,7 +17,7 @@ import {
 export type PoliciesOf = (namespace: string) => readonly ReadPolicy[];
 export type LabelsOf = (namespace: string) => Readonly<Record<string, string>> | undefined;
 
-export interface World {
+export interface ReachContext {
   readonly policiesOf: PoliciesOf;
   readonly labelsOf: LabelsOf;
 }
@@ -49,7 +49,7 @@ export function endpointOf(pod: Stored<Pod>): Endpoint {
 
 const NO_POLICIES = { ports: [], egress: [], ingress: [] };
 
-export function reachBetween(from: Endpoint, to: Endpoint, world: World): Reach {
+export function reachBetween(from: Endpoint, to: Endpoint, world: ReachContext): Reach {
   if (from.uid === to.uid) return { verdict: 'Open', because: 'Itself', ...NO_POLICIES };
   if (from.end === undefined || to.end === undefined)
     return { verdict: 'Closed', because: 'NoAddress', ...NO_POLICIES };
@@ -65,15 +65,15 @@ export function reachBetween(from: Endpoint, to: Endpoint, world: World): Reach 
   };
 }
 
-interface Sides {
+interface ReachSides {
   readonly self: Endpoint;
   readonly peer: ReachEnd;
 }
 
 function verdictOf(
   direction: 'ingress' | 'egress',
-  { self, peer }: Sides,
-  { policiesOf, labelsOf }: World,
+  { self, peer }: ReachSides,
+  { policiesOf, labelsOf }: ReachContext,
 ): DirectionVerdict {
   const pod = self.end?.pod;
   if (pod === undefined) return { policies: [], opens: 'all' };

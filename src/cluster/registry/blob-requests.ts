@@ -73,7 +73,7 @@ export async function answerUpload(
   const { uploads } = deps;
   const query = new URLSearchParams(request.query);
   if (id === '') {
-    if (request.method === 'POST') return await begin(deps, request, name, query);
+    if (request.method === 'POST') return await startUpload(deps, request, name, query);
     throw notSupported();
   }
   switch (request.method) {
@@ -88,7 +88,7 @@ export async function answerUpload(
       const start = rangeStart(request);
       if (start !== undefined && start !== uploads.size(name, id)) await uploads.append(name, id, nothing(), start);
       await uploads.finish(name, id, digest, request.bodyStream());
-      return await taken(deps, name, digest.text);
+      return await createdResponse(deps, name, digest.text);
     }
     case 'DELETE':
       await uploads.cancel(name, id);
@@ -99,7 +99,7 @@ export async function answerUpload(
 }
 
 /** Starts an upload, accepts a whole blob in one request, or mounts a blob of another repository. */
-async function begin(
+async function startUpload(
   deps: BlobDeps,
   request: HttpRequest,
   name: string,
@@ -111,7 +111,7 @@ async function begin(
   if (mount !== null && from !== null) {
     const digest = digestOf(mount);
     if ((await repositories.blobSize(repositoryName(from), digest)) !== undefined)
-      return await taken(deps, name, digest.text);
+      return await createdResponse(deps, name, digest.text);
   }
   const whole = query.get('digest');
   const wanted = whole === null ? undefined : digestOf(whole);
@@ -127,10 +127,10 @@ async function begin(
     await uploads.cancel(name, id).catch(() => undefined);
     throw error;
   }
-  return await taken(deps, name, wanted.text);
+  return await createdResponse(deps, name, wanted.text);
 }
 
-async function taken({ repositories }: BlobDeps, name: string, digest: string): Promise<HttpResponse> {
+async function createdResponse({ repositories }: BlobDeps, name: string, digest: string): Promise<HttpResponse> {
   const known = tryDigest(digest)!;
   await repositories.linkBlob(name, known);
   return emptyResponse(201, { location: `/v2/${name}/blobs/${digest}`, 'docker-content-digest': digest });

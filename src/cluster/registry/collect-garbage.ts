@@ -11,7 +11,7 @@ import type { ManifestRecord, Repositories } from './repositories.ts';
 const BLOB_GRACE_MS = 3_600_000;
 const UNTAGGED_GRACE_MS = 7 * 86_400_000;
 
-export interface Collected {
+export interface CollectedCounts {
   readonly manifests: number;
   readonly blobs: number;
 }
@@ -19,7 +19,7 @@ export interface Collected {
 export async function collectGarbage(
   { repositories, blobs, clock }: { repositories: Repositories; blobs: BlobStore; clock: Clock },
   signal: AbortSignal,
-): Promise<Collected> {
+): Promise<CollectedCounts> {
   const used = new Set<string>();
   let manifests = 0;
   const names = await repositories.names();

@@ -22,7 +22,7 @@ export async function answerManifest(
   reference: string,
 ): Promise<HttpResponse> {
   const { repositories } = deps;
-  if (request.method === 'PUT') return await put(deps, request, name, reference);
+  if (request.method === 'PUT') return await putManifest(deps, request, name, reference);
   if (request.method === 'DELETE') return await repositories.exclusively(() => remove(deps, name, reference));
   const tagged = isTag(reference) ? await repositories.taggedAt(name, reference) : undefined;
   const digest = tagged?.digest ?? (await resolve(deps, name, reference));
@@ -44,13 +44,18 @@ async function resolve({ repositories }: BlobDeps, name: string, reference: stri
   return isTag(reference) ? await repositories.tagged(name, reference) : undefined;
 }
 
-async function put(deps: BlobDeps, request: HttpRequest, name: string, reference: string): Promise<HttpResponse> {
+async function putManifest(
+  deps: BlobDeps,
+  request: HttpRequest,
+  name: string,
+  reference: string,
+): Promise<HttpResponse> {
   const named = reference.includes(':') ? digestOf(reference) : undefined;
   if (named === undefined && !isTag(reference)) throw new RegistryError(400, 'MANIFEST_INVALID', 'the tag is invalid');
   const tags = named === undefined ? [reference] : new URLSearchParams(request.query).getAll('tag');
   if (tags.length > MAX_TAGS || !tags.every(isTag))
     throw new RegistryError(400, 'MANIFEST_INVALID', 'a tag is invalid, or there are too many');
-  const content = await body(request);
+  const content = await readManifestBody(request);
   const digest = contentDigest(content, named?.algorithm);
   if (named !== undefined && named.text !== digest.text)
     throw new RegistryError(400, 'DIGEST_INVALID', 'the content does not have this digest');
@@ -70,7 +75,7 @@ async function put(deps: BlobDeps, request: HttpRequest, name: string, reference
   return emptyResponse(201, headers);
 }
 
-async function body(request: HttpRequest): Promise<Uint8Array> {
+async function readManifestBody(request: HttpRequest): Promise<Uint8Array> {
   try {
     return await request.readBody(MAX_MANIFEST_BYTES);
   } catch (error) {

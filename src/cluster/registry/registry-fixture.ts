@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createNodePlatform } from '../../platform/node/node-platform.ts';
 import { BlobStore } from './blob-store.ts';
-import { collectGarbage, type Collected } from './collect-garbage.ts';
+import { collectGarbage, type CollectedCounts } from './collect-garbage.ts';
 import { createRegistryHandlers } from './registry-handler.ts';
 import { Repositories } from './repositories.ts';
 import { Uploads } from './uploads.ts';
@@ -90,7 +90,7 @@ export async function startTestRegistry() {
       };
       return { schemaVersion: 2, mediaType: MANIFEST, config, layers: [layer], ...more };
     },
-    collect: (): Promise<Collected> => collectGarbage({ ...parts, clock }, new AbortController().signal),
+    collect: (): Promise<CollectedCounts> => collectGarbage({ ...parts, clock }, new AbortController().signal),
     async close(): Promise<void> {
       await server.close(0);
       platform.close();

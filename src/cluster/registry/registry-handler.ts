@@ -39,25 +39,25 @@ export function createRegistryHandlers(
   peers: () => PeerRegistries | undefined = () => undefined,
 ): RegistryHandlers {
   return {
-    local: answering(log, async (request) => {
+    local: withErrorResponses(log, async (request) => {
       checkLocal(request);
       const shared = request.path.startsWith(`${SHARED_PATH}/`);
-      return shared ? await answerShared(deps, peers(), request) : await answer(deps, request, request.path);
+      return shared ? await answerShared(deps, peers(), request) : await routeRequest(deps, request, request.path);
     }),
-    read: (request, path) => answering(log, () => answer(deps, request, path))(request),
+    read: (request, path) => withErrorResponses(log, () => routeRequest(deps, request, path))(request),
   };
 }
 
-function answering(log: Log, answerRequest: (request: HttpRequest) => Promise<HttpResponse>): HttpHandler {
+function withErrorResponses(log: Log, answerRequest: (request: HttpRequest) => Promise<HttpResponse>): HttpHandler {
   return async (request) => {
     try {
       return await answerRequest(request);
     } catch (error) {
       if (request.signal.aborted || error instanceof BodyBrokenOffError)
         return emptyResponse(400, { connection: 'close' });
-      if (error instanceof RegistryError) return refusal(request, error);
+      if (error instanceof RegistryError) return errorResponseOf(request, error);
       if (hasErrorCode(error, 'ENOSPC', 'EDQUOT'))
-        return refusal(request, new RegistryError(507, 'DENIED', 'the disk of the registry is full'));
+        return errorResponseOf(request, new RegistryError(507, 'DENIED', 'the disk of the registry is full'));
       log.unexpected('a request of the registry failed', error, { method: request.method, path: request.path });
       return emptyResponse(500, { connection: 'close' });
     }
@@ -65,12 +65,12 @@ function answering(log: Log, answerRequest: (request: HttpRequest) => Promise<Ht
 }
 
 /** Closes the connection, since the rest of a refused request's body is not read. */
-function refusal({ method }: HttpRequest, error: RegistryError): HttpResponse {
+function errorResponseOf({ method }: HttpRequest, error: RegistryError): HttpResponse {
   const hasBody = !['GET', 'HEAD', 'DELETE'].includes(method);
   return errorResponse(hasBody ? error.closing() : error);
 }
 
-async function answer(deps: BlobDeps, request: HttpRequest, path: string): Promise<HttpResponse> {
+async function routeRequest(deps: BlobDeps, request: HttpRequest, path: string): Promise<HttpResponse> {
   const target = parseTarget(path);
   if (!METHODS[target.kind].includes(request.method))
     throw new RegistryError(405, 'UNSUPPORTED', 'the method is not supported here', {

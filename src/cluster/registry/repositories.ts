@@ -131,7 +131,7 @@ export class Repositories {
 
   async taggedAt(name: string, tag: string): Promise<TaggedManifest | undefined> {
     const digest = await this.tagged(name, tag);
-    const stat = digest && (await this.#files.stat(this.#tag(name, tag)).catch(absent));
+    const stat = digest && (await this.#files.stat(this.#tag(name, tag)).catch(ignoreAbsent));
     return digest && stat && { digest, taggedAtMs: stat.mtimeMs };
   }
 
@@ -190,15 +190,15 @@ export class Repositories {
   }
 
   async #readText(path: string): Promise<string | undefined> {
-    return await this.#files.readText(path).catch(absent);
+    return await this.#files.readText(path).catch(ignoreAbsent);
   }
 
   async #readDir(path: string): Promise<readonly string[]> {
-    return (await this.#files.readDir(path).catch(absent)) ?? [];
+    return (await this.#files.readDir(path).catch(ignoreAbsent)) ?? [];
   }
 }
 
-function absent(error: unknown): undefined {
+function ignoreAbsent(error: unknown): undefined {
   if (!hasErrorCode(error, 'ENOENT', 'ENOTDIR')) throw error;
 }
 

@@ -8,16 +8,18 @@ import type { NonResourceRoute } from '../../apiserver/non-resource-routes.ts';
 import type { ObjectView } from '../../apiserver/object-views.ts';
 import type { RequestScope } from '../../apiserver/request-scope.ts';
 import type { Options } from './answers.ts';
-import type { CallerWork } from './caller-work.ts';
+import type { CallerAnswers } from './caller-answers.ts';
 
-type Why = typeof import('./answers.ts');
+type WhyModule = typeof import('./answers.ts');
 
 const MAX_SHOWN = 100;
 
-export function whyRoutes(work: CallerWork): { readonly view: ObjectView; readonly trouble: NonResourceRoute } {
-  const load = (): Promise<Why> => import('./answers.ts');
-  const answer = (scope: RequestScope, make: (why: Why, options: Options) => Promise<object>): Promise<ApiResponse> =>
-    work.answer(scope, load, make);
+export function whyRoutes(work: CallerAnswers): { readonly view: ObjectView; readonly trouble: NonResourceRoute } {
+  const load = (): Promise<WhyModule> => import('./answers.ts');
+  const answer = (
+    scope: RequestScope,
+    make: (why: WhyModule, options: Options) => Promise<object>,
+  ): Promise<ApiResponse> => work.answer(scope, load, make);
   return {
     view: {
       name: 'why',

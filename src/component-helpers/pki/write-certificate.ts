@@ -55,7 +55,7 @@ export async function certificate(content: CertificateContent, sign: Signer): Pr
   const version3 = derElement(VERSION, derInteger(Buffer.from([2])));
   const validity = sequence(derTime(notBeforeMs), derTime(notAfterMs));
   const head = [version3, derInteger(serial), algorithm, issuer, validity, subject, publicKey];
-  return signed(sequence(...head, derElement(EXTENSIONS, sequence(...extensions))), sign);
+  return signedSequence(sequence(...head, derElement(EXTENSIONS, sequence(...extensions))), sign);
 }
 
 /** A signed request for a certificate of this key. */
@@ -66,10 +66,10 @@ export async function certificateRequest(
   const wanted = alternativeNames(names);
   const asked = sequence(derOid(OID.extensionRequest), derElement(TAG.set, sequence(...wanted)));
   const attributes = derElement(ATTRIBUTES, ...(wanted.length > 0 ? [asked] : []));
-  return signed(sequence(derInteger(Buffer.from([0])), nameOf(names), publicKey, attributes), sign);
+  return signedSequence(sequence(derInteger(Buffer.from([0])), nameOf(names), publicKey, attributes), sign);
 }
 
-async function signed(content: Uint8Array, sign: Signer): Promise<Uint8Array> {
+async function signedSequence(content: Uint8Array, sign: Signer): Promise<Uint8Array> {
   const signature = await sign(content);
   const numbers = [signature.subarray(0, 32), signature.subarray(32)].map(derInteger);
   return sequence(content, algorithm, derBits(sequence(...numbers)));

@@ -26,10 +26,10 @@ export function parseSteps(answer: unknown, component: string): ComponentSteps |
     const times = { startMs: startMs as number, endMs };
     read.push({
       parent: parent as number | undefined,
-      name: plain(name)!,
+      name: printable(name)!,
       ...times,
-      detail: plain(detail),
-      error: plain(error),
+      detail: printable(detail),
+      error: printable(error),
     });
   }
   return { component, uid, steps: read, dropped, finishedMs };
@@ -39,7 +39,7 @@ function isTime(value: unknown, mayLack: boolean): value is number | undefined {
   return value === undefined ? mayLack : typeof value === 'number' && value >= 0 && value < MAX_MS;
 }
 
-function plain(text: unknown): string | undefined {
+function printable(text: unknown): string | undefined {
   return typeof text === 'string'
     ? text.slice(0, MAX_CHARS).replaceAll(/[\u0000-\u001f\u007f-\u009f]/g, ' ')
     : undefined;

@@ -62,10 +62,10 @@ export function podTrace({ metadata, nodeName, createdMs, components, missing }:
     nodeName,
     created: formatMicroTime(startMs),
     ready: readyMs === undefined ? undefined : formatMicroTime(readyMs),
-    durationMs: total === undefined ? undefined : rounded(total),
-    accountedFor: readyMs === undefined ? undefined : covered(leaves, startMs, readyMs),
+    durationMs: total === undefined ? undefined : roundToMicroseconds(total),
+    accountedFor: readyMs === undefined ? undefined : coveredShare(leaves, startMs, readyMs),
     steps: parts.flatMap(({ component, steps }) =>
-      inTreeOrder(steps).map(({ step, depth }) => shown(step, { component, depth, startMs })),
+      inTreeOrder(steps).map(({ step, depth }) => traceStepOf(step, { component, depth, startMs })),
     ),
     missing: [
       ...missing,
@@ -109,7 +109,7 @@ function leavesOf(steps: readonly TraceStep[]): readonly TraceStep[] {
 }
 
 /** The share of a time span that the steps cover together. */
-function covered(steps: readonly TraceStep[], fromMs: number, toMs: number): number {
+function coveredShare(steps: readonly TraceStep[], fromMs: number, toMs: number): number {
   if (toMs <= fromMs) return 1;
   let [sum, reached] = [0, fromMs];
   for (const { startMs, endMs = toMs } of steps.toSorted((a, b) => a.startMs - b.startMs)) {
@@ -130,7 +130,7 @@ function inTreeOrder(steps: readonly TraceStep[]): readonly { readonly step: Tra
   return below(undefined, 0);
 }
 
-function shown(
+function traceStepOf(
   { name, startMs: beganMs, endMs, detail, error }: TraceStep,
   { component, depth, startMs }: { readonly component: string; readonly depth: number; readonly startMs: number },
 ): PodTraceStep {
@@ -140,13 +140,13 @@ function shown(
     name,
     start: formatMicroTime(beganMs),
     end: endMs === undefined ? undefined : formatMicroTime(endMs),
-    offsetMs: rounded(beganMs - startMs),
-    durationMs: endMs === undefined ? undefined : rounded(endMs - beganMs),
+    offsetMs: roundToMicroseconds(beganMs - startMs),
+    durationMs: endMs === undefined ? undefined : roundToMicroseconds(endMs - beganMs),
     detail,
     error,
   };
 }
 
-function rounded(ms: number): number {
+function roundToMicroseconds(ms: number): number {
   return Math.round(ms * 1000) / 1000;
 }

@@ -39,18 +39,18 @@ export function podUsage(pod: Pod, nowMs: number): Quantities {
   const usage: Record<string, string> = { 'count/pods': '1' };
   if (isPodTerminal(pod) || isStuck(pod, nowMs) || pod.spec === undefined) return usage;
   usage['pods'] = '1';
-  for (const [name, quantity] of Object.entries(podTotals(pod.spec, 'requests', held(pod, 'requests')))) {
+  for (const [name, quantity] of Object.entries(podTotals(pod.spec, 'requests', resourcesInUse(pod, 'requests')))) {
     if (COMPUTE.includes(name) || name.startsWith('hugepages-')) usage[name] = quantity;
     usage[`requests.${name}`] = quantity;
   }
-  for (const [name, quantity] of Object.entries(podTotals(pod.spec, 'limits', held(pod, 'limits')))) {
+  for (const [name, quantity] of Object.entries(podTotals(pod.spec, 'limits', resourcesInUse(pod, 'limits')))) {
     if (COMPUTE.includes(name)) usage[`limits.${name}`] = quantity;
   }
   return usage;
 }
 
 /** A container's desired resources or, during a resize, its actual ones, whichever are more. Upstream: UseStatusResources. */
-function held(pod: Pod, kind: 'requests' | 'limits'): (container: Container) => Quantities {
+function resourcesInUse(pod: Pod, kind: 'requests' | 'limits'): (container: Container) => Quantities {
   const { status } = pod;
   const statuses = firstByName([...(status?.containerStatuses ?? []), ...(status?.initContainerStatuses ?? [])]);
   const never = isResizeInfeasible(pod);

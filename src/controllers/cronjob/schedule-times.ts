@@ -9,7 +9,7 @@ import { errorMessage } from '../../base/errors.ts';
 import type { EventRecorder } from '../../client/event-recorder.ts';
 import {
   checkTimeZone,
-  type Due,
+  type DueTimes,
   mostRecentDue,
   nextDueMs,
   parseSchedule,
@@ -40,7 +40,7 @@ export function mostRecentScheduleTime(
   cronJob: CronJob,
   schedule: Schedule,
   { nowMs, recorder }: { readonly nowMs: number; readonly recorder: EventRecorder },
-): Due | undefined {
+): DueTimes | undefined {
   const deadline = cronJob.spec.startingDeadlineSeconds;
   const deadlineMs = deadline === undefined ? -Infinity : nowMs - secondsToMs(deadline);
   try {

@@ -14,7 +14,7 @@ import { computePodTemplateHash } from '../../component-helpers/pod-template-has
 import {
   equalRevisions,
   nextRevisionNumber,
-  recorded,
+  storedTemplate,
   renumber,
   revisionName,
   REVISION_HASH_LABEL,
@@ -107,7 +107,7 @@ async function createRevision(
       annotations: kept,
       ownerReferences: [newControllerReference(set, DaemonSets)],
     },
-    data: recorded(data),
+    data: storedTemplate(data),
     revision,
   };
   const resource = client.resource(ControllerRevisions);

@@ -61,12 +61,12 @@ async function refresh(context: SetsContext, rollout: Rollout, revision: bigint)
   return {
     ...rollout,
     newSet,
-    deployment: await noteRevision(context, deployment, { newSet, found: isNew ? found : undefined }),
+    deployment: await recordRevision(context, deployment, { newSet, found: isNew ? found : undefined }),
   };
 }
 
 /** Copies the set's revision to the Deployment; `found` becomes its Progressing condition. */
-async function noteRevision(
+async function recordRevision(
   { writer, nowMs }: SetsContext,
   deployment: Stored<Deployment>,
   {
@@ -152,7 +152,7 @@ async function createNewSet(context: SetsContext, rollout: Rollout, revision: bi
   return {
     ...rollout,
     newSet,
-    deployment: await noteRevision(context, deployment, { newSet, found: note ? found : undefined }),
+    deployment: await recordRevision(context, deployment, { newSet, found: note ? found : undefined }),
   };
 }
 

@@ -107,12 +107,12 @@ function proportion(
   room: { readonly toAdd: number; readonly added: number },
 ): number {
   if (replicasOf(set) === 0 || room.toAdd === room.added) return 0;
-  const share = fraction(deployment, set);
+  const share = replicaSetFraction(deployment, set);
   const allowed = room.toAdd - room.added;
   return room.toAdd > 0 ? Math.min(share, allowed) : Math.max(share, allowed);
 }
 
-function fraction(deployment: Deployment, set: ReplicaSet): number {
+function replicaSetFraction(deployment: Deployment, set: ReplicaSet): number {
   const size = replicasOf(set);
   if (replicasOf(deployment) === 0) return -size;
   const before = annotationNumber(set, MAX_REPLICAS) ?? deployment.status?.replicas ?? 0;

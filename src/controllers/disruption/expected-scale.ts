@@ -52,7 +52,7 @@ export async function expectedScale(
   return { expected: [...sizes.values()].reduce((sum, size) => sum + size, 0), unmanaged };
 }
 
-interface Wanted {
+interface ScaleRequest {
   readonly reference: OwnerReference;
   readonly signal: AbortSignal;
 }
@@ -60,7 +60,7 @@ interface Wanted {
 async function sizeOf(
   deps: ScaleDeps,
   namespace: string,
-  { reference, signal }: Wanted,
+  { reference, signal }: ScaleRequest,
 ): Promise<{ uid: string; size: number } | undefined> {
   const informer = deps.owners.find(({ info }) => isOfKind(reference, info));
   if (informer === undefined) return await sizeByScale(deps, namespace, { reference, signal });
@@ -85,7 +85,7 @@ function isOfKind({ apiVersion, kind }: OwnerReference, info: ResourceInfo): boo
 async function sizeByScale(
   { client }: ScaleDeps,
   namespace: string,
-  { reference, signal }: Wanted,
+  { reference, signal }: ScaleRequest,
 ): Promise<{ uid: string; size: number } | undefined> {
   const { resources } = await discoverResources(client, signal);
   const info = resources.find((r) => r.kind === reference.kind && apiVersionOf(r) === reference.apiVersion);

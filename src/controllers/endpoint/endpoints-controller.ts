@@ -66,7 +66,7 @@ export function createEndpointsController(deps: ControllerDeps): Controller {
     const selected = selectedPods(service, pods);
     periods.saw(key, selected.length);
     const current = endpoints.get(parseKey(key));
-    const next = desired(service, {
+    const next = desiredEndpoints(service, {
       current,
       ...subsetsOf(service, selected),
       triggerTime: triggers.since(service, selected),
@@ -119,7 +119,7 @@ export function createEndpointsController(deps: ControllerDeps): Controller {
   return loop;
 }
 
-interface Desired {
+interface EndpointsInput {
   readonly current: EndpointsObject | undefined;
   readonly subsets: NonNullable<EndpointsObject['subsets']>;
   readonly truncated: boolean;
@@ -127,9 +127,9 @@ interface Desired {
 }
 
 /** The object to write; undefined when the current one is right. */
-function desired(
+function desiredEndpoints(
   service: Stored<Service>,
-  { current, subsets, truncated, triggerTime }: Desired,
+  { current, subsets, truncated, triggerTime }: EndpointsInput,
 ): EndpointsObject | undefined {
   const labels: Record<string, string> = { ...service.metadata.labels };
   if (isServiceIpSet(service)) delete labels[HEADLESS_LABEL];

@@ -58,7 +58,8 @@ export function* planMirrorSteps(endpoints: Stored<Endpoints>, existing: readonl
     const next = wanted.get(key);
     wanted.delete(key);
     if (next === undefined) remove.push(slice);
-    else if (!sameContent(slice, next)) update.push({ ...next, metadata: { ...slice.metadata, ...pick(next) } });
+    else if (!sameContent(slice, next))
+      update.push({ ...next, metadata: { ...slice.metadata, ...mirroredMetadata(next) } });
   }
   return { create: [...wanted.values()], update, remove, skipped };
 }
@@ -101,7 +102,7 @@ function* packed({ subsets = [] }: Endpoints): Steps<{ readonly subsets: Endpoin
   return { subsets: packer.subsets(), skipped };
 }
 
-function pick({
+function mirroredMetadata({
   metadata: { labels = {}, annotations = {}, ownerReferences = [] },
 }: EndpointSlice): Pick<EndpointSlice['metadata'], 'labels' | 'annotations' | 'ownerReferences'> {
   return { labels, annotations, ownerReferences };

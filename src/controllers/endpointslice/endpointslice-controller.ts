@@ -32,7 +32,7 @@ import { createSyncMetrics, type SyncMetrics } from './sync-metrics.ts';
 import { addressTypesOf, desiredGroups, isLost, type AddressType } from './desired-endpoints.ts';
 import { MANAGED_BY_LABEL, MANAGER, planSlices, SERVICE_NAME_LABEL, type SlicePlan } from './slice-plan.ts';
 import {
-  giveTopologyHints,
+  addTopologyHints,
   HINTS_CHANGED,
   wantsTopologyHints,
   zoneShares,
@@ -51,7 +51,7 @@ const BY_SERVICE = 'managed-by-service';
  * The error for a pod whose node is unknown. The sync is retried: the pod is deleted with its node, or the node
  * appears.
  */
-function skipped({ metadata }: Service, pod: Pod): string {
+function skippedPodMessage({ metadata }: Service, pod: Pod): string {
   const service = `${metadata.namespace}/${metadata.name}`;
   return `skipping Pod ${pod.metadata.name} for Service ${service}: Node ${pod.spec?.nodeName ?? ''} Not Found`;
 }
@@ -145,7 +145,7 @@ class EndpointSliceController {
     for (const type of types) {
       const groups = desiredGroups(service, selected, { type, nodeOf });
       if (wantsTopologyHints(service))
-        this.#recordTopology(service, type, giveTopologyHints(groups.values(), this.#shares()));
+        this.#recordTopology(service, type, addTopologyHints(groups.values(), this.#shares()));
       else this.#recordTopologyEnded(service, type);
       const ofType = existing.filter((slice) => slice.addressType === type);
       const plan = planSlices({ service, type, existing: ofType, groups, triggerTime });
@@ -158,7 +158,7 @@ class EndpointSliceController {
     await this.#apply(service, { create: [], update: [], remove: obsolete }, signal);
     for (const type of ADDRESS_TYPES) if (!types.includes(type)) this.#metrics.forget(key, type);
     const lost = selected.find((pod) => canBeEndpoint(pod, true) && isLost(service, pod, nodeOf));
-    if (lost !== undefined) this.#complain(service, new Error(skipped(service, lost)));
+    if (lost !== undefined) this.#complain(service, new Error(skippedPodMessage(service, lost)));
   }
 
   #complain(service: Service, error: Error): never {

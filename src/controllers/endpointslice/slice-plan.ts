@@ -94,7 +94,7 @@ function planPlaceholder(input: SlicePlanInput, plan: SlicePlan, slices: readonl
   }
 }
 
-interface Filled {
+interface FilledSlice {
   readonly slice: EndpointSlice;
   readonly endpoints: Endpoint[];
   changed: boolean;
@@ -106,7 +106,7 @@ function planGroup(
   current: { readonly group: PortGroup; readonly slices: readonly EndpointSlice[] },
 ): void {
   const wanted = new Map(current.group.endpoints.map((endpoint) => [identity(endpoint), endpoint]));
-  const filled: Filled[] = current.slices.map((slice) => keepWanted(input, slice, wanted));
+  const filled: FilledSlice[] = current.slices.map((slice) => keepWanted(input, slice, wanted));
   const left = [...wanted.values()];
   // Slices that must be written anyway are filled up, the fullest first; the rest stays together.
   const byFill = filled.toSorted((a, b) => b.endpoints.length - a.endpoints.length);
@@ -131,7 +131,7 @@ function planGroup(
 }
 
 /** Removes the endpoints that the slice holds from `wanted`. */
-function keepWanted(input: SlicePlanInput, slice: EndpointSlice, wanted: Map<string, Endpoint>): Filled {
+function keepWanted(input: SlicePlanInput, slice: EndpointSlice, wanted: Map<string, Endpoint>): FilledSlice {
   const endpoints: Endpoint[] = [];
   let changed = !deepEqual(slice.metadata.labels ?? {}, sliceLabels(input.service));
   for (const endpoint of slice.endpoints ?? []) {

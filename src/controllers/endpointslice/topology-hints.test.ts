@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import type { Node } from '../../api/gen/core-v1.ts';
 import type { Endpoint } from '../../api/gen/discovery-v1.ts';
-import { giveTopologyHints, zoneShares } from './topology-hints.ts';
+import { addTopologyHints, zoneShares } from './topology-hints.ts';
 
 const node = (name: string, zone: string, cpu: string, more: { ready?: string; labels?: object } = {}): Node => ({
   metadata: { name, labels: { ...(zone === '' ? {} : { 'topology.kubernetes.io/zone': zone }), ...more.labels } },
@@ -54,7 +54,7 @@ const rows: readonly [what: string, counts: Record<string, number>, shares: Reco
 for (const [what, counts, of, expected] of rows)
   it(`hints: ${what}`, () => {
     const all = endpoints(counts);
-    const { enabled } = giveTopologyHints([{ endpoints: all }], new Map(Object.entries(of)));
+    const { enabled } = addTopologyHints([{ endpoints: all }], new Map(Object.entries(of)));
     assert.equal(enabled, true);
     const found: Record<string, Record<string, number>> = {};
     for (const { zone = '', hints } of all) {
@@ -80,7 +80,7 @@ const refusals: readonly [counts: Record<string, number>, shares: object | undef
 for (const [counts, of, message] of refusals)
   it(`no hints: ${message.source}`, () => {
     const all = endpoints(counts);
-    const verdict = giveTopologyHints([{ endpoints: all }], of === undefined ? undefined : new Map(Object.entries(of)));
+    const verdict = addTopologyHints([{ endpoints: all }], of === undefined ? undefined : new Map(Object.entries(of)));
     assert.equal(verdict.enabled, false);
     assert.match(verdict.message, message);
     assert.ok(all.every(({ hints }) => hints === undefined));
@@ -88,7 +88,7 @@ for (const [counts, of, message] of refusals)
 
 it('endpoints that are not ready get no hint and do not count', () => {
   const [ready, not] = [endpoints({ a: 2, b: 2 }), endpoints({ a: 9 }, false)];
-  assert.equal(giveTopologyHints([{ endpoints: [...ready, ...not] }], new Map(Object.entries(half))).enabled, true);
+  assert.equal(addTopologyHints([{ endpoints: [...ready, ...not] }], new Map(Object.entries(half))).enabled, true);
   assert.ok(ready.every(({ zone, hints }) => hints?.forZones?.[0]?.name === zone));
   assert.ok(not.every(({ hints }) => hints === undefined));
 });

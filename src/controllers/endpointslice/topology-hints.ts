@@ -48,7 +48,7 @@ export interface TopologyVerdict {
 }
 
 /** Sets the hints of all ready endpoints of one address type in place, or removes all. */
-export function giveTopologyHints(
+export function addTopologyHints(
   groups: Iterable<{ readonly endpoints: readonly Endpoint[] }>,
   shares: ReadonlyMap<string, number> | undefined,
 ): TopologyVerdict {

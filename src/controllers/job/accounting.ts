@@ -28,14 +28,14 @@ interface Tally {
   readonly failed: Set<string>;
   readonly newIndexes: number[];
   readonly policyActions: string[];
-  noted: number;
+  added: number;
 }
 
 /**
  * Adds ended pods to the status. When the job fails, running pods count as failed; when it succeeds, they are not
  * counted.
  */
-export function noteEnded(
+export function addUncountedPods(
   view: JobView,
   status: JobStatus,
   context: { readonly verdict: Verdict | undefined; readonly settled: ReadonlySet<string> },
@@ -47,7 +47,7 @@ export function noteEnded(
     failed: new Set(status.uncountedTerminatedPods?.failed),
     newIndexes: [],
     policyActions: [],
-    noted: 0,
+    added: 0,
   };
   const failing = context.verdict?.type === 'FailureTarget';
   const release: Stored<Pod>[] = [];
@@ -56,17 +56,17 @@ export function noteEnded(
     if (!isTracked(pod) || context.settled.has(pod.metadata.uid) || delayed.has(pod)) continue;
     const over = isFailed(job, pod) || pod.status?.phase === 'Succeeded';
     if (!over && context.verdict === undefined && job.metadata.deletionTimestamp === undefined) continue;
-    if (tally.noted >= MAX_UNCOUNTED) {
+    if (tally.added >= MAX_UNCOUNTED) {
       more = true;
       break;
     }
     release.push(pod);
-    if (over || failing) note(view, pod, tally);
+    if (over || failing) recordFinishedPod(view, pod, tally);
   }
   return { status: withTally(view, status, tally), release, more, policyActions: tally.policyActions };
 }
 
-function note(view: JobView, pod: Stored<Pod>, tally: Tally): void {
+function recordFinishedPod(view: JobView, pod: Stored<Pod>, tally: Tally): void {
   const { spec } = view;
   const uid = pod.metadata.uid;
   const index = completionIndex(pod);
@@ -75,13 +75,13 @@ function note(view: JobView, pod: Stored<Pod>, tally: Tally): void {
   if (pod.status?.phase === 'Succeeded') {
     if (isIndexed(spec)) tally.newIndexes.push(index as number);
     else tally.succeeded.add(uid);
-    tally.noted++;
+    tally.added++;
   } else {
     const { action, counts } = matchFailurePolicy(spec, pod);
     if (action !== undefined) tally.policyActions.push(action);
     if (!counts) return;
     tally.failed.add(uid);
-    tally.noted++;
+    tally.added++;
   }
 }
 

@@ -20,7 +20,7 @@ import { claimObjects } from '../controller-ref-manager.ts';
 import { createKeyedLoop, informerList, type Controller, type ControllerDeps, type KeyedLoop } from '../controller.ts';
 import { createPodControl } from '../pod-control.ts';
 import { orphansOf, PODS_BY_CONTROLLER } from '../pod-events.ts';
-import { countReleased, noteEnded } from './accounting.ts';
+import { countReleased, addUncountedPods } from './accounting.ts';
 import { createJobMetrics, type CreationReason, type JobAction, type JobMetrics } from './job-metrics.ts';
 import { jobOf, watchJobs } from './job-events.ts';
 import { finalStatus, interimStatus, type JobEvent, type PodNumbers } from './job-status.ts';
@@ -150,7 +150,7 @@ class JobController implements Controller {
     const numbers: PodNumbers = { active: view.active.length, ready: view.ready, terminating: view.terminating };
     if (verdict !== undefined) {
       const { done, error } = await this.#writer.remove(view.job, { pods: view.active, uncounted: false }, signal);
-      return { numbers: without(numbers, done), verdict, managed: false, action: 'pods_deleted', error };
+      return { numbers: withoutDeleted(numbers, done), verdict, managed: false, action: 'pods_deleted', error };
     }
     let after = numbers;
     let error: unknown;
@@ -170,7 +170,7 @@ class JobController implements Controller {
     if (plan.retryMs !== undefined) this.#loop.queue.addAfter(keyOfObject(view.job), plan.retryMs);
     if (plan.remove.length > 0) {
       const { done, error } = await this.#writer.remove(view.job, { pods: plan.remove, uncounted: true }, signal);
-      return { numbers: without(numbers, done), action: 'pods_deleted', error };
+      return { numbers: withoutDeleted(numbers, done), action: 'pods_deleted', error };
     }
     if (plan.create.length === 0) return { numbers, action: 'reconciling' };
     const { created, error } = await this.#writer.create(view.job, plan.create, signal);
@@ -189,7 +189,7 @@ class JobController implements Controller {
   ): Promise<void> {
     const { nowMs } = view;
     const interim = interimStatus(view.job, { numbers, verdict, managed, nowMs });
-    const noted = noteEnded(view, interim.status, { verdict, settled: this.#settled });
+    const noted = addUncountedPods(view, interim.status, { verdict, settled: this.#settled });
     let job = await this.#writer.updateStatus(view.job, noted.status, signal);
     this.#metrics.counted(job, view.job.status, noted.status);
     this.#metrics.handledByPolicy(noted.policyActions);
@@ -259,7 +259,7 @@ class JobController implements Controller {
   }
 }
 
-function without(numbers: PodNumbers, gone: readonly Stored<Pod>[]): PodNumbers {
+function withoutDeleted(numbers: PodNumbers, gone: readonly Stored<Pod>[]): PodNumbers {
   const ready = gone.filter(isPodReady).length;
   return {
     active: numbers.active - gone.length,

@@ -7,7 +7,7 @@ import type { Stored } from '../../api/object.ts';
 import { createSeededRandom } from '../../platform/sim/random.ts';
 import { COMPLETION_INDEX, formatIndexes } from './indexes.ts';
 import { IndexSet } from './index-set.ts';
-import { noteEnded } from './accounting.ts';
+import { addUncountedPods } from './accounting.ts';
 import { evaluateJob } from './verdict.ts';
 import { planJob } from './plan.ts';
 import { TRACKING_FINALIZER, viewJob, type JobView } from './view.ts';
@@ -102,7 +102,10 @@ describe('the plan of an indexed job', () => {
     });
     assert.deepEqual([view.succeeded, view.failedIndexes.size], [MOST, 0]);
     assert.equal(evaluateJob(view)?.reason, 'SuccessPolicy');
-    const { status } = noteEnded(view, view.job.status ?? {}, { verdict: evaluateJob(view), settled: new Set() });
+    const { status } = addUncountedPods(view, view.job.status ?? {}, {
+      verdict: evaluateJob(view),
+      settled: new Set(),
+    });
     assert.deepEqual([status.completedIndexes, status.succeeded, status.failedIndexes], [`0-${MOST - 1}`, MOST, '']);
   });
 

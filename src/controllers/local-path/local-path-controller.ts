@@ -18,7 +18,15 @@ import { keyOfObject, parseKey } from '../../client/object-store.ts';
 import { LOCAL_PATH_PROVISIONER, LOCAL_VOLUMES_ROUTE } from '../../component-helpers/local-path.ts';
 import { isNodeReady } from '../../component-helpers/nodes.ts';
 import { createKeyedLoop, informerList, type Controller, type ControllerDeps, type KeyedLoop } from '../controller.ts';
-import { FINALIZER, finalizerChange, isOurs, isToBeDeleted, nodeOf, refusal, volumeFor } from './provisioning.ts';
+import {
+  FINALIZER,
+  finalizerChange,
+  isOurs,
+  isToBeDeleted,
+  nodeOf,
+  unsupportedReason,
+  volumeFor,
+} from './provisioning.ts';
 import type { Client } from '../../client/client.ts';
 import type { EventRecorder } from '../../client/event-recorder.ts';
 import type { Informer } from '../../client/informer.ts';
@@ -75,7 +83,7 @@ class LocalPathProvisioner implements Controller {
     const storageClass = this.#classes.get({ name: claim.spec?.storageClassName ?? '' });
     // A class that is created later enqueues its claims; the binder reports that it is missing.
     if (storageClass?.provisioner !== LOCAL_PATH_PROVISIONER) return;
-    const problem = refusal(claim, storageClass);
+    const problem = unsupportedReason(claim, storageClass);
     if (problem !== undefined) return this.#fail(claim, storageClass, problem);
     const nodeName = claim.metadata.annotations?.[SELECTED_NODE] ?? '';
     if (nodeName !== '') await this.#provision(claim, { storageClass, nodeName }, signal);

@@ -56,7 +56,7 @@ export function finalizerChange({ metadata, spec, status }: PersistentVolume): '
 }
 
 /** Why no node can provide what the claim requests; undefined: a node can. */
-export function refusal({ spec }: PersistentVolumeClaim, storageClass: StorageClass): string | undefined {
+export function unsupportedReason({ spec }: PersistentVolumeClaim, storageClass: StorageClass): string | undefined {
   const modes = (spec?.accessModes ?? []).filter((mode) => mode !== 'ReadWriteOnce');
   if (modes.length > 0) return `access mode ${modes.join(', ')} is not supported: only ReadWriteOnce is`;
   if (spec?.volumeMode === 'Block') return 'volumeMode Block is not supported: only Filesystem is';

@@ -3,7 +3,7 @@ import { formatTime } from '../../api/time.ts';
 import type { NamespaceCondition } from '../../api/gen/core-v1.ts';
 import type { ContentReport } from './content.ts';
 
-type Words = Pick<NamespaceCondition, 'status'> & { readonly reason: string; readonly message: string };
+type ConditionState = Pick<NamespaceCondition, 'status'> & { readonly reason: string; readonly message: string };
 
 /** The conditions after a round; unchanged ones keep their transition time. */
 export function deletionConditions(
@@ -41,7 +41,7 @@ export function deletionConditions(
   return conditions;
 }
 
-function wordsOf({ stale, failures, remaining, finalizers }: ContentReport): Record<string, Words> {
+function wordsOf({ stale, failures, remaining, finalizers }: ContentReport): Record<string, ConditionState> {
   return {
     NamespaceDeletionDiscoveryFailure:
       stale.length === 0

@@ -57,12 +57,12 @@ async function deleteAllOf(client: Client, target: Target, tally: Tally): Promis
     if (items.length === 0) return;
     // When all objects are terminating, the round only waits.
     if (items.every(({ metadata }) => metadata.deletionTimestamp !== undefined))
-      return noteRemaining(tally, info, items);
+      return addRemaining(tally, info, items);
     if (info.verbs.includes('deletecollection'))
       await resource.deleteCollection({ namespace, propagationPolicy: 'Background', signal });
     else for (const item of items) await deleteOne(client, target, item);
     items = (await resource.list({ namespace, signal })).items;
-    noteRemaining(tally, info, items);
+    addRemaining(tally, info, items);
   } catch (error) {
     // The resource was served a moment ago and is gone, or cannot be listed.
     if (signal.aborted || !isReason(error, 'NotFound', 'MethodNotAllowed'))
@@ -70,7 +70,7 @@ async function deleteAllOf(client: Client, target: Target, tally: Tally): Promis
   }
 }
 
-function noteRemaining(tally: Tally, info: ResourceInfo, items: readonly KubernetesObject[]): void {
+function addRemaining(tally: Tally, info: ResourceInfo, items: readonly KubernetesObject[]): void {
   // With the dot even where the group is empty, as upstream writes it: `pods. has 1 resource instances`.
   if (items.length > 0) tally.remaining.set(`${info.resource}.${info.group}`, items.length);
   for (const finalizer of items.flatMap((item) => item.metadata.finalizers ?? []))

@@ -18,7 +18,7 @@ import { createKeyedLoop, informerList, type Controller, type ControllerDeps } f
 const FINALIZER = 'networking.k8s.io/service-cidr-finalizer';
 const READY = 'Ready';
 
-type Verdict = Pick<Condition, 'status' | 'reason' | 'message'>;
+type ReadyState = Pick<Condition, 'status' | 'reason' | 'message'>;
 
 export function createServiceCidrsController(deps: ControllerDeps): Controller {
   const client = deps.clientFor('service-cidrs-controller').resource(ServiceCIDRs);
@@ -41,7 +41,7 @@ export function createServiceCidrsController(deps: ControllerDeps): Controller {
       const cidrs = parsed(range.spec?.cidrs ?? []);
       // A controller manager without configured ranges uses those of the server.
       if (own.length > 0 && !cidrs.every((cidr) => own.includes(formatCidr(cidr))))
-        return await writeStatus(range, unused(own), signal);
+        return await writeStatus(range, notSupported(own), signal);
       const held = await setFinalizers(range, [...finalizersBut(range), FINALIZER], signal);
       await writeStatus(held, { status: 'True', reason: READY, message: 'Kubernetes Service CIDR is ready' }, signal);
     } catch (error) {
@@ -76,7 +76,7 @@ export function createServiceCidrsController(deps: ControllerDeps): Controller {
     return await client.update({ ...range, metadata: { ...range.metadata, finalizers: next } }, { signal });
   }
 
-  async function writeStatus(range: ServiceCIDR, verdict: Verdict, signal: AbortSignal): Promise<void> {
+  async function writeStatus(range: ServiceCIDR, verdict: ReadyState, signal: AbortSignal): Promise<void> {
     const conditions = range.status?.conditions ?? [];
     const last = conditions.find(({ type }) => type === READY);
     if (last?.status === verdict.status && last.reason === verdict.reason && last.message === verdict.message) return;
@@ -96,14 +96,14 @@ export function createServiceCidrsController(deps: ControllerDeps): Controller {
   return loop;
 }
 
-const STILL_USED: Verdict = {
+const STILL_USED: ReadyState = {
   status: 'False',
   reason: 'Terminating',
   message:
     'There are still IPAddresses referencing the ServiceCIDR, please remove them or create a new ServiceCIDR that covers them',
 };
 
-function unused(own: readonly string[]): Verdict {
+function notSupported(own: readonly string[]): ReadyState {
   const message = `services get addresses of ${own.join(', ')} alone: no range can be added to a cluster that runs`;
   return { status: 'False', reason: 'NotSupported', message };
 }

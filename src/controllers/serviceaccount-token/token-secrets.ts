@@ -33,7 +33,11 @@ export function needsToken(secret: Secret): boolean {
 }
 
 /** The secret with all its content; the same object when nothing is missing. */
-export function completed(secret: Stored<Secret>, account: Stored<ServiceAccount>, content: TokenContent): Secret {
+export function withTokenContent(
+  secret: Stored<Secret>,
+  account: Stored<ServiceAccount>,
+  content: TokenContent,
+): Secret {
   const data: Record<string, string> = { ...secret.data };
   const put = (key: string, text: string): void => {
     data[key] = Buffer.from(text).toString('base64');

@@ -29,7 +29,7 @@ import {
   ACCOUNT_UID,
   accountKeyOf,
   belongsTo,
-  completed,
+  withTokenContent,
   needsToken,
   TOKEN_SECRET_TYPE,
 } from './token-secrets.ts';
@@ -95,7 +95,7 @@ class TokensController implements Controller {
     const account = await this.#accountOf(secret, accountKey, signal);
     if (account === undefined) return await this.#removeSecret(secret, signal);
     const token = needsToken(secret) ? await this.#sign!(account, secret) : '';
-    const next = completed(secret, account, { rootCaPem: this.#rootCaPem, token });
+    const next = withTokenContent(secret, account, { rootCaPem: this.#rootCaPem, token });
     if (next === secret) return;
     await this.#client.resource(Secrets).update(next, { signal }).catch(ignoreNotFound);
   }

@@ -14,7 +14,7 @@ import { newControllerReference } from '../../component-helpers/owner-references
 import {
   equalRevisions,
   nextRevisionNumber,
-  recorded,
+  storedTemplate,
   renumber,
   revisionHash,
   revisionName,
@@ -113,7 +113,7 @@ async function createRevision(
     };
     try {
       return {
-        revision: await resource.create({ ...wanted, data: recorded(wanted.data), metadata }, { signal }),
+        revision: await resource.create({ ...wanted, data: storedTemplate(wanted.data), metadata }, { signal }),
         collisionCount,
       };
     } catch (error) {

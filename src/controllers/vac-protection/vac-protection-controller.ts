@@ -18,7 +18,11 @@ function classesOfClaim({ spec, status }: PersistentVolumeClaim): readonly (stri
   return [spec?.volumeAttributesClassName, status?.currentVolumeAttributesClassName, target];
 }
 
-function uses(name: string, claims: readonly PersistentVolumeClaim[], volumes: readonly PersistentVolume[]): boolean {
+function isClassInUse(
+  name: string,
+  claims: readonly PersistentVolumeClaim[],
+  volumes: readonly PersistentVolume[],
+): boolean {
   return (
     volumes.some(({ spec }) => spec?.volumeAttributesClassName === name) ||
     claims.some((claim) => classesOfClaim(claim).includes(name))
@@ -39,12 +43,12 @@ export function createVacProtectionController(deps: ControllerDeps): Controller 
   });
 
   async function isUsed(name: string, signal: AbortSignal): Promise<boolean> {
-    if (uses(name, claims.list(), volumes.list())) return true;
+    if (isClassInUse(name, claims.list(), volumes.list())) return true;
     const [allClaims, allVolumes] = await Promise.all([
       client.resource(PersistentVolumeClaims).list({ signal }),
       client.resource(PersistentVolumes).list({ signal }),
     ]);
-    return uses(name, allClaims.items, allVolumes.items);
+    return isClassInUse(name, allClaims.items, allVolumes.items);
   }
 
   async function processVolumeAttributesClass(name: string, signal: AbortSignal): Promise<void> {

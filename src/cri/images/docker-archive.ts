@@ -47,7 +47,7 @@ export async function dockerImages({
         layers: layers.map(({ digest, size, magic }) => ({ mediaType: layerType(magic), digest, size })),
       }),
     );
-    const { digest } = await content.write({ size: manifest.length, body: once(manifest) });
+    const { digest } = await content.write({ size: manifest.length, body: oneChunk(manifest) });
     await content.setReferences(digest, [config.digest, ...layers.map((layer) => layer.digest)]);
     const mediaType = 'application/vnd.oci.image.manifest.v1+json';
     images.push({ names, target: { mediaType, digest, size: manifest.length } });
@@ -61,6 +61,6 @@ function layerType(magic: Uint8Array): string {
   return Buffer.from(magic).equals(Buffer.from([0x28, 0xb5, 0x2f, 0xfd])) ? `${base}+zstd` : base;
 }
 
-async function* once(data: Uint8Array): AsyncGenerator<Uint8Array> {
+async function* oneChunk(data: Uint8Array): AsyncGenerator<Uint8Array> {
   yield data;
 }

@@ -3,11 +3,11 @@ import { CriError } from '../cri-error.ts';
 import type { CriRuntimeService } from '../gen/cri-types.ts';
 import { leanContainerConfig } from './lean-config.ts';
 import { SimContainer } from './sim-container.ts';
-import { heldWhile } from './sim-http.ts';
+import { awaitWithTimeHeld } from './sim-http.ts';
 import { durationMs, type SimExecResult } from './sim-image.ts';
 import {
   containerOf,
-  labelled,
+  withLabels,
   labelsOfContainer,
   refuseGroupAlone,
   runningContainer,
@@ -117,7 +117,7 @@ export function containerCalls(state: SimState): ContainerCalls {
     },
     async listContainers({ filter = {} }) {
       const wanted = filter.state === undefined ? undefined : (filter.state.state ?? 'CONTAINER_CREATED');
-      const containers = labelled(state.containers.values(), labelsOfContainer, filter.labelSelector)
+      const containers = withLabels(state.containers.values(), labelsOfContainer, filter.labelSelector)
         .filter(
           ({ state: is, init }) =>
             (wanted === undefined || is === wanted) &&
@@ -161,7 +161,7 @@ export async function runCommand(
   const result =
     image.exec === undefined
       ? { exitCode: 0 }
-      : await heldWhile(deps.clock, `the command ${command.join(' ')}`, () => image.exec!(call));
+      : await awaitWithTimeHeld(deps.clock, `the command ${command.join(' ')}`, () => image.exec!(call));
   const takesMs = durationMs(result.after);
   // A step without duration needs no timer, so that it also ends where time only moves by `advance`.
   if (takesMs > 0) await deps.clock.sleep(Math.min(takesMs, limitMs));

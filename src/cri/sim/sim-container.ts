@@ -7,7 +7,7 @@ import { createDeferred, type Deferred } from '../../base/deferred.ts';
 import type { ContainerConfig, ContainerState } from '../gen/cri-types.ts';
 import type { Init } from '../call-options.ts';
 import { durationMs, type SimExit, type SimImage } from './sim-image.ts';
-import { createUsageMeter, plainUsage, type UsageMeter, type UsageReading } from './sim-usage.ts';
+import { createUsageMeter, defaultUsage, type UsageMeter, type UsageReading } from './sim-usage.ts';
 
 export interface SimContainerDeps {
   readonly clock: Clock;
@@ -74,7 +74,7 @@ export class SimContainer {
   /** Its present use. */
   usage(): UsageReading {
     // Most images do not describe usage, so most of a hundred thousand containers need no meter.
-    if (this.init.image.usage === undefined) return plainUsage(this.#deps.clock.nowMs() - this.startedAtMs);
+    if (this.init.image.usage === undefined) return defaultUsage(this.#deps.clock.nowMs() - this.startedAtMs);
     return this.#meterOf().read();
   }
 

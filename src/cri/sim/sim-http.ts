@@ -18,7 +18,7 @@ function handlerOf(container: SimContainer, port: number, clock: Clock): HttpHan
     const { method, path, query } = request;
     const hasBody = method !== 'GET' && method !== 'HEAD';
     const body = hasBody ? Buffer.from(await request.readBody(MAX_BODY_BYTES)).toString('utf8') : '';
-    const answer = await heldWhile(clock, `${method} ${path} of a simulated container`, () =>
+    const answer = await awaitWithTimeHeld(clock, `${method} ${path} of a simulated container`, () =>
       container.init.image.http!({ method, path, query, headers, body, port, uptimeMs }),
     );
     return {
@@ -31,7 +31,7 @@ function handlerOf(container: SimContainer, port: number, clock: Clock): HttpHan
 }
 
 /** Awaits a function of the test; virtual time is held while it runs. */
-export async function heldWhile<T>(clock: Clock, what: string, work: () => T | Promise<T>): Promise<T> {
+export async function awaitWithTimeHeld<T>(clock: Clock, what: string, work: () => T | Promise<T>): Promise<T> {
   const result = work();
   if (!(result instanceof Promise)) return result;
   const release = clock.holdBusy(what);
@@ -95,7 +95,7 @@ export function forwardUrl(
   return `http://${state.streamingAt}/portforward/${token}`;
 }
 
-interface Forwarded {
+interface ForwardedPort {
   readonly podSandboxId: string | undefined;
   readonly port: number;
   readonly socket: Duplex;
@@ -103,12 +103,12 @@ interface Forwarded {
 
 function serveOnPod(
   { containers, deps }: SimState,
-  { podSandboxId, port, socket }: Forwarded,
+  { podSandboxId, port, socket }: ForwardedPort,
 ): Promise<void> | undefined {
   for (const container of containers.values()) {
     if (container.init.sandboxId !== podSandboxId || container.state !== 'CONTAINER_RUNNING') continue;
     const server = serversOf(container).find(([own]) => own === port)?.[1];
-    if (server !== undefined) return connectServer(deps, server)?.then((other) => join(socket, other));
+    if (server !== undefined) return connectServer(deps, server)?.then((other) => joinStreams(socket, other));
     const handler = httpOf(container, port, deps.clock);
     if (handler !== undefined) return deps.serveHttp!(handler, socket);
   }
@@ -125,12 +125,12 @@ function connectServer({ dialServer }: SimRuntimeDeps, server: SimServer): Promi
 }
 
 /** Copies bytes both ways until both sides have ended; an error on one side ends the other. */
-async function join(a: Duplex, b: Duplex): Promise<void> {
+async function joinStreams(a: Duplex, b: Duplex): Promise<void> {
   const isOver = a.closed.then(() => b.destroy());
-  await Promise.all([carry(a, b), carry(b, a), isOver]);
+  await Promise.all([copyStream(a, b), copyStream(b, a), isOver]);
 }
 
-async function carry(from: Duplex, to: Duplex): Promise<void> {
+async function copyStream(from: Duplex, to: Duplex): Promise<void> {
   try {
     for await (const chunk of from.incoming) await to.write(chunk);
     await to.end();

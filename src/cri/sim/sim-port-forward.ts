@@ -13,7 +13,7 @@ import type { CryptoPort } from '../../platform/crypto.ts';
 import type { HttpRequest, HttpResponse } from '../../platform/http.ts';
 import type { Duplex } from '../../platform/streams.ts';
 import { createHeaderReader } from '../spdy-headers.ts';
-import { readFrames, streamData, synReply } from './sim-spdy.ts';
+import { handleFrames, streamData, synReply } from './sim-spdy.ts';
 import { binaryMessage, channelMessage, closeMessage, readData } from './sim-websocket.ts';
 
 /** A requested port-forward that has not been fetched. */
@@ -69,13 +69,13 @@ interface Connection {
 }
 
 /** How the client of a connection is answered. */
-interface Answers {
+interface ClientWriter {
   send(chunk: Uint8Array): Promise<void>;
   /** Ends the connection; `problem`: the reason why there was none. */
   finish(problem: string): Promise<void>;
 }
 
-function connect(pending: PendingForward, port: number, { send, finish }: Answers): Connection {
+function connect(pending: PendingForward, port: number, { send, finish }: ClientWriter): Connection {
   const incoming = new Channel<Uint8Array>();
   const closed = Promise.withResolvers<void>();
   let hasServerEnded = false;
@@ -113,7 +113,7 @@ async function serveStreams(socket: Duplex, pending: PendingForward, { inflate, 
   const errorStreams = new Map<string, number>();
   const connections = new Map<number, Connection>();
   let isFirst = true;
-  const frames = readFrames(socket, pace, {
+  const frames = handleFrames(socket, pace, {
     async onStream(id, block) {
       const headers = readHeaders(block);
       const requestId = headers.get('requestid') ?? '';
@@ -125,7 +125,7 @@ async function serveStreams(socket: Duplex, pending: PendingForward, { inflate, 
       }
       const errorId = errorStreams.get(requestId);
       errorStreams.delete(requestId);
-      const answers: Answers = {
+      const answers: ClientWriter = {
         send: (chunk) => socket.write(streamData(id, chunk, false)),
         async finish(problem) {
           connections.delete(id);
@@ -170,7 +170,7 @@ async function serveChannels(socket: Duplex, pending: PendingForward, { pace }: 
     const [bytes, errors] = [2 * index, 2 * index + 1];
     for (const channel of [bytes, errors])
       await socket.write(channelMessage(channel, Buffer.from([port & 255, port >> 8])));
-    const answers: Answers = {
+    const answers: ClientWriter = {
       send: (chunk) => socket.write(channelMessage(bytes, chunk)),
       async finish(problem) {
         connections.delete(bytes);

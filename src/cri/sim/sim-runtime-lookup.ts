@@ -11,7 +11,7 @@ export function unimplemented(method: string): never {
 }
 
 /** Objects with the labels. Labels are compared before statuses are built: most questions are about one pod of many. */
-export function labelled<T>(
+export function withLabels<T>(
   all: Iterable<T>,
   labelsOf: (item: T) => Labels | undefined,
   selector: Labels | undefined,

@@ -2,7 +2,7 @@
 import type { CriRuntimeService, StatusResponse, VersionResponse } from '../gen/cri-types.ts';
 import { containerCalls } from './sim-container-calls.ts';
 import { forwardUrl } from './sim-http.ts';
-import { containerOf, labelled, labelsOfContainer, unimplemented } from './sim-runtime-lookup.ts';
+import { containerOf, withLabels, labelsOfContainer, unimplemented } from './sim-runtime-lookup.ts';
 import { sandboxCalls } from './sim-sandbox-calls.ts';
 import type { SimState } from './sim-state.ts';
 import { containerStats } from './sim-status.ts';
@@ -48,7 +48,7 @@ export function createSimRuntimeService(state: SimState): CriRuntimeService {
       stats: containerStats(containerOf(state, containerId), clock.nowMs()),
     }),
     async listContainerStats({ filter = {} }) {
-      const all = labelled(state.containers.values(), labelsOfContainer, filter.labelSelector).filter(
+      const all = withLabels(state.containers.values(), labelsOfContainer, filter.labelSelector).filter(
         ({ init }) =>
           (!filter.id || init.id === filter.id) && (!filter.podSandboxId || init.sandboxId === filter.podSandboxId),
       );
@@ -62,16 +62,16 @@ export function createSimRuntimeService(state: SimState): CriRuntimeService {
     checkpointContainer: async () => unimplemented('CheckpointContainer'),
     listMetricDescriptors: async () => unimplemented('ListMetricDescriptors'),
     listPodSandboxMetrics: async () => unimplemented('ListPodSandboxMetrics'),
-    streamPodSandboxes: () => refuse('StreamPodSandboxes'),
-    streamContainers: () => refuse('StreamContainers'),
-    streamContainerStats: () => refuse('StreamContainerStats'),
-    streamPodSandboxStats: () => refuse('StreamPodSandboxStats'),
-    streamPodSandboxMetrics: () => refuse('StreamPodSandboxMetrics'),
-    getContainerEvents: () => refuse('GetContainerEvents'),
+    streamPodSandboxes: () => unimplementedStream('StreamPodSandboxes'),
+    streamContainers: () => unimplementedStream('StreamContainers'),
+    streamContainerStats: () => unimplementedStream('StreamContainerStats'),
+    streamPodSandboxStats: () => unimplementedStream('StreamPodSandboxStats'),
+    streamPodSandboxMetrics: () => unimplementedStream('StreamPodSandboxMetrics'),
+    getContainerEvents: () => unimplementedStream('GetContainerEvents'),
   };
 }
 
 /** A stream that fails at its first value. */
-function refuse(method: string): AsyncIterable<never> {
+function unimplementedStream(method: string): AsyncIterable<never> {
   return { [Symbol.asyncIterator]: () => ({ next: async () => unimplemented(method) }) };
 }

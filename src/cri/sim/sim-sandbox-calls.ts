@@ -4,7 +4,7 @@ import type { CriRuntimeService } from '../gen/cri-types.ts';
 import { leanSandboxConfig } from './lean-config.ts';
 import type { SimContainer } from './sim-container.ts';
 import { durationMs } from './sim-image.ts';
-import { isNameTaken, labelled, labelsOfSandbox, refuseGroupAlone, sandboxOf } from './sim-runtime-lookup.ts';
+import { isNameTaken, withLabels, labelsOfSandbox, refuseGroupAlone, sandboxOf } from './sim-runtime-lookup.ts';
 import type { SimSandbox } from './sim-sandbox.ts';
 import type { SimState } from './sim-state.ts';
 import { describeSandbox, sandboxStatus } from './sim-status.ts';
@@ -71,7 +71,7 @@ export function sandboxCalls(state: SimState): SandboxCalls {
     },
     async listPodSandbox({ filter = {} }) {
       const wanted = filter.state?.state;
-      const items = labelled(state.sandboxes.values(), labelsOfSandbox, filter.labelSelector)
+      const items = withLabels(state.sandboxes.values(), labelsOfSandbox, filter.labelSelector)
         .map(describeSandbox)
         .filter(
           (sandbox) =>

@@ -62,7 +62,7 @@ export async function serveSpdy(
     await socket.write(synReply(id, ids.size === 1));
     if (ids.size === order.length) complete.resolve();
   };
-  const reading = readFrames(socket, pace, { onStream }).then(
+  const reading = handleFrames(socket, pace, { onStream }).then(
     () => complete.reject(new Error('the client left before it had opened its streams')),
     complete.reject,
   );
@@ -86,11 +86,11 @@ export interface SpdyEvents {
 }
 
 /** Reads until the client ends the connection or breaks it off. */
-export async function readFrames(socket: Duplex, pace: FramePace, events: SpdyEvents): Promise<void> {
-  for await (const frame of readSpdyFrames(socket.incoming, pace)) await takeFrame(frame, socket, events);
+export async function handleFrames(socket: Duplex, pace: FramePace, events: SpdyEvents): Promise<void> {
+  for await (const frame of readSpdyFrames(socket.incoming, pace)) await handleFrame(frame, socket, events);
 }
 
-async function takeFrame(frame: SpdyFrame, socket: Duplex, events: SpdyEvents): Promise<void> {
+async function handleFrame(frame: SpdyFrame, socket: Duplex, events: SpdyEvents): Promise<void> {
   const { flags, payload } = frame;
   const last = (flags & SPDY_FIN) !== 0;
   if (frame.stream !== undefined) return events.onData?.(frame.stream, payload, last);
@@ -104,7 +104,7 @@ async function takeFrame(frame: SpdyFrame, socket: Duplex, events: SpdyEvents): 
 
 /** The answer to a stream that was opened; `isFirst`: of the connection. */
 export function synReply(id: number, isFirst: boolean): Uint8Array {
-  return spdyControlFrame(SPDY_TYPES.synReply, reply(id, isFirst));
+  return spdyControlFrame(SPDY_TYPES.synReply, synReplyPayload(id, isFirst));
 }
 
 /** Data of a stream; `last`: nothing follows. */
@@ -113,7 +113,7 @@ export function streamData(id: number, payload: Uint8Array, last: boolean): Uint
 }
 
 /** One compression stream runs through all answers of the connection: the first begins it. */
-function reply(id: number, isFirst: boolean): Buffer {
+function synReplyPayload(id: number, isFirst: boolean): Buffer {
   const head = Buffer.alloc(4);
   head.writeUInt32BE(id, 0);
   return Buffer.concat([head, isFirst ? SPDY_ZLIB_HEAD : Buffer.alloc(0), noHeaders]);

@@ -31,10 +31,11 @@ export function createSimStreaming(
 ): HttpHandler {
   return async (request): Promise<HttpResponse> => {
     const pending = take(request.path.split('/').at(-1) ?? '');
-    if (pending === undefined) return text(404, 'no such stream\n');
+    if (pending === undefined) return textResponse(404, 'no such stream\n');
     if ('serve' in pending)
       return (
-        (await acceptForward(request, pending, deps)) ?? text(400, 'port-forward speaks SPDY/3.1 and WebSockets\n')
+        (await acceptForward(request, pending, deps)) ??
+        textResponse(400, 'port-forward speaks SPDY/3.1 and WebSockets\n')
       );
     if (request.wantsUpgrade && request.headers['upgrade']?.toLowerCase() === 'spdy/3.1')
       return { kind: 'upgrade', accept: (socket) => serveOverSpdy({ socket, pace: deps.pace }, pending) };
@@ -42,13 +43,13 @@ export function createSimStreaming(
     const protocol = PROTOCOLS.find((name) => offered.includes(name));
     const key = request.headers['sec-websocket-key'];
     if (protocol === undefined || key === undefined || !request.wantsUpgrade)
-      return text(400, 'simulated containers speak SPDY/3.1 and WebSockets (v5.channel.k8s.io) alone\n');
+      return textResponse(400, 'simulated containers speak SPDY/3.1 and WebSockets (v5.channel.k8s.io) alone\n');
     const head = await acceptHead({ key, protocol }, deps.crypto.webcrypto);
-    return { kind: 'upgrade', accept: (socket) => serve(socket, { pending, head }) };
+    return { kind: 'upgrade', accept: (socket) => serveWebSocket(socket, { pending, head }) };
   };
 }
 
-function text(status: number, body: string): HttpResponse {
+function textResponse(status: number, body: string): HttpResponse {
   return {
     kind: 'bytes',
     status,
@@ -76,7 +77,7 @@ interface Session {
   readonly head: string;
 }
 
-async function serve(socket: Duplex, { pending, head }: Session): Promise<void> {
+async function serveWebSocket(socket: Duplex, { pending, head }: Session): Promise<void> {
   await socket.write(head);
   const reading = drain(socket);
   const exitCode = await pending.run(async (stream, data) => {

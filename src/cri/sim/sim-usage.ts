@@ -19,13 +19,13 @@ export interface UsageMeter {
 const plain = usageFigures({});
 
 /** The usage of a container whose image says nothing. */
-export function plainUsage(uptimeMs: number): UsageReading {
-  return reading(plain.cores, plain.cores * 1e6 * uptimeMs, plain.bytes);
+export function defaultUsage(uptimeMs: number): UsageReading {
+  return usageReading(plain.cores, plain.cores * 1e6 * uptimeMs, plain.bytes);
 }
 
 /** Makes a meter. `call` says whose use is read, and how long that runs by now. */
 export function createUsageMeter(spec: SimUsageSpec, call: () => SimUsageCall): UsageMeter {
-  if (typeof spec === 'function') return measured(spec, call);
+  if (typeof spec === 'function') return computedMeter(spec, call);
   const steps = usageSteps(spec);
   return {
     changesAtMs: steps.map(({ atMs }) => atMs),
@@ -35,13 +35,13 @@ export function createUsageMeter(spec: SimUsageSpec, call: () => SimUsageCall): 
       for (const [index, { atMs, cores }] of steps.entries())
         cpuNanoSeconds += cores * 1e6 * Math.max(0, Math.min(uptimeMs, steps[index + 1]?.atMs ?? Infinity) - atMs);
       const { cores, bytes } = steps.findLast(({ atMs }) => atMs <= uptimeMs)!;
-      return reading(cores, cpuNanoSeconds, bytes);
+      return usageReading(cores, cpuNanoSeconds, bytes);
     },
   };
 }
 
 /** Between two readings it was as at the first of them. */
-function measured(spec: (call: SimUsageCall) => SimUsage, call: () => SimUsageCall): UsageMeter {
+function computedMeter(spec: (call: SimUsageCall) => SimUsage, call: () => SimUsageCall): UsageMeter {
   let last = { uptimeMs: 0, cores: usageFigures(spec(call())).cores };
   let cpuNanoSeconds = 0;
   return {
@@ -51,12 +51,12 @@ function measured(spec: (call: SimUsageCall) => SimUsage, call: () => SimUsageCa
       cpuNanoSeconds += last.cores * 1e6 * (now.uptimeMs - last.uptimeMs);
       const { cores, bytes } = usageFigures(spec(now));
       last = { uptimeMs: now.uptimeMs, cores };
-      return reading(cores, cpuNanoSeconds, bytes);
+      return usageReading(cores, cpuNanoSeconds, bytes);
     },
   };
 }
 
-function reading(cores: number, cpuNanoSeconds: number, memoryBytes: number): UsageReading {
+function usageReading(cores: number, cpuNanoSeconds: number, memoryBytes: number): UsageReading {
   const whole = { cpuNanoSeconds: Math.round(cpuNanoSeconds), memoryBytes: Math.round(memoryBytes) };
   return { nanoCores: Math.round(cores * 1e9), ...whole };
 }

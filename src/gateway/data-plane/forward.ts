@@ -26,7 +26,7 @@ export interface ForwardDeps extends PumpDeps {
 }
 
 /** A request with its route and backend. */
-export interface Forwarded {
+export interface RoutedRequest {
   readonly exchange: Exchange;
   readonly route: Route;
   readonly backend: Backend;
@@ -37,13 +37,13 @@ export interface Forwarded {
   readonly mirrors: readonly Mirror[];
 }
 
-export async function forward(deps: ForwardDeps, forwarded: Forwarded): Promise<void> {
+export async function forward(deps: ForwardDeps, forwarded: RoutedRequest): Promise<void> {
   await new Forwarding(deps, forwarded).run();
 }
 
 class Forwarding {
   readonly #deps: ForwardDeps;
-  readonly #forwarded: Forwarded;
+  readonly #forwarded: RoutedRequest;
   #call: BackendCall | undefined;
   #answerBody: AnswerBody | undefined;
   readonly #timers: CancelTimer[] = [];
@@ -52,7 +52,7 @@ class Forwarding {
   #isOver = false;
   #isBodyBegun = false;
 
-  constructor(deps: ForwardDeps, forwarded: Forwarded) {
+  constructor(deps: ForwardDeps, forwarded: RoutedRequest) {
     this.#deps = deps;
     this.#forwarded = forwarded;
   }

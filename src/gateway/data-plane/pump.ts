@@ -3,7 +3,7 @@
  * such clients hold neither memory nor a backend.
  */
 import type { Readable } from 'node:stream';
-import type { Unread } from '../../base/backlog.ts';
+import type { UnreadBytes } from '../../base/backlog.ts';
 import type { CancelTimer, Clock } from '../../platform/clock.ts';
 import type { StalledBodies } from './stalled-bodies.ts';
 
@@ -36,7 +36,7 @@ export function pump(
   { onEnd, onStalled, onIdle }: PumpEvents,
 ): void {
   let cancel: CancelTimer | undefined;
-  let waiting: Unread | undefined;
+  let waiting: UnreadBytes | undefined;
   const waitFor = (onTimeout: (() => void) | undefined): void => {
     cancel?.();
     cancel = onTimeout && clock.setTimer(STALLED_MS, onTimeout);

@@ -35,7 +35,7 @@ export interface RouterDeps {
 }
 
 /** A request before its route is found. */
-interface Asked {
+interface UnroutedRequest {
   readonly method: string;
   readonly target: string;
   readonly authority: string;
@@ -130,7 +130,7 @@ export class Router {
     );
   }
 
-  #decide(asked: Asked, port: number): Decision {
+  #decide(asked: UnroutedRequest, port: number): Decision {
     const target = parseTarget(asked.target, asked.method);
     const requestAuthority = target?.authority ?? asked.authority;
     const host = requestAuthority === '' ? '' : hostOf(requestAuthority);
@@ -214,7 +214,7 @@ function answerRedirect(
 
 /** The request in the form that its backend receives. */
 function changedRequest(
-  asked: Asked,
+  asked: UnroutedRequest,
   found: { readonly route: Route; readonly weighted: WeightedBackend; readonly matched: MatchedTarget },
 ): Pick<Extract<Decision, { kind: 'backend' }>, 'request' | 'responseHeaders'> {
   const { route, weighted, matched } = found;

@@ -2,7 +2,7 @@
  * Bodies that wait because their receiver reads nothing: the buffers of a request hold a quarter of a MiB of each, outside of
  * JavaScript's heap. When all together hold too much, those that have waited longest are ended.
  */
-import { Backlog, type BacklogLimits, type Unread } from '../../base/backlog.ts';
+import { Backlog, type BacklogLimits, type UnreadBytes } from '../../base/backlog.ts';
 import type { CancelTimer, Clock } from '../../platform/clock.ts';
 
 const CHECK_EVERY_MS = 1000;
@@ -25,7 +25,7 @@ export class StalledBodies {
   }
 
   /** Registers a body that waits. `giveUp` ends it. */
-  enter(giveUp: () => void): Unread {
+  enter(giveUp: () => void): UnreadBytes {
     const waiting = this.#backlog.reader(giveUp);
     waiting.set(HELD_BYTES);
     this.#cancel ??= this.#clock.setTicker(CHECK_EVERY_MS, () => this.#check());

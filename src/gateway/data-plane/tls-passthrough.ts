@@ -61,7 +61,10 @@ export async function passThrough(
   const backend: Backend | undefined = chosen === undefined ? undefined : known[chosen.backend];
   for (const endpoint of backend === undefined ? [] : backends.order(backend, socket.remoteAddress ?? '')) {
     if (socket.destroyed) return;
-    const upstream = await reach(endpoint, { clock, verification: route.isTerminated && backend?.verification });
+    const upstream = await connectEndpoint(endpoint, {
+      clock,
+      verification: route.isTerminated && backend?.verification,
+    });
     if (upstream === undefined) {
       backends.failed(endpoint);
       continue;
@@ -79,7 +82,7 @@ export async function passThrough(
 }
 
 /** Undefined when the endpoint cannot be reached, or its identity cannot be verified. */
-function reach(
+function connectEndpoint(
   { address, port }: Endpoint,
   { clock, verification }: { readonly clock: Clock; readonly verification: Backend['verification'] | false },
 ): Promise<Socket | undefined> {

@@ -54,11 +54,11 @@ export function refuseUpgrade(
   const body = `${text}\n`;
   const head = `HTTP/1.1 ${status} ${REASONS[status] ?? 'Error'}\r\ncontent-type: text/plain; charset=utf-8\r\n`;
   socket.end(`${head}content-length: ${Buffer.byteLength(body)}\r\nconnection: close\r\n\r\n${body}`);
-  leave(socket, clock);
+  destroyAfterResponse(socket, clock);
 }
 
 /** Reads and drops the client's further bytes: unread bytes would reset the connection and lose the response. */
-function leave(socket: Socket, clock: Clock): void {
+function destroyAfterResponse(socket: Socket, clock: Clock): void {
   destroyOnceSent(socket, clock, REFUSED_MS);
   socket.resume();
 }
@@ -120,7 +120,13 @@ function tryEndpoint(deps: PumpDeps, { address, port }: Endpoint, upgrade: Upgra
     client.once('upgrade', (answer, backendSocket, backendHead) => {
       cancel();
       socket.write(
-        headText(answer, [...changed(answer.rawHeaders, upgrade), 'connection', 'Upgrade', 'upgrade', protocol]),
+        headText(answer, [
+          ...changedResponseLines(answer.rawHeaders, upgrade),
+          'connection',
+          'Upgrade',
+          'upgrade',
+          protocol,
+        ]),
       );
       if (backendHead.length > 0) socket.write(backendHead);
       if (upgrade.head.length > 0) backendSocket.write(upgrade.head);
@@ -134,7 +140,7 @@ function tryEndpoint(deps: PumpDeps, { address, port }: Endpoint, upgrade: Upgra
 /** Forwards the backend's ordinary response and ends the connection. */
 function refusedByBackend(deps: PumpDeps, answer: IncomingMessage, upgrade: UpgradeRequest): void {
   const { socket } = upgrade;
-  const lines = changed(answer.rawHeaders, upgrade);
+  const lines = changedResponseLines(answer.rawHeaders, upgrade);
   socket.write(headText(answer, [...lines, 'connection', 'close']));
   socket.resume();
   const target = {
@@ -145,13 +151,13 @@ function refusedByBackend(deps: PumpDeps, answer: IncomingMessage, upgrade: Upgr
   };
   const onEnd = (): void => {
     socket.end();
-    leave(socket, deps.clock);
+    destroyAfterResponse(socket, deps.clock);
   };
   pump(answer, target, deps, { onEnd, onStalled: () => socket.destroy() });
   answer.on('error', () => socket.destroy());
 }
 
-function changed(raw: HeaderLines, { responseHeaders }: UpgradeRequest): string[] {
+function changedResponseLines(raw: HeaderLines, { responseHeaders }: UpgradeRequest): string[] {
   let lines = responseLines(raw);
   for (const changes of responseHeaders) lines = applyChanges(lines, changes);
   return lines;

@@ -66,10 +66,10 @@ function attachTo(
     ({ listener }) =>
       (sectionName === undefined || listener.name === sectionName) && (port === undefined || listener.port === port),
   );
-  if (named.length === 0) return [refused(parentRef, 'NoMatchingParent', 'the gateway has no such listener')];
+  if (named.length === 0) return [refusedParent(parentRef, 'NoMatchingParent', 'the gateway has no such listener')];
   const allowed = named.filter((one) => one.kinds.includes(kind) && allowsNamespace(one, own, labelsOfNamespace));
   if (allowed.length === 0)
-    return [refused(parentRef, 'NotAllowedByListeners', `no listener takes a ${kind} of namespace ${own}`)];
+    return [refusedParent(parentRef, 'NotAllowedByListeners', `no listener takes a ${kind} of namespace ${own}`)];
   const attachments = allowed
     .map((listener) => ({
       listener,
@@ -78,7 +78,9 @@ function attachTo(
     .filter(({ hosts }) => hosts.length > 0)
     .map(({ listener, hosts }) => ({ listener, hosts: hosts.filter((host) => !isElsewhere(host, listener)) }));
   if (attachments.length === 0)
-    return [refused(parentRef, 'NoMatchingListenerHostname', 'no listener has a host name in common with the route')];
+    return [
+      refusedParent(parentRef, 'NoMatchingListenerHostname', 'no listener has a host name in common with the route'),
+    ];
   return [{ parentRef, attachments }];
 }
 
@@ -87,7 +89,7 @@ function isElsewhere(host: string, { moreSpecific }: ResolvedListener): boolean 
   return moreSpecific.some((name) => name === host || isBelow(host, name));
 }
 
-function refused(parentRef: ParentReference, reason: string, message: string): AttachedParent {
+function refusedParent(parentRef: ParentReference, reason: string, message: string): AttachedParent {
   return { parentRef, attachments: [], refusal: { reason, message } };
 }
 

@@ -14,14 +14,14 @@ interface FirstGateway extends HostClaim {
   readonly gateway: Stored<Gateway>;
 }
 
-interface Rank extends FirstGateway {
+interface GatewayRank extends FirstGateway {
   /** 0 for the Gateway with precedence. */
   readonly level: number;
 }
 
 export class HostOrder {
   /** By port and host, then by the Gateway's uid, in their order. Ports of a single Gateway are absent. */
-  readonly #ranks = new Map<number, Map<string, Map<string, Rank>>>();
+  readonly #ranks = new Map<number, Map<string, Map<string, GatewayRank>>>();
 
   /** `own` is sorted, the oldest first. */
   constructor(listeners: readonly ResolvedListener[], own: readonly OwnRoute[]) {
@@ -70,7 +70,7 @@ export class HostOrder {
       const ofPort = this.#ranks.get(port);
       if (ofPort === undefined) continue;
       for (const host of hosts) {
-        const ranks = ofPort.get(host) ?? new Map<string, Rank>();
+        const ranks = ofPort.get(host) ?? new Map<string, GatewayRank>();
         ofPort.set(host, ranks);
         const { uid } = gateway.metadata;
         if (!ranks.has(uid)) ranks.set(uid, { since, source, gateway, level: ranks.size });

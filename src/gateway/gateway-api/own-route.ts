@@ -10,11 +10,11 @@ export interface OwnRoute {
   readonly route: Stored<GatewayRoute>;
   readonly parents: readonly AttachedParent[];
   readonly converted: ConvertedRoute;
-  readonly places: readonly Place[];
+  readonly places: readonly RoutePlace[];
 }
 
 /** Host names at which a Gateway's listeners of a port serve a route. */
-export interface Place {
+export interface RoutePlace {
   readonly port: number;
   readonly gateway: Stored<Gateway>;
   readonly hosts: readonly string[];
@@ -23,8 +23,8 @@ export interface Place {
 }
 
 /** Listeners with the same host names share one place. */
-export function placesOf(parents: readonly AttachedParent[]): Place[] {
-  const places = new Map<string, Omit<Place, 'hosts'> & { readonly hosts: Set<string> }>();
+export function placesOf(parents: readonly AttachedParent[]): RoutePlace[] {
+  const places = new Map<string, Omit<RoutePlace, 'hosts'> & { readonly hosts: Set<string> }>();
   for (const { attachments } of parents)
     for (const { listener: resolved, hosts } of attachments) {
       const { gateway, listener, moreSpecific, isServed } = resolved;

@@ -9,7 +9,7 @@ import type { RankedRoute } from './route-rules.ts';
 import type { TerminatedHosts } from './terminated-hosts.ts';
 import { certificatesOfPort } from './host-certificates.ts';
 import type { HostOrder } from './host-order.ts';
-import type { OwnRoute, Place } from './own-route.ts';
+import type { OwnRoute, RoutePlace } from './own-route.ts';
 
 interface PlacedRoute extends RankedRoute {
   readonly hosts: readonly string[];
@@ -87,7 +87,7 @@ function emptyPort(isTls: boolean): OpenPort {
   return { isTls, isTcp: isTls, placed: [], listeners: [], passthrough: [], passed: new Map(), terminated: [] };
 }
 
-function hostsByLevel({ port, gateway, hosts }: Place, order: HostOrder): ReadonlyMap<number, readonly string[]> {
+function hostsByLevel({ port, gateway, hosts }: RoutePlace, order: HostOrder): ReadonlyMap<number, readonly string[]> {
   if (!order.isShared(port)) return new Map([[0, hosts]]);
   return Map.groupBy(hosts, (host) => order.levelOf(port, host, gateway));
 }

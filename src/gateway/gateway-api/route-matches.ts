@@ -22,7 +22,7 @@ export function httpMatch({ path, headers, queryParams, method }: HttpMatch): Ra
       ? { type: 'exact', value }
       : type === 'PathPrefix'
         ? { type: 'prefix', value }
-        : { type: 'regex', value: checked(value) };
+        : { type: 'regex', value: checkPattern(value) };
   const [headerMatches, paramMatches] = [values(headers, true), values(queryParams, false)];
   return {
     match: { path: converted, method, headers: headerMatches, queryParams: paramMatches },
@@ -50,7 +50,7 @@ export function grpcMatch({ method, headers }: GrpcMatch): RankedMatch {
 function grpcPath(type: string, service: string, name: string): { readonly path: PathMatch; readonly tier: number } {
   if (service === '' && name === '') return { path: { type: 'prefix', value: '/' }, tier: PREFIX };
   if (type !== 'Exact') {
-    const part = (pattern: string): string => (pattern === '' ? '[^/]+' : `(?:${checked(pattern)})`);
+    const part = (pattern: string): string => (pattern === '' ? '[^/]+' : `(?:${checkPattern(pattern)})`);
     const value = `/${part(service)}/${part(name)}`;
     return { path: { type: 'regex', value }, tier: service === '' ? METHOD_ALONE : REGEX };
   }
@@ -66,12 +66,12 @@ function values(matches: readonly NamedMatch[] | undefined, ignoresCase: boolean
     const key = ignoresCase ? name.toLowerCase() : name;
     if (found.has(key)) continue;
     const isRegex = type === 'RegularExpression';
-    found.set(key, { name, value: isRegex ? checked(value) : value, isRegex });
+    found.set(key, { name, value: isRegex ? checkPattern(value) : value, isRegex });
   }
   return [...found.values()];
 }
 
-function checked(pattern: string): string {
+function checkPattern(pattern: string): string {
   try {
     compileRe2(pattern);
     return pattern;

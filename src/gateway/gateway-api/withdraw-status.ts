@@ -39,7 +39,7 @@ export async function withdrawGatewayStatus(deps: WithdrawDeps): Promise<void> {
   const classes = (await listed(deps, GatewayClasses)).filter(({ spec }) => spec.controllerName === GATEWAY_CONTROLLER);
   for (const found of classes) {
     if (!isAnswered(found.status?.conditions)) continue;
-    const conditions = waiting(found, ['Accepted'], time);
+    const conditions = defaultConditions(found, ['Accepted'], time);
     writes.push(() => patchStatus(deps, GatewayClasses, found, { conditions, supportedFeatures: null }));
   }
   const names = new Set(classes.map(({ metadata }) => metadata.name));
@@ -47,7 +47,7 @@ export async function withdrawGatewayStatus(deps: WithdrawDeps): Promise<void> {
     const { conditions: before, addresses = [], listeners = [] } = gateway.status ?? {};
     if (!names.has(gateway.spec.gatewayClassName)) continue;
     if (!isAnswered(before) && addresses.length + listeners.length === 0) continue;
-    const conditions = waiting(gateway, ['Accepted', 'Programmed'], time);
+    const conditions = defaultConditions(gateway, ['Accepted', 'Programmed'], time);
     writes.push(() => patchStatus(deps, Gateways, gateway, { conditions, addresses: null, listeners: null }));
   }
   appendAll(writes, await parentsWithdrawn(deps, HttpRoutes, time));
@@ -82,7 +82,7 @@ function isAnswered(conditions: readonly Condition[] = []): boolean {
 }
 
 /** The default conditions. Upstream: the defaults of the definitions. */
-function waiting(
+function defaultConditions(
   { metadata, status }: KubernetesObject & { readonly status?: { readonly conditions?: readonly Condition[] } },
   types: readonly string[],
   time: string,

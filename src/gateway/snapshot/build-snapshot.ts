@@ -46,7 +46,7 @@ export function* buildSnapshot(input: SnapshotInput): Steps<BuiltSnapshot> {
       Object.assign(backends, served.backends);
       appendAll(ranked, served.ranked);
       appendAll(certificates, served.certificates);
-      noteConflicts(served.ranked, input, found);
+      recordConflicts(served.ranked, input, found);
     }
     problems.set(ingress.metadata.uid, found.all());
     yield;
@@ -77,7 +77,7 @@ function isTerminating({ isTls, isTcp, routes, certificates }: PlannedListener):
 }
 
 /** Reports each host for which a Gateway's route has precedence over the ingress. */
-function noteConflicts(
+function recordConflicts(
   ranked: readonly RankedRoute[],
   { ports, shared }: SnapshotInput,
   problems: RouteProblems,

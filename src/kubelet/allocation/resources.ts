@@ -52,7 +52,7 @@ export function withContainerResources(pod: Pod, resources: Readonly<Record<stri
  * getMemoryLimit.
  */
 export function resourcesInPod({ spec }: Pod, { resources = {} }: Container): ContainerResources {
-  const ofPod = pick(spec?.resources?.limits);
+  const ofPod = resizableOnly(spec?.resources?.limits);
   if (Object.keys(ofPod).length === 0) return resources;
   return { ...resources, limits: { ...ofPod, ...resources.limits } };
 }
@@ -84,7 +84,7 @@ export function resourcesInForce<T extends ContainerResources>(
 ): Omit<T, 'requests' | 'limits'> & { requests?: Record<string, string>; limits?: Record<string, string> } {
   const list = (kind: 'requests' | 'limits'): Record<string, string> => {
     const others = Object.entries(allocated[kind] ?? {}).filter(([name]) => !RESIZABLE.includes(name as Resizable));
-    return { ...Object.fromEntries(others), ...pick(current[kind]) };
+    return { ...Object.fromEntries(others), ...resizableOnly(current[kind]) };
   };
   const { requests: _requests, limits: _limits, ...rest } = allocated;
   const [requests, limits] = [list('requests'), list('limits')];
@@ -95,13 +95,13 @@ export function resourcesInForce<T extends ContainerResources>(
   };
 }
 
-function pick(list: Readonly<Record<string, string>> | undefined): Record<string, string> {
+function resizableOnly(list: Readonly<Record<string, string>> | undefined): Record<string, string> {
   return Object.fromEntries(Object.entries(list ?? {}).filter(([name]) => RESIZABLE.includes(name as Resizable)));
 }
 
 /** Only CPU and memory, as the checkpoint stores them. */
 export function resourcesToKeep({ requests, limits }: ContainerResources): ContainerResources {
-  const [keptRequests, keptLimits] = [pick(requests), pick(limits)];
+  const [keptRequests, keptLimits] = [resizableOnly(requests), resizableOnly(limits)];
   return {
     ...(Object.keys(keptRequests).length === 0 ? {} : { requests: keptRequests }),
     ...(Object.keys(keptLimits).length === 0 ? {} : { limits: keptLimits }),

@@ -50,8 +50,8 @@ export function createSystemdCgroups(deps: SystemdCgroupsDeps): Cgroups {
     async destroy(name) {
       const slice = sliceNameOf(name);
       await cgroups.destroy(slice.path);
-      await unlessGone(manage(deps, 'StopUnit', 'ss', [slice.unit, 'replace']));
-      await unlessGone(manage(deps, 'ResetFailedUnit', 's', [slice.unit]));
+      await ignoreGone(manage(deps, 'StopUnit', 'ss', [slice.unit, 'replace']));
+      await ignoreGone(manage(deps, 'ResetFailedUnit', 's', [slice.unit]));
     },
     addProcess: (name, pid) => cgroups.addProcess(path(name), pid),
     pids: (name) => cgroups.pids(path(name)),
@@ -120,7 +120,7 @@ async function untilActive(deps: SystemdCgroupsDeps, unit: string): Promise<void
   }
 }
 
-async function unlessGone(call: Promise<unknown>): Promise<void> {
+async function ignoreGone(call: Promise<unknown>): Promise<void> {
   try {
     await call;
   } catch (error) {

@@ -6,7 +6,7 @@ import type { NodeStatusManager } from '../node-status/node-status-manager.ts';
 import type { PodSyncer } from '../pod-workers/pod-syncer.ts';
 
 /** A part that is created later than what uses it. */
-export interface Late<T> {
+export interface LateBinding<T> {
   /** Sets the part and returns it. */
   bind(part: T): T;
   /** @throws Error before the part is bound */
@@ -15,9 +15,9 @@ export interface Late<T> {
 
 export interface LateBindings {
   /** Pod workers sync pods with it. It uses nearly all other parts, most of which use the pod workers. */
-  readonly podSyncer: Late<PodSyncer>;
+  readonly podSyncer: LateBinding<PodSyncer>;
   /** Updated when volumes, devices or pressures change. It reports all three. */
-  readonly nodeStatus: Late<NodeStatusManager>;
+  readonly nodeStatus: LateBinding<NodeStatusManager>;
 }
 
 export function createLateBindings(): LateBindings {
@@ -34,7 +34,7 @@ export function latePodSyncer({ podSyncer }: LateBindings): PodSyncer {
   };
 }
 
-function createLate<T>(name: string): Late<T> {
+function createLate<T>(name: string): LateBinding<T> {
   let bound: { readonly part: T } | undefined;
   return {
     bind(part) {

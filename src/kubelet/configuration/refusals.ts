@@ -4,7 +4,7 @@ import { parseDurationMs } from '../../api/duration.ts';
 import { defaultOf, type FieldRow, type FieldTable } from './field-table.ts';
 import { FIELDS, type KubeletConfigurationV1Beta1 } from './fields.ts';
 
-function same(row: FieldRow, a: unknown, b: unknown): boolean {
+function isSameValue(row: FieldRow, a: unknown, b: unknown): boolean {
   return row.type === 'duration' ? parseDurationMs(a as string) === parseDurationMs(b as string) : deepEqual(a, b);
 }
 
@@ -14,7 +14,7 @@ function refusalsIn(table: FieldTable, values: Readonly<Record<string, unknown>>
     if (typeof row.type === 'object' && 'of' in row.type)
       return refusalsIn(row.type.of, value as Record<string, unknown>, `${prefix}${name}.`);
     if (row.state !== 'refused' && row.accepts === undefined) return [];
-    if ([defaultOf(row), ...(row.accepts ?? [])].some((taken) => same(row, value, taken))) return [];
+    if ([defaultOf(row), ...(row.accepts ?? [])].some((taken) => isSameValue(row, value, taken))) return [];
     return [`${prefix}${name}: ${JSON.stringify(value)} is not supported by Keelson: ${row.note}`];
   });
 }

@@ -14,7 +14,7 @@ import type { SourcesReady } from '../config/sources-ready.ts';
 import { createCpuReconciler, type CpuReconciler, type UpdateCpuset } from '../cpu-manager/cpu-reconciler.ts';
 import { formatCpuSet } from '../cpu-manager/cpu-set.ts';
 import type { DeviceCapacity } from '../device-manager/device-inventory.ts';
-import { withHeldDevices } from '../device-manager/held-devices.ts';
+import { sanitizeNodeAllocatable } from '../device-manager/node-allocatable.ts';
 import { healthOfDevices, type ResourceHealthOf } from '../device-manager/resource-health.ts';
 import type { KubeletConfiguration } from '../kubelet-configuration.ts';
 import type { PodManager } from '../pod/pod-manager.ts';
@@ -134,7 +134,7 @@ class LinuxContainerManager implements ContainerManager {
   }
 
   sanitizeNodeAllocatable(node: Node | undefined, pod: Pod): Node | undefined {
-    return withHeldDevices(node, pod, (resource) => this.#managers.devices.allocated(resource));
+    return sanitizeNodeAllocatable(node, pod, (resource) => this.#managers.devices.allocated(resource));
   }
 
   deviceCapacity(): DeviceCapacity {

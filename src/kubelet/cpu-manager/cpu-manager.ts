@@ -21,7 +21,7 @@ import {
   hintsOf,
 } from '../topology-manager/hints.ts';
 import { podUid } from '../types/pod-update.ts';
-import { common, cpuSet, formatCpuSet, without, type CpuSet } from './cpu-set.ts';
+import { intersection, cpuSet, formatCpuSet, difference, type CpuSet } from './cpu-set.ts';
 import { readCpuState, writeCpuState, type CpuState } from './cpu-state.ts';
 import { takeCpus, takeCpusDistributed, threadsPerCore } from './take-cpus.ts';
 import { exclusiveCount, podCount } from './cpu-requests.ts';
@@ -87,13 +87,13 @@ class StaticCpuManager implements CpuManager {
     const free = cpuSet([...this.#available(), ...reusable]);
     this.#checkAlignment(count, free);
     const inherited = this.#take(reusable, Math.min(reusable.length, count));
-    const more = this.#takeByAffinity(without(free, inherited), count - inherited.length, hint.affinity);
+    const more = this.#takeByAffinity(difference(free, inherited), count - inherited.length, hint.affinity);
     const cpus = cpuSet([...inherited, ...more]);
     const assignments = {
       ...this.#state.assignments,
       [uid]: { ...this.#state.assignments[uid], [container.name]: cpus },
     };
-    this.#state = { defaultSet: without(this.#state.defaultSet, cpus), assignments };
+    this.#state = { defaultSet: difference(this.#state.defaultSet, cpus), assignments };
     this.#updateReusable(pod, container, cpus);
     await this.#save();
   }
@@ -103,7 +103,7 @@ class StaticCpuManager implements CpuManager {
   }
 
   allocatable(): CpuSet {
-    return without(this.#all(), this.#reserved);
+    return difference(this.#all(), this.#reserved);
   }
 
   cpusOf(uid: string, name: string): CpuSet {
@@ -153,7 +153,7 @@ class StaticCpuManager implements CpuManager {
   }
 
   #available(): CpuSet {
-    return without(this.#state.defaultSet, this.#reserved);
+    return difference(this.#state.defaultSet, this.#reserved);
   }
 
   #save(): Promise<void> {
@@ -170,12 +170,12 @@ class StaticCpuManager implements CpuManager {
   /** Takes CPUs of the affinity's NUMA nodes first, then others. */
   #takeByAffinity(free: CpuSet, count: number, affinity: number | undefined): CpuSet {
     if (affinity === undefined) return this.#take(free, count);
-    const near = common(
+    const near = intersection(
       free,
       this.#machine.flatMap(({ cpu, node }) => ((affinity & (1 << node)) === 0 ? [] : cpu)),
     );
     const aligned = this.#take(near, Math.min(near.length, count));
-    return cpuSet([...aligned, ...this.#take(without(free, aligned), count - aligned.length)]);
+    return cpuSet([...aligned, ...this.#take(difference(free, aligned), count - aligned.length)]);
   }
 
   #checkAlignment(count: number, free: CpuSet): void {
@@ -199,7 +199,7 @@ class StaticCpuManager implements CpuManager {
     const left = this.#reusable.get(uid) ?? [];
     this.#reusable.set(
       uid,
-      init && container.restartPolicy !== 'Always' ? cpuSet([...left, ...cpus]) : without(left, cpus),
+      init && container.restartPolicy !== 'Always' ? cpuSet([...left, ...cpus]) : difference(left, cpus),
     );
   }
 
@@ -215,14 +215,14 @@ class StaticCpuManager implements CpuManager {
     for (const mask of masksOver([...new Set(this.#machine.map(({ node }) => node))].sort((a, b) => a - b))) {
       const within = cpuSet(this.#machine.flatMap(({ cpu, node }) => ((mask & (1 << node)) === 0 ? [] : cpu)));
       if (within.length >= count) smallest = Math.min(smallest, maskCount(mask));
-      if (common(left, within).length < left.length) continue;
-      if (common(cpuSet([...free, ...left]), within).length >= count) masks.push(mask);
+      if (intersection(left, within).length < left.length) continue;
+      if (intersection(cpuSet([...free, ...left]), within).length >= count) masks.push(mask);
     }
     return hintsOf(masks, smallest);
   }
 
   #restore(checkpoint: CpuState | undefined): void {
-    const shared = this.#config.strictReservation ? without(this.#all(), this.#reserved) : this.#all();
+    const shared = this.#config.strictReservation ? difference(this.#all(), this.#reserved) : this.#all();
     this.#state = checkpoint ?? { defaultSet: shared, assignments: {} };
     const known = cpuSet([
       ...this.#state.defaultSet,
@@ -239,7 +239,7 @@ class StaticCpuManager implements CpuManager {
 function reservedOf(cpus: readonly HostCpu[], { reservedCpus, reservedMilliCpu }: CpuManagerConfig): CpuSet {
   const all = cpuSet(cpus.map(({ cpu }) => cpu));
   if (reservedCpus.length > 0) {
-    if (without(reservedCpus, all).length > 0)
+    if (difference(reservedCpus, all).length > 0)
       throw new Error(`reservedSystemCPUs ${formatCpuSet(reservedCpus)} are not all among ${formatCpuSet(all)}`);
     return reservedCpus;
   }

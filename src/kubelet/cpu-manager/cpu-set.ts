@@ -9,13 +9,13 @@ export function cpuSet(cpus: Iterable<number>): CpuSet {
 }
 
 /** The CPUs of `a` that are not in `b`. */
-export function without(a: CpuSet, b: Iterable<number>): CpuSet {
+export function difference(a: CpuSet, b: Iterable<number>): CpuSet {
   const gone = new Set(b);
   return a.filter((cpu) => !gone.has(cpu));
 }
 
 /** The CPUs in both. */
-export function common(a: CpuSet, b: Iterable<number>): CpuSet {
+export function intersection(a: CpuSet, b: Iterable<number>): CpuSet {
   const other = new Set(b);
   return a.filter((cpu) => other.has(cpu));
 }

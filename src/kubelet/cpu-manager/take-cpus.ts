@@ -4,7 +4,7 @@
  * pkg/kubelet/cm/cpumanager/cpu_assignment.go.
  */
 import type { HostCpu } from '../../platform/host.ts';
-import { cpuSet, common, without, type CpuSet } from './cpu-set.ts';
+import { cpuSet, intersection, difference, type CpuSet } from './cpu-set.ts';
 import { appendAll } from '../../base/lists.ts';
 
 type Group = readonly HostCpu[];
@@ -48,7 +48,7 @@ export function takeCpus(machine: readonly HostCpu[], available: CpuSet, count: 
         taken,
         group.map(({ cpu }) => cpu),
       );
-      free = without(free, taken);
+      free = difference(free, taken);
     }
   };
   const nodes = groups(machine, ({ node }) => node);
@@ -88,14 +88,14 @@ export function takeCpusDistributed(
     if (capacity < count || chosen.some((node) => node.length < share)) continue;
     const taken: number[] = [];
     const rooms = chosen.map((node) =>
-      common(
+      intersection(
         available,
         node.map(({ cpu }) => cpu),
       ),
     );
     for (const room of rooms) appendAll(taken, takeCpus(machine, room, share));
     while (taken.length < count) {
-      const room = rooms.map((each) => without(each, taken)).sort((a, b) => b.length - a.length)[0]!;
+      const room = rooms.map((each) => difference(each, taken)).sort((a, b) => b.length - a.length)[0]!;
       appendAll(taken, takeCpus(machine, room, Math.min(groupSize, count - taken.length, room.length)));
     }
     return cpuSet(taken);

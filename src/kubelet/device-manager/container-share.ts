@@ -35,12 +35,12 @@ export function createContainerShare(
       if (endpoint?.options.preStartRequired !== true || held === undefined) continue;
       await endpoint.preStartContainer(held.ids);
     }
-    return merged([...podDevices.ofContainer(uid, container.name).values()].map(({ response }) => response));
+    return mergeResponses([...podDevices.ofContainer(uid, container.name).values()].map(({ response }) => response));
   };
 }
 
 /** Merges responses; the first value of an environment variable, path or annotation wins. */
-function merged(responses: readonly ContainerAllocateResponse[]): ContainerDevices {
+function mergeResponses(responses: readonly ContainerAllocateResponse[]): ContainerDevices {
   const environment: Record<string, string> = {};
   const annotations: Record<string, string> = {};
   const devices = new Map<string, ContainerDevices['devices'][number]>();

@@ -21,7 +21,14 @@ import {
   type DraVersion,
 } from './dra-api.ts';
 import type { SliceWiper } from './slice-wiper.ts';
-import { claimOf, started, claimNames, partsOf, checkClaim, isOfRequest } from './pod-claims.ts';
+import {
+  claimOf,
+  withPodReference,
+  claimNames,
+  containerClaimRequests,
+  checkClaim,
+  belongsToRequest,
+} from './pod-claims.ts';
 
 export interface DraManagerDeps {
   readonly connect: GrpcConnector;
@@ -80,7 +87,7 @@ export function createDraManager(deps: DraManagerDeps): DraManager {
   }
 
   async function prepareClaim(pod: Pod, claim: ResourceClaim): Promise<void> {
-    const info = started(claim, infos.get(claim.metadata.uid ?? ''), podUid(pod));
+    const info = withPodReference(claim, infos.get(claim.metadata.uid ?? ''), podUid(pod));
     // Stored before any driver is called: the preparation must be undone even if the kubelet is killed now.
     await infos.set(info);
     if (info.prepared) return;
@@ -112,12 +119,12 @@ export function createDraManager(deps: DraManagerDeps): DraManager {
 
   function claimResources(pod: Pod, container: Container): ClaimResources[] {
     const namespace = podNamespace(pod);
-    return partsOf(pod, container).map(({ name, request }) => {
+    return containerClaimRequests(pod, container).map(({ name, request }) => {
       const info = infos
         .all()
         .find((each) => each.namespace === namespace && each.name === name && each.podUids.includes(podUid(pod)));
       const devices = Object.entries(info?.drivers ?? {}).flatMap(([driverName, list]) =>
-        list.filter((device) => isOfRequest(device, request)).map((device) => ({ ...device, driverName })),
+        list.filter((device) => belongsToRequest(device, request)).map((device) => ({ ...device, driverName })),
       );
       return { claim: info ?? { namespace, name, uid: '' }, known: info !== undefined, devices };
     });

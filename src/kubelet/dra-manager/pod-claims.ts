@@ -11,7 +11,11 @@ import { type DraClaim, type DraDevice } from './dra-api.ts';
 export const claimOf = ({ namespace, uid, name }: DraClaim): DraClaim => ({ namespace, uid, name });
 
 /** The claim with the pod among those that use it. */
-export function started({ metadata, status }: ResourceClaim, known: ClaimInfo | undefined, uid: string): ClaimInfo {
+export function withPodReference(
+  { metadata, status }: ResourceClaim,
+  known: ClaimInfo | undefined,
+  uid: string,
+): ClaimInfo {
   const podUids = [...new Set([...(known?.podUids ?? []), uid])];
   if (known !== undefined) return { ...known, podUids };
   const names = new Set((status?.allocation?.devices?.results ?? []).map(({ driver }) => driver));
@@ -40,7 +44,10 @@ export function claimNames(pod: Pod): string[] {
 }
 
 /** The requests of the container: those it names, and those of its extended resources. */
-export function partsOf(pod: Pod, { name, resources }: Container): { name: string; request: string | undefined }[] {
+export function containerClaimRequests(
+  pod: Pod,
+  { name, resources }: Container,
+): { name: string; request: string | undefined }[] {
   const podClaims = firstByName(resources?.claims === undefined ? [] : pod.spec?.resourceClaims);
   const named = (resources?.claims ?? []).flatMap(({ name: wanted, request }) => {
     const podClaim = podClaims.get(wanted);
@@ -70,7 +77,7 @@ export function checkClaim(pod: Pod, { metadata, status }: ResourceClaim): void 
 }
 
 /** A device without request names belongs to all requests. */
-export function isOfRequest({ requestNames }: DraDevice, request: string | undefined): boolean {
+export function belongsToRequest({ requestNames }: DraDevice, request: string | undefined): boolean {
   if (request === undefined || request === '' || requestNames.length === 0) return true;
   return requestNames.some((name) => name === request || name.split('/')[0] === request);
 }

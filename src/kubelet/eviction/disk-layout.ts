@@ -16,7 +16,7 @@ export type DiskLayout = 'single' | 'images' | 'split';
 const CONTAINERFS = 'containerfs.';
 
 /** Compares devices where known, as two disks may be equally large, and sizes otherwise. */
-function same(a: FsStats | undefined, b: FsStats | undefined): boolean {
+function isSameFilesystem(a: FsStats | undefined, b: FsStats | undefined): boolean {
   if (a === undefined || b === undefined) return true;
   if (a[DEVICE] !== undefined && b[DEVICE] !== undefined) return a[DEVICE] === b[DEVICE];
   return a.capacityBytes === b.capacityBytes && a.inodes === b.inodes;
@@ -25,8 +25,8 @@ function same(a: FsStats | undefined, b: FsStats | undefined): boolean {
 /** The layout, by the devices of the file systems. Upstream: HasDedicatedImageFs. */
 export function diskLayoutOf({ fs, runtime }: NodeStats): DiskLayout {
   const { imageFs, containerFs } = runtime ?? {};
-  if (same(fs, imageFs) && same(fs, containerFs)) return 'single';
-  return same(imageFs, containerFs) ? 'images' : 'split';
+  if (isSameFilesystem(fs, imageFs) && isSameFilesystem(fs, containerFs)) return 'single';
+  return isSameFilesystem(imageFs, containerFs) ? 'images' : 'split';
 }
 
 /**

@@ -12,7 +12,7 @@ export const EVICTED = 'Evicted';
 
 const amount = (value: number): string => quantityFromValue(Math.floor(value), 'BinarySI');
 
-function consumers(pod: Pod, stats: PodStats | undefined, resource: StarvedResource): string {
+function consumersText(pod: Pod, stats: PodStats | undefined, resource: StarvedResource): string {
   if (stats === undefined || (resource !== 'memory' && resource !== 'ephemeral-storage')) return '';
   const containers = firstByName(podContainers(pod.spec));
   return stats.containers
@@ -46,7 +46,7 @@ export function lowNodeMessage(
     seen === undefined
       ? ''
       : `Threshold quantity: ${amount(unitsOf(value, seen.capacity))}, available: ${amount(seen.available)}. `;
-  const users = wholePod(victim.pod, victim.stats, resource) + consumers(victim.pod, victim.stats, resource);
+  const users = wholePod(victim.pod, victim.stats, resource) + consumersText(victim.pod, victim.stats, resource);
   return `The node was low on resource: ${resource}. ${figures}${users}`;
 }
 

@@ -64,7 +64,7 @@ export function createCredentialProviders(
   { providers, binDir }: { readonly providers: readonly CredentialProvider[]; readonly binDir: string },
 ): CredentialProviders {
   const log = deps.log.child('credential-provider');
-  const askers = providers.map((provider) => ({ provider, ask: createAsker(deps, provider, binDir) }));
+  const askers = providers.map((provider) => ({ provider, ask: createCredentialLookup(deps, provider, binDir) }));
   return {
     async configsFor(image, pod) {
       const matching = askers.filter(({ provider }) => provider.matchImages.some((glob) => keyMatches(glob, image)));
@@ -85,9 +85,13 @@ export function createCredentialProviders(
   };
 }
 
-type Asker = (image: ImageReference, pod: Pod) => Promise<SourcedConfig | undefined>;
+type CredentialLookup = (image: ImageReference, pod: Pod) => Promise<SourcedConfig | undefined>;
 
-function createAsker(deps: CredentialProvidersDeps, provider: CredentialProvider, binDir: string): Asker {
+function createCredentialLookup(
+  deps: CredentialProvidersDeps,
+  provider: CredentialProvider,
+  binDir: string,
+): CredentialLookup {
   const { clock } = deps;
   const kept = new Map<string, { readonly auth: DockerConfig; readonly untilMs: number }>();
   const asking = new Map<string, Promise<DockerConfig>>();

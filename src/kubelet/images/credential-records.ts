@@ -13,14 +13,14 @@ const NOTED_SECRETS = 100;
  * recorded.
  */
 export function knowsSecret(known: readonly PullSecretRecord[], own: PullSecretRecord): 'same' | 'new' | false {
-  const sameObject = known.some((each) => same(each, own));
+  const sameObject = known.some((each) => isSameObject(each, own));
   const room = known.length < NOTED_SECRETS;
   if (known.some(({ credentialHash }) => credentialHash === own.credentialHash))
     return !sameObject && room ? 'new' : 'same';
   return sameObject && room && 'new';
 }
 
-export function same(a: ObjectIdentity, b: ObjectIdentity): boolean {
+export function isSameObject(a: ObjectIdentity, b: ObjectIdentity): boolean {
   return a.uid === b.uid && a.namespace === b.namespace && a.name === b.name;
 }
 
@@ -39,13 +39,13 @@ export function merge(
   if (added.nodePodsAccessible || known === undefined) return added;
   const { kubernetesSecrets: secrets = [], kubernetesServiceAccounts: accounts = [] } = known;
   const newSecrets = (added.kubernetesSecrets ?? []).filter(
-    (own) => !secrets.some((each) => same(each, own) && each.credentialHash === own.credentialHash),
+    (own) => !secrets.some((each) => isSameObject(each, own) && each.credentialHash === own.credentialHash),
   );
   const newAccounts = (added.kubernetesServiceAccounts ?? []).filter(
-    (own) => !accounts.some((each) => same(each, own)),
+    (own) => !accounts.some((each) => isSameObject(each, own)),
   );
   if (newSecrets.length + newAccounts.length === 0) return undefined;
-  const kept = secrets.filter((each) => !newSecrets.some((own) => same(each, own)));
+  const kept = secrets.filter((each) => !newSecrets.some((own) => isSameObject(each, own)));
   return {
     ...known,
     ...(kept.length + newSecrets.length > 0 && { kubernetesSecrets: [...kept, ...newSecrets].toSorted(byObject) }),

@@ -10,7 +10,7 @@ import type { CriImageService } from '../../cri/gen/cri-types.ts';
 import { parseImageReference, type ImageReference } from '../../api/image-reference.ts';
 import type { SourcedCredential } from './pull-credentials.ts';
 import { createPullRecords, type PullCredentialsRecord, type PullRecordsDeps } from './pull-records.ts';
-import { knowsSecret, same, recordOf, merge } from './credential-records.ts';
+import { knowsSecret, isSameObject, recordOf, merge } from './credential-records.ts';
 
 /** Which images are verified, in upstream's words. */
 export const VERIFICATION_POLICIES = [
@@ -134,7 +134,7 @@ export function createPullVerification(deps: PullVerificationDeps, config: PullV
     const own = credentials.flatMap(({ source }) =>
       source && 'serviceAccount' in source ? [source.serviceAccount] : [],
     );
-    return own.some((account) => accounts.some((each) => same(each, account)));
+    return own.some((account) => accounts.some((each) => isSameObject(each, account)));
   }
 
   return {

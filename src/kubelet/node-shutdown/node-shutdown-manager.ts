@@ -77,7 +77,7 @@ export function podsByGroup(
   return parts.filter((part) => part.pods.length > 0);
 }
 
-function ended(status: PodStatus, now: string): PodStatus {
+function terminatedStatus(status: PodStatus, now: string): PodStatus {
   const condition = {
     type: 'DisruptionTarget',
     status: 'True',
@@ -111,7 +111,7 @@ export function createNodeShutdownManager(
     const over = new AbortController();
     const killed = pods.map((pod) => {
       const own = pod.spec?.terminationGracePeriodSeconds ?? 30;
-      const changeStatus = (status: PodStatus): PodStatus => ended(status, formatTime(clock.nowMs()));
+      const changeStatus = (status: PodStatus): PodStatus => terminatedStatus(status, formatTime(clock.nowMs()));
       return deps
         .killPod({ pod, gracePeriodSeconds: Math.min(Number(own), gracePeriodSeconds), changeStatus })
         .catch((error: unknown) => log.error('Shutdown manager failed killing pod', { ...podFields(pod), err: error }));

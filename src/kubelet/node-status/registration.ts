@@ -63,8 +63,11 @@ export function initialNode(facts: NodeFacts, status: NodeStatus): Node {
 
 /** A merge patch with missing labels and annotations of an existing Node; undefined when there are none. */
 export function reconcileExistingNode(facts: NodeFacts, node: Node): object | undefined {
-  const labels = missing({ ...wellKnownLabels(facts), ...facts.config.nodeLabels }, node.metadata.labels);
-  const annotations = { ...missing(wellKnownAnnotations(facts), node.metadata.annotations), ...unwanted(facts, node) };
+  const labels = missingEntries({ ...wellKnownLabels(facts), ...facts.config.nodeLabels }, node.metadata.labels);
+  const annotations = {
+    ...missingEntries(wellKnownAnnotations(facts), node.metadata.annotations),
+    ...annotationToRemove(facts, node),
+  };
   const change = { ...(labels && { labels }), ...(Object.keys(annotations).length > 0 && { annotations }) };
   return Object.keys(change).length === 0 ? undefined : { metadata: change };
 }
@@ -72,12 +75,12 @@ export function reconcileExistingNode(facts: NodeFacts, node: Node): object | un
 /**
  * The annotation to remove from a node whose volumes a controller attached before and that now attaches them itself.
  */
-function unwanted({ config }: NodeFacts, node: Node): Record<string, null> {
+function annotationToRemove({ config }: NodeFacts, node: Node): Record<string, null> {
   const marked = node.metadata.annotations?.[CONTROLLER_MANAGED_ATTACH] !== undefined;
   return config.volumes.attachesItself && marked ? { [CONTROLLER_MANAGED_ATTACH]: null } : {};
 }
 
-function missing(
+function missingEntries(
   wanted: Readonly<Record<string, string>>,
   present: Readonly<Record<string, string>> = {},
 ): Record<string, string> | undefined {

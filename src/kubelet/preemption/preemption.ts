@@ -107,12 +107,12 @@ function mayPreempt(pod: Pod, other: Pod): boolean {
 
 /** The pods to evict; undefined: even all together would not free enough. Upstream: getPodsToPreempt. */
 export function choosePods(pods: readonly Pod[], needs: Needs): readonly Pod[] | undefined {
-  if (without(needs, pods).size > 0) return undefined;
+  if (remainingNeeds(needs, pods).size > 0) return undefined;
   const podsOf = (qos: string): Pod[] => pods.filter((pod) => podQosClass(pod) === qos);
   const [bestEffort, burstable, guaranteed] = [podsOf('BestEffort'), podsOf('Burstable'), podsOf('Guaranteed')];
-  const guaranteedToEnd = nearest(guaranteed, without(needs, [...bestEffort, ...burstable]));
-  const burstableToEnd = nearest(burstable, without(needs, [...bestEffort, ...guaranteedToEnd]));
-  const bestEffortToEnd = nearest(bestEffort, without(needs, [...burstableToEnd, ...guaranteedToEnd]));
+  const guaranteedToEnd = nearest(guaranteed, remainingNeeds(needs, [...bestEffort, ...burstable]));
+  const burstableToEnd = nearest(burstable, remainingNeeds(needs, [...bestEffort, ...guaranteedToEnd]));
+  const bestEffortToEnd = nearest(bestEffort, remainingNeeds(needs, [...burstableToEnd, ...guaranteedToEnd]));
   return [...bestEffortToEnd, ...burstableToEnd, ...guaranteedToEnd];
 }
 
@@ -124,13 +124,13 @@ function nearest(pods: readonly Pod[], needs: Needs): Pod[] {
     const best = left.reduce((one, other) => (isBetter(other, one, open) ? other : one));
     left.splice(left.indexOf(best), 1);
     picked.push(best);
-    open = without(open, [best]);
+    open = remainingNeeds(open, [best]);
   }
   return picked;
 }
 
 function isBetter(pod: Pod, than: Pod, needs: Needs): boolean {
-  const difference = distance(pod, needs) - distance(than, needs);
+  const difference = unmetShare(pod, needs) - unmetShare(than, needs);
   if (difference !== 0) return difference < 0;
   for (const resource of ['memory', 'cpu']) {
     const more = amountOf(pod, resource) - amountOf(than, resource);
@@ -140,13 +140,13 @@ function isBetter(pod: Pod, than: Pod, needs: Needs): boolean {
 }
 
 /** The remaining need relative to the whole, summed as squares over the resources. */
-function distance(pod: Pod, needs: Needs): number {
+function unmetShare(pod: Pod, needs: Needs): number {
   let sum = 0;
   for (const [resource, amount] of needs) sum += (Math.max(0, amount - amountOf(pod, resource)) / amount) ** 2;
   return sum;
 }
 
-function without(needs: Needs, pods: readonly Pod[]): Needs {
+function remainingNeeds(needs: Needs, pods: readonly Pod[]): Needs {
   const left = [...needs].map(([resource, amount]): [string, number] => [
     resource,
     amount - pods.reduce((sum, pod) => sum + amountOf(pod, resource), 0),

@@ -15,7 +15,7 @@ import { killPod } from './kill-pod.ts';
 import { podTarget, type RuntimeContext, runtimeErrorMessage } from './runtime-context.ts';
 import { computeResize, resizePod } from './resize-containers.ts';
 import { appendAll } from '../../base/lists.ts';
-import { finish, type Pass, retryWithin, type SyncPod } from './sync-pass.ts';
+import { syncResultOf, type Pass, retryWithin, type SyncPod } from './sync-pass.ts';
 import { ensureSandbox } from './ensure-sandbox.ts';
 import { startContainers } from './start-containers.ts';
 
@@ -103,7 +103,7 @@ export async function syncPod(sync: SyncPod, context: RuntimeContext): Promise<P
   const pass: Pass = { ...sync, actions, context, ended, steps: [] };
   if (actions.resetContainers) {
     await resetContainers(pass);
-    return finish(pass);
+    return syncResultOf(pass);
   }
   if (actions.createSandbox && actions.sandboxId !== undefined) {
     context.recorder.event(
@@ -113,15 +113,15 @@ export async function syncPod(sync: SyncPod, context: RuntimeContext): Promise<P
       'Pod sandbox changed, it will be killed and re-created.',
     );
   }
-  if (!(await killFirst(pass))) return finish(pass);
+  if (!(await killFirst(pass))) return syncResultOf(pass);
   const resize = computeResize(pod, actions.containersToResize, context);
   if (resize !== undefined) appendAll(pass.steps, await resizePod(pod, resize, context));
   const starts =
     actions.ephemeralContainersToStart.length + actions.initContainersToStart.length + actions.containersToStart.length;
-  if (!actions.createSandbox && (actions.killPod || starts === 0)) return finish(pass);
+  if (!actions.createSandbox && (actions.killPod || starts === 0)) return syncResultOf(pass);
   signal.throwIfAborted();
   const sandbox = await ensureSandbox(pass);
-  if (sandbox === undefined) return finish(pass);
+  if (sandbox === undefined) return syncResultOf(pass);
   await startContainers(pass, sandbox);
-  return finish(pass);
+  return syncResultOf(pass);
 }

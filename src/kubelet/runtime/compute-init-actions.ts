@@ -5,7 +5,7 @@ import { findContainerStatusByName } from '../container/helpers.ts';
 import { containerShouldRestart, isContainerRestartable } from '../container/restart-policy.ts';
 import type { ContainerStatus, PodStatus } from '../container/runtime.ts';
 import type { ProbeResults } from '../prober/results.ts';
-import { type Draft, killOfRunning, killOfUnknown, noteResize } from './pod-actions.ts';
+import { type Draft, killOfRunning, killOfUnknown, recordResize } from './pod-actions.ts';
 
 function isFailed(status: ContainerStatus): boolean {
   if (status.state === 'exited') return status.exitCode !== 0;
@@ -23,7 +23,7 @@ export function anyContainerCreated(pod: Pod, podStatus: PodStatus): boolean {
 function restartSidecar(container: Container, status: ContainerStatus, draft: Draft): boolean {
   const kill =
     killOfRunning({ container, status, probes: draft.probes, kind: 'Init container' }) ??
-    noteResize(container, status, draft);
+    recordResize(container, status, draft);
   if (kill === undefined) return false;
   draft.kill.push(kill);
   draft.init.push(container);
@@ -52,7 +52,7 @@ function advanceInit(index: number, status: ContainerStatus, draft: Draft): bool
   if (status.state === 'running') {
     if (!isRestartableInitContainer(container)) {
       // The API refuses resizes that would restart the container.
-      noteResize(container, status, draft);
+      recordResize(container, status, draft);
       return false;
     }
     if (restartSidecar(container, status, draft)) return false;

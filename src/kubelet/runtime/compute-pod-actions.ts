@@ -16,7 +16,7 @@ import {
   type Draft,
   killOfRunning,
   killOfUnknown,
-  noteResize,
+  recordResize,
   type PodActions,
   withRestartNote,
 } from './pod-actions.ts';
@@ -64,7 +64,7 @@ function computeContainers(draft: Draft): boolean {
       continue;
     }
     const kill =
-      killOfRunning({ container, status, probes, kind: 'Container' }) ?? noteResize(container, status, draft);
+      killOfRunning({ container, status, probes, kind: 'Container' }) ?? recordResize(container, status, draft);
     if (kill === undefined) {
       keep++;
       continue;

@@ -48,14 +48,14 @@ function createStatusReader(deps: ContainerRuntimeDeps, handlers: Handlers): () 
   return async () => {
     const answers = await read();
     if (last === undefined || !deepEqual(last.answers, answers)) {
-      noteHandlers(handlers, ...answers);
+      recordHandlers(handlers, ...answers);
       last = { answers, read: runtimeStatus(...answers) };
     }
     return last.read;
   };
 }
 
-function noteHandlers(handlers: Handlers, version: VersionResponse, { runtimeHandlers }: StatusResponse): void {
+function recordHandlers(handlers: Handlers, version: VersionResponse, { runtimeHandlers }: StatusResponse): void {
   handlers.recursiveReadOnly = new Set(
     runtimeHandlers.filter((handler) => handler.features?.recursiveReadOnlyMounts).map((handler) => handler.name),
   );

@@ -70,7 +70,7 @@ function resizeOf(
 }
 
 /** Adds a resize to the actions, or a kill when the resize needs a restart. */
-export function noteResize(container: Container, status: ContainerStatus, draft: Draft): ContainerKill | undefined {
+export function recordResize(container: Container, status: ContainerStatus, draft: Draft): ContainerKill | undefined {
   const found = resizeOf(container, status, draft);
   if (found === undefined) return undefined;
   if (!found.restart) {

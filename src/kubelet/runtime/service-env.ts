@@ -74,13 +74,13 @@ function servicesSeen({ services, namespace, enableServiceLinks }: ServicesSeen)
 
 const NONE: SharedVariables = { values: new Map(), list: [], length: 0 };
 
-interface Known {
+interface CachedVariables {
   readonly services: readonly Service[];
   readonly variables: Promise<SharedVariables>;
 }
 
 /** Keyed by the last service object, so that entries are freed with it. */
-const known = new WeakMap<Service, Known>();
+const known = new WeakMap<Service, CachedVariables>();
 
 /**
  * Variables of all services visible to a pod. Rejects with ContainerConfigError when they exceed the limit of an
@@ -92,7 +92,7 @@ export async function serviceEnvironment(input: ServicesSeen, pause: () => Promi
   if (last === undefined) return NONE;
   let found = known.get(last);
   if (found === undefined || !areSame(found.services, services))
-    known.set(last, (found = { services, variables: combined(services, pause) }));
+    known.set(last, (found = { services, variables: combineVariables(services, pause) }));
   return await found.variables;
 }
 
@@ -100,7 +100,7 @@ function areSame(some: readonly Service[], others: readonly Service[]): boolean 
   return some.length === others.length && some.every((service, at) => service === others[at]);
 }
 
-async function combined(services: readonly Service[], pause: () => Promise<void>): Promise<SharedVariables> {
+async function combineVariables(services: readonly Service[], pause: () => Promise<void>): Promise<SharedVariables> {
   const values = new Map<string, string>();
   let [length, made] = [0, 0];
   for (const service of services)

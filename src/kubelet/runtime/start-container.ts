@@ -85,7 +85,8 @@ async function pull(start: StartContainer, context: RuntimeContext, trace: StepS
  */
 async function restartCountOf(start: StartContainer, context: RuntimeContext): Promise<number> {
   const status = findContainerStatusByName(start.podStatus, start.container.name);
-  if (status !== undefined && neverStarted(status) && (await removed(status.id, context))) return status.restartCount;
+  if (status !== undefined && neverStarted(status) && (await tryRemoveContainer(status.id, context)))
+    return status.restartCount;
   if (status !== undefined) return status.restartCount + 1;
   if (start.podStatus.sandboxes.length === 0) return 0;
   const directory = `${podLogDir(context.paths, podLogIdentity(start.pod))}/${start.container.name}`;
@@ -109,7 +110,7 @@ export function neverStarted({
   return state === 'created' || (state === 'exited' && reason === 'StartError' && message.includes('context canceled'));
 }
 
-async function removed(containerId: string, { cri, log }: RuntimeContext): Promise<boolean> {
+async function tryRemoveContainer(containerId: string, { cri, log }: RuntimeContext): Promise<boolean> {
   try {
     await cri.runtime.removeContainer({ containerId });
     return true;

@@ -34,7 +34,7 @@ export interface Sandbox {
   readonly ips: readonly string[];
 }
 
-export function finish({ steps, retryAfterMs }: Pass): PodSyncResult {
+export function syncResultOf({ steps, retryAfterMs }: Pass): PodSyncResult {
   const error = syncError(steps);
   return { steps, error, retryAfterMs };
 }

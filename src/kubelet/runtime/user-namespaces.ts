@@ -66,7 +66,7 @@ export function createUserNamespaces(deps: UserNamespacesDeps): UserNamespaces {
   return {
     async of(pod, handler) {
       if (pod.spec?.hostUsers !== false) return undefined;
-      if (!deps.supported(handler)) throw new Error(cannot(handler));
+      if (!deps.supported(handler)) throw new Error(unsupportedMessage(handler));
       const uid = podUid(pod);
       return mutex.run('ranges', async () => {
         await load();
@@ -86,7 +86,7 @@ export function createUserNamespaces(deps: UserNamespacesDeps): UserNamespaces {
   };
 }
 
-function cannot(handler: string): string {
+function unsupportedMessage(handler: string): string {
   const who = handler === '' ? 'runtime does' : `RuntimeClass handler ${JSON.stringify(handler)} does`;
   return `can't set \`spec.hostUsers: false\`, ${who} not support user namespaces`;
 }

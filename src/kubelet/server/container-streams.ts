@@ -12,7 +12,7 @@ import type { InflateRaw } from '../../platform/compression.ts';
 import type { ContainerRuntime, ContainerStatus } from '../container/runtime.ts';
 import { podUid } from '../types/pod-update.ts';
 import type { KubeletHost } from './host.ts';
-import { withSoundFrames } from './sound-frames.ts';
+import { withCheckedFrames } from './checked-frames.ts';
 import { ServerError, textResponse } from './text-response.ts';
 
 export interface ContainerStreamDeps {
@@ -78,7 +78,7 @@ async function relay(deps: ContainerStreamDeps, request: HttpRequest, url: strin
   // Runtimes search for the name anywhere in the header.
   if (answer.kind !== 'upgrade' || inflate === undefined || !/spdy/i.test(headers['upgrade'] ?? '')) return answer;
   const pace = { turn: () => undefined, yield: () => clock.yield() };
-  return { ...answer, accept: (client) => answer.accept(withSoundFrames(client, inflate, pace)) };
+  return { ...answer, accept: (client) => answer.accept(withCheckedFrames(client, inflate, pace)) };
 }
 
 function needUpgrade(request: HttpRequest): void {

@@ -39,14 +39,14 @@ export type FileComplaint = (file: string) => Promise<string | undefined>;
 export async function readNodeLogQuery(query: string, fileComplaint: FileComplaint): Promise<NodeLogQuery | undefined> {
   const errors: FieldErrors = [];
   const parsed = parseQuery(new URLSearchParams(query), errors);
-  refuse(400, errors);
+  throwIfInvalid(400, errors);
   if (parsed.files.length + parsed.services.length + Object.keys(parsed.options).length === 0) return undefined;
   await validate(parsed, fileComplaint, errors);
-  refuse(406, errors);
+  throwIfInvalid(406, errors);
   return parsed;
 }
 
-function refuse(status: number, errors: FieldErrors): void {
+function throwIfInvalid(status: number, errors: FieldErrors): void {
   const texts = errors.map(({ field, text }) => `${field}: ${text}`);
   if (texts.length > 0) throw new ServerError(status, aggregateText(texts));
 }

@@ -27,11 +27,11 @@ export async function serveNodeLogs(
     return textResponse(301, '', { location: `${request.path.slice(request.path.lastIndexOf('/') + 1)}/` });
   }
   // Opening a pipe or a device could block for ever.
-  if (stat.kind !== 'file') throw notThere();
+  if (stat.kind !== 'file') throw notFoundError();
   return fileAnswer(files, { path, sizeBytes: stat.sizeBytes, onlyHead: request.method === 'HEAD' });
 }
 
-function notThere(): ServerError {
+function notFoundError(): ServerError {
   return new ServerError(404, '404 page not found\n');
 }
 
@@ -39,7 +39,7 @@ async function statOf(files: Pick<Files, 'stat'>, path: string): Promise<FileSta
   try {
     return await files.stat(path);
   } catch (error) {
-    if (hasErrorCode(error, 'ENOENT', 'ENOTDIR')) throw notThere();
+    if (hasErrorCode(error, 'ENOENT', 'ENOTDIR')) throw notFoundError();
     throw error;
   }
 }

@@ -27,7 +27,7 @@ export interface DiskUsage {
   keepOnly(podUids: ReadonlySet<string>): void;
 }
 
-interface Measured {
+interface CachedVolumeUses {
   readonly atMs: number;
   readonly uses: VolumeUses;
 }
@@ -43,7 +43,7 @@ export function createDiskUsage(deps: {
   readonly volumePeriodMs: number;
 }): DiskUsage {
   const { clock, files, volumePeriodMs } = deps;
-  const known = new Map<string, Measured>();
+  const known = new Map<string, CachedVolumeUses>();
   const running = new Map<string, Promise<VolumeUses>>();
   let line: Promise<unknown> = Promise.resolve();
 

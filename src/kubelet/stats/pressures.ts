@@ -68,17 +68,17 @@ async function readProc({ platform, failed }: PressureDeps, path: string): Promi
   }
 }
 
-interface Measured {
+interface MeasuredUse {
   readonly cpu?: CpuStats;
   readonly memory?: MemoryStats;
 }
 
 /** The summary's parts with their pressures; `io` consists of pressure only. */
 export function withPressures(
-  measured: Measured,
+  measured: MeasuredUse,
   pressures: Pressures | undefined,
   time: string,
-): Measured & { io?: IoStats } {
+): MeasuredUse & { io?: IoStats } {
   const { cpu, memory, io } = pressures ?? {};
   return {
     ...(measured.cpu === undefined ? {} : { cpu: cpu === undefined ? measured.cpu : { ...measured.cpu, psi: cpu } }),

@@ -13,7 +13,7 @@ export interface UsageRates {
   forgetBefore(timeMs: number): void;
 }
 
-interface Reading {
+interface CpuSample {
   timeMs: number;
   counterNs: number;
   lastSeenMs: number;
@@ -23,7 +23,7 @@ interface Reading {
 const MIN_WINDOW_MS = 1000;
 
 export function createUsageRates(): UsageRates {
-  const readings = new Map<string, Reading>();
+  const readings = new Map<string, CpuSample>();
   return {
     rate(key, timeMs, counterNs) {
       const last = readings.get(key);

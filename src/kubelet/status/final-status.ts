@@ -5,7 +5,7 @@ import { isPodPhaseTerminal } from '../../api/pod-phase.ts';
 import { isStaticPod } from '../types/pod-update.ts';
 import { STATUS_UNKNOWN_REASON } from './container-statuses.ts';
 
-function ended(status: ContainerStatus): ContainerStatus {
+function withTerminatedState(status: ContainerStatus): ContainerStatus {
   if (status.state?.terminated !== undefined) return status;
   const message = 'The container could not be located when the pod was terminated';
   return {
@@ -42,7 +42,9 @@ function startedInitCount(statuses: readonly ContainerStatus[]): number {
 export function finalPodStatus(pod: Pod, status: PodStatus): PodStatus {
   const init = status.initContainerStatuses;
   const started = startedInitCount(init ?? []);
-  const containers = hasPodInitialized(pod, status) ? status.containerStatuses?.map(ended) : status.containerStatuses;
+  const containers = hasPodInitialized(pod, status)
+    ? status.containerStatuses?.map(withTerminatedState)
+    : status.containerStatuses;
   const phase = isPodPhaseTerminal(status.phase) || isStaticPod(pod) ? status.phase : 'Failed';
   return {
     ...status,
@@ -50,6 +52,10 @@ export function finalPodStatus(pod: Pod, status: PodStatus): PodStatus {
     ...(containers === undefined ? {} : { containerStatuses: containers }),
     ...(init === undefined
       ? {}
-      : { initContainerStatuses: init.map((container, index) => (index < started ? ended(container) : container)) }),
+      : {
+          initContainerStatuses: init.map((container, index) =>
+            index < started ? withTerminatedState(container) : container,
+          ),
+        }),
   };
 }

@@ -83,7 +83,7 @@ export function createSyncHandlers(deps: SyncHandlersDeps): SyncHandler {
     background(
       log,
       'the admission of a pod broke off',
-      result.catch(unexpected).then((late) => {
+      result.catch(unexpectedAdmissionError).then((late) => {
         deps.admitting.delete(uid);
         const newest = podManager.getPodByUid(uid);
         if (newest === undefined) return;
@@ -164,7 +164,7 @@ export function createSyncHandlers(deps: SyncHandlersDeps): SyncHandler {
   };
 }
 
-function unexpected(error: unknown): AdmissionResult {
+function unexpectedAdmissionError(error: unknown): AdmissionResult {
   return {
     admit: false,
     reason: 'UnexpectedAdmissionError',

@@ -144,7 +144,7 @@ class KubeletSyncLoop implements SyncLoop {
   #syncLoopIteration(): void {
     const { configs, plegEvents, probes, syncDue } = this.#deps.channels.receive();
     if (configs.length > 0 || plegEvents.length > 0) this.#housekeeping.runSoon();
-    if (this.#deps.activity?.active === true) noteMessages(this.#deps.activity, { configs, plegEvents, probes });
+    if (this.#deps.activity?.active === true) recordMessages(this.#deps.activity, { configs, plegEvents, probes });
     for (const update of configs) this.#handleConfig(update);
     for (const event of plegEvents) this.#handlePlegEvent(event);
     for (const update of probes) this.#deps.handleProbeSync(update);
@@ -205,7 +205,7 @@ function isSyncPodWorthy(event: PodLifecycleEvent): boolean {
   return event.type !== 'ContainerRemoved';
 }
 
-function noteMessages(
+function recordMessages(
   activity: ActivitySink,
   { configs, plegEvents, probes }: Omit<SyncLoopMessages, 'syncDue'>,
 ): void {

@@ -46,7 +46,7 @@ interface CachedToken {
   readonly renewAtMs: number;
 }
 
-function shown({ token, expiresAtMs }: CachedToken): Pick<ServiceAccountToken, 'token' | 'expiresAtMs'> {
+function tokenOf({ token, expiresAtMs }: CachedToken): Pick<ServiceAccountToken, 'token' | 'expiresAtMs'> {
   return { token, expiresAtMs };
 }
 
@@ -58,7 +58,7 @@ export function createServiceAccountTokens(deps: {
   const random = deps.platform.random.fork('token-manager');
   const kept = new Map<string, CachedToken>();
 
-  async function ask(namespace: string, serviceAccount: string, request: TokenRequest): Promise<CachedToken> {
+  async function requestToken(namespace: string, serviceAccount: string, request: TokenRequest): Promise<CachedToken> {
     const answer = await deps.requestToken(namespace, serviceAccount, request);
     const token = answer.status?.token;
     const expiresAtMs = parseTime(answer.status?.expirationTimestamp);
@@ -79,15 +79,15 @@ export function createServiceAccountTokens(deps: {
       const key = JSON.stringify([namespace, serviceAccount, request.spec]);
       const old = kept.get(key);
       if (old !== undefined && clock.nowMs() < old.renewAtMs)
-        return { ...shown(old), refreshAfterMs: old.renewAtMs - clock.nowMs() };
+        return { ...tokenOf(old), refreshAfterMs: old.renewAtMs - clock.nowMs() };
       try {
-        const fresh = await ask(namespace, serviceAccount, request);
+        const fresh = await requestToken(namespace, serviceAccount, request);
         kept.set(key, fresh);
-        return { ...shown(fresh), refreshAfterMs: Math.max(RETRY_AFTER_MS, fresh.renewAtMs - clock.nowMs()) };
+        return { ...tokenOf(fresh), refreshAfterMs: Math.max(RETRY_AFTER_MS, fresh.renewAtMs - clock.nowMs()) };
       } catch (error) {
         if (old === undefined || clock.nowMs() >= old.expiresAtMs) throw error;
         log.error("Couldn't update token", { serviceAccount: `${namespace}/${serviceAccount}`, err: error });
-        return { ...shown(old), refreshAfterMs: RETRY_AFTER_MS };
+        return { ...tokenOf(old), refreshAfterMs: RETRY_AFTER_MS };
       }
     },
     forget(boundUid) {

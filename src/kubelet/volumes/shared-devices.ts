@@ -94,13 +94,13 @@ export async function tearDownShared(
   const done = record !== undefined && (await end.unpublish?.(record.data, dir)) === true;
   if (!done && (await mounter.isMountPoint(dir))) await mounter.unmount(dir);
   if (record !== undefined) {
-    await deps.locks.run(`${end.plugin} ${record.key}`, () => giveBack(deps, { end, record, path }));
+    await deps.locks.run(`${end.plugin} ${record.key}`, () => releaseDevice(deps, { end, record, path }));
     await removeDirs(files, path);
   }
   await files.removeDir(dir).catch(ignoreMissingFile);
 }
 
-async function giveBack(
+async function releaseDevice(
   deps: VolumePluginDeps,
   { end, record, path }: { readonly end: SharedDeviceEnd; readonly record: PodRecord; readonly path: string },
 ): Promise<void> {

@@ -1,7 +1,7 @@
 /** Sets the group of a volume's files to the pod's fsGroup. Upstream: pkg/volume/volume_linux.go. */
 import type { Pod } from '../../api/gen/core-v1.ts';
 import type { Files } from '../../platform/files.ts';
-import { type GroupOrder, giveToGroup } from '../../platform/give-to-group.ts';
+import { type GroupOrder, changeGroup } from '../../platform/change-group.ts';
 import type { Platform } from '../../platform/platform.ts';
 import { mayHang, mountOf } from './host-path-check.ts';
 
@@ -24,7 +24,7 @@ export function fsGroupOf(pod: Pod): { fsGroup: number | undefined; policy: stri
 /** Sets group and group permissions of `path` and everything below it. Without a group it does nothing. */
 export async function setVolumeOwnership(request: OwnershipRequest & { readonly files: Files }): Promise<void> {
   const order = orderOf(request);
-  if (order !== undefined) await giveToGroup(request.files, order);
+  if (order !== undefined) await changeGroup(request.files, order);
 }
 
 function orderOf({ path, fsGroup, readOnly, policy }: OwnershipRequest): GroupOrder | undefined {
@@ -49,7 +49,7 @@ const PROGRAM_DEADLINE_MS = 600_000;
 export async function setVolumeOwnershipByProgram(exec: Platform['exec'], request: OwnershipRequest): Promise<void> {
   const order = orderOf(request);
   if (order === undefined) return;
-  const [file, ...args] = exec.ownProgram('give-to-group');
+  const [file, ...args] = exec.ownProgram('change-group');
   const result = await exec.run(file, [...args, JSON.stringify(order)], { timeoutMs: PROGRAM_DEADLINE_MS });
   const what = `giving ${order.path} to group ${order.gid}`;
   if (result.timedOut) throw new Error(`${what} took longer than ${PROGRAM_DEADLINE_MS / 1000} s`);

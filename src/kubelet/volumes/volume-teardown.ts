@@ -39,8 +39,8 @@ export async function tearDownPodVolumes(deps: VolumePluginDeps, paths: VolumePa
   const left = [...othersMount.keys()].map((plugin) => `${volumesDir}/${plugin}`);
   await unmountBelow(platform, [paths.podDir(podUid), paths.memoryPodDir(podUid)], left);
   const failures: unknown[] = [];
-  for (const plugin of await entries(files, volumesDir)) {
-    for (const name of await entries(files, `${volumesDir}/${plugin}`)) {
+  for (const plugin of await readDirIfPresent(files, volumesDir)) {
+    for (const name of await readDirIfPresent(files, `${volumesDir}/${plugin}`)) {
       const dir = `${volumesDir}/${plugin}/${name}`;
       try {
         await othersMount.get(plugin)?.tearDown?.({ dir, podUid, name }, deps);
@@ -59,10 +59,10 @@ export async function tearDownPodVolumes(deps: VolumePluginDeps, paths: VolumePa
 /** Uids of pods with volumes on disk, in memory, or mounts below their directory. */
 export async function podsWithVolumes(platform: TeardownPlatform, paths: VolumePaths): Promise<ReadonlySet<string>> {
   const { files, mounter } = platform;
-  const found = new Set(await entries(files, paths.memoryRoot));
-  for (const uid of await entries(files, paths.podsDir)) {
-    for (const plugin of await entries(files, paths.volumesDir(uid))) {
-      if ((await entries(files, `${paths.volumesDir(uid)}/${plugin}`)).length > 0) found.add(uid);
+  const found = new Set(await readDirIfPresent(files, paths.memoryRoot));
+  for (const uid of await readDirIfPresent(files, paths.podsDir)) {
+    for (const plugin of await readDirIfPresent(files, paths.volumesDir(uid))) {
+      if ((await readDirIfPresent(files, `${paths.volumesDir(uid)}/${plugin}`)).length > 0) found.add(uid);
     }
   }
   for (const { path } of await mounter.list()) {
@@ -102,7 +102,7 @@ async function removeVolume(files: Platform['files'], plugin: string, path: stri
   else await files.removeDir(path);
 }
 
-async function entries(files: Platform['files'], dir: string): Promise<string[]> {
+async function readDirIfPresent(files: Platform['files'], dir: string): Promise<string[]> {
   try {
     return await files.readDir(dir);
   } catch (error) {

@@ -36,12 +36,12 @@ export async function measureVolume(platform: UsagePlatform, path: string, large
   };
 }
 
-interface Used {
+interface DiskUse {
   readonly bytes: number;
   readonly inodes: number;
 }
 
-async function byProgram({ exec }: UsagePlatform, path: string): Promise<Used | undefined> {
+async function byProgram({ exec }: UsagePlatform, path: string): Promise<DiskUse | undefined> {
   const count = async (...options: string[]): Promise<number | undefined> => {
     const args = ['--summarize', '--one-file-system', ...options, '--', path];
     const result = await exec.run('du', args, { timeoutMs: DU_DEADLINE_MS, env: { LC_ALL: 'C' } });
@@ -61,7 +61,7 @@ async function byProgram({ exec }: UsagePlatform, path: string): Promise<Used | 
 }
 
 /** Links are not followed and files not opened. Directories nested deeper than a path can name are not counted. */
-async function byWalk(files: Platform['files'], root: string): Promise<Used> {
+async function byWalk(files: Platform['files'], root: string): Promise<DiskUse> {
   let bytes = 0;
   let inodes = 0;
   const open = [root];

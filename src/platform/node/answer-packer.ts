@@ -34,7 +34,7 @@ async function packed(pieces: readonly Uint8Array[], signal: AbortSignal): Promi
   stream.once('error', done.reject);
   const unhook = onAbort(signal, () => stream.destroy());
   try {
-    for (const part of partsOf(pieces)) if (!signal.aborted) await written(stream, part);
+    for (const part of partsOf(pieces)) if (!signal.aborted) await writeCompressed(stream, part);
     if (!signal.aborted) stream.end();
     return (await done.promise) ? chunks : undefined;
   } finally {
@@ -49,7 +49,7 @@ function* partsOf(pieces: readonly Uint8Array[]): Generator<Uint8Array> {
 }
 
 /** Resolves once the bytes are compressed or the stream has failed. */
-function written(stream: Gzip, part: Uint8Array): Promise<void> {
+function writeCompressed(stream: Gzip, part: Uint8Array): Promise<void> {
   return new Promise((resolve) => {
     stream.once('close', resolve);
     stream.write(part, () => {

@@ -2,7 +2,7 @@
  * Buffers a body while it is received. A chunk may be a single byte: a buffer for each would take two hundred times
  * its size, and with HTTP/2 the whole read it is part of. Small chunks are copied together.
  */
-import { readBrake } from './read-brake.ts';
+import { readThrottle } from './read-throttle.ts';
 
 /** Larger chunks are not copied. */
 const KEPT_BYTES = 4096;
@@ -20,7 +20,7 @@ export class BodyBuffer {
 
   add(chunk: Uint8Array): void {
     this.length += chunk.byteLength;
-    if (++this.#count > FEW_CHUNKS) readBrake.press();
+    if (++this.#count > FEW_CHUNKS) readThrottle.reportWaiting();
     // Most bodies are one chunk.
     if (chunk.byteLength >= KEPT_BYTES || this.#count === 1) {
       this.#seal();

@@ -26,7 +26,7 @@ export function createCgroups(options: CgroupOptions): Cgroups {
   const hierarchy = version === 2 ? createCgroupsV2(options, where) : createCgroupsV1(options, where);
   return {
     version,
-    ...checked(hierarchy),
+    ...withCheckedNames(hierarchy),
     criParent: (name) => (name === '/' ? root || '/' : `${root}${checkName(name)}`),
   };
 }
@@ -38,7 +38,7 @@ function checkName(name: string): string {
   return name;
 }
 
-function checked(hierarchy: CgroupHierarchy): CgroupHierarchy {
+function withCheckedNames(hierarchy: CgroupHierarchy): CgroupHierarchy {
   return {
     exists: async (name) => hierarchy.exists(checkName(name)),
     create: async (name, resources) => hierarchy.create(checkName(name), resources),

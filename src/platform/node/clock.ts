@@ -38,8 +38,8 @@ export function createNodeClock(log?: Log): Clock {
     monotonicMs: () => performance.now(),
     ...timers,
     sleep,
-    yield: (lane) => loopTurns.yield(lane),
-    turn: (lane) => loopTurns.room(lane),
+    yield: (flow) => loopTurns.yield(flow),
+    turn: (flow) => loopTurns.turn(flow),
     holdBusy: () => nothingToRelease,
     onWallJump: createJumpDetector(timers),
   };

@@ -4,7 +4,7 @@
  * for 150 to 320 milliseconds. The streams of a connection are ended first, a few at a time, then the connection
  * itself.
  *
- * A connection that waits for its end counts as destroyed for everybody. Its end has a lane of its own, so that it
+ * A connection that waits for its end counts as destroyed for everybody. Its end has a flow of its own, so that it
  * comes before its client's waiting work. It is no longer read, since Node.js throws when data arrives for a
  * destroyed socket. Therefore only connections wait whose session still reads, because it has streams; all others end
  * at once.
@@ -12,11 +12,11 @@
 import { constants } from 'node:http2';
 import { type LoopTurns, loopTurns } from './loop-turns.ts';
 
-const LANE = 'connections that end';
+const FLOW = 'connections that end';
 /** Each costs up to 35 microseconds: that of a watch. */
 const STREAMS_AT_ONCE = 32;
 
-interface Ended {
+interface DestroyableStream {
   destroy(): unknown;
 }
 
@@ -46,7 +46,7 @@ export interface EndingSession {
 /** Covers every way in which the connection or its session is destroyed. `streams` are the open ones. */
 export function endInTurns(
   { session, socket }: { readonly session: EndingSession; readonly socket: EndingSocket },
-  streams: ReadonlySet<Ended>,
+  streams: ReadonlySet<DestroyableStream>,
   turns: Pick<LoopTurns, 'yield'> = loopTurns,
 ): void {
   endByConnection(session, socket, streams);
@@ -67,7 +67,7 @@ export function endInTurns(
  * Here the client gets the reason, and the connection is destroyed instead: the session ends with it. What the session is left with
  * at its end leads to no socket, which would keep both in memory.
  */
-function endByConnection(session: EndingSession, socket: EndingSocket, streams: ReadonlySet<Ended>): void {
+function endByConnection(session: EndingSession, socket: EndingSocket, streams: ReadonlySet<DestroyableStream>): void {
   const destroyNow = session.destroy;
   session.destroy = (error, code) => {
     if (streams.size === 0) return destroyNow.call(session, error, code);
@@ -87,10 +87,10 @@ function stopReading(socket: EndingSocket): void {
   handle.readStop();
 }
 
-async function endStreams(streams: readonly Ended[], turns: Pick<LoopTurns, 'yield'>): Promise<void> {
+async function endStreams(streams: readonly DestroyableStream[], turns: Pick<LoopTurns, 'yield'>): Promise<void> {
   for (const [at, stream] of streams.entries()) {
-    if (at % STREAMS_AT_ONCE === 0) await turns.yield(LANE);
+    if (at % STREAMS_AT_ONCE === 0) await turns.yield(FLOW);
     stream.destroy();
   }
-  await turns.yield(LANE);
+  await turns.yield(FLOW);
 }

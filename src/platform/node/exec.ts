@@ -15,7 +15,7 @@ import { SPAWNER_FAULT, type SpawnerAnswer, type SpawnerRequest } from './spawne
 const DEFAULT_TIMEOUT_MS = 60_000;
 
 const OWN_PROGRAMS: Readonly<Record<OwnProgram, URL>> = {
-  'give-to-group': new URL('./give-to-group-program.ts', import.meta.url),
+  'change-group': new URL('./change-group-program.ts', import.meta.url),
 };
 
 /** The process port, with control over its spawner. */

@@ -10,7 +10,7 @@ import type { HttpResponse } from '../http.ts';
 import { createMemoryLog } from '../sim/log.ts';
 import { createTestAuthority } from './certificates-fixture.ts';
 import { createListenHttp } from './http-server.ts';
-import { readBrake } from './read-brake.ts';
+import { readThrottle } from './read-throttle.ts';
 
 /** Pipelines on TLS connections, then one request on each that is still open. Counts responses and closed connections. */
 const PIPELINES = `
@@ -74,7 +74,7 @@ async function crowd(program: string, numbers: { readonly connections: number; r
   const tls = await authority.issue('CN=server', ['127.0.0.1']);
   let mostHeld = 0;
   const answer = (): HttpResponse => {
-    mostHeld = Math.max(mostHeld, readBrake.held);
+    mostHeld = Math.max(mostHeld, readThrottle.paused);
     return { kind: 'bytes', status: 200, headers: {}, chunks: [Buffer.from('ok')] };
   };
   const limits = { total: 1000, ofOneAddress: 1000 };
@@ -97,7 +97,7 @@ test('pipelines of many connections are read gradually: each gets all responses 
   assert.equal(results.length, 60);
   assert.ok(results.includes('answered'), results.join());
   assert.ok(mostHeld > 0, 'no connection was held');
-  assert.equal(readBrake.held, 0);
+  assert.equal(readThrottle.paused, 0);
 });
 
 test('streams of many HTTP/2 connections get a response or are refused', async () => {
@@ -108,5 +108,5 @@ test('streams of many HTTP/2 connections get a response or are refused', async (
     [],
   );
   assert.ok(results.includes('answered'));
-  assert.equal(readBrake.held, 0);
+  assert.equal(readThrottle.paused, 0);
 });

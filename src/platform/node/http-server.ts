@@ -24,10 +24,10 @@ import type { Log } from '../log.ts';
 import { background } from '../unexpected.ts';
 import { ConnectionCount, type ConnectionLimits } from '../../base/connection-count.ts';
 import { ownConnectionLimits } from './connection-limits.ts';
-import { laneOf } from './client-lane.ts';
-import { holdHandshakes } from './held-handshakes.ts';
+import { flowOf } from './client-flow.ts';
+import { queueHandshakes } from './queued-handshakes.ts';
 import { plainAddress } from './http1.ts';
-import { readBrake } from './read-brake.ts';
+import { readThrottle } from './read-throttle.ts';
 import { contextOf } from './sni.ts';
 import { type ClientTrust, verifyPeerBy } from './tls.ts';
 import { UnsentAnswers } from './unsent-answers.ts';
@@ -139,7 +139,7 @@ class Listener implements HttpServer {
       return;
     }
     this.#sockets.add(socket);
-    if (!(this.#server instanceof https.Server)) readBrake.add(socket, plainAddress(remoteAddress));
+    if (!(this.#server instanceof https.Server)) readThrottle.add(socket, plainAddress(remoteAddress));
     socket.once('close', () => {
       this.#sockets.delete(socket);
       this.#connections.leave(remoteAddress);
@@ -181,10 +181,10 @@ class Listener implements HttpServer {
       ...versionsOf(tls),
       ALPNProtocols: http2 ? ['h2', 'http/1.1'] : ['http/1.1'],
     });
-    server.prependListener('secureConnection', (socket: TLSSocket) => readBrake.add(socket, laneOf(socket)));
+    server.prependListener('secureConnection', (socket: TLSSocket) => readThrottle.add(socket, flowOf(socket)));
     if (tls.clientCaPem !== undefined)
       server.prependListener('secureConnection', (socket: TLSSocket) => verifyPeerBy(socket, this.#trust));
-    holdHandshakes(server, HANDSHAKE_TIMEOUT_MS);
+    queueHandshakes(server, HANDSHAKE_TIMEOUT_MS);
     if (!http2) return server;
     // Does the work of http2.createSecureServer({ allowHTTP1 }), without its compatibility objects for every HTTP/2 stream.
     const startHttp1 = server.listeners('secureConnection').at(-1) as (socket: TLSSocket) => void;

@@ -6,12 +6,12 @@ import { background } from '../unexpected.ts';
 import { Pipelines } from './pipelines.ts';
 import { Http1Request, sendHttp1 } from './http1.ts';
 import { loopTurns } from './loop-turns.ts';
-import { readBrake } from './read-brake.ts';
+import { readThrottle } from './read-throttle.ts';
 import { duplexOf, endUnread } from './streams.ts';
 import type { UnsentAnswers } from './unsent-answers.ts';
 import type { AnswerFailures } from './answer-failures.ts';
 import { BROKEN_ANSWER, isOfConnection } from './answer-failures.ts';
-import { laneOf } from './client-lane.ts';
+import { flowOf } from './client-flow.ts';
 
 export class Http1Connections {
   readonly #handler: HttpHandler;
@@ -28,10 +28,10 @@ export class Http1Connections {
   onRequest(message: http.IncomingMessage, response: http.ServerResponse): void {
     goOnReading(message.socket);
     this.#pipelines.enter(message, response, () => {
-      const due = loopTurns.begin(laneOf(message.socket));
+      const due = loopTurns.begin(flowOf(message.socket));
       if (due === undefined) this.#serve(message, response);
       else {
-        readBrake.press();
+        readThrottle.reportWaiting();
         const serve = (): void => {
           if (!response.destroyed) this.#serve(message, response);
         };

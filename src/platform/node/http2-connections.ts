@@ -8,8 +8,8 @@ import { loopTurns } from './loop-turns.ts';
 import type { UnsentAnswers } from './unsent-answers.ts';
 import type { AnswerFailures } from './answer-failures.ts';
 import { BROKEN_ANSWER } from './answer-failures.ts';
-import { laneOf } from './client-lane.ts';
-import { readBrake } from './read-brake.ts';
+import { flowOf } from './client-flow.ts';
+import { readThrottle } from './read-throttle.ts';
 import { waitingHeads } from './waiting-heads.ts';
 
 const DEFAULT_MAX_STREAMS = 250;
@@ -47,9 +47,9 @@ export class Http2Connections {
       this.#sessions.began(session, stream);
       stream.on('error', () => undefined); // reported by the request's signal and body
       if (socket.destroyed) return;
-      const lane = laneOf(socket);
-      const due = loopTurns.begin(lane);
-      if (due !== undefined) return this.#serveLater(stream, due, { lane, head: { headers, lines, socket } });
+      const flow = flowOf(socket);
+      const due = loopTurns.begin(flow);
+      if (due !== undefined) return this.#serveLater(stream, due, { flow, head: { headers, lines, socket } });
       this.#serveHttp2(stream, new Http2Request(stream, { headers, lines, socket }));
     });
   }
@@ -58,14 +58,14 @@ export class Http2Connections {
   #serveLater(
     stream: ServerHttp2Stream,
     due: Promise<void>,
-    { lane, head }: { readonly lane: string | undefined; readonly head: Http2Head },
+    { flow, head }: { readonly flow: string | undefined; readonly head: Http2Head },
   ): void {
-    readBrake.press();
-    const bytes = waitingHeads.enter(lane, head.lines);
+    readThrottle.reportWaiting();
+    const bytes = waitingHeads.enter(flow, head.lines);
     if (bytes === undefined) return stream.close(constants.NGHTTP2_REFUSED_STREAM);
     const request = new Http2Request(stream, head);
     const serve = (): void => {
-      waitingHeads.leave(lane, bytes);
+      waitingHeads.leave(flow, bytes);
       if (!stream.destroyed && !head.socket.destroyed) this.#serveHttp2(stream, request);
     };
     this.#failures.watch(request, due.then(serve));

@@ -10,7 +10,7 @@ import { endInTurns, type EndingSocket } from './end-in-turns.ts';
 const IDLE_MS = 90_000;
 const SWEEP_EVERY_MS = 30_000;
 
-interface Use {
+interface SessionUse {
   readonly socket: SweptSocket;
   readonly streams: Set<SweptStream>;
   /** On the monotonic clock: when the last stream ended, or the connection was last pinged. */
@@ -44,7 +44,7 @@ function endOf(session: SweptSession): void {
 
 /** Keeps sessions until they have closed. The sweep runs while there are any, and keeps no process alive. */
 export class Http2Sessions<S extends SweptSession = ServerHttp2Session> {
-  readonly #uses = new Map<S, Use>();
+  readonly #uses = new Map<S, SessionUse>();
   #sweeping: NodeJS.Timeout | undefined;
 
   /**

@@ -64,7 +64,7 @@ describe('turns of the loop', () => {
     const { turns, work, turn, isQuiet } = createLoop();
     const begun: number[] = [];
     const begin = async (piece: number): Promise<void> => {
-      await turns.room();
+      await turns.turn();
       begun.push(piece);
       work(3);
     };
@@ -77,7 +77,7 @@ describe('turns of the loop', () => {
     }
     await turn();
     assert.ok(isQuiet());
-    assert.equal(turns.room(), undefined, 'a turn in which nobody works has room again');
+    assert.equal(turns.turn(), undefined, 'a turn in which nobody works is free again');
   });
 
   test('sixteen short pieces begin in a turn at once; the others as long as there is time', async () => {
@@ -99,11 +99,11 @@ describe('turns of the loop', () => {
     assert.equal(turns.begin(), undefined);
   });
 
-  test('lanes take turns: one client of many pieces does not hold up another, nor the cluster', async () => {
+  test('flows take turns: one client of many pieces does not hold up another, nor the cluster', async () => {
     const { turns, work, turn } = createLoop();
     const done: string[] = [];
-    const wait = (name: string, lane?: string): void =>
-      void turns.yield(lane).then(() => {
+    const wait = (name: string, flow?: string): void =>
+      void turns.yield(flow).then(() => {
         work(1);
         done.push(name);
       });

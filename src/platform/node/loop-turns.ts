@@ -4,7 +4,7 @@
  * first wait in a queue, and each turn continues as many as fit into a few milliseconds; sockets and timers are
  * handled in between.
  *
- * Invariants: within a lane first come, first served; lanes with waiting work take turns; work without a lane, which
+ * Invariants: within a flow first come, first served; flows with waiting work take turns; work without a flow, which
  * is the cluster's own, comes after each of them. The microtasks of a piece finish before the next piece continues.
  */
 
@@ -61,16 +61,16 @@ class Queue {
 }
 
 /** Queues that take turns: the cluster's own comes after each of the others. */
-class Lanes {
+class Flows {
   readonly #own = new Queue();
-  /** Lanes with waiting work, the next one first. */
+  /** Flows with waiting work, the next one first. */
   readonly #others = new Map<string, Queue>();
   #wasOwn = false;
 
-  push(lane: string | undefined, resume: () => void): void {
-    if (lane === undefined) return this.#own.push(resume);
-    let queue = this.#others.get(lane);
-    if (queue === undefined) this.#others.set(lane, (queue = new Queue()));
+  push(flow: string | undefined, resume: () => void): void {
+    if (flow === undefined) return this.#own.push(resume);
+    let queue = this.#others.get(flow);
+    if (queue === undefined) this.#others.set(flow, (queue = new Queue()));
     queue.push(resume);
   }
 
@@ -81,10 +81,10 @@ class Lanes {
   }
 
   #takeOther(): (() => void) | undefined {
-    for (const [lane, queue] of this.#others) {
+    for (const [flow, queue] of this.#others) {
       const next = queue.take();
-      this.#others.delete(lane);
-      if (!queue.isEmpty) this.#others.set(lane, queue);
+      this.#others.delete(flow);
+      if (!queue.isEmpty) this.#others.set(flow, queue);
       return next;
     }
     return undefined;
@@ -94,14 +94,14 @@ class Lanes {
     return this.#own.isEmpty && this.#others.size === 0;
   }
 
-  lengthOf(lane: string | undefined): number {
-    return lane === undefined ? this.#own.length : (this.#others.get(lane)?.length ?? 0);
+  lengthOf(flow: string | undefined): number {
+    return flow === undefined ? this.#own.length : (this.#others.get(flow)?.length ?? 0);
   }
 }
 
 export class LoopTurns {
   readonly #deps: LoopDeps;
-  readonly #lanes = new Lanes();
+  readonly #flows = new Flows();
   /** When the last turn began. */
   #startMs = 0;
   /** Whether long work has begun since the last turn, or is in progress. */
@@ -115,32 +115,32 @@ export class LoopTurns {
   }
 
   /** Resolves in a later turn. */
-  yield(lane?: string): Promise<void> {
+  yield(flow?: string): Promise<void> {
     return new Promise((resolve) => {
-      this.#lanes.push(lane, resolve);
+      this.#flows.push(flow, resolve);
       this.#schedule();
     });
   }
 
   /** Call before work that may be long. Undefined for the first caller; a promise for all others. */
-  room(lane?: string): Promise<void> | undefined {
-    if (this.#isTaken) return this.yield(lane);
+  turn(flow?: string): Promise<void> | undefined {
+    if (this.#isTaken) return this.yield(flow);
     this.#isTaken = true;
     this.#schedule();
     return undefined;
   }
 
   /** Call before work that is mostly short. Undefined for the first few callers; a promise for all others. */
-  begin(lane?: string): Promise<void> | undefined {
+  begin(flow?: string): Promise<void> | undefined {
     this.#begun++;
-    if (this.#begun > SHORT_AT_ONCE) return this.yield(lane);
+    if (this.#begun > SHORT_AT_ONCE) return this.yield(flow);
     if (this.#begun === SHORT_AT_ONCE) this.#schedule();
     return undefined;
   }
 
-  /** How many pieces of a lane wait. */
-  waitingOf(lane: string | undefined): number {
-    return this.#lanes.lengthOf(lane);
+  /** How many pieces of a flow wait. */
+  waitingOf(flow: string | undefined): number {
+    return this.#flows.lengthOf(flow);
   }
 
   #schedule(): void {
@@ -158,7 +158,7 @@ export class LoopTurns {
 
   readonly #goOn = (): void => {
     const isOver = this.#deps.nowMs() - this.#startMs >= TURN_MS;
-    const next = isOver ? undefined : this.#lanes.take();
+    const next = isOver ? undefined : this.#flows.take();
     if (next !== undefined) {
       next();
       this.#deps.afterMicrotasks(this.#goOn);
@@ -166,7 +166,7 @@ export class LoopTurns {
     }
     this.#isTaken = false;
     this.#begun = 0;
-    if (!this.#lanes.isEmpty) this.#schedule();
+    if (!this.#flows.isEmpty) this.#schedule();
   };
 }
 

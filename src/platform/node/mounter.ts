@@ -12,7 +12,7 @@ const DEADLINE_MS = 120_000;
 export function createNodeMounter(deps: { readonly files: Files; readonly exec: Exec }): Mounter {
   const list = async (): ReturnType<Mounter['list']> =>
     parseMountInfo(await deps.files.readText('/proc/self/mountinfo'));
-  const mountPoints = shared(async () => new Set((await list()).map((mount) => mount.path)));
+  const mountPoints = shareReads(async () => new Set((await list()).map((mount) => mount.path)));
   const isMountPoint = async (path: string): Promise<boolean> => (await mountPoints()).has(trimSlash(path));
   const program = async (name: string, args: readonly string[]): Promise<void> => {
     const result = await deps.exec.run(name, args, { timeoutMs: DEADLINE_MS, env: { LC_ALL: 'C' } });
@@ -53,7 +53,7 @@ export function createNodeMounter(deps: { readonly files: Files; readonly exec: 
  * Calls during a read share the next one, so that each sees its caller's earlier changes and thousands of calls cause
  * few reads.
  */
-function shared<T>(read: () => Promise<T>): () => Promise<T> {
+function shareReads<T>(read: () => Promise<T>): () => Promise<T> {
   let running: Promise<T> | undefined;
   let next: Promise<T> | undefined;
   const begin = (): Promise<T> => {

@@ -11,7 +11,7 @@ import { hasErrorCode } from '../../base/errors.ts';
 import { Lru } from '../../base/lru.ts';
 import type { Dial, HttpAnswer, HttpCall, HttpUpgrade, Net, TlsOptions } from '../net.ts';
 import type { Duplex } from '../streams.ts';
-import { readBrake } from './read-brake.ts';
+import { readThrottle } from './read-throttle.ts';
 import { joinSmallChunks } from './small-chunks.ts';
 import { duplexOf } from './streams.ts';
 
@@ -83,14 +83,14 @@ async function dial(target: Dial): Promise<Duplex> {
     target.tls === undefined
       ? connect({ ...where, allowHalfOpen: true })
       : connectTls({ ...where, ...tlsOptions(target.tls) });
-  await settled(socket, target, (resolve) =>
+  await waitFor(socket, target, (resolve) =>
     socket.once(target.tls === undefined ? 'connect' : 'secureConnect', resolve),
   );
   return duplexOf(socket);
 }
 
 /** Waits for `subscribe`'s event, the end of the connection, the deadline or the signal. */
-async function settled<T>(
+async function waitFor<T>(
   stream: Socket | http.ClientRequest,
   limits: { readonly timeoutMs?: number; readonly signal?: AbortSignal },
   subscribe: (resolve: (value: T) => void) => void,
@@ -133,7 +133,7 @@ function startRequest(call: HttpCall, agent: http.Agent | false): http.ClientReq
   request.on('information', leaveAfterMany);
   request.once('response', joinSmallChunks);
   // Answers of thousands of chunks at one instant are read little by little, as requests are.
-  request.once('socket', (socket) => readBrake.add(socket, `to ${url.host}`));
+  request.once('socket', (socket) => readThrottle.add(socket, `to ${url.host}`));
   return request;
 }
 
@@ -173,7 +173,7 @@ async function exchange(call: HttpCall, agent: http.Agent): Promise<HttpAnswer> 
   const beganMs = performance.now();
   const request = startRequest(call, agent);
   try {
-    const answer = settled<http.IncomingMessage>(request, headLimits(call), (resolve) =>
+    const answer = waitFor<http.IncomingMessage>(request, headLimits(call), (resolve) =>
       request.once('response', resolve),
     );
     send(request, call.body);
@@ -191,7 +191,7 @@ async function upgrade(call: HttpCall): Promise<HttpUpgrade | HttpAnswer> {
   const beganMs = performance.now();
   const headers = { connection: 'Upgrade', ...call.headers };
   const request = startRequest({ ...call, headers }, false);
-  const answer = settled<HttpUpgrade | HttpAnswer>(request, headLimits(call), (resolve) => {
+  const answer = waitFor<HttpUpgrade | HttpAnswer>(request, headLimits(call), (resolve) => {
     request.once('upgrade', (message, socket, head) => {
       if (head.length > 0) socket.unshift(head);
       resolve({ status: 101, headers: flatHeaders(message), socket: duplexOf(socket) });
@@ -207,7 +207,7 @@ function headLimits({
   timeoutMs = Infinity,
   headTimeoutMs = Infinity,
   signal,
-}: HttpCall): Parameters<typeof settled>[1] {
+}: HttpCall): Parameters<typeof waitFor>[1] {
   const leastMs = Math.min(timeoutMs, headTimeoutMs);
   return leastMs === Infinity ? { signal } : { signal, timeoutMs: leastMs };
 }

@@ -4,8 +4,8 @@
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
-import { laneOf } from './client-lane.ts';
-import { readBrake } from './read-brake.ts';
+import { flowOf } from './client-flow.ts';
+import { readThrottle } from './read-throttle.ts';
 import { waitingHeads } from './waiting-heads.ts';
 
 /** A connection with more waiting requests is closed, as are those that would exceed the limit of all connections. */
@@ -16,8 +16,8 @@ interface Pipeline {
   waiting: number;
   /** The bytes of waiting heads. */
   bytes: number;
-  /** The lane they are counted for: the first request's, even if a certificate expires later. */
-  counted: { readonly lane: string | undefined } | undefined;
+  /** The flow they are counted for: the first request's, even if a certificate expires later. */
+  counted: { readonly flow: string | undefined } | undefined;
 }
 
 export class Pipelines {
@@ -36,7 +36,7 @@ export class Pipelines {
     }
     const before = pipeline.last;
     pipeline.last = response;
-    readBrake.press();
+    readThrottle.reportWaiting();
     const leave = socket.destroyed ? undefined : this.#wait(pipeline, message);
     if (leave === undefined) {
       socket.destroy();
@@ -55,12 +55,12 @@ export class Pipelines {
    * responses. Undefined when there are too many.
    */
   #wait(pipeline: Pipeline, { socket, rawHeaders, url = '' }: IncomingMessage): (() => void) | undefined {
-    const { lane } = pipeline.counted ?? { lane: laneOf(socket) };
-    const bytes = pipeline.waiting < MAX_WAITING ? waitingHeads.enter(lane, [url, ...rawHeaders]) : undefined;
+    const { flow } = pipeline.counted ?? { flow: flowOf(socket) };
+    const bytes = pipeline.waiting < MAX_WAITING ? waitingHeads.enter(flow, [url, ...rawHeaders]) : undefined;
     if (bytes === undefined) return undefined;
     if (pipeline.counted === undefined) {
-      pipeline.counted = { lane };
-      socket.once('close', () => waitingHeads.leave(lane, pipeline.bytes));
+      pipeline.counted = { flow };
+      socket.once('close', () => waitingHeads.leave(flow, pipeline.bytes));
     }
     pipeline.waiting++;
     pipeline.bytes += bytes;
@@ -68,7 +68,7 @@ export class Pipelines {
       pipeline.waiting--;
       if (socket.destroyed) return;
       pipeline.bytes -= bytes;
-      waitingHeads.leave(lane, bytes);
+      waitingHeads.leave(flow, bytes);
     };
   }
 }

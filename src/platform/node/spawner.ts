@@ -23,14 +23,14 @@ for (const name of ['NOTIFY_SOCKET', 'WATCHDOG_USEC', 'WATCHDOG_PID']) delete pr
 
 const running = new Map<number, { readonly pid: number | undefined }>();
 
-function answer(message: SpawnerAnswer): void {
+function sendToParent(message: SpawnerAnswer): void {
   // The requesting process may have just ended: then no response is needed.
   if (process.connected) process.send!(message, undefined, undefined, () => undefined);
 }
 
 function fail(id: number, error: unknown): void {
   const { code, message } = error as NodeJS.ErrnoException;
-  answer({ kind: 'failed', id, code: code ?? SPAWNER_FAULT, message });
+  sendToParent({ kind: 'failed', id, code: code ?? SPAWNER_FAULT, message });
 }
 
 /** Wraps a handler of one program's event or timer; an exception ends only that program. */
@@ -103,7 +103,7 @@ function run(request: RunRequest): void {
   const finish = (exitCode: number): void => {
     clearTimeout(deadline);
     if (!running.has(id)) return;
-    answer({ kind: 'ended', id, exitCode, stdout: stdout(), stderr: stderr(), timedOut });
+    sendToParent({ kind: 'ended', id, exitCode, stdout: stdout(), stderr: stderr(), timedOut });
     running.delete(id);
   };
   const onExit = (code: number | null, signal: NodeJS.Signals | null): void => {
@@ -133,7 +133,7 @@ function startDaemon(request: DaemonRequest): void {
       stdio: ['ignore', log, log],
     });
     child.once('error', (error) => fail(id, error));
-    if (child.pid !== undefined) answer({ kind: 'started', id, pid: child.pid });
+    if (child.pid !== undefined) sendToParent({ kind: 'started', id, pid: child.pid });
     child.unref();
   } finally {
     closeSync(log);

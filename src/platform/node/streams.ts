@@ -2,7 +2,7 @@
 import type { Socket } from 'node:net';
 import type { Duplex as NodeDuplex, Writable } from 'node:stream';
 import { hasErrorCode } from '../../base/errors.ts';
-import type { Unread } from '../../base/backlog.ts';
+import type { UnreadBytes } from '../../base/backlog.ts';
 import type { ByteSink, Duplex } from '../streams.ts';
 
 const lineEnd = Buffer.from('\r\n');
@@ -195,7 +195,7 @@ async function* readIncoming(socket: NodeDuplex, destroyedHere: () => boolean): 
 export async function writeInTurns(
   target: Writable,
   pieces: readonly Uint8Array[],
-  unread: Unread | undefined,
+  unread: UnreadBytes | undefined,
 ): Promise<void> {
   let left = pieces.reduce((sum, { byteLength }) => sum + byteLength, 0);
   for (const piece of pieces)

@@ -2,7 +2,7 @@
  * Unread responses of one server to slow clients, which stay in memory: one connection has 250 streams, each with a
  * list of its own. Upstream ends such responses with the request's time limit.
  */
-import { Backlog, type BacklogLimits, type Unread } from '../../base/backlog.ts';
+import { Backlog, type BacklogLimits, type UnreadBytes } from '../../base/backlog.ts';
 
 const CHECK_EVERY_MS = 1000;
 
@@ -14,7 +14,7 @@ interface Target {
 }
 
 /** An error whose code states that the client is at fault, not the server. */
-function notRead(): Error {
+function notReadError(): Error {
   return Object.assign(new Error('the client does not read its answer'), { code: 'ECONNABORTED' });
 }
 
@@ -34,7 +34,7 @@ class SessionAnswers {
   readonly #streams = new Map<Target, number>();
   readonly #backlog: Backlog;
   #bytes = 0;
-  #unread: Unread | undefined;
+  #unread: UnreadBytes | undefined;
 
   constructor(backlog: Backlog) {
     this.#backlog = backlog;
@@ -63,7 +63,7 @@ class SessionAnswers {
   /** Ends these streams; others of the connection, such as watches, continue. */
   #cut(): void {
     this.#unread = undefined;
-    for (const stream of [...this.#streams.keys()]) stream.destroy(notRead());
+    for (const stream of [...this.#streams.keys()]) stream.destroy(notReadError());
   }
 }
 
@@ -93,9 +93,9 @@ export class UnsentAnswers {
   }
 
   /** Adds a response of this length; its connection or stream is closed when the client does not read. */
-  add(target: Target, bytes: number): Unread | undefined {
+  add(target: Target, bytes: number): UnreadBytes | undefined {
     if (target.writableFinished) return undefined;
-    const unread = this.#backlog.reader(() => target.destroy(notRead()));
+    const unread = this.#backlog.reader(() => target.destroy(notReadError()));
     const done = (): void => unread.leave();
     target.once('close', done);
     target.once('finish', done);

@@ -6,7 +6,7 @@ import { WaitingHeads } from './waiting-heads.ts';
 const KIB = 1024;
 
 test('an address has at most its share, all together the total; a closed connection makes room', () => {
-  const heads = new WaitingHeads({ totalBytes: 100 * KIB, laneBytes: 50 * KIB });
+  const heads = new WaitingHeads({ totalBytes: 100 * KIB, flowBytes: 50 * KIB });
   const lines = ['x', 'v'.repeat(12 * KIB - 1)];
   const [first, second] = [heads.enter('a', lines), heads.enter('a', lines)];
   assert.equal(first, 20 * KIB);

@@ -9,14 +9,14 @@ const REQUEST_BYTES = 8 * 1024;
 export interface WaitingLimits {
   readonly totalBytes: number;
   /** The limit per address. Peers with certificates of the cluster count only in the total. */
-  readonly laneBytes: number;
+  readonly flowBytes: number;
 }
 
-const DEFAULT_LIMITS: WaitingLimits = { totalBytes: 128 * 1024 * 1024, laneBytes: 32 * 1024 * 1024 };
+const DEFAULT_LIMITS: WaitingLimits = { totalBytes: 128 * 1024 * 1024, flowBytes: 32 * 1024 * 1024 };
 
 export class WaitingHeads {
   readonly #limits: WaitingLimits;
-  readonly #byLane = new Map<string, number>();
+  readonly #byFlow = new Map<string, number>();
   #total = 0;
 
   constructor(limits = DEFAULT_LIMITS) {
@@ -27,13 +27,13 @@ export class WaitingHeads {
    * Counts a head until `leave`. Returns the bytes to pass to `leave`, or undefined when there are too many and
    * nothing is counted. @param lines names and values alternately
    */
-  enter(lane: string | undefined, lines: readonly string[]): number | undefined {
+  enter(flow: string | undefined, lines: readonly string[]): number | undefined {
     let bytes = REQUEST_BYTES;
     for (const line of lines) bytes += line.length;
-    const own = lane === undefined ? 0 : (this.#byLane.get(lane) ?? 0);
-    if (this.#total + bytes > this.#limits.totalBytes || own + bytes > this.#limits.laneBytes) return undefined;
+    const own = flow === undefined ? 0 : (this.#byFlow.get(flow) ?? 0);
+    if (this.#total + bytes > this.#limits.totalBytes || own + bytes > this.#limits.flowBytes) return undefined;
     this.#total += bytes;
-    if (lane !== undefined) this.#byLane.set(lane, own + bytes);
+    if (flow !== undefined) this.#byFlow.set(flow, own + bytes);
     return bytes;
   }
 
@@ -42,12 +42,12 @@ export class WaitingHeads {
     return this.#total;
   }
 
-  leave(lane: string | undefined, bytes: number): void {
+  leave(flow: string | undefined, bytes: number): void {
     this.#total -= bytes;
-    if (lane === undefined) return;
-    const left = (this.#byLane.get(lane) ?? 0) - bytes;
-    if (left > 0) this.#byLane.set(lane, left);
-    else this.#byLane.delete(lane);
+    if (flow === undefined) return;
+    const left = (this.#byFlow.get(flow) ?? 0) - bytes;
+    if (left > 0) this.#byFlow.set(flow, left);
+    else this.#byFlow.delete(flow);
   }
 }
 

@@ -23,8 +23,8 @@ export function createSkewedClock(beneath: Clock): SkewedClock {
     setTimer: (delayMs, callback) => beneath.setTimer(delayMs, callback),
     setTicker: (periodMs, callback) => beneath.setTicker(periodMs, callback),
     sleep: (delayMs, signal) => beneath.sleep(delayMs, signal),
-    yield: (lane) => beneath.yield(lane),
-    turn: (lane) => beneath.turn(lane),
+    yield: (flow) => beneath.yield(flow),
+    turn: (flow) => beneath.turn(flow),
     holdBusy: (what) => beneath.holdBusy(what),
     onWallJump(listener): CancelTimer {
       const entry = (jumpMs: number): void => listener(jumpMs);

@@ -4,7 +4,7 @@
  */
 import type { Exec } from '../../platform/exec.ts';
 import { runOrThrow } from '../../platform/run-or-throw.ts';
-import { createApplyLoop, type Extent } from '../apply-loop.ts';
+import { createApplyLoop, type WriteScope } from '../apply-loop.ts';
 import { createProxyMetrics } from '../proxy-metrics.ts';
 import type { ApplierDeps, RuleApplier } from '../rule-applier.ts';
 import { iptablesRemoval, JUMPS, OWN_CHAIN } from './fixed-chains.ts';
@@ -25,10 +25,10 @@ export function createIptablesApplier(deps: ApplierDeps, config: IptablesApplier
   const metrics = createProxyMetrics(deps.metrics, 'iptables');
   const programs = config.tables.map((table) => ({
     table,
-    run: runner(exec, table.config.family, config.commandPrefix),
+    run: createRunIptables(exec, table.config.family, config.commandPrefix),
   }));
 
-  async function apply({ whole }: Extent): Promise<void> {
+  async function apply({ whole }: WriteScope): Promise<void> {
     await config.prepare();
     const startMs = clock.monotonicMs();
     for (const { table, run } of programs) {
@@ -52,9 +52,9 @@ export function createIptablesApplier(deps: ApplierDeps, config: IptablesApplier
   };
 }
 
-type Run = (suffix: '' | '-save' | '-restore', args: readonly string[], input?: string) => Promise<string>;
+type RunIptables = (suffix: '' | '-save' | '-restore', args: readonly string[], input?: string) => Promise<string>;
 
-function runner(exec: Exec, family: 4 | 6, prefix: readonly string[] = []): Run {
+function createRunIptables(exec: Exec, family: 4 | 6, prefix: readonly string[] = []): RunIptables {
   return async (suffix, args, input) => {
     const program = `${family === 4 ? 'iptables' : 'ip6tables'}${suffix}`;
     return await runOrThrow(exec, [...prefix, program, ...args], { input, name: program });
@@ -65,7 +65,7 @@ function chainsOf(saved: string): string[] {
   return [...saved.matchAll(/^:(KUBE-\S+) /gm)].map(([, chain = '']) => chain);
 }
 
-async function ensureJumps(run: Run): Promise<void> {
+async function ensureJumps(run: RunIptables): Promise<void> {
   for (const [table, chain, ...rule] of JUMPS) {
     const there = await run('', ['-w', '-t', table, '-C', chain, ...rule]).then(
       () => true,

@@ -98,13 +98,13 @@ export function readPolicy(policy: NetworkPolicy, context: PolicyContext): Polic
   };
 }
 
-interface Reading extends PolicyContext {
+interface RuleContext extends PolicyContext {
   readonly direction: Direction;
   readonly namespace: string;
   readonly selection: PodSelection;
 }
 
-function chainOf(rules: readonly PolicyRule[], reading: Reading): PolicyChain {
+function chainOf(rules: readonly PolicyRule[], reading: RuleContext): PolicyChain {
   const sets = new Map<string, PodSet>();
   const lines = [...new Set(rules.flatMap((rule) => ruleLines(rule, reading, sets)))];
   const name = `${reading.direction}-${reading.sha256Hex(lines.join('\n')).slice(0, 16)}`;
@@ -120,7 +120,7 @@ export function portId({ name, protocol }: { readonly name: string; readonly pro
  * At most one line for each combination of peers (everybody, pods, blocks) and ports (all, numbers of a protocol,
  * names).
  */
-function ruleLines({ peers, ports }: PolicyRule, reading: Reading, sets: Map<string, PodSet>): string[] {
+function ruleLines({ peers, ports }: PolicyRule, reading: RuleContext, sets: Map<string, PodSet>): string[] {
   const ip = reading.family === 4 ? 'ip' : 'ip6';
   const side = `${ip} ${reading.direction === 'ingress' ? 'saddr' : 'daddr'}`;
   const selections = selectionsOf(peers, reading.namespace);

@@ -91,13 +91,13 @@ export function planPortals({ ports, hostPorts, nodePortRanges }: UserspaceWante
       serving: [podIp],
       affinitySeconds: 0,
     });
-    if (hostIp === '') first(plan.hostPorts, `${protocol} . ${number}`, name);
-    else first(plan.hostAddresses, `${hostIp} . ${protocol} . ${number}`, name);
+    if (hostIp === '') setIfAbsent(plan.hostPorts, `${protocol} . ${number}`, name);
+    else setIfAbsent(plan.hostAddresses, `${hostIp} . ${protocol} . ${number}`, name);
   }
   return plan;
 }
 
-interface Making extends PortalPlan {
+interface PlanDraft extends PortalPlan {
   readonly portals: Map<string, PlannedPortal>;
   readonly firewalled: Set<string>;
   readonly allowedSources: Set<string>;
@@ -107,25 +107,25 @@ function noFronts(): Fronts {
   return { portals: new Map(), outside: new Map(), unserved: new Map(), droppedOutside: new Set() };
 }
 
-function first<V>(map: Map<string, V>, key: string, value: V): void {
+function setIfAbsent<V>(map: Map<string, V>, key: string, value: V): void {
   if (!map.has(key)) map.set(key, value);
 }
 
-function internal(port: ServicePortView, plan: Making): void {
+function internal(port: ServicePortView, plan: PlanDraft): void {
   const key = addressKey(port.clusterIp, port);
   const portal = portalOf(port, port.internalLocal ? 'local' : 'cluster', plan);
-  if (portal !== undefined) first(plan.addresses.portals, key, portal);
-  else first(plan.addresses.unserved, key, port.internalLocal && isServed(port) ? 'drop' : 'goto refuse');
+  if (portal !== undefined) setIfAbsent(plan.addresses.portals, key, portal);
+  else setIfAbsent(plan.addresses.unserved, key, port.internalLocal && isServed(port) ? 'drop' : 'goto refuse');
 }
 
-function external(port: ServicePortView, plan: Making): void {
+function external(port: ServicePortView, plan: PlanDraft): void {
   if (port.nodePort === 0 && port.externalIps.length + port.loadBalancerIps.length === 0) return;
   const anywhere = portalOf(port, 'cluster', plan);
   const here = port.externalLocal ? portalOf(port, 'local', plan) : undefined;
   const front = (fronts: Fronts, key: string): void => {
-    if (anywhere === undefined && here === undefined) return first(fronts.unserved, key, 'goto refuse');
-    if (anywhere !== undefined) first(fronts.portals, key, anywhere);
-    if (here !== undefined) first(fronts.outside, key, here);
+    if (anywhere === undefined && here === undefined) return setIfAbsent(fronts.unserved, key, 'goto refuse');
+    if (anywhere !== undefined) setIfAbsent(fronts.portals, key, anywhere);
+    if (here !== undefined) setIfAbsent(fronts.outside, key, here);
     else if (port.externalLocal) fronts.droppedOutside.add(key);
   };
   for (const ip of [...port.externalIps, ...port.loadBalancerIps]) front(plan.addresses, addressKey(ip, port));
@@ -142,7 +142,7 @@ function isServed({ protocol, cluster }: ServicePortView): boolean {
 }
 
 /** The name of the portal for these endpoints, which is planned if necessary; undefined when there can be none. */
-function portalOf(port: ServicePortView, list: 'cluster' | 'local', { portals }: Making): string | undefined {
+function portalOf(port: ServicePortView, list: 'cluster' | 'local', { portals }: PlanDraft): string | undefined {
   const { name, protocol, affinitySeconds, serving } = port;
   const targets: readonly Endpoint[] = port[list];
   if (protocol === 'sctp' || targets.length === 0) return undefined;

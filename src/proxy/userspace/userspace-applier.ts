@@ -9,7 +9,7 @@
 import type { Platform } from '../../platform/platform.ts';
 import { runOrThrow } from '../../platform/run-or-throw.ts';
 import { removalScript, type TableConfig } from '../nft-script.ts';
-import { createApplyLoop, type Extent } from '../apply-loop.ts';
+import { createApplyLoop, type WriteScope } from '../apply-loop.ts';
 import type { ApplierDeps, RuleApplier } from '../rule-applier.ts';
 import { createProxyMetrics } from '../proxy-metrics.ts';
 import { flowsOfPort, type FlowFilter } from '../conntrack.ts';
@@ -44,7 +44,7 @@ export function createUserspaceApplier(deps: Deps, config: UserspaceApplierConfi
   const nft = async (input: string): Promise<void> => {
     await runOrThrow(deps.exec, [...(config.commandPrefix ?? []), 'nft', '-f', '-'], { input, name: 'nft' });
   };
-  async function apply({ whole }: Extent): Promise<void> {
+  async function apply({ whole }: WriteScope): Promise<void> {
     await config.prepare();
     const startMs = clock.monotonicMs();
     const scripts: string[] = [];

@@ -31,14 +31,14 @@ export interface SchedulerCache {
   nodesInOrder(): readonly NodeInfo[];
 }
 
-interface Placed {
+interface PodState {
   readonly node: string;
   readonly assumed: boolean;
 }
 
 export function createSchedulerCache(): SchedulerCache {
   const nodes = new Map<string, NodeInfo>();
-  const placed = new Map<string, Placed>();
+  const placed = new Map<string, PodState>();
   /** Pods that arrived before their node. */
   const orphans = new Map<string, Map<string, Stored<Pod>>>();
   let order: NodeInfo[] | undefined;

@@ -66,7 +66,7 @@ function upToStep(asked: string, min: string, step: string): string {
 }
 
 /** Whether the device has that much capacity beside its shares. */
-export function hasLeft(device: Device, shares: Amounts | undefined, consumed: Amounts): boolean {
+export function hasCapacityLeft(device: Device, shares: Amounts | undefined, consumed: Amounts): boolean {
   return Object.entries(consumed).every(
     ([name, amount]) =>
       compareQuantities(addQuantities(shares?.[name] ?? '0', amount), device.capacity?.[name]?.value ?? '0') <= 0,

@@ -7,7 +7,7 @@ import type { Node } from '../../api/gen/core-v1.ts';
 import type { Stored } from '../../api/object.ts';
 import type { ClusterObjects } from '../framework/plugin-deps.ts';
 import { usedDevices } from './consumed-capacity.ts';
-import { allDevices, reaches } from './device-pools.ts';
+import { allDevices, isReachable } from './device-pools.ts';
 import { deviceTest, type DeviceTest } from './device-selectors.ts';
 
 /** Where devices are looked up. */
@@ -42,7 +42,7 @@ export function countDevices(lookups: DeviceLookups, resources: readonly string[
     if (matches === undefined) return undefined;
     const near = [...(byNode.get(node.metadata.name) ?? []), ...(byNode.get('') ?? [])];
     try {
-      const mine = near.filter((one) => reaches(node, one) && matches(one.driver, one.device));
+      const mine = near.filter((one) => isReachable(node, one) && matches(one.driver, one.device));
       return { capacity: mine.length, used: mine.filter(({ key }) => inUse.has(key) || shares.has(key)).length };
     } catch {
       return undefined;

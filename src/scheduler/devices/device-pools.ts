@@ -89,7 +89,7 @@ export function reachableDevices(node: Stored<Node>, pools: NodeDevices): PoolDe
   if (known === undefined) byNode.set(pools, (known = indexByNode(pools.devices)));
   const { local, others } = known;
   const own = local.get(node.metadata.name) ?? [];
-  const shared = others.filter((at) => reaches(node, pools.devices[at]!));
+  const shared = others.filter((at) => isReachable(node, pools.devices[at]!));
   const places = shared.length === 0 ? own : [...own, ...shared].sort((a, b) => a - b);
   return places.map((at) => pools.devices[at]!);
 }
@@ -106,7 +106,7 @@ function indexByNode(devices: readonly PoolDevice[]): ByNode {
 }
 
 /** Whether the node can reach the device. */
-export function reaches(node: Stored<Node>, { nodeName, nodeSelector }: PoolDevice): boolean {
+export function isReachable(node: Stored<Node>, { nodeName, nodeSelector }: PoolDevice): boolean {
   if (nodeName !== undefined && nodeName !== '') return nodeName === node.metadata.name;
   if (nodeSelector === undefined) return true;
   return someTermMatches(nodeSelector.nodeSelectorTerms, node);

@@ -14,7 +14,7 @@ export interface NodeCounts {
   of(key: string, matches: (pod: Stored<Pod>) => boolean): (node: NodeInfo) => number;
 }
 
-interface Remembered {
+interface CachedCounts {
   tracker: NodeTracker<NodeInfo> | undefined;
   /** By slot: the generation plus one; 0: never counted. */
   seen: Uint32Array;
@@ -24,7 +24,7 @@ interface Remembered {
 const MAX_COUNTERS = 256;
 
 export function createNodeCounts(): NodeCounts {
-  const memory = new Lru<string, Remembered>(MAX_COUNTERS);
+  const memory = new Lru<string, CachedCounts>(MAX_COUNTERS);
   return {
     of(key, matches) {
       let known = memory.get(key);
@@ -34,13 +34,13 @@ export function createNodeCounts(): NodeCounts {
       return (node) => {
         if (node.pods.size === 0) return 0;
         // A copy for what-if evaluation has no slot and is counted each time.
-        return node.tracker === undefined ? countPods(node, matches) : recall(remembered, node, matches);
+        return node.tracker === undefined ? countPods(node, matches) : cachedCount(remembered, node, matches);
       };
     },
   };
 }
 
-function recall(remembered: Remembered, node: NodeInfo, matches: (pod: Stored<Pod>) => boolean): number {
+function cachedCount(remembered: CachedCounts, node: NodeInfo, matches: (pod: Stored<Pod>) => boolean): number {
   const { slot } = node;
   const tracker = node.tracker as NodeTracker<NodeInfo>;
   const { generations } = tracker;

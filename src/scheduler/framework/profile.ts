@@ -72,7 +72,7 @@ export function runPreFilter(
   input: { pod: Stored<Pod>; snapshot: Snapshot },
 ): PreFiltered {
   const startedMs = profile.timer?.started() ?? 0;
-  const filtered = askPreFilters(profile, state, input);
+  const filtered = runPreFilterPlugins(profile, state, input);
   profile.timer?.ended('PreFilter', startedMs, filtered.rejection);
   return filtered;
 }
@@ -81,7 +81,7 @@ function statusOf(result: PreFilterResult | Status | undefined): Status | undefi
   return result !== undefined && 'code' in result ? result : undefined;
 }
 
-function askPreFilters(
+function runPreFilterPlugins(
   profile: Profile,
   state: CycleState,
   input: { pod: Stored<Pod>; snapshot: Snapshot },

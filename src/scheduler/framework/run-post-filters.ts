@@ -7,7 +7,7 @@ import type { Stored } from '../../api/object.ts';
 import { timedCall } from './plugin-timer.ts';
 import type { CycleState, PostFilterInput, PostFilterResult, SchedulerPlugin } from './plugin.ts';
 
-interface Question {
+interface PostFilterCall {
   readonly state: CycleState;
   readonly pod: Stored<Pod>;
   readonly input: PostFilterInput;
@@ -21,7 +21,7 @@ export function makesRoom({ nominatedNode = '', commit }: PostFilterResult): boo
 /** The combined result of all plugins; a promise only where one of them returns a promise. */
 export function runPostFilters(
   plugins: readonly SchedulerPlugin[],
-  question: Question,
+  question: PostFilterCall,
 ): PostFilterResult | Promise<PostFilterResult> {
   let result: PostFilterResult = {};
   for (const [at, plugin] of plugins.entries()) {
@@ -29,22 +29,23 @@ export function runPostFilters(
     const outcome = timedCall(state, { plugin: plugin.name, point: 'PostFilter' }, () =>
       plugin.postFilter?.(state, pod, input),
     );
-    if (outcome instanceof Promise) return finish(result, { pending: outcome, rest: plugins.slice(at + 1), question });
-    if (outcome !== undefined) result = joined(result, outcome);
+    if (outcome instanceof Promise)
+      return continueAfter(result, { pending: outcome, rest: plugins.slice(at + 1), question });
+    if (outcome !== undefined) result = mergeResults(result, outcome);
     if (makesRoom(result)) break;
   }
   return result;
 }
 
-async function finish(
+async function continueAfter(
   before: PostFilterResult,
-  later: { pending: Promise<PostFilterResult>; rest: readonly SchedulerPlugin[]; question: Question },
+  later: { pending: Promise<PostFilterResult>; rest: readonly SchedulerPlugin[]; question: PostFilterCall },
 ): Promise<PostFilterResult> {
-  const result = joined(before, await later.pending);
-  return makesRoom(result) ? result : joined(result, await runPostFilters(later.rest, later.question));
+  const result = mergeResults(before, await later.pending);
+  return makesRoom(result) ? result : mergeResults(result, await runPostFilters(later.rest, later.question));
 }
 
-function joined(before: PostFilterResult, after: PostFilterResult): PostFilterResult {
+function mergeResults(before: PostFilterResult, after: PostFilterResult): PostFilterResult {
   const { message: first = '', commit: one, ...kept } = before;
   const { message: second = '', commit: other, ...news } = after;
   // When a node was found, messages of plugins that could not help are not needed.

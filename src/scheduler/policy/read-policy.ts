@@ -13,7 +13,7 @@ import type { ServiceAffinityArgs } from '../plugins/service-affinity/service-af
 import { ALGORITHM_PROVIDERS, predicates, PRIORITIES } from './early-names.ts';
 import { appendAll } from '../../base/lists.ts';
 
-interface Building {
+interface PolicyDraft {
   readonly enabled: Record<ExtensionPoint, string[]>;
   readonly weights: Record<string, number>;
   readonly nodeLabel: { -readonly [K in keyof NodeLabelArgs]: string[] };
@@ -24,10 +24,10 @@ interface Building {
 export function providerConfig(name: string, schedulerName: string): SchedulerConfig {
   const provider = ALGORITHM_PROVIDERS[name];
   if (provider === undefined) throw new SchedulerConfigError([`plugin "${name}" has not been registered`]);
-  const building = start();
+  const building = newPolicyDraft();
   for (const predicate of provider.predicates) addPredicate(building, predicate);
   for (const { name: priority, weight } of provider.priorities) addPriority(building, priority, weight);
-  return finish(building, schedulerName, []);
+  return schedulerConfigOf(building, schedulerName, []);
 }
 
 /** The configuration of a policy text. @throws SchedulerConfigError with all errors */
@@ -36,7 +36,7 @@ export function readPolicy(text: string, schedulerName: string): SchedulerConfig
   const root = new Fields(parse(text), '', problems);
   if (root.text('kind', 'Policy') !== 'Policy') root.invalid('kind', root.raw('kind'), 'must be Policy');
   root.text('apiVersion', 'v1');
-  const building = start();
+  const building = newPolicyDraft();
   const fallback = ALGORITHM_PROVIDERS['DefaultProvider'];
   if (root.has('predicates')) for (const entry of root.objects('predicates')) readPredicate(building, entry);
   else for (const name of fallback?.predicates ?? []) addPredicate(building, name);
@@ -45,7 +45,7 @@ export function readPolicy(text: string, schedulerName: string): SchedulerConfig
   const extenders = readExtenders(root);
   root.finish();
   if (problems.length > 0) throw new SchedulerConfigError(problems);
-  return finish(building, schedulerName, extenders);
+  return schedulerConfigOf(building, schedulerName, extenders);
 }
 
 function parse(text: string): unknown {
@@ -57,7 +57,7 @@ function parse(text: string): unknown {
   }
 }
 
-function start(): Building {
+function newPolicyDraft(): PolicyDraft {
   const enabled = Object.fromEntries(
     Object.keys(enabledEverywhere([])).map((point): [string, string[]] => [point, []]),
   ) as Record<ExtensionPoint, string[]>;
@@ -77,17 +77,17 @@ function start(): Building {
   };
 }
 
-function enable({ enabled }: Building, plugin: string, points: readonly ExtensionPoint[]): void {
+function enable({ enabled }: PolicyDraft, plugin: string, points: readonly ExtensionPoint[]): void {
   for (const point of points) if (!enabled[point].includes(plugin)) enabled[point].push(plugin);
 }
 
-function addPredicate(building: Building, name: string): boolean {
+function addPredicate(building: PolicyDraft, name: string): boolean {
   const uses = predicates[name];
   for (const { plugin, points } of uses ?? []) enable(building, plugin, points);
   return uses !== undefined;
 }
 
-function addPriority(building: Building, name: string, weight: number): boolean {
+function addPriority(building: PolicyDraft, name: string, weight: number): boolean {
   const plugin = PRIORITIES[name];
   if (plugin === undefined) return false;
   enable(building, plugin, ['preScore', 'score']);
@@ -96,7 +96,7 @@ function addPriority(building: Building, name: string, weight: number): boolean 
 }
 
 /** A predicate with an argument is what the argument configures, whatever its name. */
-function readPredicate(building: Building, entry: Fields): void {
+function readPredicate(building: PolicyDraft, entry: Fields): void {
   const name = entry.text('name', '');
   const argument = entry.object('argument');
   if (argument.has('labelsPresence')) {
@@ -117,7 +117,7 @@ function readPredicate(building: Building, entry: Fields): void {
   entry.finish();
 }
 
-function readPriority(building: Building, entry: Fields): void {
+function readPriority(building: PolicyDraft, entry: Fields): void {
   const name = entry.text('name', '');
   const weight = entry.number('weight', 0);
   if (weight <= 0) entry.invalid('weight', weight, `Priority ${name} should have a positive weight applied to it`);
@@ -145,8 +145,8 @@ function readPriority(building: Building, entry: Fields): void {
   entry.finish();
 }
 
-function finish(
-  { enabled, weights, nodeLabel, serviceAffinity }: Building,
+function schedulerConfigOf(
+  { enabled, weights, nodeLabel, serviceAffinity }: PolicyDraft,
   schedulerName: string,
   extenders: readonly ExtenderConfig[],
 ): SchedulerConfig {

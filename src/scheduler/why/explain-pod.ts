@@ -32,7 +32,7 @@ export async function explainPod(deps: ExplainDeps, pod: Stored<Pod>): Promise<P
   const nodeName = pod.spec?.nodeName ?? (deps.cache.isAssumed(uid) ? deps.cache.nodeOf(uid) : undefined);
   const profile = deps.profileOf(schedulerName);
   const lastDecision = decision === undefined ? undefined : podDecisionOf(decision);
-  const stands = standing(pod, { nodeName, foreign: profile === undefined, place });
+  const stands = stateOf(pod, { nodeName, foreign: profile === undefined, place });
   const waits =
     profile !== undefined &&
     (stands.state === 'Unschedulable' || stands.state === 'Backoff' || stands.state === 'Active');
@@ -70,7 +70,7 @@ function queueOf({ attempts, waitingMs, nextTryMs, rejectedBy }: QueuePlace): No
   };
 }
 
-function standing(
+function stateOf(
   pod: Stored<Pod>,
   { nodeName, foreign, place }: { nodeName: string | undefined; foreign: boolean; place: QueuePlace | undefined },
 ): Pick<PodWhy, 'state' | 'message'> {

@@ -28,7 +28,7 @@ export class EncryptionConfigError extends Error {
 const CIPHERS: readonly CipherName[] = ['aescbc', 'aesgcm', 'secretbox'];
 const AES_SIZES = [16, 24, 32];
 
-type Loose = Readonly<Record<string, unknown>>;
+type UntypedObject = Readonly<Record<string, unknown>>;
 
 /** Parses and validates a file's text. Throws `EncryptionConfigError`. */
 export function parseEncryptionConfig(text: string, deps: TransformerDeps): EncryptionConfig {
@@ -96,7 +96,7 @@ function checkOverlaps(resources: readonly string[], at: string): void {
         );
 }
 
-function providerAt(provider: Loose, at: string, deps: TransformerDeps): Transformer[] {
+function providerAt(provider: UntypedObject, at: string, deps: TransformerDeps): Transformer[] {
   const [kind, ...others] = Object.keys(provider);
   if (kind === undefined)
     throw problem(
@@ -135,9 +135,9 @@ function secretAt(secret: unknown, at: string, cipher: CipherName): Uint8Array {
   return key;
 }
 
-function objectAt(value: unknown, at: string): Loose {
+function objectAt(value: unknown, at: string): UntypedObject {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) throw problem(at, 'an object is wanted');
-  return value as Loose;
+  return value as UntypedObject;
 }
 
 function listAt(value: unknown, at: string): readonly unknown[] {

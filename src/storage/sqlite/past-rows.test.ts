@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { PastRows, rowsThen } from './past-rows.ts';
+import { PastRows, mergeRows } from './past-rows.ts';
 
 test('unchanged and replaced rows are merged in the order of keys', () => {
   const replaced = new Map([
@@ -12,7 +12,7 @@ test('unchanged and replaced rows are merged in the order of keys', () => {
     ['b', 2],
     ['n', 3],
   ] as const;
-  assert.deepEqual(rowsThen(unchanged, replaced), { keys: ['a', 'b', 'm', 'n', 'z'], rows: [1, 2, 5, 3, 9] });
+  assert.deepEqual(mergeRows(unchanged, replaced), { keys: ['a', 'b', 'm', 'n', 'z'], rows: [1, 2, 5, 3, 9] });
 });
 
 test('further pages of a range need no second search, earlier keys and other revisions do', () => {

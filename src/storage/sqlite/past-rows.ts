@@ -6,12 +6,12 @@ import { Lru } from '../../base/lru.ts';
 import { compareKeys } from '../key-order.ts';
 
 /** Keys with the revisions of their rows, in the order of the keys. */
-export interface RowsThen {
+export interface RowsAtRevision {
   readonly keys: readonly string[];
   readonly rows: readonly number[];
 }
 
-interface Kept extends RowsThen {
+interface CachedRows extends RowsAtRevision {
   readonly start: string;
 }
 
@@ -20,12 +20,12 @@ const KEPT_RANGES = 4;
 
 /** The rows of some ranges. */
 export class PastRows {
-  readonly #kept = new Lru<string, Kept>(KEPT_RANGES);
+  readonly #kept = new Lru<string, CachedRows>(KEPT_RANGES);
 
   /** Revisions of the rows in [start, end), the first of them at `from`. `find` is called when they are not kept. */
   rows(
     { start, end, revision }: { start: string; end: string; revision: number },
-    find: () => RowsThen,
+    find: () => RowsAtRevision,
   ): { rows: readonly number[]; from: number } {
     const name = `${revision} ${end}`;
     const known = this.#kept.get(name);
@@ -50,10 +50,10 @@ function indexOf(keys: readonly string[], key: string): number {
 }
 
 /** Merges unchanged rows, in key order, with those that later changes have replaced or deleted. */
-export function rowsThen(
+export function mergeRows(
   unchanged: Iterable<readonly [key: string, row: number]>,
   replaced: ReadonlyMap<string, number>,
-): RowsThen {
+): RowsAtRevision {
   const before = [...replaced].sort(([a], [b]) => compareKeys(a, b));
   const keys: string[] = [];
   const rows: number[] = [];

@@ -2,7 +2,7 @@
 import { StoreError } from '../store.ts';
 import type { EntryRow, UndoneRow } from './entry-rows.ts';
 import type { KeyIndex } from './key-index.ts';
-import { PastRows, rowsThen, type RowsThen } from './past-rows.ts';
+import { PastRows, mergeRows, type RowsAtRevision } from './past-rows.ts';
 import type { PreparedStatements } from './prepared-statements.ts';
 import * as sql from './statements.ts';
 
@@ -44,14 +44,14 @@ export class StoredRows {
   }
 
   /** At an earlier revision: keys that have not changed since, and for others the state before their first change since. */
-  #at(start: string, end: string, revision: number): RowsThen {
+  #at(start: string, end: string, revision: number): RowsAtRevision {
     const first = new Map<string, number>();
     for (const { key, previous } of this.#statements
       .prepare<UndoneRow>(sql.SELECT_UNDONE)
       .iterate(revision, start, end))
       if (!first.has(key)) first.set(key, previous);
     for (const [key, previous] of first) if (previous === 0) first.delete(key);
-    return rowsThen(this.#unchangedSince(start, end, revision), first);
+    return mergeRows(this.#unchangedSince(start, end, revision), first);
   }
 
   *#unchangedSince(start: string, end: string, revision: number): IterableIterator<readonly [string, number]> {

@@ -9,7 +9,7 @@ import type { WireCall, WireReply } from './protocol.ts';
 const port = parentPort!;
 let database: StoreDatabase | undefined;
 
-function answer(call: WireCall): object | Promise<object> {
+function answerCall(call: WireCall): object | Promise<object> {
   if (call.op === 'open') {
     database = new StoreDatabase(call.ask.path, call.ask);
     return database.opened();
@@ -49,29 +49,29 @@ function answer(call: WireCall): object | Promise<object> {
   }
 }
 
-function failed(call: WireCall, error: unknown): WireReply {
+function errorReply(call: WireCall, error: unknown): WireReply {
   const { code, message } = storeErrorOf(error, call.op);
   return { id: call.id, error: { code, message } };
 }
 
-function reply(call: WireCall): WireReply | Promise<WireReply> {
+function replyTo(call: WireCall): WireReply | Promise<WireReply> {
   try {
-    const answered = answer(call);
+    const answered = answerCall(call);
     if (!(answered instanceof Promise)) return { id: call.id, answer: answered };
     return answered.then(
       (later): WireReply => ({ id: call.id, answer: later }),
-      (error: unknown) => failed(call, error),
+      (error: unknown) => errorReply(call, error),
     );
   } catch (error) {
-    return failed(call, error);
+    return errorReply(call, error);
   }
 }
 
 /** Everything but backups is answered synchronously. */
 port.on('message', (call: WireCall) => {
-  const fail = (error: unknown): void => send(call, failed(call, error));
+  const fail = (error: unknown): void => send(call, errorReply(call, error));
   try {
-    const replied = reply(call);
+    const replied = replyTo(call);
     if (replied instanceof Promise) replied.then((message) => send(call, message)).catch(fail);
     else send(call, replied);
   } catch (error) {

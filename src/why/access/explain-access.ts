@@ -67,14 +67,14 @@ function explainAllowed(request: AccessRequest, { reason = '' }: SubjectAccessRe
   return { state: 'Fine', summary, causes: [other] };
 }
 
-interface Refused {
+interface RefusedAccess {
   readonly request: AccessRequest;
   readonly verdict: SubjectAccessReviewStatus;
   readonly policy: Policy;
   readonly evidence: Evidence;
 }
 
-async function explainRefused({ request, verdict, policy, evidence }: Refused): Promise<Diagnosis> {
+async function explainRefused({ request, verdict, policy, evidence }: RefusedAccess): Promise<Diagnosis> {
   const { denied = false, reason = '', evaluationError = '' } = verdict;
   const summary = `may not ${actionText(request)}`;
   const facts = [...request.notes, reason, evaluationError].filter((text) => text !== '');

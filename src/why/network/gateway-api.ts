@@ -42,7 +42,7 @@ function inVersionOf(
   return { ...info, version: apiVersion.split('/')[1] ?? info.version };
 }
 
-interface Named {
+interface ObjectReferenceLike {
   readonly group?: string;
   readonly kind?: string;
   readonly namespace?: string;
@@ -59,11 +59,14 @@ interface Gateway extends KubernetesObject {
 
 interface Route extends KubernetesObject {
   readonly spec?: {
-    readonly parentRefs?: readonly Named[];
-    readonly rules?: readonly { readonly backendRefs?: readonly Named[] }[];
+    readonly parentRefs?: readonly ObjectReferenceLike[];
+    readonly rules?: readonly { readonly backendRefs?: readonly ObjectReferenceLike[] }[];
   };
   readonly status?: {
-    readonly parents?: readonly { readonly parentRef?: Named; readonly conditions?: readonly Condition[] }[];
+    readonly parents?: readonly {
+      readonly parentRef?: ObjectReferenceLike;
+      readonly conditions?: readonly Condition[];
+    }[];
   };
 }
 
@@ -149,7 +152,7 @@ async function backendCauses(route: Route, evidence: Evidence): Promise<readonly
 }
 
 interface BackendTlsPolicy extends KubernetesObject {
-  readonly spec?: { readonly targetRefs?: readonly Named[] };
+  readonly spec?: { readonly targetRefs?: readonly ObjectReferenceLike[] };
   readonly status?: {
     readonly ancestors?: readonly { readonly conditions?: readonly Condition[] }[];
   };

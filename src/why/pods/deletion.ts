@@ -77,12 +77,12 @@ function graceCauses(pod: Pod, { nowMs }: Evidence): readonly Cause[] {
 
 function overdueCauses(pod: Pod, { nowMs }: Evidence, nodeIsAway: boolean): readonly Cause[] {
   const deadline = pod.metadata.deletionTimestamp ?? '';
-  if (nodeIsAway || nowMs <= parseTime(deadline) + SLACK_MS || running(pod).length === 0) return [];
+  if (nodeIsAway || nowMs <= parseTime(deadline) + SLACK_MS || runningContainers(pod).length === 0) return [];
   return [
     cause({
       code: 'ContainersDoNotEnd',
       object: nameOfObject(Pods, pod),
-      message: `the grace period ended at ${deadline}, and ${running(pod).join(', ')} still run`,
+      message: `the grace period ended at ${deadline}, and ${runningContainers(pod).join(', ')} still run`,
       cure: { text: 'read the log of the kubelet of its node' },
     }),
   ];
@@ -90,7 +90,7 @@ function overdueCauses(pod: Pod, { nowMs }: Evidence, nodeIsAway: boolean): read
 
 /** Volumes that are still mounted after the containers have ended. */
 async function volumeCauses(pod: Pod, evidence: Evidence): Promise<readonly Cause[]> {
-  if (running(pod).length > 0) return [];
+  if (runningContainers(pod).length > 0) return [];
   const volumes = (await nodeStateOf(pod, evidence))?.volumes ?? [];
   return volumes
     .filter(({ waitsFor, since, error }) => waitsFor === 'unmount' && isStuck(evidence, since, error))
@@ -110,7 +110,7 @@ function isStuck({ nowMs }: Evidence, since: string, error: string | undefined):
   return error !== undefined || nowMs - parseTime(since) > SLACK_MS;
 }
 
-function running(pod: Pod): readonly string[] {
+function runningContainers(pod: Pod): readonly string[] {
   return (pod.status?.containerStatuses ?? [])
     .filter(({ state }) => state?.running !== undefined)
     .map(({ name }) => name);

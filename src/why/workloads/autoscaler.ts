@@ -53,11 +53,11 @@ export async function explainAutoscaler(autoscaler: HorizontalPodAutoscaler, evi
   return {
     state: isKnown ? 'Fine' : 'Unknown',
     summary,
-    causes: [...disabledCauses(autoscaler), ...noteCauses(autoscaler)],
+    causes: [...disabledCauses(autoscaler), ...addCauses(autoscaler)],
   };
 }
 
-function noteCauses(autoscaler: HorizontalPodAutoscaler): readonly Cause[] {
+function addCauses(autoscaler: HorizontalPodAutoscaler): readonly Cause[] {
   return ['ScalingLimited', 'AbleToScale'].flatMap((type) => {
     const condition = conditionOf(autoscaler, type);
     const { reason = '' } = condition ?? {};

@@ -36,10 +36,10 @@ function shareTurns(clock: VirtualClock): void {
       release = waiting > 0 ? hold() : undefined;
     });
   };
-  clock.yield = (lane?: string) => held(turns.yield(lane));
+  clock.yield = (flow?: string) => held(turns.yield(flow));
   Object.assign(clock, {
-    turn(lane?: string) {
-      const room = turns.room(lane);
+    turn(flow?: string) {
+      const room = turns.turn(flow);
       return room && held(room);
     },
   });

@@ -2,7 +2,7 @@
 import type { Expr, Fold } from './expr.ts';
 
 /** A comprehension: the accumulator's initial value, the loop condition, the step, and the result expression. */
-export type Parts = Pick<Fold, 'init' | 'condition' | 'step'> & { readonly result?: Expr };
+export type FoldParts = Pick<Fold, 'init' | 'condition' | 'step'> & { readonly result?: Expr };
 
 /** The name of the accumulator, which expressions cannot spell. */
 export const ACCUMULATOR = '@result';
@@ -39,7 +39,7 @@ export class Builder {
     return { kind: 'call', at: this.at, name, target, args };
   }
 
-  loop(range: Expr, [iterVar, iterVar2]: readonly string[], { init, condition, step, result }: Parts): Expr {
+  loop(range: Expr, [iterVar, iterVar2]: readonly string[], { init, condition, step, result }: FoldParts): Expr {
     const accuVar = ACCUMULATOR;
     const last = result ?? this.accumulator();
     return {

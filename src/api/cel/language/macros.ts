@@ -3,7 +3,7 @@
  * cel/library.go.
  */
 import { childrenOf, type Expr, walk } from './expr.ts';
-import { ACCUMULATOR, Builder, type Parts } from './macro-builder.ts';
+import { ACCUMULATOR, Builder, type FoldParts } from './macro-builder.ts';
 
 /** A call that may be a macro. */
 interface MacroCall {
@@ -19,7 +19,7 @@ type Expansion = Expr | { readonly at: number; readonly problem: string };
 const OLD_ACCUMULATOR = '__result__';
 
 /** Builds a loop's parts from the arguments behind its variables. */
-type LoopMacro = (build: Builder, args: readonly Expr[], names: readonly string[]) => Parts;
+type LoopMacro = (build: Builder, args: readonly Expr[], names: readonly string[]) => FoldParts;
 
 const all: LoopMacro = (build, [predicate]) => ({
   init: build.literal(true),
@@ -45,7 +45,7 @@ function collecting(
   init: (build: Builder) => Expr,
   step: (build: Builder, made: Expr, names: readonly string[]) => Expr,
 ) {
-  return (build: Builder, args: readonly Expr[], names: readonly string[]): Parts => {
+  return (build: Builder, args: readonly Expr[], names: readonly string[]): FoldParts => {
     const taken = step(build, args.at(-1)!, names);
     const conditional = args.length < 2 ? taken : build.call('_?_:_', args[0]!, taken, build.accumulator());
     return { init: init(build), condition: build.literal(true), step: conditional };

@@ -19,25 +19,25 @@ export function defineOperators(declarations: Declarations): void {
   define('_[_]', noOverload, ['(list<A>, int): A', '(map<A, B>, A): B']);
   define('@in', contains, ['(A, list<A>): bool', '(A, map<A, B>): bool']);
   define('_+_', plus, [
-    ...same(['bytes', 'double', 'duration']),
+    ...binarySignatures(['bytes', 'double', 'duration']),
     '(duration, timestamp): timestamp',
     '(timestamp, duration): timestamp',
-    ...same(['int', 'list<A>', 'string', 'uint']),
+    ...binarySignatures(['int', 'list<A>', 'string', 'uint']),
   ]);
-  define('_/_', divide, same(['double', 'int', 'uint']));
-  define('_%_', modulo, same(['int', 'uint']));
-  define('_*_', multiply, same(['double', 'int', 'uint']));
+  define('_/_', divide, binarySignatures(['double', 'int', 'uint']));
+  define('_%_', modulo, binarySignatures(['int', 'uint']));
+  define('_*_', multiply, binarySignatures(['double', 'int', 'uint']));
   define('-_', negate, ['(double): double', '(int): int']);
   define('_-_', minus, [
-    ...same(['double', 'duration', 'int']),
+    ...binarySignatures(['double', 'duration', 'int']),
     '(timestamp, duration): timestamp',
     '(timestamp, timestamp): duration',
-    ...same(['uint']),
+    ...binarySignatures(['uint']),
   ]);
   defineOrder(declarations);
 }
 
-function same(types: readonly string[]): string[] {
+function binarySignatures(types: readonly string[]): string[] {
   return types.map((type) => `(${type}, ${type}): ${type}`);
 }
 
@@ -101,9 +101,9 @@ function uint(value: bigint): Uint {
 
 function plus(a: unknown, b: unknown): unknown {
   if (typeof a === 'bigint') return typeof b === 'bigint' ? int(a + b) : noOverload();
-  if (typeof a === 'string') return typeof b === 'string' ? text(a, b) : noOverload();
+  if (typeof a === 'string') return typeof b === 'string' ? concatTexts(a, b) : noOverload();
   if (typeof a === 'number') return typeof b === 'number' ? a + b : noOverload();
-  if (Array.isArray(a)) return Array.isArray(b) ? joined(a, b) : noOverload();
+  if (Array.isArray(a)) return Array.isArray(b) ? concatLists(a, b) : noOverload();
   if (a instanceof Uint) return b instanceof Uint ? uint(a.value + b.value) : noOverload();
   if (a instanceof Uint8Array) return b instanceof Uint8Array ? bytes(a, b) : noOverload();
   if (a instanceof Duration) return plusDuration(b, a);
@@ -117,7 +117,7 @@ function plusDuration(a: unknown, b: Duration): unknown {
 }
 
 /** A repeatedly doubled text exceeds the cost limit before it exhausts memory. */
-function text(a: string, b: string): string {
+function concatTexts(a: string, b: string): string {
   const length = a.length + b.length;
   if (length > 1_000_000) copyWork(length);
   return a + b;
@@ -129,7 +129,7 @@ function bytes(a: Uint8Array, b: Uint8Array): Uint8Array {
 }
 
 /** Upstream concatenates lists in constant time; here a copy is charged by its size. */
-function joined(a: unknown[], b: unknown[]): unknown[] {
+function concatLists(a: unknown[], b: unknown[]): unknown[] {
   if (a instanceof GrowingList) {
     for (const item of b) a.push(item);
     return a;

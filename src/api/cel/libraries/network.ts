@@ -83,12 +83,12 @@ export function defineNetwork(declarations: Declarations): void {
     [`${CIDR}.masked(): ${CIDR}`]: (cidr: Range) =>
       new Range(cidr.range, { family: cidr.range.family, value: cidr.range.base }),
     [`${CIDR}.prefixLength(): int`]: (cidr: Range) => BigInt(cidr.range.prefixLength),
-    [`${CIDR}.containsIP(${IP}): bool`]: holds,
+    [`${CIDR}.containsIP(${IP}): bool`]: containsAddress,
     [`${CIDR}.containsIP(string): bool`]: (cidr: Range, text: string) => {
       const ip = readIp(text);
       // As upstream, which compares the error value and finds no overload.
       if (typeof ip === 'string') throw new FunctionError(NO_OVERLOAD);
-      return holds(cidr, ip);
+      return containsAddress(cidr, ip);
     },
     [`${CIDR}.containsCIDR(${CIDR}): bool`]: holdsRange,
     [`${CIDR}.containsCIDR(string): bool`]: (cidr: Range, text: string) => holdsRange(cidr, cidrOf(text)),
@@ -167,7 +167,7 @@ function isGlobalUnicast(ip: Ip): boolean {
   return !broadcast && ip.address.value !== 0n && !isLoopback(ip) && !isLinkLocalUnicast(ip) && !isMulticast(ip);
 }
 
-function holds(cidr: Range, ip: Ip): boolean {
+function containsAddress(cidr: Range, ip: Ip): boolean {
   chargeWork(RANGE_WORK);
   return cidrContains(cidr.range, ip.address);
 }

@@ -81,7 +81,7 @@ function childSchemas({ properties, items, additionalProperties }: JSONSchemaPro
   return typeof additionalProperties === 'object' ? [...inside, additionalProperties] : inside;
 }
 
-interface Place {
+interface SchemaContext {
   readonly values: SchemaValues | undefined;
   readonly types: SchemaTypes;
   readonly environment: CelEnvironment;
@@ -90,7 +90,7 @@ interface Place {
   readonly meter: Meter;
 }
 
-function* build(props: JSONSchemaProps, place: Place): Steps<RuleSchema> {
+function* build(props: JSONSchemaProps, place: SchemaContext): Steps<RuleSchema> {
   if (!mentionsRules(props)) return { ...empty(props), cardinality: place.cardinality };
   const { values, types, cardinality } = place;
   const size = values?.size ?? SCALAR_SIZE;
@@ -135,7 +135,7 @@ function insideValues(outer: SchemaValues | undefined): SchemaValues | undefined
   return { type: outer.type.inside, size: outer.size.items ?? UNKNOWN_SIZE };
 }
 
-function* compileRules(props: JSONSchemaProps, place: Place): Steps<CompiledRule[]> {
+function* compileRules(props: JSONSchemaProps, place: SchemaContext): Steps<CompiledRule[]> {
   const compiled: CompiledRule[] = [];
   for (const rule of props['x-kubernetes-validations'] ?? []) {
     const before = stepOf(place.meter);
@@ -152,7 +152,7 @@ function stepOf({ spent }: Meter): number {
   return Math.floor(spent / WORK_OF_STEP);
 }
 
-function compileRule(rule: ValidationRule, { values, environment }: Place): CompiledRule {
+function compileRule(rule: ValidationRule, { values, environment }: SchemaContext): CompiledRule {
   const usesOldSelf = false;
   if (values === undefined)
     return { rule, usesOldSelf, error: 'compilation failed: no value of this type is accessible' };
@@ -160,7 +160,7 @@ function compileRule(rule: ValidationRule, { values, environment }: Place): Comp
   const { type } = values.type;
   const oldSelf = rule.optionalOldSelf === true ? optionalOf(type) : type;
   const scope = extendEnvironment(environment, { self: type, oldSelf });
-  const { program, error } = attempt(rule.rule, scope, 'bool');
+  const { program, error } = tryCompile(rule.rule, scope, 'bool');
   const message = attemptMessage(rule.messageExpression, scope);
   return {
     rule,
@@ -173,7 +173,7 @@ function compileRule(rule: ValidationRule, { values, environment }: Place): Comp
 
 function attemptMessage(expression: string | undefined, scope: CelEnvironment): Partial<CompiledRule> {
   if ((expression ?? '') === '') return {};
-  const { program, error } = attempt(expression!, scope, 'string');
+  const { program, error } = tryCompile(expression!, scope, 'string');
   if (program !== undefined) return { message: program };
   return { messageError: `messageExpression ${error}` };
 }
@@ -183,7 +183,7 @@ const TYPE_ERRORS: Readonly<Record<string, string>> = {
   string: 'must evaluate to a string',
 };
 
-function attempt(
+function tryCompile(
   expression: string,
   environment: CelEnvironment,
   type: 'bool' | 'string',

@@ -120,7 +120,7 @@ class RuleWalk {
   #evaluate(
     compiled: CompiledRule,
     activation: { self: unknown; oldSelf: unknown },
-    at: Place,
+    at: RulePosition,
   ): FieldCause | undefined {
     const { rule, program, error } = compiled;
     if (program === undefined)
@@ -146,7 +146,7 @@ class RuleWalk {
     this.#spentInStep += meter.spent + BASE_COST;
   }
 
-  #failure(failure: RuntimeError, rule: ValidationRule, at: Place): FieldCause {
+  #failure(failure: RuntimeError, rule: ValidationRule, at: RulePosition): FieldCause {
     const { path } = at.field;
     const type = at.schema.props.type ?? '';
     const text = (rule.message ?? '') === '' ? rule.rule.trim() : rule.message!.trim();
@@ -168,13 +168,13 @@ class RuleWalk {
     return invalidValue(path, type, `${failure.message} evaluating rule: ${text}`);
   }
 
-  #outOfBudget({ field, schema }: Place): FieldCause {
+  #outOfBudget({ field, schema }: RulePosition): FieldCause {
     this.#stopped = true;
     const text = 'validation failed due to running out of cost budget, no further validation rules will be run';
     return invalidValue(field.path, schema.props.type ?? '', text);
   }
 
-  #violation(compiled: CompiledRule, activation: { self: unknown; oldSelf: unknown }, at: Place): FieldCause {
+  #violation(compiled: CompiledRule, activation: { self: unknown; oldSelf: unknown }, at: RulePosition): FieldCause {
     const { rule } = compiled;
     const made = this.#message(compiled, activation);
     const target = readFieldPath(rule.fieldPath ?? '', at.schema.props);
@@ -201,7 +201,7 @@ class RuleWalk {
   }
 }
 
-interface Place {
+interface RulePosition {
   readonly schema: RuleSchema;
   readonly value: unknown;
   readonly field: Field;

@@ -39,9 +39,11 @@ export function planCall(site: CallSite): Plan {
     case '@in':
       return isConstantSet(site)
         ? { step: membership(steps[0]!, new ConstantSet(plans[1]!.constant!.value as unknown[])) }
-        : plain(site);
+        : planGeneralCall(site);
     default:
-      return CONVERSIONS.has(call.name) && plans[0]?.constant !== undefined ? converted(site) : plain(site);
+      return CONVERSIONS.has(call.name) && plans[0]?.constant !== undefined
+        ? planConversion(site)
+        : planGeneralCall(site);
   }
 }
 
@@ -91,13 +93,13 @@ function membership(step: Step, set: ConstantSet): Step {
 }
 
 /** The conversion of a constant, computed once when the program is planned. */
-function converted(site: CallSite): Plan {
+function planConversion(site: CallSite): Plan {
   const value = invoke(site, [site.plans[0]!.constant!.value]);
   if (value instanceof Failure) throw new FunctionError(value.message);
   return { step: () => value, constant: { value } };
 }
 
-function plain(site: CallSite): Plan {
+function planGeneralCall(site: CallSite): Plan {
   const priced: PricedCall = {
     name: site.call.name,
     signature: site.call.overloads?.length === 1 ? site.call.overloads[0]!.signature : '',
@@ -143,7 +145,7 @@ function invoker(site: CallSite): (args: unknown[]) => unknown {
   if (common !== undefined) return (args) => guarded(() => common(...args));
   const candidates = call.overloads!.length === 1 ? call.overloads! : declared.overloads;
   return (args) => {
-    const overload = candidates.find((each) => takes(each, args));
+    const overload = candidates.find((each) => matchesOverload(each, args));
     if (overload !== undefined) return guarded(() => overload.handler(...args));
     const types = args.map((arg) => typeOf(arg).name).join(', ');
     return new Failure(isTerse ? NO_OVERLOAD : `${NO_OVERLOAD}: ${call.name}(${types})`);
@@ -160,6 +162,6 @@ function hasConstantPattern({ call, plans }: CallSite): boolean {
 }
 
 /** Whether the arguments have the overload's types. This is checked at every call: values of type dyn can have any. */
-function takes({ args }: Overload, values: readonly unknown[]): boolean {
+function matchesOverload({ args }: Overload, values: readonly unknown[]): boolean {
   return args.length === values.length && args.every((type, index) => fitsType(values[index], type));
 }

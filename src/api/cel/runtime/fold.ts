@@ -48,7 +48,7 @@ function loopOne(env: Env, range: unknown, planned: PlannedFold): Failure | unde
     return new Failure(`got '${goTypeName(range)}', expected iterable type`);
   for (const item of Array.isArray(range) ? range : mapKeys(range)) {
     env.slots[slot + 1] = item;
-    if (!turn(env, planned)) return undefined;
+    if (!runIteration(env, planned)) return undefined;
   }
   return undefined;
 }
@@ -61,7 +61,7 @@ function loopTwo(env: Env, range: unknown, planned: PlannedFold): Failure | unde
   for (const [key, item] of isList ? range.entries() : mapEntries(range)) {
     env.slots[slot + 1] = isList ? BigInt(key as number) : key;
     env.slots[slot + 2] = item;
-    if (!turn(env, planned)) return undefined;
+    if (!runIteration(env, planned)) return undefined;
   }
   return undefined;
 }
@@ -70,7 +70,7 @@ function loopTwo(env: Env, range: unknown, planned: PlannedFold): Failure | unde
 const TURN = 25;
 
 /** Runs one iteration; false when the loop is over. Constants, choices and short-circuits have no price, but count as work. */
-function turn(env: Env, { condition, step, steps, slot }: PlannedFold): boolean {
+function runIteration(env: Env, { condition, step, steps, slot }: PlannedFold): boolean {
   copyWork(TURN + steps);
   if (condition.step(env) === false) return false;
   env.slots[slot] = step(env);

@@ -97,7 +97,7 @@ const TAKEN: Readonly<Record<string, readonly string[]>> = {
   X: ['int', 'uint', 'string', 'bytes'],
 };
 
-class Misfit extends FunctionError {
+class ArgumentError extends FunctionError {
   readonly at: number;
 
   constructor(at: number, message: string) {
@@ -117,13 +117,16 @@ function checkFormat({ at, target, args }: Call, issues: Issue[]): void {
       ({ verb = '' }) => {
         const bad = misfitOf(items[next++]!, verb);
         if (bad === undefined) return '';
-        throw new Misfit(bad.at, `error during formatting: ${CLAUSE_PROBLEMS[verb]}, was given ${bad.type!.name}`);
+        throw new ArgumentError(
+          bad.at,
+          `error during formatting: ${CLAUSE_PROBLEMS[verb]}, was given ${bad.type!.name}`,
+        );
       },
       items.length,
     );
   } catch (error) {
     if (!(error instanceof FunctionError)) throw error;
-    issues.push({ at: error instanceof Misfit ? error.at : at, message: error.message });
+    issues.push({ at: error instanceof ArgumentError ? error.at : at, message: error.message });
     return;
   }
   if (items.length <= next) return;

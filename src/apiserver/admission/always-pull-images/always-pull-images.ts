@@ -9,13 +9,13 @@ interface Pulled {
   imagePullPolicy?: string;
 }
 
-interface Place {
+interface PullPolicyField {
   readonly holder: Pulled;
   readonly field: 'imagePullPolicy' | 'pullPolicy';
   readonly path: string;
 }
 
-function placesOf({ spec }: Pod): Place[] {
+function placesOf({ spec }: Pod): PullPolicyField[] {
   const containers = (['initContainers', 'containers', 'ephemeralContainers'] as const).flatMap((list) =>
     (spec?.[list] ?? []).map((holder, index) => ({
       holder,

@@ -12,7 +12,7 @@ import { mayUseSigner } from './signer-authorization.ts';
 const REQUESTS = { group: 'certificates.k8s.io', resource: 'certificatesigningrequests' };
 const BUNDLES = { group: 'certificates.k8s.io', resource: 'clustertrustbundles' };
 
-async function demand(
+async function requireSignerRight(
   attributes: AdmissionAttributes,
   authorizer: Authorizer,
   { verb, signer, why }: { verb: string; signer: string; why: string },
@@ -28,7 +28,7 @@ export function createCertificateApproval(authorizer: Authorizer): AdmissionPlug
       operation === 'UPDATE' && isOn(resource, subresource, { ...REQUESTS, subresource: 'approval' }),
     validate(attributes) {
       const signer = (attributes.oldObject as CertificateSigningRequest).spec.signerName;
-      return demand(attributes, authorizer, {
+      return requireSignerRight(attributes, authorizer, {
         verb: 'approve',
         signer,
         why: 'user not permitted to approve requests with signerName',
@@ -47,7 +47,7 @@ export function createCertificateSigning(authorizer: Authorizer): AdmissionPlugi
       const old = (attributes.oldObject as CertificateSigningRequest).status;
       const same = status?.certificate === old?.certificate && equal(status?.conditions ?? [], old?.conditions ?? []);
       if (same) return undefined;
-      return demand(attributes, authorizer, {
+      return requireSignerRight(attributes, authorizer, {
         verb: 'sign',
         signer: spec.signerName,
         why: 'user not permitted to sign requests with signerName',
@@ -66,8 +66,8 @@ export function createClusterTrustBundleAttest(authorizer: Authorizer): Admissio
       const { object, oldObject, operation } = attributes;
       const signer = signerOf(object);
       if (signer === '') return undefined;
-      if (operation === 'UPDATE' && equal(stripped(object), stripped(oldObject))) return undefined;
-      return demand(attributes, authorizer, {
+      if (operation === 'UPDATE' && equal(withoutMetadata(object), withoutMetadata(oldObject))) return undefined;
+      return requireSignerRight(attributes, authorizer, {
         verb: 'attest',
         signer,
         why: 'user not permitted to attest for signerName',
@@ -77,7 +77,7 @@ export function createClusterTrustBundleAttest(authorizer: Authorizer): Admissio
 }
 
 /** Without what updates change by themselves. */
-function stripped(object: object | undefined): unknown {
+function withoutMetadata(object: object | undefined): unknown {
   const { metadata: _, ...rest } = (object ?? {}) as { metadata?: object };
   return rest;
 }

@@ -29,7 +29,7 @@ export interface ImagePolicyDeps {
   readonly clock: Clock;
 }
 
-interface Verdict {
+interface CachedReview {
   readonly status: ImageReviewStatus;
   readonly untilMs: number;
 }
@@ -48,12 +48,12 @@ export function createImagePolicyWebhook(
   if (config === undefined)
     throw new Error('ImagePolicyWebhook has no configuration: give it one by --admission-control-config-file');
   const { clock } = deps;
-  const verdicts = new Lru<string, Verdict>(CACHE_SIZE);
+  const verdicts = new Lru<string, CachedReview>(CACHE_SIZE);
   const postReview = async (spec: ImageReview['spec'], signal: AbortSignal): Promise<ImageReviewStatus> => {
     const key = JSON.stringify(spec);
     const known = verdicts.get(key);
     if (known !== undefined && known.untilMs > clock.monotonicMs()) return known.status;
-    const status = await ask(deps, config, { spec, signal });
+    const status = await postImageReview(deps, config, { spec, signal });
     const ttlMs = status.allowed ? config.allowTtlMs : config.denyTtlMs;
     if (ttlMs > 0) verdicts.set(key, { status, untilMs: clock.monotonicMs() + ttlMs });
     return status;
@@ -100,7 +100,7 @@ function reviewOf({ object, subresource, namespace }: AdmissionAttributes): Imag
 }
 
 /** Calls the webhook, with retries after transient errors. */
-async function ask(
+async function postImageReview(
   { client, clock }: ImagePolicyDeps,
   { target, retryBackoffMs }: ImagePolicyConfig,
   { spec, signal }: { readonly spec: ImageReview['spec']; readonly signal: AbortSignal },

@@ -8,7 +8,7 @@ import { compareQuantities, isZeroQuantity, quantityAsFloat } from '../../../api
 import { forbidden } from '../../../api/status-error.ts';
 import { podTotals, type Quantities } from '../../../component-helpers/quota/resource-lists.ts';
 import type { ObjectStore } from '../../registry/object-store.ts';
-import { noteFault } from '../../refused-requests/refusal-source.ts';
+import { recordFault } from '../../refused-requests/refusal-source.ts';
 import type { AdmissionAttributes, AdmissionPlugin } from '../contract.ts';
 
 const ANNOTATION = 'kubernetes.io/limit-ranger';
@@ -40,7 +40,7 @@ export function createLimitRanger(objects: () => ObjectStore): AdmissionPlugin {
       const problems = found.flatMap((one) => one.problems);
       const name = attributes.name === '' ? (attributes.object?.metadata.name ?? '') : attributes.name;
       const why = problems.length === 1 ? problems[0]! : `[${problems.join(', ')}]`;
-      throw noteFault(forbidden(attributes.resource, name, why), LimitRanges, first.range.metadata);
+      throw recordFault(forbidden(attributes.resource, name, why), LimitRanges, first.range.metadata);
     },
   };
 }

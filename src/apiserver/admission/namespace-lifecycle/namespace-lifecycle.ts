@@ -6,7 +6,7 @@ import type { Namespace } from '../../../api/gen/core-v1.ts';
 import { Namespaces } from '../../../api/gen/resources.ts';
 import { forbidden, notFound, StatusError } from '../../../api/status-error.ts';
 import type { ObjectStore } from '../../registry/object-store.ts';
-import { noteFault } from '../../refused-requests/refusal-source.ts';
+import { recordFault } from '../../refused-requests/refusal-source.ts';
 import type { AdmissionAttributes, AdmissionPlugin } from '../contract.ts';
 
 const IMMORTAL: ReadonlySet<string> = new Set(['default', 'kube-system', 'kube-public']);
@@ -36,10 +36,10 @@ export function createNamespaceLifecycle(objects: () => ObjectStore): AdmissionP
 
 function admit(attributes: AdmissionAttributes, namespace: Namespace | undefined): void {
   const at = { namespace: '', name: attributes.namespace };
-  if (namespace === undefined) throw noteFault(notFound(Namespaces, attributes.namespace), Namespaces, at, 'missing');
+  if (namespace === undefined) throw recordFault(notFound(Namespaces, attributes.namespace), Namespaces, at, 'missing');
   if (attributes.operation !== 'CREATE') return;
   if (namespace.metadata.deletionTimestamp !== undefined || namespace.status?.phase === 'Terminating')
-    throw noteFault(terminating(attributes), Namespaces, at);
+    throw recordFault(terminating(attributes), Namespaces, at);
 }
 
 function refuseImmortal(attributes: AdmissionAttributes): void {

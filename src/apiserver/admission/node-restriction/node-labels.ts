@@ -32,11 +32,11 @@ export function forbiddenLabels(
 function isForbidden(key: string): boolean {
   const slash = key.indexOf('/');
   const prefix = slash < 0 ? '' : key.slice(0, slash);
-  if (within(prefix, RESTRICTED)) return true;
-  const reserved = RESERVED.some((domain) => within(prefix, domain));
-  return reserved && !OWN_LABELS.has(key) && !OWN_PREFIXES.some((own) => within(prefix, own));
+  if (isSubdomain(prefix, RESTRICTED)) return true;
+  const reserved = RESERVED.some((domain) => isSubdomain(prefix, domain));
+  return reserved && !OWN_LABELS.has(key) && !OWN_PREFIXES.some((own) => isSubdomain(prefix, own));
 }
 
-function within(prefix: string, domain: string): boolean {
+function isSubdomain(prefix: string, domain: string): boolean {
   return prefix === domain || prefix.endsWith(`.${domain}`);
 }

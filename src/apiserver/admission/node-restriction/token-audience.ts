@@ -21,7 +21,8 @@ export async function audienceProblem(question: AudienceQuestion, authorizer: Au
   const { attributes, audiences, pod, objects } = question;
   if (audiences.length > 1) return 'node may only request 0 or 1 audiences';
   const [audience = ''] = audiences;
-  if ((pod.spec?.volumes ?? []).some((volume) => wants(volume, audience, { pod, objects }))) return undefined;
+  if ((pod.spec?.volumes ?? []).some((volume) => requestsAudience(volume, audience, { pod, objects })))
+    return undefined;
   const { user } = attributes.context;
   const { decision } = await authorizer.authorize({
     user,
@@ -39,9 +40,9 @@ export async function audienceProblem(question: AudienceQuestion, authorizer: Au
   return `audience "${audience}" not found in pod spec volume, ${user.name} is not authorized to request tokens for this audience`;
 }
 
-type Place = Pick<AudienceQuestion, 'pod' | 'objects'>;
+type AudienceContext = Pick<AudienceQuestion, 'pod' | 'objects'>;
 
-function wants(volume: Volume, audience: string, { pod, objects }: Place): boolean {
+function requestsAudience(volume: Volume, audience: string, { pod, objects }: AudienceContext): boolean {
   const tokens = (volume.projected?.sources ?? []).flatMap(({ serviceAccountToken }) => serviceAccountToken ?? []);
   if (tokens.some((token) => (token.audience ?? '') === audience)) return true;
   const driver = driverOf(volume, { pod, objects });
@@ -50,7 +51,7 @@ function wants(volume: Volume, audience: string, { pod, objects }: Place): boole
   return requests.some((request) => request.audience === audience);
 }
 
-function driverOf(volume: Volume, { pod, objects }: Place): string | undefined {
+function driverOf(volume: Volume, { pod, objects }: AudienceContext): string | undefined {
   if (volume.csi !== undefined) return volume.csi.driver;
   const { name = '', namespace = '' } = pod.metadata;
   const claimName = volume.ephemeral === undefined ? volume.persistentVolumeClaim?.claimName : `${name}-${volume.name}`;

@@ -33,7 +33,7 @@ export function createOwnerReferencesPermissionEnforcement(deps: OwnerReferences
   };
 }
 
-function asked(
+function attributesFor(
   { context, namespace }: AdmissionAttributes,
   what: { verb: string; resource: ResourceInfo; subresource?: string; name: string },
 ): AuthorizationAttributes {
@@ -55,7 +55,7 @@ function asked(
 async function demandDelete({ authorizer }: OwnerReferencesDeps, attributes: AdmissionAttributes): Promise<void> {
   const { resource, subresource, name } = attributes;
   const { decision, reason } = await authorizer.authorize(
-    asked(attributes, { verb: 'delete', resource, subresource, name }),
+    attributesFor(attributes, { verb: 'delete', resource, subresource, name }),
   );
   if (decision !== 'allow')
     throw refusal(attributes, `cannot set an ownerRef on a resource you can't delete: ${reason}, <nil>`);
@@ -79,7 +79,7 @@ async function demandFinalizers(
       `cannot set blockOwnerDeletion in this case because cannot find RESTMapping for APIVersion ${apiVersion} Kind ${kind}`,
     );
   const what = { verb: 'update', resource: owner.info, subresource: 'finalizers', name };
-  const { decision, reason } = await authorizer.authorize(asked(attributes, what));
+  const { decision, reason } = await authorizer.authorize(attributesFor(attributes, what));
   if (decision !== 'allow')
     throw refusal(
       attributes,

@@ -25,14 +25,14 @@ export function createPodResizeValidator(objects: () => ObjectStore): AdmissionP
       if (node === undefined) throw refusal(attributes, `node ${JSON.stringify(nodeName)} not found`);
       const lacking = lackingOn(node, pod);
       if (lacking.length > 0)
-        throw refused(
+        throw resizeForbidden(
           attributes,
           'NodeCapacity',
           `Node didn't have enough allocatable resources: ${lacking.join('; ')}`,
         );
       const os = node.metadata.labels?.['kubernetes.io/os'] ?? '';
       if (os !== 'linux')
-        throw refused(
+        throw resizeForbidden(
           attributes,
           'UnsupportedPlatform',
           `pod resize is only supported on linux nodes, node ${JSON.stringify(nodeName)} is ${JSON.stringify(os)}`,
@@ -54,7 +54,7 @@ function lackingOn({ status }: Node, { spec }: Pod): string[] {
 }
 
 /** The cause tells clients why the resize was refused. */
-function refused(attributes: AdmissionAttributes, reason: string, why: string): StatusError {
+function resizeForbidden(attributes: AdmissionAttributes, reason: string, why: string): StatusError {
   const { status } = refusal(attributes, why);
   return new StatusError({ ...status, details: { ...status.details, causes: [{ reason }] } });
 }

@@ -10,7 +10,7 @@ import { groupResourceOf } from '../../../api/resource-info.ts';
 import { forbidden, internalError, invalid } from '../../../api/status-error.ts';
 import { equal } from '../../../api/patch/json-patch.ts';
 import type { ObjectStore } from '../../registry/object-store.ts';
-import { noteFault } from '../../refused-requests/refusal-source.ts';
+import { recordFault } from '../../refused-requests/refusal-source.ts';
 import type { AdmissionAttributes, AdmissionPlugin } from '../contract.ts';
 import { detailsText, violationsOf } from './evaluate.ts';
 import { existingPodsWarnings } from './namespace-warnings.ts';
@@ -127,7 +127,7 @@ async function evaluate(attributes: AdmissionAttributes, { config, objects, pod,
       `would violate PodSecurity ${JSON.stringify(levelText(policy.audit))}: ${noted}`,
     );
   if (refused !== '')
-    throw noteFault(
+    throw recordFault(
       forbidden(
         attributes.resource,
         attributes.name,

@@ -18,7 +18,7 @@ class CoveringTolerations {
     if (ofKey.texts.has(text)) return;
     ofKey.texts.add(text);
     if (group === undefined) return;
-    const added: Lasting = { text, seconds: secondsCovered(toleration) };
+    const added: TolerationDuration = { text, seconds: secondsCovered(toleration) };
     const longest = ofKey.groups.get(group);
     ofKey.groups.set(group, longest === undefined ? [added] : longestTwo([...longest, added]));
   }
@@ -43,10 +43,10 @@ class CoveringTolerations {
 
 interface OfKey {
   readonly texts: Set<string>;
-  readonly groups: Map<string, readonly Lasting[]>;
+  readonly groups: Map<string, readonly TolerationDuration[]>;
 }
 
-interface Lasting {
+interface TolerationDuration {
   /** Distinguishes tolerations of one key. */
   readonly text: string;
   readonly seconds: number | bigint;
@@ -57,11 +57,11 @@ function secondsCovered({ effect, tolerationSeconds }: Toleration): number | big
   return (effect === 'NoExecute' ? tolerationSeconds : undefined) ?? Infinity;
 }
 
-function longestTwo(group: readonly Lasting[]): readonly Lasting[] {
+function longestTwo(group: readonly TolerationDuration[]): readonly TolerationDuration[] {
   return group.toSorted((a, b) => (a.seconds < b.seconds ? 1 : a.seconds > b.seconds ? -1 : 0)).slice(0, 2);
 }
 
-function lasts(group: readonly Lasting[] | undefined, toleration: Toleration): boolean {
+function lasts(group: readonly TolerationDuration[] | undefined, toleration: Toleration): boolean {
   if (group === undefined) return false;
   const text = identity(toleration);
   const needed = toleration.tolerationSeconds ?? Infinity;
@@ -70,11 +70,11 @@ function lasts(group: readonly Lasting[] | undefined, toleration: Toleration): b
 
 /** An absent field is not equal to an empty one. */
 function identity({ key, effect, operator, value, tolerationSeconds }: Toleration): string {
-  return `${part(key)}${part(effect)}${part(operator)}${part(value)}${tolerationSeconds}`;
+  return `${unambiguous(key)}${unambiguous(effect)}${unambiguous(operator)}${unambiguous(value)}${tolerationSeconds}`;
 }
 
 /** A text in a form whose end is unambiguous when joined. */
-function part(text: string | undefined): string {
+function unambiguous(text: string | undefined): string {
   return text === undefined ? '-' : `${text.length}:${text}`;
 }
 
@@ -86,7 +86,7 @@ function groupOf({ effect = '', operator = '', value = '' }: Toleration): string
 
 /** Without a value: the group for all values. */
 function groupName(effect: string, value?: string): string {
-  return part(effect) + part(value);
+  return unambiguous(effect) + unambiguous(value);
 }
 
 function isEquality(operator: string): boolean {

@@ -16,7 +16,7 @@ import { equal } from '../../../api/patch/json-patch.ts';
 import { PatchError } from '../../../api/patch/patch-error.ts';
 import { forbidden, StatusError } from '../../../api/status-error.ts';
 import { evaluateConditionSteps, type MatchConditionsResult } from '../../admission-matching/match-conditions.ts';
-import { noteFault } from '../../refused-requests/refusal-source.ts';
+import { recordFault } from '../../refused-requests/refusal-source.ts';
 import type { AdmissionAttributes, AdmissionPlugin } from '../contract.ts';
 import { reviewObjects, type ReviewObjects } from '../../admission-matching/review-objects.ts';
 import { isAdmissionConfiguration } from '../../admission-matching/rules-matcher.ts';
@@ -220,6 +220,6 @@ class Mutations {
       details: { ...error.status.details, causes },
     });
     const { name: fault } = failures[0]!.policy.metadata;
-    return noteFault(refused, MutatingAdmissionPolicies, { name: fault });
+    return recordFault(refused, MutatingAdmissionPolicies, { name: fault });
   }
 }

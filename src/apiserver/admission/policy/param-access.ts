@@ -30,7 +30,7 @@ export interface ParamAccessDeps {
 
 type Policy = ValidatingAdmissionPolicy | MutatingAdmissionPolicy;
 type Binding = ValidatingAdmissionPolicyBinding | MutatingAdmissionPolicyBinding;
-type Asked = Pick<AuthorizationAttributes, 'verb' | 'namespace' | 'name'>;
+type ReadAttributes = Pick<AuthorizationAttributes, 'verb' | 'namespace' | 'name'>;
 
 const POLICIES = /^(validating|mutating)admissionpolic(ies|ybindings)$/;
 
@@ -86,7 +86,7 @@ async function mayRead(
   { authorizer, registry }: ParamAccessDeps,
   { context }: AdmissionAttributes,
   kind: ParamKind | undefined,
-  asked: Asked,
+  asked: ReadAttributes,
 ): Promise<boolean> {
   const parts = kind?.apiVersion?.split('/') ?? [];
   const [apiGroup = '*', apiVersion = '*'] = parts.length === 1 ? ['', ...parts] : parts.length === 2 ? parts : [];

@@ -10,7 +10,7 @@ import { ValidatingAdmissionPolicies, ValidatingAdmissionPolicyBindings } from '
 import { stepByStep } from '../../../base/steps.ts';
 import { evaluateWithDecisions } from '../../../api/cel/compile.ts';
 import { forbidden, StatusError } from '../../../api/status-error.ts';
-import { noteFault } from '../../refused-requests/refusal-source.ts';
+import { recordFault } from '../../refused-requests/refusal-source.ts';
 import type { AdmissionAttributes, AdmissionPlugin } from '../contract.ts';
 import { isAdmissionConfiguration } from '../../admission-matching/rules-matcher.ts';
 import { type CompiledPolicy, compileValidatingPolicy } from './compile-validating.ts';
@@ -139,7 +139,7 @@ class Dispatch {
       code: CODES[reason] ?? 422,
       details: { ...error.status.details, causes: [{ message: text }] },
     });
-    return noteFault(refused, ValidatingAdmissionPolicies, policy.metadata);
+    return recordFault(refused, ValidatingAdmissionPolicies, policy.metadata);
   }
 }
 

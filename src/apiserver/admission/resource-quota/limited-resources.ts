@@ -31,7 +31,7 @@ export interface Demand {
  * The reason why the demand is refused, in upstream's text; undefined when quotas cover it. `covering`: the quotas
  * that apply to the object.
  */
-export function uncovered(
+export function limitedWithoutQuota(
   limited: readonly LimitedResource[],
   demand: Demand,
   quotas: { readonly all: readonly ResourceQuota[]; readonly covering: readonly ResourceQuota[] },

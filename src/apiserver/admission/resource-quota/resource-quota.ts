@@ -26,9 +26,9 @@ import { inScopes } from '../../../component-helpers/quota/scopes.ts';
 import type { FaultDetail } from '../../../component-helpers/refused-request.ts';
 import type { Clock } from '../../../platform/clock.ts';
 import type { ObjectStore } from '../../registry/object-store.ts';
-import { noteFault } from '../../refused-requests/refusal-source.ts';
+import { recordFault } from '../../refused-requests/refusal-source.ts';
 import type { AdmissionAttributes, AdmissionPlugin } from '../contract.ts';
-import { type LimitedResource, uncovered } from './limited-resources.ts';
+import { type LimitedResource, limitedWithoutQuota } from './limited-resources.ts';
 
 /** Kinds whose usage an update can increase. */
 const MEASURED_ON_UPDATE = ['services', 'persistentvolumeclaims'];
@@ -99,7 +99,7 @@ function* chargedQuotas(
   // Without an increase in any resource, limited resources may stay as they are.
   const asked = covering.length === 0 ? [more(usage, before)] : covering.map((quota) => asks(quota, work));
   if (asked.every((list) => Object.keys(list).length === 0)) return [];
-  const why = uncovered(limited, { resource, object: object!, evaluator, usage }, { all, covering });
+  const why = limitedWithoutQuota(limited, { resource, object: object!, evaluator, usage }, { all, covering });
   if (why !== undefined) throw refuse(attributes, why);
   const charged = covering.filter((quota) => Object.keys(increase(quota, work)).length > 0);
   // All are checked before one is charged, so that a refusal by one charges none of the others.
@@ -159,7 +159,7 @@ function assertReady(quota: ResourceQuota, work: Charge): void {
   const { name = '' } = quota.metadata;
   const { namespace } = attributes;
   const refused = (why: string, detail: FaultDetail): Error =>
-    noteFault(refuse(attributes, why), ResourceQuotas, { namespace, name }, detail);
+    recordFault(refuse(attributes, why), ResourceQuotas, { namespace, name }, detail);
   const names = measuredNames(quota, work);
   const problem = evaluator.constraints(names, attributes.object as KubernetesObject);
   if (problem !== undefined) throw refused(`failed quota: ${name}: ${problem}`, 'unsaid');
@@ -180,7 +180,7 @@ function withCharge(quota: ResourceQuota, work: Charge): ResourceQuota {
   const only = (list: Quantities): string => formatList(maskList(list, exceeded));
   const { name = '' } = quota.metadata;
   const { namespace } = work.attributes;
-  throw noteFault(
+  throw recordFault(
     refuse(
       work.attributes,
       `exceeded quota: ${name}, requested: ${only(requested)}, used: ${only(used)}, limited: ${only(hard)}`,

@@ -10,7 +10,7 @@ import { forbidden } from '../../../api/status-error.ts';
 import type { Random } from '../../../platform/random.ts';
 import { secretNames } from '../../../component-helpers/pod-references.ts';
 import type { ObjectStore } from '../../registry/object-store.ts';
-import { noteFault } from '../../refused-requests/refusal-source.ts';
+import { recordFault } from '../../refused-requests/refusal-source.ts';
 import type { AdmissionAttributes, AdmissionPlugin } from '../contract.ts';
 import { isLimited, secretProblem } from './mountable-secrets.ts';
 
@@ -64,7 +64,7 @@ export function createServiceAccount(objects: () => ObjectStore, random: Random)
 function missingAccount(attributes: AdmissionAttributes, name: string): Error {
   const { namespace } = attributes;
   const why = `error looking up service account ${namespace}/${name}: serviceaccount "${name}" not found`;
-  return noteFault(refuse(attributes, why), ServiceAccounts, { namespace, name });
+  return recordFault(refuse(attributes, why), ServiceAccounts, { namespace, name });
 }
 
 function checkSecrets(attributes: AdmissionAttributes, account: ServiceAccount, spec: PodSpec): void {

@@ -43,16 +43,16 @@ export interface WebhookQuestion {
  * The response of a webhook that allows the request. Rejects with {@link CallingWebhookError} or the refusal's
  * `StatusError`.
  */
-export function askWebhook(deps: WebhookAdmissionDeps, question: WebhookQuestion): Promise<AdmissionResponse> {
+export function callWebhook(deps: WebhookAdmissionDeps, question: WebhookQuestion): Promise<AdmissionResponse> {
   const { hook } = question.invocation.webhook;
   const { operation } = question.attributes;
   return deps.measure(
     { name: hook.name, mutating: question.mutating, operation, failsOpen: hook.failurePolicy === 'Ignore' },
-    () => ask(deps, question),
+    () => postReview(deps, question),
   );
 }
 
-async function ask(deps: WebhookAdmissionDeps, question: WebhookQuestion): Promise<AdmissionResponse> {
+async function postReview(deps: WebhookAdmissionDeps, question: WebhookQuestion): Promise<AdmissionResponse> {
   const { invocation, attributes, mutating } = question;
   const { hook } = invocation.webhook;
   const { context, dryRun } = attributes;

@@ -4,7 +4,7 @@
  */
 import type { Status } from '../../../api/gen/meta-v1.ts';
 import { badRequest, internalError, StatusError } from '../../../api/status-error.ts';
-import { noteRefusal } from '../../refused-requests/refusal-source.ts';
+import { recordRefusal } from '../../refused-requests/refusal-source.ts';
 
 /** The call failed; the webhook's failurePolicy decides whether the request is refused. */
 export class CallingWebhookError extends Error {
@@ -44,7 +44,7 @@ export function webhookRefusal(
 ): unknown {
   const part = mutating ? 'mutatingAdmission' : 'validatingAdmission';
   const webhook = { configuration, name: hook.name, mutating };
-  if (!(error instanceof CallingWebhookError)) return noteRefusal(error, { part, webhook });
+  if (!(error instanceof CallingWebhookError)) return recordRefusal(error, { part, webhook });
   const failure = error.message;
-  return noteRefusal(internalError(failure, error), { part, webhook: { ...webhook, failure } });
+  return recordRefusal(internalError(failure, error), { part, webhook: { ...webhook, failure } });
 }

@@ -16,7 +16,7 @@ import type { ResolveService } from '../../webhook/service-resolver.ts';
 import { LARGE_BYTES } from '../../request-context.ts';
 import type { AdmissionAttributes, AdmissionPlugin } from '../contract.ts';
 import type { ReviewedObjects } from './admission-review.ts';
-import { askWebhook, failsOpen, type WebhookAdmissionDeps } from './call-webhook.ts';
+import { callWebhook, failsOpen, type WebhookAdmissionDeps } from './call-webhook.ts';
 import { CallingWebhookError, webhookRefusal } from './denial.ts';
 import { type Invocation, invocationOf } from './invocation.ts';
 import { reviewObjects, type ReviewObjects } from '../../admission-matching/review-objects.ts';
@@ -57,16 +57,16 @@ async function mutate(
 ): Promise<void> {
   const { reinvocation } = attributes;
   const memory = memoryOf(attributes);
-  if (reinvocation.round === 1 && !equal(memory.after, attributes.object)) askAgain(memory);
+  if (reinvocation.round === 1 && !equal(memory.after, attributes.object)) reinvoke(memory);
   for (const [index, webhook] of webhooks.entries()) {
     if (index % WEBHOOKS_PER_TURN === WEBHOOKS_PER_TURN - 1) await attributes.context.pause?.();
     const invocation = await invocationOf(webhook, attributes, deps);
     if (invocation === undefined || (reinvocation.round === 1 && !memory.again.has(webhook.uid))) continue;
     const view = reviewObjects(invocation.own, invocation.as, attributes.subresource);
     if (!(await conditionsHold(deps, { invocation, attributes, view }))) continue;
-    const changed = await ask(deps, { invocation, attributes, view, index });
+    const changed = await callMutatingHook(deps, { invocation, attributes, view, index });
     if (changed) {
-      askAgain(memory);
+      reinvoke(memory);
       reinvocation.wanted = true;
     }
     if (webhook.hook.reinvocationPolicy === 'IfNeeded') memory.asked.add(webhook.uid);
@@ -83,19 +83,19 @@ function memoryOf({ reinvocation }: AdmissionAttributes): Memory {
   return memory;
 }
 
-function askAgain(memory: Memory): void {
+function reinvoke(memory: Memory): void {
   for (const uid of memory.asked) memory.again.add(uid);
   memory.asked.clear();
 }
 
-interface Asking {
+interface WebhookInvocation {
   readonly invocation: Invocation;
   readonly attributes: AdmissionAttributes;
   readonly view: ReviewObjects;
 }
 
 /** The current objects: each webhook sees the changes of earlier ones. */
-async function shown({ attributes, view }: Asking): Promise<ReviewedObjects> {
+async function reviewedObjects({ attributes, view }: WebhookInvocation): Promise<ReviewedObjects> {
   const { object, oldObject } = attributes;
   return {
     kind: view.kind,
@@ -104,14 +104,17 @@ async function shown({ attributes, view }: Asking): Promise<ReviewedObjects> {
   };
 }
 
-async function conditionsHold(deps: WebhookAdmissionDeps, asking: Asking): Promise<boolean> {
+async function conditionsHold(deps: WebhookAdmissionDeps, asking: WebhookInvocation): Promise<boolean> {
   const { invocation, attributes } = asking;
   if ((invocation.webhook.hook.matchConditions ?? []).length === 0) return true;
   return await deps.matchConditions(invocation, attributes);
 }
 
 /** Whether the webhook changed the object. */
-async function ask(deps: WebhookAdmissionDeps, asking: Asking & { readonly index: number }): Promise<boolean> {
+async function callMutatingHook(
+  deps: WebhookAdmissionDeps,
+  asking: WebhookInvocation & { readonly index: number },
+): Promise<boolean> {
   const { invocation, attributes, index } = asking;
   const { context, reinvocation } = attributes;
   const { configuration, hook } = invocation.webhook;
@@ -122,11 +125,11 @@ async function ask(deps: WebhookAdmissionDeps, asking: Asking & { readonly index
       JSON.stringify({ configuration, webhook: hook.name, mutated }),
     );
   try {
-    const reviewed = await shown(asking);
-    const response = await askWebhook(deps, { ...asking, reviewed, mutating: true });
+    const reviewed = await reviewedObjects(asking);
+    const response = await callWebhook(deps, { ...asking, reviewed, mutating: true });
     const changed = await applyPatch(asking, reviewed.object, response);
     note(changed);
-    if (changed && response.patch !== undefined) notePatch(asking, key, response.patch);
+    if (changed && response.patch !== undefined) recordPatch(asking, key, response.patch);
     return changed;
   } catch (error) {
     note(false);
@@ -138,18 +141,18 @@ async function ask(deps: WebhookAdmissionDeps, asking: Asking & { readonly index
   }
 }
 
-function notePatch({ invocation, attributes }: Asking, key: string, patch: string): void {
+function recordPatch({ invocation, attributes }: WebhookInvocation, key: string, patch: string): void {
   const { configuration, hook } = invocation.webhook;
-  const value = `{"configuration":${JSON.stringify(configuration)},"webhook":${JSON.stringify(hook.name)},"patch":${decoded(patch)},"patchType":"JSONPatch"}`;
+  const value = `{"configuration":${JSON.stringify(configuration)},"webhook":${JSON.stringify(hook.name)},"patch":${decodePatch(patch)},"patchType":"JSONPatch"}`;
   attributes.context.addAuditAnnotation(`patch.webhook.admission.k8s.io/${key}`, value);
 }
 
-function decoded(patch: string): string {
+function decodePatch(patch: string): string {
   return Buffer.from(patch, 'base64').toString('utf8');
 }
 
 async function applyPatch(
-  { invocation, attributes, view }: Asking,
+  { invocation, attributes, view }: WebhookInvocation,
   before: JsonObject | undefined,
   { patch = '', patchType }: AdmissionResponse,
 ): Promise<boolean> {
@@ -182,7 +185,7 @@ async function applyPatch(
 
 function parsePatch(patch: string): unknown {
   try {
-    const text = decoded(patch);
+    const text = decodePatch(patch);
     if (text.length > MAX_PATCH_CHARS) throw new Error(`the patch has more than ${MAX_PATCH_CHARS} characters`);
     return parseClientJson(text).value;
   } catch (error) {

@@ -7,7 +7,7 @@ import { asWritten } from '../../../api/codec/written-form.ts';
 import type { ResolveService } from '../../webhook/service-resolver.ts';
 import type { AdmissionAttributes, AdmissionPlugin } from '../contract.ts';
 import type { ReviewedObjects } from './admission-review.ts';
-import { askWebhook, failsOpen, type WebhookAdmissionDeps } from './call-webhook.ts';
+import { callWebhook, failsOpen, type WebhookAdmissionDeps } from './call-webhook.ts';
 import { webhookRefusal } from './denial.ts';
 import { type Invocation, invocationOf } from './invocation.ts';
 import { reviewObjects } from '../../admission-matching/review-objects.ts';
@@ -32,7 +32,7 @@ export function createValidatingWebhooks(deps: WebhookAdmissionDeps, resolve: Re
   };
 }
 
-interface Due {
+interface DueWebhook {
   readonly invocation: Invocation;
   readonly reviewed: ReviewedObjects;
   readonly index: number;
@@ -43,7 +43,7 @@ async function validate(
   attributes: AdmissionAttributes,
   webhooks: readonly ConfiguredWebhook[],
 ): Promise<void> {
-  const due: Due[] = [];
+  const due: DueWebhook[] = [];
   for (const [index, webhook] of webhooks.entries()) {
     if (index % WEBHOOKS_PER_TURN === WEBHOOKS_PER_TURN - 1) await attributes.context.pause?.();
     const invocation = await invocationOf(webhook, attributes, deps);
@@ -53,7 +53,7 @@ async function validate(
     if (conditions.length > 0 && !(await deps.matchConditions(invocation, attributes))) continue;
     due.push({ invocation, reviewed, index: due.length });
   }
-  const results = await Promise.allSettled(due.map((one) => ask(deps, attributes, one)));
+  const results = await Promise.allSettled(due.map((one) => callValidatingHook(deps, attributes, one)));
   for (const result of results) if (result.status === 'rejected') throw result.reason;
 }
 
@@ -61,7 +61,7 @@ async function validate(
 async function viewOf(
   invocation: Invocation,
   attributes: AdmissionAttributes,
-  others: readonly Due[],
+  others: readonly DueWebhook[],
 ): Promise<ReviewedObjects> {
   const same = others.find((other) => other.invocation.as === invocation.as);
   if (same !== undefined) return same.reviewed;
@@ -74,13 +74,13 @@ async function viewOf(
   };
 }
 
-async function ask(
+async function callValidatingHook(
   deps: WebhookAdmissionDeps,
   attributes: AdmissionAttributes,
-  { invocation, reviewed, index }: Due,
+  { invocation, reviewed, index }: DueWebhook,
 ): Promise<void> {
   try {
-    await askWebhook(deps, { invocation, attributes, reviewed, mutating: false });
+    await callWebhook(deps, { invocation, attributes, reviewed, mutating: false });
   } catch (error) {
     if (failsOpen(deps, invocation, error)) {
       attributes.context.addAuditAnnotation(

@@ -55,15 +55,15 @@ export async function tryMode(mode: Mode, { wanted, request, authorizers }: Atte
   const user = mode.name === 'associated-node' ? withoutExtraValues(request.user) : request.user;
   const asking = { authorizers, user, mode };
   if (mode.name !== '')
-    await demand(authorizers, { ...request, user, verb: `impersonate-on:${mode.name}:${request.verb}` });
-  await demand(authorizers, nameAsked(asking, wanted.name));
-  if (wanted.uid !== '') await demand(authorizers, { ...authentication(asking, 'uids'), name: wanted.uid });
+    await requireAllowed(authorizers, { ...request, user, verb: `impersonate-on:${mode.name}:${request.verb}` });
+  await requireAllowed(authorizers, nameAsked(asking, wanted.name));
+  if (wanted.uid !== '') await requireAllowed(authorizers, { ...authentication(asking, 'uids'), name: wanted.uid });
   if (wanted.groups.length > 0) await demandGroups(asking, wanted.groups);
   if (Object.keys(wanted.extra).length > 0) await demandExtra(asking, wanted.extra);
   return actualUser(mode, wanted);
 }
 
-interface Asking {
+interface ImpersonationCheck {
   readonly authorizers: readonly Authorizer[];
   readonly user: Principal;
   readonly mode: Mode;
@@ -79,7 +79,7 @@ function withoutExtraValues(user: Principal): Principal {
   return { ...user, extra: { 'authentication.kubernetes.io/associated-node-keys': keys } };
 }
 
-function authentication({ user, mode }: Asking, resource: string): AuthorizationAttributes {
+function authentication({ user, mode }: ImpersonationCheck, resource: string): AuthorizationAttributes {
   return {
     user,
     verb: mode.name === '' ? 'impersonate' : `impersonate:${mode.name}`,
@@ -95,12 +95,12 @@ function authentication({ user, mode }: Asking, resource: string): Authorization
 }
 
 /** Users and groups, which the way of old knows as resources of the core group. */
-function identity(asking: Asking, resource: string): AuthorizationAttributes {
+function identity(asking: ImpersonationCheck, resource: string): AuthorizationAttributes {
   const asked = authentication(asking, resource);
   return asking.mode.name === '' ? { ...asked, apiGroup: '' } : asked;
 }
 
-function nameAsked(asking: Asking, userName: string): AuthorizationAttributes {
+function nameAsked(asking: ImpersonationCheck, userName: string): AuthorizationAttributes {
   const account = serviceAccountOf(userName);
   if (account !== undefined) return { ...identity(asking, 'serviceaccounts'), ...account };
   const node = asking.mode.name === '' ? undefined : nodeOf(userName);
@@ -108,7 +108,7 @@ function nameAsked(asking: Asking, userName: string): AuthorizationAttributes {
   return { ...identity(asking, 'nodes'), name: asking.mode.name === 'associated-node' ? '*' : node };
 }
 
-async function demandGroups(asking: Asking, groups: readonly string[]): Promise<void> {
+async function demandGroups(asking: ImpersonationCheck, groups: readonly string[]): Promise<void> {
   const asked = identity(asking, 'groups');
   // Not the way of old either: the group is the keys of the cluster, and only a token of it has it.
   if (groups.includes(SERVER_GROUP))
@@ -122,10 +122,10 @@ async function demandGroups(asking: Asking, groups: readonly string[]): Promise<
       );
     if (groups.length >= MANY && (await may(asking, { ...asked, name: '*' }))) return;
   }
-  for (const name of groups) await demand(asking.authorizers, { ...asked, name });
+  for (const name of groups) await requireAllowed(asking.authorizers, { ...asked, name });
 }
 
-async function demandExtra(asking: Asking, extra: WantedUser['extra']): Promise<void> {
+async function demandExtra(asking: ImpersonationCheck, extra: WantedUser['extra']): Promise<void> {
   const asked = authentication(asking, 'userextras');
   if (asking.mode.name !== '') {
     const fault = extraFault(extra);
@@ -134,7 +134,7 @@ async function demandExtra(asking: Asking, extra: WantedUser['extra']): Promise<
     if (isLarge && (await may(asking, { ...asked, subresource: '*', name: '*' }))) return;
   }
   for (const [subresource, values] of Object.entries(extra))
-    for (const name of values) await demand(asking.authorizers, { ...asked, subresource, name });
+    for (const name of values) await requireAllowed(asking.authorizers, { ...asked, subresource, name });
 }
 
 /** Why such extra values cannot be impersonated by constrained impersonation. */
@@ -154,11 +154,11 @@ function extraFault(extra: WantedUser['extra']): string | undefined {
   return undefined;
 }
 
-async function may({ authorizers }: Asking, asked: AuthorizationAttributes): Promise<boolean> {
+async function may({ authorizers }: ImpersonationCheck, asked: AuthorizationAttributes): Promise<boolean> {
   return (await decide(authorizers, asked)).decision === 'allow';
 }
 
-async function demand(authorizers: readonly Authorizer[], asked: AuthorizationAttributes): Promise<void> {
+async function requireAllowed(authorizers: readonly Authorizer[], asked: AuthorizationAttributes): Promise<void> {
   const { decision, reason } = await decide(authorizers, asked);
   if (decision !== 'allow') throw forbiddenError(asked, reason);
 }

@@ -1,6 +1,6 @@
 /** A request continues as the user that its headers name. Upstream: WithConstrainedImpersonation. */
 import type { Authorizer } from '../../authz/contract.ts';
-import { noteRefusal } from '../../refused-requests/refusal-source.ts';
+import { recordRefusal } from '../../refused-requests/refusal-source.ts';
 import { attributesOf } from '../authorization.ts';
 import type { Filter } from '../filter.ts';
 import { createImpersonator } from './impersonator.ts';
@@ -22,7 +22,7 @@ export function withImpersonation({ authorizers }: { readonly authorizers: reado
         return handler(scope);
       },
       (error: unknown) => {
-        throw noteRefusal(error, { part: 'impersonation' });
+        throw recordRefusal(error, { part: 'impersonation' });
       },
     );
   };

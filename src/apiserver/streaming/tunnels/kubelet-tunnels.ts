@@ -43,10 +43,10 @@ export class KubeletTunnels {
   #serve({ user, request, params }: RequestScope): ApiResponse {
     // In addition to authorization: a node may open only its own tunnel.
     const node = nodeIdentity(user);
-    if (node === undefined) throw refusal('only nodes open tunnels, each for itself');
-    if (this.#deps.isServerName(node)) throw refusal(`${node} is a name of the API server`);
+    if (node === undefined) throw tunnelForbidden('only nodes open tunnels, each for itself');
+    if (this.#deps.isServerName(node)) throw tunnelForbidden(`${node} is a name of the API server`);
     // Certificates of API servers and other kubelets contain addresses too.
-    if (parseIp(node) !== undefined) throw refusal(`${node} is an address: a tunnel needs a node with a name`);
+    if (parseIp(node) !== undefined) throw tunnelForbidden(`${node} is an address: a tunnel needs a node with a name`);
     if (!request.wantsUpgrade || request.headers['upgrade'] !== TUNNEL_PROTOCOL)
       throw badRequest(`Upgrade: ${TUNNEL_PROTOCOL} required`);
     const id = params.get(CONNECTION);
@@ -84,6 +84,6 @@ async function join(client: Duplex, agent: Duplex): Promise<void> {
   await agent.closed;
 }
 
-function refusal(why: string): StatusError {
+function tunnelForbidden(why: string): StatusError {
   return forbidden({ group: '', resource: '' }, '', why);
 }

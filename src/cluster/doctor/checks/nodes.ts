@@ -3,7 +3,7 @@
  * partitioned.
  */
 import { parseCidr } from '../../../base/cidr.ts';
-import { conflicting } from '../../nodes/choose-network.ts';
+import { conflictingRange } from '../../nodes/choose-network.ts';
 import { failure, warning, worstOf, type Check, type Finding } from '../finding.ts';
 
 export const nodes: Check = {
@@ -22,7 +22,7 @@ export const nodes: Check = {
     const others = routes.flatMap(({ cidr, device }) =>
       parseCidr(cidr) === undefined ? [] : { cidr, device, isRoute: true },
     );
-    const other = network === undefined ? undefined : conflicting(network, others);
+    const other = network === undefined ? undefined : conflictingRange(network, others);
     if (other !== undefined)
       problems.push(
         warning(

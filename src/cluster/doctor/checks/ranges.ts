@@ -29,11 +29,11 @@ export const ranges: Check = {
  * those of a user's CNI plugin.
  */
 function isOwn({ cidr, device, protocol }: MachineRoute, { clusterCidr, ownCni }: SettledFacts): boolean {
-  if (!rangesOf(clusterCidr).some((range) => holds(range, cidr))) return false;
+  if (!rangesOf(clusterCidr).some((range) => containsRange(range, cidr))) return false;
   return protocol === ROUTE_PROTOCOL || !ownCni || (device.startsWith('veth') && /\/(32|128)$/.test(cidr));
 }
 
-function holds(range: string, part: string): boolean {
+function containsRange(range: string, part: string): boolean {
   const [whole, own] = [parseCidr(range), parseCidr(part)];
   return overlap(range, part) && whole !== undefined && own !== undefined && own.prefixLength >= whole.prefixLength;
 }

@@ -109,7 +109,7 @@ export class JoinedRoutes {
     const socket = await client.upgrade({ path: NODE_ROUTES_PATH, headers, signal });
     this.#socket = socket;
     const stop = onAbort(signal, () => socket.destroy());
-    const silence = new Silence(platform, socket);
+    const silence = new IdleTimeout(platform, socket);
     const decoder = new TextDecoder();
     const read = createLineReader((line) => {
       if (line === '') return;
@@ -163,7 +163,7 @@ export class JoinedRoutes {
 }
 
 /** Ends a connection on which nothing has arrived for long, because its server may have vanished. */
-class Silence {
+class IdleTimeout {
   readonly #platform: Pick<Platform, 'clock'>;
   readonly #socket: Duplex;
   #cancel: CancelTimer | undefined;

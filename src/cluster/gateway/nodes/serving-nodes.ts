@@ -7,7 +7,7 @@ import type { DataPlaneReport } from '../../../gateway/snapshot/snapshot.ts';
 import type { ComponentStatus } from '../../cluster-status.ts';
 import { DataPlaneDaemon } from '../data-plane-daemon.ts';
 import type { GatewayConfig, GatewayDeps } from '../gateway-contract.ts';
-import { PortAnnouncements, type Surroundings } from '../port-announcements.ts';
+import { PortAnnouncements, type AnnouncementContext } from '../port-announcements.ts';
 import { NO_ROUTES } from './protocol.ts';
 import type { NodeReports } from './route-feed.ts';
 
@@ -19,7 +19,7 @@ interface Announced {
 export class ServingNodes {
   readonly #deps: GatewayDeps;
   readonly #config: GatewayConfig;
-  readonly #surroundings: Surroundings;
+  readonly #surroundings: AnnouncementContext;
   readonly #daemon: DataPlaneDaemon | undefined;
   readonly #own: PortAnnouncements | undefined;
   #snapshot: PublishedSnapshot | undefined;
@@ -28,7 +28,7 @@ export class ServingNodes {
   /** Connected nodes that have sent a report, by name. */
   readonly #joined = new Map<string, Announced>();
 
-  constructor(deps: GatewayDeps, config: GatewayConfig, surroundings: Surroundings) {
+  constructor(deps: GatewayDeps, config: GatewayConfig, surroundings: AnnouncementContext) {
     [this.#deps, this.#config, this.#surroundings] = [deps, config, surroundings];
     if (config.hasNode) {
       const own = this.#announcementsOf(config.instance.nodeName, surroundings.signal);

@@ -34,7 +34,7 @@ const MAX_HELD_CHANGES = 100_000;
 const SNAPSHOT_RETRY_MS = 60_000;
 
 /** Where a log is kept. */
-type Part = 'folder' | 'bucket';
+type LogPlace = 'folder' | 'bucket';
 
 interface Deps {
   readonly platform: Pick<Platform, 'clock' | 'files' | 'log' | 'random'>;
@@ -65,7 +65,7 @@ export class LogKeeper {
   readonly #deps: Deps;
   readonly #config: Config;
   #open: OpenLog | undefined;
-  readonly #failures = new Map<Part, SnapshotLogStatus['failure']>();
+  readonly #failures = new Map<LogPlace, SnapshotLogStatus['failure']>();
   /** When the log last asked for a snapshot to start from. */
   #lastTakenMs = -Infinity;
   /** The first revision whose compaction was requested before the log was open. */
@@ -111,7 +111,7 @@ export class LogKeeper {
     return { failure, range: { fromRevision, toRevision, ...times } };
   }
 
-  async #repeat(part: Part, work: () => Promise<void>, signal: AbortSignal): Promise<void> {
+  async #repeat(part: LogPlace, work: () => Promise<void>, signal: AbortSignal): Promise<void> {
     const { clock } = this.#deps.platform;
     const whole = async (): Promise<void> => {
       await work();
@@ -138,7 +138,7 @@ export class LogKeeper {
     await take();
   }
 
-  async #attempt(part: Part, work: () => Promise<void> | undefined, signal?: AbortSignal): Promise<void> {
+  async #attempt(part: LogPlace, work: () => Promise<void> | undefined, signal?: AbortSignal): Promise<void> {
     try {
       await work();
     } catch (error) {

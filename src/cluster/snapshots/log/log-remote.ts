@@ -29,7 +29,7 @@ export async function listBucketLogs(bucket: LogBucket): Promise<ReadonlyMap<str
   return logs;
 }
 
-interface Place {
+interface RemoteLogDeps {
   readonly files: Files;
   /** The log's folder on this machine. */
   readonly logDir: string;
@@ -39,12 +39,12 @@ interface Place {
 }
 
 export class LogRemote {
-  readonly #place: Place;
+  readonly #place: RemoteLogDeps;
   /** This log's files in the bucket; undefined until they are listed. */
   #known: Map<string, number> | undefined;
   #snapshots: ReadonlySet<string> = new Set();
 
-  constructor(place: Place) {
+  constructor(place: RemoteLogDeps) {
     this.#place = place;
   }
 

@@ -1,13 +1,13 @@
 /** URLs of buckets and keys, in path and virtual-host style. Pure. Upstream: minio-go's bucket lookup, which k3s uses. */
 import type { S3Config } from './s3-options.ts';
 
-type Place = Pick<S3Config, 'endpoint' | 'bucket' | 'bucketLookup' | 'insecure'>;
+type BucketAddress = Pick<S3Config, 'endpoint' | 'bucket' | 'bucketLookup' | 'insecure'>;
 
 /** Endpoints that expect the bucket in the host name. */
 const VIRTUAL_HOSTS = /(^|\.)(amazonaws\.com(\.cn)?|storage\.googleapis\.com|aliyuncs\.com)(:\d+)?$/;
 
 /** The URL of a key; '' gives the bucket's URL. */
-export function s3Url(place: Place, key: string, query: Readonly<Record<string, string>> = {}): string {
+export function s3Url(place: BucketAddress, key: string, query: Readonly<Record<string, string>> = {}): string {
   const { endpoint, bucket, insecure } = place;
   const scheme = insecure ? 'http' : 'https';
   const path = key.split('/').map(encodePart).join('/');
@@ -29,7 +29,7 @@ export function locationOf(config: Pick<S3Config, 'bucket' | 'folder'>, name: st
 }
 
 /** Buckets with dots in their names go into the path: they match no wildcard certificate. */
-function isVirtualHost({ endpoint, bucket, bucketLookup, insecure }: Place): boolean {
+function isVirtualHost({ endpoint, bucket, bucketLookup, insecure }: BucketAddress): boolean {
   if (bucketLookup !== 'auto') return bucketLookup === 'dns';
   return VIRTUAL_HOSTS.test(endpoint) && (insecure || !bucket.includes('.'));
 }

@@ -29,18 +29,18 @@ export function readListing(xml: string): S3Listing | undefined {
   for (const text of elements(xml, 'Contents')) {
     if (objects.length === PAGE_OBJECTS) return undefined;
     objects.push({
-      key: decodeUrl(element(text, 'Key') ?? ''),
-      sizeBytes: Number(element(text, 'Size') ?? 0),
-      lastModified: element(text, 'LastModified') ?? '',
+      key: decodeUrl(textOfElement(text, 'Key') ?? ''),
+      sizeBytes: Number(textOfElement(text, 'Size') ?? 0),
+      lastModified: textOfElement(text, 'LastModified') ?? '',
     });
   }
-  const isTruncated = element(xml, 'IsTruncated') === 'true';
-  return { objects, continuationToken: isTruncated ? element(xml, 'NextContinuationToken') : undefined };
+  const isTruncated = textOfElement(xml, 'IsTruncated') === 'true';
+  return { objects, continuationToken: isTruncated ? textOfElement(xml, 'NextContinuationToken') : undefined };
 }
 
 /** Parses the response of CreateMultipartUpload. */
 export function readUploadId(xml: string): string | undefined {
-  return element(xml, 'UploadId');
+  return textOfElement(xml, 'UploadId');
 }
 
 /** Code and message of an error document; undefined for any other text. */
@@ -49,8 +49,8 @@ export function readError(xml: string): { readonly code: string; readonly messag
   const end = xml.lastIndexOf('</Error>');
   if (start === undefined || end < start) return undefined;
   const error = xml.slice(start, end);
-  const code = element(error, 'Code');
-  return code === undefined ? undefined : { code, message: element(error, 'Message') ?? '' };
+  const code = textOfElement(error, 'Code');
+  return code === undefined ? undefined : { code, message: textOfElement(error, 'Message') ?? '' };
 }
 
 /** The body of CompleteMultipartUpload. */
@@ -74,7 +74,7 @@ function* elements(xml: string, name: string): Generator<string> {
   }
 }
 
-function element(xml: string, name: string): string | undefined {
+function textOfElement(xml: string, name: string): string | undefined {
   const text = new RegExp(`<${name}>([^<]*)</${name}>`).exec(xml)?.[1];
   return text === undefined ? undefined : unescapeXml(text);
 }

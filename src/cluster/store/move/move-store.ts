@@ -30,7 +30,7 @@ export interface MoveReport extends CopyReport {
   readonly heldMs: number;
 }
 
-interface Move extends MoveContext {
+interface StoreMove extends MoveContext {
   readonly to: StoreChoice;
   readonly plain: { readonly inner: Store; readonly held: HeldStore } | undefined;
   readonly instance: Pick<Instance, 'storeFile'>;
@@ -41,7 +41,7 @@ interface Move extends MoveContext {
 const MAX_HELD_MS = 20_000;
 
 /** Rejects with `PreflightError`. */
-export async function moveStore(platform: Platform, move: Move): Promise<MoveReport> {
+export async function moveStore(platform: Platform, move: StoreMove): Promise<MoveReport> {
   const { plain } = move;
   checkMove(move);
   if (plain === undefined) throw new PreflightError('the cluster is starting; try again when it runs');
@@ -60,7 +60,7 @@ export async function moveStore(platform: Platform, move: Move): Promise<MoveRep
   }
 }
 
-function checkMove({ to, options }: Move): void {
+function checkMove({ to, options }: StoreMove): void {
   const { store, snapshots } = options;
   if (store.kind === 'memory') throw new PreflightError('a store in memory cannot be moved');
   if (to.kind === 'memory') throw new PreflightError('a store in memory would be gone with its process');
@@ -71,7 +71,7 @@ function checkMove({ to, options }: Move): void {
 
 async function copyAndCommit(
   { clock, log }: Pick<Platform, 'clock' | 'log'>,
-  { report, commit }: Move,
+  { report, commit }: StoreMove,
   { inner, held, target }: { readonly inner: Store; readonly held: HeldStore; readonly target: Store },
 ): Promise<MoveReport> {
   const over = new AbortController();
@@ -106,7 +106,7 @@ async function copyAndCommit(
   }
 }
 
-async function openTarget(platform: Platform, { to, instance }: Move, source: Store): Promise<Store> {
+async function openTarget(platform: Platform, { to, instance }: StoreMove, source: Store): Promise<Store> {
   if (to.kind === 'sqlite') {
     await setAside(instance.storeFile, 'before-move');
     const { createStoreFile } = await import('../../../storage/sqlite/backup.ts');

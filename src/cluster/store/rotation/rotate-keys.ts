@@ -70,24 +70,24 @@ export async function readKeys(
 
 /** Resolves to the name of the new key. Rejects with `PreflightError`; the next call continues where this one ended. */
 export async function rotateKeys(deps: RotationDeps, place: RotationPlace): Promise<string> {
-  const key = await begin(deps, place);
+  const key = await ensureRotationKey(deps, place);
   deps.report(`the key ${key} is the first of ${place.file}; the server takes it within a minute`);
   const keys = await rewrite(deps, place);
   deps.report(`${keys.fresh} values are written with it, none with another`);
-  await change(deps, place.file, (text) => withOnlyKey(text, key));
+  await editKeyFile(deps, place.file, (text) => withOnlyKey(text, key));
   await remember(deps, place, { key, stage: 'finished' });
   return key;
 }
 
 /** The key of an interrupted rotation, or a new one; it is the first in the file afterwards. */
-async function begin(deps: RotationDeps, place: RotationPlace): Promise<string> {
+async function ensureRotationKey(deps: RotationDeps, place: RotationPlace): Promise<string> {
   const { files, clock, random } = deps.platform;
   const before = await readRotation(files, place.dataDir);
   const { text, names, config } = await readKeys(deps.platform, place.file);
   // Throws for a file that is not the server's, before it is changed.
   const checkFile = async (): Promise<StoredKeys> => storedKeys(await deps.read(), config);
   if (before?.stage === 'rewriting' && names.includes(before.key)) {
-    edited(place.file, () => withOnlyKey(text, before.key)); // Throws where another key was put first meanwhile.
+    orPreflightError(place.file, () => withOnlyKey(text, before.key)); // Throws where another key was put first meanwhile.
     await checkFile();
     return before.key;
   }
@@ -95,7 +95,7 @@ async function begin(deps: RotationDeps, place: RotationPlace): Promise<string> 
   const suffix = Buffer.from(random.bytes(SUFFIX_BYTES)).toString('hex');
   const key = `key-${formatTime(clock.nowMs()).replace(/\D/g, '')}-${suffix}`;
   const secret = Buffer.from(random.bytes(KEY_BYTES)).toString('base64');
-  const next = edited(place.file, () => withFirstKey(text, { name: key, secret }));
+  const next = orPreflightError(place.file, () => withFirstKey(text, { name: key, secret }));
   await checkFile();
   await remember(deps, place, { key, stage: 'rewriting' });
   await files.writeFileAtomic(place.file, next, { mode: 0o600 });
@@ -124,17 +124,17 @@ async function rewrite(deps: RotationDeps, place: RotationPlace): Promise<Stored
   }
 }
 
-async function change(deps: RotationDeps, file: string, edit: (text: string) => string): Promise<void> {
+async function editKeyFile(deps: RotationDeps, file: string, edit: (text: string) => string): Promise<void> {
   const { files } = deps.platform;
   const text = await files.readText(file);
   await files.writeFileAtomic(
     file,
-    edited(file, () => edit(text)),
+    orPreflightError(file, () => edit(text)),
     { mode: 0o600 },
   );
 }
 
-function edited(file: string, edit: () => string): string {
+function orPreflightError(file: string, edit: () => string): string {
   try {
     return edit();
   } catch (error) {

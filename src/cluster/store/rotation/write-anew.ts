@@ -33,7 +33,7 @@ export async function writeProbe(client: Client): Promise<void> {
 
 /** Deletes the probe secret; no error when there is none. */
 export async function removeProbe(client: Client): Promise<void> {
-  await client.resource(Secrets).delete(PROBE).catch(unless('NotFound'));
+  await client.resource(Secrets).delete(PROBE).catch(ignoreReasons('NotFound'));
 }
 
 async function resourceOf(client: Client, base: string, kind: string): Promise<string | undefined> {
@@ -54,11 +54,11 @@ async function writeOne(
     const { body } = await client.raw({ path });
     await client.raw({ method: 'PUT', path, body: parseJson(Buffer.from(body).toString()).value });
   } catch (error) {
-    unless('NotFound', 'Conflict')(error);
+    ignoreReasons('NotFound', 'Conflict')(error);
   }
 }
 
-function unless(...reasons: readonly ('NotFound' | 'Conflict')[]): (error: unknown) => void {
+function ignoreReasons(...reasons: readonly ('NotFound' | 'Conflict')[]): (error: unknown) => void {
   return (error) => {
     if (!reasons.some((reason) => isReason(error, reason))) throw error;
   };

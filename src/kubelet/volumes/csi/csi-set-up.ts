@@ -37,7 +37,7 @@ interface VolumeMount {
 }
 
 /** Reads everything about the driver that the set-up needs, before anything is changed. */
-export async function prepare(context: CsiContext, request: SetUpRequest): Promise<VolumeMount> {
+export async function prepareVolumeMount(context: CsiContext, request: SetUpRequest): Promise<VolumeMount> {
   const { pod, spec, dir } = request;
   const sha256Hex = (text: string): string => context.platform.crypto.sha256Hex(text);
   const volume = csiVolumeOf(pod, spec, sha256Hex);
@@ -99,7 +99,7 @@ function recordOf({ nodeName }: CsiContext, mount: VolumeMount, publishing: bool
 }
 
 /** Writes the records, attaches and stages the volume. Resolves to the publish context. */
-export async function bringToNode(
+export async function attachAndStage(
   context: CsiContext,
   devices: CsiDevices,
   mount: VolumeMount,
@@ -115,7 +115,7 @@ export async function bringToNode(
   }
   const { driver: driverName, handle: volumeHandle } = volume;
   await devices.hold({ driverName, volumeHandle, attachmentID: attachmentId }, write);
-  const publishContext = attachmentId === '' ? {} : await attached(context, mount);
+  const publishContext = attachmentId === '' ? {} : await waitForAttach(context, mount);
   try {
     await devices.stage(volume.driver, {
       volumeId: volume.handle,
@@ -131,7 +131,10 @@ export async function bringToNode(
   return publishContext;
 }
 
-export async function attached(context: CsiContext, mount: VolumeMount): Promise<Readonly<Record<string, string>>> {
+export async function waitForAttach(
+  context: CsiContext,
+  mount: VolumeMount,
+): Promise<Readonly<Record<string, string>>> {
   const { volume, request, attachmentId } = mount;
   request.attaching(true);
   try {
@@ -154,7 +157,7 @@ function attachmentSource({ spec: { persistentVolume, claim } }: SetUpRequest): 
 }
 
 /** Resolves to the delay until the volume must be published again, if at all. */
-export async function publish(
+export async function publishVolume(
   context: CsiContext,
   mount: VolumeMount,
   publishContext: Readonly<Record<string, string>>,
@@ -177,7 +180,7 @@ export async function publish(
 }
 
 /** Sets the files' group to the pod's fsGroup, if that is the kubelet's task. */
-export async function own(
+export async function applyFsGroup(
   { platform }: CsiContext,
   { volume, object, request, target, capability }: VolumeMount,
 ): Promise<void> {

@@ -13,7 +13,14 @@ import { createCsiDevices } from './csi-devices.ts';
 import { expandIfGrown } from './csi-expand.ts';
 import type { PodVolumeRecord } from './csi-records.ts';
 import { createCsiStats } from './csi-stats.ts';
-import { prepare, bringToNode, attached, publish, own, isLabelled } from './csi-set-up.ts';
+import {
+  prepareVolumeMount,
+  attachAndStage,
+  waitForAttach,
+  publishVolume,
+  applyFsGroup,
+  isLabelled,
+} from './csi-set-up.ts';
 
 /** CSI volumes as the plugin and the volume manager use them. */
 export interface CsiVolumes extends DriverVolumes {
@@ -33,15 +40,15 @@ export function createCsiVolumes(context: CsiContext, onInUseChange: () => void)
   const stats = createCsiStats(context.platform);
 
   async function setUp(request: SetUpRequest): Promise<SetUpResult> {
-    const mount = await prepare(context, request);
+    const mount = await prepareVolumeMount(context, request);
     const first = !published.has(request.dir);
     const { volume, object } = mount;
     const republish = object?.spec.requiresRepublish === true;
     let publishContext: Readonly<Record<string, string>> = {};
-    if (first) publishContext = await bringToNode(context, devices, mount);
-    else if (republish && mount.attachmentId !== '') publishContext = await attached(context, mount);
-    const refreshAfterMs = first || republish ? await publish(context, mount, publishContext) : undefined;
-    if (first) await own(context, mount);
+    if (first) publishContext = await attachAndStage(context, devices, mount);
+    else if (republish && mount.attachmentId !== '') publishContext = await waitForAttach(context, mount);
+    const refreshAfterMs = first || republish ? await publishVolume(context, mount, publishContext) : undefined;
+    if (first) await applyFsGroup(context, mount);
     published.add(request.dir);
     const { target, client, capability } = mount;
     if (volume.mode === 'Persistent')

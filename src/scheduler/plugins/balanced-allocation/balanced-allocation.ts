@@ -9,10 +9,15 @@ import type { NodeInfo } from '../../cache/node-info.ts';
 import { defaultArgs, type BalancedAllocationArgs } from '../../config/plugin-args.ts';
 import type { SchedulerPlugin } from '../../framework/plugin.ts';
 import { countDevices, mayBeDevices, type DeviceCounts, type DeviceLookups } from '../../devices/device-counts.ts';
-import { askedOf, isScalar, roomOf, type Counting } from '../../framework/resource-room.ts';
+import {
+  calculatePodResourceRequest,
+  isScalar,
+  calculateResourceAllocatableRequest,
+  type ResourceCountOptions,
+} from '../../framework/resource-allocation.ts';
 
 const NAME = 'NodeResourcesBalancedAllocation';
-const EXACTLY: Counting = { assuming: false };
+const EXACTLY: ResourceCountOptions = { assuming: false };
 
 /** Without `lookups` no resource has a device class. */
 export function createBalancedAllocation(
@@ -27,30 +32,37 @@ export function createBalancedAllocation(
     nodeLocal: true,
     scoresNeedMore: scoresDevices ? true : undefined,
     preScore(state, pod) {
-      if (names.every((name) => askedOf(pod, name, EXACTLY) === 0)) return { code: 'skip', reasons: [], plugin: NAME };
+      if (names.every((name) => calculatePodResourceRequest(pod, name, EXACTLY) === 0))
+        return { code: 'skip', reasons: [], plugin: NAME };
       if (scoresDevices && lookups !== undefined) state.set(NAME, countDevices(lookups, names));
       return undefined;
     },
     score(state, pod, info) {
       if (plain) return cpuAndMemory(pod, info);
       const fractions = fractionsOf(names, { pod, info, devices: state.get(NAME) as DeviceCounts | undefined });
-      return change(balance(fractions.map(([with_]) => with_)), balance(fractions.map(([, without]) => without)));
+      return scoreOfChange(
+        balance(fractions.map(([with_]) => with_)),
+        balance(fractions.map(([, without]) => without)),
+      );
     },
   };
 }
 
 /** From 50 to 100; 75 where the pod does not change the balance. */
-function change(balanceWith: number, balanceWithout: number): number {
+function scoreOfChange(balanceWith: number, balanceWithout: number): number {
   return 50 + Math.floor((50 + balanceWith - balanceWithout) / 2);
 }
 
 /** The score for cpu and memory, without building a list. */
 function cpuAndMemory(pod: Stored<Pod>, { requested, allocatable }: NodeInfo): number {
-  if (allocatable.milliCpu === 0 || allocatable.memoryBytes === 0) return change(100, 100);
+  if (allocatable.milliCpu === 0 || allocatable.memoryBytes === 0) return scoreOfChange(100, 100);
   const { requests } = podRequests(pod);
   const cpu = (asked: number): number => Math.min(1, (requested.milliCpu + asked) / allocatable.milliCpu);
   const memory = (asked: number): number => Math.min(1, (requested.memoryBytes + asked) / allocatable.memoryBytes);
-  return change(balanceOfTwo(cpu(requests.milliCpu), memory(requests.memoryBytes)), balanceOfTwo(cpu(0), memory(0)));
+  return scoreOfChange(
+    balanceOfTwo(cpu(requests.milliCpu), memory(requests.memoryBytes)),
+    balanceOfTwo(cpu(0), memory(0)),
+  );
 }
 
 /** The standard deviation of two fractions is half their distance. */
@@ -76,9 +88,9 @@ function fractionsOf(
 ): [withPod: number, without: number][] {
   const counting = { ...EXACTLY, devices: candidate.devices };
   return names.flatMap((name): [number, number][] => {
-    const asked = askedOf(candidate.pod, name, counting);
+    const asked = calculatePodResourceRequest(candidate.pod, name, counting);
     if (asked === 0 && isScalar(name)) return [];
-    const { capacity, used } = roomOf(candidate.info, name, counting);
+    const { capacity, used } = calculateResourceAllocatableRequest(candidate.info, name, counting);
     return capacity === 0 ? [] : [[Math.min(1, (used + asked) / capacity), Math.min(1, used / capacity)]];
   });
 }

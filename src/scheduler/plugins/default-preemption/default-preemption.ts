@@ -55,7 +55,7 @@ export function createDefaultPreemption(
       };
       return input.askExtenders === undefined
         ? choose(candidates)
-        : leftByExtenders(candidates, input.askExtenders).then(
+        : acceptedByExtenders(candidates, input.askExtenders).then(
             (left) => (left.length === 0 ? NO_CANDIDATE_LEFT : choose(left)),
             (error: unknown) => ({ message: `preemption: ${errorMessage(error)}` }),
           );
@@ -66,7 +66,7 @@ export function createDefaultPreemption(
 const NO_CANDIDATE_LEFT: PostFilterResult = { message: 'preemption: no candidate node for preemption' };
 
 /** The candidates with the victims that extenders accept. */
-async function leftByExtenders(
+async function acceptedByExtenders(
   candidates: readonly Candidate[],
   ask: NonNullable<PostFilterInput['askExtenders']>,
 ): Promise<Candidate[]> {

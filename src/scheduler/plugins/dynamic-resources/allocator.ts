@@ -9,7 +9,13 @@ import { compareQuantities } from '../../../api/quantity.ts';
 import type { Stored } from '../../../api/object.ts';
 import { toleratesDeviceTaint } from '../../../component-helpers/resource-claims.ts';
 import { type RequestAlternative, type WantedClaim } from './claim-requests.ts';
-import { changedShares, consumptionOf, hasLeft, type Amounts, type Shares } from '../../devices/consumed-capacity.ts';
+import {
+  changedShares,
+  consumptionOf,
+  hasCapacityLeft,
+  type Amounts,
+  type Shares,
+} from '../../devices/consumed-capacity.ts';
 import { counterUse, reachableDevices, type NodeDevices, type PoolDevice } from '../../devices/device-pools.ts';
 import { ConstraintTallies } from './constraint-tallies.ts';
 import { SearchBudget } from './search-budget.ts';
@@ -61,18 +67,18 @@ export function allocateClaims(input: AllocationInput): readonly AllocationResul
     budget: input.budget ?? new SearchBudget(),
   };
   search.budget.nextNode();
-  if (!meet(search, 0)) return undefined;
+  if (!allocateOne(search, 0)) return undefined;
   return input.claims.map((claim) => resultOf(claim, search.assigned, input.node));
 }
 
 /** Allocates devices for the requests from index `at` on. */
-function meet(search: Search, at: number): boolean {
+function allocateOne(search: Search, at: number): boolean {
   const subRequest = search.requests[at];
   if (subRequest === undefined) return true;
   const { claim } = subRequest;
   for (const alternative of subRequest.alternatives) {
     if (!search.budget.maySpend(1)) return false;
-    const next = (): boolean => meet(search, at + 1);
+    const next = (): boolean => allocateOne(search, at + 1);
     if (alternative.subRequest.allocationMode === 'All') {
       if (takeAll(search, { claim, alternative }, next)) return true;
     } else if (takeSome(search, { claim, alternative, left: Number(alternative.subRequest.count ?? 1), from: 0 }, next))
@@ -90,10 +96,10 @@ function takeSome(
   for (let at = candidate.from; at < search.reachable.length; at++) {
     if (!search.budget.maySpend(1)) return false;
     const assigned = { claim: candidate.claim, alternative: candidate.alternative, found: search.reachable[at]! };
-    if (!isWantedHere(search, assigned) || !take(search, assigned)) continue;
+    if (!isWantedHere(search, assigned) || !allocateDevice(search, assigned)) continue;
     const from = isShared(assigned) ? at : at + 1;
     if (takeSome(search, { ...candidate, left: candidate.left - 1, from }, next)) return true;
-    putBack(search);
+    deallocateDevice(search);
   }
   return false;
 }
@@ -103,9 +109,9 @@ function takeAll(search: Search, candidate: Pick<Assignment, 'claim' | 'alternat
     .map((found) => ({ ...candidate, found }))
     .filter((assigned) => isWantedHere(search, assigned));
   let count = 0;
-  while (count < all.length && take(search, all[count]!)) count++;
+  while (count < all.length && allocateDevice(search, all[count]!)) count++;
   if (all.length > 0 && count === all.length && next()) return true;
-  for (; count > 0; count--) putBack(search);
+  for (; count > 0; count--) deallocateDevice(search);
   return false;
 }
 
@@ -139,7 +145,7 @@ function isWanted({ alternative: { subRequest, selects }, found: { driver, devic
 }
 
 /** Allocates the device, or a share of it, if it is free, its pool's counters suffice and every constraint holds. */
-function take(search: Search, wanted: Assignment): boolean {
+function allocateDevice(search: Search, wanted: Assignment): boolean {
   const { claim, alternative, found } = wanted;
   const tallies = search.tallies.get(claim)!;
   if (tallies.devices >= MAX_DEVICES) return false;
@@ -169,7 +175,8 @@ function take(search: Search, wanted: Assignment): boolean {
 function withShare(search: Search, assigned: Assignment): Assignment | undefined {
   const { alternative, found } = assigned;
   const consumed = consumptionOf(found.driver, found.device, alternative.subRequest.capacity?.requests ?? {});
-  if (consumed === undefined || !hasLeft(found.device, search.shares.get(found.key), consumed)) return undefined;
+  if (consumed === undefined || !hasCapacityLeft(found.device, search.shares.get(found.key), consumed))
+    return undefined;
   return { ...assigned, consumed };
 }
 
@@ -179,7 +186,7 @@ function countersNeeded(search: Search, assigned: Assignment): [string, number][
   return counterUse(assigned.found);
 }
 
-function putBack(search: Search): void {
+function deallocateDevice(search: Search): void {
   const assigned = search.assigned.pop()!;
   const { found, consumed } = assigned;
   search.tallies.get(assigned.claim)!.remove(assigned.alternative.constraints, found);

@@ -30,7 +30,7 @@ export interface CycleClaims {
   readonly shares: Shares;
   readonly budget: SearchBudget;
   /** The allocations found, by node. */
-  readonly found: Map<string, Found>;
+  readonly found: Map<string, NodeAllocation>;
   readonly extended: ExtendedResources | undefined;
   /** The allocations chosen, by the claim's uid. */
   readonly taken: Map<string, Decision>;
@@ -39,7 +39,7 @@ export interface CycleClaims {
 }
 
 /** Allocations in the order of the wanted claims. The one for extended resources, if any, is last. */
-interface Found {
+interface NodeAllocation {
   readonly results: readonly AllocationResult[];
   readonly extended: ExtendedWant | undefined;
 }
@@ -54,7 +54,7 @@ export interface Decision {
 export type InFlight = Map<string, Decision>;
 
 /** The requests that need devices on a node. */
-export function wantedOn(
+export function claimsForNode(
   cycle: Pick<CycleClaims, 'wanted'> | undefined,
   want: ExtendedWant | undefined,
 ): WantedClaim[] {
@@ -64,7 +64,7 @@ export function wantedOn(
 }
 
 /** The wanted claims and the devices in use. */
-export function prepare(
+export function prepareCycleClaims(
   deps: DynamicResourcesDeps & Pick<DynamicResourcesArgs, 'filterTimeoutMs'>,
   { claims, extended }: Pick<CycleClaims, 'claims' | 'extended'>,
   inFlight: InFlight,

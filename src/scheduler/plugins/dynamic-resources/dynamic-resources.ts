@@ -24,8 +24,8 @@ import {
   forgetKnown,
   type InFlight,
   NAME,
-  prepare,
-  wantedOn,
+  prepareCycleClaims,
+  claimsForNode,
 } from './cycle-claims.ts';
 import { deviceEvents } from './device-events.ts';
 import {
@@ -33,7 +33,7 @@ import {
   isUnusableClaim,
   removeExtendedClaim,
   removeMappings,
-  wantOn,
+  extendedClaimFor,
 } from './extended-claim.ts';
 import { hasRanks, rankScore } from './rank-score.ts';
 import { SearchTimedOut, SearchUnfinished } from './search-budget.ts';
@@ -66,10 +66,10 @@ export function createDynamicResources(
       for (const claim of found.claims) forgetKnown(inFlight, claim);
       const left = extended?.left === undefined ? [] : [extended.left];
       for (const claim of left) forgetKnown(inFlight, claim);
-      const refusal = refuse([...found.claims, ...left], pod, inFlight);
+      const refusal = unusableReason([...found.claims, ...left], pod, inFlight);
       if (refusal !== undefined) return unresolvable(NAME, refusal);
       try {
-        state.set(NAME, prepare({ ...deps, filterTimeoutMs }, { claims: found.claims, extended }, inFlight));
+        state.set(NAME, prepareCycleClaims({ ...deps, filterTimeoutMs }, { claims: found.claims, extended }, inFlight));
       } catch (error) {
         return unresolvable(NAME, errorMessage(error));
       }
@@ -85,9 +85,9 @@ export function createDynamicResources(
       for (const claim of far) outOfReach.add(claim);
       if (far.length > 0) return UNREACHABLE;
       try {
-        const want = extended === undefined ? undefined : wantOn(deps, extended, { pod, node: info });
+        const want = extended === undefined ? undefined : extendedClaimFor(deps, extended, { pod, node: info });
         if (extended !== undefined && isUnusableClaim(extended, want, info)) return UNUSABLE_CLAIM;
-        const all = wantedOn({ wanted }, want);
+        const all = claimsForNode({ wanted }, want);
         const results = all.length === 0 ? [] : allocateClaims({ node, pools, inUse, shares, budget, claims: all });
         if (results === undefined) return unschedulable(NAME, 'cannot allocate all claims');
         found.set(info.name, { results, extended: want });
@@ -125,7 +125,7 @@ export function createDynamicResources(
     reserve(state, _pod, nodeName) {
       const cycle = claimsIn(state);
       const found = cycle?.found.get(nodeName);
-      wantedOn(cycle, found?.extended).forEach(({ claim }, at) => {
+      claimsForNode(cycle, found?.extended).forEach(({ claim }, at) => {
         const result = found?.results[at];
         if (result === undefined) return;
         const decision: Decision = { allocation: withShareIds(result, random) };
@@ -204,7 +204,7 @@ function findClaims({ resourceClaim }: DynamicResourcesDeps, pod: Stored<Pod>): 
   return { claims };
 }
 
-function refuse(
+function unusableReason(
   claims: readonly ResourceClaim[],
   pod: Stored<Pod>,
   inFlight: ReadonlyMap<string, Decision>,

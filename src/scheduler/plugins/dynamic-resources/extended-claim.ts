@@ -62,7 +62,7 @@ export function isExtendedClaimOf({ metadata }: ResourceClaim, pod: Stored<Pod>)
  * The requests for devices on the node; undefined: device plugins provide all. Throws when a class's selector does
  * not compile.
  */
-export function wantOn(
+export function extendedClaimFor(
   deps: ExtendedDeps,
   { classes, wants, left }: ExtendedResources,
   { pod, node }: { readonly pod: Stored<Pod>; readonly node: NodeInfo },

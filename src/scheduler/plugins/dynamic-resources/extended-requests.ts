@@ -16,12 +16,12 @@ export interface ExtendedRequests {
   readonly mappings: readonly ContainerExtendedResourceRequest[];
 }
 
-interface Part {
+interface ExtendedRequest {
   readonly name: string;
   readonly count: number;
 }
 
-interface Place {
+interface ContainerPosition {
   readonly container: Container;
   /** Index among init containers and containers, in this order. */
   readonly at: number;
@@ -43,13 +43,14 @@ export function extendedRequests(pod: Stored<Pod>, classes: ReadonlyMap<string, 
 function partsOf(
   { spec }: Stored<Pod>,
   resource: string,
-): { parts: Part[]; uses: { containerName: string; requestName: string }[] } {
+): { parts: ExtendedRequest[]; uses: { containerName: string; requestName: string }[] } {
   const init = spec?.initContainers ?? [];
-  const places = [...init, ...(spec?.containers ?? [])].map((container, at): Place => ({ container, at }));
-  const passes = ({ container, at }: Place): boolean => at < init.length && container.restartPolicy !== 'Always';
+  const places = [...init, ...(spec?.containers ?? [])].map((container, at): ContainerPosition => ({ container, at }));
+  const passes = ({ container, at }: ContainerPosition): boolean =>
+    at < init.length && container.restartPolicy !== 'Always';
   const lasting = places.map((place) => (passes(place) ? undefined : partOf(place, resource, 0)));
   const uses = places.flatMap(({ container, at }) => useOf(container, lasting[at]));
-  let shared: Part | undefined;
+  let shared: ExtendedRequest | undefined;
   const sharing = new Set<string>();
   const usesOfInit: { containerName: string; requestName: string }[] = [];
   for (const place of places.filter(passes)) {
@@ -73,7 +74,10 @@ function partsOf(
   return { parts, uses: [...uses, ...usesOfInit.map((use) => ({ ...use, requestName: nameOf(use.requestName) }))] };
 }
 
-function useOf({ name }: Container, part: Part | undefined): { containerName: string; requestName: string }[] {
+function useOf(
+  { name }: Container,
+  part: ExtendedRequest | undefined,
+): { containerName: string; requestName: string }[] {
   return part === undefined ? [] : [{ containerName: name, requestName: part.name }];
 }
 
@@ -85,7 +89,7 @@ function amountOf({ resources }: Container, resource: string): number {
  * The container's request beyond the devices it can already use. Its name is made of indexes, since container and
  * resource names may be too long.
  */
-function partOf({ container, at }: Place, resource: string, has: number): Part | undefined {
+function partOf({ container, at }: ContainerPosition, resource: string, has: number): ExtendedRequest | undefined {
   const count = amountOf(container, resource) - has;
   if (count <= 0) return undefined;
   const names = Object.keys(container.resources?.requests ?? {}).toSorted();

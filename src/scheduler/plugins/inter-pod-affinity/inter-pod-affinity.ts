@@ -35,7 +35,7 @@ import {
   countMatching,
   indexFor,
   mergeCounts,
-  raise,
+  addToCount,
   type TopologyCounts,
 } from './topology-counts.ts';
 import { createHints } from './queueing-hints.ts';
@@ -49,7 +49,7 @@ const ANTI_AFFINITY = unschedulable(NAME, "node(s) didn't match pod anti-affinit
 const EXISTING = unschedulable(NAME, "node(s) didn't satisfy existing pods anti-affinity rules");
 const SKIP = { code: 'skip', reasons: [], plugin: NAME } as const;
 
-interface Kept {
+interface PreFilterState {
   readonly terms: PodTerms;
   /** Running pods whose anti-affinity terms match the pod. */
   readonly existingAnti: TopologyCounts;
@@ -71,7 +71,7 @@ export function createInterPodAffinity(
   const countsOf = (terms: readonly AffinityTerm[], snapshot: Snapshot): TopologyCounts =>
     terms.map((term) => countMatching([term], term.topologyKey, { snapshot, counts, tallies }));
   const { attracts, frees, leaves, canMeet, moves } = createHints(termsOf);
-  const kept = (state: CycleState): Kept => state.get(NAME) as Kept;
+  const kept = (state: CycleState): PreFilterState => state.get(NAME) as PreFilterState;
   const change = (
     state: CycleState,
     pod: Stored<Pod>,
@@ -79,11 +79,11 @@ export function createInterPodAffinity(
   ): void => {
     const { terms, existingAnti, affinity, antiAffinity } = kept(state);
     for (const term of termsOf(other).antiAffinity)
-      if (term.matches(pod)) raise(existingAnti, indexFor(existingAnti, term), { node, by });
+      if (term.matches(pod)) addToCount(existingAnti, indexFor(existingAnti, term), { node, by });
     if (terms.affinity.length > 0 && terms.affinity.every((term) => term.matches(other)))
-      for (let i = 0; i < affinity.length; i++) raise(affinity, i, { node, by });
+      for (let i = 0; i < affinity.length; i++) addToCount(affinity, i, { node, by });
     terms.antiAffinity.forEach((term, i) => {
-      if (term.matches(other)) raise(antiAffinity, i, { node, by });
+      if (term.matches(other)) addToCount(antiAffinity, i, { node, by });
     });
   };
   return {
@@ -101,7 +101,7 @@ export function createInterPodAffinity(
           countMatching(terms.affinity, topologyKey, { snapshot, counts, tallies }),
         ),
         antiAffinity: countsOf(terms.antiAffinity, snapshot),
-      } satisfies Kept);
+      } satisfies PreFilterState);
       return undefined;
     },
     filter(state, pod, node) {
@@ -119,13 +119,13 @@ export function createInterPodAffinity(
     addPod: (state, pod, { other, node }) => change(state, pod, { other, node, by: 1 }),
     removePod: (state, pod, { other, node }) => change(state, pod, { other, node, by: -1 }),
     cloneState(value) {
-      const { terms, existingAnti, affinity, antiAffinity } = value as Kept;
+      const { terms, existingAnti, affinity, antiAffinity } = value as PreFilterState;
       return {
         terms,
         existingAnti: mergeCounts(existingAnti),
         affinity: copyCounts(affinity),
         antiAffinity: copyCounts(antiAffinity),
-      } satisfies Kept;
+      } satisfies PreFilterState;
     },
     preScore(state, pod, { snapshot }) {
       const scores = affinityScores(pod, snapshot, {
@@ -184,7 +184,7 @@ function createProhibitionIndex(termsOf: TermReader): TermIndex<AffinityTerm> {
 function meetsAffinity(
   pod: Stored<Pod>,
   node: NodeInfo,
-  { terms, affinity }: Pick<Kept, 'terms' | 'affinity'>,
+  { terms, affinity }: Pick<PreFilterState, 'terms' | 'affinity'>,
 ): boolean {
   if (terms.affinity.length === 0) return true;
   if (terms.affinity.some((term) => node.node.metadata.labels?.[term.topologyKey] === undefined)) return false;

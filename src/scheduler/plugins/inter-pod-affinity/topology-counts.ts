@@ -16,7 +16,7 @@ interface ValueCounts {
 /** Matching pods by topology value; several lists may have the same topology key. */
 export type TopologyCounts = ValueCounts[];
 
-export function raise(counts: TopologyCounts, index: number, { node, by }: { node: NodeInfo; by: number }): void {
+export function addToCount(counts: TopologyCounts, index: number, { node, by }: { node: NodeInfo; by: number }): void {
   const list = counts[index] as ValueCounts;
   const value = node.node.metadata.labels?.[list.topologyKey];
   if (value === undefined) return;

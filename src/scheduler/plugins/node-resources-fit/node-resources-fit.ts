@@ -34,7 +34,7 @@ export function createNodeResourcesFit(
   const scoresDevices = scored.some(mayBeDevices);
   const scorer = createResourceScorer(args);
   const verdicts = createVerdicts();
-  const wantsOf = (pod: Stored<Pod>): Wants => {
+  const computePodResourceRequest = (pod: Stored<Pod>): PreFilterState => {
     const classes = extendedClasses(classOf, pod);
     return { wanted: withoutIgnored(podRequests(pod).requests, args), classes: classes.size > 0 ? classes : undefined };
   };
@@ -42,17 +42,17 @@ export function createNodeResourcesFit(
     name: NAME,
     nodeLocal: true,
     preFilter(state: CycleState, pod: Stored<Pod>) {
-      state.set(NAME, wantsOf(pod));
+      state.set(NAME, computePodResourceRequest(pod));
       return undefined;
     },
     filter(state, pod, info) {
-      const kept = state.get(NAME) as Wants | undefined;
+      const kept = state.get(NAME) as PreFilterState | undefined;
       const all = kept?.wanted ?? podRequests(pod).requests;
       const wanted = kept?.classes === undefined ? all : withoutDevices(all, kept.classes, info);
-      if (fits(wanted, info)) return undefined;
-      return verdicts.of(insufficient(wanted, info));
+      if (fitsRequest(wanted, info)) return undefined;
+      return verdicts.of(insufficientResources(wanted, info));
     },
-    explain: (_state, pod, info) => lacking(podRequests(pod).requests, info),
+    explain: (_state, pod, info) => lacksOf(podRequests(pod).requests, info),
     ...(scoresDevices && {
       scoresNeedMore: true,
       preScore: (state) => {
@@ -64,20 +64,25 @@ export function createNodeResourcesFit(
       scorer(pod, info, scoresDevices ? (state.get(DEVICES) as DeviceCounts | undefined) : undefined),
     events: [
       { event: 'assigned-pod/delete' },
-      { event: 'assigned-pod/update', hint: (_pod, old, now) => asksLess(old as Stored<Pod>, now as Stored<Pod>) },
-      { event: 'node/add', hint: (pod, _old, node) => hasMore(wantsOf(pod), {}, node as Stored<Node>) },
+      { event: 'assigned-pod/update', hint: (_pod, old, now) => isResizedDown(old as Stored<Pod>, now as Stored<Pod>) },
+      {
+        event: 'node/add',
+        hint: (pod, _old, node) =>
+          isSchedulableAfterNodeChange(computePodResourceRequest(pod), {}, node as Stored<Node>),
+      },
       {
         event: 'node/update-allocatable',
-        hint: (pod, old, node) => hasMore(wantsOf(pod), old as Stored<Node>, node as Stored<Node>),
+        hint: (pod, old, node) =>
+          isSchedulableAfterNodeChange(computePodResourceRequest(pod), old as Stored<Node>, node as Stored<Node>),
       },
       { event: 'device-class/add', hint: (pod) => extendedClasses(classOf, pod).size > 0 },
       { event: 'device-class/update', hint: (pod) => extendedClasses(classOf, pod).size > 0 },
-      { event: 'pod/update', hint: (pod, old) => old === undefined || asksLess(old as Stored<Pod>, pod) },
+      { event: 'pod/update', hint: (pod, old) => old === undefined || isResizedDown(old as Stored<Pod>, pod) },
     ],
   };
 }
 
-interface Wants {
+interface PreFilterState {
   readonly wanted: Readonly<ResourceAmounts>;
   /** Resources that have a device class; absent: none. */
   readonly classes?: ReadonlyMap<string, string>;
@@ -137,7 +142,11 @@ function sizeOf(allocatable: Readonly<Record<string, string>> = NOTHING): Readon
  * Whether the node's capacity covers the requests at all, and has grown in a resource that the pod requests, in pod
  * slots, or in what it leaves to devices.
  */
-function hasMore({ wanted, classes }: Wants, old: Pick<Stored<Node>, 'status'>, { status }: Stored<Node>): boolean {
+function isSchedulableAfterNodeChange(
+  { wanted, classes }: PreFilterState,
+  old: Pick<Stored<Node>, 'status'>,
+  { status }: Stored<Node>,
+): boolean {
   const [before, now] = [sizeOf(old.status?.allocatable), sizeOf(status?.allocatable)];
   const slotsOf = (nodeStatus: Node['status']): number => quantityValue(nodeStatus?.allocatable?.['pods'] ?? '0');
   let grows = slotsOf(status) > slotsOf(old.status);
@@ -155,7 +164,7 @@ function hasMore({ wanted, classes }: Wants, old: Pick<Stored<Node>, 'status'>, 
 }
 
 /** Whether a pod was resized down, which frees resources. */
-function asksLess(old: Stored<Pod>, now: Stored<Pod>): boolean {
+function isResizedDown(old: Stored<Pod>, now: Stored<Pod>): boolean {
   const [before, after] = [podRequests(old).requests, podRequests(now).requests];
   return (
     after.milliCpu < before.milliCpu ||
@@ -165,7 +174,7 @@ function asksLess(old: Stored<Pod>, now: Stored<Pod>): boolean {
 }
 
 /** The hot path: no allocations, no strings. */
-function fits(wanted: ResourceAmounts, info: NodeInfo): boolean {
+function fitsRequest(wanted: ResourceAmounts, info: NodeInfo): boolean {
   const { allocatable, requested } = info;
   if (info.pods.size + 1 > info.allowedPods) return false;
   if (wanted.milliCpu > 0 && wanted.milliCpu > allocatable.milliCpu - requested.milliCpu) return false;
@@ -181,7 +190,7 @@ function fits(wanted: ResourceAmounts, info: NodeInfo): boolean {
 }
 
 /** The insufficient resources, in upstream's words. `never`: the node's whole capacity is too small. */
-function insufficient(wanted: ResourceAmounts, info: NodeInfo): { reason: string; never: boolean }[] {
+function insufficientResources(wanted: ResourceAmounts, info: NodeInfo): { reason: string; never: boolean }[] {
   const { allocatable, requested } = info;
   const lacks: { reason: string; never: boolean }[] = [];
   if (info.pods.size + 1 > info.allowedPods) lacks.push({ reason: 'Too many pods', never: false });
@@ -201,12 +210,12 @@ function insufficient(wanted: ResourceAmounts, info: NodeInfo): { reason: string
 }
 
 /** Cpu as manifests write it: `3`, `2500m`. */
-function cores(milliCpu: number): string {
+function formatCores(milliCpu: number): string {
   return milliCpu % 1000 === 0 ? String(milliCpu / 1000) : `${milliCpu}m`;
 }
 
 /** Requested and free amounts, as readable text. */
-function lacking(wanted: ResourceAmounts, { allocatable, requested, pods, allowedPods }: NodeInfo): Lack[] {
+function lacksOf(wanted: ResourceAmounts, { allocatable, requested, pods, allowedPods }: NodeInfo): Lack[] {
   const lacks: Lack[] = [];
   if (pods.size + 1 > allowedPods) lacks.push({ what: `${pods.size} of ${allowedPods} pods run here`, distance: 0.1 });
   const check = (name: string, amount: number, unit: { capacity: number; used: number; text: AmountText }): void => {
@@ -218,16 +227,16 @@ function lacking(wanted: ResourceAmounts, { allocatable, requested, pods, allowe
       distance: (amount - free) / amount,
     });
   };
-  check('cpu', wanted.milliCpu, { capacity: allocatable.milliCpu, used: requested.milliCpu, text: cores });
+  check('cpu', wanted.milliCpu, { capacity: allocatable.milliCpu, used: requested.milliCpu, text: formatCores });
   check('memory', wanted.memoryBytes, {
     capacity: allocatable.memoryBytes,
     used: requested.memoryBytes,
-    text: mebibytes,
+    text: formatMebibytes,
   });
   check('ephemeral-storage', wanted.ephemeralBytes, {
     capacity: allocatable.ephemeralBytes,
     used: requested.ephemeralBytes,
-    text: mebibytes,
+    text: formatMebibytes,
   });
   for (const [name, amount] of Object.entries(wanted.scalars ?? {}))
     check(name, amount, {
@@ -240,6 +249,6 @@ function lacking(wanted: ResourceAmounts, { allocatable, requested, pods, allowe
 
 type AmountText = (amount: number) => string;
 
-function mebibytes(bytes: number): string {
+function formatMebibytes(bytes: number): string {
   return `${Math.round(bytes / 1_048_576)}Mi`;
 }

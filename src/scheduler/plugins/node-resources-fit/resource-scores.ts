@@ -8,7 +8,11 @@ import { podRequests } from '../../../component-helpers/pod-resources.ts';
 import type { NodeInfo } from '../../cache/node-info.ts';
 import type { FitArgs, ShapePoint } from '../../config/plugin-args.ts';
 import type { DeviceCounts } from '../../devices/device-counts.ts';
-import { askedOf, isScalar, roomOf } from '../../framework/resource-room.ts';
+import {
+  calculatePodResourceRequest,
+  isScalar,
+  calculateResourceAllocatableRequest,
+} from '../../framework/resource-allocation.ts';
 
 /** The score of a node, 0 to 100. `devices`: the resources that devices provide. */
 export type ResourceScorer = (pod: Stored<Pod>, node: NodeInfo, devices?: DeviceCounts) => number;
@@ -59,9 +63,9 @@ function weighted(
     let sum = 0;
     let weights = 0;
     for (const { name, weight } of resources) {
-      const asked = askedOf(pod, name, counting);
+      const asked = calculatePodResourceRequest(pod, name, counting);
       if (asked === 0 && isScalar(name)) continue;
-      const { capacity, used } = roomOf(node, name, counting);
+      const { capacity, used } = calculateResourceAllocatableRequest(node, name, counting);
       if (capacity === 0) continue;
       const score = scoreOf(used + asked, capacity);
       if (leavesOutZero && score === 0) continue;

@@ -24,7 +24,7 @@ const NO_LABEL = unresolvable(NAME, `${MISMATCH} (missing required label)`);
 const TOO_MANY = unschedulable(NAME, MISMATCH);
 const SKIP = { code: 'skip', reasons: [], plugin: NAME } as const;
 
-interface Kept {
+interface PreFilterState {
   readonly constraints: readonly SpreadConstraint[];
   readonly together: NodesWithAllKeys;
   /** Per constraint: matching pods by topology value. */
@@ -63,18 +63,18 @@ export function createPodTopologySpread(
       state.set(NAME, countDomains(constraints, new NodesWithAllKeys(constraints, memory.keys), { snapshot, tallies }));
       return undefined;
     },
-    filter: (state, _pod, node) => filterNode(state.get(NAME) as Kept, node),
-    explain: (state, _pod, node) => explainSkew(state.get(NAME) as Kept, node),
+    filter: (state, _pod, node) => filterNode(state.get(NAME) as PreFilterState, node),
+    explain: (state, _pod, node) => explainSkew(state.get(NAME) as PreFilterState, node),
     addPod: (state, _pod, change) => changeCounts(state, change, 1),
     removePod: (state, _pod, change) => changeCounts(state, change, -1),
     cloneState(value) {
-      const { constraints, together, counts: domains, least } = value as Kept;
+      const { constraints, together, counts: domains, least } = value as PreFilterState;
       return {
         constraints,
         together,
         counts: domains.map((values) => new Map(values)),
         least: [...least],
-      } satisfies Kept;
+      } satisfies PreFilterState;
     },
     preScore(state, pod, scored) {
       const own = (pod.spec?.topologySpreadConstraints ?? []).length > 0;
@@ -100,7 +100,7 @@ export function createPodTopologySpread(
       },
       {
         event: 'assigned-pod/delete',
-        hint: (pod, gone) => counted(pod, undeleted(gone as Stored<Pod>)).includes(true),
+        hint: (pod, gone) => counted(pod, withoutDeletionTimestamp(gone as Stored<Pod>)).includes(true),
       },
       { event: 'node/add', hint: (pod, _old, node) => takesPart(pod, node as Stored<Node>) },
       { event: 'node/delete', hint: (pod, node) => takesPart(pod, node as Stored<Node>) },
@@ -121,7 +121,7 @@ export function createPodTopologySpread(
  * The pod without its deletion timestamp: a terminating pod does not count, but its deletion must still be recognized
  * as a change.
  */
-function undeleted(pod: Stored<Pod>): Stored<Pod> {
+function withoutDeletionTimestamp(pod: Stored<Pod>): Stored<Pod> {
   const { deletionTimestamp: _, ...metadata } = pod.metadata;
   return { ...pod, metadata };
 }
@@ -130,7 +130,7 @@ function countDomains(
   constraints: readonly SpreadConstraint[],
   together: NodesWithAllKeys,
   counted: { readonly snapshot: Snapshot; readonly tallies: TopologyTallies },
-): Kept {
+): PreFilterState {
   return {
     constraints,
     together,
@@ -139,7 +139,7 @@ function countDomains(
   };
 }
 
-function filterNode(kept: Kept, node: NodeInfo): ReturnType<typeof unschedulable> | undefined {
+function filterNode(kept: PreFilterState, node: NodeInfo): ReturnType<typeof unschedulable> | undefined {
   const { constraints, counts } = kept;
   for (let i = 0; i < constraints.length; i++) {
     const constraint = constraints[i] as SpreadConstraint;
@@ -152,7 +152,7 @@ function filterNode(kept: Kept, node: NodeInfo): ReturnType<typeof unschedulable
 }
 
 /** The constraints that the node violates. */
-function explainSkew(kept: Kept, { node }: NodeInfo): readonly Lack[] {
+function explainSkew(kept: PreFilterState, { node }: NodeInfo): readonly Lack[] {
   return kept.constraints.flatMap(({ topologyKey, maxSkew, selfMatches }, i) => {
     const value = node.metadata.labels?.[topologyKey];
     if (value === undefined) return [{ what: `the node has no label ${topologyKey}`, distance: 1 }];
@@ -166,7 +166,7 @@ function explainSkew(kept: Kept, { node }: NodeInfo): readonly Lack[] {
 }
 
 /** The count of the emptiest domain; 0 when there are fewer domains than minDomains. */
-function leastOf(kept: Kept, index: number): number {
+function leastOf(kept: PreFilterState, index: number): number {
   const known = kept.least[index];
   if (known !== undefined) return known;
   const values = kept.counts[index] ?? new Map<string, number>();
@@ -177,7 +177,7 @@ function leastOf(kept: Kept, index: number): number {
 }
 
 function changeCounts(state: CycleState, { other, node }: PodChange, by: 1 | -1): void {
-  const kept = state.get(NAME) as Kept | undefined;
+  const kept = state.get(NAME) as PreFilterState | undefined;
   if (kept === undefined || !kept.together.has(node)) return;
   kept.constraints.forEach((constraint, i) => {
     if (!constraint.matches(other) || !constraint.includes(node)) return;

@@ -15,7 +15,7 @@ const ZONE = 'topology.kubernetes.io/zone';
 /** The zone's share of the score; the node's is the rest. */
 const ZONE_WEIGHT = 2 / 3;
 
-interface Kept {
+interface PreScoreState {
   readonly count: (node: NodeInfo) => number;
   readonly most: number;
   readonly zones: ReadonlyMap<string, number>;
@@ -42,7 +42,7 @@ export function createSelectorSpread({ name, siblings, zones }: SelectorSpreadOp
       state.set(name, countNodes(nodes, count, zones));
       return undefined;
     },
-    score: (state: CycleState, _pod, node) => scoreOf(state.get(name) as Kept, node),
+    score: (state: CycleState, _pod, node) => scoreOf(state.get(name) as PreScoreState, node),
   };
 }
 
@@ -58,7 +58,7 @@ function isSibling(
   );
 }
 
-function countNodes(nodes: readonly NodeInfo[], count: (node: NodeInfo) => number, withZones: boolean): Kept {
+function countNodes(nodes: readonly NodeInfo[], count: (node: NodeInfo) => number, withZones: boolean): PreScoreState {
   const zones = new Map<string, number>();
   let most = 0;
   for (const node of nodes) {
@@ -70,7 +70,7 @@ function countNodes(nodes: readonly NodeInfo[], count: (node: NodeInfo) => numbe
   return { count, most, zones, mostInZone: largest(zones.values(), 0) };
 }
 
-function scoreOf({ count, most, zones, mostInZone }: Kept, node: NodeInfo): number {
+function scoreOf({ count, most, zones, mostInZone }: PreScoreState, node: NodeInfo): number {
   const ofNode = most === 0 ? 10 : (10 * (most - count(node))) / most;
   const zone = node.node.metadata.labels?.[ZONE];
   const inZone = zone === undefined ? undefined : zones.get(zone);

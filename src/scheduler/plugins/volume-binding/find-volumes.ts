@@ -84,7 +84,7 @@ function matchingVolume(
       (spec?.accessModes ?? []).every((mode) => own.accessModes?.includes(mode) === true) &&
       compareQuantities(own.capacity?.['storage'] ?? '0', requestedStorage(claim)) >= 0 &&
       (selector === undefined || selector.matches(volume.metadata.labels)) &&
-      reachable(volume, node);
+      admitsNode(volume, node);
     if (!suits) continue;
     if (isPreBound) return volume;
     if (
@@ -105,7 +105,7 @@ function isAvailable({ status }: Stored<PersistentVolume>): boolean {
 }
 
 /** Whether the volume's node affinity admits the node. */
-export function reachable(volume: Stored<PersistentVolume>, node: Stored<Node>): boolean {
+export function admitsNode(volume: Stored<PersistentVolume>, node: Stored<Node>): boolean {
   const required = volume.spec?.nodeAffinity?.required;
   return required === undefined || someTermMatches(required.nodeSelectorTerms, node);
 }

@@ -13,7 +13,7 @@ import type { CycleState, Lack, SchedulerPlugin } from '../../framework/plugin.t
 import { unresolvable, type Status } from '../../framework/status.ts';
 import { claimsOf, isBound, type PodClaim } from '../../framework/pod-claims.ts';
 import { bindClaims } from './bind-claims.ts';
-import { findPodVolumes, reachable, type PodVolumes } from './find-volumes.ts';
+import { findPodVolumes, admitsNode, type PodVolumes } from './find-volumes.ts';
 import { volumeEvents } from './volume-events.ts';
 import type { VolumeBindingDeps } from './volume-objects.ts';
 
@@ -23,7 +23,7 @@ const NO_CAPACITY = unresolvable(NAME, 'node(s) did not have enough free storage
 const AFFINITY = unresolvable(NAME, "node(s) didn't match PersistentVolume's node affinity");
 const LOST = unresolvable(NAME, 'node(s) unavailable due to one or more pvc(s) bound to non-existent pv(s)');
 
-interface Kept {
+interface StateData {
   readonly bound: readonly Stored<PersistentVolumeClaim>[];
   readonly delayed: readonly Stored<PersistentVolumeClaim>[];
   /** The decision for the reserved node. */
@@ -43,7 +43,7 @@ export function createVolumeBinding(
       return uid !== undefined && uid !== pod.metadata.uid;
     };
   const giveBack = (state: CycleState, pod: Stored<Pod>): void => {
-    for (const { volume } of (state.get(NAME) as Kept | undefined)?.chosen?.bindings ?? [])
+    for (const { volume } of (state.get(NAME) as StateData | undefined)?.chosen?.bindings ?? [])
       if (assumedVolumes.get(volume.metadata.name) === pod.metadata.uid) assumedVolumes.delete(volume.metadata.name);
   };
   return {
@@ -54,20 +54,20 @@ export function createVolumeBinding(
       return sortClaims(deps, state, { pod, wanted });
     },
     filter(state, pod, { node }) {
-      const kept = state.get(NAME) as Kept;
+      const kept = state.get(NAME) as StateData;
       for (const claim of kept.bound) {
         const volume = deps.volume(claim.spec?.volumeName ?? '');
         if (volume === undefined) return LOST;
-        if (!reachable(volume, node)) return AFFINITY;
+        if (!admitsNode(volume, node)) return AFFINITY;
       }
       if (kept.delayed.length === 0) return undefined;
       const found = findPodVolumes(deps, kept.delayed, { node, taken: takenFrom(pod) });
       if (found === 'no volume') return NO_VOLUME;
       return found === 'no capacity' ? NO_CAPACITY : undefined;
     },
-    explain: (state, _pod, { node }) => explainVolumes(deps, state.get(NAME) as Kept, node),
+    explain: (state, _pod, { node }) => explainVolumes(deps, state.get(NAME) as StateData, node),
     reserve(state, pod, nodeName) {
-      const kept = state.get(NAME) as Kept | undefined;
+      const kept = state.get(NAME) as StateData | undefined;
       if (kept === undefined || kept.delayed.length === 0) return undefined;
       const node = deps.node(nodeName);
       const found =
@@ -81,11 +81,11 @@ export function createVolumeBinding(
     unreserve: (state, pod) => giveBack(state, pod),
     postBind: (state, pod) => giveBack(state, pod),
     preBindPreFlight: (state) =>
-      (state.get(NAME) as Kept | undefined)?.chosen === undefined
+      (state.get(NAME) as StateData | undefined)?.chosen === undefined
         ? { code: 'skip', reasons: [], plugin: NAME }
         : undefined,
     async preBind(state, _pod, target) {
-      const volumes = (state.get(NAME) as Kept | undefined)?.chosen;
+      const volumes = (state.get(NAME) as StateData | undefined)?.chosen;
       return volumes === undefined ? undefined : bindClaims(deps, { volumes, timeoutMs: args.bindTimeoutMs }, target);
     },
     events: volumeEvents(deps.claim),
@@ -93,12 +93,12 @@ export function createVolumeBinding(
 }
 
 /** Volumes that the node cannot reach, and delayed claims without a volume there. */
-function explainVolumes(deps: VolumeBindingDeps, { bound, delayed }: Kept, node: Stored<Node>): readonly Lack[] {
+function explainVolumes(deps: VolumeBindingDeps, { bound, delayed }: StateData, node: Stored<Node>): readonly Lack[] {
   const far = bound.flatMap(({ metadata, spec }) => {
     const { volumeName = '' } = spec ?? {};
     const volume = deps.volume(volumeName);
     if (volume === undefined) return [`volume ${volumeName} of claim ${metadata.name} does not exist`];
-    if (reachable(volume, node)) return [];
+    if (admitsNode(volume, node)) return [];
     const terms = volume.spec?.nodeAffinity?.required?.nodeSelectorTerms ?? [];
     return [`volume ${volumeName} of claim ${metadata.name} is for nodes with ${terms.map(termText).join(' or ')}`];
   });
@@ -147,6 +147,6 @@ function sortClaims(
       delayed.push(claim);
     else return unresolvable(NAME, 'pod has unbound immediate PersistentVolumeClaims');
   }
-  state.set(NAME, { bound, delayed } satisfies Kept);
+  state.set(NAME, { bound, delayed } satisfies StateData);
   return undefined;
 }

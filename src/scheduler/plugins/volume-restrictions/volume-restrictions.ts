@@ -20,7 +20,7 @@ const CLAIM_CONFLICT = unschedulable(
   'node has pod using PersistentVolumeClaim with the same name and ReadWriteOncePod access mode',
 );
 
-interface Kept {
+interface PreFilterState {
   readonly names: ReadonlySet<string>;
   readonly conflicts: number;
 }
@@ -28,9 +28,9 @@ interface Kept {
 export function createVolumeRestrictions(findClaim: FindClaim): SchedulerPlugin {
   const counts = createNodeCounts();
   const change = (state: CycleState, pod: Stored<Pod>, { other, by }: { other: Stored<Pod>; by: number }): void => {
-    const { names, conflicts } = state.get(NAME) as Kept;
-    if (uses(other, pod.metadata.namespace, names))
-      state.set(NAME, { names, conflicts: conflicts + by } satisfies Kept);
+    const { names, conflicts } = state.get(NAME) as PreFilterState;
+    if (usesClaims(other, pod.metadata.namespace, names))
+      state.set(NAME, { names, conflicts: conflicts + by } satisfies PreFilterState);
   };
   return {
     name: NAME,
@@ -44,25 +44,30 @@ export function createVolumeRestrictions(findClaim: FindClaim): SchedulerPlugin 
       if (names.size === 0 && !hasExclusiveDisk(pod)) return { code: 'skip', reasons: [], plugin: NAME };
       const namespace = pod.metadata.namespace;
       if (names.size === 0) {
-        state.set(NAME, { names, conflicts: 0 } satisfies Kept);
+        state.set(NAME, { names, conflicts: 0 } satisfies PreFilterState);
         return undefined;
       }
-      const count = counts.of(`${namespace}|${[...names].sort().join(',')}`, (other) => uses(other, namespace, names));
-      state.set(NAME, { names, conflicts: snapshot.nodes.reduce((sum, node) => sum + count(node), 0) } satisfies Kept);
+      const count = counts.of(`${namespace}|${[...names].sort().join(',')}`, (other) =>
+        usesClaims(other, namespace, names),
+      );
+      state.set(NAME, {
+        names,
+        conflicts: snapshot.nodes.reduce((sum, node) => sum + count(node), 0),
+      } satisfies PreFilterState);
       return undefined;
     },
     filter(state, pod, node) {
-      if ((state.get(NAME) as Kept).conflicts > 0) return CLAIM_CONFLICT;
+      if ((state.get(NAME) as PreFilterState).conflicts > 0) return CLAIM_CONFLICT;
       if (!hasExclusiveDisk(pod)) return undefined;
       return node.pods.values().some((other) => disksConflict(pod, other)) ? DISK_CONFLICT : undefined;
     },
     async prepareExplain(state, pod, { nodes }, turns) {
-      const { names } = state.get(NAME) as Kept;
+      const { names } = state.get(NAME) as PreFilterState;
       if (names.size === 0) return;
       const users = new CountedPods();
       for (const node of nodes) {
         for (const other of node.pods.values())
-          if (uses(other, pod.metadata.namespace, names)) users.add(other, node.name);
+          if (usesClaims(other, pod.metadata.namespace, names)) users.add(other, node.name);
         await turns.next();
       }
       if (users.count > 0) state.set(USERS, `claim ${[...names].join(', ')} is used by ${users}`);
@@ -92,10 +97,10 @@ export function createVolumeRestrictions(findClaim: FindClaim): SchedulerPlugin 
 /** Whether the other pod used a disk or claim that the pod waits for. */
 function mayConflict(pod: Stored<Pod>, other: Stored<Pod>): boolean {
   const names = new Set(namedClaimsOf(pod).map(({ name }) => name));
-  return uses(other, pod.metadata.namespace, names) || disksConflict(pod, other);
+  return usesClaims(other, pod.metadata.namespace, names) || disksConflict(pod, other);
 }
 
-function uses(other: Stored<Pod>, namespace: string | undefined, names: ReadonlySet<string>): boolean {
+function usesClaims(other: Stored<Pod>, namespace: string | undefined, names: ReadonlySet<string>): boolean {
   return other.metadata.namespace === namespace && namedClaimsOf(other).some((claim) => names.has(claim.name));
 }
 
@@ -108,5 +113,5 @@ function namedClaimsOf(pod: Stored<Pod>): PodClaim[] {
 }
 
 function isNamedBy(pod: Stored<Pod>, { metadata }: Stored<PersistentVolumeClaim>): boolean {
-  return uses(pod, metadata.namespace, new Set([metadata.name]));
+  return usesClaims(pod, metadata.namespace, new Set([metadata.name]));
 }

@@ -34,7 +34,7 @@ function validateBinding(binding: Binding): void {
     throw invalid({ group: '', kind: 'Binding' }, binding.metadata?.name ?? '', target.errors);
 }
 
-function refuse(pod: Stored<Pod>, binding: Binding): string | undefined {
+function preconditionProblem(pod: Stored<Pod>, binding: Binding): string | undefined {
   const name = pod.metadata.name;
   const { uid } = binding.metadata ?? {};
   if (uid !== undefined && uid !== '' && uid !== pod.metadata.uid) {
@@ -59,7 +59,7 @@ function scheduledConditions(pod: Pod, now: string): PodCondition[] {
     : pod.status!.conditions!.map((condition) => (condition === old ? scheduled : condition));
 }
 
-function assigned(pod: Pod, binding: Binding, now: string): Pod {
+function assignPod(pod: Pod, binding: Binding, now: string): Pod {
   const metadata = { ...pod.metadata };
   // Labels and annotations of the binding (mostly topology) are copied to the pod; its own labels take precedence.
   if (binding.metadata?.annotations !== undefined)
@@ -77,9 +77,9 @@ export async function bindPod(deps: BindingDeps, order: BindingOrder): Promise<K
   validateBinding(binding);
   const now = formatTime(deps.clock.nowMs());
   await deps.objects.guaranteedUpdate(Pods, namespace, name, (pod) => {
-    const why = refuse(pod, binding);
+    const why = preconditionProblem(pod, binding);
     if (why !== undefined) throw conflict(PODS_BINDING, name, why);
-    return order.dryRun ? undefined : assigned(pod, binding, now);
+    return order.dryRun ? undefined : assignPod(pod, binding, now);
   });
   return successStatus();
 }

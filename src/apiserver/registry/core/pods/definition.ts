@@ -45,7 +45,7 @@ export function podDefinitions({
           create: ({ namespace, name, body, dryRun }) =>
             bindPod(deps, { namespace, name, binding: body as Binding, dryRun }),
         },
-        eviction: { alike: 'policy/v1beta1', create: (request) => evictPod(deps, request) },
+        eviction: { olderVersion: 'policy/v1beta1', create: (request) => evictPod(deps, request) },
       },
       connectSubresources: kubeletConnector === undefined && explainPod === undefined ? undefined : connectSubresources,
     }),

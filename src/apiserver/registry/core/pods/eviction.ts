@@ -20,7 +20,7 @@ import { formatTime } from '../../../../api/time.ts';
 import type { KubernetesObject, Stored } from '../../../../api/object.ts';
 import { DISRUPTION_ALLOWED, disruptionAllowed } from '../../../../component-helpers/disruption-allowed.ts';
 import { isPodReady } from '../../../../component-helpers/pods.ts';
-import { noteFault } from '../../../refused-requests/refusal-source.ts';
+import { recordFault } from '../../../refused-requests/refusal-source.ts';
 import type { NamedCreateRequest } from '../../resource-definition.ts';
 import { checkPreconditions } from '../../preconditions.ts';
 import { successStatus } from '../../success-status.ts';
@@ -47,7 +47,7 @@ function budgetRefusal(message: string, retryAfterSeconds: number): StatusError 
 
 function checkBudget(budget: Stored<PodDisruptionBudget>, namespace: string): void {
   const name = budget.metadata.name;
-  const fault = <E>(error: E): E => noteFault(error, BUDGETS, { namespace, name });
+  const fault = <E>(error: E): E => recordFault(error, BUDGETS, { namespace, name });
   const {
     observedGeneration = 0,
     disruptionsAllowed = 0,
@@ -70,7 +70,7 @@ function checkBudget(budget: Stored<PodDisruptionBudget>, namespace: string): vo
   }
 }
 
-function spent(budget: PodDisruptionBudget, podName: string, now: string): PodDisruptionBudget {
+function withDisruptionUsed(budget: PodDisruptionBudget, podName: string, now: string): PodDisruptionBudget {
   const status = { ...budget.status, disruptionsAllowed: (budget.status?.disruptionsAllowed ?? 0) - 1 };
   status.disruptedPods = { ...status.disruptedPods, [podName]: now };
   if (status.disruptionsAllowed === 0) {
@@ -103,14 +103,14 @@ async function spendBudget(deps: BindingDeps, pod: Pod, dryRun: boolean): Promis
       'InternalError',
       'This pod has more than one PodDisruptionBudget, which the eviction subresource does not support.',
     );
-    throw noteFault(refusal, BUDGETS, { namespace, name: budgets[0]!.metadata.name });
+    throw recordFault(refusal, BUDGETS, { namespace, name: budgets[0]!.metadata.name });
   }
   const budget = budgets[0]!;
   if (mayGoUnhealthy(pod, budget)) return;
   const now = formatTime(deps.clock.nowMs());
   await deps.objects.guaranteedUpdate(PodDisruptionBudgets, namespace, budget.metadata.name, (current) => {
     checkBudget(current, namespace);
-    return dryRun ? undefined : spent(current, name, now);
+    return dryRun ? undefined : withDisruptionUsed(current, name, now);
   });
 }
 

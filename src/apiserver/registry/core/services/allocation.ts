@@ -21,7 +21,7 @@ export interface ServiceAllocatorConfig {
 }
 
 /** An address or port taken by this write. */
-export interface Taken extends Claim {
+export interface AllocatedClaim extends Claim {
   release(): void;
   /** The error when the user chose it and a service of another server has it. */
   readonly chosen?: () => StatusError;
@@ -43,7 +43,7 @@ export function heldClaims(service: Service | undefined): Claim[] {
   ];
 }
 
-export function refusal(service: Service, causes: readonly FieldCause[]): StatusError {
+export function invalidService(service: Service, causes: readonly FieldCause[]): StatusError {
   return invalid({ group: '', kind: 'Service' }, service.metadata.name ?? '', causes);
 }
 
@@ -51,5 +51,5 @@ export function ipFailure(draft: Service, wanted: string, error: unknown): unkno
   if (!(error instanceof AllocationError)) return error;
   if (wanted === '') return internalError(`failed to allocate a serviceIP: ${error.message}`, error);
   const text = `failed to allocate IP ${wanted}: ${error.message}`;
-  return refusal(draft, [invalidValue('spec.clusterIPs', draft.spec?.clusterIPs ?? [], text)]);
+  return invalidService(draft, [invalidValue('spec.clusterIPs', draft.spec?.clusterIPs ?? [], text)]);
 }

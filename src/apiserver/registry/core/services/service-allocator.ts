@@ -24,9 +24,9 @@ import {
   heldClaims,
   ipFailure,
   type IpFamily,
-  refusal,
+  invalidService,
   type ServiceAllocatorConfig,
-  type Taken,
+  type AllocatedClaim,
 } from './allocation.ts';
 import { AllocationError, IpAllocator } from './ip-allocator.ts';
 import { PortAllocator } from './port-allocator.ts';
@@ -188,8 +188,8 @@ export class ServiceAllocator {
   #take(
     draft: Service,
     old: Service | undefined,
-  ): { readonly taken: readonly Taken[]; readonly allocation: Allocation } {
-    const taken: Taken[] = [];
+  ): { readonly taken: readonly AllocatedClaim[]; readonly allocation: Allocation } {
+    const taken: AllocatedClaim[] = [];
     const rollback = () => {
       for (const { release } of taken) release();
     };
@@ -205,7 +205,7 @@ export class ServiceAllocator {
     return { taken, allocation: { commit: () => undefined, rollback } };
   }
 
-  #allocateIps(draft: Service, old: Service | undefined, taken: Taken[]): void {
+  #allocateIps(draft: Service, old: Service | undefined, taken: AllocatedClaim[]): void {
     if (!needsClusterIp(draft)) return;
     const spec = draft.spec!;
     const held = new Set(heldIps(old));
@@ -235,7 +235,7 @@ export class ServiceAllocator {
     if (ips[0] !== undefined) spec.clusterIP = ips[0];
   }
 
-  #allocatePorts(draft: Service, old: Service | undefined, taken: Taken[]): void {
+  #allocatePorts(draft: Service, old: Service | undefined, taken: AllocatedClaim[]): void {
     const held = new Set(heldPorts(old));
     const own = new Map<number, ServicePort[]>();
     const ports = heldPorts(draft).length > 0 || needsNodePort(draft) ? (draft.spec?.ports ?? []) : [];
@@ -261,7 +261,7 @@ export class ServiceAllocator {
     }
   }
 
-  #allocateHealthCheckPort(draft: Service, old: Service | undefined, taken: Taken[]): void {
+  #allocateHealthCheckPort(draft: Service, old: Service | undefined, taken: AllocatedClaim[]): void {
     if (!needsHealthCheckNodePort(draft)) return;
     const wanted = draft.spec!.healthCheckNodePort ?? 0;
     if (wanted === 0) draft.spec!.healthCheckNodePort = this.#takeNext(taken, 'a HealthCheck NodePort');
@@ -269,8 +269,8 @@ export class ServiceAllocator {
       this.#takePort(draft, taken, { port: wanted, path: 'spec.healthCheckNodePort' });
   }
 
-  #takePort(draft: Service, taken: Taken[], { port, path }: { port: number; path: string }): void {
-    const refused = (text: string): StatusError => refusal(draft, [invalidValue(path, port, text)]);
+  #takePort(draft: Service, taken: AllocatedClaim[], { port, path }: { port: number; path: string }): void {
+    const refused = (text: string): StatusError => invalidService(draft, [invalidValue(path, port, text)]);
     try {
       this.#ports.take(port);
     } catch (error) {
@@ -281,7 +281,7 @@ export class ServiceAllocator {
     taken.push({ kind: 'port', value: String(port), release: () => this.#ports.release(port), chosen });
   }
 
-  #takeNext(taken: Taken[], what: string): number {
+  #takeNext(taken: AllocatedClaim[], what: string): number {
     try {
       const port = this.#ports.takeNext();
       taken.push({ kind: 'port', value: String(port), release: () => this.#ports.release(port) });

@@ -22,7 +22,7 @@ const PREFIXES = { ip: '/registry/ipaddresses/', port: '/registry/ranges/service
 const OWNER = 'keelson.dev/service-uid';
 const GRACE_MS = 60_000;
 
-interface Kept {
+interface CachedObject {
   readonly key: string;
   readonly revision: number;
   readonly object: KubernetesObject;
@@ -69,7 +69,7 @@ export class SharedClaims {
     for (const { claim, service } of wanted.values()) await this.make(claim, service);
   }
 
-  async #kept(): Promise<Kept[]> {
+  async #kept(): Promise<CachedObject[]> {
     const ranges = await Promise.all(
       Object.values(PREFIXES).map((start) => this.#store.range({ start, end: prefixEnd(start) })),
     );

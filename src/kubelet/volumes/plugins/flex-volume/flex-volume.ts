@@ -33,11 +33,12 @@ export const flexVolumePlugin: VolumePlugin = {
   tearDown: (request, deps) =>
     tearDownShared(request, deps, {
       plugin: NAME,
-      unpublish: ({ driver = '' }, dir) => did(deps, { driver, command: 'unmount', args: [dir] }),
-      unmountDevice: ({ driver = '' }, path) => did(deps, { driver, command: 'unmountdevice', args: [path] }),
+      unpublish: ({ driver = '' }, dir) => callIfSupported(deps, { driver, command: 'unmount', args: [dir] }),
+      unmountDevice: ({ driver = '' }, path) =>
+        callIfSupported(deps, { driver, command: 'unmountdevice', args: [path] }),
       async detach({ driver = '', volumeName = '' }) {
         if (volumeName === '') return;
-        await did(deps, { driver, command: 'detach', args: [volumeName, deps.node().nodeName] });
+        await callIfSupported(deps, { driver, command: 'detach', args: [volumeName, deps.node().nodeName] });
       },
     }),
 };
@@ -45,7 +46,10 @@ export const flexVolumePlugin: VolumePlugin = {
 type FlexDevice = Pick<SharedDevice, 'key' | 'data' | 'attach' | 'mountDevice' | 'publish'>;
 
 /** Whether the driver supports the command; otherwise the kubelet acts itself. */
-async function did({ flexDrivers }: VolumePluginDeps, { driver, command, args }: DriverCall): Promise<boolean> {
+async function callIfSupported(
+  { flexDrivers }: VolumePluginDeps,
+  { driver, command, args }: DriverCall,
+): Promise<boolean> {
   return (await flexDrivers.call(driver, command, args)) !== undefined;
 }
 
@@ -58,7 +62,7 @@ function mountable({ spec, pod }: SetUpRequest, deps: VolumePluginDeps, options:
     attach: async () => '',
     mountDevice: async () => true,
     async publish(dir) {
-      if (await did(deps, { driver, command: 'mount', args: [dir, options] })) return true;
+      if (await callIfSupported(deps, { driver, command: 'mount', args: [dir, options] })) return true;
       throw new Error(`flexVolume driver ${driver} neither attaches nor mounts`);
     },
   };
@@ -80,8 +84,9 @@ async function attachable({ spec }: SetUpRequest, deps: VolumePluginDeps, option
       const waited = await deps.flexDrivers.call(driver, 'waitforattach', [attached?.device ?? '', options]);
       return waited?.device ?? attached?.device ?? '';
     },
-    mountDevice: (path, target) => did(deps, { driver, command: 'mountdevice', args: [target, path, options] }),
-    publish: (dir) => did(deps, { driver, command: 'mount', args: [dir, options] }),
+    mountDevice: (path, target) =>
+      callIfSupported(deps, { driver, command: 'mountdevice', args: [target, path, options] }),
+    publish: (dir) => callIfSupported(deps, { driver, command: 'mount', args: [dir, options] }),
   };
 }
 

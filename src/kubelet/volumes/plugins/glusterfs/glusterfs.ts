@@ -34,7 +34,7 @@ export const glusterfsPlugin: VolumePlugin = {
       await mounter.mount({ source: `${hosts[0]}:${source.path}`, target: dir, type: 'glusterfs', options });
     } catch (error) {
       if (!(await mounter.isMountPoint(dir))) await files.removeDir(dir);
-      throw explained(error);
+      throw namingMissingProgram(error);
     }
     return result;
   },
@@ -49,7 +49,7 @@ async function serversOf({ client }: VolumePluginDeps, namespace: string, name: 
 }
 
 /** Without the helper program, `mount` reports an unknown file system. */
-function explained(error: unknown): unknown {
+function namingMissingProgram(error: unknown): unknown {
   if (!(error instanceof Error) || !error.message.includes('unknown filesystem type')) return error;
   return new Error(`the program mount.glusterfs is not installed on the node: ${error.message}`, { cause: error });
 }

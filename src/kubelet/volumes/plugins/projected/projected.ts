@@ -35,7 +35,7 @@ function isWhole({ configMap, secret }: VolumeProjection): boolean {
   return source !== undefined && (source.items ?? []).length === 0;
 }
 
-interface Collected {
+interface ProjectedContent {
   readonly files: Payload;
   readonly refreshAfterMs?: number;
 }
@@ -66,7 +66,7 @@ interface Context {
   readonly deps: VolumePluginDeps;
 }
 
-async function collect(source: VolumeProjection, context: Context): Promise<Collected> {
+async function collect(source: VolumeProjection, context: Context): Promise<ProjectedContent> {
   const { pod, defaultMode, deps } = context;
   const namespace = pod.metadata.namespace ?? '';
   if (source.configMap !== undefined) {
@@ -91,7 +91,7 @@ async function collect(source: VolumeProjection, context: Context): Promise<Coll
 async function collectTrust(
   projection: ClusterTrustBundleProjection,
   { deps, defaultMode }: Context,
-): Promise<Collected> {
+): Promise<ProjectedContent> {
   const data = await trustAnchors(deps.client, projection);
   const files = new Map<string, ProjectedFile>();
   files.set(projection.path, { data: Buffer.from(data), mode: defaultMode });
@@ -107,7 +107,7 @@ async function orEmpty<T extends { metadata: object }>(read: Promise<T>, optiona
   }
 }
 
-async function collectToken(source: ServiceAccountTokenProjection, context: Context): Promise<Collected> {
+async function collectToken(source: ServiceAccountTokenProjection, context: Context): Promise<ProjectedContent> {
   const { pod, deps } = context;
   const { name = '', namespace = '', uid = '' } = pod.metadata;
   const token = await deps.tokens.get(namespace, pod.spec?.serviceAccountName ?? '', {

@@ -4,7 +4,7 @@ import { describe, test } from 'node:test';
 import { StatusError } from '../../api/status-error.ts';
 import type { Principal } from '../../api/transport.ts';
 import { VirtualClock } from '../../platform/sim/virtual-clock.ts';
-import { Places } from './places.ts';
+import { ExplanationSlots } from './explanation-slots.ts';
 
 const user = (name: string, ...groups: string[]): Principal => ({ name, groups });
 const account = (namespace: string, name: string, node: string): Principal => ({
@@ -18,7 +18,7 @@ const OTHERS = ['jane', 'joe', 'ann', 'bob', 'eve', 'kim', 'lee'];
 /** Places, and work in them that lasts until it is ended. */
 function scene() {
   const clock = new VirtualClock();
-  const places = new Places(clock);
+  const places = new ExplanationSlots(clock);
   const ends = new Map<string, () => void>();
   const entered: string[] = [];
   const ask = (who: Principal, signal = new AbortController().signal, name = who.name): Promise<string> =>

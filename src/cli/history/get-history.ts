@@ -13,7 +13,7 @@ import type { NamedObject } from './connect.ts';
 const PAGE_LIMIT = 500;
 
 /** The newest revisions for which `isWanted` holds, at most `limit`, and all that were examined. */
-export async function askHistory(
+export async function getHistory(
   object: NamedObject,
   { limit, isWanted = () => true }: { readonly limit: number; readonly isWanted?: (entry: RevisionEntry) => boolean },
 ): Promise<ObjectHistory & { readonly hidden: number; readonly isCut: boolean }> {
@@ -21,7 +21,7 @@ export async function askHistory(
   let hidden = 0;
   let before: string | undefined;
   for (;;) {
-    const page = await ask<ObjectHistory>(object, { limit: PAGE_LIMIT, before });
+    const page = await getFromHistory<ObjectHistory>(object, { limit: PAGE_LIMIT, before });
     for (const entry of page.revisions) {
       if (found.length >= limit) return { ...page, revisions: found, hidden, isCut: true };
       if (isWanted(entry)) found.push(entry);
@@ -33,16 +33,19 @@ export async function askHistory(
 }
 
 /** Rejects with `UserError` when the object was not there, or its state is not kept. */
-export function askAt(object: NamedObject, moment: string): Promise<ObjectAt> {
-  return ask<ObjectAt>(object, { at: momentParam(moment, object.nowMs) });
+export function getObjectAt(object: NamedObject, moment: string): Promise<ObjectAt> {
+  return getFromHistory<ObjectAt>(object, { at: momentParam(moment, object.nowMs) });
 }
 
-async function ask<T>(object: NamedObject, query: Readonly<Record<string, string | number | undefined>>): Promise<T> {
-  return (await askPath<T>(object, query)).answer;
+async function getFromHistory<T>(
+  object: NamedObject,
+  query: Readonly<Record<string, string | number | undefined>>,
+): Promise<T> {
+  return (await getPath<T>(object, query)).answer;
 }
 
 /** The server's answer at a path of its history. Rejects with `UserError` where it keeps none. */
-export async function askPath<T>(
+export async function getPath<T>(
   { client, path }: Pick<NamedObject, 'client' | 'path'>,
   query: Readonly<Record<string, string | number | undefined>>,
   accept = 'application/json',

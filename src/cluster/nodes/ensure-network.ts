@@ -27,7 +27,7 @@ export interface NetworkChoice {
 }
 
 /** Throws `PreflightError` where no range is free or the user's is in use. */
-export async function settleNetwork(deps: Deps, choice: NetworkChoice): Promise<string> {
+export async function ensureNodesNetwork(deps: Deps, choice: NetworkChoice): Promise<string> {
   const { instance, kept } = choice;
   // Nodes run, or ran until now, on a network that is in use: a later route takes nothing from them.
   const isInUse = kept !== undefined && (await hasDevice(deps, nodeBridge(instance)));
@@ -40,11 +40,11 @@ export async function settleNetwork(deps: Deps, choice: NetworkChoice): Promise<
       return wanted;
     }
     if (kept !== undefined && overlapping(kept, others) === undefined) return kept;
-    return chosen(deps, kept, others);
+    return chooseFreeNetwork(deps, kept, others);
   });
 }
 
-function chosen({ log }: Deps, kept: string | undefined, others: readonly OtherRange[]): string {
+function chooseFreeNetwork({ log }: Deps, kept: string | undefined, others: readonly OtherRange[]): string {
   const network = chooseNetwork(others);
   if (network === undefined)
     throw new PreflightError(

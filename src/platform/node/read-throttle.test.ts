@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { EventEmitter } from 'node:events';
 import { describe, test } from 'node:test';
-import { ReadBrake } from './read-brake.ts';
+import { ReadThrottle } from './read-throttle.ts';
 
 let starts = 0;
 
@@ -35,30 +35,30 @@ function createWorld() {
   let nowMs = 0;
   const immediates: (() => void)[] = [];
   const waiting = new Map<string | undefined, number>();
-  const brake = new ReadBrake({
+  const throttle = new ReadThrottle({
     nowMs: () => nowMs,
     nextTurn: (callback) => immediates.push(callback),
-    waitingOf: (lane) => waiting.get(lane) ?? 0,
+    waitingOf: (flow) => waiting.get(flow) ?? 0,
   });
   const all: FakeSocket[] = [];
-  const open = (count: number, lane?: string): FakeSocket[] =>
+  const open = (count: number, flow?: string): FakeSocket[] =>
     Array.from({ length: count }, () => {
       const socket = new FakeSocket();
       socket.started = ++starts;
       all.push(socket);
-      brake.add(socket, lane);
+      throttle.add(socket, flow);
       return socket;
     });
   return {
-    brake,
+    throttle,
     waiting,
     open,
     inOrder: () => all.toSorted((a, b) => a.started - b.started),
     /** Requests that wait, the last of them so late in the phase. */
-    press: (afterMs: number): void => {
-      brake.press();
+    reportWaiting: (afterMs: number): void => {
+      throttle.reportWaiting();
       nowMs += afterMs;
-      brake.press();
+      throttle.reportWaiting();
     },
     pass: (ms: number): void => void (nowMs += ms),
     turn: (): void => {
@@ -86,19 +86,19 @@ function phaseOf(world: World, flood: ReadonlySet<FakeSocket>, withData: readonl
     }
     if (!flood.has(socket)) continue;
     socket.send();
-    world.press(5);
+    world.reportWaiting(5);
     break;
   }
   world.turn();
   return heard;
 }
 
-describe('brake on reading', () => {
+describe('throttled reading', () => {
   test('a short phase pauses no connection', () => {
-    const { open, press, turn, isQuiet } = createWorld();
+    const { open, reportWaiting, turn, isQuiet } = createWorld();
     const sockets = open(100, 'a');
     for (let phase = 0; phase < 10; phase++) {
-      press(1);
+      reportWaiting(1);
       assert.equal(readOf(sockets), 100);
       turn();
     }
@@ -106,41 +106,41 @@ describe('brake on reading', () => {
   });
 
   test('after 4 ms no connection is read any more; silent ones resume 256 at once', () => {
-    const { open, press, turn, brake, isQuiet } = createWorld();
+    const { open, reportWaiting, turn, throttle, isQuiet } = createWorld();
     const sockets = open(600, 'a');
-    press(5);
+    reportWaiting(5);
     assert.equal(readOf(sockets), 0);
     for (const count of [256, 512, 600]) {
       turn();
       assert.equal(readOf(sockets), count);
     }
-    assert.equal(brake.held, 0);
+    assert.equal(throttle.paused, 0);
     turn();
     assert.ok(isQuiet());
   });
 
   test('those that were read rest for a turn, then sixteen of them go on in each', () => {
-    const { open, press, turn, brake } = createWorld();
+    const { open, reportWaiting, turn, throttle } = createWorld();
     const busy = open(40, 'a');
     const [silent] = open(1, 'a');
-    press(5);
+    reportWaiting(5);
     turn();
     for (const socket of busy) socket.send();
-    press(5);
+    reportWaiting(5);
     for (const count of [0, 16, 32, 40]) {
       turn();
       assert.equal(readOf(busy), count);
       assert.ok(silent?.isRead);
     }
-    assert.equal(brake.held, 0);
+    assert.equal(throttle.paused, 0);
   });
 
-  test('lanes take turns, the cluster before all', () => {
-    const { open, press, turn } = createWorld();
+  test('flows take turns, the cluster before all', () => {
+    const { open, reportWaiting, turn } = createWorld();
     const many = open(500, 'a');
     const own = open(3);
     const [single] = open(1, 'b');
-    press(5);
+    reportWaiting(5);
     turn();
     assert.equal(readOf(own), 3);
     assert.ok(single?.isRead);
@@ -174,19 +174,19 @@ describe('brake on reading', () => {
     });
 
   test('thousands of presses of one phase stop each connection once', () => {
-    const { open, press, brake } = createWorld();
+    const { open, reportWaiting, throttle } = createWorld();
     const sockets = open(100, 'a');
-    press(5);
-    for (let count = 0; count < 10_000; count++) brake.press();
+    reportWaiting(5);
+    for (let count = 0; count < 10_000; count++) throttle.reportWaiting();
     assert.deepEqual([...new Set(sockets.map(({ stops }) => stops))], [1]);
   });
 
-  test('a lane with waiting requests is not read before they are served', () => {
-    const { open, press, turn, waiting } = createWorld();
+  test('a flow with waiting requests is not read before they are served', () => {
+    const { open, reportWaiting, turn, waiting } = createWorld();
     const busy = open(10, 'a');
     const other = open(1, 'b');
     waiting.set('a', 1000);
-    press(5);
+    reportWaiting(5);
     turn();
     assert.deepEqual([readOf(busy), readOf(other)], [0, 1]);
     waiting.set('a', 10);
@@ -195,38 +195,38 @@ describe('brake on reading', () => {
   });
 
   test('a connection that closes or is removed while it is paused is forgotten', () => {
-    const { open, press, turn, brake, isQuiet } = createWorld();
+    const { open, reportWaiting, turn, throttle, isQuiet } = createWorld();
     const [closed, taken, stopped] = open(3, 'a');
-    press(5);
+    reportWaiting(5);
     closed!.emit('close');
-    brake.remove(taken!);
+    throttle.remove(taken!);
     stopped!._handle = null;
     turn();
     assert.deepEqual(
       [closed, taken].map((socket) => socket!.isRead),
       [false, false],
     );
-    assert.equal(brake.held, 0);
+    assert.equal(throttle.paused, 0);
     assert.ok(isQuiet());
   });
 
   test('a session of HTTP/2 that writes is left to node:http2', () => {
-    const { open, press, turn, brake } = createWorld();
+    const { open, reportWaiting, turn, throttle } = createWorld();
     const [writing, idle] = open(2, 'a');
     for (const socket of [writing!, idle!]) Object.assign(socket, { alpnProtocol: 'h2' });
     Object.assign(writing!._handle!, { writeQueueSize: 1 });
-    press(5);
+    reportWaiting(5);
     assert.deepEqual([writing!.isRead, idle!.isRead], [true, false]);
     Object.assign(idle!._handle!, { writeQueueSize: 1 });
     turn();
     assert.equal(idle!.isRead, false, 'node:http2 reads it after what it writes now');
-    assert.equal(brake.held, 0);
+    assert.equal(throttle.paused, 0);
   });
 
-  test('writes do not press', () => {
-    const { brake, pass } = createWorld();
+  test('writes do not reportWaiting', () => {
+    const { throttle, pass } = createWorld();
     const socket = Object.assign(new FakeSocket(), { _unrefTimer: () => undefined });
-    brake.add(socket, 'a');
+    throttle.add(socket, 'a');
     for (let write = 0; write < 100; write++) {
       socket._unrefTimer();
       pass(1);
@@ -241,9 +241,9 @@ describe('brake on reading', () => {
   });
 
   test('a connection that Node.js itself paused stays paused', () => {
-    const { open, press, turn } = createWorld();
+    const { open, reportWaiting, turn } = createWorld();
     const [socket] = open(1, 'a');
-    press(5);
+    reportWaiting(5);
     socket!._handle!.reading = false;
     turn();
     assert.equal(socket!.isRead, false);

@@ -4,7 +4,7 @@
  * again at once, although the limit may be exceeded for a moment: no request waits for a slot while it holds bytes, nor for bytes
  * while it holds a slot. Upstream: none; its requests wait only for seats.
  */
-export abstract class Place {
+export abstract class RequestSlot {
   #isWaiting = false;
   #hasLeft = false;
 

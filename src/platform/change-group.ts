@@ -22,7 +22,7 @@ export interface GroupOrder {
 }
 
 /** Sets group and group permissions of everything below the path, itself included. */
-export async function giveToGroup(files: Files, order: GroupOrder): Promise<void> {
+export async function changeGroup(files: Files, order: GroupOrder): Promise<void> {
   if (order.onlyIfRootDiffers && (await rootIsRight(files, order))) return;
   const mask = order.readOnly ? READ_ONLY_MASK : WRITABLE_MASK;
   await changeBelow(files, order.path, { gid: order.gid, mask, length: order.path.length });

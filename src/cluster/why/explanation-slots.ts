@@ -16,7 +16,7 @@ const MAX_WAITING = 50;
 const MAX_WAIT_MS = 10_000;
 
 /** A request for an explanation. */
-export interface Asker {
+export interface ExplanationCaller {
   readonly user: Principal;
   /** Aborts when the client has left. */
   readonly signal: AbortSignal;
@@ -26,13 +26,13 @@ export interface Asker {
 
 /** A request that waits for a place. */
 interface Waiting {
-  readonly sharers: string;
+  readonly group: string;
   readonly most: number;
   /** Gives the place; false: it is not wanted any more. */
   readonly enter: () => boolean;
 }
 
-export class Places {
+export class ExplanationSlots {
   readonly #clock: Pick<Clock, 'setTimer'>;
   readonly #taken = new Map<string, number>();
   #takenOfAll = 0;
@@ -43,23 +43,23 @@ export class Places {
   }
 
   /** Rejects with 429 when there is no place, or none came free in time; with the signal's reason when the client left. */
-  async use<T>(asker: Asker, work: () => Promise<T>): Promise<T> {
-    const sharers = sharersOf(asker.user);
-    if ((this.#taken.get(sharers) ?? 0) >= MAX_OF_ONE)
+  async use<T>(caller: ExplanationCaller, work: () => Promise<T>): Promise<T> {
+    const group = groupOf(caller.user);
+    if ((this.#taken.get(group) ?? 0) >= MAX_OF_ONE)
       throw tooManyRequests(`${MAX_OF_ONE} explanations for you are being made: try again later`, 1);
-    const most = asker.user.groups.includes('system:masters') ? MAX_OF_ALL : MAX_OF_OTHERS;
-    if (this.#takenOfAll < most) this.#take(sharers);
-    else await asker.waitFor(this.#turn(sharers, most, asker.signal));
+    const most = caller.user.groups.includes('system:masters') ? MAX_OF_ALL : MAX_OF_OTHERS;
+    if (this.#takenOfAll < most) this.#take(group);
+    else await caller.waitFor(this.#turn(group, most, caller.signal));
     try {
       return await work();
     } finally {
-      this.#leave(sharers);
+      this.#leave(group);
     }
   }
 
   /** Resolves with a place taken. */
-  #turn(sharers: string, most: number, signal: AbortSignal): Promise<void> {
-    if (this.#line.length >= MAX_WAITING || this.#line.some((one) => one.sharers === sharers)) throw this.#full();
+  #turn(group: string, most: number, signal: AbortSignal): Promise<void> {
+    if (this.#line.length >= MAX_WAITING || this.#line.some((one) => one.group === group)) throw this.#full();
     signal.throwIfAborted();
     const { promise, resolve, reject } = Promise.withResolvers<void>();
     let isWanted = true;
@@ -78,11 +78,11 @@ export class Places {
     });
     const enter = (): boolean => {
       if (!end()) return false;
-      this.#take(sharers);
+      this.#take(group);
       resolve();
       return true;
     };
-    this.#line.push({ sharers, most, enter });
+    this.#line.push({ group, most, enter });
     return promise.finally(() => (this.#line = this.#line.filter((one) => one.enter !== enter)));
   }
 
@@ -90,22 +90,22 @@ export class Places {
     return tooManyRequests(`${this.#takenOfAll} explanations are being made: try again later`, 1);
   }
 
-  #take(sharers: string): void {
+  #take(group: string): void {
     this.#takenOfAll++;
-    this.#taken.set(sharers, (this.#taken.get(sharers) ?? 0) + 1);
+    this.#taken.set(group, (this.#taken.get(group) ?? 0) + 1);
   }
 
-  #leave(sharers: string): void {
+  #leave(group: string): void {
     this.#takenOfAll--;
-    const left = this.#taken.get(sharers)! - 1;
-    if (left === 0) this.#taken.delete(sharers);
-    else this.#taken.set(sharers, left);
+    const left = this.#taken.get(group)! - 1;
+    if (left === 0) this.#taken.delete(group);
+    else this.#taken.set(group, left);
     this.#line.find((one) => this.#takenOfAll < one.most && one.enter());
   }
 }
 
 /** Service accounts of one namespace share their places: a user who may make one may make many, on all nodes. */
-function sharersOf({ name }: Principal): string {
+function groupOf({ name }: Principal): string {
   const account = serviceAccountOf(name);
   return account === undefined ? `user ${name}` : `accounts ${account.namespace}`;
 }

@@ -5,7 +5,7 @@ import { describe, it } from 'node:test';
 import { createSimPlatform } from '../../platform/sim/sim-platform.ts';
 import { writeInstanceFile } from '../instance/instance-file.ts';
 import { deriveInstance } from '../instance/instance.ts';
-import { settleNetwork } from './settle-network.ts';
+import { ensureNodesNetwork } from './ensure-network.ts';
 import { nodeBridge, writeNodesFile } from './nodes-file.ts';
 
 interface World {
@@ -36,7 +36,7 @@ async function setUp({ routes = [], addresses = ['192.0.2.2'], stopped = [] }: W
     await files.makeDir(dataDir);
     const instance = instanceIn(dataDir);
     const choice = { instance, kept: more.kept, wanted: more.wanted, clusters: async () => [dataDir, ...others] };
-    return settleNetwork({ ...platform, ...lock }, choice);
+    return ensureNodesNetwork({ ...platform, ...lock }, choice);
   };
   return { platform, settle };
 }

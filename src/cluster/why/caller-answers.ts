@@ -13,9 +13,9 @@ import type { Client } from '../../client/client.ts';
 import { createInProcessClient } from '../../client/in-process-transport.ts';
 import type { Clock } from '../../platform/clock.ts';
 import { jsonPieces } from './json-pieces.ts';
-import { Places, type Asker } from './places.ts';
+import { ExplanationSlots, type ExplanationCaller } from './explanation-slots.ts';
 
-export interface CallerWorkDeps {
+export interface CallerAnswersDeps {
   readonly handler: () => ApiHandler;
   readonly clock: Clock;
 }
@@ -36,13 +36,13 @@ export interface AnswerModule {
 
 const MAX_MS = 10_000;
 
-export class CallerWork {
-  readonly #deps: CallerWorkDeps;
-  readonly #places: Places;
+export class CallerAnswers {
+  readonly #deps: CallerAnswersDeps;
+  readonly #places: ExplanationSlots;
 
-  constructor(deps: CallerWorkDeps) {
+  constructor(deps: CallerAnswersDeps) {
     this.#deps = deps;
-    this.#places = new Places(deps.clock);
+    this.#places = new ExplanationSlots(deps.clock);
   }
 
   /** Rejects with 429 when the caller has too many such questions, and with 504 when the time was too short. */
@@ -51,7 +51,7 @@ export class CallerWork {
     load: () => Promise<M>,
     make: (module: M, tools: AnswerTools) => Promise<object>,
   ): Promise<ApiResponse> {
-    return this.#places.use(askerOf(scope), async () => {
+    return this.#places.use(explanationCallerOf(scope), async () => {
       const module = await load();
       const found = await this.#withTimeLimit(scope, (tools) => make(module, tools), module);
       return jsonAnswer(scope, found, new Turns(this.#deps.clock));
@@ -86,7 +86,7 @@ export class CallerWork {
   }
 }
 
-function askerOf({ user, signal, place }: RequestScope): Asker {
+function explanationCallerOf({ user, signal, place }: RequestScope): ExplanationCaller {
   return { user, signal, waitFor: (waiting) => place?.waitFor(waiting) ?? waiting };
 }
 

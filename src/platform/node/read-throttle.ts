@@ -2,14 +2,14 @@
  * Spreads the reading of many connections over turns of the event loop. Node.js reads all readable sockets in one
  * phase, and creates requests from everything it reads before anybody can yield: hundreds of pipelined or HTTP/2
  * connections block the loop for seconds. Once a phase has lasted too long, connections are no longer read; a few
- * continue in each later turn, the clients' lanes taking turns, those of the cluster first. Unread data stays in the
+ * continue in each later turn, the clients' flows taking turns, those of the cluster first. Unread data stays in the
  * kernel.
  *
  * Works on the sockets' handles, which have no public API: http and http2 read past a socket's streams. `reading` is
  * Node's own field; a handle that it has stopped is not touched. Node.js calls the socket's timer at each read except
  * HTTP/2's: 16 KB may hold thousands of chunks or TLS records, each of which costs microseconds.
  */
-import { HeldLanes, type InLane } from './held-lanes.ts';
+import { PausedConnections, type FlowMember } from './paused-connections.ts';
 import { type LoopDeps, loopTurns } from './loop-turns.ts';
 
 /** A phase that has read for this long reads no further connections. */
@@ -17,8 +17,8 @@ const PHASE_MS = 4;
 /** The first reads of a phase do not read the clock. */
 const FEW_READS = 4;
 const AT_ONCE = { silent: 256, busy: 16 };
-/** While more requests of a lane wait, its connections are not read. */
-const WAITING_OF_LANE = 100;
+/** While more requests of a flow wait, its connections are not read. */
+const WAITING_OF_FLOW = 100;
 /**
  * The time after the last phase until a new one counts as another flood, when it is unknown which connections are
  * busy.
@@ -35,15 +35,15 @@ interface Handle {
 }
 
 /** A socket of Node.js whose reading is controlled. */
-export interface BrakedSocket {
+export interface ThrottledSocket {
   /** Called by Node.js at each read and write. */
   _unrefTimer?(): void;
   readonly alpnProtocol?: string | false | null;
   once(event: 'close', listener: () => void): unknown;
 }
 
-interface Connection extends InLane {
-  readonly socket: BrakedSocket;
+interface Connection extends FlowMember {
+  readonly socket: ThrottledSocket;
   /** Its bytes read up to the turn in which it last continued, and the number of the flood then. */
   bytesRead: number;
   flood: number;
@@ -57,7 +57,7 @@ function handleOf({ socket }: Connection): Handle | undefined {
 }
 
 /** While an HTTP/2 session writes, node:http2 itself stops and restarts reading. */
-function isStoppedByItself(socket: BrakedSocket, { writeQueueSize = 0 }: Handle): boolean {
+function isStoppedByItself(socket: ThrottledSocket, { writeQueueSize = 0 }: Handle): boolean {
   return socket.alpnProtocol === 'h2' && writeQueueSize > 0;
 }
 
@@ -70,81 +70,81 @@ function wasRead(connection: Connection): boolean {
   return true;
 }
 
-export interface ReadBrakeDeps extends Pick<LoopDeps, 'nowMs' | 'nextTurn'> {
-  /** How many requests of the lane wait for their turn. */
-  readonly waitingOf: (lane: string | undefined) => number;
+export interface ReadThrottleDeps extends Pick<LoopDeps, 'nowMs' | 'nextTurn'> {
+  /** How many requests of the flow wait for their turn. */
+  readonly waitingOf: (flow: string | undefined) => number;
 }
 
-export class ReadBrake {
-  readonly #deps: ReadBrakeDeps;
-  readonly #bySocket = new Map<BrakedSocket, Connection>();
+export class ReadThrottle {
+  readonly #deps: ReadThrottleDeps;
+  readonly #bySocket = new Map<ThrottledSocket, Connection>();
   readonly #flowing = new Set<Connection>();
   /** `silent` are those of which nothing is known to have been read since they last continued. */
-  readonly #held = new HeldLanes<Connection>();
+  readonly #paused = new PausedConnections<Connection>();
   /** Connections that were read in the phase that was ended: the others continue for one turn without them. */
   readonly #resting = new Set<Connection>();
   /** When the first of this phase had to wait. */
   #phaseMs: number | undefined;
-  #isHeld = false;
+  #isPaused = false;
   /** The number of the flood, a sequence of ended phases with short gaps. */
   #flood = 0;
-  #heldMs = -Infinity;
+  #pausedMs = -Infinity;
   /** Reads since the last turn. */
   #reads = 0;
   #isScheduled = false;
 
-  constructor(deps: ReadBrakeDeps) {
+  constructor(deps: ReadThrottleDeps) {
     this.#deps = deps;
   }
 
   /** Connections that are not read now. */
-  get held(): number {
-    return this.#held.size + this.#resting.size;
+  get paused(): number {
+    return this.#paused.size + this.#resting.size;
   }
 
   /** Adds a connection until it closes or is removed; reading continues. Adding it again has no effect. */
-  add(socket: BrakedSocket, lane: string | undefined): void {
+  add(socket: ThrottledSocket, flow: string | undefined): void {
     if (this.#bySocket.has(socket)) return;
-    const connection = { socket, lane, bytesRead: 0, flood: 0, reportedBytes: 0 };
+    const connection = { socket, flow, bytesRead: 0, flood: 0, reportedBytes: 0 };
     this.#bySocket.set(socket, connection);
     this.#flowing.add(connection);
     socket.once('close', () => this.remove(socket));
     const refreshTimer = socket._unrefTimer;
     if (refreshTimer === undefined) return;
     socket._unrefTimer = () => {
-      if (++this.#reads > FEW_READS && wasRead(connection)) this.press();
+      if (++this.#reads > FEW_READS && wasRead(connection)) this.reportWaiting();
       refreshTimer.call(socket);
     };
   }
 
   /** Removes a connection, which other code reads from then on. */
-  remove(socket: BrakedSocket): void {
+  remove(socket: ThrottledSocket): void {
     const connection = this.#bySocket.get(socket);
     if (connection === undefined) return;
     this.#bySocket.delete(socket);
-    for (const place of [this.#flowing, this.#resting, this.#held]) place.delete(connection);
+    for (const place of [this.#flowing, this.#resting, this.#paused]) place.delete(connection);
   }
 
   /** Call when something that was read has to wait. A single read may cause thousands of calls. */
-  press(): void {
-    if (this.#isHeld) return;
+  reportWaiting(): void {
+    if (this.#isPaused) return;
     const nowMs = this.#deps.nowMs();
     if (this.#phaseMs === undefined) {
       this.#phaseMs = nowMs;
       this.#schedule();
-    } else if (nowMs - this.#phaseMs >= PHASE_MS) this.#hold(nowMs);
+    } else if (nowMs - this.#phaseMs >= PHASE_MS) this.#pause(nowMs);
   }
 
   /**
    * Pauses connections that were read: the kernel reports them before the others, and one of them may end each phase.
    */
-  #hold(nowMs: number): void {
-    if (nowMs - this.#heldMs > FORGET_MS) {
+  #pause(nowMs: number): void {
+    if (nowMs - this.#pausedMs > FORGET_MS) {
       this.#flood++;
-      this.#held.cool();
+      this.#paused.forgetPenalties();
     }
-    this.#heldMs = nowMs;
-    this.#isHeld = true;
+    this.#pausedMs = nowMs;
+    this.#isPaused = true;
     for (const connection of this.#flowing) {
       const handle = handleOf(connection);
       if (handle === undefined || isStoppedByItself(connection.socket, handle)) continue;
@@ -152,9 +152,9 @@ export class ReadBrake {
       this.#flowing.delete(connection);
       const isBusy = connection.flood === this.#flood && handle.bytesRead !== connection.bytesRead;
       if (isBusy) this.#resting.add(connection);
-      else this.#held.add(connection, 'silent');
+      else this.#paused.add(connection, 'silent');
     }
-    this.#held.heat(new Set([...this.#resting].map(({ lane }) => lane)));
+    this.#paused.penalize(new Set([...this.#resting].map(({ flow }) => flow)));
   }
 
   #schedule(): void {
@@ -165,14 +165,14 @@ export class ReadBrake {
 
   readonly #turn = (): void => {
     this.#isScheduled = false;
-    this.#isHeld = false;
+    this.#isPaused = false;
     this.#phaseMs = undefined;
     this.#reads = 0;
-    const isOpen = (lane: string | undefined): boolean => this.#deps.waitingOf(lane) < WAITING_OF_LANE;
-    for (const connection of this.#held.take(AT_ONCE, isOpen)) this.#goOn(connection);
-    for (const connection of this.#resting) this.#held.add(connection, 'busy');
+    const isOpen = (flow: string | undefined): boolean => this.#deps.waitingOf(flow) < WAITING_OF_FLOW;
+    for (const connection of this.#paused.take(AT_ONCE, isOpen)) this.#goOn(connection);
+    for (const connection of this.#resting) this.#paused.add(connection, 'busy');
     this.#resting.clear();
-    if (this.held > 0) this.#schedule();
+    if (this.paused > 0) this.#schedule();
   };
 
   #goOn(connection: Connection): void {
@@ -185,11 +185,11 @@ export class ReadBrake {
   }
 }
 
-/** The brake of this thread, which has one event loop. */
-export const readBrake = new ReadBrake({
+/** The throttle of this thread, which has one event loop. */
+export const readThrottle = new ReadThrottle({
   nowMs: () => performance.now(),
   nextTurn: (callback) => {
     setImmediate(callback);
   },
-  waitingOf: (lane) => loopTurns.waitingOf(lane),
+  waitingOf: (flow) => loopTurns.waitingOf(flow),
 });

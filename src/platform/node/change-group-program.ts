@@ -3,11 +3,11 @@
  * return. An entry point; its argument is the order as JSON; errors are written to standard error.
  */
 import { errorMessage } from '../../base/errors.ts';
-import { type GroupOrder, giveToGroup } from '../give-to-group.ts';
+import { type GroupOrder, changeGroup } from '../change-group.ts';
 import { createNodeFiles } from './files.ts';
 
 async function main(): Promise<void> {
-  await giveToGroup(createNodeFiles(), JSON.parse(process.argv[2] ?? '') as GroupOrder);
+  await changeGroup(createNodeFiles(), JSON.parse(process.argv[2] ?? '') as GroupOrder);
 }
 
 main().catch((error: unknown) => {

@@ -7,7 +7,7 @@ import type { Principal } from '../api/transport.ts';
  * one may create many; their pods on different nodes do not. Undefined: the cluster's own users, whose certificates
  * all nodes may share.
  */
-export function sharersOf(user: Principal): string | undefined {
+export function limitGroupOf(user: Principal): string | undefined {
   const account = serviceAccountOf(user.name);
   if (account !== undefined) return `accounts ${account.namespace} ${associatedNodeOf(user) ?? ''}`;
   const isOwn = user.name.startsWith('system:') && user.name !== 'system:anonymous';

@@ -6,7 +6,7 @@ import { StatusError } from '../../api/status-error.ts';
 import type { Client } from '../../client/client.ts';
 import { discoverResources } from '../../client/discovery.ts';
 import { podWhyText, type PodWhy } from '../../component-helpers/pod-why.ts';
-import { askWhy, askWhyListed } from '../../why/ask.ts';
+import { requestExplanation, requestExplanations } from '../../why/request-explanation.ts';
 import type { Explanation, ExplanationList, ObjectName } from '../../why/explanation.ts';
 import { findResource } from '../../why/find-resource.ts';
 import { type ClusterChoice, openKubeClient } from '../kube-client.ts';
@@ -27,7 +27,7 @@ export interface Answer {
   readonly decision: string;
 }
 
-export interface Answers {
+export interface WhyAnswers {
   readonly answers: readonly Answer[];
   /** Whether there may be any number of answers: all of a kind, or several names. */
   readonly isList: boolean;
@@ -36,27 +36,27 @@ export interface Answers {
 }
 
 /** A query that can be repeated. */
-export interface Asking {
-  explain(): Promise<Answers>;
+export interface WhyQuery {
+  explain(): Promise<WhyAnswers>;
   close(): void;
 }
 
 /** Connects. Rejects with `UserError` when there is no cluster, or a target is unknown. */
-export async function ask(question: WhyQuestion): Promise<Asking> {
+export async function openWhyQuery(question: WhyQuestion): Promise<WhyQuery> {
   const all = question.allNamespaces === true || question.selector !== undefined;
   const targets = parseTargets(question.targets, all);
   const { client, namespace, nowMs, close } = await openKubeClient(question, 'keelson-why');
   return { close, explain: () => explainTargets(targets, { question, client, namespace, nowMs }) };
 }
 
-interface Asked {
+interface QueryContext {
   readonly question: WhyQuestion;
   readonly client: Client;
   readonly namespace: string;
   readonly nowMs: () => number;
 }
 
-async function explainTargets(targets: readonly Target[], asked: Asked): Promise<Answers> {
+async function explainTargets(targets: readonly Target[], asked: QueryContext): Promise<WhyAnswers> {
   const { client } = asked;
   const { resources } = await discoverResources(client);
   const answers: Answer[] = [];
@@ -64,7 +64,7 @@ async function explainTargets(targets: readonly Target[], asked: Asked): Promise
   for (const { kind, name } of targets) {
     const info = findResource(kind, resources);
     if (info === undefined) throw new UserError(`why: the server has no kind ${kind}`);
-    const found = await (name === undefined ? listed(info, asked) : named(info, name, asked)).catch(asUserError);
+    const found = await (name === undefined ? listed(info, asked) : explainNamed(info, name, asked)).catch(asUserError);
     notLookedAt += found.notLookedAt;
     for (const explanation of found.items)
       answers.push({ explanation, decision: await decisionText(info, explanation.object, asked) });
@@ -75,10 +75,10 @@ async function explainTargets(targets: readonly Target[], asked: Asked): Promise
 
 function listed(
   info: ResourceInfo<KubernetesObject>,
-  { question, client, namespace, nowMs }: Asked,
+  { question, client, namespace, nowMs }: QueryContext,
 ): Promise<Pick<ExplanationList, 'items' | 'notLookedAt'>> {
   const { allNamespaces, selector } = question;
-  return askWhyListed(info, {
+  return requestExplanations(info, {
     client,
     nowMs: nowMs(),
     namespace: info.namespaced && allNamespaces !== true ? namespace : undefined,
@@ -86,13 +86,13 @@ function listed(
   });
 }
 
-async function named(
+async function explainNamed(
   info: ResourceInfo<KubernetesObject>,
   name: string,
-  { client, namespace, nowMs }: Asked,
+  { client, namespace, nowMs }: QueryContext,
 ): Promise<Pick<ExplanationList, 'items' | 'notLookedAt'>> {
   const key = info.namespaced ? { namespace, name } : { name };
-  return { items: [await askWhy(info, key, { client, nowMs: nowMs() })], notLookedAt: 0 };
+  return { items: [await requestExplanation(info, key, { client, nowMs: nowMs() })], notLookedAt: 0 };
 }
 
 /** Throws the server's refusal of the question as one line. */
@@ -104,7 +104,7 @@ function asUserError(error: unknown): never {
 async function decisionText(
   info: ResourceInfo<KubernetesObject>,
   { namespace = '', name }: ObjectName,
-  { question, client }: Asked,
+  { question, client }: QueryContext,
 ): Promise<string> {
   const nodes = Number(question.nodes);
   if (nodes === 0 || info.group !== '' || info.kind !== 'Pod') return '';

@@ -40,7 +40,7 @@ const BLOCK_BYTES = 4 * 1024;
 const FLUSH = Buffer.from([0, 0, 0, 0xff, 0xff]);
 
 /** The connection from the runtime's side. */
-export function withSoundFrames(client: Duplex, inflate: InflateRaw, pace: FramePace): Duplex {
+export function withCheckedFrames(client: Duplex, inflate: InflateRaw, pace: FramePace): Duplex {
   return {
     incoming: soundFrames(client.incoming, inflate, pace),
     write: (chunk) => client.write(chunk),
@@ -65,23 +65,26 @@ async function* soundFrames(
     }
     const at = HEADERS_AT.get(frame.type);
     if (at === undefined) {
-      if (LENGTHS.get(frame.type) !== frame.payload.length) throw refused(frame);
+      if (LENGTHS.get(frame.type) !== frame.payload.length) throw malformedFrame(frame);
       yield controlFrame(frame, frame.payload);
       continue;
     }
-    if (frame.payload.length < at) throw refused(frame);
+    if (frame.payload.length < at) throw malformedFrame(frame);
     const block = inflater(frame.payload.subarray(at));
     inflatedBytes += block.length + BLOCK_BYTES;
     if (inflatedBytes >= TURN_BYTES) {
       inflatedBytes = 0;
       await pace.yield();
     }
-    yield controlFrame(frame, Buffer.concat([frame.payload.subarray(0, at), zlibHead, stored(block), FLUSH]));
+    yield controlFrame(
+      frame,
+      Buffer.concat([frame.payload.subarray(0, at), zlibHead, storedDeflateBlock(block), FLUSH]),
+    );
     zlibHead = Buffer.alloc(0);
   }
 }
 
-function refused({ type, payload }: SpdyFrame): Error {
+function malformedFrame({ type, payload }: SpdyFrame): Error {
   return new Error(`a SPDY control frame of type ${type} and ${payload.length} bytes`);
 }
 
@@ -92,7 +95,7 @@ function controlFrame({ type = 0, flags }: SpdyFrame, payload: Uint8Array): Buff
 }
 
 /** An uncompressed block of deflate data. */
-function stored(bytes: Uint8Array): Buffer {
+function storedDeflateBlock(bytes: Uint8Array): Buffer {
   const head = Buffer.alloc(5);
   head.writeUInt16LE(bytes.length, 1);
   head.writeUInt16LE(~bytes.length & 0xffff, 3);

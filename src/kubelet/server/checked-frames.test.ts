@@ -7,7 +7,7 @@ import type { FramePace } from '../../base/frame-input.ts';
 import { createHeaderReader } from '../../cri/spdy-headers.ts';
 import { inflateRaw } from '../../platform/node/compression.ts';
 import type { Duplex } from '../../platform/streams.ts';
-import { withSoundFrames } from './sound-frames.ts';
+import { withCheckedFrames } from './checked-frames.ts';
 
 const pace = { turn: () => undefined, yield: async () => undefined };
 const SETTINGS = 4;
@@ -45,7 +45,7 @@ async function passed(bytes: Buffer, turns: FramePace = pace): Promise<Buffer> {
     closed: Promise.resolve(),
   };
   const out: Uint8Array[] = [];
-  for await (const chunk of withSoundFrames(client, inflateRaw, turns).incoming) out.push(chunk);
+  for await (const chunk of withCheckedFrames(client, inflateRaw, turns).incoming) out.push(chunk);
   return Buffer.concat(out);
 }
 

@@ -9,12 +9,12 @@ import type { NodeInfo } from '../cache/node-info.ts';
 import type { DeviceCounts } from '../devices/device-counts.ts';
 
 /** Amounts of one resource on one node. */
-export interface Room {
+export interface AllocatableRequest {
   readonly capacity: number;
   readonly used: number;
 }
 
-export interface Counting {
+export interface ResourceCountOptions {
   /** Containers without a request count with upstream's default requests. */
   readonly assuming: boolean;
   /** The node's devices; absent: none are counted. */
@@ -25,7 +25,11 @@ export interface Counting {
  * The requests of all pods of the node, and its capacity. A resource that the node does not have may be provided by
  * devices.
  */
-export function roomOf(info: NodeInfo, name: string, { assuming, devices }: Counting): Room {
+export function calculateResourceAllocatableRequest(
+  info: NodeInfo,
+  name: string,
+  { assuming, devices }: ResourceCountOptions,
+): AllocatableRequest {
   const { node, allocatable, requested } = info;
   switch (name) {
     case 'cpu':
@@ -43,7 +47,11 @@ export function roomOf(info: NodeInfo, name: string, { assuming, devices }: Coun
 }
 
 /** The pod's request. */
-export function askedOf(pod: Stored<Pod>, name: string, { assuming }: Counting): number {
+export function calculatePodResourceRequest(
+  pod: Stored<Pod>,
+  name: string,
+  { assuming }: ResourceCountOptions,
+): number {
   const { requests, nonZero } = podRequests(pod);
   if (name === 'cpu') return (assuming ? nonZero : requests).milliCpu;
   if (name === 'memory') return (assuming ? nonZero : requests).memoryBytes;

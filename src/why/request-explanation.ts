@@ -16,36 +16,40 @@ const WHY_PATH = '/keelson/v1/why';
 const TROUBLE_PATH = '/keelson/v1/trouble';
 
 /** Rejects with the StatusError of the read when the object does not exist, or may not be read. */
-export async function askWhy(
+export async function requestExplanation(
   info: ResourceInfo<KubernetesObject>,
   key: ObjectKey,
   options: ExplainOptions,
 ): Promise<Explanation> {
   const { client, signal } = options;
-  const answer = await askServer<Explanation>(client, `${WHY_PATH}${objectPath(info, key)}`, signal);
+  const answer = await requestFromServer<Explanation>(client, `${WHY_PATH}${objectPath(info, key)}`, signal);
   return answer ?? explainObject(info, await client.resource(info).get(key, { signal }), options);
 }
 
 /** Explains the objects of a list that are in trouble. Rejects with a StatusError when they may not be listed. */
-export async function askWhyListed(
+export async function requestExplanations(
   info: ResourceInfo<KubernetesObject>,
   options: ListedOptions,
 ): Promise<ExplanationList> {
   const { client, signal, namespace, labelSelector, fieldSelector } = options;
   const query = encodeQuery({ labelSelector, fieldSelector });
   const path = `${WHY_PATH}${collectionPath(info, namespace)}${query === '' ? '' : `?${query}`}`;
-  return (await askServer<ExplanationList>(client, path, signal)) ?? explainListed(info, options);
+  return (await requestFromServer<ExplanationList>(client, path, signal)) ?? explainListed(info, options);
 }
 
 /** Finds the objects in trouble. Rejects only when the signal aborts, or the server does not respond. */
-export async function askTroubles(options: TroubleOptions, shown = 20): Promise<Troubles> {
+export async function requestTroubles(options: TroubleOptions, shown = 20): Promise<Troubles> {
   const { client, signal, namespace } = options;
   const path = `${TROUBLE_PATH}?${encodeQuery({ namespace, limit: shown })}`;
-  return (await askServer<Troubles>(client, path, signal)) ?? findTroubles(options, shown);
+  return (await requestFromServer<Troubles>(client, path, signal)) ?? findTroubles(options, shown);
 }
 
 /** Undefined when the server does not explain objects. */
-async function askServer<T>(client: Client, path: string, signal: AbortSignal | undefined): Promise<T | undefined> {
+async function requestFromServer<T>(
+  client: Client,
+  path: string,
+  signal: AbortSignal | undefined,
+): Promise<T | undefined> {
   try {
     const { body } = await client.raw({ path, signal });
     return JSON.parse(Buffer.from(body).toString('utf8')) as T;

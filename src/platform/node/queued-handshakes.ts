@@ -7,10 +7,10 @@ import type { Server } from 'node:https';
 import type { Socket } from 'node:net';
 import { plainAddress } from './http1.ts';
 import { loopTurns } from './loop-turns.ts';
-import { readBrake } from './read-brake.ts';
+import { readThrottle } from './read-throttle.ts';
 
 /** Connections without a first byte end after the time limit. The server must have `pauseOnConnect`. */
-export function holdHandshakes(server: Server, limitMs: number): void {
+export function queueHandshakes(server: Server, limitMs: number): void {
   const begin = server.listeners('connection') as ((socket: Socket) => void)[];
   server.removeAllListeners('connection');
   server.on('connection', (socket: Socket) => {
@@ -18,19 +18,19 @@ export function holdHandshakes(server: Server, limitMs: number): void {
     const timer = setTimeout(() => socket.destroy(), limitMs).unref();
     socket.once('close', () => clearTimeout(timer));
     socket.on('error', () => undefined); // shows in `close`
-    const lane = plainAddress(socket.remoteAddress);
-    readBrake.add(socket, lane);
+    const flow = plainAddress(socket.remoteAddress);
+    readThrottle.add(socket, flow);
     socket.once('readable', () => {
       const start = (): void => {
         clearTimeout(timer);
-        readBrake.remove(socket);
+        readThrottle.remove(socket);
         if (socket.destroyed) return;
         if (socket.readableLength === 0) socket.destroy();
         else for (const listener of begin) listener.call(server, socket);
       };
-      const due = loopTurns.room(lane);
+      const due = loopTurns.turn(flow);
       if (due === undefined) return start();
-      readBrake.press();
+      readThrottle.reportWaiting();
       due.then(start).catch((error: unknown) => socket.destroy(error as Error));
     });
   });

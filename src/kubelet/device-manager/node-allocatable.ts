@@ -7,7 +7,7 @@ import { compareQuantities } from '../../api/quantity.ts';
  * The node with at least the allocated amounts of the resources that the pod requests; it may report fewer when
  * plugins are gone.
  */
-export function withHeldDevices(
+export function sanitizeNodeAllocatable(
   node: Node | undefined,
   pod: Pod,
   allocated: (resource: string) => number,
