@@ -15,6 +15,8 @@ export interface LabelMatcher {
   /** True when the selector matches no labels. */
   readonly isNothing: boolean;
   readonly requirements: readonly LabelRequirement[];
+  /** The number of requirements, which a comparison with labels may cost. */
+  readonly size: number;
   /** The canonical text. */
   toString(): string;
 }
@@ -52,6 +54,7 @@ export function compileRequirements(requirements: readonly LabelRequirement[]): 
     matches: requirementsTest(requirements),
     isEverything: requirements.length === 0,
     isNothing: false,
+    size: requirements.length,
     get requirements() {
       return inOrder();
     },
@@ -66,6 +69,7 @@ export const nothing: LabelMatcher = {
   isEverything: false,
   isNothing: true,
   requirements: [],
+  size: 0,
   toString: () => '',
 };
 
@@ -132,6 +136,10 @@ class MapMatcher implements LabelMatcher {
 
   get isEverything(): boolean {
     return this.#keys.length === 0;
+  }
+
+  get size(): number {
+    return this.#keys.length;
   }
 
   matches(labels: Labels = {}): boolean {

@@ -4,7 +4,8 @@
  * as JSON values, not as bytes.
  */
 import { addInt64, type Int64 } from '../api/int64.ts';
-import { deepEqual } from '../base/equal.ts';
+import { isLargeValue } from '../api/codec/parts.ts';
+import { deepEqual, type Differing } from '../base/equal.ts';
 import { fnv32, safeEncode } from '../base/fnv.ts';
 import { sortKeys, stableStringify } from '../base/stable-json.ts';
 import { ControllerRevisions } from '../api/gen/resources.ts';
@@ -52,7 +53,26 @@ export function sortRevisions(revisions: readonly Stored<ControllerRevision>[]):
 
 /** Whether both store the same. */
 export function equalRevisions(a: ControllerRevision, b: ControllerRevision): boolean {
-  return deepEqual(a.data, b.data);
+  return deepEqual(a.data, b.data, differing);
+}
+
+/** Parts of revisions and the parts of templates from which they were found to differ: templates may have a megabyte. */
+const differing: Differing = new WeakMap();
+
+/** Data of fewer characters is compared without a pause. */
+const LARGE_DATA = 16_384;
+
+/** The revisions with equal data, in the given order. Large ones are compared in turns. */
+export async function* revisionsEqualTo<T extends ControllerRevision>(
+  revisions: readonly T[],
+  wanted: ControllerRevision,
+  pause: () => Promise<void>,
+): AsyncGenerator<T, void, undefined> {
+  const isLarge = isLargeValue(wanted.data, LARGE_DATA);
+  for (const [at, revision] of revisions.entries()) {
+    if (isLarge && at > 0) await pause();
+    if (equalRevisions(revision, wanted)) yield revision;
+  }
 }
 
 /** The number the next revision gets. */

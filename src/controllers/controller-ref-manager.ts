@@ -10,9 +10,11 @@ import type { LabelMatcher } from '../api/label-selector.ts';
 import type { KubernetesObject, Stored } from '../api/object.ts';
 import type { ResourceInfo } from '../api/resource-info.ts';
 import { isReason } from '../api/status-error.ts';
+import { StepMeter } from '../base/steps.ts';
 import type { Client, ResourceClient } from '../client/client.ts';
 import { keyOfObject, parseKey } from '../client/object-store.ts';
 import { controllerOf, newControllerReference } from '../component-helpers/owner-references.ts';
+import { REQUIREMENTS_PER_TURN } from './selecting-owners.ts';
 
 /** The claiming controller, its object and its selector. */
 export interface ClaimConfig {
@@ -23,6 +25,8 @@ export interface ClaimConfig {
   /** Finalizers added to adopted objects. */
   readonly adoptFinalizers?: readonly string[];
   readonly signal: AbortSignal;
+  /** Yields to the event loop. */
+  readonly pause: () => Promise<void>;
 }
 
 /** The objects of one kind among which the owner's are found. */
@@ -42,9 +46,11 @@ export async function claimObjects<T extends KubernetesObject>(
 ): Promise<Stored<T>[]> {
   const claim = { ...config, claimed: config.client.resource(info) };
   const claimed: Stored<T>[] = [];
+  const meter = new StepMeter(REQUIREMENTS_PER_TURN);
   let mayAdopt: Promise<void> | undefined;
   for (const object of objects) {
     const verdict = classify(config, object);
+    if (meter.endsStep(1 + config.selector.size)) await config.pause();
     if (verdict === 'ours') claimed.push(object);
     else if (verdict === 'release') await release(claim, object);
     else if (verdict === 'adopt') {
@@ -59,9 +65,9 @@ export async function claimObjects<T extends KubernetesObject>(
 function classify(config: ClaimConfig, object: KubernetesObject): 'ours' | 'release' | 'adopt' | 'other' {
   const controller = controllerOf(object);
   const dying = config.owner.metadata.deletionTimestamp !== undefined;
+  if (controller !== undefined && controller.uid !== config.owner.metadata.uid) return 'other';
   const matches = config.selector.matches(object.metadata.labels);
   if (controller !== undefined) {
-    if (controller.uid !== config.owner.metadata.uid) return 'other';
     if (matches) return 'ours';
     return dying ? 'other' : 'release';
   }

@@ -1,5 +1,6 @@
 /** Metrics of writing EndpointSlices. Upstream: endpointslice/metrics and endpointslicemirroring/metrics. */
 import type { EndpointSlice } from '../api/gen/discovery-v1.ts';
+import { StepMeter, type Steps } from '../base/steps.ts';
 import type { Metrics } from '../platform/metrics.ts';
 
 /** The changes that a sync of one service made to its slices, of one address type or of all. */
@@ -14,13 +15,14 @@ export interface SliceChanges {
 
 export interface EndpointSliceMetrics {
   /** Changes that were written. */
-  changed(changes: SliceChanges): void;
+  changed(changes: SliceChanges): Steps<void>;
   /** Removes a deleted service, or one of its address types, by the keys' prefix. */
   forget(service: string, type?: string): void;
 }
 
 const PER_SYNC = Array.from({ length: 15 }, (_, i) => 2 * 2 ** i);
 const MAX_PER_SLICE = 100;
+const ADDRESSES_PER_STEP = 10_000;
 
 /** Registers the metrics of one of the two controllers. */
 export function createEndpointSliceMetrics(metrics: Metrics, subsystem: string): EndpointSliceMetrics {
@@ -53,9 +55,9 @@ export function createEndpointSliceMetrics(metrics: Metrics, subsystem: string):
     fewest.set(totals.fewest);
   };
   return {
-    changed({ key, existing, create, update, remove }) {
+    *changed({ key, existing, create, update, remove }) {
       const isSame = create.length + update.length + remove.length === 0;
-      const before = isSame && known.has(key) ? undefined : addressesOf(existing);
+      const before = isSame && known.has(key) ? undefined : yield* addressesOf(existing);
       if (before === undefined) {
         added.observe(0);
         removed.observe(0);
@@ -63,7 +65,7 @@ export function createEndpointSliceMetrics(metrics: Metrics, subsystem: string):
       }
       const touched = new Set([...update, ...remove].map(({ metadata }) => metadata.uid));
       const now = [...existing.filter(({ metadata }) => !touched.has(metadata.uid)), ...create, ...update];
-      const after = addressesOf(now);
+      const after = yield* addressesOf(now);
       added.observe([...after].filter((address) => !before.has(address)).length);
       removed.observe([...before].filter((address) => !after.has(address)).length);
       for (const [operation, slices] of Object.entries({ create, update, delete: remove }))
@@ -82,6 +84,13 @@ interface Numbers {
   readonly slices: number;
 }
 
-function addressesOf(slices: readonly EndpointSlice[]): Set<string> {
-  return new Set(slices.flatMap(({ endpoints }) => (endpoints ?? []).flatMap(({ addresses }) => addresses)));
+function* addressesOf(slices: readonly EndpointSlice[]): Steps<Set<string>> {
+  const found = new Set<string>();
+  const meter = new StepMeter(ADDRESSES_PER_STEP);
+  for (const { endpoints = [] } of slices)
+    for (const { addresses } of endpoints) {
+      for (const address of addresses) found.add(address);
+      if (meter.endsStep(addresses.length)) yield;
+    }
+  return found;
 }

@@ -10,6 +10,7 @@ import type { Informer } from '../client/informer.ts';
 import { keyOfObject } from '../client/object-store.ts';
 import type { Expectations } from '../component-helpers/expectations.ts';
 import { controllerOf } from '../component-helpers/owner-references.ts';
+import { type SelectingDeps, SelectingOwners } from './selecting-owners.ts';
 
 /** Index of pods by their controller's uid; those without a controller are under {@link orphansOf} their namespace. */
 export const PODS_BY_CONTROLLER = 'controller-uid';
@@ -20,6 +21,7 @@ export function orphansOf(namespace: string): string {
 }
 
 export interface PodEventDeps<T extends KubernetesObject> {
+  readonly platform: SelectingDeps<T, Pod>['platform'];
   readonly pods: Informer<Pod>;
   readonly owners: Informer<T>;
   selectorOf(owner: T): LabelMatcher;
@@ -45,11 +47,13 @@ export function watchPods<T extends KubernetesObject>(deps: PodEventDeps<T>): vo
     const owner = deps.owners.get({ namespace: pod.metadata.namespace, name: reference.name });
     return owner?.metadata.uid === reference.uid ? keyOfObject(owner) : undefined;
   }
-  function enqueueMatching(pod: Stored<Pod>): void {
-    for (const owner of deps.owners.list(pod.metadata.namespace)) {
-      if (deps.selectorOf(owner).matches(pod.metadata.labels)) enqueue(keyOfObject(owner), pod);
-    }
-  }
+  const { platform, owners } = deps;
+  const selecting = new SelectingOwners<T, Pod>({
+    platform,
+    owners,
+    selectorOf: (owner) => deps.selectorOf(owner),
+    found: (key, pod) => enqueue(key, pod),
+  });
   function onGone(pod: Stored<Pod>): void {
     const key = ownerKey(pod);
     if (key === undefined) return;
@@ -61,7 +65,7 @@ export function watchPods<T extends KubernetesObject>(deps: PodEventDeps<T>): vo
     onAdd(pod) {
       // After a restart a pod may first be observed while it terminates.
       if (pod.metadata.deletionTimestamp !== undefined) return onGone(pod);
-      if (controllerOf(pod) === undefined) return enqueueMatching(pod);
+      if (controllerOf(pod) === undefined) return selecting.find(pod);
       const key = ownerKey(pod);
       if (key === undefined) return;
       expectations?.creationObserved(key);
@@ -80,7 +84,7 @@ export function watchPods<T extends KubernetesObject>(deps: PodEventDeps<T>): vo
       if (controllerOf(pod) !== undefined) {
         const key = ownerKey(pod);
         if (key !== undefined) enqueue(key, pod, moved ? undefined : old);
-      } else if (moved || !deepEqual(old.metadata.labels, pod.metadata.labels)) enqueueMatching(pod);
+      } else if (moved || !deepEqual(old.metadata.labels, pod.metadata.labels)) selecting.find(pod);
     },
     onDelete: onGone,
   });

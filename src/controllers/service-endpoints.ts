@@ -4,11 +4,14 @@
  */
 import type { ObjectReference, Pod, Service } from '../api/gen/core-v1.ts';
 import { compileLabelMap } from '../api/label-selector.ts';
+import type { Stored } from '../api/object.ts';
 import { parseTime } from '../api/time.ts';
 import { parseIp } from '../base/cidr.ts';
+import { deepEqual } from '../base/equal.ts';
 import { type Informer, onEveryChange } from '../client/informer.ts';
 import { keyOfObject } from '../client/object-store.ts';
 import { isPodReady, isPodTerminal, podCondition } from '../component-helpers/pods.ts';
+import { selectedOf, type SelectingDeps, SelectingOwners } from './selecting-owners.ts';
 
 /** When the change happened that led to an update of endpoints. */
 export const TRIGGER_TIME_ANNOTATION = 'endpoints.kubernetes.io/last-change-trigger-time';
@@ -81,34 +84,38 @@ function endpointFacts(pod: Pod): string {
  * concerns.
  */
 export function watchServicesAndPods(deps: {
+  readonly platform: SelectingDeps<Service, Pod>['platform'];
   readonly services: Informer<Service>;
   readonly pods: Informer<Pod>;
   enqueue(key: string): void;
   enqueueForPod(key: string): void;
 }): void {
-  const { services, pods, enqueue, enqueueForPod } = deps;
-  const enqueueFor = (pod: Pod): void => {
-    for (const service of services.list(pod.metadata.namespace)) {
-      if (hasManagedEndpoints(service) && compileLabelMap(service.spec?.selector).matches(pod.metadata.labels))
-        enqueueForPod(keyOfObject(service));
-    }
-  };
+  const { platform, services, pods, enqueue, enqueueForPod } = deps;
+  const selecting = new SelectingOwners<Service, Pod>({
+    platform,
+    owners: services,
+    selectorOf: (service) => (hasManagedEndpoints(service) ? compileLabelMap(service.spec?.selector) : undefined),
+    found: enqueueForPod,
+  });
   services.addHandler(onEveryChange((service) => enqueue(keyOfObject(service))));
   pods.addHandler({
-    onAdd: enqueueFor,
+    onAdd: (pod) => selecting.find(pod),
     onUpdate(old, pod) {
       if (endpointFacts(old) === endpointFacts(pod)) return;
-      enqueueFor(pod);
-      if (JSON.stringify(old.metadata.labels) !== JSON.stringify(pod.metadata.labels)) enqueueFor(old);
+      if (deepEqual(old.metadata.labels, pod.metadata.labels)) selecting.find(pod);
+      else selecting.find(old, pod);
     },
-    onDelete: enqueueFor,
+    onDelete: (pod) => selecting.find(pod),
   });
 }
 
 /** The pods a Service selects. */
-export function selectedPods(service: Service, pods: Informer<Pod>): Pod[] {
-  const selector = compileLabelMap(service.spec?.selector);
-  return pods.list(service.metadata.namespace).filter((pod) => selector.matches(pod.metadata.labels));
+export function selectedPods(
+  service: Service,
+  pods: Informer<Pod>,
+  pause: () => Promise<void>,
+): Promise<Stored<Pod>[]> {
+  return selectedOf(pods.list(service.metadata.namespace), compileLabelMap(service.spec?.selector), pause);
 }
 
 /** Finds the change that triggered a sync. Upstream: endpointslice/trigger_time_tracker. */

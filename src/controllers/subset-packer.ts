@@ -18,6 +18,8 @@ export interface Slot {
 /** Puts ports with the very same addresses into one subset. */
 export class SubsetPacker {
   readonly #slots: Slot[] = [];
+  /** The last address and its key: an address is mostly added to many slots, one after the other. */
+  #last: { readonly address: EndpointAddress; readonly key: string } | undefined;
 
   /** A slot for ports that no other slot has; without ports: for addresses alone. */
   slot(ports: readonly EndpointPort[]): Slot {
@@ -28,7 +30,9 @@ export class SubsetPacker {
 
   /** Adds an address to a slot. An address that is both ready and not ready counts as not ready. */
   addTo(slot: Slot, address: EndpointAddress, ready: boolean): void {
-    const member = JSON.stringify([address.ip, address.targetRef?.uid]);
+    if (this.#last?.address !== address)
+      this.#last = { address, key: JSON.stringify([address.ip, address.targetRef?.uid]) };
+    const member = this.#last.key;
     if (slot.members.get(member)?.ready !== false) slot.members.set(member, { address, ready });
   }
 

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { ContainerPort, Pod, Service, ServicePort } from '../api/gen/core-v1.ts';
+import { allSteps } from '../base/steps.ts';
 import { subsetsOf } from './endpoint/subsets.ts';
 import { desiredGroups } from './endpointslice/desired-endpoints.ts';
 
@@ -41,17 +42,19 @@ test('each pod has its own number for a name; protocol, first container and side
     pod(3, [{ name: 'http', containerPort: 9090 }]),
     pod(4, []),
   ];
-  const groups = [...desiredGroups(wanted, pods, { type: 'IPv4', nodeOf }).values()].map(({ ports, endpoints }) => [
-    ports.map(({ name, port }) => `${name} ${port}`).join(),
-    endpoints.map(({ targetRef }) => targetRef?.name).join(),
-  ]);
+  const groups = [...allSteps(desiredGroups(wanted, pods, { type: 'IPv4', nodeOf })).values()].map(
+    ({ ports, endpoints }) => [
+      ports.map(({ name, port }) => `${name} ${port}`).join(),
+      endpoints.map(({ targetRef }) => targetRef?.name).join(),
+    ],
+  );
   assert.deepEqual(groups, [
     ['web 8080,alias 8080,side 15000,plain 443,zero 444', 'p1'],
     ['web 8080,alias 8080,dns 5353,plain 443,zero 444', 'p2'],
     ['web 9090,alias 9090,plain 443,zero 444', 'p3'],
     ['plain 443,zero 444', 'p4'],
   ]);
-  const subsets = subsetsOf(wanted, pods).subsets.map(({ ports = [], addresses = [] }) => [
+  const subsets = allSteps(subsetsOf(wanted, pods)).subsets.map(({ ports = [], addresses = [] }) => [
     ports.map(({ name, port }) => `${name} ${port}`).join(),
     addresses.map(({ targetRef }) => targetRef?.name).join(),
   ]);
@@ -71,8 +74,8 @@ function counted<T extends object>(object: T, field: string, count: { reads: num
 }
 
 for (const [what, compute] of [
-  ['slices', (s: Service, pods: readonly Pod[]) => desiredGroups(s, pods, { type: 'IPv4', nodeOf }).size],
-  ['subsets', (s: Service, pods: readonly Pod[]) => subsetsOf(s, pods).subsets.length],
+  ['slices', (s: Service, pods: readonly Pod[]) => allSteps(desiredGroups(s, pods, { type: 'IPv4', nodeOf })).size],
+  ['subsets', (s: Service, pods: readonly Pod[]) => allSteps(subsetsOf(s, pods)).subsets.length],
 ] as const)
   test(`${what} of many named ports, many pods and many container ports look at each once`, () => {
     const count = { reads: 0 };
@@ -90,3 +93,22 @@ for (const [what, compute] of [
     const inputs = services + pods * ports;
     assert.ok(count.reads <= 5 * inputs, `${count.reads} reads of ${inputs} ports`);
   });
+
+test('pods of many named ports are read in steps', () => {
+  const wanted = service(many(2000, (at) => ({ name: `s${at}`, port: at + 1, targetPort: `t${at}` })));
+  const pods = many(60, (index) =>
+    pod(
+      index,
+      many(2000, (at) => ({ name: `t${at}`, containerPort: at + 1 })),
+    ),
+  );
+  const stepsOf = (work: Iterator<unknown>): number => {
+    let steps = 1;
+    while (work.next().done !== true) steps++;
+    return steps;
+  };
+  assert.ok(stepsOf(desiredGroups(wanted, pods, { type: 'IPv4', nodeOf })) > 20);
+  assert.ok(stepsOf(subsetsOf(wanted, pods)) > 20);
+  const { subsets, truncated } = allSteps(subsetsOf(wanted, pods));
+  assert.deepEqual([truncated, subsets[0]?.addresses?.length, subsets[0]?.ports?.length], [true, 50, 2000]);
+});

@@ -54,6 +54,12 @@ export class TargetPorts {
     return [...found.values()];
   }
 
+  /** How many ports of the pod `named` goes through. */
+  sizeOf({ spec }: Pod): number {
+    if (this.#byName.size === 0) return 0;
+    return [...(spec?.containers ?? []), ...sidecarsOf(spec)].reduce((sum, { ports }) => sum + (ports?.length ?? 0), 0);
+  }
+
   /** The targets of `named` and the fixed ones, in the Service's order. */
   inOrder(named: readonly NamedTarget[]): TargetPort[] {
     const numbers = new Map(this.fixed.map(({ port, number }) => [port, number]));

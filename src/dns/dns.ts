@@ -52,7 +52,7 @@ export function createDns({ client, platform }: DnsDeps, config: DnsConfig): Dns
     domain,
     config.listen.map((at) => at.address).filter((address) => !ANY_ADDRESS.has(address)),
   );
-  const follower = followServices(informers, zone);
+  const follower = followServices(informers, zone, { clock: platform.clock, log });
   const upstreams = createUpstreams(
     { ...platform, log },
     { resolvConfPath: config.resolvConfPath, isOwn: (address) => isOwn(address, config, platform) },

@@ -7,7 +7,11 @@ import { EndpointSlices, Services } from '../api/gen/resources.ts';
 import type { Service } from '../api/gen/core-v1.ts';
 import type { EndpointSlice } from '../api/gen/discovery-v1.ts';
 import type { Stored } from '../api/object.ts';
+import { stepByStep } from '../base/steps.ts';
 import type { InformerFactory } from '../client/informer.ts';
+import type { Clock } from '../platform/clock.ts';
+import type { Log } from '../platform/log.ts';
+import { background } from '../platform/unexpected.ts';
 import type { MutableZone } from './zone.ts';
 
 /** The link between the API and the zone. */
@@ -18,27 +22,41 @@ export interface ServiceFollower {
   ready(signal?: AbortSignal): Promise<void>;
 }
 
-/** Adds handlers to the informers, which the owner of the factory starts. */
-export function followServices(informers: InformerFactory, zone: MutableZone): ServiceFollower {
+/** Adds handlers to the informers, which the owner of the factory starts. Long changes leave others their turns. */
+export function followServices(
+  informers: InformerFactory,
+  zone: MutableZone,
+  { clock, log }: { readonly clock: Pick<Clock, 'yield'>; readonly log: Log },
+): ServiceFollower {
   const services = informers.informer(Services, { projection: { name: 'dns', apply: projectService } });
   const slices = informers.informer(EndpointSlices, { projection: { name: 'dns', apply: projectSlice } });
+  let taking: Promise<void> | undefined;
+  const after = (change: () => void): void => {
+    change();
+    if (taking !== undefined) return;
+    const left = stepByStep(zone.takeChanges(), () => clock.yield());
+    if (left instanceof Promise)
+      background(log, 'changes were not taken', (taking = left.finally(() => (taking = undefined))));
+  };
   services.addHandler({
-    onAdd: zone.setService,
-    onUpdate: (_old, service) => zone.setService(service),
-    onDelete: ({ metadata }) => zone.removeService(metadata.namespace, metadata.name),
+    onAdd: (service) => after(() => zone.setService(service)),
+    onUpdate: (_old, service) => after(() => zone.setService(service)),
+    onDelete: ({ metadata }) => after(() => zone.removeService(metadata.namespace, metadata.name)),
   });
   slices.addHandler({
-    onAdd: zone.setSlice,
+    onAdd: (slice) => after(() => zone.setSlice(slice)),
     onUpdate(old, slice) {
       if (old.metadata.labels?.[SERVICE_LABEL] !== slice.metadata.labels?.[SERVICE_LABEL]) zone.removeSlice(old);
-      zone.setSlice(slice);
+      after(() => zone.setSlice(slice));
     },
-    onDelete: zone.removeSlice,
+    onDelete: (slice) => after(() => zone.removeSlice(slice)),
   });
+  let wasReady = false;
   return {
-    isReady: () => services.hasSynced() && slices.hasSynced(),
+    isReady: () => (wasReady ||= services.hasSynced() && slices.hasSynced() && zone.isSettled()),
     ready: async (signal) => {
       await Promise.all([services.waitForSync(signal), slices.waitForSync(signal)]);
+      await taking;
     },
   };
 }

@@ -3,6 +3,7 @@
  * does not exist is NXDOMAIN; one that exists without the asked type is an empty answer; a failing upstream is SERVFAIL,
  * never silence. Upstream: CoreDNS's kubernetes plugin with forward behind it.
  */
+import { MAX_RECORDS } from './record-index.ts';
 import type { Rcode } from './record-types.ts';
 import { addressOfReverseName } from './reverse-names.ts';
 import type { DnsRecord } from './service-records.ts';
@@ -88,19 +89,27 @@ function forward(forwarder: Forwarder, question: Question): Answer | Promise<Ans
 function answerFromZone(deps: ResolverDeps, { name, type }: Question, depth: number): Answer | Promise<Answer> {
   const { zone } = deps;
   if (name === zone.domain && (type === 'SOA' || type === 'NS'))
-    return authoritativeAnswer([type === 'SOA' ? soaOf(zone) : nsOf(zone)]);
-  const records = zone.lookup(name);
-  if (records === undefined) return negative(zone, 'NXDOMAIN');
-  const alias = records.find(isAlias);
+    return authoritative([type === 'SOA' ? soaOf(zone) : nsOf(zone)]);
+  const matching = zone.lookup(name, type);
+  if (matching === undefined) return negative(zone, 'NXDOMAIN');
+  const alias = zone.lookup(name, 'CNAME')?.find(isAlias);
   if (alias !== undefined && type !== 'CNAME' && type !== 'ANY') return followAlias(deps, { alias, type }, depth);
-  const matching = records.filter((r) => r.type === type || type === 'ANY');
   if (matching.length === 0) return negative(zone, 'NOERROR');
-  const targets = [...new Set(matching.flatMap((r) => (r.type === 'SRV' ? [r.target] : [])))];
-  const additionals = targets.flatMap((t) =>
-    (zone.lookup(t) ?? []).filter((r) => r.type === 'A' || r.type === 'AAAA').map((r) => encode(r)),
-  );
   const weight = Math.max(1, Math.floor(100 / matching.length));
-  return { ...authoritativeAnswer(matching.map((r) => encode(r, weight))), additionals };
+  return { ...authoritative(matching.map((r) => encode(r, weight))), additionals: targetAddresses(matching, zone) };
+}
+
+/** No more than an answer holds. */
+function targetAddresses(records: readonly DnsRecord[], zone: Zone): ResourceRecord[] {
+  const targets = new Set(records.flatMap((record) => (record.type === 'SRV' ? [record.target] : [])));
+  const addresses: ResourceRecord[] = [];
+  for (const target of targets)
+    for (const type of ['A', 'AAAA'])
+      for (const record of zone.lookup(target, type) ?? []) {
+        if (addresses.length === MAX_RECORDS) return addresses;
+        addresses.push(encode(record));
+      }
+  return addresses;
 }
 
 type Alias = DnsRecord & { readonly type: 'CNAME'; readonly target: string };

@@ -1,6 +1,5 @@
-/** The records of one service and of pods. Upstream: the DNS specification of Kubernetes. */
+/** The records of one service, of one of its slices and of pods. Upstream: the DNS specification of Kubernetes. */
 import type { Service } from '../api/gen/core-v1.ts';
-import type { EndpointSlice } from '../api/gen/discovery-v1.ts';
 import { canonicalIp } from './reverse-names.ts';
 
 /** A record of an answer; `name` is the owner's full name without the trailing dot. */
@@ -10,80 +9,66 @@ export type DnsRecord =
   | { readonly type: 'SRV'; readonly name: string; readonly target: string; readonly port: number }
   | { readonly type: 'TXT'; readonly name: string; readonly text: string };
 
-export interface BuiltRecords {
-  readonly records: readonly DnsRecord[];
+/** Gives the records of one name that have a type, or all for `ANY`. */
+export type RecordSource = (type: string) => Iterable<DnsRecord>;
+
+/** What one object adds to the zone. */
+export interface Built {
+  readonly names: ReadonlyMap<string, RecordSource>;
+  /** For PTR queries. */
   readonly addresses: readonly (readonly [address: string, name: string])[];
 }
 
-export const EMPTY: BuiltRecords = { records: [], addresses: [] };
+export const EMPTY: Built = { names: new Map(), addresses: [] };
 
-/** All records of one service. */
-export function serviceRecords(service: Service, slices: readonly EndpointSlice[], domain: string): BuiltRecords {
-  const name = `${service.metadata.name}.${service.metadata.namespace}.svc.${domain}`.toLowerCase();
+/** The source of a fixed list. */
+export function sourceOf(records: readonly DnsRecord[]): RecordSource {
+  return (type) => records.filter((record) => type === 'ANY' || record.type === type);
+}
+
+/** Sources by name of a fixed list. */
+export function sourcesOf(records: readonly DnsRecord[]): Map<string, RecordSource> {
+  return new Map([...Map.groupBy(records, ({ name }) => name)].map(([name, own]) => [name, sourceOf(own)]));
+}
+
+/** The full name of a service. */
+export function serviceName({ metadata }: Service, domain: string): string {
+  return `${metadata.name}.${metadata.namespace}.svc.${domain}`.toLowerCase();
+}
+
+function clusterAddresses({ spec = {} }: Service): string[] {
+  return (spec.clusterIPs ?? [spec.clusterIP ?? '']).filter((ip) => ip !== '' && ip !== 'None');
+}
+
+/** Whether the service's name stands for its endpoints. */
+export function isHeadless(service: Service): boolean {
+  return service.spec?.type !== 'ExternalName' && clusterAddresses(service).length === 0;
+}
+
+/** What a service that is not headless adds. */
+export function serviceRecords(service: Service, domain: string): Built {
+  const name = serviceName(service, domain);
   const spec = service.spec ?? {};
   if (spec.type === 'ExternalName') {
-    return {
-      records: [{ type: 'CNAME', name, target: (spec.externalName ?? '').replace(/\.$/, '').toLowerCase() }],
-      addresses: [],
-    };
+    const target = (spec.externalName ?? '').replace(/\.$/, '').toLowerCase();
+    return { names: sourcesOf([{ type: 'CNAME', name, target }]), addresses: [] };
   }
-  const ips = (spec.clusterIPs ?? [spec.clusterIP ?? '']).filter((ip) => ip !== '' && ip !== 'None');
-  if (ips.length === 0) return headlessRecords(name, slices);
+  const ips = clusterAddresses(service);
   const records: DnsRecord[] = ips.map((address) => addressRecord(name, address));
-  for (const port of spec.ports ?? []) {
-    records.push({ type: 'SRV', name, target: name, port: port.port });
-    if ((port.name ?? '') === '') continue;
-    records.push({
-      type: 'SRV',
-      name: srvName(port.name ?? '', port.protocol ?? 'TCP', name),
-      target: name,
-      port: port.port,
-    });
+  for (const { name: port = '', protocol = 'TCP', port: number } of spec.ports ?? []) {
+    records.push({ type: 'SRV', name, target: name, port: number });
+    if (port !== '') records.push({ type: 'SRV', name: srvName(port, protocol, name), target: name, port: number });
   }
-  return { records, addresses: ips.map((ip) => [canonicalIp(ip) ?? ip, name] as const) };
+  return { names: sourcesOf(records), addresses: ips.map((ip) => [canonicalIp(ip) ?? ip, name] as const) };
 }
 
-function headlessRecords(name: string, slices: readonly EndpointSlice[]): BuiltRecords {
-  const records: DnsRecord[] = [];
-  const addresses: (readonly [string, string])[] = [];
-  const seen = new Set<string>();
-  const add = (record: DnsRecord): void => {
-    const key = JSON.stringify(record);
-    if (seen.has(key)) return;
-    seen.add(key);
-    records.push(record);
-  };
-  for (const slice of slices) {
-    for (const endpoint of slice.endpoints ?? []) {
-      if (endpoint.conditions?.ready === false) continue;
-      for (const address of endpoint.addresses) {
-        const own =
-          `${(endpoint.hostname ?? '') === '' ? address.replaceAll(/[.:]/g, '-') : endpoint.hostname}.${name}`.toLowerCase();
-        add(addressRecord(name, address));
-        add(addressRecord(own, address));
-        addresses.push([canonicalIp(address) ?? address, own]);
-        for (const port of slice.ports ?? []) {
-          if (port.port === undefined) continue;
-          add({ type: 'SRV', name, target: own, port: port.port });
-          if ((port.name ?? '') !== '')
-            add({
-              type: 'SRV',
-              name: srvName(port.name ?? '', port.protocol ?? 'TCP', name),
-              target: own,
-              port: port.port,
-            });
-        }
-      }
-    }
-  }
-  return { records, addresses };
-}
-
+/** An A or AAAA record. */
 export function addressRecord(name: string, address: string): DnsRecord {
   return { type: address.includes(':') ? 'AAAA' : 'A', name, address };
 }
 
-function srvName(port: string, protocol: string, service: string): string {
+/** The name of a service's named port. */
+export function srvName(port: string, protocol: string, service: string): string {
   return `_${port}._${protocol}.${service}`.toLowerCase();
 }
 

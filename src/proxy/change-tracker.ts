@@ -4,6 +4,7 @@
  */
 import { EndpointSlices, Nodes, Pods, Services } from '../api/gen/resources.ts';
 import type { Node, Service } from '../api/gen/core-v1.ts';
+import { stepByStep } from '../base/steps.ts';
 import type { EventRecorder } from '../client/event-recorder.ts';
 import type { Informer, InformerFactory } from '../client/informer.ts';
 import type { Platform } from '../platform/platform.ts';
@@ -52,7 +53,9 @@ export function createChangeTracker(
   };
   const tables = tablesOf(config, deps.routeLoopback !== undefined);
   const dirty = { services: new Set<string>(), pods: new Set<string>() };
-  const pace = createPace(deps.platform.clock);
+  const { clock } = deps.platform;
+  const pace = createPace(clock);
+  const yields = (): Promise<void> => clock.yield();
   const reportExcess = createExcessReport(
     { log: deps.platform.log.child('proxy'), recorder: deps.recorder },
     'ServiceTooLarge',
@@ -97,14 +100,16 @@ export function createChangeTracker(
       const stale: FlowFilter[] = [];
       try {
         for (const key of changed.services) {
-          const update = { key, node, isReserved, tables, sources, incremental, pace };
+          const update = { key, node, isReserved, tables, sources, incremental, pace, yields };
           appendAll(stale, await updateService(update, onHealth));
           const service = sources.services.get(keyOf(key));
           reportLeftOut(key, service, isReserved);
           reportExcess(
             key,
             service,
-            service && (externalExcess(service) ?? endpointExcess(service, sources.slices.byIndex(BY_SERVICE, key))),
+            service &&
+              (externalExcess(service) ??
+                (await stepByStep(endpointExcess(service, sources.slices.byIndex(BY_SERVICE, key)), yields))),
           );
         }
         for (const key of changed.pods) {

@@ -3,6 +3,8 @@
  * ready, terminating ones that still serve. Pure. Upstream: pkg/proxy/topology.go.
  */
 import { firstBy } from '../base/first-by.ts';
+import { getOrMake } from '../base/get-or-make.ts';
+import { StepMeter, type Steps } from '../base/steps.ts';
 import type { Endpoint as SliceEndpoint, EndpointSlice } from '../api/gen/discovery-v1.ts';
 import type { ServicePort } from '../api/gen/core-v1.ts';
 
@@ -58,23 +60,34 @@ export function portKey({ name = '', protocol = 'TCP' }: Pick<ServicePort, 'name
   return `${protocol}/${name}`;
 }
 
+/** Ports of slices that are looked at in one step. */
+export const PORTS_PER_STEP = 5000;
+
 /** The endpoints of a service, indexed by port, since a service may have thousands of ports, slices and endpoints. */
 export class ServiceEndpoints {
   readonly #view: EndpointsView;
   readonly #sources = new Map<string, Source[]>();
   readonly #classes = new Map<EndpointSlice, readonly (readonly SliceEndpoint[])[]>();
 
-  constructor(slices: readonly EndpointSlice[], view: EndpointsView) {
+  constructor(view: EndpointsView) {
     this.#view = view;
+  }
+
+  /** Indexes the slices in steps: hundreds of them may have thousands of ports each. */
+  static *of(slices: readonly EndpointSlice[], view: EndpointsView): Steps<ServiceEndpoints> {
+    const endpoints = new ServiceEndpoints(view);
+    const meter = new StepMeter(PORTS_PER_STEP);
     for (const slice of slices) {
-      if (slice.addressType !== ADDRESS_TYPES[view.family]) continue;
-      for (const [key, { port }] of firstBy(slice.ports ?? [], portKey)) {
-        if (port === undefined) continue;
-        const sources = this.#sources.get(key);
-        if (sources === undefined) this.#sources.set(key, [{ slice, number: port }]);
-        else sources.push({ slice, number: port });
-      }
+      endpoints.#add(slice);
+      if (meter.endsStep(1 + (slice.ports ?? []).length)) yield;
     }
+    return endpoints;
+  }
+
+  #add(slice: EndpointSlice): void {
+    if (slice.addressType !== ADDRESS_TYPES[this.#view.family]) return;
+    for (const [key, { port }] of firstBy(slice.ports ?? [], portKey))
+      if (port !== undefined) getOrMake(this.#sources, key, () => []).push({ slice, number: port });
   }
 
   /** Chooses the endpoints of a port. */

@@ -2,9 +2,11 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Service, ServiceSpec } from '../api/gen/core-v1.ts';
 import type { EndpointSlice } from '../api/gen/discovery-v1.ts';
+import { allSteps } from '../base/steps.ts';
 import { NO_SLOTS, servicePortElements } from './desired-rules.ts';
 import { endpointExcess, endpointsPerPort, externalExcess } from './external-budget.ts';
-import { servicePorts } from './service-map.ts';
+import { endpointsOf } from './service-map.ts';
+import { portsOf } from './service-port-fixture.ts';
 
 const many = <T>(count: number, make: (index: number) => T): T[] => Array.from({ length: count }, (_, at) => make(at));
 const address = (index: number): string => `198.18.${index >> 8}.${index & 255}`;
@@ -20,7 +22,7 @@ const ports = (count: number): NonNullable<ServiceSpec['ports']> =>
 test('a service whose ports times external addresses exceed the budget has only its cluster IP', () => {
   const wide = service({ ports: ports(8000), externalIPs: many(8000, address) });
   assert.match(externalExcess(wide) ?? '', /64000000 elements, at most 100000/);
-  const views = [...servicePorts(wide, [], { node: { name: 'n', zone: undefined }, family: 4 })];
+  const views = portsOf(wide, [], { node: { name: 'n', zone: undefined }, family: 4 });
   assert.equal(views.length, 8000);
   assert.ok(views.every(({ externalIps, clusterIp }) => externalIps.length === 0 && clusterIp === '10.0.0.1'));
 });
@@ -64,17 +66,17 @@ for (const [what, spec, ingress] of [
   test(`${what} times endpoints of a service make a bounded number of elements`, () => {
     const wide = service(spec as ServiceSpec, ingress);
     const slices = slicesOf({ ports: spec.ports.length, endpoints: 1000 });
-    const views = [...servicePorts(wide, slices, view)];
+    const views = portsOf(wide, slices, view);
     const elements = views.reduce((sum, port) => sum + servicePortElements(port, NO_SLOTS, chains).elements.length, 0);
     assert.ok(elements <= 350_000, `${elements} elements`);
     assert.ok(views.every(({ cluster }) => cluster.length === endpointsPerPort(wide)));
-    assert.match(endpointExcess(wide, slices) ?? '', /leave room for \d+ endpoints of each port/);
+    assert.match(allSteps(endpointExcess(wide, slices)) ?? '', /leave room for \d+ endpoints of each port/);
   });
 
 test('of too many endpoints the ready ones of this node are kept first, then the ready ones', () => {
   const wide = service({ ports: ports(1000) });
   const slices = slicesOf({ ports: 1000, endpoints: 1000, ready: (index) => index >= 600 });
-  const [port] = servicePorts(wide, slices, view);
+  const [port] = portsOf(wide, slices, view);
   assert.equal(port!.cluster.length, 200);
   assert.ok(port!.cluster.every(({ ready }) => ready));
   assert.equal(port!.local.length, 40);
@@ -82,5 +84,15 @@ test('of too many endpoints the ready ones of this node are kept first, then the
 
 test('services of usual sizes keep all their endpoints', () => {
   const usual = service({ type: 'LoadBalancer', ports: ports(5) }, many(3, address));
-  assert.equal(endpointExcess(usual, slicesOf({ ports: 5, endpoints: 5000 })), undefined);
+  assert.equal(allSteps(endpointExcess(usual, slicesOf({ ports: 5, endpoints: 5000 }))), undefined);
+});
+
+test('slices of many ports are looked at in steps', () => {
+  const usual = service({ ports: ports(1) });
+  const slices = Array.from({ length: 20 }, () => slicesOf({ ports: 3000, endpoints: 1 })).flat();
+  for (const work of [endpointExcess(usual, slices), endpointsOf(usual, slices, view)]) {
+    let steps = 1;
+    while (work.next().done !== true) steps++;
+    assert.ok(steps > 10, `${steps} steps`);
+  }
 });

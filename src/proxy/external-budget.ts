@@ -4,7 +4,8 @@
  */
 import type { Service } from '../api/gen/core-v1.ts';
 import type { EndpointSlice } from '../api/gen/discovery-v1.ts';
-import { portKey } from './endpoints.ts';
+import { StepMeter, type Steps } from '../base/steps.ts';
+import { portKey, PORTS_PER_STEP } from './endpoints.ts';
 
 const MAX_ELEMENTS = 100_000;
 const MAX_ENDPOINT_ELEMENTS = 200_000;
@@ -36,13 +37,14 @@ export function endpointsPerPort(service: Pick<Service, 'spec' | 'status'>): num
 }
 
 /** Why some endpoints of a service are not served; undefined: all are. */
-export function endpointExcess(
+export function* endpointExcess(
   service: Pick<Service, 'spec' | 'status'>,
   slices: readonly EndpointSlice[],
-): string | undefined {
+): Steps<string | undefined> {
   const limit = endpointsPerPort(service);
+  const meter = new StepMeter(PORTS_PER_STEP);
   const counts = new Map<string, number>();
-  for (const { addressType, ports = [], endpoints = [] } of slices)
+  for (const { addressType, ports = [], endpoints = [] } of slices) {
     for (const port of ports) {
       const key = `${addressType} ${portKey(port)}`;
       const count = (counts.get(key) ?? 0) + endpoints.length;
@@ -50,5 +52,7 @@ export function endpointExcess(
         return `its ports and addresses leave room for ${limit} endpoints of each port, the others are not served`;
       counts.set(key, count);
     }
+    if (meter.endsStep(1 + ports.length)) yield;
+  }
   return undefined;
 }

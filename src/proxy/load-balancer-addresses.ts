@@ -6,6 +6,7 @@ import type { LoadBalancerIngress, Node, Service } from '../api/gen/core-v1.ts';
 import type { EndpointSlice } from '../api/gen/discovery-v1.ts';
 import { parseIp } from '../base/cidr.ts';
 import { appendAll } from '../base/lists.ts';
+import { StepMeter, type Steps } from '../base/steps.ts';
 import { isExcludedFromLoadBalancers, isNodeReady } from '../component-helpers/nodes.ts';
 
 /** The addresses chosen for a service. */
@@ -27,6 +28,9 @@ export interface NodeCandidates {
  */
 export type PortUser = (service: Service, port: number) => string | undefined;
 
+/** Nodes and ports that are looked at in one step. */
+const PARTS_PER_STEP = 2000;
+
 /** Whether this controller is responsible for the service: it has no other load balancer class. */
 function wantsAddresses(service: Service): boolean {
   return (
@@ -42,11 +46,16 @@ export function ingressOf(service: Service): readonly LoadBalancerIngress[] {
 }
 
 /** Chooses for all services, by key. */
-export function assignAddresses(services: readonly Service[], surroundings: NodeCandidates): Map<string, Assignment> {
+export function* assignAddresses(
+  services: readonly Service[],
+  surroundings: Surroundings,
+): Steps<Map<string, Assignment>> {
   const holders = new PortHolders();
   const nodes = new NodeAddresses(surroundings.nodes);
   const assigned = new Map<string, Assignment>();
+  const meter = new StepMeter(PARTS_PER_STEP);
   for (const service of services.filter(wantsAddresses).toSorted(byPrecedence)) {
+    if (meter.endsStep(1 + surroundings.nodes.length + (service.spec?.ports?.length ?? 0))) yield;
     const key = `${service.metadata.namespace}/${service.metadata.name}`;
     const wanted = candidateAddresses(service, nodes, surroundings);
     const problem = portOfNodes(service, surroundings);

@@ -6,6 +6,7 @@ import { createInProcessClient } from '../client/in-process-transport.ts';
 import { createInformerFactory } from '../client/informer-factory.ts';
 import { createFakeApi } from '../client/fake-api-fixture.ts';
 import { createSimPlatform } from '../platform/sim/sim-platform.ts';
+import { allSteps } from '../base/steps.ts';
 import { assignAddresses } from './load-balancer-addresses.ts';
 import { createLoadBalancerController } from './load-balancer.ts';
 
@@ -140,11 +141,8 @@ it('ports, nodes and services are not multiplied', () => {
     balanced('d', { ports: wide(3 * count), externalTrafficPolicy: 'Local' }),
   ];
   const slice = { addressType: 'IPv4', endpoints: [{ addresses: ['10.42.0.1'], nodeName: 'n7' }] };
-  const assigned = assignAddresses(services, {
-    nodes,
-    slicesOf: () => [slice as never],
-    portUser: () => undefined,
-  });
+  const surroundings = { nodes, slicesOf: () => [slice as never], portUser: () => undefined };
+  const assigned = allSteps(assignAddresses(services, surroundings));
   assert.deepEqual(
     ['a', 'b', 'c', 'd'].map((name) => assigned.get(`default/${name}`)?.addresses.length),
     [count, 0, count, 1],

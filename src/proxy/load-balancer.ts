@@ -6,6 +6,7 @@
 import { keyOfObject } from '../client/object-store.ts';
 import type { Stored } from '../api/object.ts';
 import { onAbort } from '../base/abort.ts';
+import { stepByStep } from '../base/steps.ts';
 import { EndpointSlices, Nodes, Services } from '../api/gen/resources.ts';
 import { isReason, ignoreNotFound } from '../api/status-error.ts';
 import type { Service } from '../api/gen/core-v1.ts';
@@ -57,12 +58,17 @@ export function createLoadBalancerController(deps: LoadBalancerDeps): LoadBalanc
     informer.addHandler({ onAdd: touch, onUpdate: touch, onDelete: touch });
 
   async function sync(signal: AbortSignal): Promise<void> {
-    const all = services.list();
-    const assigned = assignAddresses(all, {
+    // Changes come in bursts, and each concerns all services.
+    await platform.clock.yield();
+    const all = services
+      .list()
+      .filter((service) => service.spec?.type === 'LoadBalancer' || ingressOf(service).length > 0);
+    const surroundings = {
       nodes: nodes.list(),
-      slicesOf: (s) => slices.byIndex(BY_SERVICE, keyOfObject(s)),
+      slicesOf: (s: Service) => slices.byIndex(BY_SERVICE, keyOfObject(s)),
       portUser: deps.portUser?.() ?? (() => undefined),
-    });
+    };
+    const assigned = await stepByStep(assignAddresses(all, surroundings), () => platform.clock.yield());
     const results = await Promise.allSettled(
       all.map((service) => settle(service, assigned.get(keyOfObject(service)), signal)),
     );

@@ -2,9 +2,11 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { Service, ServiceSpec } from '../api/gen/core-v1.ts';
 import type { Endpoint, EndpointSlice } from '../api/gen/discovery-v1.ts';
+import { allSteps } from '../base/steps.ts';
 import { ServiceEndpoints } from './endpoints.ts';
 import { reservedDestinations } from './reserved-addresses.ts';
-import { disjointRanges, isProxied, servicePorts } from './service-map.ts';
+import { disjointRanges, isProxied } from './service-map.ts';
+import { portsOf } from './service-port-fixture.ts';
 
 const here = { name: 'here', zone: 'z1' };
 const view = { node: here, family: 4 } as const;
@@ -122,7 +124,10 @@ describe('endpoints of a port', () => {
     ],
   ] as const) {
     it(what, () => {
-      const found = new ServiceEndpoints([...slices] as EndpointSlice[], view).ofPort({ name: '', protocol: 'TCP' });
+      const found = allSteps(ServiceEndpoints.of([...slices] as EndpointSlice[], view)).ofPort({
+        name: '',
+        protocol: 'TCP',
+      });
       assert.deepEqual(
         [found.cluster, found.local].map((list) => list.map((e) => e.address).join(' ')),
         [cluster, local],
@@ -132,17 +137,13 @@ describe('endpoints of a port', () => {
 });
 
 it('serving endpoints are listed, also those that are not chosen', () => {
-  const found = new ServiceEndpoints(
-    [
-      slice([
-        endpoint('1.1.1.1', 'here', terminating),
-        endpoint('1.1.1.2', 'there', { ready: true }),
-        endpoint('1.1.1.3', 'there', { ready: false }),
-        endpoint('1.1.1.4', 'there', { ready: false, serving: false, terminating: true }),
-      ]),
-    ],
-    view,
-  ).ofPort({ name: '', protocol: 'TCP' });
+  const endpoints = slice([
+    endpoint('1.1.1.1', 'here', terminating),
+    endpoint('1.1.1.2', 'there', { ready: true }),
+    endpoint('1.1.1.3', 'there', { ready: false }),
+    endpoint('1.1.1.4', 'there', { ready: false, serving: false, terminating: true }),
+  ]);
+  const found = allSteps(ServiceEndpoints.of([endpoints], view)).ofPort({ name: '', protocol: 'TCP' });
   assert.deepEqual(found.serving, ['1.1.1.1', '1.1.1.2']);
   assert.deepEqual(found.local, [{ address: '1.1.1.1', port: 8080, local: true, ready: false }]);
 });
@@ -163,7 +164,7 @@ function service(spec: Partial<ServiceSpec>, ingress: readonly { ip: string; ipM
 
 describe('ports of a service', () => {
   it('reads addresses, policies, affinity and ranges', () => {
-    const [port] = servicePorts(
+    const [port] = portsOf(
       service(
         {
           type: 'LoadBalancer',
@@ -199,14 +200,14 @@ describe('ports of a service', () => {
   });
 
   it('has none in a family the service has no address in', () =>
-    assert.deepEqual([...servicePorts(service({}), [], { ...view, family: 6 })], []));
+    assert.deepEqual(portsOf(service({}), [], { ...view, family: 6 }), []));
 
   it('has none at the address of cluster DNS of our own, which a service stored earlier may hold', () => {
     const at = (ownDns?: string) => ({ ...view, node: { ...view.node, ownDns } });
     const external = service({ clusterIPs: ['10.43.0.10'], type: 'NodePort', ports: [{ port: 53, nodePort: 30053 }] });
-    assert.deepEqual([...servicePorts(external, [], at('10.43.0.10'))], []);
-    assert.equal([...servicePorts(external, [], at())].length, 1);
-    assert.equal([...servicePorts(service({}), [], at('10.43.0.10'))].length, 1);
+    assert.deepEqual(portsOf(external, [], at('10.43.0.10')), []);
+    assert.equal(portsOf(external, [], at()).length, 1);
+    assert.equal(portsOf(service({}), [], at('10.43.0.10')).length, 1);
   });
 
   const apiServer: EndpointSlice = {
@@ -233,14 +234,14 @@ describe('ports of a service', () => {
       const clusterIPs = ['10.43.0.5', 'fd00:43::5'];
       const ports = [{ port, protocol }];
       const reserved = { ...view, family, isReserved } as const;
-      const [external] = servicePorts(service({ clusterIPs, ports, externalIPs: [ip] }), [], reserved);
+      const [external] = portsOf(service({ clusterIPs, ports, externalIPs: [ip] }), [], reserved);
       assert.equal(external?.externalIps.length, served ? 1 : 0);
-      const [balanced] = servicePorts(service({ type: 'LoadBalancer', clusterIPs, ports }, [{ ip }]), [], reserved);
+      const [balanced] = portsOf(service({ type: 'LoadBalancer', clusterIPs, ports }, [{ ip }]), [], reserved);
       assert.equal(balanced?.loadBalancerIps.length, served ? 1 : 0);
     });
 
   it('ignores node ports and load balancers of other types', () => {
-    const [port] = servicePorts(service({ ports: [{ port: 80, nodePort: 30080 }] }, [{ ip: '192.0.2.8' }]), [], view);
+    const [port] = portsOf(service({ ports: [{ port: 80, nodePort: 30080 }] }, [{ ip: '192.0.2.8' }]), [], view);
     assert.deepEqual([port?.nodePort, port?.loadBalancerIps, port?.name], [0, [], 'ns/web']);
   });
 

@@ -4,6 +4,7 @@
  */
 import type { Service } from '../api/gen/core-v1.ts';
 import type { EndpointSlice } from '../api/gen/discovery-v1.ts';
+import type { Steps } from '../base/steps.ts';
 import { formatCidr, formatIp, parseCidr, parseIp, type Cidr } from '../base/cidr.ts';
 import { ServiceEndpoints, type NodeView, type PolicyEndpoints } from './endpoints.ts';
 import type { IsReserved } from './reserved-addresses.ts';
@@ -56,10 +57,19 @@ export interface ServiceView {
   readonly isReserved?: IsReserved;
 }
 
+/** The endpoints of a service's slices, no more of each port than fit the budget of the service. */
+export function endpointsOf(
+  service: Service,
+  slices: readonly EndpointSlice[],
+  view: ServiceView,
+): Steps<ServiceEndpoints> {
+  return ServiceEndpoints.of(slices, { ...view, limit: endpointsPerPort(service) });
+}
+
 /** The ports of a service in one family, computed one by one; none when the service has no address of the family. */
 export function* servicePorts(
   service: Service,
-  slices: readonly EndpointSlice[],
+  endpoints: ServiceEndpoints,
   view: ServiceView,
 ): Generator<ServicePortView> {
   const spec = service.spec;
@@ -86,7 +96,6 @@ export function* servicePorts(
     internalLocal: spec.internalTrafficPolicy === 'Local',
     externalLocal: spec.externalTrafficPolicy === 'Local',
   };
-  const endpoints = new ServiceEndpoints(slices, { ...view, limit: endpointsPerPort(service) });
   for (const port of spec.ports ?? []) {
     const protocol = PROTOCOLS[port.protocol ?? 'TCP'];
     if (protocol === undefined) continue;

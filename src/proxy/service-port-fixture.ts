@@ -1,6 +1,9 @@
 /** A service port `ns/web` with one endpoint on this node and one on another, for tests of the proxy's rules. */
+import type { Service } from '../api/gen/core-v1.ts';
+import type { EndpointSlice } from '../api/gen/discovery-v1.ts';
+import { allSteps } from '../base/steps.ts';
 import type { Endpoint } from './endpoints.ts';
-import type { ServicePortView } from './service-map.ts';
+import { endpointsOf, servicePorts, type ServicePortView, type ServiceView } from './service-map.ts';
 
 /** The endpoint on this node. */
 export const here: Endpoint = { address: '10.42.0.2', port: 8080, local: true, ready: true };
@@ -27,4 +30,9 @@ export function port(changes: Partial<ServicePortView> = {}): ServicePortView {
     serving: [],
     ...changes,
   };
+}
+
+/** All ports of a service with these slices. */
+export function portsOf(service: Service, slices: readonly EndpointSlice[], view: ServiceView): ServicePortView[] {
+  return [...servicePorts(service, allSteps(endpointsOf(service, slices, view)), view)];
 }

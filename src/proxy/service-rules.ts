@@ -9,10 +9,11 @@ import type { NodeView } from './endpoints.ts';
 import type { createHealthCheckServer } from './health-check-server.ts';
 import type { Pace } from './pace.ts';
 import type { IsReserved } from './reserved-addresses.ts';
-import { isProxied, servicePorts, type ServicePortView } from './service-map.ts';
+import { endpointsOf, isProxied, servicePorts, type ServicePortView } from './service-map.ts';
 import { BY_SERVICE, type Sources } from './watch-sources.ts';
 import { staleFlows, type FlowFilter } from './conntrack.ts';
 import { appendAll } from '../base/lists.ts';
+import { stepByStep } from '../base/steps.ts';
 import type { ProxyTable } from './proxy-tables.ts';
 
 /** Called with the number of local endpoints of a service with a health check node port. */
@@ -28,6 +29,8 @@ export interface Update {
   /** Whether the mode applies single changes of elements. */
   readonly incremental: boolean;
   readonly pace: Pace;
+  /** Yields to the event loop. */
+  readonly yields: () => Promise<void>;
 }
 
 export function keyOf(key: string): { namespace: string; name: string } {
@@ -53,14 +56,16 @@ export async function updateService(update: Update, onHealth: OnHealth): Promise
 /** A service may have hundreds of thousands of elements: each port claims its own, with yields in between. */
 async function updatePorts(
   table: ProxyTable,
-  { key, node, isReserved, incremental, pace }: Update,
+  { key, node, isReserved, incremental, pace, yields }: Update,
   { service, slices }: { readonly service: Service | undefined; readonly slices: readonly EndpointSlice[] },
 ): Promise<void> {
   const { family } = table.config;
   const before = table.services.get(key);
   const ports: ServicePortView[] = [];
   const slots = new Map<string, PortSlots>();
-  const views = service === undefined ? [] : servicePorts(service, slices, { node, family, isReserved });
+  const view = { node, family, isReserved };
+  const endpoints = service && (await stepByStep(endpointsOf(service, slices, view), yields));
+  const views = service === undefined || endpoints === undefined ? [] : servicePorts(service, endpoints, view);
   for (const port of views) {
     ports.push(port);
     if (incremental) {

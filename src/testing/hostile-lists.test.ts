@@ -4,8 +4,11 @@ import { test } from 'node:test';
 import type { EndpointSlice } from '../api/gen/discovery-v1.ts';
 import type { ContainerStatus, Pod } from '../api/gen/core-v1.ts';
 import { firstBy, firstByName } from '../base/first-by.ts';
+import { allSteps } from '../base/steps.ts';
 import { anyHostPortsCollide } from '../component-helpers/host-ports.ts';
 import { aggregateRules } from '../controllers/clusterrole-aggregation/clusterrole-aggregation-controller.ts';
+import { giveTopologyHints } from '../controllers/endpointslice/topology-hints.ts';
+import { MAX_RECORDS } from '../dns/record-index.ts';
 import { createZone } from '../dns/zone.ts';
 import { sortByAffinity } from '../kubelet/device-manager/device-hints.ts';
 import { containersReadyCondition } from '../kubelet/status/conditions.ts';
@@ -102,8 +105,10 @@ test('names of one address are collected', () => {
   };
   zone.setService(service as never);
   zone.setSlice(slice(0) as never);
-  assert.equal(zone.reverse('10.0.0.1').length, COUNT);
+  allSteps(zone.takeChanges());
+  assert.equal(zone.reverse('10.0.0.1').length, Math.min(COUNT, MAX_RECORDS));
   zone.setSlice(slice(COUNT - 1) as never);
+  allSteps(zone.takeChanges());
   assert.equal(zone.reverse('10.0.0.1').length, 1);
 });
 
@@ -111,7 +116,7 @@ test('ports of a service are matched with those of its slices', () => {
   const ports = numbered((at) => ({ name: `p${at}`, port: at + 1, protocol: 'TCP' }));
   const slice = { addressType: 'IPv4', endpoints: [{ addresses: ['10.0.0.1'], conditions: { ready: true } }], ports };
   const view = { node: { name: 'n', zone: undefined }, family: 4 } as const;
-  const endpoints = new ServiceEndpoints([slice as never], view);
+  const endpoints = allSteps(ServiceEndpoints.of([slice as never], view));
   const found = ports.map((port) => endpoints.ofPort(port as never).cluster[0]?.port);
   assert.deepEqual(
     found,
@@ -127,4 +132,18 @@ test('ranges inside others are found', () => {
     '10.0.0.0/8',
     '11.0.0.0/16',
   ]);
+});
+
+test('endpoints of a zone are gathered', () => {
+  const count = 10 * COUNT;
+  const endpoints = Array.from({ length: count }, (_, at) => ({
+    addresses: ['10.0.0.1'],
+    zone: `z${at % 2}`,
+    conditions: { ready: true },
+  }));
+  const shares = new Map([
+    ['z0', 0.5],
+    ['z1', 0.5],
+  ]);
+  assert.equal(giveTopologyHints([{ endpoints }], shares).enabled, true);
 });

@@ -9,9 +9,14 @@ export type Quantities = Readonly<Record<string, string>>;
 /** The sum, by name. */
 export function addLists(a: Quantities, b: Quantities): Record<string, string> {
   const sum: Record<string, string> = { ...a };
-  for (const [name, quantity] of Object.entries(b))
-    sum[name] = Object.hasOwn(sum, name) ? addQuantities(sum[name] ?? '0', quantity) : quantity;
+  addTo(sum, b);
   return sum;
+}
+
+/** Adds a list to a sum: sums of many lists are not copied for each. */
+export function addTo(sum: Record<string, string>, list: Quantities): void {
+  for (const [name, quantity] of Object.entries(list))
+    sum[name] = Object.hasOwn(sum, name) ? addQuantities(sum[name] ?? '0', quantity) : quantity;
 }
 
 /** The difference, by name of `a` and `b`. */
@@ -25,9 +30,12 @@ export function subtractLists(a: Quantities, b: Quantities): Record<string, stri
 /** The larger of each, by name. */
 export function maxLists(a: Quantities, b: Quantities): Record<string, string> {
   const most: Record<string, string> = { ...a };
-  for (const [name, quantity] of Object.entries(b))
-    if (!Object.hasOwn(most, name) || compareQuantities(most[name] ?? '0', quantity) < 0) most[name] = quantity;
+  for (const [name, quantity] of Object.entries(b)) raiseTo(most, name, quantity);
   return most;
+}
+
+function raiseTo(most: Record<string, string>, name: string, quantity: string): void {
+  if (!Object.hasOwn(most, name) || compareQuantities(most[name] ?? '0', quantity) < 0) most[name] = quantity;
 }
 
 /** Only these names. */
@@ -52,18 +60,25 @@ export function podTotals(
   kind: 'requests' | 'limits',
   amountsOf: (container: Container) => Quantities = (container) => container.resources?.[kind] ?? {},
 ): Record<string, string> {
-  let total: Record<string, string> = {};
-  for (const container of spec.containers) total = addLists(total, amountsOf(container));
-  let sidecars: Record<string, string> = {};
-  let largestInit: Record<string, string> = {};
+  const sum: Record<string, string> = {};
+  for (const container of spec.containers) addTo(sum, amountsOf(container));
+  const sidecars: Record<string, string> = {};
+  // At least what the sidecars so far have, so that a further container concerns only its own names.
+  const largestInit: Record<string, string> = {};
   for (const container of spec.initContainers ?? []) {
-    if (isRestartableInitContainer(container)) {
-      total = addLists(total, amountsOf(container));
-      sidecars = addLists(sidecars, amountsOf(container));
-      largestInit = maxLists(largestInit, sidecars);
-    } else largestInit = maxLists(largestInit, addLists(amountsOf(container), sidecars));
+    const amounts = amountsOf(container);
+    const isSidecar = isRestartableInitContainer(container);
+    if (isSidecar) for (const list of [sum, sidecars]) addTo(list, amounts);
+    for (const [name, quantity] of Object.entries(amounts)) {
+      const before = Object.hasOwn(sidecars, name) ? (sidecars[name] ?? '0') : undefined;
+      raiseTo(
+        largestInit,
+        name,
+        isSidecar || before === undefined ? (before ?? quantity) : addQuantities(quantity, before),
+      );
+    }
   }
-  total = { ...maxLists(total, largestInit), ...spec.resources?.[kind] };
+  const total = { ...maxLists(sum, largestInit), ...spec.resources?.[kind] };
   for (const [name, quantity] of Object.entries(spec.overhead ?? {})) {
     // Overhead is added to existing limits only.
     if (kind === 'requests' || !isZeroQuantity(total[name])) total[name] = addQuantities(total[name] ?? '0', quantity);

@@ -34,6 +34,7 @@ import {
 import { createPodControl, type PodControl, slowStartBatch } from '../pod-control.ts';
 import { orphansOf, PODS_BY_CONTROLLER, watchPods } from '../pod-events.ts';
 import type { Tallies } from '../pod-tallies.ts';
+import { selectedOf } from '../selecting-owners.ts';
 import { concernsDaemons, daemonPod, shouldRun } from './daemon-sets.ts';
 import { createDaemonTallies, type DaemonTally } from './daemon-tally.ts';
 import { cleanUpHistory, constructHistory, hashOf, type HistoryInput } from './history.ts';
@@ -54,6 +55,7 @@ export function createDaemonSetController(deps: ControllerDeps): Controller {
 
 /** Upstream: daemon.DaemonSetsController. */
 class DaemonSetsController {
+  readonly #platform: ControllerDeps['platform'];
   readonly #clock: Clock;
   readonly #client: Client;
   readonly #recorder: EventRecorder;
@@ -68,6 +70,7 @@ class DaemonSetsController {
   readonly loop: KeyedLoop;
 
   constructor(deps: ControllerDeps) {
+    this.#platform = deps.platform;
     this.#clock = deps.platform.clock;
     this.#client = deps.clientFor(ACCOUNT);
     this.#recorder = deps.recorderFor(RECORDER);
@@ -106,7 +109,9 @@ class DaemonSetsController {
       return;
     }
     if (set.metadata.deletionTimestamp !== undefined) return;
-    const claim = { client: this.#client, owner: set, ownerInfo: DaemonSets, selector: this.#selectorOf(set), signal };
+    const pause = (): Promise<void> => this.#clock.yield();
+    const selector = this.#selectorOf(set);
+    const claim = { client: this.#client, owner: set, ownerInfo: DaemonSets, selector, signal, pause };
     const tally = await this.#claimedPods(set, claim);
     const kept = this.#revisions.list(set.metadata.namespace);
     const history: HistoryInput = {
@@ -114,7 +119,7 @@ class DaemonSetsController {
       set,
       pods: () => tally.pods(),
       signal,
-      pause: () => this.#clock.yield(),
+      pause,
       revisions: await claimObjects(claim, { info: ControllerRevisions, objects: kept }),
     };
     const { current, old } = await constructHistory(history);
@@ -137,9 +142,10 @@ class DaemonSetsController {
   async #claimedPods(set: Stored<DaemonSet>, claim: ClaimConfig): Promise<DaemonTally> {
     const { namespace } = set.metadata;
     const tally = this.#tallies.of(set, this.#selectorOf(set));
-    const orphans = this.#pods
+    const alive = this.#pods
       .byIndex(PODS_BY_CONTROLLER, orphansOf(namespace))
-      .filter(({ metadata }) => metadata.deletionTimestamp === undefined && tally.selector.matches(metadata.labels));
+      .filter(({ metadata }) => metadata.deletionTimestamp === undefined);
+    const orphans = await selectedOf(alive, tally.selector, claim.pause);
     const toClaim = [...tally.toRelease(), ...orphans];
     if (toClaim.length === 0) return tally;
     this.#tallies.adopted(tally, await claimObjects(claim, { info: Pods, objects: toClaim }));
@@ -288,6 +294,7 @@ class DaemonSetsController {
       onDelete: (node) => this.#enqueueSetsOf(node),
     });
     watchPods({
+      platform: this.#platform,
       pods: this.#pods,
       owners: this.#sets,
       selectorOf: (set) => this.#selectorOf(set),

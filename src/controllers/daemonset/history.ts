@@ -13,6 +13,7 @@ import { newControllerReference } from '../../component-helpers/owner-references
 import { computePodTemplateHash } from '../../component-helpers/pod-template-hash.ts';
 import {
   equalRevisions,
+  revisionsEqualTo,
   nextRevisionNumber,
   storedTemplate,
   renumber,
@@ -46,9 +47,10 @@ export async function constructHistory(input: HistoryInput): Promise<DaemonHisto
   const { client, set, signal } = input;
   const revisions = await labelled(input);
   const data = templatePatch(set.spec?.template ?? {});
-  const matching = sortRevisions(
-    revisions.filter((revision) => equalRevisions(revision, { metadata: {}, revision: 0, data })),
-  );
+  const found: Stored<ControllerRevision>[] = [];
+  for await (const revision of revisionsEqualTo(revisions, { metadata: {}, revision: 0, data }, input.pause))
+    found.push(revision);
+  const matching = sortRevisions(found);
   const equal = new Set(matching);
   if (matching.length === 0) await input.pause();
   const old = revisions.filter((revision) => !equal.has(revision));

@@ -18,7 +18,7 @@ import { createKeyedLoop, informerList, type Controller, type ControllerDeps, ty
 import { createDeploymentWriter, type DeploymentWriter } from './deployment-writer.ts';
 import { resolveSets, type Rollout, type SetsContext } from './new-replica-set.ts';
 import { desiredAnnotation, isRolling, replicasOf, statusSum } from './replica-math.ts';
-import { activeSets, allOf, splitSets } from './replica-sets.ts';
+import { activeSets, allOf, compareTemplates, splitSets } from './replica-sets.ts';
 import { planRollback, rollbackRevision } from './rollback.ts';
 import { cleanUpHistory, rollOnce, scaleOnly, scaleToZero } from './rollout.ts';
 import {
@@ -69,6 +69,7 @@ class DeploymentController {
       maxRetries: 15,
     });
     watchSets({
+      platform: deps.platform,
       deployments: this.#deployments,
       sets: this.#sets,
       pods: this.#pods,
@@ -83,7 +84,14 @@ class DeploymentController {
   async #replicaSetsForDeployment(deployment: Stored<Deployment>, signal: AbortSignal): Promise<Stored<ReplicaSet>[]> {
     const selector = compileLabelSelector(deployment.spec?.selector);
     return await claimObjects(
-      { client: this.#client, owner: deployment, ownerInfo: Deployments, selector, signal },
+      {
+        client: this.#client,
+        owner: deployment,
+        ownerInfo: Deployments,
+        selector,
+        signal,
+        pause: () => this.#clock.yield(),
+      },
       { info: ReplicaSets, objects: this.#sets.list(deployment.metadata.namespace) },
     );
   }
@@ -98,6 +106,7 @@ class DeploymentController {
       return;
     }
     const owned = await this.#replicaSetsForDeployment(cached, signal);
+    await compareTemplates(cached, owned, () => this.#clock.yield());
     const context: SetsContext = { writer, nowMs: () => this.#nowMs() };
     if (cached.metadata.deletionTimestamp !== undefined) {
       await writer.updateStatus(cached, calculateStatus(cached, splitSets(cached, owned), this.#nowMs()));

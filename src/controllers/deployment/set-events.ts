@@ -6,14 +6,16 @@ import type { Stored } from '../../api/object.ts';
 import { type Informer, onEveryChange } from '../../client/informer.ts';
 import { keyOfObject } from '../../client/object-store.ts';
 import { controllerOf } from '../../component-helpers/owner-references.ts';
+import { type SelectingDeps, SelectingOwners } from '../selecting-owners.ts';
 
 export function watchSets(deps: {
   readonly deployments: Informer<Deployment>;
   readonly sets: Informer<ReplicaSet>;
   readonly pods: Informer<Pod>;
+  readonly platform: SelectingDeps<Deployment, ReplicaSet>['platform'];
   enqueue(key: string): void;
 }): void {
-  const { deployments, sets, enqueue } = deps;
+  const { deployments, sets, platform, enqueue } = deps;
 
   function enqueueOwner(set: Stored<ReplicaSet> | undefined): void {
     const reference = set === undefined ? undefined : controllerOf(set);
@@ -21,21 +23,21 @@ export function watchSets(deps: {
     const owner = deployments.get({ namespace: set.metadata.namespace, name: reference.name });
     if (owner?.metadata.uid === reference.uid) enqueue(keyOfObject(owner));
   }
-  function enqueueMatching(set: ReplicaSet): void {
-    for (const deployment of deployments.list(set.metadata.namespace)) {
-      if (compileLabelSelector(deployment.spec?.selector).matches(set.metadata.labels))
-        enqueue(keyOfObject(deployment));
-    }
-  }
+  const selecting = new SelectingOwners<Deployment, ReplicaSet>({
+    platform,
+    owners: deployments,
+    selectorOf: ({ spec }) => compileLabelSelector(spec?.selector),
+    found: enqueue,
+  });
 
   deployments.addHandler(onEveryChange((deployment) => enqueue(keyOfObject(deployment))));
   sets.addHandler({
-    onAdd: (set) => (controllerOf(set) === undefined ? enqueueMatching(set) : enqueueOwner(set)),
+    onAdd: (set) => (controllerOf(set) === undefined ? selecting.find(set) : enqueueOwner(set)),
     onUpdate(old, set) {
       const moved = controllerOf(old)?.uid !== controllerOf(set)?.uid;
       if (moved) enqueueOwner(old);
       if (controllerOf(set) !== undefined) enqueueOwner(set);
-      else if (moved || old.metadata.labels !== set.metadata.labels) enqueueMatching(set);
+      else if (moved || old.metadata.labels !== set.metadata.labels) selecting.find(set);
     },
     onDelete: enqueueOwner,
   });

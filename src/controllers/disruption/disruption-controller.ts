@@ -17,6 +17,7 @@ import { keyOfObject, parseKey } from '../../client/object-store.ts';
 import { isPodReady } from '../../component-helpers/pods.ts';
 import { equalStatus } from '../../component-helpers/wire-equality.ts';
 import { createKeyedLoop, informerList, type Controller, type ControllerDeps } from '../controller.ts';
+import { selectedOf, SelectingOwners } from '../selecting-owners.ts';
 import { budgetStatus, countHealthy, desiredHealthy, disruptedPods, failSafeStatus, needsScale } from './budget.ts';
 import { createStaleDisruptionLoop } from './stale-disruptions.ts';
 import { expectedScale, SIZED_KINDS } from './expected-scale.ts';
@@ -53,7 +54,7 @@ export function createDisruptionController(deps: ControllerDeps): Controller {
 
   async function count(budget: PodDisruptionBudget, signal: AbortSignal): Promise<PodDisruptionBudgetStatus> {
     const selector = compileLabelSelector(budget.spec?.selector);
-    const selected = pods.list(budget.metadata.namespace).filter((pod) => selector.matches(pod.metadata.labels));
+    const selected = await selectedOf(pods.list(budget.metadata.namespace), selector, () => clock.yield());
     if (selected.length === 0) recorder.event(budget, 'Normal', 'NoPods', 'No matching pods found');
     const expected = await expectedPods(budget, selected, signal);
     const disrupted = disruptedPods(budget, selected, clock.nowMs());
@@ -118,19 +119,20 @@ export function createDisruptionController(deps: ControllerDeps): Controller {
 
   const enqueue = (budget: PodDisruptionBudget): void => loop.queue.add(keyOfObject(budget));
   budgets.addHandler({ onAdd: enqueue, onUpdate: (_, budget) => enqueue(budget) });
-  const enqueueBudgetsOf = (pod: Pod): void => {
-    for (const budget of budgets.list(pod.metadata.namespace)) {
-      if (compileLabelSelector(budget.spec?.selector).matches(pod.metadata.labels)) enqueue(budget);
-    }
-  };
+  const selecting = new SelectingOwners<PodDisruptionBudget, Pod>({
+    platform: deps.platform,
+    owners: budgets,
+    selectorOf: ({ spec }) => compileLabelSelector(spec?.selector),
+    found: (key) => loop.queue.add(key),
+  });
   pods.addHandler({
-    onAdd: enqueueBudgetsOf,
+    onAdd: (pod) => selecting.find(pod),
     onUpdate(old, pod) {
       if (countsAlike(old, pod)) return;
-      enqueueBudgetsOf(pod);
-      if (old.metadata.labels !== pod.metadata.labels) enqueueBudgetsOf(old);
+      if (old.metadata.labels === pod.metadata.labels) selecting.find(pod);
+      else selecting.find(old, pod);
     },
-    onDelete: enqueueBudgetsOf,
+    onDelete: (pod) => selecting.find(pod),
   });
   const stale = createStaleDisruptionLoop(deps, client);
   return {

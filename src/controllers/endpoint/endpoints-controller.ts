@@ -11,6 +11,7 @@ import type { Stored } from '../../api/object.ts';
 import { isReason } from '../../api/status-error.ts';
 import { deepEqual } from '../../base/equal.ts';
 import { errorMessage } from '../../base/errors.ts';
+import { stepByStep } from '../../base/steps.ts';
 import { onEveryChange } from '../../client/informer.ts';
 import { keyOfObject, parseKey } from '../../client/object-store.ts';
 import { createBatchPeriods } from '../batch-period.ts';
@@ -39,6 +40,7 @@ const OVER_CAPACITY = 'endpoints.kubernetes.io/over-capacity';
 const MANAGED_BY = 'endpoints.kubernetes.io/managed-by';
 
 export function createEndpointsController(deps: ControllerDeps): Controller {
+  const { clock } = deps.platform;
   const client = deps.clientFor(ACCOUNT).resource(Endpoints);
   const recorder = deps.recorderFor(ACCOUNT);
   const services = deps.informers.informer(Services);
@@ -63,12 +65,13 @@ export function createEndpointsController(deps: ControllerDeps): Controller {
     if (service === undefined) return await removeWithService(key, signal);
     gone.delete(key);
     if (!hasManagedEndpoints(service)) return;
-    const selected = selectedPods(service, pods);
+    const selected = await selectedPods(service, pods, () => clock.yield());
     periods.saw(key, selected.length);
+    const subsets = await stepByStep(subsetsOf(service, selected), () => clock.yield());
     const current = endpoints.get(parseKey(key));
     const next = desiredEndpoints(service, {
       current,
-      ...subsetsOf(service, selected),
+      ...subsets,
       triggerTime: triggers.since(service, selected),
     });
     if (next === undefined) return;
@@ -109,6 +112,7 @@ export function createEndpointsController(deps: ControllerDeps): Controller {
   services.addHandler({ onDelete: (service) => gone.add(keyOfObject(service)) });
   const enqueueInTime = (key: string): void => loop.queue.addAfter(key, periods.ms(key));
   watchServicesAndPods({
+    platform: deps.platform,
     services,
     pods,
     enqueue: (key) => loop.queue.add(key),

@@ -1,5 +1,6 @@
 /** Subsets of Endpoints from pods. Pure. Upstream: pkg/controller/endpoint. */
 import { deepEqual } from '../../base/equal.ts';
+import { StepMeter, type Steps } from '../../base/steps.ts';
 import { stableStringify } from '../../base/stable-json.ts';
 import { parseIp } from '../../base/cidr.ts';
 import type { EndpointAddress, EndpointPort, EndpointSubset, Pod, Service } from '../../api/gen/core-v1.ts';
@@ -42,8 +43,16 @@ function canonicalText(subsets: readonly EndpointSubset[]): string {
   );
 }
 
+/** The most pairs of pod and named port that are read: pods beyond them are left out. */
+const MAX_PAIRS = 100_000;
+/** Ports of pods that are looked at in one step. */
+const PORTS_PER_STEP = 5000;
+
 /** The subsets of a Service's pods, in canonical order, and whether addresses had to be left out. */
-export function subsetsOf(service: Service, pods: readonly Pod[]): { subsets: EndpointSubset[]; truncated: boolean } {
+export function* subsetsOf(
+  service: Service,
+  pods: readonly Pod[],
+): Steps<{ subsets: EndpointSubset[]; truncated: boolean }> {
   const packer = new SubsetPacker();
   const targets = new TargetPorts(service);
   const slots = new Map<string, Slot>();
@@ -56,6 +65,8 @@ export function subsetsOf(service: Service, pods: readonly Pod[]): { subsets: En
   const includeUnready = service.spec?.publishNotReadyAddresses === true;
   const family =
     service.spec?.ipFamilies?.[0] === 'IPv6' || parseIp(service.spec?.clusterIP ?? '')?.family === 6 ? 6 : 4;
+  const meter = new StepMeter(PORTS_PER_STEP);
+  let pairs = 0;
   for (const pod of pods) {
     const [ip] = podIpsOfFamily(pod, family);
     if (ip === undefined || !canBeEndpoint(pod, includeUnready)) continue;
@@ -67,14 +78,20 @@ export function subsetsOf(service: Service, pods: readonly Pod[]): { subsets: En
         address,
         ready,
       );
-    for (const { key, ports, number } of targets.named(pod))
+    const named = targets.named(pod);
+    if (meter.endsStep(1 + targets.sizeOf(pod) + named.length)) yield;
+    pairs += named.length;
+    if (pairs > MAX_PAIRS) break;
+    for (const { key, ports, number } of named)
       packer.addTo(
         slotOf(key, () => ports.map((port) => ({ port, number }))),
         address,
         ready,
       );
   }
-  return truncate(packer.subsets());
+  if (pairs > PORTS_PER_STEP) yield;
+  const { subsets, truncated } = truncate(packer.subsets());
+  return { subsets, truncated: truncated || pairs > MAX_PAIRS };
 }
 
 function addressOf(service: Service, pod: Pod, ip: string): EndpointAddress {

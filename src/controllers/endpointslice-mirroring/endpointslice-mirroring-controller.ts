@@ -84,7 +84,7 @@ export function createEndpointSliceMirroringController(deps: ControllerDeps): Co
       for (const slice of plan.create) newest = (await client.create(slice, { signal })).metadata.resourceVersion;
       for (const slice of plan.update) newest = (await client.update(slice, { signal })).metadata.resourceVersion;
       for (const slice of plan.remove) await remove(slice, signal);
-      metrics.changed({ key, existing, ...plan });
+      await stepByStep(metrics.changed({ key, existing, ...plan }), () => clock.yield());
       mirrored.mirrored(existing, plan);
     } catch (error) {
       if (!isNamespaceTerminating(error)) throw error;

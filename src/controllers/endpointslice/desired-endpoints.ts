@@ -1,6 +1,7 @@
 /** The endpoints a Service should have, grouped by their ports. Pure. Upstream: endpointslice reconciler, podToEndpoint. */
 import type { Endpoint, EndpointPort } from '../../api/gen/discovery-v1.ts';
 import type { Node, Pod, Service } from '../../api/gen/core-v1.ts';
+import { StepMeter, type Steps } from '../../base/steps.ts';
 import { zoneOf } from '../../component-helpers/nodes.ts';
 import { isPodReady } from '../../component-helpers/pods.ts';
 import { wantsTopologyHints } from './topology-hints.ts';
@@ -8,6 +9,9 @@ import { canBeEndpoint, endpointHostname, podIpsOfFamily, podTargetRef } from '.
 import { TargetPorts, type TargetPort } from '../target-ports.ts';
 
 export type AddressType = 'IPv4' | 'IPv6';
+
+/** Ports of pods that are looked at in one step. */
+const PORTS_PER_STEP = 5000;
 
 /** Endpoints that share the same ports. */
 export interface PortGroup {
@@ -25,20 +29,22 @@ export function addressTypesOf(service: Service): AddressType[] {
  * Groups the Service's pods of one address type by their ports; the key is {@link portsKey}. Pods on unknown nodes
  * are left out, unless the Service publishes not-ready addresses.
  */
-export function desiredGroups(
+export function* desiredGroups(
   service: Service,
   pods: readonly Pod[],
   addressing: { readonly type: AddressType; readonly nodeOf: (name: string) => Node | undefined },
-): Map<string, PortGroup> {
+): Steps<Map<string, PortGroup>> {
   const groups = new Map<string, PortGroup>();
   const targets = new TargetPorts(service);
   /** Groups by the pods' named ports. */
   const known = new Map<string, PortGroup>();
+  const meter = new StepMeter(PORTS_PER_STEP);
   for (const pod of pods) {
     if (!canBeEndpoint(pod, true) || isLost(service, pod, addressing.nodeOf)) continue;
     const addresses = podIpsOfFamily(pod, addressing.type === 'IPv4' ? 4 : 6);
     if (addresses.length === 0) continue;
     const named = targets.named(pod);
+    if (meter.endsStep(1 + targets.sizeOf(pod) + named.length)) yield;
     const names = named
       .map((target) => target.key)
       .sort()
@@ -57,11 +63,18 @@ export function isLost(service: Service, pod: Pod, nodeOf: (name: string) => Nod
 
 /** A key of a set of ports that does not depend on their order. */
 export function portsKey(ports: readonly EndpointPort[]): string {
-  return ports
-    .map((port) => JSON.stringify([port.name ?? '', port.protocol ?? 'TCP', port.port, port.appProtocol]))
-    .sort()
-    .join();
+  let key = portsKeys.get(ports);
+  if (key === undefined) {
+    const texts = ports.map((port) =>
+      JSON.stringify([port.name ?? '', port.protocol ?? 'TCP', port.port, port.appProtocol]),
+    );
+    portsKeys.set(ports, (key = texts.sort().join()));
+  }
+  return key;
 }
+
+/** Slices are compared at each sync of their service, and may have thousands of ports. */
+const portsKeys = new WeakMap<readonly EndpointPort[], string>();
 
 function groupOf(groups: Map<string, PortGroup>, targets: readonly TargetPort[]): PortGroup {
   const ports = targets.map(({ port: { name = '', protocol = 'TCP', appProtocol }, number }): EndpointPort => ({

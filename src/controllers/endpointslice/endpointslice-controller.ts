@@ -8,6 +8,7 @@ import { EndpointSlices, Nodes, Pods, Services } from '../../api/gen/resources.t
 import { isReason } from '../../api/status-error.ts';
 import type { EndpointSlice } from '../../api/gen/discovery-v1.ts';
 import type { Node, Pod, Service } from '../../api/gen/core-v1.ts';
+import { stepByStep, type Steps } from '../../base/steps.ts';
 import { keyOfObject, parseKey } from '../../client/object-store.ts';
 import { isNodeReady, zoneOf } from '../../component-helpers/nodes.ts';
 import { createBatchPeriods, type BatchPeriods } from '../batch-period.ts';
@@ -68,6 +69,7 @@ export function createEndpointSliceController(deps: ControllerDeps): Controller 
 
 /** Upstream: endpointslice.Controller. */
 class EndpointSliceController {
+  readonly #platform: ControllerDeps['platform'];
   readonly #client: ResourceClient<EndpointSlice>;
   readonly #recorder: EventRecorder;
   readonly #services: Informer<Service>;
@@ -83,6 +85,7 @@ class EndpointSliceController {
   readonly loop: KeyedLoop;
 
   constructor(deps: ControllerDeps) {
+    this.#platform = deps.platform;
     this.#client = deps.clientFor(ACCOUNT).resource(EndpointSlices);
     this.#recorder = deps.recorderFor('endpoint-slice-controller');
     this.#services = deps.informers.informer(Services);
@@ -134,7 +137,7 @@ class EndpointSliceController {
       return this.#triggers.forget(key);
     }
     if (!hasManagedEndpoints(service) || service.metadata.deletionTimestamp !== undefined) return this.#forget(key);
-    const selected = selectedPods(service, this.#pods);
+    const selected = await selectedPods(service, this.#pods, () => this.#platform.clock.yield());
     this.#periods.saw(key, selected.length);
     const triggerTime = this.#triggers.since(service, selected);
     const existing = this.#slices
@@ -143,14 +146,14 @@ class EndpointSliceController {
     const types = addressTypesOf(service);
     const nodeOf = (name: string): Node | undefined => (name === '' ? undefined : this.#nodes.get({ name }));
     for (const type of types) {
-      const groups = desiredGroups(service, selected, { type, nodeOf });
+      const groups = await this.#inTurns(desiredGroups(service, selected, { type, nodeOf }));
       if (wantsTopologyHints(service))
         this.#recordTopology(service, type, addTopologyHints(groups.values(), this.#shares()));
       else this.#recordTopologyEnded(service, type);
       const ofType = existing.filter((slice) => slice.addressType === type);
-      const plan = planSlices({ service, type, existing: ofType, groups, triggerTime });
+      const plan = await this.#inTurns(planSlices({ service, type, existing: ofType, groups, triggerTime }));
       await this.#apply(service, plan, signal);
-      this.#metrics.changed({ key: `${key} ${type}`, existing: ofType, ...plan });
+      await this.#inTurns(this.#metrics.changed({ key: `${key} ${type}`, existing: ofType, ...plan }));
       const written = plan.create.length + plan.update.length + plan.remove.length;
       this.#syncs.wrote(service, written, wantsTopologyHints(service));
     }
@@ -159,6 +162,10 @@ class EndpointSliceController {
     for (const type of ADDRESS_TYPES) if (!types.includes(type)) this.#metrics.forget(key, type);
     const lost = selected.find((pod) => canBeEndpoint(pod, true) && isLost(service, pod, nodeOf));
     if (lost !== undefined) this.#complain(service, new Error(skippedPodMessage(service, lost)));
+  }
+
+  #inTurns<T>(steps: Steps<T>): T | Promise<T> {
+    return stepByStep(steps, () => this.#platform.clock.yield());
   }
 
   #complain(service: Service, error: Error): never {
@@ -245,6 +252,7 @@ class EndpointSliceController {
       return key === undefined ? [] : [key];
     });
     watchServicesAndPods({
+      platform: this.#platform,
       services: this.#services,
       pods: this.#pods,
       enqueue: (key) => this.loop.queue.add(key),

@@ -6,6 +6,8 @@
  * with room for all of them, or to new slices. A Service without endpoints keeps one empty slice per address type.
  */
 import { deepEqual } from '../../base/equal.ts';
+import { getOrMake } from '../../base/get-or-make.ts';
+import { StepMeter, type Steps } from '../../base/steps.ts';
 import { Services } from '../../api/gen/resources.ts';
 import type { Endpoint, EndpointPort, EndpointSlice } from '../../api/gen/discovery-v1.ts';
 import type { Service } from '../../api/gen/core-v1.ts';
@@ -48,13 +50,22 @@ function sliceLabels(service: Stored<Service>): Record<string, string> {
   return labels;
 }
 
-/** Plans the writes for one address type. */
-export function planSlices(input: SlicePlanInput): SlicePlan {
+/** Ports, endpoints and labels of slices that are compared in one step. */
+const PARTS_PER_STEP = 5000;
+
+/** Plans the writes for one address type. Slices of any size may claim to be the service's. */
+export function* planSlices(input: SlicePlanInput): Steps<SlicePlan> {
   const plan: SlicePlan = { create: [], update: [], remove: [] };
+  const meter = new StepMeter(PARTS_PER_STEP);
   // Slices of a deleted Service of this name are being garbage collected.
   const [own, strange] = [true, false].map((is) => input.existing.filter((slice) => isOwned(input, slice) === is));
-  const byPorts = Map.groupBy(own!, (slice) => portsKey(slice.ports ?? []));
-  for (const [key, group] of input.groups) planGroup(input, plan, { group, slices: byPorts.get(key) ?? [] });
+  const byPorts = new Map<string, EndpointSlice[]>();
+  for (const slice of own!) {
+    getOrMake(byPorts, portsKey(slice.ports ?? []), () => []).push(slice);
+    if (meter.endsStep(1 + (slice.ports ?? []).length)) yield;
+  }
+  for (const [key, group] of input.groups)
+    yield* planGroup(input, plan, { group, slices: byPorts.get(key) ?? [], meter });
   const obsolete = [...byPorts].filter(([key]) => !input.groups.has(key)).flatMap(([, slices]) => slices);
   if (input.groups.size > 0) appendAll(plan.remove, obsolete);
   else planPlaceholder(input, plan, obsolete);
@@ -100,13 +111,19 @@ interface FilledSlice {
   changed: boolean;
 }
 
-function planGroup(
+function* planGroup(
   input: SlicePlanInput,
   plan: SlicePlan,
-  current: { readonly group: PortGroup; readonly slices: readonly EndpointSlice[] },
-): void {
+  current: { readonly group: PortGroup; readonly slices: readonly EndpointSlice[]; readonly meter: StepMeter },
+): Steps<void> {
   const wanted = new Map(current.group.endpoints.map((endpoint) => [identity(endpoint), endpoint]));
-  const filled: FilledSlice[] = current.slices.map((slice) => keepWanted(input, slice, wanted));
+  const filled: Filled[] = [];
+  const labels = Object.keys(input.service.metadata.labels ?? {}).length;
+  for (const slice of current.slices) {
+    filled.push(keepWanted(input, slice, wanted));
+    const addresses = (slice.endpoints ?? []).reduce((sum, endpoint) => sum + endpoint.addresses.length, 0);
+    if (current.meter.endsStep(1 + labels + addresses)) yield;
+  }
   const left = [...wanted.values()];
   // Slices that must be written anyway are filled up, the fullest first; the rest stays together.
   const byFill = filled.toSorted((a, b) => b.endpoints.length - a.endpoints.length);

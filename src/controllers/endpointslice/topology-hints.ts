@@ -57,11 +57,7 @@ export function addTopologyHints(
     .filter(({ conditions }) => conditions?.ready === true);
   const why = obstacle(endpoints, shares);
   if (why !== undefined || shares === undefined) return { enabled: false, message: why ?? '' };
-  const byZone = new Map<string, Endpoint[]>();
-  for (const endpoint of endpoints.sort(byName)) {
-    const zone = endpoint.zone ?? '';
-    byZone.set(zone, [...(byZone.get(zone) ?? []), endpoint]);
-  }
+  const byZone = Map.groupBy(endpoints.sort(byName), ({ zone = '' }) => zone);
   for (const [zone, own] of byZone) for (const endpoint of own) hint(endpoint, zone);
   redistribute(byZone, shares, endpoints.length);
   return { enabled: true, message: HINTS_CHANGED };

@@ -11,6 +11,7 @@ import type { EventRecorder } from '../../client/event-recorder.ts';
 import type { Informer } from '../../client/informer.ts';
 import { keyOfObject } from '../../client/object-store.ts';
 import type { Clock } from '../../platform/clock.ts';
+import { selectedOf } from '../selecting-owners.ts';
 import type { HpaMonitor, ScaleAction, ScaleError } from './hpa-metrics.ts';
 import { evaluateMetric, type Evaluation, type EvaluationState, MetricError } from './metric-evaluation.ts';
 import type { MetricsClient } from './metrics-client.ts';
@@ -120,7 +121,7 @@ export class ReplicasForMetrics {
       return undefined;
     }
     const matcher = this.#selectors.set(key, podSelector);
-    const selected = pods.list(namespace).filter((pod) => matcher.matches(pod.metadata.labels));
+    const selected = await selectedOf(pods.list(namespace), matcher, () => clock.yield());
     const keys = autoscalers.list(hpa.metadata.namespace).map(keyOfObject);
     const others = await this.#selectors.othersOf(key, keys, { pods: selected, pause: () => clock.turn() });
     if (others.length > 0) {

@@ -146,9 +146,10 @@ interface Rate {
 /** The most replicas that the policies allow now, counting the changes within each policy's period. */
 function scaleUpLimit(current: number, { ups, downs }: ScalingHistory, { rules, nowMs }: Rate): number {
   if (rules.selectPolicy === 'Disabled') return current;
+  const [added, removed] = [new ChangeSums(ups), new ChangeSums(downs)];
   const limits = (rules.policies ?? []).map(({ type, value, periodSeconds }) => {
     const since = nowMs - periodSeconds * 1000;
-    const start = current - changeSince(ups, since) + changeSince(downs, since);
+    const start = current - added.since(since) + removed.since(since);
     return type === 'Pods' ? start + value : Math.ceil(start * (1 + value / 100));
   });
   return rules.selectPolicy === 'Min' ? smallest(limits) : largest(limits, 0);
@@ -156,16 +157,41 @@ function scaleUpLimit(current: number, { ups, downs }: ScalingHistory, { rules, 
 
 function scaleDownLimit(current: number, { ups, downs }: ScalingHistory, { rules, nowMs }: Rate): number {
   if (rules.selectPolicy === 'Disabled') return current;
+  const [added, removed] = [new ChangeSums(ups), new ChangeSums(downs)];
   const limits = (rules.policies ?? []).map(({ type, value, periodSeconds }) => {
     const since = nowMs - periodSeconds * 1000;
-    const start = current - changeSince(ups, since) + changeSince(downs, since);
+    const start = current - added.since(since) + removed.since(since);
     return type === 'Pods' ? start - value : Math.floor(start * (1 - value / 100));
   });
   return rules.selectPolicy === 'Min' ? largest(limits) : smallest(limits);
 }
 
-function changeSince(events: readonly ScaleEvent[], sinceMs: number): number {
-  return events.filter(({ atMs }) => atMs > sinceMs).reduce((sum, { change }) => sum + change, 0);
+/** Sums of changes: there may be thousands of them, and thousands of policies that ask. */
+class ChangeSums {
+  readonly #timesMs: readonly number[];
+  /** By index, the sum of the changes from there on. */
+  readonly #sums: readonly number[];
+
+  constructor(events: readonly ScaleEvent[]) {
+    // A wall clock may be set back.
+    const inOrder = events.toSorted((a, b) => a.atMs - b.atMs);
+    this.#timesMs = inOrder.map(({ atMs }) => atMs);
+    const sums = Array.from({ length: events.length + 1 }, () => 0);
+    for (let at = events.length - 1; at >= 0; at--) sums[at] = sums[at + 1]! + inOrder[at]!.change;
+    this.#sums = sums;
+  }
+
+  /** The sum of all changes after this time. */
+  since(sinceMs: number): number {
+    let low = 0;
+    let high = this.#timesMs.length;
+    while (low < high) {
+      const middle = (low + high) >>> 1;
+      if (this.#timesMs[middle]! <= sinceMs) low = middle + 1;
+      else high = middle;
+    }
+    return this.#sums[low]!;
+  }
 }
 
 function forgetOldEvents(

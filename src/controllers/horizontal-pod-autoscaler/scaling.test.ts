@@ -215,6 +215,27 @@ describe('with a behaviour', () => {
     assert.equal(later.replicas, 14);
   });
 
+  it('each change is read once, whatever the number of policies', () => {
+    let reads = 0;
+    const history = emptyHistory();
+    for (let at = 0; at < 500; at++)
+      history.ups.push({
+        change: 1,
+        get atMs() {
+          return (reads++, NOW_MS - 500_000 + at * 1000);
+        },
+      });
+    const policies = Array.from({ length: 1000 }, (_, at) => ({ type: 'Pods', value: at, periodSeconds: 1 + at }));
+    const given = { ...up({ selectPolicy: 'Min', policies }), maxReplicas: 5000 };
+    const { replicas } = normalizeDesiredReplicasWithBehaviors(
+      given,
+      { current: 900, desired: 2000, nowMs: NOW_MS },
+      history,
+    );
+    assert.equal(replicas, 900);
+    assert.ok(reads < 50_000, `${reads} reads of 500 changes`);
+  });
+
   it('grows to the lowest recommendation of its window', () => {
     const history = emptyHistory();
     history.recommendations.push({ replicas: 12, atMs: NOW_MS - 10_000 });

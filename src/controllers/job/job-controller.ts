@@ -53,6 +53,7 @@ export function createJobController(deps: ControllerDeps): Controller {
 /** Upstream: job.Controller. */
 class JobController implements Controller {
   readonly name = NAME;
+  readonly #platform: ControllerDeps['platform'];
   readonly #clock: Clock;
   readonly #client: Client;
   readonly #recorder: EventRecorder;
@@ -68,6 +69,7 @@ class JobController implements Controller {
   readonly #orphans: KeyedLoop;
 
   constructor(deps: ControllerDeps) {
+    this.#platform = deps.platform;
     this.#clock = deps.platform.clock;
     this.#client = deps.clientFor(NAME);
     this.#recorder = deps.recorderFor(NAME);
@@ -111,7 +113,15 @@ class JobController implements Controller {
       ...this.#pods.byIndex(PODS_BY_CONTROLLER, orphansOf(namespace)),
     ];
     return await claimObjects(
-      { client: this.#client, owner: job, ownerInfo: Jobs, selector, adoptFinalizers: [TRACKING_FINALIZER], signal },
+      {
+        client: this.#client,
+        owner: job,
+        ownerInfo: Jobs,
+        selector,
+        adoptFinalizers: [TRACKING_FINALIZER],
+        signal,
+        pause: () => this.#clock.yield(),
+      },
       { info: Pods, objects: candidates },
     );
   }
@@ -248,6 +258,7 @@ class JobController implements Controller {
       },
     });
     watchJobs({
+      platform: this.#platform,
       jobs: this.#jobs,
       pods: this.#pods,
       expectations: this.#expectations,

@@ -12,10 +12,11 @@ import { keyOfObject } from '../../client/object-store.ts';
 import type { Expectations } from '../../component-helpers/expectations.ts';
 import { controllerOf } from '../../component-helpers/owner-references.ts';
 import { isPodTerminal } from '../../component-helpers/pods.ts';
-import { PODS_BY_CONTROLLER, watchPods } from '../pod-events.ts';
+import { PODS_BY_CONTROLLER, type PodEventDeps, watchPods } from '../pod-events.ts';
 import { isTracked } from './view.ts';
 
 export interface JobEventDeps {
+  readonly platform: PodEventDeps<Job>['platform'];
   readonly jobs: Informer<Job>;
   readonly pods: Informer<Pod>;
   readonly expectations: Expectations;
@@ -51,6 +52,7 @@ export function watchJobs(deps: JobEventDeps): void {
     },
   });
   watchPods({
+    platform: deps.platform,
     pods,
     owners: jobs,
     selectorOf: (job) => compileLabelSelector(job.spec?.selector),

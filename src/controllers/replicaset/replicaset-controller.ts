@@ -37,6 +37,7 @@ import type { Clock } from '../../platform/clock.ts';
 import type { Client, ResourceClient } from '../../client/client.ts';
 import type { Informer } from '../../client/informer.ts';
 import type { Tallies } from '../pod-tallies.ts';
+import { selectedOf } from '../selecting-owners.ts';
 import type { Histogram } from '../../platform/metrics.ts';
 
 const WORKERS = 5;
@@ -49,6 +50,7 @@ export function createReplicaController(deps: ControllerDeps, flavour: ReplicaFl
 /** Upstream: ReplicaSetController. */
 class ReplicaController {
   readonly #flavour: ReplicaFlavour;
+  readonly #platform: ControllerDeps['platform'];
   readonly #clock: Clock;
   readonly #client: Client;
   readonly #owners: Informer<ReplicaOwner>;
@@ -63,6 +65,7 @@ class ReplicaController {
 
   constructor(deps: ControllerDeps, flavour: ReplicaFlavour) {
     this.#flavour = flavour;
+    this.#platform = deps.platform;
     this.#clock = deps.platform.clock;
     this.#client = deps.clientFor(flavour.account);
     this.#owners = deps.informers.informer(flavour.info);
@@ -211,13 +214,13 @@ class ReplicaController {
     };
     const tally = this.#tallies.of(owner, rules);
     if (deletionTimestamp !== undefined) return tally;
-    const orphans = this.#pods
-      .byIndex(PODS_BY_CONTROLLER, orphansOf(namespace))
-      .filter((pod) => isPodActive(pod) && rules.selector.matches(pod.metadata.labels));
+    const pause = (): Promise<void> => this.#clock.yield();
+    const active = this.#pods.byIndex(PODS_BY_CONTROLLER, orphansOf(namespace)).filter(isPodActive);
+    const orphans = await selectedOf(active, rules.selector, pause);
     const toClaim = [...tally.toRelease(), ...orphans];
     if (toClaim.length === 0) return tally;
     const adopted = await claimObjects(
-      { client: this.#client, owner, ownerInfo: this.#flavour.info, selector: rules.selector, signal },
+      { client: this.#client, owner, ownerInfo: this.#flavour.info, selector: rules.selector, signal, pause },
       { info: Pods, objects: toClaim },
     );
     this.#tallies.adopted(tally, adopted);
@@ -243,6 +246,7 @@ class ReplicaController {
       },
     });
     watchPods({
+      platform: this.#platform,
       pods: this.#pods,
       owners: this.#owners,
       selectorOf: this.#flavour.selectorOf,

@@ -13,6 +13,7 @@ import type { Client } from '../../client/client.ts';
 import { newControllerReference } from '../../component-helpers/owner-references.ts';
 import {
   equalRevisions,
+  revisionsEqualTo,
   nextRevisionNumber,
   storedTemplate,
   renumber,
@@ -40,6 +41,8 @@ export interface HistoryInput {
   /** Revisions the set controls. */
   readonly revisions: readonly Stored<ControllerRevision>[];
   readonly signal: AbortSignal;
+  /** Yields to the event loop: a template may have a megabyte. */
+  readonly pause: () => Promise<void>;
 }
 
 /** Finds or creates the revision of the current template, and gives it the highest number. */
@@ -48,9 +51,8 @@ export async function resolveRevisions(input: HistoryInput): Promise<StatefulHis
   const revisions = sortRevisions(input.revisions);
   const data = templatePatch(set.spec?.template ?? {});
   const wanted: ControllerRevision = { metadata: {}, data, revision: nextRevisionNumber(revisions) };
-  const equal =
-    revisions.findLast((revision) => equalRevisions(revision, wanted)) ??
-    revisions.slice(-1).find((newest) => meansTheSame(newest, set));
+  const { value: newestEqual } = await revisionsEqualTo(revisions.toReversed(), wanted, input.pause).next();
+  const equal = newestEqual ?? revisions.slice(-1).find((newest) => meansTheSame(newest, set));
   let collisionCount = set.status?.collisionCount ?? 0;
   let update: Stored<ControllerRevision>;
   if (equal === undefined) ({ revision: update, collisionCount } = await createRevision(input, wanted, collisionCount));

@@ -67,6 +67,7 @@ class StatefulSetController {
       onUpdate: (_, set) => this.#enqueue(set),
     });
     watchPods({
+      platform: deps.platform,
       pods: this.#pods,
       owners: this.#sets,
       selectorOf: (set) => this.#selectorOf(set),
@@ -92,12 +93,14 @@ class StatefulSetController {
       ownerInfo: StatefulSets,
       selector: this.#selectorOf(set),
       signal,
+      pause: () => this.#clock.yield(),
     };
     const owned = await claimObjects(claim, { info: Pods, objects: candidates.filter((pod) => isMember(set, pod)) });
     const input: HistoryInput = {
       client: this.#client,
       set,
       signal,
+      pause: claim.pause,
       revisions: await claimObjects(claim, { info: ControllerRevisions, objects: this.#revisions.list(namespace) }),
     };
     const history = await resolveRevisions(input);

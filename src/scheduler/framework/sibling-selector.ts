@@ -17,6 +17,12 @@ import type { SiblingSelector } from './plugin-deps.ts';
 import { appendAll } from '../../base/lists.ts';
 
 /** Where services and owners are looked up. */
+/**
+ * Labels that are compared for one pod: a namespace may have any number of services, each with thousands. Services beyond
+ * them are left out.
+ */
+const MAX_COMPARED = 100_000;
+
 export interface SiblingDeps {
   readonly services: Informer<Service>;
   readonly replicationControllers: Informer<ReplicationController>;
@@ -27,9 +33,10 @@ export interface SiblingDeps {
 export function createSiblingSelector(deps: SiblingDeps): SiblingSelector {
   return (pod) => {
     const namespace = pod.metadata.namespace;
-    const requirements: LabelRequirement[] = [];
-    for (const service of selectingServices(deps.services, pod))
-      appendAll(requirements, requirementsFromMap(service.spec?.selector ?? {}));
+    // All of them select the pod: they ask for values that it has.
+    const asked: Record<string, string> = {};
+    for (const service of selectingServices(deps.services, pod)) Object.assign(asked, service.spec?.selector);
+    const requirements: LabelRequirement[] = requirementsFromMap(asked);
     const owner = pod.metadata.ownerReferences?.find((reference) => reference.controller === true);
     if (owner !== undefined)
       appendAll(requirements, ownerRequirements(deps, { kind: owner.kind, namespace, name: owner.name }));
@@ -41,9 +48,11 @@ export function createSiblingSelector(deps: SiblingDeps): SiblingSelector {
 export function selectingServices(services: Informer<Service>, pod: Stored<Pod>): Service[] {
   const { labels, namespace } = pod.metadata;
   if (Object.keys(labels ?? {}).length === 0) return [];
+  let left = MAX_COMPARED;
   return services.list(namespace).filter((service) => {
     const selector = compileLabelMap(service.spec?.selector);
-    return !selector.isEverything && selector.matches(labels);
+    left -= 1 + selector.size;
+    return left > 0 && !selector.isEverything && selector.matches(labels);
   });
 }
 
