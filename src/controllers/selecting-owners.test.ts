@@ -34,7 +34,7 @@ function selecting(selectors: readonly Record<string, string>[]) {
   const goOn = async (): Promise<void> => {
     for (let resume = paused.shift(); resume !== undefined; resume = paused.shift()) {
       resume();
-      await new Promise(setImmediate);
+      for (let at = 0; at < 10; at++) await Promise.resolve();
     }
   };
   return { owners, found, paused, goOn };

@@ -4,7 +4,7 @@ import type { Built, DnsRecord, RecordSource } from './service-records.ts';
 /** An answer of 64 KiB, the longest there is, has no more records. */
 export const MAX_RECORDS = 4096;
 /** How many records are looked at for the different ones among them. */
-const MAX_LOOKED_AT = 4 * MAX_RECORDS;
+const MAX_VISITED = 4 * MAX_RECORDS;
 
 export class RecordIndex {
   readonly #domain: string;
@@ -31,10 +31,10 @@ export class RecordIndex {
     const sources = this.#byName.get(name);
     if (sources === undefined) return this.#parents.has(name) ? [] : undefined;
     const found = new Map<string, DnsRecord>();
-    let lookedAt = 0;
+    let visited = 0;
     for (const source of sources.values())
       for (const record of source(type)) {
-        if (found.size === MAX_RECORDS || ++lookedAt > MAX_LOOKED_AT) return [...found.values()];
+        if (found.size === MAX_RECORDS || ++visited > MAX_VISITED) return [...found.values()];
         const key = JSON.stringify(record);
         if (!found.has(key)) found.set(key, record);
       }

@@ -7,8 +7,8 @@ import { canonicalIp } from './reverse-names.ts';
 import { addressRecord, type Built, type DnsRecord, type RecordSource, sourceOf, srvName } from './service-records.ts';
 
 /**
- * Of slices with more addresses the first one of each endpoint is served. The meaning of further ones is undefined,
- * and the controllers' slices have none.
+ * The most addresses of which all are served; of larger slices the first address of each endpoint. What further
+ * addresses of an endpoint mean is undefined, and the controllers' slices have none.
  */
 const MAX_ADDRESSES = 1000;
 

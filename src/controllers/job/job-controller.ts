@@ -27,7 +27,8 @@ import { finalStatus, interimStatus, type JobEvent, type PodNumbers } from './jo
 import { createJobWriter, type JobWriter } from './job-writer.ts';
 import { planJob } from './plan.ts';
 import { deadlineMs, evaluateJob, evaluateCompletion, type Verdict } from './verdict.ts';
-import { isTracked, TRACKING_FINALIZER, viewJob, type JobView } from './view.ts';
+import { matchInTurns } from './policies.ts';
+import { isFailed, isTracked, TRACKING_FINALIZER, viewJob, type JobView } from './view.ts';
 import type { Clock } from '../../platform/clock.ts';
 import type { Client } from '../../client/client.ts';
 import type { EventRecorder } from '../../client/event-recorder.ts';
@@ -139,7 +140,10 @@ class JobController implements Controller {
     let failed = true;
     try {
       const mayAct = this.#expectations.satisfied(key);
-      const view = viewJob(job, await this.#podsForJob(job, signal), {
+      const pods = await this.#podsForJob(job, signal);
+      const ended = pods.filter((pod) => isFailed(job, pod));
+      if (job.spec !== undefined) await matchInTurns(job.spec, ended, () => this.#clock.yield());
+      const view = viewJob(job, pods, {
         settled: this.#settled,
         nowMs: this.#clock.nowMs(),
       });

@@ -12,6 +12,7 @@ import type { QueuedPod } from '../framework/plugin.ts';
 import { BackoffPods } from './backoff-pods.ts';
 import { type ClusterEvent, eventLabel } from './cluster-event.ts';
 import type { QueueConfig, QueueDeps, QueuePart, QueuePlace, SchedulingQueue } from './contract.ts';
+import { EventTurns } from './event-turns.ts';
 import type { Entry, GatedEntry, HappenedEvent } from './queue-entries.ts';
 import { UnschedulablePods } from './unschedulable-pods.ts';
 
@@ -27,6 +28,12 @@ export function createSchedulingQueue(deps: QueueDeps, config: QueueConfig): Sch
   return new Queue(deps, config);
 }
 
+/** An event whose hints are still to be asked. */
+interface WaitingEvent extends HappenedEvent {
+  /** The pod that it is about, which left its node as its binding failed. */
+  readonly leaving?: string;
+}
+
 const uidOf = (pod: Stored<Pod>): string => pod.metadata.uid;
 
 class Queue implements SchedulingQueue {
@@ -40,6 +47,7 @@ class Queue implements SchedulingQueue {
   readonly #inFlight = new Map<string, { entry: Entry; events: HappenedEvent[]; latest: Stored<Pod> | undefined }>();
   #ready: () => void = () => undefined;
   readonly #cancelFlush: () => void;
+  readonly #events: EventTurns<WaitingEvent>;
 
   constructor(deps: QueueDeps, config: QueueConfig) {
     this.#deps = deps;
@@ -53,6 +61,12 @@ class Queue implements SchedulingQueue {
       clock,
       less,
       onCompleted: (entry) => this.#enqueue(entry, 'BackoffComplete'),
+    });
+    this.#events = new EventTurns({
+      clock,
+      visit: (event) => this.#visit(event),
+      overflow: (event) => this.#wakeAll(event),
+      failed: (error) => deps.hintFailed?.('', error),
     });
     this.#cancelFlush = deps.clock.setTicker(30_000, () => this.#flushUnschedulablePodsLeftover());
   }
@@ -135,15 +149,7 @@ class Queue implements SchedulingQueue {
     const happened: HappenedEvent = { event, oldObject, newObject };
     const leaving = event === 'assigned-pod/delete' ? (oldObject as Stored<Pod> | undefined)?.metadata.uid : undefined;
     for (const [uid, flying] of this.#inFlight) if (uid !== leaving) flying.events.push(happened);
-    for (const [plugin, entries] of this.#unschedulable.groups()) {
-      if (!this.#deps.wants(plugin, event)) continue;
-      for (const [uid, entry] of entries) if (uid !== leaving) this.#wakeIfHelped(entry, happened);
-    }
-    for (const [gate, held] of this.#gated.groups()) {
-      if (!this.#deps.wants(gate, event)) continue;
-      for (const { entry, rejectedBy } of held.values())
-        if (this.#helps({ pod: entry.pod, rejectedBy }, happened)) this.#tryGate(entry, eventLabel(event));
-    }
+    this.#events.add(leaving === undefined ? happened : { ...happened, leaving });
   }
 
   onReady(listener: () => void): void {
@@ -208,6 +214,34 @@ class Queue implements SchedulingQueue {
     this.#active.set(entry);
     this.#deps.incoming?.(event, 'active');
     this.#ready();
+  }
+
+  /** Wakes pods that the event may help, with a pause after each. */
+  *#visit({ leaving, ...happened }: WaitingEvent): Generator<undefined> {
+    const { event } = happened;
+    const { wants } = this.#deps;
+    const groups = [...this.#unschedulable.groups()].filter(([plugin]) => wants(plugin, event));
+    for (const [uid, entry] of groups.flatMap(([, entries]) => [...entries])) {
+      // Another event, or the same one by another plugin, may have woken it meanwhile.
+      if (uid !== leaving && this.#unschedulable.get(uid) === entry) this.#wakeIfHelped(entry, happened);
+      yield;
+    }
+    const gates = [...this.#gated.groups()].filter(([gate]) => wants(gate, event));
+    for (const [uid, held] of gates.flatMap(([, entries]) => [...entries])) {
+      const { entry, rejectedBy } = held;
+      if (this.#gated.get(uid) === held && this.#helps({ pod: entry.pod, rejectedBy }, happened))
+        this.#tryGate(entry, eventLabel(event));
+      yield;
+    }
+  }
+
+  /** Wakes all pods, without a question. */
+  #wakeAll({ event }: WaitingEvent): void {
+    for (const [uid, entry] of this.#unschedulable.entries()) {
+      this.#unschedulable.delete(uid);
+      this.#wake(entry, eventLabel(event));
+    }
+    for (const [, { entry }] of this.#gated.entries()) this.#tryGate(entry, eventLabel(event));
   }
 
   #wakeIfHelped(entry: Entry, happened: HappenedEvent): void {

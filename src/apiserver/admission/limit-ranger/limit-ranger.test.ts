@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { LimitRange, LimitRangeItem, Pod } from '../../../api/gen/core-v1.ts';
 import { Pods } from '../../../api/gen/resources.ts';
-import { StatusError } from '../../../api/status-error.ts';
+import type { StatusError } from '../../../api/status-error.ts';
 import type { ObjectStore } from '../../registry/object-store.ts';
 import { admissionAttributesOf } from '../admission-fixture.ts';
 import { createLimitRanger } from './limit-ranger.ts';

@@ -16,10 +16,13 @@ export interface Subject {
 /** The subjects of an object for the items of a type. */
 export function subjectsOf({ resource, object }: AdmissionAttributes): (type: string) => readonly Subject[] {
   const byType = new Map<string, readonly Subject[]>();
-  const make = resource.resource === 'pods' ? podSubjects : claimSubjects;
+  const make = (type: string): readonly Subject[] =>
+    resource.resource === 'pods'
+      ? podSubjects(object as Pod, type)
+      : claimSubjects(object as PersistentVolumeClaim, type);
   return (type) => {
     let subjects = byType.get(type);
-    if (subjects === undefined) byType.set(type, (subjects = make(object as never, type)));
+    if (subjects === undefined) byType.set(type, (subjects = make(type)));
     return subjects;
   };
 }
@@ -42,7 +45,6 @@ function claimSubjects({ spec }: PersistentVolumeClaim, type: string): readonly 
   return [{ type, requests: spec?.resources?.requests ?? {}, limits: {}, requestsOnly: true }];
 }
 
-/** The problems of one subject with one item. */
 export function* problemsWith({ min, max, maxLimitRequestRatio }: LimitRangeItem, subject: Subject): Generator<string> {
   yield* failures(min, (name, bound) => belowMinimum(subject, name, bound));
   yield* failures(max, (name, bound) => aboveMaximum(subject, name, bound));

@@ -53,7 +53,7 @@ interface PreFilterState {
   readonly terms: PodTerms;
   /** Running pods whose anti-affinity terms match the pod. */
   readonly existingAnti: TopologyCounts;
-  /** Running pods that match all affinity terms of the pod, one list per term. */
+  /** Running pods that match all affinity terms of the pod, one list per topology key. */
   readonly affinity: TopologyCounts;
   /** Running pods that match an anti-affinity term of the pod, one list per term. */
   readonly antiAffinity: TopologyCounts;
@@ -69,7 +69,7 @@ export function createInterPodAffinity(
   const preferredTerms = createPreferredTermIndex(termsOf, args);
   const prohibitions = createProhibitionIndex(termsOf);
   const countsOf = (terms: readonly AffinityTerm[], snapshot: Snapshot): TopologyCounts =>
-    terms.map((term) => countMatching([term], term.topologyKey, { snapshot, counts, tallies }));
+    terms.flatMap((term) => countMatching([term], { snapshot, counts, tallies }));
   const { attracts, frees, leaves, canMeet, moves } = createHints(termsOf);
   const kept = (state: CycleState): PreFilterState => state.get(NAME) as PreFilterState;
   const change = (
@@ -97,9 +97,7 @@ export function createInterPodAffinity(
       state.set(NAME, {
         terms,
         existingAnti: existingAnti.length > MANY_TERMS ? mergeCounts(existingAnti) : existingAnti,
-        affinity: terms.affinity.map(({ topologyKey }) =>
-          countMatching(terms.affinity, topologyKey, { snapshot, counts, tallies }),
-        ),
+        affinity: countMatching(terms.affinity, { snapshot, counts, tallies }),
         antiAffinity: countsOf(terms.antiAffinity, snapshot),
       } satisfies PreFilterState);
       return undefined;
@@ -132,7 +130,7 @@ export function createInterPodAffinity(
         termsOf,
         preferredTerms,
         args,
-        countsOf: (term) => countMatching([term], term.topologyKey, { snapshot, counts, tallies }).values,
+        countsOf: (term) => countMatching([term], { snapshot, counts, tallies })[0]!.values,
       });
       if (scores.length === 0) return SKIP;
       state.set(SCORES, scores);

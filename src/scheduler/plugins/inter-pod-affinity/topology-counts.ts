@@ -1,6 +1,7 @@
 /** Counts of matching pods by topology key and value. Upstream: topologyToMatchedTermCount. */
 import type { Pod } from '../../../api/gen/core-v1.ts';
 import type { Stored } from '../../../api/object.ts';
+import { getOrMake } from '../../../base/get-or-make.ts';
 import type { NodeInfo, Snapshot } from '../../cache/node-info.ts';
 import type { NodeCounts } from '../../framework/node-counts.ts';
 import type { TopologyTallies } from '../../framework/topology-tallies.ts';
@@ -35,39 +36,71 @@ export function countAt({ topologyKey, values }: ValueCounts, { node }: NodeInfo
   return value === undefined ? 0 : (values.get(value) ?? 0);
 }
 
-/** Running pods that match all terms, by the value of one topology key. */
-export function countMatching(
-  terms: readonly AffinityTerm[],
-  topologyKey: string,
-  { snapshot, counts, tallies }: { snapshot: Snapshot; counts: NodeCounts; tallies: TopologyTallies },
-): ValueCounts {
-  const keys = terms.map(({ key }) => key);
-  const matches = (other: Stored<Pod>): boolean => terms.every((term) => term.matches(other));
-  const count = counterOf(counts, keys, matches);
-  const valueOf = ({ node }: NodeInfo): string | undefined => node.metadata.labels?.[topologyKey];
-  if (!keys.includes(undefined))
-    return { topologyKey, values: tallies.of({ key: `${topologyKey} ${keys.join(' & ')}`, valueOf, count }, snapshot) };
-  const values = new Map<string, number>();
-  for (const node of snapshot.nodes) {
-    const value = valueOf(node);
-    const by = value === undefined ? 0 : count(node);
-    if (value !== undefined && by > 0) values.set(value, (values.get(value) ?? 0) + by);
-  }
-  return { topologyKey, values };
+/** The number of a node's pods that match all of some terms. */
+interface Matching {
+  /** Equal for the same pods. Undefined: the result depends on namespaces' labels and may not be kept. */
+  readonly key: string | undefined;
+  readonly count: (node: NodeInfo) => number;
 }
 
-/** A counter that keeps its results, unless they depend on namespaces' labels. */
-function counterOf(
-  counts: NodeCounts,
-  keys: readonly (string | undefined)[],
-  matches: (pod: Stored<Pod>) => boolean,
-): (node: NodeInfo) => number {
-  if (!keys.includes(undefined)) return counts.of(keys.join(' & '), matches);
-  return (node) =>
-    node.pods
-      .values()
-      .filter(matches)
-      .reduce((n) => n + 1, 0);
+/** Counts pods that match all terms. Of a pod with thousands of terms it is made once, for all topology keys. */
+function matchingAll(terms: readonly AffinityTerm[], counts: NodeCounts): Matching {
+  // Many terms may differ in their topology key alone.
+  const different = [...new Map(terms.map((term) => [term.key ?? term, term])).values()];
+  const matches = (other: Stored<Pod>): boolean => different.every((term) => term.matches(other));
+  const key = jointKey(terms, different);
+  if (key !== undefined) return { key, count: counts.of(key, matches) };
+  const counted = new Map<NodeInfo, number>();
+  const count = (node: NodeInfo): number =>
+    getOrMake(counted, node, () =>
+      node.pods
+        .values()
+        .filter(matches)
+        .reduce((n) => n + 1, 0),
+    );
+  return { key, count };
+}
+
+const LONGEST_KEY = 2000;
+const numbers = new WeakMap<readonly AffinityTerm[], string>();
+let numbered = 0;
+
+function jointKey(terms: readonly AffinityTerm[], different: readonly AffinityTerm[]): string | undefined {
+  const keys = different.map(({ key }) => key);
+  if (keys.includes(undefined)) return undefined;
+  const text = keys.join(' & ');
+  // A longer one would be part of the key of each topology.
+  return text.length <= LONGEST_KEY ? text : getOrMake(numbers, terms, () => `terms ${++numbered}`);
+}
+
+interface Counting {
+  readonly snapshot: Snapshot;
+  readonly counts: NodeCounts;
+  readonly tallies: TopologyTallies;
+}
+
+/** More topology keys would take the place of all remembered sums. */
+const MANY_KEYS = 16;
+
+/** Pods that match all terms, by the values of each topology key of the terms. */
+export function countMatching(terms: readonly AffinityTerm[], { snapshot, counts, tallies }: Counting): TopologyCounts {
+  if (terms.length === 0) return [];
+  const { key, count } = matchingAll(terms, counts);
+  const topologyKeys = [...new Set(terms.map(({ topologyKey }) => topologyKey))];
+  if (key !== undefined && topologyKeys.length <= MANY_KEYS)
+    return topologyKeys.map((topologyKey) => {
+      const valueOf = ({ node }: NodeInfo): string | undefined => node.metadata.labels?.[topologyKey];
+      return { topologyKey, values: tallies.of({ key: `${topologyKey} ${key}`, valueOf, count }, snapshot) };
+    });
+  const nodes = snapshot.nodes.filter((node) => count(node) > 0);
+  return topologyKeys.map((topologyKey) => {
+    const values = new Map<string, number>();
+    for (const node of nodes) {
+      const value = node.node.metadata.labels?.[topologyKey];
+      if (value !== undefined) values.set(value, (values.get(value) ?? 0) + count(node));
+    }
+    return { topologyKey, values };
+  });
 }
 
 export function copyCounts(counts: TopologyCounts): TopologyCounts {
