@@ -1,5 +1,5 @@
 /** The records of the zone by name and by address, each with the objects that add them. */
-import type { Built, DnsRecord, RecordSource } from './service-records.ts';
+import type { BuiltRecords, DnsRecord, RecordSource } from './service-records.ts';
 
 /** An answer of 64 KiB, the longest there is, has no more records. */
 export const MAX_RECORDS = 4096;
@@ -19,7 +19,7 @@ export class RecordIndex {
   }
 
   /** Replaces what an object adds. */
-  replace(owner: object, before: Built, after: Built): void {
+  replace(owner: object, before: BuiltRecords, after: BuiltRecords): void {
     for (const name of before.names.keys()) if (!after.names.has(name)) this.#remove(owner, name);
     for (const [name, source] of after.names) this.#set(owner, name, source);
     for (const [address, name] of before.addresses) this.#countAddress(address, name, -1);

@@ -89,14 +89,17 @@ function forward(forwarder: Forwarder, question: Question): Answer | Promise<Ans
 function answerFromZone(deps: ResolverDeps, { name, type }: Question, depth: number): Answer | Promise<Answer> {
   const { zone } = deps;
   if (name === zone.domain && (type === 'SOA' || type === 'NS'))
-    return authoritative([type === 'SOA' ? soaOf(zone) : nsOf(zone)]);
+    return authoritativeAnswer([type === 'SOA' ? soaOf(zone) : nsOf(zone)]);
   const matching = zone.lookup(name, type);
   if (matching === undefined) return negative(zone, 'NXDOMAIN');
   const alias = zone.lookup(name, 'CNAME')?.find(isAlias);
   if (alias !== undefined && type !== 'CNAME' && type !== 'ANY') return followAlias(deps, { alias, type }, depth);
   if (matching.length === 0) return negative(zone, 'NOERROR');
   const weight = Math.max(1, Math.floor(100 / matching.length));
-  return { ...authoritative(matching.map((r) => encode(r, weight))), additionals: targetAddresses(matching, zone) };
+  return {
+    ...authoritativeAnswer(matching.map((r) => encode(r, weight))),
+    additionals: targetAddresses(matching, zone),
+  };
 }
 
 /** No more than an answer holds. */

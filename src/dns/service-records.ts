@@ -13,13 +13,13 @@ export type DnsRecord =
 export type RecordSource = (type: string) => Iterable<DnsRecord>;
 
 /** What one object adds to the zone. */
-export interface Built {
+export interface BuiltRecords {
   readonly names: ReadonlyMap<string, RecordSource>;
   /** For PTR queries. */
   readonly addresses: readonly (readonly [address: string, name: string])[];
 }
 
-export const EMPTY: Built = { names: new Map(), addresses: [] };
+export const EMPTY: BuiltRecords = { names: new Map(), addresses: [] };
 
 /** The source of a fixed list. */
 export function sourceOf(records: readonly DnsRecord[]): RecordSource {
@@ -46,7 +46,7 @@ export function isHeadless(service: Service): boolean {
 }
 
 /** What a service that is not headless adds. */
-export function serviceRecords(service: Service, domain: string): Built {
+export function serviceRecords(service: Service, domain: string): BuiltRecords {
   const name = serviceName(service, domain);
   const spec = service.spec ?? {};
   if (spec.type === 'ExternalName') {

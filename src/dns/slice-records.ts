@@ -4,7 +4,14 @@
  */
 import type { EndpointPort, EndpointSlice } from '../api/gen/discovery-v1.ts';
 import { canonicalIp } from './reverse-names.ts';
-import { addressRecord, type Built, type DnsRecord, type RecordSource, sourceOf, srvName } from './service-records.ts';
+import {
+  addressRecord,
+  type BuiltRecords,
+  type DnsRecord,
+  type RecordSource,
+  sourceOf,
+  srvName,
+} from './service-records.ts';
 
 /**
  * The most addresses of which all are served; of larger slices the first address of each endpoint. What further
@@ -19,7 +26,7 @@ interface Target {
 }
 
 /** The names that a slice adds below the service's name. */
-export function sliceRecords(service: string, slice: EndpointSlice): Built {
+export function sliceRecords(service: string, slice: EndpointSlice): BuiltRecords {
   const targets = targetsOf(service, slice);
   const ports = (slice.ports ?? []).filter(({ port }) => port !== undefined);
   const names = new Map<string, RecordSource>();

@@ -11,7 +11,7 @@ import { StepMeter, type Steps } from '../base/steps.ts';
 import { RecordIndex } from './record-index.ts';
 import {
   addressRecord,
-  type Built,
+  type BuiltRecords,
   type DnsRecord,
   EMPTY,
   isHeadless,
@@ -51,7 +51,7 @@ export interface MutableZone extends Zone {
 /** Something in the index: a service, or one of its slices. */
 interface Part<T extends KubernetesObject> {
   object: Stored<T> | undefined;
-  built: Built;
+  built: BuiltRecords;
 }
 
 interface ServiceEntry extends Part<Service> {
@@ -196,7 +196,7 @@ class ServiceZone implements MutableZone {
   }
 
   /** Returns whether the step should end. */
-  #put(part: { built: Built }, built: Built): boolean {
+  #put(part: { built: BuiltRecords }, built: BuiltRecords): boolean {
     const before = part.built;
     const names = before.names.size + built.names.size;
     if (names === 0) return this.#meter.endsStep(1);

@@ -48,7 +48,7 @@ export function ingressOf(service: Service): readonly LoadBalancerIngress[] {
 /** Chooses for all services, by key. */
 export function* assignAddresses(
   services: readonly Service[],
-  surroundings: Surroundings,
+  surroundings: NodeCandidates,
 ): Steps<Map<string, Assignment>> {
   const holders = new PortHolders();
   const nodes = new NodeAddresses(surroundings.nodes);

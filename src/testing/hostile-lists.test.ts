@@ -7,7 +7,7 @@ import { firstBy, firstByName } from '../base/first-by.ts';
 import { allSteps } from '../base/steps.ts';
 import { anyHostPortsCollide } from '../component-helpers/host-ports.ts';
 import { aggregateRules } from '../controllers/clusterrole-aggregation/clusterrole-aggregation-controller.ts';
-import { giveTopologyHints } from '../controllers/endpointslice/topology-hints.ts';
+import { addTopologyHints } from '../controllers/endpointslice/topology-hints.ts';
 import { MAX_RECORDS } from '../dns/record-index.ts';
 import { createZone } from '../dns/zone.ts';
 import { sortByAffinity } from '../kubelet/device-manager/device-hints.ts';
@@ -145,5 +145,5 @@ test('endpoints of a zone are gathered', () => {
     ['z0', 0.5],
     ['z1', 0.5],
   ]);
-  assert.equal(giveTopologyHints([{ endpoints }], shares).enabled, true);
+  assert.equal(addTopologyHints([{ endpoints }], shares).enabled, true);
 });

@@ -2,14 +2,13 @@
  * The locations of proxied requests to pods, services and nodes. Upstream: ResourceLocation of pods, services and
  * nodes.
  */
-import type { EndpointSlice } from '../../api/gen/discovery-v1.ts';
 import type { Node, Pod, Service } from '../../api/gen/core-v1.ts';
-import { EndpointSlices } from '../../api/gen/resources.ts';
 import { badRequest, serviceUnavailable } from '../../api/status-error.ts';
 import { cidrContains, type IpAddress, parseCidr, parseIp, unmapped } from '../../base/cidr.ts';
 import type { Net } from '../../platform/net.ts';
 import type { Random } from '../../platform/random.ts';
 import { urlHost } from '../../component-helpers/url-host.ts';
+import { readyEndpoint } from '../ready-endpoint.ts';
 import type { ObjectStore } from '../registry/object-store.ts';
 import type { ProxyTarget } from '../registry/services.ts';
 import { kubeletAddress } from './kubelet-location.ts';
@@ -97,21 +96,9 @@ export function serviceLocation(
     if (found === undefined) throw serviceUnavailable(`no service port ${target.port} found for service "${name}"`);
     portName = found.name ?? '';
   }
-  const slices = deps.objects
-    .list(EndpointSlices, namespace)
-    .filter((slice) => slice.metadata.labels?.['kubernetes.io/service-name'] === name);
-  const candidates = slices.flatMap((slice) => readyAddresses(slice, portName));
-  if (candidates.length === 0) throw serviceUnavailable(`no endpoints available for service "${name}"`);
-  const { address, port } = candidates[deps.random.int(candidates.length)]!;
-  return locationOf(target.scheme, address, String(port));
-}
-
-function readyAddresses(slice: EndpointSlice, portName: string): { readonly address: string; readonly port: number }[] {
-  const port = (slice.ports ?? []).find((candidate) => (candidate.name ?? '') === portName)?.port;
-  if (port === undefined || slice.addressType === 'FQDN') return [];
-  return (slice.endpoints ?? [])
-    .filter(({ conditions }) => conditions?.ready !== false)
-    .flatMap(({ addresses }) => addresses.map((address) => ({ address, port })));
+  const found = readyEndpoint(deps, { namespace, service: name, portName });
+  if (found === undefined) throw serviceUnavailable(`no endpoints available for service "${name}"`);
+  return locationOf(target.scheme, found.host, String(found.port));
 }
 
 /** The node's kubelet, which needs the client certificate, or another port of the node. */

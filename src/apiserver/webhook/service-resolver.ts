@@ -3,10 +3,10 @@
  * the name of an external one. Upstream: pkg/util/proxy ResolveEndpoint (`--enable-aggregator-routing`): connecting
  * to endpoints directly needs no service proxy on the server's machine.
  */
-import type { EndpointSlice } from '../../api/gen/discovery-v1.ts';
-import { EndpointSlices, Services } from '../../api/gen/resources.ts';
+import { Services } from '../../api/gen/resources.ts';
 import { serviceUnavailable, statusFailure } from '../../api/status-error.ts';
 import type { Random } from '../../platform/random.ts';
+import { readyEndpoint } from '../ready-endpoint.ts';
 import type { ObjectStore } from '../registry/object-store.ts';
 
 /** A service as webhook configurations name it. */
@@ -32,19 +32,9 @@ export function createServiceResolver({ objects, random }: ServiceResolverDeps):
     const servicePort = service.spec?.ports?.find((one) => one.port === port);
     if (servicePort === undefined)
       throw statusFailure(500, '', `no service port ${port} found for service ${JSON.stringify(name)}`);
-    const slices = objects()
-      .list(EndpointSlices, namespace)
-      .filter((slice) => slice.metadata.labels?.['kubernetes.io/service-name'] === name);
-    const found = slices.flatMap((slice) => endpointsOf(slice, servicePort.name ?? ''));
-    if (found.length === 0) throw serviceUnavailable(`no endpoints available for service ${JSON.stringify(name)}`);
-    return found[random.int(found.length)]!;
+    const portName = servicePort.name ?? '';
+    const found = readyEndpoint({ objects: objects(), random }, { namespace, service: name, portName });
+    if (found === undefined) throw serviceUnavailable(`no endpoints available for service ${JSON.stringify(name)}`);
+    return found;
   };
-}
-
-function endpointsOf(slice: EndpointSlice, portName: string): { host: string; port: number }[] {
-  const port = slice.ports?.find((one) => (one.name ?? '') === portName)?.port;
-  if (port === undefined) return [];
-  return (slice.endpoints ?? [])
-    .filter(({ conditions }) => conditions?.ready !== false)
-    .flatMap(({ addresses }) => (addresses ?? []).slice(0, 1).map((host) => ({ host, port })));
 }

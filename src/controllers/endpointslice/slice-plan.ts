@@ -117,7 +117,7 @@ function* planGroup(
   current: { readonly group: PortGroup; readonly slices: readonly EndpointSlice[]; readonly meter: StepMeter },
 ): Steps<void> {
   const wanted = new Map(current.group.endpoints.map((endpoint) => [identity(endpoint), endpoint]));
-  const filled: Filled[] = [];
+  const filled: FilledSlice[] = [];
   const labels = Object.keys(input.service.metadata.labels ?? {}).length;
   for (const slice of current.slices) {
     filled.push(keepWanted(input, slice, wanted));

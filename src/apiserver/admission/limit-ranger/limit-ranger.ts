@@ -71,5 +71,5 @@ function boundsOf({ min, max, maxLimitRequestRatio }: LimitRangeItem): number {
 function refuse(attributes: AdmissionAttributes, problems: readonly string[], first: LimitRange): Error {
   const name = attributes.name === '' ? (attributes.object?.metadata.name ?? '') : attributes.name;
   const why = problems.length === 1 ? problems[0]! : `[${problems.join(', ')}]`;
-  return noteFault(forbidden(attributes.resource, name, why), LimitRanges, first.metadata);
+  return recordFault(forbidden(attributes.resource, name, why), LimitRanges, first.metadata);
 }

@@ -17,6 +17,7 @@ import {
   type StatusError,
 } from '../../../../api/status-error.ts';
 import { formatTime } from '../../../../api/time.ts';
+import { stepByStep, StepMeter, type Steps } from '../../../../base/steps.ts';
 import type { KubernetesObject, Stored } from '../../../../api/object.ts';
 import { DISRUPTION_ALLOWED, disruptionAllowed } from '../../../../component-helpers/disruption-allowed.ts';
 import { isPodReady } from '../../../../component-helpers/pods.ts';
@@ -91,11 +92,31 @@ function mayGoUnhealthy(pod: Pod, budget: PodDisruptionBudget): boolean {
   return currentHealthy >= desiredHealthy && desiredHealthy > 0;
 }
 
-async function spendBudget(deps: BindingDeps, pod: Pod, dryRun: boolean): Promise<void> {
+/** Requirements that are compared in one step. */
+const REQUIREMENTS_PER_STEP = 20_000;
+
+function* budgetsOf(
+  { metadata }: Pod,
+  all: readonly Stored<PodDisruptionBudget>[],
+): Steps<Stored<PodDisruptionBudget>[]> {
+  const meter = new StepMeter(REQUIREMENTS_PER_STEP);
+  const found: Stored<PodDisruptionBudget>[] = [];
+  for (const budget of all) {
+    const selector = compileLabelSelector(budget.spec?.selector);
+    if (selector.matches(metadata.labels)) found.push(budget);
+    if (meter.endsStep(1 + selector.size)) yield;
+  }
+  return found;
+}
+
+async function spendBudget(
+  deps: BindingDeps,
+  pod: Pod,
+  { dryRun, context }: Pick<NamedCreateRequest, 'dryRun' | 'context'>,
+): Promise<void> {
   const { namespace = '', name = '' } = pod.metadata;
-  const budgets = deps.objects
-    .list(PodDisruptionBudgets, namespace)
-    .filter((budget) => compileLabelSelector(budget.spec?.selector).matches(pod.metadata.labels));
+  const all = deps.objects.list(PodDisruptionBudgets, namespace);
+  const budgets = await stepByStep(budgetsOf(pod, all), () => context.nextStep?.());
   if (budgets.length === 0) return;
   if (budgets.length > 1) {
     const refusal = statusFailure(
@@ -143,7 +164,7 @@ export async function evictPod(deps: BindingDeps, request: NamedCreateRequest): 
     throw badRequest('name in URL does not match name in Eviction object');
   const pod = await deps.objects.getFresh(Pods, namespace, name);
   if (pod === undefined) throw notFound(PODS, name);
-  if (!ignoresBudgets(pod)) await spendBudget(deps, pod, dryRun);
+  if (!ignoresBudgets(pod)) await spendBudget(deps, pod, { dryRun, context });
   const options: DeleteOptions = { ...eviction.deleteOptions, ...(dryRun ? { dryRun: ['All'] } : {}) };
   if (!dryRun && pod.metadata.deletionTimestamp === undefined) {
     const now = formatTime(deps.clock.nowMs());
