@@ -23,6 +23,8 @@ export interface ResourceInfo<T = unknown> {
   readonly singular: string;
   readonly namespaced: boolean;
   readonly verbs: readonly string[];
+  /** Verbs that are served and not named in discovery: those that make objects of a kind that is going. */
+  readonly hiddenVerbs?: readonly string[];
   readonly subresources: readonly SubresourceInfo[];
   readonly shortNames: readonly string[];
   readonly categories: readonly string[];

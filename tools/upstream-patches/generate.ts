@@ -19,10 +19,10 @@ const SCALARS: Readonly<Record<ScalarName, readonly unknown[]>> = {
   int32: [80, 81, 82, 0],
   int64: [80, 81, 0, 9_007_199_254_740_993n],
   double: [0, 1.5],
-  bytes: ['AA==', 'AAEC'],
-  quantity: ['1', '500m', '1Gi'],
-  time: ['2024-02-29T23:59:59Z', '1970-01-01T00:00:00Z'],
-  microTime: ['2024-02-29T23:59:59.000001Z'],
+  bytes: ['AA==', 'AAEC', 'AAEC\n'],
+  quantity: ['1', '500m', '1Gi', '1000m', '1024Mi', 1],
+  time: ['2024-02-29T23:59:59Z', '1970-01-01T00:00:00Z', '2024-03-01T00:59:59+01:00'],
+  microTime: ['2024-02-29T23:59:59.000001Z', '2024-03-01T00:59:59.000001+01:00'],
   intOrString: [80, 'http', 81],
 };
 const MAP_KEYS = ['a', 'b', 'c/d'];

@@ -25,8 +25,8 @@ export interface DecodeOptions {
   /** The parser's texts about duplicate keys. */
   duplicates?: readonly string[];
   /**
-   * `go` (default) is the canonical shape of a stored object. `sparse` only checks and prunes; absent and zero values stay as
-   * they are: the shape of an apply configuration.
+   * `go` (default) is the canonical shape of a stored object. `sparse` only checks and prunes; absent and zero values, and
+   * the texts of quantities, times and bytes, stay as they are: the shape of an apply configuration.
    */
   shape?: 'go' | 'sparse';
   /** An object of this type in canonical shape. Parts that the value shares with it at the same place are not copied. */
@@ -86,12 +86,14 @@ function mismatch(kind: string, type: TypeSchema, context: Context): never {
 function decodeValue(type: TypeSchema, value: unknown, context: Context): unknown {
   if (value === context.known && typeof value === 'object') return value;
   switch (type.kind) {
-    case 'scalar':
+    case 'scalar': {
       if (typeof value === 'string' && type.scalar === 'string') return value;
-      return decodeScalar(type.scalar, value, (fault) => {
+      const decoded = decodeScalar(type.scalar, value, (fault) => {
         if ('text' in fault) throw new DecodeError(fault.text);
         mismatch(fault.mismatch, fault.type === undefined ? type : { kind: 'scalar', scalar: fault.type }, context);
       });
+      return context.sparse ? value : decoded;
+    }
     case 'struct':
       return decodeStruct(type, value, context);
     case 'list':

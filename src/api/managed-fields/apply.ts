@@ -8,15 +8,17 @@ import { equal } from '../patch/json-patch.ts';
 import type { StructSchema } from '../schema/type-schema.ts';
 import { badRequest, statusFailure } from '../status-error.ts';
 import { type ConflictReport, describeConflicts, type ManagerConflict } from './conflicts.ts';
-import { compare, type Comparison, exclude } from './field-compare.ts';
-import { fieldSetOf, withNamedFields } from './field-extract.ts';
+import { compare, exclude } from './field-compare.ts';
+import { fieldSetOf } from './field-extract.ts';
 import { type FieldManagerRequest, managerOf } from './field-manager.ts';
-import { mergeApplied, removePaths } from './field-merge.ts';
-import { difference, type FieldSet, intersection, recursiveDifference, sameSet, union, unionAll } from './field-set.ts';
+import { mergeApplied } from './field-merge.ts';
+import { difference, type FieldSet, intersection, recursiveDifference, sameSet } from './field-set.ts';
 import { lastAppliedFields, withLastApplied } from './last-applied.ts';
 import { compareObjects, emptyObject, entriesOf, releaseSteps, stripManaged, withManaged } from './managed-entries.ts';
 import { identityOf, type Manager, type Managers, readManagers, withoutMetadata, writeManagers } from './managers.ts';
+import { type ComparisonIn, comparisonsOf, schemaIn, VersionError } from './other-versions.ts';
 import { ListKeyError } from './path-element.ts';
+import { pruneSteps } from './prune-applied.ts';
 
 export interface ApplyRequest extends FieldManagerRequest {
   /** Take conflicting fields from their owners instead of failing. */
@@ -48,9 +50,19 @@ export function* applySteps(
   applied: JsonObject,
   request: ApplyRequest,
 ): Steps<ApplyResult> {
+  try {
+    return yield* stepsOf(live, applied, request);
+  } catch (error) {
+    if (error instanceof VersionError) throw statusFailure(500, '', error.message);
+    throw error;
+  }
+}
+
+function* stepsOf(live: JsonObject | undefined, applied: JsonObject, request: ApplyRequest): Steps<ApplyResult> {
   const { schema, resetFields } = request;
   const base = stripManaged(live ?? emptyObject(schema, applied));
   const managers = managersForApply(live, base, request);
+  for (const { apiVersion } of managers.values()) schemaIn(request, apiVersion, base);
   const me = managerOf(request, 'Apply');
   const id = identityOf(me);
   const last = managers.get(id);
@@ -60,14 +72,15 @@ export function* applySteps(
   const owners: Managers = new Map(managers).set(id, { ...me, fields: named });
   yield;
   const merged = mergeApplied(schema, base, stripManaged(applied)) as JsonObject;
-  const pruned = yield* pruneSteps(merged, { schema, last: last?.fields, owners });
+  const pruned = yield* pruneSteps(merged, { kind: request, last, owners });
   yield;
-  const comparison = exclude(compare(schema, base, pruned), resetFields);
+  const own = exclude(compare(schema, base, pruned), resetFields);
+  const inVersion = comparisonsOf(request, { before: base, after: pruned, own });
   yield;
-  const conflicts = request.force ? [] : notAllowed(conflictsOf(owners, comparison, id), base, request);
+  const conflicts = request.force ? [] : notAllowed(conflictsOf(owners, inVersion, id), base, request);
   yield;
   if (conflicts.length > 0) return { kind: 'conflict', ...describeConflicts(conflicts) };
-  const after = (yield* releaseSteps(owners, comparison, id)).set(id, { ...me, fields: withoutMetadata(named) });
+  const after = (yield* releaseSteps(owners, inVersion, id)).set(id, { ...me, fields: withoutMetadata(named) });
   yield;
   const canonical = canonicalize(schema, pruned);
   const isSame = live !== undefined && equal(canonical, base);
@@ -76,8 +89,8 @@ export function* applySteps(
   if (isSame && sameManagers(managers, after) && (object === canonical || equal(object, base))) {
     return { kind: 'applied', object: live, managedFields: entriesOf(live) };
   }
-  // A manager whose apply changes nothing is added without a time.
-  if (isSame) after.set(id, { ...after.get(id)!, time: last?.time });
+  // A manager whose apply changes nothing, not even how a value is written, is added without a time.
+  if (isSame && equal(pruned, base)) after.set(id, { ...after.get(id)!, time: last?.time });
   yield;
   const managedFields = writeManagers(after);
   return { kind: 'applied', object: withManaged(object, managedFields), managedFields };
@@ -121,49 +134,13 @@ function managersForApply(live: JsonObject | undefined, base: JsonObject, reques
 }
 
 /** Fields that the apply would add or change and that other managers own. */
-function conflictsOf(managers: Managers, { changed }: Comparison, me: string): ManagerConflict[] {
+function conflictsOf(managers: Managers, inVersion: ComparisonIn, me: string): ManagerConflict[] {
   const out: ManagerConflict[] = [];
   for (const [id, manager] of managers) {
-    const fields = id === me ? undefined : intersection(manager.fields, changed);
+    const fields = id === me ? undefined : intersection(manager.fields, inVersion(manager.apiVersion).changed);
     if (fields !== undefined) out.push({ manager, fields });
   }
   return out;
-}
-
-interface Pruning {
-  schema: StructSchema;
-  last: FieldSet;
-  owners: Managers;
-}
-
-/** Removes fields that this applier owned and no longer applies, unless another manager owns them. */
-function* pruneSteps(merged: JsonObject, { schema, last, owners }: Pruning): Steps<JsonObject> {
-  yield;
-  const owned = unionAll([...owners.values()].map(({ fields }) => fields));
-  yield;
-  if (difference(last, owned) === undefined) return merged;
-  const setOf = function* (object: unknown): Steps<FieldSet> {
-    yield;
-    const set = fieldSetOf(schema, object, { lenient: true });
-    yield;
-    return withNamedFields(schema, set);
-  };
-  const remove = (set: FieldSet): JsonObject => (removePaths(schema, merged, set) ?? {}) as JsonObject;
-  const mergedSet = yield* setOf(merged);
-  yield;
-  const lastSet = withNamedFields(schema, last);
-  yield;
-  const bareSet = yield* setOf(remove(lastSet));
-  yield;
-  const keptSet = union(bareSet, withNamedFields(schema, owned));
-  yield;
-  const surplus = difference(mergedSet, keptSet);
-  yield;
-  const withOwnedSet = yield* setOf(remove(surplus));
-  yield;
-  const unowned = difference(mergedSet, withOwnedSet);
-  yield;
-  return remove(intersection(unowned, lastSet));
 }
 
 /** The conflicts that remain when kubectl takes over fields of its client-side apply, which the annotation records. */

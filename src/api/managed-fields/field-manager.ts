@@ -1,7 +1,6 @@
 // Tracks updates: the owners of fields after a write other than an apply (apply.ts). Upstream:
 // structured-merge-diff/merge/update.go under apimachinery/pkg/util/managedfields. All functions are pure.
-// Managers of other API versions are compared by the same paths: callers that store one version and convert pass objects and
-// managed fields of one version.
+// Fields of managers of other API versions: other-versions.ts.
 
 import { allSteps, type Steps } from '../../base/steps.ts';
 import { type JsonObject, setOwn } from '../codec/own-property.ts';
@@ -20,6 +19,7 @@ import {
   withoutMetadata,
   writeManagers,
 } from './managers.ts';
+import { type ComparisonIn, comparisonsOf, spansVersions, VersionError } from './other-versions.ts';
 import { ListKeyError } from './path-element.ts';
 
 /** The input of updates and applies. */
@@ -38,6 +38,10 @@ export interface FieldManagerRequest {
    * here.
    */
   readonly resetFields?: FieldSet;
+  /** The schemas of the kind's versions by API version, where versions differ by them. */
+  readonly versions?: ReadonlyMap<string, StructSchema> | undefined;
+  /** Fields that this endpoint ignores in the kind's other versions. */
+  readonly otherResetFields?: FieldSet;
 }
 
 /** The new object of an update, patch or create with current managed fields, computed without a pause. */
@@ -47,8 +51,8 @@ export function trackUpdate(live: JsonObject | undefined, next: JsonObject, requ
 
 /**
  * The managed fields of the new object of an update, patch or create. Managed fields in the client's object are the starting
- * point; a single empty entry resets them. An object with lists that lack keys cannot be compared and loses its managed fields,
- * as with upstream's UpdateNoErrors. Each step traverses the objects about once.
+ * point; a single empty entry resets them. An object with lists that lack keys, or without a form in a manager's version, cannot
+ * be compared and loses its managed fields, as with upstream's UpdateNoErrors. Each step traverses the objects about once.
  */
 export function* updatedEntriesSteps(
   live: JsonObject | undefined,
@@ -70,12 +74,23 @@ export function* updatedEntriesSteps(
   yield;
   const compared = compareIfKeyed(schema, before, next);
   if (compared === undefined) return [];
-  const comparison = exclude(compared, resetFields);
+  const own = exclude(compared, resetFields);
   yield;
-  if (isUnchanged(comparison) && live !== undefined) return fromClient === undefined ? known : writeManagers(managers);
-  const after = yield* ownSteps(managers, comparison, managerOf(request, 'Update'));
-  yield;
-  return writeManagers(after);
+  const me = managerOf(request, 'Update');
+  if (isUnchanged(own) && live !== undefined && !spansVersions(request, managers, identityOf(me)))
+    return fromClient === undefined ? known : writeManagers(managers);
+  try {
+    const after = yield* ownSteps(
+      managers,
+      { own, inVersion: comparisonsOf(request, { before, after: next, own }) },
+      me,
+    );
+    yield;
+    return writeManagers(after);
+  } catch (error) {
+    if (error instanceof VersionError) return [];
+    throw error;
+  }
 }
 
 /**
@@ -127,14 +142,18 @@ function withoutReset(object: JsonObject, resetFields: FieldSet): JsonObject {
 }
 
 /** Adds added and changed fields to the updater's set, removes them from those of others, and removes deleted fields from all. */
-function* ownSteps(managers: Managers, comparison: Comparison, me: Manager): Steps<Managers> {
+function* ownSteps(
+  managers: Managers,
+  { own, inVersion }: { own: Comparison; inVersion: ComparisonIn },
+  me: Manager,
+): Steps<Managers> {
   const id = identityOf(me);
-  const after = yield* releaseSteps(managers, comparison, id);
+  const after = yield* releaseSteps(managers, inVersion, id);
   yield;
   const before = after.get(id);
-  const kept = difference(before?.fields, comparison.removed);
+  const kept = difference(before?.fields, own.removed);
   yield;
-  const gained = withoutMetadata(comparison.changed);
+  const gained = withoutMetadata(own.changed);
   if (gained !== undefined) return after.set(id, { ...me, fields: union(kept, gained) });
   if (before !== undefined) after.set(id, { ...before, fields: kept });
   return after;

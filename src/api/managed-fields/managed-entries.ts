@@ -5,7 +5,7 @@ import { zeroStruct } from '../codec/zero-values.ts';
 import type { ManagedFieldsEntry } from '../gen/meta-v1.ts';
 import type { StructSchema } from '../schema/type-schema.ts';
 import { compare, type Comparison } from './field-compare.ts';
-import { difference, union } from './field-set.ts';
+import { difference, type FieldSet, union } from './field-set.ts';
 import type { Managers } from './managers.ts';
 
 export function compareObjects(schema: StructSchema, before: JsonObject, after: JsonObject): Comparison {
@@ -16,14 +16,22 @@ export function compareObjects(schema: StructSchema, before: JsonObject, after: 
 /** Managers processed in one step; each may have thousands of fields. */
 const MANAGERS_AT_ONCE = 4;
 
-/** Removes changed and removed fields from all managers except `me`. */
-export function* releaseSteps(managers: Managers, { changed, removed }: Comparison, me: string): Steps<Managers> {
-  const gone = union(removed, changed);
+/** Removes changed and removed fields from all managers except `me`. `comparisonIn`: the change in a manager's version. */
+export function* releaseSteps(
+  managers: Managers,
+  comparisonIn: (apiVersion: string) => Comparison,
+  me: string,
+): Steps<Managers> {
+  const gone = new Map<Comparison, FieldSet>();
+  const goneOf = (comparison: Comparison): FieldSet => {
+    if (!gone.has(comparison)) gone.set(comparison, union(comparison.removed, comparison.changed));
+    return gone.get(comparison);
+  };
   const out: Managers = new Map();
   let visited = 0;
   for (const [id, manager] of managers) {
     if (visited++ % MANAGERS_AT_ONCE === 0) yield;
-    const fields = id === me ? manager.fields : difference(manager.fields, gone);
+    const fields = id === me ? manager.fields : difference(manager.fields, goneOf(comparisonIn(manager.apiVersion)));
     if (fields !== undefined) out.set(id, fields === manager.fields ? manager : { ...manager, fields });
   }
   return out;

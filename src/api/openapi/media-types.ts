@@ -14,4 +14,5 @@ export const PRODUCED_TYPES: Readonly<Record<ProducedFact, readonly string[]>> =
   text: ['text/plain', ...OBJECT_TYPES],
   any: ['*/*'],
   json: ['application/json'],
+  keys: ['application/jwk-set+json'],
 };

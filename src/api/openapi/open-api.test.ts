@@ -46,6 +46,17 @@ test('operations have the kinds and query parameters that kubectl looks up', () 
   );
 });
 
+test('the parameters of a path with one operation are the path’s, and a path without any has no list of them', () => {
+  const { paths } = document('api/v1') as { paths: Record<string, JsonObject> };
+  const names = (value: unknown): unknown => (value as { name: string }[] | undefined)?.map(({ name }) => name);
+  const list = paths['/api/v1/configmaps']!;
+  assert.equal(at(list, 'get', 'parameters'), undefined);
+  assert.deepEqual((names(list['parameters']) as string[]).slice(0, 2), ['allowWatchBookmarks', 'continue']);
+  const binding = paths['/api/v1/namespaces/{namespace}/bindings']!;
+  assert.deepEqual(names(binding['parameters']), ['dryRun', 'fieldManager', 'fieldValidation', 'namespace', 'pretty']);
+  assert.equal(at(paths['/api/v1/'], 'parameters'), undefined);
+});
+
 test('schemas have merge rules, references and enums', () => {
   const schemas = at(document('api/v1'), 'components', 'schemas') as JsonObject;
   const container = schemas['io.k8s.api.core.v1.Container'];

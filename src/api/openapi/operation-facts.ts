@@ -3,8 +3,8 @@
 import type { ResourceInfo } from '../resource-info.ts';
 import type { ParameterFact } from './parameters.ts';
 
-/** The kind of an operation's response: an object, a list or its watch, plain text, or any of these. */
-export type ProducedFact = 'object' | 'list' | 'text' | 'any' | 'json';
+/** The kind of an operation's response: an object, a list or its watch, plain text, any of these, JSON or its form of keys. */
+export type ProducedFact = 'object' | 'list' | 'text' | 'any' | 'json' | 'keys';
 
 /** One operation. The builder of a document resolves `body` and `result`, which are type names. */
 export interface OperationFact {

@@ -1,6 +1,7 @@
 // The operations of a resource independent of the OpenAPI version: paths, verbs, parameters, bodies and results, also of custom
 // resources. Upstream: endpoints/installer.go as kube-openapi sees its routes.
 
+import { compareTexts } from '../../base/compare-texts.ts';
 import type { ResourceInfo } from '../resource-info.ts';
 import { connectPaths, isConnect } from './connect-operations.ts';
 import { groupVersionRoot, namesOf, type OperationFact, pascal, type PathFact, scopeName } from './operation-facts.ts';
@@ -85,7 +86,8 @@ export function pathsOfResource(info: ResourceInfo, types: ResourceTypes): PathF
     operations: (OperationFact | undefined)[],
   ): void => {
     const present = operations.filter((o) => o !== undefined);
-    if (present.length > 0) out.push({ path, parameters: [...parameters, prettyParameter], operations: present });
+    if (present.length > 0)
+      out.push(withSharedParameters({ path, parameters: [...parameters, prettyParameter], operations: present }));
   };
   push(
     `${scoped}/${info.resource}`,
@@ -113,6 +115,14 @@ export function pathsOfResource(info: ResourceInfo, types: ResourceTypes): PathF
   // As upstream, custom resources have no deprecated watch paths.
   if (types.custom !== true) appendAll(out, watchPaths(info));
   return out;
+}
+
+/** The parameters of a path's only operation are the path's, sorted by name. */
+function withSharedParameters(fact: PathFact): PathFact {
+  const [only, ...others] = fact.operations;
+  if (only === undefined || others.length > 0 || only.parameters.length === 0) return fact;
+  const parameters = [...fact.parameters, ...only.parameters].toSorted((a, b) => compareTexts(a.name, b.name));
+  return { ...fact, parameters, operations: [{ ...only, parameters: [] }] };
 }
 
 interface Target {

@@ -9,10 +9,12 @@ interface ReadOperation {
   readonly description: string;
   readonly result: string | undefined;
   readonly produces: OperationFact['produces'];
+  /** Default: the types of objects where it produces them. */
+  readonly consumes?: readonly string[];
 }
 
-function pathOf(path: string, { produces, ...read }: ReadOperation): PathFact {
-  const bodyTypes = produces === 'object' ? OBJECT_TYPES : ['application/json'];
+function pathOf(path: string, { produces, consumes, ...read }: ReadOperation): PathFact {
+  const bodyTypes = consumes ?? (produces === 'object' ? OBJECT_TYPES : []);
   const operation = { ...read, produces, bodyTypes, method: 'get', parameters: [], body: undefined } as const;
   return { path, parameters: [], operations: [{ ...operation, codes: ['200'] }] };
 }
@@ -35,6 +37,7 @@ export const serverPaths: Readonly<Record<string, PathFact>> = {
     description: "the server's version",
     result: 'version.Info',
     produces: 'json',
+    consumes: ['application/json'],
   }),
   '.well-known/openid-configuration': pathOf('/.well-known/openid-configuration/', {
     id: 'getServiceAccountIssuerOpenIDConfiguration',
@@ -48,7 +51,7 @@ export const serverPaths: Readonly<Record<string, PathFact>> = {
     tag: 'openid',
     description: 'the keys that verify service account tokens',
     result: undefined,
-    produces: 'json',
+    produces: 'keys',
   }),
 };
 

@@ -60,7 +60,7 @@ function* pathSteps(facts: readonly PathFact[], refer: (type: string) => JsonObj
   for (const fact of facts) {
     const item: JsonObject = {};
     for (const op of fact.operations) item[op.method] = operation(op, refer);
-    item['parameters'] = fact.parameters.map(parameter);
+    if (fact.parameters.length > 0) item['parameters'] = fact.parameters.map(parameter);
     out[fact.path] = item;
     if (meter.endsStep(1)) yield;
   }
@@ -87,7 +87,7 @@ function operation(op: OperationFact, refer: (type: string) => JsonObject): Json
   const schema = op.result === undefined ? { type: 'string' } : refer(op.result);
   return {
     description: op.description,
-    consumes: op.bodyTypes,
+    ...(op.bodyTypes.length > 0 && { consumes: op.bodyTypes }),
     produces: PRODUCED_TYPES[op.produces],
     schemes: ['https'],
     tags: [op.tag],

@@ -65,7 +65,7 @@ export function assembleV3(
 }
 
 function pathItem(fact: PathFact, refer: V3Naming['refer']): JsonObject {
-  const out: JsonObject = { parameters: fact.parameters.map(parameter) };
+  const out: JsonObject = fact.parameters.length === 0 ? {} : { parameters: fact.parameters.map(parameter) };
   for (const op of fact.operations) out[op.method] = operation(op, refer);
   return out;
 }

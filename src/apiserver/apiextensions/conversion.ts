@@ -29,12 +29,15 @@ export interface ConversionDeps {
 const GROUP = 'apiextensions.k8s.io';
 const REVIEW_VERSIONS = ['v1', 'v1beta1'];
 
+/** Conversion as the webhook makes it, before schemas are applied. */
+export type WebhookConversion = Pick<Conversion, 'fromStored' | 'toStored'>;
+
 /** Converts a definition's objects to and from one of its versions; undefined when only the apiVersion differs. */
 export function webhookConversion(
   { spec }: CustomResourceDefinition,
   version: string,
   deps: ConversionDeps,
-): Conversion | undefined {
+): WebhookConversion | undefined {
   const { conversion, group, names } = spec;
   const client = conversion?.webhook?.clientConfig;
   if (conversion?.strategy !== 'Webhook' || client === undefined) return undefined;

@@ -6,25 +6,26 @@
  * `/registry/GROUP/PLURAL/`.
  */
 import { shown } from '../../base/shown.ts';
-import { DefaultsBudget, pruneUnknown } from '../../api/codec/prune.ts';
 import type { CustomResourceDefinition, CustomResourceDefinitionVersion } from '../../api/gen/apiextensions-v1.ts';
 import { findValues } from '../../api/json-path-search.ts';
 import { parseJsonPath } from '../../api/json-path.ts';
-import { jsonOf, type KubernetesObject, objectOf } from '../../api/object.ts';
+import type { KubernetesObject } from '../../api/object.ts';
 import { apiVersionOf, type ResourceInfo, type SubresourceInfo } from '../../api/resource-info.ts';
 import { structuralSchema } from '../../api/schema/structural.ts';
-import type { StructSchema } from '../../api/schema/type-schema.ts';
 import { compareVersions } from '../discovery/groups.ts';
 import type { ResourceDefinition, SelectableFields } from '../registry/resource-definition.ts';
 import { isConditionTrue } from './conditions.ts';
 import { type ConversionDeps, webhookConversion } from './conversion.ts';
 import { customPrinter } from './custom-printer.ts';
-import { type CustomRules, customStatusStrategy, customStrategy, defaultCustom } from './custom-strategy.ts';
+import { type CustomRules, customStatusStrategy, customStrategy } from './custom-strategy.ts';
 import { customScale } from './scale-access.ts';
+import { type CustomVersions, versionReading } from './versions.ts';
 import { createCustomValidator } from './validator.ts';
 
 /** In the order in which upstream lists those of custom resources, which is another than that of built-in ones. */
 const VERBS = ['delete', 'deletecollection', 'get', 'list', 'patch', 'create', 'update', 'watch'];
+/** Not named in discovery while the definition is being deleted. */
+const WRITING_VERBS = ['patch', 'create', 'update'];
 const SUBRESOURCE_VERBS = ['get', 'patch', 'update'];
 
 /** The key prefix of a definition's objects. */
@@ -67,6 +68,7 @@ export function customInfo(
     singular: singular ?? kind.toLowerCase(),
     namespaced: spec.scope === 'Namespaced',
     verbs: VERBS,
+    ...(isConditionTrue(definition, 'Terminating') && { hiddenVerbs: WRITING_VERBS }),
     subresources: subresources(definition, version),
     shortNames,
     categories,
@@ -103,32 +105,31 @@ function deprecation(
   return `${kindIn(version.name)} is deprecated${best === undefined ? '' : `; use ${kindIn(best)}`}`;
 }
 
-/** Reads an object that was stored in another version or with an older schema: renames, prunes and defaults it. */
-function readAs(schema: StructSchema, info: ResourceInfo, stored: KubernetesObject): KubernetesObject {
-  const apiVersion = apiVersionOf(info);
-  const named = stored.apiVersion === apiVersion ? stored : { ...stored, apiVersion };
-  const clean = objectOf(pruneUnknown(schema, jsonOf(named)).object);
-  const draft = { ...clean };
-  defaultCustom(schema, draft, new DefaultsBudget(false));
-  const source = jsonOf(clean);
-  const result = jsonOf(draft);
-  const same = Object.keys(result).every((key) => result[key] === source[key]);
-  return same ? clean : draft;
-}
-
 export interface CustomParts {
   readonly conversion: ConversionDeps;
+}
+
+function versionsOf(definition: CustomResourceDefinition): CustomVersions {
+  const infos = definition.spec.versions.map((version) => ({ version, info: customInfo(definition, version) }));
+  const { info } = infos.find(({ version }) => version.storage) ?? infos[0]!;
+  return {
+    schemas: new Map(
+      infos.map((one) => [apiVersionOf(one.info), structuralSchema(one.version.schema?.openAPIV3Schema, one.info)]),
+    ),
+    stored: apiVersionOf(info),
+  };
 }
 
 function defineVersion(
   definition: CustomResourceDefinition,
   version: CustomResourceDefinitionVersion,
-  parts: CustomParts,
+  { versions, conversion }: CustomParts & { readonly versions: CustomVersions },
 ): ResourceDefinition {
   const info = customInfo(definition, version);
-  const schema = structuralSchema(version.schema?.openAPIV3Schema, info);
+  const schema = versions.schemas.get(apiVersionOf(info))!;
   const scale = version.subresources?.scale;
   const rules: CustomRules = {
+    resource: { group: info.group, resource: info.resource },
     schema,
     hasStatus: version.subresources?.status !== undefined,
     terminating: isConditionTrue(definition, 'Terminating'),
@@ -136,10 +137,12 @@ function defineVersion(
   };
   const warning = deprecation(definition, version);
   const { uid = '', generation = 0 } = definition.metadata;
-  const convert = webhookConversion(definition, version.name, parts.conversion);
+  const webhook = webhookConversion(definition, version.name, conversion);
+  const key = `${version.name} ${uid} ${generation}`;
   return {
     info,
     schema,
+    versions: webhook === undefined ? versions.schemas : undefined,
     storageVersion: version.storage,
     enabledByDefault: version.served,
     storagePrefix: customPrefix(definition),
@@ -147,11 +150,7 @@ function defineVersion(
     objectSubresources: rules.hasStatus ? { status: { strategy: customStatusStrategy(rules) } } : {},
     selectableFields: selectable(version),
     printer: customPrinter(version.additionalPrinterColumns),
-    reading: {
-      key: `${version.name} ${uid} ${generation}`,
-      read: (stored) => readAs(schema, info, stored),
-      convert,
-    },
+    reading: versionReading(versions, { key, apiVersion: apiVersionOf(info), webhook }),
     scale: scale && customScale(scale),
     deprecationWarning: warning,
   };
@@ -159,5 +158,6 @@ function defineVersion(
 
 /** The resources of a definition, those that are not served included. */
 export function customDefinitions(definition: CustomResourceDefinition, parts: CustomParts): ResourceDefinition[] {
-  return definition.spec.versions.map((version) => defineVersion(definition, version, parts));
+  const versions = versionsOf(definition);
+  return definition.spec.versions.map((version) => defineVersion(definition, version, { ...parts, versions }));
 }

@@ -8,7 +8,7 @@ import type { JsonObject } from '../../api/codec/own-property.ts';
 import { type KubernetesObject, jsonOf } from '../../api/object.ts';
 import type { StructSchema } from '../../api/schema/type-schema.ts';
 import { finalizerWarnings } from './finalizer-warnings.ts';
-import { type FieldCause, statusFailure } from '../../api/status-error.ts';
+import { type FieldCause, forbidden, type GroupResource } from '../../api/status-error.ts';
 import { allSteps, type Steps } from '../../base/steps.ts';
 import { deepEqual } from '../../base/equal.ts';
 import { keepAllBut, SPEC_AND_METADATA } from '../registry/kind-strategy.ts';
@@ -21,6 +21,8 @@ export type ValidateCustom = (object: KubernetesObject, old: KubernetesObject | 
 
 /** The rules that the strategies of a version depend on. */
 export interface CustomRules {
+  /** For error texts. */
+  readonly resource: GroupResource;
   readonly schema: StructSchema;
   readonly hasStatus: boolean;
   /** Whether the definition is being deleted, so that nothing new may be created. */
@@ -48,9 +50,9 @@ export function customStrategy(rules: CustomRules): Strategy<Custom> {
     applyDefaults: (draft) => defaultCustom(rules.schema, draft),
     prepareForCreate(draft) {
       if (rules.terminating)
-        throw statusFailure(
-          405,
-          'MethodNotAllowed',
+        throw forbidden(
+          rules.resource,
+          draft.metadata.name ?? '',
           'create not allowed while custom resource definition is terminating',
         );
       if (rules.hasStatus) delete draft.status;

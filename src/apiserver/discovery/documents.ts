@@ -2,6 +2,7 @@
 import type { APIGroup, APIGroupList, APIResource, APIResourceList, APIVersions } from '../../api/gen/meta-v1.ts';
 import { schemaOf } from '../../api/schema/schema.ts';
 import { apiVersionOf, type ResourceInfo, type SubresourceInfo } from '../../api/resource-info.ts';
+import { compareTexts } from '../../base/compare-texts.ts';
 import type { GroupEntry, VersionEntry } from './groups.ts';
 
 /** What `/api` answers. `serverAddress`: host and port clients reach us at. */
@@ -23,13 +24,17 @@ export function apiGroupList(groups: readonly GroupEntry[]): APIGroupList {
   return { kind: 'APIGroupList', apiVersion: 'v1', groups: groups.filter(({ group }) => group !== '').map(apiGroup) };
 }
 
+function verbsOf({ verbs, hiddenVerbs = [] }: ResourceInfo): string[] {
+  return verbs.filter((verb) => !hiddenVerbs.includes(verb));
+}
+
 function resourceEntry(info: ResourceInfo, storageVersionHash: string | undefined): APIResource {
   return {
     name: info.resource,
     singularName: info.singular,
     namespaced: info.namespaced,
     kind: info.kind,
-    verbs: [...info.verbs],
+    verbs: verbsOf(info),
     ...(info.shortNames.length === 0 ? {} : { shortNames: [...info.shortNames] }),
     ...(info.categories.length === 0 ? {} : { categories: [...info.categories] }),
     ...(storageVersionHash === undefined ? {} : { storageVersionHash }),
@@ -54,11 +59,12 @@ export function apiResourceList(
   { version, resources }: VersionEntry,
   hashOf: (info: ResourceInfo) => string | undefined,
 ): APIResourceList {
-  const entries = resources.flatMap((info) => [
-    resourceEntry(info, hashOf(info)),
-    ...info.subresources.map((sub) => subresourceEntry(info, sub)),
-  ]);
-  entries.sort((a, b) => (a.name < b.name ? -1 : 1));
+  const entries = resources
+    .toSorted((a, b) => compareTexts(a.resource, b.resource))
+    .flatMap((info) => [
+      resourceEntry(info, hashOf(info)),
+      ...info.subresources.map((sub) => subresourceEntry(info, sub)),
+    ]);
   return {
     kind: 'APIResourceList',
     ...(group !== '' && { apiVersion: 'v1' }),
@@ -111,7 +117,7 @@ function aggregatedResource(info: ResourceInfo): object {
     responseKind: { ...own, kind },
     scope: info.namespaced ? 'Namespaced' : 'Cluster',
     singularResource: info.singular,
-    verbs: [...info.verbs],
+    verbs: verbsOf(info),
     ...(info.shortNames.length === 0 ? {} : { shortNames: [...info.shortNames] }),
     ...(info.categories.length === 0 ? {} : { categories: [...info.categories] }),
     ...(info.subresources.length === 0

@@ -51,7 +51,7 @@ export async function serveScale(call: Call, access: ScaleAccess<KubernetesObjec
   }
   if (verb !== 'update' && verb !== 'patch') throw methodNotAllowed();
   const request = writeRequestOf(call, verb === 'update' ? 'UpdateOptions' : 'PatchOptions');
-  const type = verb === 'update' ? undefined : patchTypeOf(scope, false);
+  const type = verb === 'update' ? undefined : patchTypeOf(scope, store.definition.schema !== undefined);
   if (type === 'apply') return await applyScale(call, access, request);
   const wanted = type === undefined ? await fromBody(call) : await fromPatch(call, access, type);
   const { name, namespace } = scope.info;

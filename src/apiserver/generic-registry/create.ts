@@ -11,6 +11,7 @@ import { repairManagedFields, trackDraft } from './field-tracking.ts';
 import { mayBeOld, readNow } from './freshness.ts';
 import type { GenericStore } from './generic-store.ts';
 import { dropDuplicateOwners } from './owner-references.ts';
+import { asStored } from './stored-form.ts';
 import { invalidObject, strategyErrors } from './validation.ts';
 import { admissionAttributes, canonical, nowText, putObject, type WriteOutcome, type WriteRequest } from './write.ts';
 
@@ -164,7 +165,7 @@ async function storeNew(
     const key = store.keyOf({ namespace: draft.metadata.namespace ?? '', name });
     const known = store.cache.get(key) !== undefined;
     const taken = known && mayBeOld(store) ? (await readNow(store, key)) !== undefined : known;
-    if (!taken && request.dryRun) return { object, created: true };
+    if (!taken && request.dryRun) return { object: await asStored(store, object), created: true };
     const outcome = taken ? undefined : await putObject(store, { key, object, expect: 0, created: true, request });
     if (outcome !== undefined && !('lost' in outcome)) return outcome;
     if (request.prefix === '' || attempt === NAME_ATTEMPTS) throw alreadyExists(store.groupResource, name);

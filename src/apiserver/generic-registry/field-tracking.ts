@@ -40,6 +40,9 @@ function requestOf(store: GenericStore, manager: string, subresource: string): F
     subresource,
     time: nowText(store),
     resetFields,
+    // A Scale has one form, whatever the version of its object.
+    versions: subresource === 'scale' ? undefined : store.definition.versions,
+    otherResetFields: subresource === 'status' ? resetFields : undefined,
   };
 }
 

@@ -30,6 +30,8 @@ export interface ObjectName {
 /** Fields of objects that selectors may name. */
 export type FieldsOf = Readonly<Record<string, string>>;
 
+type Converting = StoredConversion & Required<Pick<StoredConversion, 'convert'>>;
+
 /** One resource in one version over its storage. */
 export class GenericStore {
   readonly definition: ResourceDefinition;
@@ -135,16 +137,16 @@ export class GenericStore {
     const { reading } = this.definition;
     if (reading?.convert === undefined) return undefined;
     const waiting = cells.map((cell) => cell.origin ?? cell).filter((cell) => this.#needsConversion(cell));
-    return waiting.length === 0 ? undefined : this.#convert(waiting, reading as Required<StoredConversion>);
+    return waiting.length === 0 ? undefined : this.#convert(waiting, reading as Converting);
   }
 
-  async #convert(cells: readonly RevisionCell[], { key, read, convert }: Required<StoredConversion>): Promise<void> {
+  async #convert(cells: readonly RevisionCell[], { key, convert }: Converting): Promise<void> {
     const turns = new Turns(this.services.clock);
     for (const batch of batchesOf(cells)) {
       const converted = await convert.fromStored(batch.map((cell) => cell.object()));
       for (const [index, cell] of batch.entries()) {
         await turns.next();
-        cell.giveView(key, read(converted[index]!));
+        cell.giveView(key, convert.served(converted[index]!));
       }
     }
   }
@@ -205,6 +207,7 @@ export class GenericStore {
     if (this.definition === this.stored) return object;
     const { conversion, reading } = this.definition;
     if (reading?.convert !== undefined) return reading.convert.toStored(object);
+    if (reading?.write !== undefined) return reading.write(object);
     const { info } = this.stored;
     const converted = conversion === undefined ? object : conversion.toStored(object);
     return { ...converted, apiVersion: apiVersionOf(info), kind: info.kind };

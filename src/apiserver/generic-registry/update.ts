@@ -20,6 +20,7 @@ import type { GenericStore, ObjectName } from './generic-store.ts';
 import { removeObject, shouldDeleteDuringUpdate } from './remove.ts';
 import { dropDuplicateOwners } from './owner-references.ts';
 import { isSame } from './same-object.ts';
+import { asStored, isInStoredForm } from './stored-form.ts';
 import { invalidObject, strategyErrors } from './validation.ts';
 import {
   admissionAttributes,
@@ -265,9 +266,10 @@ async function storeChange(
       written = !request.dryRun && !('lost' in removed);
       return removed;
     }
-    if (isSame(object, old) && store.services.store.isStale?.(key) !== true)
-      return { object: old, cell: current, created: false };
-    if (request.dryRun) return { object, created: false };
+    if (isSame(object, old) && store.services.store.isStale?.(key) !== true) {
+      if (await isInStoredForm(store, object, current)) return { object: old, cell: current, created: false };
+    }
+    if (request.dryRun) return { object: await asStored(store, object), created: false };
     if (request.context.isLarge === true) await request.context.pause?.();
     const outcome = await putObject(store, { key, object, expect: current.revision, created: false, request });
     written = !('lost' in outcome);

@@ -121,7 +121,10 @@ export interface ScaleAccess<T extends KubernetesObject> {
 /** How stored objects are read; see `ResourceDefinition.reading`. */
 export interface StoredConversion {
   readonly key: string;
+  /** Reads an object that is stored in this version or, without `convert`, in any. */
   read(stored: KubernetesObject): KubernetesObject;
+  /** The form in which another version's object is stored, where `convert` makes none. Default: it is renamed. */
+  write?(object: KubernetesObject): KubernetesObject;
   /** Conversions by calls, where versions differ by more than their name. Reject with StatusErrors. */
   readonly convert?: Conversion;
 }
@@ -130,6 +133,8 @@ export interface StoredConversion {
 export interface Conversion {
   /** Converts stored objects of other versions, keeping their order. */
   fromStored(objects: readonly KubernetesObject[]): Promise<readonly KubernetesObject[]>;
+  /** A converted object as this version serves it. */
+  served(converted: KubernetesObject): KubernetesObject;
   toStored(object: KubernetesObject): Promise<KubernetesObject>;
 }
 
@@ -138,6 +143,8 @@ export interface ResourceDefinition<T extends KubernetesObject = KubernetesObjec
   readonly info: ResourceInfo<T>;
   /** The schema of its objects, where it is not a built-in kind's. */
   readonly schema?: StructSchema;
+  /** The schemas of all versions by apiVersion, where versions differ by them alone (custom resources without a webhook). */
+  readonly versions?: ReadonlyMap<string, StructSchema> | undefined;
   /** Whether this version is stored, among versions that share a prefix. Default: the first without `conversion`. */
   readonly storageVersion?: boolean;
   /** The propagation of a DELETE without one. Default Background; jobs and replication controllers: Orphan. */
