@@ -31,7 +31,7 @@ export function schemaIn(kind: KindVersions, apiVersion: string, object: JsonObj
   if (kind.versions === undefined || apiVersion === kind.apiVersion) return kind.schema;
   const schema = kind.versions.get(apiVersion);
   if (schema === undefined) throw new VersionError(`request to convert CR to an invalid group/version: ${apiVersion}`);
-  const problem = typeErrors(schema, stripManaged(object), { lenient: true });
+  const problem = typeErrors(schema, stripManaged(object));
   if (problem !== undefined) throw new VersionError(problem);
   return schema;
 }

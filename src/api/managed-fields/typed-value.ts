@@ -14,17 +14,10 @@ const MAX_ERRORS = 100;
 /** The maximum number of characters of a quoted value. */
 const MAX_VALUE_CHARS = 1000;
 
-/**
- * The errors of a configuration with upstream's texts; undefined for a valid one. `lenient`: items with one key twice are
- * accepted, as in live objects.
- */
-export function typeErrors(
-  schema: StructSchema,
-  config: unknown,
-  { lenient = false }: { lenient?: boolean } = {},
-): string | undefined {
+/** The errors of a configuration with upstream's texts; undefined for a valid one. */
+export function typeErrors(schema: StructSchema, config: unknown): string | undefined {
   const found: string[] = [];
-  visit(schema, config, { path: [], found, lenient });
+  visit(schema, config, { path: [], found });
   if (found.length <= 1) return found[0];
   return ['errors:', ...found.map((text) => `  ${text}`)].join('\n');
 }
@@ -32,7 +25,6 @@ export function typeErrors(
 interface Context {
   readonly path: string[];
   readonly found: string[];
-  readonly lenient: boolean;
 }
 
 function visit(type: TypeSchema, value: unknown, context: Context): void {
@@ -83,8 +75,7 @@ function visitList(type: ListSchema, value: unknown, context: Context): void {
         return; // Upstream stops here, too: it has no path for what follows.
       }
       ({ element } = named);
-      if (seen.has(element) && !context.lenient)
-        report(context, `duplicate entries for key ${formatFieldPath([element])}`);
+      if (seen.has(element)) report(context, `duplicate entries for key ${formatFieldPath([element])}`);
       seen.add(element);
     }
     step(element, context, () => visit(type.items, item, context));

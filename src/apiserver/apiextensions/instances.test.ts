@@ -168,6 +168,25 @@ test('tables, selectable fields, a scale, cluster scope', async () => {
   assert.deepEqual([scale.body.kind, scale.body.spec], ['Scale', { replicas: 5 }], scale.text);
   assert.equal((await send('GET', `${path}/a`)).body.spec.n, 5);
   assert.equal((await send('GET', `${path}/b/scale`)).status, 500);
+  const strategic = { 'content-type': 'application/strategic-merge-patch+json' };
+  assert.equal((await send('PATCH', `${path}/a/scale`, { spec: { replicas: 5 } }, strategic)).status, 415);
+  const apply = { 'content-type': 'application/apply-patch+yaml' };
+  const wanted = (replicas: number): object => ({
+    apiVersion: 'autoscaling/v1',
+    kind: 'Scale',
+    metadata: { name: 'a' },
+    spec: { replicas },
+  });
+  const same = await send('PATCH', `${path}/a/scale?fieldManager=m`, wanted(5), apply);
+  assert.equal(same.status, 200, same.text);
+  const other = await send('PATCH', `${path}/a/scale?fieldManager=m&force=true`, wanted(6), apply);
+  assert.deepEqual(
+    [other.status, other.body.message],
+    [
+      500,
+      'failed to convert new object (/a; autoscaling/v1, Kind=Scale) to proper version: request to convert CR to an invalid group/version: autoscaling/v1',
+    ],
+  );
   const negative = await send('PATCH', `${path}/a`, { spec: { n: -1 } }, merge);
   assert.equal(
     negative.body.message,

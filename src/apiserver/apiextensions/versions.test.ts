@@ -89,3 +89,29 @@ test('a write that changes nothing stores the object in the storage version, onc
   const second = (await send('PUT', pathOf('v1', '/a'), first)).body;
   assert.equal(second.metadata.resourceVersion, first.metadata.resourceVersion);
 });
+
+type Managed = KubernetesObject['metadata']['managedFields'];
+
+function owners(managedFields: Managed): unknown {
+  return managedFields?.map(({ manager, apiVersion, fieldsV1 }) => [manager, apiVersion, fieldsV1]);
+}
+
+test('a change counts for the managers of another version as it looks there', async () => {
+  const { send } = await start({ storage: 'v2', defaults: false });
+  await send('POST', `${pathOf('v2')}?fieldManager=m`, widgetOf('v2', 'a', { common: 'x', two: 'z' }));
+  const { body } = await send('PATCH', `${pathOf('v1', '/a')}?fieldManager=n`, { spec: { common: 'w' } }, merge);
+  assert.deepEqual(owners(body.metadata.managedFields), [
+    ['m', 'example.com/v2', { 'f:spec': { '.': {}, 'f:two': {} } }],
+    ['n', 'example.com/v1', { 'f:spec': { 'f:common': {} } }],
+  ]);
+});
+
+test('an object without a form in the version of a manager loses its managed fields, and no apply changes it', async () => {
+  const { send } = await start({ storage: 'v2', defaults: false });
+  await send('POST', `${pathOf('v2')}?fieldManager=m`, widgetOf('v2', 'a', { common: 'x' }));
+  const config = { ...widgetOf('v1', 'a', { one: 'y' }) };
+  const applied = await send('PATCH', `${pathOf('v1', '/a')}?fieldManager=n`, config, apply);
+  assert.deepEqual([applied.status, applied.body.message], [500, '.spec.one: field not declared in schema']);
+  const { body } = await send('PATCH', `${pathOf('v1', '/a')}?fieldManager=n`, { spec: { one: 'y' } }, merge);
+  assert.equal(body.metadata.managedFields, undefined);
+});

@@ -4,7 +4,7 @@ import type { Scale } from '../../api/gen/autoscaling-v1.ts';
 import { jsonOf, type KubernetesObject, objectOf } from '../../api/object.ts';
 import { schemaOf } from '../../api/schema/schema.ts';
 import type { StructSchema } from '../../api/schema/type-schema.ts';
-import { badRequest, conflict, invalid, methodNotAllowed } from '../../api/status-error.ts';
+import { badRequest, conflict, invalid, methodNotAllowed, statusFailure } from '../../api/status-error.ts';
 import type { ApiResponse } from '../../api/transport.ts';
 import { updateObject, type UpdateRequest } from '../generic-registry/update.ts';
 import type { WriteRequest } from '../generic-registry/write.ts';
@@ -129,6 +129,13 @@ function configurationOf(call: Call, access: ScaleAccess<KubernetesObject>, repl
   return { apiVersion: store.apiVersion, kind: store.info.kind, metadata: { name, namespace }, ...nested };
 }
 
+/** Upstream applies to the scale of a custom resource only what it has already: its converter knows no Scale that is made anew. */
+function notConverted({ metadata }: Scale): Error {
+  const object = `${metadata?.namespace ?? ''}/${metadata?.name ?? ''}; ${API_VERSION}, Kind=Scale`;
+  const problem = `request to convert CR to an invalid group/version: ${API_VERSION}`;
+  return statusFailure(500, '', `failed to convert new object (${object}) to proper version: ${problem}`);
+}
+
 /** Server-side apply: the object's replicas are owned, and fought over, like any other field. */
 async function applyScale(
   call: Call,
@@ -152,7 +159,13 @@ async function applyScale(
   if (replicas == null) throw badRequest('an applied scale must set spec.replicas');
   checkReplicas(replicas, name);
   const config = configurationOf(call, access, replicas);
-  const next = applyConfiguration(call, { config, manager: request.manager, subresource: 'scale' });
+  const applying = applyConfiguration(call, { config, manager: request.manager, subresource: 'scale' });
+  const isCustom = store.definition.schema !== undefined;
+  const next: UpdateRequest['next'] = async (live) => {
+    const draft = await applying(live);
+    if (isCustom && live !== undefined && access.read(live).specReplicas !== replicas) throw notConverted(scale);
+    return draft;
+  };
   const outcome = await updateObject(store, { ...scaleUpdateOf(call, request), tracksFields: true, next });
   return await writeScale(call, scaleOf(outcome.object, access));
 }
