@@ -39,6 +39,8 @@ export function defaultCustom(schema: StructSchema, draft: KubernetesObject, bud
   Object.assign(target, filled);
 }
 
+const NO_CREATE = 'create not allowed while custom resource definition is terminating';
+
 function withoutMetadata(object: KubernetesObject): object {
   const { metadata: _, ...rest } = object;
   return rest;
@@ -49,12 +51,8 @@ export function customStrategy(rules: CustomRules): Strategy<Custom> {
   return {
     applyDefaults: (draft) => defaultCustom(rules.schema, draft),
     prepareForCreate(draft) {
-      if (rules.terminating)
-        throw forbidden(
-          rules.resource,
-          draft.metadata.name ?? '',
-          'create not allowed while custom resource definition is terminating',
-        );
+      const { name = '' } = draft.metadata;
+      if (rules.terminating) throw forbidden(rules.resource, name, NO_CREATE);
       if (rules.hasStatus) delete draft.status;
       draft.metadata.generation = 1;
     },
