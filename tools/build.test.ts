@@ -181,6 +181,7 @@ test('the entries of the test library load it, and report in one line a Node.js 
     const { stderr, status } = run('22.10.0', script);
     assert.equal(status, 1);
     assert.match(stderr, /keelson\/testing needs Node.js 24.15 or newer; this is v22.10.0/);
-    assert.doesNotMatch(stderr, /SyntaxError|^ {4}at /m);
+    assert.doesNotMatch(stderr, /SyntaxError|throw error|triggerUncaught|^ +\^/m);
+    assert.equal(stderr.match(/^ {4}at /gm)?.length, 1);
   }
 });

@@ -3,12 +3,15 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-// Any Node.js may load the entries of a library, so one that is too old gets a clear message in one line.
+// Any Node.js may load the entries of a library, so one that is too old gets a clear message in one line, and the place of one
+// frame. Node.js shows no piece of a source whose line has this comment; it takes the line from the error's stack.
 const CHECK = `const [major, minor] = process.versions.node.split('.').map(Number);
 if (major < 24 || (major === 24 && minor < 15)) {
-  const error = new Error(\`keelson/testing needs Node.js 24.15 or newer; this is \${process.version}\`);
-  error.stack = error.message;
-  throw error;
+  const { stackTraceLimit } = Error;
+  Error.stackTraceLimit = 1;
+  const error = new Error(\`keelson/testing needs Node.js 24.15 or newer; this is \${process.version}\`); // node-do-not-add-exception-line
+  Error.stackTraceLimit = stackTraceLimit;
+  throw error; // node-do-not-add-exception-line
 }`;
 
 /** A test's process may end at any time; a first cluster has started by then. */
