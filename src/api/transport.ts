@@ -74,6 +74,9 @@ export interface ObjectEvent {
   readonly object: unknown;
 }
 
+/** The annotation of the bookmark that ends the objects with which a watch begins. */
+export const INITIAL_EVENTS_END = 'k8s.io/initial-events-end';
+
 /** Headers to send. */
 export type ApiHeaders = Readonly<Record<string, string | readonly string[]>>;
 

@@ -67,6 +67,8 @@ export type Patch =
 /** All verbs on one resource. */
 export interface ResourceClient<T extends KubernetesObject> {
   readonly info: ResourceInfo<T>;
+  /** Whether informers begin by a watch with `sendInitialEvents` in place of a list. Upstream: the feature WatchListClient. */
+  readonly watchList?: boolean;
   get(key: ObjectKey, options?: { resourceVersion?: string; signal?: AbortSignal }): Promise<Stored<T>>;
   list(options?: ListOptions): Promise<ObjectList<Stored<T>>>;
   /** Ends when the server ends it; breaking out of the loop, or the signal, stops it. Batches keep order. */

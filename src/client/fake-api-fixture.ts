@@ -5,11 +5,25 @@
  */
 import { addInt64 } from '../api/int64.ts';
 import { onAbort } from '../base/abort.ts';
-import { alreadyExists, badRequest, conflict, expired, notFound, StatusError } from '../api/status-error.ts';
+import {
+  alreadyExists,
+  badRequest,
+  conflict,
+  expired,
+  notFound,
+  StatusError,
+  statusFailure,
+} from '../api/status-error.ts';
 import { allResources } from '../api/gen/resources.ts';
 import type { KubernetesObject } from '../api/object.ts';
 import type { ResourceInfo } from '../api/resource-info.ts';
-import type { ApiHandler, ApiRequest, ApiResponse, ObjectEvent } from '../api/transport.ts';
+import {
+  type ApiHandler,
+  type ApiRequest,
+  type ApiResponse,
+  INITIAL_EVENTS_END,
+  type ObjectEvent,
+} from '../api/transport.ts';
 import { Channel } from '../base/channel.ts';
 import { deepEqual } from '../base/equal.ts';
 
@@ -32,6 +46,8 @@ export interface FakeApi {
   modify<T extends KubernetesObject>(info: ResourceInfo<T>, key: string, change: (object: T) => T): T;
   /** Called before each request; an error it throws is the response. */
   intercept: ((request: { method: string; path: string; body: unknown }) => void) | undefined;
+  /** Whether watches cannot begin with the objects there are, as on servers of before v1.27. */
+  refusesInitialEvents: boolean;
   /** Ends all open watches; `forget` also makes older revisions expired. */
   breakWatches(options?: { forget?: boolean }): void;
 }
@@ -168,10 +184,23 @@ export function createFakeApi(now: () => string, firstUid = 1, custom: readonly 
       metadata: { ...old.metadata, finalizers: [...new Set(finalizers)], deletionTimestamp: now() },
     });
   }
-  function watch(t: Target, from: number, signal: AbortSignal): ApiResponse {
+  function itemsOf(t: Target): KubernetesObject[] {
+    const prefix = idOf(t.info, '');
+    return [...objects].filter(([key, o]) => key.startsWith(prefix) && inScope(t, o)).map(([, o]) => o);
+  }
+  function initialEvents(t: Target): ObjectEvent[] {
+    const metadata = { resourceVersion: String(revision), annotations: { [INITIAL_EVENTS_END]: 'true' } };
+    const added = itemsOf(t).map((object): ObjectEvent => ({ type: 'ADDED', object }));
+    return [...added, { type: 'BOOKMARK', object: { kind: t.info.kind, metadata } }];
+  }
+  function watch(t: Target, query: URLSearchParams, signal: AbortSignal): ApiResponse {
+    const isInitial = query.get('sendInitialEvents') === 'true';
+    if (isInitial && api.refusesInitialEvents) throw statusFailure(422, 'Invalid', 'resourceVersionMatch is forbidden');
+    const from = isInitial ? revision : Number(query.get('resourceVersion') ?? revision);
     if (from < oldest) throw expired(`too old resource version: ${from} (${oldest})`);
     const channel = new Channel<readonly ObjectEvent[]>();
     const watcher = { target: t, channel };
+    if (isInitial) channel.trySend(initialEvents(t));
     for (const r of log)
       if (r.revision > from && same(r.info, t.info) && inScope(t, r.event.object as KubernetesObject))
         channel.trySend([r.event]);
@@ -189,11 +218,13 @@ export function createFakeApi(now: () => string, firstUid = 1, custom: readonly 
     switch (request.method) {
       case 'GET': {
         if (t.name !== undefined) return ok(must(t));
-        if (query.get('watch') === 'true')
-          return watch(t, Number(query.get('resourceVersion') ?? revision), request.signal);
-        const prefix = idOf(t.info, '');
-        const items = [...objects].filter(([key, o]) => key.startsWith(prefix) && inScope(t, o)).map(([, o]) => o);
-        return ok({ apiVersion: 'v1', kind: t.info.listKind, metadata: { resourceVersion: String(revision) }, items });
+        if (query.get('watch') === 'true') return watch(t, query, request.signal);
+        return ok({
+          apiVersion: 'v1',
+          kind: t.info.listKind,
+          metadata: { resourceVersion: String(revision) },
+          items: itemsOf(t),
+        });
       }
       case 'POST':
         return ok(create(t, body as KubernetesObject), 201);
@@ -221,6 +252,7 @@ export function createFakeApi(now: () => string, firstUid = 1, custom: readonly 
   const api: FakeApi = {
     requests: [],
     intercept: undefined,
+    refusesInitialEvents: false,
     objects: (info) => [...objects].filter(([key]) => key.startsWith(idOf(info, ''))).map(([, o]) => o as never),
     seed: (info, object) => store(info, object),
     remove(info, key) {

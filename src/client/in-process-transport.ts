@@ -40,6 +40,7 @@ function createInProcessTransport(deps: InProcessClientDeps): ClientTransport {
   ) => deps.handler(toApiRequest(deps, request, { ...mode, pause, turn }));
 
   return {
+    watchList: true,
     async call(request) {
       const response = await send(request, { wantsObjects: true, signal: request.signal ?? never });
       return await toAnswer(response, deps.clock);

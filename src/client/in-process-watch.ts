@@ -1,4 +1,5 @@
 /** A watch inside the server's own process: batches of events come as objects, straight from the watch cache. */
+import { statusFailure } from '../api/status-error.ts';
 import type { ApiResponse } from '../api/transport.ts';
 import { linkedController } from '../base/abort.ts';
 import type { Clock } from '../platform/clock.ts';
@@ -61,6 +62,11 @@ export class InProcessWatch implements AsyncIterableIterator<Batch> {
     this.#stop = linkedController(this.#request.signal);
     const response = await this.#send(this.#stop.signal);
     if (response.kind === 'stream' && response.status < 400) {
+      // Of an aggregated server it is not known that it ends the first objects by a bookmark.
+      if (/(^|&)sendInitialEvents=true(&|$)/.test(this.#request.query)) {
+        this.#stop.abort(new Error('watch stopped'));
+        throw statusFailure(422, 'Invalid', 'sendInitialEvents: the server of this API may not support it');
+      }
       this.#inner = eventsOfStream(response, this.#clock);
       return this.#inner.next();
     }

@@ -17,9 +17,10 @@ const pod = (name: string, nodeName = 'n1'): Pod => ({
   spec: { containers: [], nodeName },
 });
 
-function setUp() {
+function setUp({ refusesInitialEvents = false } = {}) {
   const clock = new VirtualClock();
   const api = createFakeApi(() => '2026-01-01T00:00:00Z');
+  api.refusesInitialEvents = refusesInitialEvents;
   const client = createInProcessClient({
     handler: api.handler,
     clock,
@@ -90,55 +91,78 @@ describe('informer', () => {
     await clock.settle();
     stop.abort();
   });
+});
 
-  it('resumes a broken watch at the last revision without a new list', async () => {
-    const { api, factory, stop, start, clock } = setUp();
-    const informer = factory.informer(Pods);
-    const { seen, handler } = recorder();
-    informer.addHandler(handler);
-    await start();
-    api.breakWatches();
-    api.seed(Pods, pod('a'));
-    await clock.advance(60_000);
-    assert.deepEqual(seen, ['add a']);
-    assert.equal(api.requests.filter((r) => !r.query.includes('watch')).length, 1);
-    stop.abort();
+for (const server of [{ refusesInitialEvents: false }, { refusesInitialEvents: true }])
+  describe(server.refusesInitialEvents ? 'informer of a server that knows no initial events' : 'informer', () => {
+    it('has what is there, and then changes', async () => {
+      const { api, factory, stop, start, clock } = setUp(server);
+      const { seen, handler } = recorder();
+      const informer = factory.informer(Pods);
+      informer.addHandler(handler);
+      const { metadata } = api.seed(Pods, pod('a'));
+      await start();
+      assert.deepEqual(seen, ['add a initial']);
+      assert.deepEqual([informer.hasSynced(), informer.lastRevision()], [true, metadata.resourceVersion]);
+      api.remove(Pods, 'default/a');
+      await clock.settle();
+      assert.deepEqual(seen, ['add a initial', 'delete a']);
+      stop.abort();
+    });
+
+    it('resumes a broken watch at the last revision without a new list', async () => {
+      const { api, factory, stop, start, clock } = setUp(server);
+      const informer = factory.informer(Pods);
+      const { seen, handler } = recorder();
+      informer.addHandler(handler);
+      await start();
+      api.breakWatches();
+      api.seed(Pods, pod('a'));
+      await clock.advance(60_000);
+      assert.deepEqual(seen, ['add a']);
+      const starts = api.requests.filter(
+        ({ query }) => !query.includes('watch') || query.includes('sendInitialEvents'),
+      );
+      assert.equal(starts.length, server.refusesInitialEvents ? 2 : 1);
+      stop.abort();
+    });
+
+    it('lists again after 410 and finds objects that were deleted meanwhile', async () => {
+      const { api, factory, stop, start, clock } = setUp(server);
+      api.seed(Pods, pod('a'));
+      api.seed(Pods, pod('b'));
+      const informer = factory.informer(Pods);
+      const { seen, handler } = recorder();
+      informer.addHandler(handler);
+      await start();
+      seen.length = 0;
+      api.breakWatches();
+      api.remove(Pods, 'default/a');
+      api.seed(Pods, pod('c'));
+      api.breakWatches({ forget: true });
+      await clock.advance(120_000);
+      assert.deepEqual(seen, ['add c', 'delete a unknown']);
+      stop.abort();
+    });
+
+    it('backs off while the server is down: no hot loop', async () => {
+      const { api, factory, stop, start, clock } = setUp(server);
+      api.intercept = () => {
+        throw serviceUnavailable('down');
+      };
+      const informer = factory.informer(Pods);
+      await start();
+      await clock.advance(600_000);
+      assert.ok(api.requests.length < 45 && api.requests.length > 5, String(api.requests.length));
+      assert.equal(informer.hasSynced(), false);
+      api.intercept = undefined;
+      await clock.advance(60_000);
+      assert.equal(informer.hasSynced(), true);
+      stop.abort();
+    });
   });
 
-  it('lists again after 410 and finds objects that were deleted meanwhile', async () => {
-    const { api, factory, stop, start, clock } = setUp();
-    api.seed(Pods, pod('a'));
-    api.seed(Pods, pod('b'));
-    const informer = factory.informer(Pods);
-    const { seen, handler } = recorder();
-    informer.addHandler(handler);
-    await start();
-    seen.length = 0;
-    api.breakWatches();
-    api.remove(Pods, 'default/a');
-    api.seed(Pods, pod('c'));
-    api.breakWatches({ forget: true });
-    await clock.advance(120_000);
-    assert.deepEqual(seen, ['add c', 'delete a unknown']);
-    stop.abort();
-  });
-
-  it('backs off while the server is down: no hot loop', async () => {
-    const { api, factory, stop, start, clock } = setUp();
-    api.intercept = () => {
-      throw serviceUnavailable('down');
-    };
-    const informer = factory.informer(Pods);
-    await start();
-    await clock.advance(600_000);
-    assert.ok(api.requests.length < 45 && api.requests.length > 5, String(api.requests.length));
-    assert.equal(informer.hasSynced(), false);
-    api.intercept = undefined;
-    await clock.advance(60_000);
-    assert.equal(informer.hasSynced(), true);
-    stop.abort();
-  });
-
+describe('informers of a factory', () => {
   it('is shared by equal selection and projection', () => {
     const { factory } = setUp();
     const project = (name: string) => ({ projection: { name, apply: ({ metadata }: Stored<Pod>) => ({ metadata }) } });

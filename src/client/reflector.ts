@@ -1,6 +1,6 @@
 /**
- * Keeps a target in step with a resource on the server: list, then watch from there, for ever. Upstream: client-go
- * tools/cache.Reflector.
+ * Keeps a target in step with a resource on the server: list, then watch from there, for ever; or a watch that begins with
+ * the objects there are. Upstream: client-go tools/cache.Reflector with its watchList.
  *
  * Invariants: the target sees changes in revision order; after a broken watch it resumes at the last revision seen; after
  * 410 it lists again; failures back off from 0.8 s to 30 s with jitter, and so do watches that end at once.
@@ -10,11 +10,12 @@ import { isReason, StatusError } from '../api/status-error.ts';
 import type { KubernetesObject, Stored } from '../api/object.ts';
 import type { Status } from '../api/gen/meta-v1.ts';
 import { apiVersionOf, groupResourceOf } from '../api/resource-info.ts';
+import { INITIAL_EVENTS_END } from '../api/transport.ts';
 import { errorMessage } from '../base/errors.ts';
 import { sleepUnlessAborted, type Clock } from '../platform/clock.ts';
 import type { Log } from '../platform/log.ts';
 import type { Random } from '../platform/random.ts';
-import type { ListOptions, ResourceClient, WatchEvent } from './client.ts';
+import type { ListOptions, ResourceClient, WatchEvent, WatchOptions } from './client.ts';
 
 /** The store that the reflector fills. Calls come one after another and must not throw. */
 export interface ReflectorTarget<T> {
@@ -57,8 +58,8 @@ export async function runReflector<T extends KubernetesObject>(
   let absent = false;
   while (!signal.aborted) {
     try {
-      revision ??= await listAll(deps, listFrom, signal);
-      revision = await watchOnce(deps, revision, signal);
+      if (revision === undefined) revision = await begin(deps, listFrom, signal);
+      else revision = await watchOnce(deps, new Progress(deps, revision), signal);
       continue;
     } catch (error) {
       if (signal.aborted) return;
@@ -118,6 +119,35 @@ function withKind<T extends KubernetesObject>(deps: ReflectorDeps<T>, object: St
   return { apiVersion: apiVersionOf(info), kind: info.kind, ...object };
 }
 
+/**
+ * Fills the target: by a list, or by a watch that begins with the objects there are, and then lasts as long as that watch.
+ * A server that refuses such a watch is asked for a list, as upstream does.
+ */
+async function begin<T extends KubernetesObject>(
+  deps: ReflectorDeps<T>,
+  from: string,
+  signal: AbortSignal,
+): Promise<string | undefined> {
+  if (deps.client.watchList !== true) return await listAll(deps, from, signal);
+  const progress = new Progress(deps, undefined);
+  try {
+    return await watchOnce(deps, progress, signal, {
+      resourceVersion: from === '' ? undefined : from,
+      resourceVersionMatch: 'NotOlderThan',
+      sendInitialEvents: true,
+    });
+  } catch (error) {
+    if (progress.revision !== undefined || !isRefusal(error)) throw error;
+    return await listAll(deps, from, signal);
+  }
+}
+
+function isRefusal(error: unknown): boolean {
+  if (!(error instanceof StatusError) || isExpired(error)) return false;
+  const { code = 500 } = error.status;
+  return code >= 400 && code < 500 && code !== 429;
+}
+
 async function listAll<T extends KubernetesObject>(
   deps: ReflectorDeps<T>,
   from: string,
@@ -137,44 +167,79 @@ async function listAll<T extends KubernetesObject>(
   }
 }
 
-/** Watches until the server ends it; resolves with the last revision. Rejects with `WatchEnded` on anything to back off from. */
+/** How far a watch has come. */
+class Progress<T extends KubernetesObject> {
+  /** Undefined until the target is filled. */
+  revision: string | undefined;
+  events = 0;
+  readonly #deps: ReflectorDeps<T>;
+  /** The objects with which the watch begins, until all are there. */
+  #first: Stored<T>[] = [];
+
+  constructor(deps: ReflectorDeps<T>, revision: string | undefined) {
+    this.#deps = deps;
+    this.revision = revision;
+  }
+
+  take(event: WatchEvent<Stored<T>>): void {
+    if (event.type === 'ERROR') throw new StatusError(event.object as Status);
+    this.events++;
+    if (this.revision === undefined) this.#fill(event);
+    else this.revision = applyEvent(this.#deps, { ...event, type: event.type });
+  }
+
+  #fill({ type, object }: WatchEvent<Stored<T>>): void {
+    if (type === 'ADDED') this.#first.push(withKind(this.#deps, object));
+    else if (type === 'BOOKMARK' && object.metadata.annotations?.[INITIAL_EVENTS_END] === 'true') {
+      const revision = object.metadata.resourceVersion;
+      this.#deps.target.replace(this.#first, revision);
+      this.#first = [];
+      this.revision = revision;
+    } else throw new Error(`${type} among the objects with which a watch begins`);
+  }
+}
+
+/**
+ * Watches until the server ends it; resolves with the last revision. Rejects with `WatchEnded` on anything to back off from,
+ * and with the error itself when the target has not been filled.
+ */
 async function watchOnce<T extends KubernetesObject>(
   deps: ReflectorDeps<T>,
-  from: string,
+  progress: Progress<T>,
   signal: AbortSignal,
-): Promise<string> {
+  from: Partial<WatchOptions> = { resourceVersion: progress.revision },
+): Promise<string | undefined> {
   const startMs = deps.clock.monotonicMs();
-  let revision = from;
-  let events = 0;
   const timeoutSeconds = Math.floor(MIN_WATCH_TIMEOUT_SECONDS * (1 + deps.random.next()));
   try {
     const watch = deps.client.watch({
       ...deps.selection,
-      resourceVersion: from,
+      ...from,
       allowWatchBookmarks: true,
       timeoutSeconds,
       signal,
     });
     for await (const batch of watch) {
-      if (signal.aborted) return revision;
-      for (const event of batch) {
-        revision = applyEvent(deps, event);
-        events++;
-      }
+      if (signal.aborted) return progress.revision;
+      for (const event of batch) progress.take(event);
     }
   } catch (error) {
-    if (signal.aborted) return revision;
-    throw new WatchEnded(revision, error);
+    if (signal.aborted) return progress.revision;
+    throw progress.revision === undefined ? error : new WatchEnded(progress.revision, error);
   }
-  if (signal.aborted) return revision;
-  if (events === 0 && deps.clock.monotonicMs() - startMs < SHORT_WATCH_MS) throw new WatchEnded(revision, undefined);
+  if (signal.aborted) return progress.revision;
+  const { revision, events } = progress;
+  if (events === 0 && deps.clock.monotonicMs() - startMs < SHORT_WATCH_MS)
+    throw revision === undefined ? new Error('the watch ended at once') : new WatchEnded(revision, undefined);
   return revision;
 }
 
-function applyEvent<T extends KubernetesObject>(deps: ReflectorDeps<T>, event: WatchEvent<Stored<T>>): string {
-  if (event.type === 'ERROR') throw new StatusError(event.object as Status);
-  const revision = event.object.metadata.resourceVersion ?? '';
-  if (event.type === 'BOOKMARK') deps.target.bookmark(revision);
-  else deps.target.apply(event.type, withKind(deps, event.object), revision);
+function applyEvent<T extends KubernetesObject>(
+  deps: ReflectorDeps<T>,
+  { type, object }: WatchEvent<Stored<T>> & { readonly type: Exclude<WatchEvent<T>['type'], 'ERROR'> },
+): string {
+  const revision = object.metadata.resourceVersion ?? '';
+  if (type === 'BOOKMARK') deps.target.bookmark(revision);
+  else deps.target.apply(type, withKind(deps, object), revision);
   return revision;
 }

@@ -44,6 +44,8 @@ export interface TransportAnswer {
 
 /** A request and its answer. Rejections are connection errors or the signal's reason, never API errors. */
 export interface ClientTransport {
+  /** See `ResourceClient.watchList`. */
+  readonly watchList?: boolean;
   call(request: TransportRequest): Promise<TransportAnswer>;
   /** Rejects (in the first iteration) with a StatusError when the server refuses the watch. */
   watch(request: TransportRequest): AsyncIterable<readonly WatchEvent<unknown>[]>;
@@ -118,6 +120,10 @@ class TransportResourceClient<T extends KubernetesObject> implements ResourceCli
   constructor(info: ResourceInfo<T>, deps: ResourceClientDeps) {
     this.info = info;
     this.#deps = deps;
+  }
+
+  get watchList(): boolean {
+    return this.#deps.transport.watchList === true;
   }
 
   get(key: ObjectKey, options?: { resourceVersion?: string; signal?: AbortSignal }): Promise<Stored<T>> {

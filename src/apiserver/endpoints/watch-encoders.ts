@@ -2,7 +2,7 @@
 import type { JsonObject } from '../../api/codec/own-property.ts';
 import { builtinSchema, encodeProtobuf, encodeWatchFrame } from '../../api/codec/protobuf.ts';
 import type { KubernetesObject } from '../../api/object.ts';
-import type { ObjectEvent } from '../../api/transport.ts';
+import { INITIAL_EVENTS_END, type ObjectEvent } from '../../api/transport.ts';
 import type { GenericStore } from '../generic-registry/generic-store.ts';
 import { lineOf } from '../json-text.ts';
 import type { MediaForm } from '../negotiation.ts';
@@ -11,8 +11,6 @@ import type { RevisionCell } from '../watch-cache/revision-cell.ts';
 import type { WatchEncoder, WatchEventType } from '../watch-cache/watcher.ts';
 import { type IncludeObject, partialMetadata, tableOf } from './table.ts';
 
-/** Annotation of the bookmark that ends the initial events. */
-const INITIAL_EVENTS_END = 'k8s.io/initial-events-end';
 const lineEnd = Buffer.from('}\n');
 /** The object's own end of line, which the event's replaces. */
 const OWN_LINE_END_BYTES = 1;
