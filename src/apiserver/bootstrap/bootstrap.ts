@@ -73,7 +73,7 @@ export async function bootstrapCluster(objects: ObjectStore, config: BootstrapCo
     ...roles.map((o) => reconcile(objects, Roles, o)),
     ...bindings.map((o) => reconcile(objects, RoleBindings, o)),
     ...bootstrapPriorityClasses().map((o) => objects.ensure(PriorityClasses, o)),
-    ensureFlowObjects(objects),
+    ensureFlowObjects(objects, config.nowMs()),
     ensureTokenTracking(objects, config.nowMs()),
     ensureServiceCidr(objects, config.serviceCidrs),
     publishKubernetesService(objects, config),

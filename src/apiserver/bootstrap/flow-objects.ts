@@ -6,11 +6,17 @@
  */
 import { addInt64 } from '../../api/int64.ts';
 import { deepEqual } from '../../base/equal.ts';
-import type { PriorityLevelConfigurationSpec } from '../../api/gen/flowcontrol-v1.ts';
+import type {
+  FlowSchema,
+  PriorityLevelConfiguration,
+  PriorityLevelConfigurationSpec,
+} from '../../api/gen/flowcontrol-v1.ts';
 import { FlowSchemas, PriorityLevelConfigurations } from '../../api/gen/resources.ts';
 import type { KubernetesObject } from '../../api/object.ts';
 import type { ResourceInfo } from '../../api/resource-info.ts';
 import { StatusError } from '../../api/status-error.ts';
+import { formatTime } from '../../api/time.ts';
+import { danglingCondition } from '../flowcontrol/dangling-condition.ts';
 import { ownContext } from '../own-context.ts';
 import type { ObjectStore } from '../registry/object-store.ts';
 import { bootstrapFlowSchemas, bootstrapPriorityLevels, MANDATORY_FLOW_OBJECTS } from './objects.ts';
@@ -20,11 +26,22 @@ const ANNOTATION = 'apf.kubernetes.io/autoupdate-spec';
 type FlowObject = KubernetesObject & { spec?: object };
 
 /** Creates, updates and removes what must be. Idempotent. */
-export async function ensureFlowObjects(objects: ObjectStore): Promise<void> {
+export async function ensureFlowObjects(objects: ObjectStore, nowMs: number): Promise<void> {
+  const levels = bootstrapPriorityLevels();
   await Promise.all([
-    ensureKind(objects, PriorityLevelConfigurations, bootstrapPriorityLevels()),
-    ensureKind(objects, FlowSchemas, bootstrapFlowSchemas()),
+    ensureKind(objects, PriorityLevelConfigurations, levels),
+    ensureKind(objects, FlowSchemas, newFlowSchemas(levels, nowMs)),
   ]);
+}
+
+/** The flow schemas with the condition that they would get a moment later: their levels are created with them. */
+function newFlowSchemas(levels: readonly PriorityLevelConfiguration[], nowMs: number): FlowSchema[] {
+  const names = new Set(levels.map(({ metadata }) => metadata.name));
+  const lastTransitionTime = formatTime(nowMs);
+  return bootstrapFlowSchemas().map((schema) => ({
+    ...schema,
+    status: { conditions: [{ lastTransitionTime, ...danglingCondition(schema, names) }] },
+  }));
 }
 
 async function ensureKind<T extends FlowObject>(

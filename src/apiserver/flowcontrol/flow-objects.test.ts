@@ -59,10 +59,23 @@ async function started(): Promise<TestServer & { controller: FlowController; sto
     flowConfigurationOf([], []),
   );
   const { objects } = server.storage;
-  await ensureFlowObjects(objects);
+  await ensureFlowObjects(objects, clock.nowMs());
   const stop = followFlowObjects({ objects, controller, clock, log: createMemoryLog() });
   return { ...server, controller, stop };
 }
+
+test('new flow schemas have their condition when they are created: nothing is written afterwards', async () => {
+  const { storage, platform, stop } = await started();
+  const schemas = storage.objects.list(FlowSchemas);
+  for (const { status } of schemas)
+    assert.deepEqual(
+      status?.conditions?.map(({ type, reason, lastTransitionTime }) => [type, reason, lastTransitionTime]),
+      [['Dangling', 'Found', '2026-01-01T00:00:00Z']],
+    );
+  await platform.clock.advance(300_000);
+  assert.deepEqual(storage.objects.list(FlowSchemas), schemas);
+  stop();
+});
 
 test('objects that the server created itself are never repaired', async () => {
   const { storage, platform, stop } = await started();

@@ -8,7 +8,7 @@
  * endlessly.
  */
 import type { Stored } from '../../api/object.ts';
-import type { FlowSchema, FlowSchemaCondition, PriorityLevelConfiguration } from '../../api/gen/flowcontrol-v1.ts';
+import type { FlowSchema, PriorityLevelConfiguration } from '../../api/gen/flowcontrol-v1.ts';
 import { FlowSchemas, PriorityLevelConfigurations } from '../../api/gen/resources.ts';
 import { StatusError } from '../../api/status-error.ts';
 import { formatTime } from '../../api/time.ts';
@@ -17,6 +17,7 @@ import type { Log } from '../../platform/log.ts';
 import { ensureFlowObjects } from '../bootstrap/flow-objects.ts';
 import type { ObjectStore } from '../registry/object-store.ts';
 import { flowConfigurationOf } from './configuration.ts';
+import { danglingCondition } from './dangling-condition.ts';
 import type { FlowController } from './flow-controller.ts';
 
 const STATUS_DELAY_MS = 200;
@@ -52,7 +53,7 @@ export function followFlowObjects(deps: FlowObjectsDeps): () => void {
   );
   const ensure = createDelayedRun(clock, () =>
     guarded(
-      () => ensureFlowObjects(objects),
+      () => ensureFlowObjects(objects, clock.nowMs()),
       () => ensure.in(ENSURE_DELAY_MS),
     )(),
   );
@@ -133,15 +134,7 @@ function withCondition(
   levels: { has(name: string): boolean },
   nowMs: number,
 ): FlowSchema | undefined {
-  const level = schema.spec?.priorityLevelConfiguration.name ?? '';
-  const exists = levels.has(level);
-  const subject = `This FlowSchema references the PriorityLevelConfiguration object named ${JSON.stringify(level)}`;
-  const wanted: FlowSchemaCondition = {
-    type: 'Dangling',
-    status: exists ? 'False' : 'True',
-    reason: exists ? 'Found' : 'NotFound',
-    message: exists ? `${subject} and it exists` : `${subject} but there is no such object`,
-  };
+  const wanted = danglingCondition(schema, levels);
   const conditions = schema.status?.conditions ?? [];
   const old = conditions.find(({ type }) => type === 'Dangling');
   if (old !== undefined && old.reason === wanted.reason && old.message === wanted.message) return undefined;
