@@ -19,15 +19,26 @@ export type LoadedKey = {
   readonly sign: JwtKey | undefined;
 };
 
+/** Imported keys, which the servers of this process that have the same key share (forks of a simulated cluster). */
+const imported = new WeakMap<TokenKey, LoadedKey>();
+
 export function lazyKeys(crypto: CryptoPort, keys: readonly TokenKey[]): () => Promise<readonly LoadedKey[]> {
   let loading: Promise<readonly LoadedKey[]> | undefined;
   const { sha256Hex, webcrypto } = crypto;
-  const loadKey = async ({ publicKeyPem, privateKeyPem, algorithm = 'ES256' }: TokenKey): Promise<LoadedKey> => ({
-    id: sha256Hex(publicKeyPem.trim()).slice(0, 32),
-    algorithm,
-    verify: await importPublicKey(webcrypto.subtle, publicKeyPem, algorithm),
-    sign: privateKeyPem === undefined ? undefined : await importPrivateKey(webcrypto.subtle, privateKeyPem, algorithm),
-  });
+  const loadKey = async (key: TokenKey): Promise<LoadedKey> => {
+    const known = imported.get(key);
+    if (known !== undefined) return known;
+    const { publicKeyPem, privateKeyPem, algorithm = 'ES256' } = key;
+    const loaded = {
+      id: sha256Hex(publicKeyPem.trim()).slice(0, 32),
+      algorithm,
+      verify: await importPublicKey(webcrypto.subtle, publicKeyPem, algorithm),
+      sign:
+        privateKeyPem === undefined ? undefined : await importPrivateKey(webcrypto.subtle, privateKeyPem, algorithm),
+    };
+    imported.set(key, loaded);
+    return loaded;
+  };
   const load = (): Promise<readonly LoadedKey[]> => Promise.all(keys.map(loadKey));
   return () => (loading ??= load());
 }

@@ -40,7 +40,6 @@ export function issuerOf({ settings, instance }: ControlPlaneDeps): string {
 /** The issuer and checker of service-account tokens. */
 export function createTokens(deps: ControlPlaneDeps, objects: () => ObjectStore): ServiceAccountTokens {
   const { platform, pki } = deps;
-  const { privateKeyPem, publicKeyPem } = pki.serviceAccount;
   const issuer = issuerOf(deps);
   const chosen = deps.settings?.tokens;
   const own = createServiceAccountTokens(
@@ -50,7 +49,7 @@ export function createTokens(deps: ControlPlaneDeps, objects: () => ObjectStore)
       acceptedIssuers: chosen?.issuers.slice(1) ?? [],
       audiences: chosen?.audiences ?? [issuer],
       ...chosen?.lifetimes,
-      keys: chosen?.keys ?? [{ privateKeyPem, publicKeyPem }],
+      keys: chosen?.keys ?? [pki.serviceAccount],
     },
   );
   return deps.wrapTokens?.(own) ?? own;
