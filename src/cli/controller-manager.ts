@@ -14,7 +14,7 @@ import {
   controllerManagerServing,
 } from './controller-manager-flags.ts';
 import type { RawControllerManagerOptions } from './controller-manager-options.ts';
-import { markServing } from './supervision.ts';
+import { runUntilStopped } from './run-until-stopped.ts';
 import { readFlagFile } from './flag-file.ts';
 import { UserError } from './usage-error.ts';
 
@@ -79,14 +79,7 @@ async function runOn(
     { platform, name: 'kube-controller-manager', handler: standalone.http },
     { serving, insecure: { host: raw.address, port: options.port } },
   );
-  const stop = new AbortController();
-  for (const name of ['SIGTERM', 'SIGINT'] as const)
-    process.once(name, () => stop.abort(new Error(`stopped by ${name}`)));
-  markServing();
-  const ended = await standalone.run(stop.signal);
-  await served.close();
-  if (ended === 'stopped') return 0;
-  throw new UserError('leaderelection lost');
+  return await runUntilStopped(standalone, served);
 }
 
 async function readFiles(

@@ -7,7 +7,7 @@ import { componentCommand, onNodePlatform, rawOptions, readComponentFlags } from
 import { schedulerFixedFlags, schedulerFlags, schedulerServing, schedulingFlags } from './scheduler-flags.ts';
 import type { ComponentServes } from './serve-component.ts';
 import { parseSchedulerOptions, type RawSchedulerOptions } from './scheduler-options.ts';
-import { markServing } from './supervision.ts';
+import { runUntilStopped } from './run-until-stopped.ts';
 import { readFlagFile } from './flag-file.ts';
 import { UserError } from './usage-error.ts';
 
@@ -56,12 +56,5 @@ async function runOn(platform: NodePlatform, raw: RawSchedulerOptions, serves: C
   );
   const { serveComponent } = await import('./serve-component.ts');
   const served = await serveComponent({ platform, name: 'kube-scheduler', handler: standalone.http }, serves);
-  const stop = new AbortController();
-  for (const name of ['SIGTERM', 'SIGINT'] as const)
-    process.once(name, () => stop.abort(new Error(`stopped by ${name}`)));
-  markServing();
-  const ended = await standalone.run(stop.signal);
-  await served.close();
-  if (ended === 'stopped') return 0;
-  throw new UserError('leaderelection lost');
+  return await runUntilStopped(standalone, served);
 }

@@ -1,4 +1,5 @@
 /** Limits the size of an explanation: objects may have thousands of containers and ports, and messages of any length. Pure. */
+import { clipText } from '../base/clip-text.ts';
 import type { Cause } from './explanation.ts';
 
 const MAX_FACTS = 10;
@@ -23,17 +24,13 @@ function withBoundedTexts(one: Cause): Cause {
   const { message, facts, cure } = one;
   return {
     ...one,
-    message: clipped(message),
+    message: clipText(message, MAX_CHARS),
     facts: facts && boundedFacts(facts),
-    cure: cure && { ...cure, text: clipped(cure.text) },
+    cure: cure && { ...cure, text: clipText(cure.text, MAX_CHARS) },
   };
 }
 
 function boundedFacts(facts: readonly string[]): readonly string[] {
-  const kept = facts.slice(0, MAX_FACTS).map(clipped);
+  const kept = facts.slice(0, MAX_FACTS).map((fact) => clipText(fact, MAX_CHARS));
   return facts.length > MAX_FACTS ? [...kept, `and ${facts.length - MAX_FACTS} more`] : kept;
-}
-
-function clipped(text: string): string {
-  return text.length <= MAX_CHARS ? text : `${text.slice(0, MAX_CHARS - 1)}…`;
 }

@@ -2,6 +2,7 @@
  * The reads of one explanation: each is made once, their number is limited, and failed reads are recorded, so that the
  * explanation lists what it does not know.
  */
+import { clipText } from '../base/clip-text.ts';
 import { isReason } from '../api/status-error.ts';
 import { errorMessage } from '../base/errors.ts';
 
@@ -88,10 +89,6 @@ export class Reads {
 
 /** The first of many names, each of limited length. */
 function namesText(all: readonly string[]): readonly string[] {
-  const first = all.slice(0, MAX_NAMED).map(clipped);
+  const first = all.slice(0, MAX_NAMED).map((name) => clipText(name, MAX_NAME_LENGTH));
   return all.length > MAX_NAMED ? [...first, `and ${all.length - MAX_NAMED} more`] : first;
-}
-
-function clipped(text: string): string {
-  return text.length <= MAX_NAME_LENGTH ? text : `${text.slice(0, MAX_NAME_LENGTH - 1)}…`;
 }

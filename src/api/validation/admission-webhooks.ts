@@ -12,10 +12,10 @@ import { isDns1035Label, isDns1123Subdomain, isQualifiedName } from '../names.ts
 import { conditionExpressions } from './admission-expressions.ts';
 import { validateRule } from './admission-rules.ts';
 import { validateOptionalChoice } from './common.ts';
+import { KNOWN_REVIEW_VERSIONS, validateReviewVersions } from './review-versions.ts';
 import { validateLabelSelector } from './selectors.ts';
 import { validateWebhookClient } from './webhook-client.ts';
 
-const KNOWN_REVIEW_VERSIONS = ['v1', 'v1beta1'];
 const SIDE_EFFECTS = ['None', 'NoneOnDryRun'];
 const MAX_CONDITIONS = 64;
 const WEBHOOKS_PER_STEP = 50;
@@ -73,24 +73,16 @@ function validateFullName(name: string, field: Field): void {
     field.invalid(name, 'should be a domain with at least three segments separated by dots');
 }
 
-function validateReviewVersions(versions: readonly string[], field: Field): void {
-  if (versions.length === 0) return field.required(`must specify one of ${KNOWN_REVIEW_VERSIONS.join(', ')}`);
-  const seen = new Set<string>();
-  for (const [index, version] of versions.entries()) {
-    if (seen.has(version)) field.item(index).invalid(version, 'duplicate version');
-    else field.item(index).complain(version, isDns1035Label(version));
-    seen.add(version);
-  }
-  if (!versions.some((version) => KNOWN_REVIEW_VERSIONS.includes(version)))
-    field.invalid(versions, `must include at least one of ${KNOWN_REVIEW_VERSIONS.join(', ')}`);
-}
-
 function* validateWebhooks(webhooks: readonly Webhook[], field: Field): Steps<void> {
   const names = new Set<string>();
   for (const [index, webhook] of webhooks.entries()) {
     const place = field.item(index);
     yield* validateWebhook(webhook, place);
-    validateReviewVersions(webhook.admissionReviewVersions ?? [], place.at('admissionReviewVersions'));
+    validateReviewVersions(
+      webhook.admissionReviewVersions ?? [],
+      place.at('admissionReviewVersions'),
+      `must specify one of ${KNOWN_REVIEW_VERSIONS.join(', ')}`,
+    );
     const { name = '' } = webhook;
     if (name !== '' && names.has(name)) place.at('name').duplicate(name);
     names.add(name);

@@ -18,6 +18,7 @@ import {
 } from './custom-resource-version.ts';
 import { partsOf, validateDefinitionBudget } from './definition-budget.ts';
 import { internalForm } from './internal-form.ts';
+import { validateReviewVersions } from './review-versions.ts';
 import { hasUnknownDefaults } from './schema-defaults.ts';
 import { validateWebhookClient } from './webhook-client.ts';
 
@@ -93,8 +94,6 @@ function validateWarning(
     );
 }
 
-const REVIEW_VERSIONS = ['v1', 'v1beta1'];
-
 function validateConversion(definition: CustomResourceDefinition, field: Field): void {
   const { conversion } = definition.spec;
   if (conversion === undefined) return;
@@ -111,18 +110,6 @@ function validateConversion(definition: CustomResourceDefinition, field: Field):
   if (client === undefined) clientField.required('required when strategy is set to Webhook');
   else validateWebhookClient(client, clientField);
   validateReviewVersions(versions, versionsField);
-}
-
-function validateReviewVersions(versions: readonly string[], field: Field): void {
-  if (versions.length === 0) return field.required();
-  const seen = new Set<string>();
-  for (const [index, version] of versions.entries()) {
-    if (seen.has(version)) field.item(index).invalid(version, 'duplicate version');
-    else field.item(index).complain(version, isDns1035Label(version));
-    seen.add(version);
-  }
-  if (!versions.some((version) => REVIEW_VERSIONS.includes(version)))
-    field.invalid(versions, `must include at least one of ${REVIEW_VERSIONS.join(', ')}`);
 }
 
 function validateStoredVersions({ spec, status }: CustomResourceDefinition, field: Field): void {

@@ -1,4 +1,6 @@
 /** The record of a refused request: texts of bounded length, and no body. Pure. */
+import { clipText } from '../../base/clip-text.ts';
+import { roundToMicroseconds } from '../../base/round-to-microseconds.ts';
 import type { Status } from '../../api/gen/meta-v1.ts';
 import { formatTime } from '../../api/time.ts';
 import {
@@ -109,13 +111,4 @@ function passedBefore(part: RefusalSource['part'], scope: RequestScope): readonl
     ...parts.map((name) => ({ name, milliseconds: waited.get(name) ?? 0 })),
     ...plugins.map(({ name, milliseconds }) => ({ name, milliseconds: roundToMicroseconds(milliseconds) })),
   ];
-}
-
-function roundToMicroseconds(milliseconds: number): number {
-  return Math.round(milliseconds * 1000) / 1000;
-}
-
-function clipText(text: string, max: number): string {
-  // A copy: a substring keeps the whole text in memory.
-  return text.length <= max ? text : `${Buffer.from(text.slice(0, max - 1)).toString()}…`;
 }

@@ -1,4 +1,5 @@
 /** The timeline of a pod's start: the API server serves it, the command line shows it. */
+import { roundToMicroseconds } from '../../base/round-to-microseconds.ts';
 import { formatMicroTime } from '../../api/time.ts';
 import type { ComponentSteps, TraceStep } from './trace-step.ts';
 
@@ -145,8 +146,4 @@ function traceStepOf(
     detail,
     error,
   };
-}
-
-function roundToMicroseconds(ms: number): number {
-  return Math.round(ms * 1000) / 1000;
 }

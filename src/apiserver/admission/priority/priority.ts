@@ -9,6 +9,7 @@ import type { PriorityClass } from '../../../api/gen/scheduling-v1.ts';
 import { forbidden } from '../../../api/status-error.ts';
 import type { ObjectStore } from '../../registry/object-store.ts';
 import type { AdmissionAttributes, AdmissionPlugin } from '../contract.ts';
+import { refusal } from '../refusal.ts';
 
 export function createPriority(objects: () => ObjectStore): AdmissionPlugin {
   return {
@@ -35,17 +36,17 @@ function resolve(attributes: AdmissionAttributes, objects: ObjectStore): void {
   if (spec === undefined) return;
   const chosen = spec.priorityClassName ?? '';
   const found = chosen === '' ? defaultClass(objects) : objects.get(PriorityClasses, '', chosen);
-  if (chosen !== '' && found === undefined) throw refuse(pod, `no PriorityClass with name ${chosen} was found`);
+  if (chosen !== '' && found === undefined) throw refusal(attributes, `no PriorityClass with name ${chosen} was found`);
   const value = found?.value ?? 0;
   const policy = found?.preemptionPolicy ?? 'PreemptLowerPriority';
   if (spec.priority !== undefined && spec.priority !== value)
-    throw refuse(
-      pod,
+    throw refusal(
+      attributes,
       `the integer value of priority (${spec.priority}) must not be provided in pod spec; priority admission controller computed ${value} from the given PriorityClass name`,
     );
   if (spec.preemptionPolicy !== undefined && spec.preemptionPolicy !== policy)
-    throw refuse(
-      pod,
+    throw refusal(
+      attributes,
       `the string value of PreemptionPolicy (${spec.preemptionPolicy}) must not be provided in pod spec; priority admission controller computed ${policy} from the given PriorityClass name`,
     );
   if (found !== undefined) spec.priorityClassName = found.metadata.name;
@@ -81,8 +82,4 @@ function refuseSecondDefault(attributes: AdmissionAttributes, objects: ObjectSto
     candidate.metadata.name ?? '',
     `PriorityClass ${other.metadata.name} is already marked as default. Only one default can exist`,
   );
-}
-
-function refuse(pod: Pod, why: string): Error {
-  return forbidden({ group: '', resource: 'pods' }, pod.metadata.name ?? pod.metadata.generateName ?? '', why);
 }

@@ -11,7 +11,6 @@ import type { Pod, ResourceQuota } from '../../../api/gen/core-v1.ts';
 import { DeviceClasses, Pods, ResourceClaims, ResourceQuotas } from '../../../api/gen/resources.ts';
 import type { KubernetesObject, Stored } from '../../../api/object.ts';
 import { compareQuantities } from '../../../api/quantity.ts';
-import { forbidden } from '../../../api/status-error.ts';
 import { StepMeter, stepByStep, type Steps } from '../../../base/steps.ts';
 import type { QuotaEvaluator, QuotaLookups } from '../../../component-helpers/quota/evaluator.ts';
 import { evaluatorFor } from '../../../component-helpers/quota/evaluators.ts';
@@ -28,6 +27,7 @@ import type { Clock } from '../../../platform/clock.ts';
 import type { ObjectStore } from '../../registry/object-store.ts';
 import { recordFault } from '../../refused-requests/refusal-source.ts';
 import type { AdmissionAttributes, AdmissionPlugin } from '../contract.ts';
+import { refusal } from '../refusal.ts';
 import { type LimitedResource, limitedWithoutQuota } from './limited-resources.ts';
 
 /** Kinds whose usage an update can increase. */
@@ -100,7 +100,7 @@ function* chargedQuotas(
   const asked = covering.length === 0 ? [more(usage, before)] : covering.map((quota) => asks(quota, work));
   if (asked.every((list) => Object.keys(list).length === 0)) return [];
   const why = limitedWithoutQuota(limited, { resource, object: object!, evaluator, usage }, { all, covering });
-  if (why !== undefined) throw refuse(attributes, why);
+  if (why !== undefined) throw refusal(attributes, why);
   const charged = covering.filter((quota) => Object.keys(increase(quota, work)).length > 0);
   // All are checked before one is charged, so that a refusal by one charges none of the others.
   for (const quota of charged) {
@@ -159,7 +159,7 @@ function assertReady(quota: ResourceQuota, work: Charge): void {
   const { name = '' } = quota.metadata;
   const { namespace } = attributes;
   const refused = (why: string, detail: FaultDetail): Error =>
-    recordFault(refuse(attributes, why), ResourceQuotas, { namespace, name }, detail);
+    recordFault(refusal(attributes, why), ResourceQuotas, { namespace, name }, detail);
   const names = measuredNames(quota, work);
   const problem = evaluator.constraints(names, attributes.object as KubernetesObject);
   if (problem !== undefined) throw refused(`failed quota: ${name}: ${problem}`, 'unsaid');
@@ -181,7 +181,7 @@ function withCharge(quota: ResourceQuota, work: Charge): ResourceQuota {
   const { name = '' } = quota.metadata;
   const { namespace } = work.attributes;
   throw recordFault(
-    refuse(
+    refusal(
       work.attributes,
       `exceeded quota: ${name}, requested: ${only(requested)}, used: ${only(used)}, limited: ${only(hard)}`,
     ),
@@ -208,8 +208,4 @@ function asks(quota: ResourceQuota, { attributes, evaluator, usage, before }: Ch
 function more(usage: Quantities, before: Quantities = {}): Record<string, string> {
   const difference = Object.entries(subtractLists(usage, before));
   return Object.fromEntries(difference.filter(([, quantity]) => compareQuantities(quantity, '0') > 0));
-}
-
-function refuse({ resource, name, object }: AdmissionAttributes, why: string): Error {
-  return forbidden(resource, name === '' ? (object?.metadata.name ?? '') : name, why);
 }

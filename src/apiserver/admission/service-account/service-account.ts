@@ -6,12 +6,12 @@
 import { podContainers } from '../../../api/pod-containers.ts';
 import type { Container, Pod, PodSpec, ServiceAccount, Volume, VolumeProjection } from '../../../api/gen/core-v1.ts';
 import { ServiceAccounts } from '../../../api/gen/resources.ts';
-import { forbidden } from '../../../api/status-error.ts';
 import type { Random } from '../../../platform/random.ts';
 import { secretNames } from '../../../component-helpers/pod-references.ts';
 import type { ObjectStore } from '../../registry/object-store.ts';
 import { recordFault } from '../../refused-requests/refusal-source.ts';
 import type { AdmissionAttributes, AdmissionPlugin } from '../contract.ts';
+import { refusal } from '../refusal.ts';
 import { isLimited, secretProblem } from './mountable-secrets.ts';
 
 const MIRROR = 'kubernetes.io/config.mirror';
@@ -64,7 +64,7 @@ export function createServiceAccount(objects: () => ObjectStore, random: Random)
 function missingAccount(attributes: AdmissionAttributes, name: string): Error {
   const { namespace } = attributes;
   const why = `error looking up service account ${namespace}/${name}: serviceaccount "${name}" not found`;
-  return recordFault(refuse(attributes, why), ServiceAccounts, { namespace, name });
+  return recordFault(refusal(attributes, why), ServiceAccounts, { namespace, name });
 }
 
 function checkSecrets(attributes: AdmissionAttributes, account: ServiceAccount, spec: PodSpec): void {
@@ -72,7 +72,7 @@ function checkSecrets(attributes: AdmissionAttributes, account: ServiceAccount, 
   const { ephemeralContainers } = spec;
   const added = { containers: [], ...(ephemeralContainers && { ephemeralContainers }) };
   const problem = secretProblem(account, attributes.operation === 'CREATE' ? spec : added);
-  if (problem !== undefined) throw refuse(attributes, problem);
+  if (problem !== undefined) throw refusal(attributes, problem);
 }
 
 function give(spec: PodSpec, account: ServiceAccount, random: Random): void {
@@ -118,21 +118,11 @@ function tokenVolume(name: string): Volume {
 
 function checkMirror(attributes: AdmissionAttributes, spec: PodSpec): void {
   if ((spec.serviceAccountName ?? '') !== '')
-    throw refuse(attributes, 'a mirror pod may not reference service accounts');
+    throw refusal(attributes, 'a mirror pod may not reference service accounts');
   const volumes = spec.volumes ?? [];
   if (secretNames(attributes.object as Pod).size > 0)
-    throw refuse(attributes, 'a mirror pod may not reference secrets');
+    throw refusal(attributes, 'a mirror pod may not reference secrets');
   if (volumes.some((v) => v.projected?.sources?.some((s) => s.serviceAccountToken !== undefined) === true)) {
-    throw refuse(attributes, 'a mirror pod may not use ServiceAccountToken volume projections');
+    throw refusal(attributes, 'a mirror pod may not use ServiceAccountToken volume projections');
   }
-}
-
-function refuse(attributes: AdmissionAttributes, why: string): Error {
-  return forbidden(
-    attributes.resource,
-    attributes.name === ''
-      ? (attributes.object?.metadata.name ?? attributes.object?.metadata.generateName ?? '')
-      : attributes.name,
-    why,
-  );
 }

@@ -4,9 +4,10 @@
  */
 import { shown } from '../../../base/shown.ts';
 import type { AdmissionRequest, AdmissionResponse } from '../../../api/gen/admission-v1.ts';
+import { asWritten } from '../../../api/codec/written-form.ts';
 import { isObject, type JsonObject } from '../../../api/codec/own-property.ts';
 import { admissionRequestOf } from '../../admission-matching/admission-request.ts';
-import type { Kind } from '../../admission-matching/review-objects.ts';
+import type { Kind, ReviewObjects } from '../../admission-matching/review-objects.ts';
 import { decodeAnswer } from '../../webhook/review-answer.ts';
 import type { AdmissionAttributes } from '../contract.ts';
 import type { Invocation } from './invocation.ts';
@@ -21,6 +22,18 @@ export interface ReviewedObjects {
   readonly kind: Kind;
   readonly object: JsonObject | undefined;
   readonly oldObject: JsonObject | undefined;
+}
+
+/** The current objects: a webhook sees the changes of earlier ones. */
+export async function reviewedObjects(
+  view: ReviewObjects,
+  { object, oldObject }: AdmissionAttributes,
+): Promise<ReviewedObjects> {
+  return {
+    kind: view.kind,
+    object: object && asWritten(await view.show(object)),
+    oldObject: oldObject && asWritten(await view.show(oldObject)),
+  };
 }
 
 export function createReview(

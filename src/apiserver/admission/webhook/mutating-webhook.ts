@@ -15,7 +15,7 @@ import { internalError } from '../../../api/status-error.ts';
 import type { ResolveService } from '../../webhook/service-resolver.ts';
 import { LARGE_BYTES } from '../../request-context.ts';
 import type { AdmissionAttributes, AdmissionPlugin } from '../contract.ts';
-import type { ReviewedObjects } from './admission-review.ts';
+import { reviewedObjects } from './admission-review.ts';
 import { callWebhook, failsOpen, type WebhookAdmissionDeps } from './call-webhook.ts';
 import { CallingWebhookError, webhookRefusal } from './denial.ts';
 import { type Invocation, invocationOf } from './invocation.ts';
@@ -94,16 +94,6 @@ interface WebhookInvocation {
   readonly view: ReviewObjects;
 }
 
-/** The current objects: each webhook sees the changes of earlier ones. */
-async function reviewedObjects({ attributes, view }: WebhookInvocation): Promise<ReviewedObjects> {
-  const { object, oldObject } = attributes;
-  return {
-    kind: view.kind,
-    object: object && asWritten(await view.show(object)),
-    oldObject: oldObject && asWritten(await view.show(oldObject)),
-  };
-}
-
 async function conditionsHold(deps: WebhookAdmissionDeps, asking: WebhookInvocation): Promise<boolean> {
   const { invocation, attributes } = asking;
   if ((invocation.webhook.hook.matchConditions ?? []).length === 0) return true;
@@ -125,7 +115,7 @@ async function callMutatingHook(
       JSON.stringify({ configuration, webhook: hook.name, mutated }),
     );
   try {
-    const reviewed = await reviewedObjects(asking);
+    const reviewed = await reviewedObjects(asking.view, attributes);
     const response = await callWebhook(deps, { ...asking, reviewed, mutating: true });
     const changed = await applyPatch(asking, reviewed.object, response);
     note(changed);

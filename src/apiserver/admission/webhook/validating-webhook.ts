@@ -3,10 +3,9 @@
  * is returned. Upstream: admission/plugin/webhook/validating.
  */
 import { ValidatingWebhookConfigurations } from '../../../api/gen/resources.ts';
-import { asWritten } from '../../../api/codec/written-form.ts';
 import type { ResolveService } from '../../webhook/service-resolver.ts';
 import type { AdmissionAttributes, AdmissionPlugin } from '../contract.ts';
-import type { ReviewedObjects } from './admission-review.ts';
+import { reviewedObjects, type ReviewedObjects } from './admission-review.ts';
 import { callWebhook, failsOpen, type WebhookAdmissionDeps } from './call-webhook.ts';
 import { webhookRefusal } from './denial.ts';
 import { type Invocation, invocationOf } from './invocation.ts';
@@ -65,13 +64,7 @@ async function viewOf(
 ): Promise<ReviewedObjects> {
   const same = others.find((other) => other.invocation.as === invocation.as);
   if (same !== undefined) return same.reviewed;
-  const view = reviewObjects(invocation.own, invocation.as, attributes.subresource);
-  const { object, oldObject } = attributes;
-  return {
-    kind: view.kind,
-    object: object && asWritten(await view.show(object)),
-    oldObject: oldObject && asWritten(await view.show(oldObject)),
-  };
+  return reviewedObjects(reviewObjects(invocation.own, invocation.as, attributes.subresource), attributes);
 }
 
 async function callValidatingHook(
