@@ -6,14 +6,9 @@ import { quote } from '../base/go-quote.ts';
 import { invalidValue, notSupported, tooMany, Field } from './field-error.ts';
 import { scaledValue } from './int-or-string.ts';
 import { validateObjectMeta, validateObjectMetaUpdate } from './meta-validation.ts';
-import {
-  isConfigMapKey,
-  isDns1123Label,
-  isLabelValue,
-  isPortName,
-  isQualifiedName,
-  nameIsDnsSubdomain,
-} from './names.ts';
+import { isConfigMapKey, isDns1123Label, isLabelValue, isQualifiedName } from './names.ts';
+import { nameIsDnsSubdomain } from './name-checks.ts';
+import { isPortName } from './value-formats.ts';
 import { computePodQosClass } from './pod-qos.ts';
 import { findUntoleratedTaint } from './taints-tolerations.ts';
 

@@ -4,7 +4,8 @@
  */
 import type { ManagedFieldsEntry, ObjectMeta, OwnerReference } from './gen/meta-v1.ts';
 import type { Field } from './field-error.ts';
-import { isLabelValue, isQualifiedName, nameIsDnsLabel, type NameCheck } from './names.ts';
+import { isLabelValue, isQualifiedName } from './names.ts';
+import { nameIsDnsLabel, type NameCheck } from './name-checks.ts';
 
 /** The limit for keys and values of all annotations together. */
 const TOTAL_ANNOTATION_SIZE_LIMIT_BYTES = 262144;

@@ -2,7 +2,6 @@
  * Checks of names, labels, ports and similar texts. Every check returns a list of upstream's error texts, which is empty for a
  * valid text. Upstream: apimachinery/pkg/util/validation, pkg/api/validation/path.
  */
-import { parseCidr, parseIp } from '../base/cidr.ts';
 import { appendAll } from '../base/lists.ts';
 
 const LABEL = '[a-z0-9]([-a-z0-9]*[a-z0-9])?';
@@ -93,7 +92,7 @@ export function maxLengthText(max: number): string {
 }
 
 /** `must be no more than 63 characters`: the error for names of objects. The limit counts bytes all the same. */
-function maxCharactersText(max: number): string {
+export function maxCharactersText(max: number): string {
   return `must be no more than ${max} characters`;
 }
 
@@ -194,69 +193,8 @@ export function isEnvVarName(text: string): string[] {
   return /^[ -<>-~]+$/.test(text) ? [] : [ENV_TEXT];
 }
 
-/** A port's name: at most 15 lower-case characters with a letter among them. */
-export function isPortName(text: string): string[] {
-  const complaints: string[] = [];
-  if (text.length > 15) complaints.push(maxCharactersText(15));
-  if (!/^[-a-z0-9]+$/.test(text))
-    complaints.push('must contain only alpha-numeric characters (a-z, 0-9), and hyphens (-)');
-  if (!/[a-z]/.test(text)) complaints.push('must contain at least one letter (a-z)');
-  if (text.includes('--')) complaints.push('must not contain consecutive hyphens');
-  if (text.startsWith('-') || text.endsWith('-')) complaints.push('must not begin or end with a hyphen');
-  return complaints;
-}
-
-/** A port number: 1 to 65535. */
-export function isPortNumber(port: number): string[] {
-  return Number.isInteger(port) && port >= 1 && port <= 65535 ? [] : [inclusiveRangeText(1, 65535)];
-}
-
-/** A user or group id: 0 to 2^31-1. */
-export function isUnixId(id: number): string[] {
-  return Number.isInteger(id) && id >= 0 && id <= 2147483647 ? [] : [inclusiveRangeText(0, 2147483647)];
-}
-
-/** A percentage such as `25%`. */
-export function isPercent(text: string): string[] {
-  const message = "a valid percent string must be a numeric string followed by an ending '%'";
-  return /^[0-9]+%$/.test(text) ? [] : [regexText(message, '[0-9]+%', '1%', '93%')];
-}
-
-export function isHttpHeaderName(text: string): string[] {
-  const message = "a valid HTTP header must consist of alphanumeric characters or '-'";
-  return /^[-A-Za-z0-9]+$/.test(text) ? [] : [regexText(message, '[-A-Za-z0-9]+', 'X-Header-Name')];
-}
-
 /** A name that is one path segment: roles, bindings, flow schemas. */
 export function isPathSegmentName(text: string): string[] {
   if (text === '.' || text === '..') return [`may not be '${text}'`];
   return ['/', '%'].filter((part) => text.includes(part)).map((part) => `may not contain '${part}'`);
 }
-
-/** An IPv4 or IPv6 address. */
-export function isIp(text: string): string[] {
-  return parseIp(text) === undefined ? ['must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)'] : [];
-}
-
-/** An IPv4 or IPv6 range. */
-export function isCidr(text: string): string[] {
-  return parseCidr(text) === undefined ? ['must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)'] : [];
-}
-
-/** Replaces a trailing dash of a generateName prefix, as upstream does, so that it is not an error. */
-export function maskTrailingDash(name: string): string {
-  return name.length > 1 && name.endsWith('-') ? `${name.slice(0, -2)}a` : name;
-}
-
-/** A check of object names. `prefix` is true when the text is a generateName. */
-export type NameCheck = (name: string, prefix: boolean) => string[];
-
-/** Names that are DNS names: most resources. */
-export const nameIsDnsSubdomain: NameCheck = (name, prefix) =>
-  isDns1123Subdomain(prefix ? maskTrailingDash(name) : name);
-/** `nameIsDnsSubdomain` with upstream's declarative validation: device classes. */
-export const nameIsLongName: NameCheck = (name, prefix) => isLongName(prefix ? maskTrailingDash(name) : name);
-/** Names that are DNS labels: namespaces, and services since v1.36. */
-export const nameIsDnsLabel: NameCheck = (name, prefix) => isDns1123Label(prefix ? maskTrailingDash(name) : name);
-/** Names that are path segments: roles. */
-export const nameIsPathSegment: NameCheck = (name) => isPathSegmentName(name);

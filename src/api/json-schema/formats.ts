@@ -2,7 +2,8 @@
  * The string formats that schemas of custom resources may require. Formats that are not listed are not checked. Upstream:
  * kube-openapi/pkg/validation/strfmt.
  */
-import { isCidr, isDns1123Subdomain, isIp } from '../names.ts';
+import { isDns1123Subdomain } from '../names.ts';
+import { isCidr, isIp } from '../value-formats.ts';
 
 const HOSTNAME =
   /^([a-zA-Z0-9\p{S}\p{L}]((-?[a-zA-Z0-9\p{S}\p{L}]{0,62})?)|([a-zA-Z0-9\p{S}\p{L}](([a-zA-Z0-9-\p{S}\p{L}]{0,61}[a-zA-Z0-9\p{S}\p{L}])?)(\.)){1,}([a-zA-Z\p{L}]){2,63})$/u;

@@ -4,21 +4,11 @@
  */
 import type { Steps } from '../../base/steps.ts';
 import type { Field } from '../field-error.ts';
-import type {
-  ControllerRevision,
-  DaemonSet,
-  DaemonSetUpdateStrategy,
-  Deployment,
-  DeploymentSpec,
-  DeploymentStrategy,
-  ReplicaSet,
-  ReplicaSetSpec,
-} from '../gen/apps-v1.ts';
+import type { Deployment, DeploymentSpec, DeploymentStrategy, ReplicaSet, ReplicaSetSpec } from '../gen/apps-v1.ts';
 import type { PodTemplateSpec, ReplicationController } from '../gen/core-v1.ts';
 import type { IntOrString, LabelSelector } from '../gen/meta-v1.ts';
 import { compileLabelMap, compileLabelSelector } from '../label-selector.ts';
 import {
-  validateImmutable,
   validateImmutableStruct,
   validateNonnegative,
   validateNonnegativeIntOrPercent,
@@ -82,7 +72,7 @@ export function validateAlwaysRestarts(template: PodTemplateSpec | undefined, ki
     place.at('activeDeadlineSeconds').forbidden(`activeDeadlineSeconds in ${kind} is not Supported`);
 }
 
-function templateMatches(
+export function templateMatches(
   selector: LabelSelector | undefined,
   template: PodTemplateSpec | undefined,
   sound: boolean,
@@ -184,71 +174,4 @@ export function* validateReplicationController(controller: ReplicationController
     place.at('template'),
   );
   validateAlwaysRestarts(template, 'ReplicationController', place.at('template'));
-}
-
-function validateDaemonSetStrategy(strategy: DaemonSetUpdateStrategy, field: Field): void {
-  switch (strategy.type) {
-    case 'OnDelete':
-      break;
-    case 'RollingUpdate': {
-      if (strategy.rollingUpdate === undefined) return field.at('rollingUpdate').required();
-      const place = field.at('rollingUpdate');
-      const { maxUnavailable = 0, maxSurge = 0 } = strategy.rollingUpdate;
-      for (const check of [validateNonnegativeIntOrPercent, validateNotAboveHundredPercent]) {
-        check(maxUnavailable, place.at('maxUnavailable'));
-        check(maxSurge, place.at('maxSurge'));
-      }
-      if (!isZero(maxUnavailable) && !isZero(maxSurge))
-        place.at('maxSurge').invalid(maxSurge, 'may not be set when maxUnavailable is non-zero');
-      if (isZero(maxUnavailable) && isZero(maxSurge))
-        place.at('maxUnavailable').required('cannot be 0 when maxSurge is 0');
-      break;
-    }
-    default:
-      field.notSupported(internalForm(strategy, 'apps.v1.DaemonSetUpdateStrategy'), ['RollingUpdate', 'OnDelete']);
-  }
-}
-
-export function* validateDaemonSet(daemonSet: DaemonSet, field: Field): Steps<void> {
-  const place = field.at('spec');
-  const spec = daemonSet.spec;
-  if (spec === undefined) return place.required();
-  const sound = validateWorkloadSelector(spec.selector, { kind: 'daemonset' }, place.at('selector'));
-  yield* validateSelectedTemplate(
-    spec.template,
-    templateMatches(spec.selector, spec.template, sound),
-    place.at('template'),
-  );
-  validateAlwaysRestarts(spec.template, 'DaemonSet', place.at('template'));
-  validateNonnegative(spec.minReadySeconds, place.at('minReadySeconds'));
-  validateDaemonSetStrategy(spec.updateStrategy ?? {}, place.at('updateStrategy'));
-  validateNonnegative(spec.revisionHistoryLimit, place.at('revisionHistoryLimit'));
-}
-
-/** The selector of a daemon set is immutable. */
-export function* validateDaemonSetUpdate(daemonSet: DaemonSet, old: DaemonSet, field: Field): Steps<void> {
-  validateImmutableStruct(
-    [daemonSet.spec?.selector, old.spec?.selector],
-    'meta.v1.LabelSelector',
-    field.at('spec').at('selector'),
-  );
-  yield* validateDaemonSet(daemonSet, field);
-}
-
-export function validateControllerRevision(revision: ControllerRevision, field: Field): void {
-  validateNonnegative(revision.revision, field.at('revision'));
-  const { data } = revision;
-  if (data === undefined || data === null) field.at('data').required('data is mandatory');
-  else if (typeof data !== 'object' || Array.isArray(data))
-    field.at('data').required('data must be a valid JSON object');
-}
-
-/** The data of a revision is immutable. */
-export function validateControllerRevisionUpdate(
-  revision: ControllerRevision,
-  old: ControllerRevision,
-  field: Field,
-): void {
-  validateNonnegative(revision.revision, field.at('revision'));
-  validateImmutable(revision.data, old.data, field.at('data'));
 }

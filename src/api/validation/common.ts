@@ -6,7 +6,8 @@ import type { Condition, IntOrString } from '../gen/meta-v1.ts';
 import { percentOf } from '../int-or-string.ts';
 import type { Int64 } from '../int64.ts';
 import { FIELD_IMMUTABLE_TEXT, validateLabelName } from '../meta-validation.ts';
-import { isDns1123Subdomain, isLabelValue, isPercent, isPortName, isPortNumber, regexText } from '../names.ts';
+import { isDns1123Subdomain, isLabelValue, regexText } from '../names.ts';
+import { isPercent, isPortName, isPortNumber } from '../value-formats.ts';
 import { tryParseQuantity } from '../quantity.ts';
 import { internalForm } from './internal-form.ts';
 

@@ -2,7 +2,8 @@
 import { quote } from '../../base/go-quote.ts';
 import type { Field } from '../field-error.ts';
 import type { APIService } from '../gen/apiregistration-v1.ts';
-import { isDns1035Label, isDns1123Subdomain, isPathSegmentName, isPortNumber } from '../names.ts';
+import { isDns1035Label, isDns1123Subdomain, isPathSegmentName } from '../names.ts';
+import { isPortNumber } from '../value-formats.ts';
 
 export function validateAPIService(service: APIService, field: Field): void {
   const {

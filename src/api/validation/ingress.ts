@@ -2,14 +2,8 @@
 import { parseIp } from '../../base/cidr.ts';
 import type { Field } from '../field-error.ts';
 import type { HTTPIngressPath, Ingress, IngressBackend, IngressClass } from '../gen/networking-v1.ts';
-import {
-  isDns1123Label,
-  isDns1123Subdomain,
-  isPathSegmentName,
-  isPortName,
-  isPortNumber,
-  isWildcardDns1123Subdomain,
-} from '../names.ts';
+import { isDns1123Label, isDns1123Subdomain, isPathSegmentName, isWildcardDns1123Subdomain } from '../names.ts';
+import { isPortName, isPortNumber } from '../value-formats.ts';
 import { validateDomainPrefixedPath, validateImmutable } from './common.ts';
 import { validateIp } from './ip-fields.ts';
 import { validateBalancerHostname } from './service.ts';

@@ -11,7 +11,8 @@ import type {
   ServiceCIDRSpec,
 } from '../gen/networking-v1.ts';
 import { FIELD_IMMUTABLE_TEXT } from '../meta-validation.ts';
-import { isDns1123Subdomain, isPathSegmentName, isPortNumber } from '../names.ts';
+import { isDns1123Subdomain, isPathSegmentName } from '../names.ts';
+import { isPortNumber } from '../value-formats.ts';
 import { validateImmutableStruct, validateOptionalChoice, validatePortNumOrName } from './common.ts';
 import { internalForm } from './internal-form.ts';
 import { validateCanonicalCidr, validateCanonicalIp, validatedCidr } from './ip-fields.ts';

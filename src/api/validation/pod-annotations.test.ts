@@ -5,12 +5,8 @@ import { type Check, validateAll } from './complaints-fixture.ts';
 import { Field } from '../field-error.ts';
 import type { Pod } from '../gen/core-v1.ts';
 import { validatePodResize } from './pod-resize.ts';
-import {
-  validatePod,
-  validatePodEphemeralContainersUpdate,
-  validatePodStatusUpdate,
-  validatePodUpdate,
-} from './pod-update.ts';
+import { validatePod, validatePodEphemeralContainersUpdate, validatePodUpdate } from './pod-update.ts';
+import { validatePodStatusUpdate } from './pod-status-update.ts';
 
 const pod = (annotations: Record<string, string>, nodeName = 'n'): Pod => ({
   metadata: { name: 'p', namespace: 'a', annotations },

@@ -5,7 +5,8 @@
 import type { StepMeter, Steps } from '../../base/steps.ts';
 import type { Field } from '../field-error.ts';
 import type { Container, ContainerPort, EphemeralContainer, PodSpec, Volume } from '../gen/core-v1.ts';
-import { isDns1123Label, isPortName, isPortNumber } from '../names.ts';
+import { isDns1123Label } from '../names.ts';
+import { isPortName, isPortNumber } from '../value-formats.ts';
 import { validateChoice, validateOptionalChoice } from './common.ts';
 import { validateIp } from './ip-fields.ts';
 import { validateEnv, validateEnvFrom } from './pod-environment.ts';

@@ -7,7 +7,8 @@ import { Field } from '../field-error.ts';
 import { validateAll } from './complaints-fixture.ts';
 import { validateAffinity } from './pod-affinity.ts';
 import { validatePodAnnotations } from './pod-annotations.ts';
-import { validatePodEphemeralContainersUpdate, validatePodStatusUpdate, validatePodUpdate } from './pod-update.ts';
+import { validatePodEphemeralContainersUpdate, validatePodUpdate } from './pod-update.ts';
+import { validatePodStatusUpdate } from './pod-status-update.ts';
 
 const COUNT = 30_000;
 const numbered = <T>(make: (index: number) => T): T[] => Array.from({ length: COUNT }, (_, at) => make(at));

@@ -2,7 +2,7 @@
 import { type Int64 } from '../int64.ts';
 import type { Field } from '../field-error.ts';
 import type { HTTPGetAction, Lifecycle, LifecycleHandler, Probe, TCPSocketAction } from '../gen/core-v1.ts';
-import { isHttpHeaderName, isPortNumber } from '../names.ts';
+import { isHttpHeaderName, isPortNumber } from '../value-formats.ts';
 import { validateNonnegative, validatePortNumOrName } from './common.ts';
 
 function validateHttpGet(action: HTTPGetAction, field: Field): void {

@@ -9,7 +9,7 @@ import type {
   SecurityContext,
   Sysctl,
 } from '../gen/core-v1.ts';
-import { isUnixId } from '../names.ts';
+import { isUnixId } from '../value-formats.ts';
 import { validateOptionalChoice } from './common.ts';
 import { containersOf, validateWindowsOptions } from './pod-os.ts';
 import { validateLocalPath } from './volume-sources.ts';

@@ -1,28 +1,16 @@
 /** Validation of whole pods and of their updates. Upstream: apis/core/validation ValidatePodUpdate and its siblings. */
-import { parseIp } from '../../base/cidr.ts';
 import { deepEqual } from '../../base/equal.ts';
 import { firstByName } from '../../base/first-by.ts';
 import { stableStringify } from '../../base/stable-json.ts';
 import type { Steps } from '../../base/steps.ts';
 import type { Field } from '../field-error.ts';
-import type {
-  Affinity,
-  Container,
-  NodeAffinity,
-  NodeSelectorTerm,
-  Pod,
-  PodSchedulingGate,
-  PodSpec,
-  Toleration,
-} from '../gen/core-v1.ts';
+import type { Container, Pod, PodSchedulingGate, PodSpec, Toleration } from '../gen/core-v1.ts';
 import type { Int64 } from '../int64.ts';
-import { inclusiveRangeText, isDns1123Subdomain } from '../names.ts';
-import { validateImmutable } from './common.ts';
-import { shownMap } from './internal-form.ts';
-import { validateIp } from './ip-fields.ts';
+import { inclusiveRangeText } from '../names.ts';
 import { validateObjectDiff } from './object-diff.ts';
 import { validatePodAnnotations, validatePodAnnotationUpdates } from './pod-annotations.ts';
 import { validatePodSpec } from './pod-spec.ts';
+import { validateGated } from './gated-pod-update.ts';
 
 const MAX_DEADLINE_SECONDS = 2 ** 31 - 1;
 
@@ -145,56 +133,6 @@ function munged(spec: PodSpec, old: PodSpec): PodSpec {
   return result;
 }
 
-/** While a pod has scheduling gates, its node selector and affinity may become narrower: both are validated and reset. */
-function validateGated(spec: PodSpec, old: PodSpec, field: Field): PodSpec {
-  const kept = Object.entries(old.nodeSelector ?? {}).every(([key, value]) => spec.nodeSelector?.[key] === value);
-  if (!kept)
-    field
-      .at('nodeSelector')
-      .invalid(
-        shownMap(spec.nodeSelector),
-        'only additions to spec.nodeSelector are allowed (no mutations or deletions)',
-      );
-  const before = old.affinity?.nodeAffinity;
-  validateNodeAffinityUpdate(spec.affinity?.nodeAffinity, before, field.at('affinity').at('nodeAffinity'));
-  return { ...spec, nodeSelector: old.nodeSelector, affinity: gatedAffinity(spec.affinity, old.affinity) };
-}
-
-/** The new affinity with the node affinity reset. */
-function gatedAffinity(now: Affinity | undefined, before: Affinity | undefined): Affinity | undefined {
-  const nodeAffinity = before?.nodeAffinity;
-  if (deepEqual(now?.nodeAffinity, nodeAffinity)) return now;
-  const isNodeAlone = now?.podAffinity === undefined && now?.podAntiAffinity === undefined;
-  return before === undefined && isNodeAlone ? undefined : { ...now, nodeAffinity };
-}
-
-/** Existing terms may only get more requirements. Upstream: validateNodeAffinityMutation. */
-function validateNodeAffinityUpdate(
-  now: NodeAffinity | undefined,
-  before: NodeAffinity | undefined,
-  field: Field,
-): void {
-  const name = 'requiredDuringSchedulingIgnoredDuringExecution';
-  const oldTerms = before?.[name]?.nodeSelectorTerms ?? [];
-  const newTerms = now?.[name]?.nodeSelectorTerms;
-  const place = field.at(name).at('nodeSelectorTerms');
-  if (oldTerms.length === 0) return;
-  if (oldTerms.length !== newTerms?.length)
-    return place.invalid(newTerms, 'no additions/deletions to non-empty NodeSelectorTerms list are allowed');
-  for (const [index, oldTerm] of oldTerms.entries())
-    if (!hasOnlyAdditions(newTerms[index]!, oldTerm))
-      place.item(index).invalid(newTerms[index], 'only additions are allowed (no mutations or deletions)');
-}
-
-function hasOnlyAdditions(now: NodeSelectorTerm, before: NodeSelectorTerm): boolean {
-  const lists = [
-    [now.matchExpressions ?? [], before.matchExpressions ?? []],
-    [now.matchFields ?? [], before.matchFields ?? []],
-  ] as const;
-  if (lists.every(([, old]) => old.length === 0)) return lists.every(([list]) => list.length === 0);
-  return lists.every(([list, old]) => deepEqual(list.slice(0, old.length), old));
-}
-
 /** Validates an update of a pod through its main resource, in upstream's order. */
 export function* validatePodUpdate(pod: Pod, old: Pod, field: Field): Steps<void> {
   yield* validateWhole(pod, field);
@@ -213,60 +151,6 @@ export function* validatePodUpdate(pod: Pod, old: Pod, field: Field): Steps<void
     field: place,
     text: `pod updates may not change fields other than ${UPDATABLE}`,
   });
-}
-
-type Addresses = readonly { readonly ip?: string }[] | undefined;
-
-/** At most one address of each family. An address that was there before may keep its spelling. */
-function validateAddresses(addresses: Addresses, before: Addresses, place: Field): void {
-  const texts = (addresses ?? []).map(({ ip = '' }) => ip);
-  const known = new Set((before ?? []).map(({ ip }) => ip));
-  for (const [index, text] of texts.entries()) if (!known.has(text)) validateIp(text, place.item(index));
-  const families = new Set(texts.map((text) => parseIp(text)?.family));
-  if (texts.length > 1 && (texts.length > 2 || families.size !== 2))
-    place.invalid(
-      texts.map((text) => ({ IP: text })),
-      'may specify no more than one IP for each IP family',
-    );
-}
-
-/** Validates an update of a pod's status. */
-export function validatePodStatusUpdate(pod: Pod, old: Pod, field: Field): void {
-  validatePodAnnotationUpdates(pod, old, annotationsAt(field));
-  const place = field.at('status');
-  const { nominatedNodeName = '', qosClass } = pod.status ?? {};
-  if (nominatedNodeName !== '' && nominatedNodeName !== old.status?.nominatedNodeName)
-    place.at('nominatedNodeName').complain(nominatedNodeName, isDns1123Subdomain(nominatedNodeName));
-  if (old.status?.qosClass !== undefined) validateImmutable(qosClass, old.status.qosClass, place.at('qosClass'));
-  validateAddresses(pod.status?.podIPs, old.status?.podIPs, place.at('podIPs'));
-  const [hostIp] = pod.status?.hostIPs ?? [];
-  if (hostIp !== undefined && hostIp.ip !== (pod.status?.hostIP ?? ''))
-    place.at('hostIPs').item(0).at('ip').invalid(hostIp.ip, 'must be equal to `hostIP`');
-  validateAddresses(pod.status?.hostIPs, old.status?.hostIPs, place.at('hostIPs'));
-  if (old.spec?.restartPolicy !== 'Always') validateRestarts(pod, old, place);
-}
-
-/** A terminated container must stay terminated, unless the pod's restart policy or the container's own restarts it. */
-function validateRestarts(pod: Pod, old: Pod, place: Field): void {
-  const containers = [...(old.spec?.initContainers ?? []), ...(old.spec?.containers ?? [])];
-  // Sidecars and containers with restart rules restart whatever the pod's policy is.
-  const own = containers.filter(({ restartPolicy }) => restartPolicy !== undefined);
-  const withOwnPolicy = new Set(own.map(({ name }) => name));
-  for (const kind of ['containerStatuses', 'initContainerStatuses'] as const) {
-    const byName = firstByName(old.status?.[kind]);
-    for (const [index, status] of (pod.status?.[kind] ?? []).entries()) {
-      const before = byName.get(status.name);
-      const restarts = old.spec?.restartPolicy === 'OnFailure' && before?.state?.terminated?.exitCode !== 0;
-      if (
-        before?.state?.terminated !== undefined &&
-        status.state?.terminated === undefined &&
-        !restarts &&
-        !withOwnPolicy.has(status.name)
-      ) {
-        place.at(kind).item(index).at('state').forbidden('may not be transitioned to non-terminated state');
-      }
-    }
-  }
 }
 
 /** Validates an update through `ephemeralcontainers`, which may only add containers. */

@@ -5,7 +5,7 @@ import { Field } from '../field-error.ts';
 import type { Pod } from '../gen/core-v1.ts';
 import type { Ingress } from '../gen/networking-v1.ts';
 import { validateIngressStatusUpdate } from './ingress.ts';
-import { validatePodStatusUpdate } from './pod-update.ts';
+import { validatePodStatusUpdate } from './pod-status-update.ts';
 import { validateServiceStatusUpdate } from './service.ts';
 
 function complaints(check: (field: Field) => void, old?: object): string[] {

@@ -10,14 +10,8 @@ import type {
   StorageVersionCondition,
 } from '../gen/apiserverinternal-v1alpha1.ts';
 import type { StorageVersionMigration } from '../gen/storagemigration-v1beta1.ts';
-import {
-  EMPTY_TEXT,
-  isDns1035Label,
-  isDns1123Subdomain,
-  isQualifiedName,
-  regexText,
-  type NameCheck,
-} from '../names.ts';
+import { EMPTY_TEXT, isDns1035Label, isDns1123Subdomain, isQualifiedName, regexText } from '../names.ts';
+import { type NameCheck } from '../name-checks.ts';
 import { validateConditions, validateImmutableStruct } from './common.ts';
 
 /** The name must be `group.resource`. */

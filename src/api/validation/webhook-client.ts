@@ -1,7 +1,8 @@
 /** Validation of a webhook's address. Upstream: apiserver/pkg/util/webhook/validation.go. */
 import { parseGoUrl } from '../../base/go-url.ts';
 import type { Field } from '../field-error.ts';
-import { isDns1123Subdomain, isPortNumber } from '../names.ts';
+import { isDns1123Subdomain } from '../names.ts';
+import { isPortNumber } from '../value-formats.ts';
 
 /** The address of a webhook: a URL or a service. */
 export interface WebhookClient {

@@ -3,7 +3,8 @@ import { test } from 'node:test';
 import type { Steps } from '../../base/steps.ts';
 import { Field } from '../field-error.ts';
 import { validateAll } from './complaints-fixture.ts';
-import { validateDaemonSet, validateDeployment, validateReplicaSet, validateReplicationController } from './apps.ts';
+import { validateDeployment, validateReplicaSet, validateReplicationController } from './apps.ts';
+import { validateDaemonSet } from './daemon-set.ts';
 import { validateJob } from './job.ts';
 import { validateStatefulSet } from './stateful-set.ts';
 

@@ -12,7 +12,7 @@ import { dateOf } from '../../api/time.ts';
 import type { Principal } from '../../api/transport.ts';
 import type { Clock } from '../../platform/clock.ts';
 import type { HttpAnswer } from '../../platform/net.ts';
-import type { OidcOptions } from '../options/authentication-options.ts';
+import type { OidcOptions } from '../options/oidc-options.ts';
 import type { TokenAuthenticator } from './bearer-token.ts';
 import type { ClaimExpressions } from './claim-expressions.ts';
 import { AUTHENTICATED_GROUP } from './client-certificate.ts';

@@ -4,7 +4,7 @@
  */
 import { Field } from '../../api/field-error.ts';
 import { finalizerNamesOf, validateObjectMeta } from '../../api/meta-validation.ts';
-import { nameIsDnsSubdomain } from '../../api/names.ts';
+import { nameIsDnsSubdomain } from '../../api/name-checks.ts';
 import type { KubernetesObject } from '../../api/object.ts';
 import { alreadyExists, badRequest, type FieldCause } from '../../api/status-error.ts';
 import { repairManagedFields, trackDraft } from './field-tracking.ts';

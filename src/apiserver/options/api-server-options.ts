@@ -1,11 +1,8 @@
 /** All option sets of the API server. A new set needs a file, and a line in each of the three places here. */
 import { type AdmissionOptions, admissionFlags, parseAdmissionOptions } from './admission-options.ts';
 import { type AuditOptions, auditFlags, parseAuditOptions } from './audit-options.ts';
-import {
-  type AuthenticationOptions,
-  AUTHENTICATION_FLAGS,
-  parseAuthenticationOptions,
-} from './authentication-options.ts';
+import { type AuthenticationOptions, parseAuthenticationOptions } from './authentication-options.ts';
+import { AUTHENTICATION_FLAGS } from './authentication-flags.ts';
 import { type AuthorizationOptions, authorizationFlags, parseAuthorizationOptions } from './authorization-options.ts';
 import type { Flag, FlagValues } from './flags.ts';
 import { type LimitOptions, LIMIT_FLAGS, parseLimitOptions } from './limit-options.ts';

@@ -32,7 +32,7 @@ import {
   ValidatingAdmissionPolicyBindings,
   ValidatingWebhookConfigurations,
 } from '../../api/gen/resources.ts';
-import { nameIsPathSegment } from '../../api/names.ts';
+import { nameIsPathSegment } from '../../api/name-checks.ts';
 import {
   validateAdmissionPolicyBinding,
   validateMutatingAdmissionPolicyBinding,

@@ -8,7 +8,7 @@ import { deepEqual } from '../../base/equal.ts';
 import { allSteps, type Steps } from '../../base/steps.ts';
 import type { FieldCause } from '../../api/status-error.ts';
 import { Field } from '../../api/field-error.ts';
-import type { NameCheck } from '../../api/names.ts';
+import type { NameCheck } from '../../api/name-checks.ts';
 import { type FieldNode, leaf } from '../../api/managed-fields/field-set.ts';
 import { type KubernetesObject, jsonOf } from '../../api/object.ts';
 import type { RequestContext } from '../request-context.ts';

@@ -4,16 +4,13 @@ import * as https from 'node:https';
 import { lookup } from 'node:dns/promises';
 import { connect, type Socket } from 'node:net';
 import { networkInterfaces } from 'node:os';
-import { Readable } from 'node:stream';
-import { type ConnectionOptions, connect as connectTls } from 'node:tls';
-import { onAbort } from '../../base/abort.ts';
-import { hasErrorCode } from '../../base/errors.ts';
+import { connect as connectTls } from 'node:tls';
 import { Lru } from '../../base/lru.ts';
-import type { Dial, HttpAnswer, HttpCall, HttpUpgrade, Net, TlsOptions } from '../net.ts';
+import type { Dial, HttpCall, Net } from '../net.ts';
 import type { Duplex } from '../streams.ts';
-import { readThrottle } from './read-throttle.ts';
-import { joinSmallChunks } from './small-chunks.ts';
 import { duplexOf } from './streams.ts';
+import { tlsOptions, waitFor } from './client-connection.ts';
+import { exchange, upgrade } from './http-exchange.ts';
 
 /** How many TLS identities have kept-alive connections. */
 const MAX_IDENTITIES = 64;
@@ -62,17 +59,6 @@ function retire(agent: https.Agent): void {
   for (const sockets of Object.values(agent.freeSockets)) for (const socket of sockets ?? []) socket.destroy();
 }
 
-function tlsOptions(tls: TlsOptions = {}): ConnectionOptions {
-  return {
-    cert: tls.certPem,
-    key: tls.keyPem,
-    // As in Go, every certificate of the pool is trusted by itself, also a server's own.
-    ...(tls.caPem === undefined ? {} : { ca: tls.caPem, allowPartialTrustChain: true }),
-    ...(tls.serverName === undefined ? {} : { servername: tls.serverName }),
-    rejectUnauthorized: tls.insecureSkipVerify !== true,
-  };
-}
-
 async function dial(target: Dial): Promise<Duplex> {
   target.signal?.throwIfAborted();
   const where =
@@ -89,160 +75,6 @@ async function dial(target: Dial): Promise<Duplex> {
   return duplexOf(socket);
 }
 
-/** Waits for `subscribe`'s event, the end of the connection, the deadline or the signal. */
-async function waitFor<T>(
-  stream: Socket | http.ClientRequest,
-  limits: { readonly timeoutMs?: number; readonly signal?: AbortSignal },
-  subscribe: (resolve: (value: T) => void) => void,
-): Promise<T> {
-  const { promise, resolve, reject } = Promise.withResolvers<T>();
-  const deadline =
-    limits.timeoutMs === undefined
-      ? undefined
-      : setTimeout(() => stream.destroy(timeoutError(limits.timeoutMs!)), limits.timeoutMs);
-  const unhook = onAbort(limits.signal, () => {
-    stream.destroy(asError(limits.signal!.reason));
-  });
-  stream.once('error', reject);
-  stream.once('close', () => reject(Object.assign(new Error('the connection was closed'), { code: 'ECONNRESET' })));
-  subscribe(resolve);
-  try {
-    return await promise;
-  } catch (error) {
-    throw limits.signal?.aborted ? limits.signal.reason : error;
-  } finally {
-    clearTimeout(deadline);
-    unhook();
-  }
-}
-
-function startRequest(call: HttpCall, agent: http.Agent | false): http.ClientRequest {
-  call.signal?.throwIfAborted();
-  const url = new URL(call.url);
-  const secure = url.protocol === 'https:';
-  if (!secure && url.protocol !== 'http:') throw new TypeError(`not an HTTP URL: ${call.url}`);
-  const options: https.RequestOptions = {
-    method: call.method,
-    headers: { ...call.headers, ...lengthOf(call) } as http.OutgoingHttpHeaders,
-    agent,
-    socketPath: call.unixPath,
-    ...(secure ? tlsOptions(call.tls) : {}),
-  };
-  const request = secure ? https.request(url, options) : http.request(url, options);
-  request.on('error', () => undefined); // the waiting side has its own listener
-  request.on('information', leaveAfterMany);
-  request.once('response', joinSmallChunks);
-  // Answers of thousands of chunks at one instant are read little by little, as requests are.
-  request.once('socket', (socket) => readThrottle.add(socket, `to ${url.host}`));
-  return request;
-}
-
-/** The most interim responses (1xx) before the final one, as in Go's net/http. */
-const MAX_INTERIM = 5;
-
-/** Aborts after too many: Node.js itself accepts them forever. */
-function leaveAfterMany(this: http.ClientRequest & { interim?: number }): void {
-  this.interim = (this.interim ?? 0) + 1;
-  if (this.interim > MAX_INTERIM) this.destroy(new Error('too many 1xx informational responses'));
-}
-
-/** The length of the body, which Node.js omits for DELETE: the server would read the body as the next request. */
-function lengthOf({ body, headers = {} }: HttpCall): { 'content-length'?: string } {
-  const hasLength = Object.keys(headers).some((name) => /^(content-length|transfer-encoding)$/i.test(name));
-  if (body === undefined || hasLength || isChunks(body)) return {};
-  return { 'content-length': String(Buffer.byteLength(body)) };
-}
-
-type Body = NonNullable<HttpCall['body']>;
-
-const isChunks = (body: Body): body is AsyncIterable<Uint8Array> =>
-  typeof body !== 'string' && !(body instanceof Uint8Array);
-
-function send(request: http.ClientRequest, body: Body | undefined): void {
-  if (body === undefined || !isChunks(body)) {
-    request.end(body);
-    return;
-  }
-  const chunks = Readable.from(body, { objectMode: false });
-  chunks.once('error', (error) => request.destroy(error));
-  request.once('close', () => chunks.destroy());
-  chunks.pipe(request);
-}
-
-async function exchange(call: HttpCall, agent: http.Agent): Promise<HttpAnswer> {
-  const beganMs = performance.now();
-  const request = startRequest(call, agent);
-  try {
-    const answer = waitFor<http.IncomingMessage>(request, headLimits(call), (resolve) =>
-      request.once('response', resolve),
-    );
-    send(request, call.body);
-    return toAnswer(call, await answer, beganMs);
-  } catch (error) {
-    // The server closed a kept-alive connection just when it was used: it has seen nothing of the request.
-    const stale = request.reusedSocket && hasErrorCode(error, 'ECONNRESET');
-    if (stale && ['GET', 'HEAD', 'OPTIONS'].includes(call.method) && !call.signal?.aborted)
-      return exchange(call, agent);
-    throw error;
-  }
-}
-
-async function upgrade(call: HttpCall): Promise<HttpUpgrade | HttpAnswer> {
-  const beganMs = performance.now();
-  const headers = { connection: 'Upgrade', ...call.headers };
-  const request = startRequest({ ...call, headers }, false);
-  const answer = waitFor<HttpUpgrade | HttpAnswer>(request, headLimits(call), (resolve) => {
-    request.once('upgrade', (message, socket, head) => {
-      if (head.length > 0) socket.unshift(head);
-      resolve({ status: 101, headers: flatHeaders(message), socket: duplexOf(socket) });
-    });
-    request.once('response', (message) => resolve(toAnswer(call, message, beganMs)));
-  });
-  send(request, call.body);
-  return answer;
-}
-
-/** How long the head may take. */
-function headLimits({
-  timeoutMs = Infinity,
-  headTimeoutMs = Infinity,
-  signal,
-}: HttpCall): Parameters<typeof waitFor>[1] {
-  const leastMs = Math.min(timeoutMs, headTimeoutMs);
-  return leastMs === Infinity ? { signal } : { signal, timeoutMs: leastMs };
-}
-
-function toAnswer(call: HttpCall, message: http.IncomingMessage, beganMs: number): HttpAnswer {
-  message.on('error', () => undefined); // the reader of the body gets the error
-  const { timeoutMs } = call;
-  if (timeoutMs !== undefined) {
-    const leftMs = Math.max(0, beganMs + timeoutMs - performance.now());
-    const deadline = setTimeout(() => message.destroy(timeoutError(timeoutMs)), leftMs);
-    message.once('close', () => clearTimeout(deadline));
-  }
-  if (call.signal !== undefined) {
-    const leave = (): void => {
-      message.destroy(asError(call.signal!.reason));
-    };
-    message.once('close', onAbort(call.signal, leave));
-  }
-  return {
-    status: message.statusCode ?? 0,
-    headers: flatHeaders(message),
-    setCookie: message.headers['set-cookie'],
-    body: message,
-    cancel: () => message.destroy(),
-  };
-}
-
-function flatHeaders(message: http.IncomingMessage): Record<string, string> {
-  const flat: Record<string, string> = {};
-  for (const [name, value] of Object.entries(message.headers)) {
-    if (value !== undefined) flat[name] = Array.isArray(value) ? value.join(', ') : value;
-  }
-  return flat;
-}
-
 function interfaces(): ReturnType<Net['interfaces']> {
   return Object.entries(networkInterfaces()).flatMap(([name, addresses]) =>
     (addresses ?? []).map(({ address, family, internal, cidr }) => ({
@@ -253,12 +85,4 @@ function interfaces(): ReturnType<Net['interfaces']> {
       cidr: cidr ?? '',
     })),
   );
-}
-
-function timeoutError(timeoutMs: number): Error {
-  return Object.assign(new Error(`timed out after ${timeoutMs} ms`), { code: 'ETIMEDOUT' });
-}
-
-function asError(reason: unknown): Error {
-  return reason instanceof Error ? reason : new Error(String(reason));
 }

@@ -1,14 +1,8 @@
 /** Named formats. Upstream: apiserver/pkg/cel/library/format.go. */
 import { parseGoRequestUri } from '../../../base/go-url.ts';
 import { EQUALS, Optional, TO_JSON, TYPE_NAME } from '../runtime/values.ts';
-import {
-  isDns1035Label,
-  isDns1123Label,
-  isDns1123Subdomain,
-  isLabelValue,
-  isQualifiedName,
-  maskTrailingDash,
-} from '../../names.ts';
+import { isDns1035Label, isDns1123Label, isDns1123Subdomain, isLabelValue, isQualifiedName } from '../../names.ts';
+import { maskTrailingDash } from '../../name-checks.ts';
 import { structTypeOf } from '../types/type.ts';
 import type { Declarations } from '../types/declarations.ts';
 import type { CelObject } from '../runtime/values.ts';

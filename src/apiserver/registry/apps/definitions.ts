@@ -10,19 +10,20 @@ import type { StatefulSet } from '../../../api/gen/apps-v1.ts';
 import type { LabelSelector } from '../../../api/gen/meta-v1.ts';
 import { ControllerRevisions, DaemonSets, Deployments, ReplicaSets, StatefulSets } from '../../../api/gen/resources.ts';
 import { leaf } from '../../../api/managed-fields/field-set.ts';
-import { nameIsDnsLabel } from '../../../api/names.ts';
+import { nameIsDnsLabel } from '../../../api/name-checks.ts';
 import { formatLabelSelector } from '../../../api/label-selector.ts';
 import type { KubernetesObject } from '../../../api/object.ts';
 import {
-  validateControllerRevision,
-  validateControllerRevisionUpdate,
-  validateDaemonSet,
-  validateDaemonSetUpdate,
   validateDeployment,
   validateDeploymentUpdate,
   validateReplicaSet,
   validateReplicaSetUpdate,
 } from '../../../api/validation/apps.ts';
+import {
+  validateControllerRevision,
+  validateControllerRevisionUpdate,
+} from '../../../api/validation/controller-revision.ts';
+import { validateDaemonSet, validateDaemonSetUpdate } from '../../../api/validation/daemon-set.ts';
 import { validateStatefulSet, validateStatefulSetUpdate } from '../../../api/validation/stateful-set.ts';
 import {
   validateDaemonSetStatus,

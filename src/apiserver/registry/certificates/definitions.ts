@@ -13,7 +13,7 @@ import {
   ClusterTrustBundlesV1alpha1,
 } from '../../../api/gen/resources.ts';
 import { leaf } from '../../../api/managed-fields/field-set.ts';
-import { nameIsPathSegment } from '../../../api/names.ts';
+import { nameIsPathSegment } from '../../../api/name-checks.ts';
 import { formatTime } from '../../../api/time.ts';
 import {
   validateCertificateSigningRequest,

@@ -20,7 +20,7 @@ import {
   ResourceSlicesV1beta1,
   ResourceSlicesV1beta2,
 } from '../../../api/gen/resources.ts';
-import { nameIsLongName } from '../../../api/names.ts';
+import { nameIsLongName } from '../../../api/name-checks.ts';
 import type { KubernetesObject } from '../../../api/object.ts';
 import type { ResourceInfo } from '../../../api/resource-info.ts';
 import { validateDeviceTaintRule, validateDeviceTaintRuleStatus } from '../../../api/validation/device-taint-rule.ts';

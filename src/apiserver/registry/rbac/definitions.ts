@@ -4,7 +4,7 @@
  */
 import { setRoleBindingDefaults } from '../../../api/defaults/cluster.ts';
 import { ClusterRoleBindings, ClusterRoles, RoleBindings, Roles } from '../../../api/gen/resources.ts';
-import { nameIsPathSegment } from '../../../api/names.ts';
+import { nameIsPathSegment } from '../../../api/name-checks.ts';
 import {
   validateClusterRole,
   validateClusterRoleBinding,

@@ -5,7 +5,7 @@
 import { setNamespaceDefaults } from '../../../../api/defaults/core.ts';
 import type { Namespace } from '../../../../api/gen/core-v1.ts';
 import { Namespaces } from '../../../../api/gen/resources.ts';
-import { nameIsDnsLabel } from '../../../../api/names.ts';
+import { nameIsDnsLabel } from '../../../../api/name-checks.ts';
 import { validateNamespaceSpec, validateNamespaceStatusUpdate } from '../../../../api/validation/core-small.ts';
 import { defineResource } from '../../define-resource.ts';
 import { keepAllBut, kindStrategy, statusStrategy, type KindRules } from '../../kind-strategy.ts';

@@ -12,9 +12,9 @@ import { validatePodResize } from '../../../../api/validation/pod-resize.ts';
 import {
   validatePod,
   validatePodEphemeralContainersUpdate,
-  validatePodStatusUpdate,
   validatePodUpdate,
 } from '../../../../api/validation/pod-update.ts';
+import { validatePodStatusUpdate } from '../../../../api/validation/pod-status-update.ts';
 import { podStatusWarnings } from '../../../../api/warnings/network.ts';
 import { podWarnings } from '../../../../api/warnings/pod.ts';
 import { deepEqual } from '../../../../base/equal.ts';

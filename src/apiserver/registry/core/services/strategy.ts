@@ -7,7 +7,7 @@ import { firstBy } from '../../../../base/first-by.ts';
 import { deepEqual } from '../../../../base/equal.ts';
 import { setServiceDefaults } from '../../../../api/defaults/core.ts';
 import type { Service } from '../../../../api/gen/core-v1.ts';
-import { nameIsDnsLabel } from '../../../../api/names.ts';
+import { nameIsDnsLabel } from '../../../../api/name-checks.ts';
 import {
   validateService,
   validateServiceStatusUpdate,
