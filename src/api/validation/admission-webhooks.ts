@@ -8,7 +8,7 @@ import type {
   ValidatingWebhook,
   ValidatingWebhookConfiguration,
 } from '../gen/admissionregistration-v1.ts';
-import { isDns1035Label, isDns1123Subdomain, isQualifiedName } from '../names.ts';
+import { isDns1123Subdomain, isQualifiedName } from '../names.ts';
 import { conditionExpressions } from './admission-expressions.ts';
 import { validateRule } from './admission-rules.ts';
 import { validateOptionalChoice } from './common.ts';
