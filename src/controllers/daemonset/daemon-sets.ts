@@ -61,6 +61,14 @@ export function shouldRun(set: DaemonSet, node: Node): { readonly run: boolean; 
   return shouldRunOnNode(set.spec?.template.spec, node);
 }
 
+/** How many terms, requirements and tolerations are compared with each node. */
+export function placementSize({ spec }: DaemonSet): number {
+  const { affinity, nodeSelector = {}, tolerations = [] } = spec?.template.spec ?? {};
+  const terms = affinity?.nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution?.nodeSelectorTerms ?? [];
+  const requirements = terms.reduce((sum, { matchExpressions = [] }) => sum + 1 + matchExpressions.length, 0);
+  return 1 + requirements + Object.keys(nodeSelector).length + tolerations.length;
+}
+
 export function daemonPod(set: Stored<DaemonSet>, hash: string, nodeName: string): Pod {
   const template = set.spec?.template ?? {};
   const pod = podFromTemplate(template, set, DaemonSets);

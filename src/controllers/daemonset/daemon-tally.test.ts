@@ -296,3 +296,20 @@ test('a recount that throws leaves the numbers correct', () => {
   tally.put(pod);
   assertLike(tally, world);
 });
+
+test('nodes are compared with a template of thousands of terms in steps', () => {
+  const [selector, nodes] = [compileLabelMap({ app: 'web' }), createManualInformer(Nodes)];
+  for (let at = 0; at < 50; at++) nodes.put(nodeOf({ name: `n${at}`, taint: undefined, zone: 'x' }));
+  const rules = { hash: 'h1', minReadySeconds: 0, limits: { maxUnavailable: 1 }, nodeSelector: {} } as const;
+  const small = setOf(rules, 1);
+  const nodeSelectorTerms = Array.from({ length: 3000 }, (_, at) => ({
+    matchExpressions: [{ key: at === 2999 ? 'kubernetes.io/hostname' : `k${at}`, operator: 'Exists' }],
+  }));
+  const affinity = { nodeAffinity: { requiredDuringSchedulingIgnoredDuringExecution: { nodeSelectorTerms } } };
+  const podSpec = { ...small.spec!.template.spec!, affinity };
+  const set = { ...small, spec: { ...small.spec!, template: { ...small.spec!.template, spec: podSpec } } };
+  const tally = new DaemonTally(selector, nodes.informer, []);
+  let steps = 1;
+  for (const work = tally.updateSteps({ set, hash: 'h1', nowMs: START_MS }); work.next().done !== true;) steps++;
+  assert.ok(steps > 10, `${steps} steps`);
+});

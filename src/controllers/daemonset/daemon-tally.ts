@@ -10,11 +10,14 @@
 import type { Node, Pod } from '../../api/gen/core-v1.ts';
 import type { LabelMatcher } from '../../api/label-selector.ts';
 import type { Stored } from '../../api/object.ts';
+import { allSteps, StepMeter, type Steps } from '../../base/steps.ts';
 import type { Informer } from '../../client/informer.ts';
 import { TEMPLATE_GENERATION } from '../../api/defaults/apps.ts';
 import { daemonPodNode } from '../../component-helpers/daemon-pods.ts';
 import { availableAtMs } from '../../component-helpers/pods.ts';
 import { createTallies, type Tallies, type Tally } from '../pod-tallies.ts';
+import { REQUIREMENTS_PER_TURN } from '../selecting-owners.ts';
+import { placementSize } from './daemon-sets.ts';
 import { viewNode, type Moment, type NodeView } from './node-view.ts';
 import { isNothing, planPods, type DaemonPlan } from './plan.ts';
 import {
@@ -120,11 +123,22 @@ export class DaemonTally implements Tally {
 
   /** Recomputes the results of changed nodes for this moment. */
   update(moment: Moment): void {
+    allSteps(this.updateSteps(moment));
+  }
+
+  /** The same in steps: the set's template may have thousands of affinity terms, which each node is compared with. */
+  *updateSteps(moment: Moment): Steps<void> {
     if (this.#moment === undefined || !haveSameResult(this.#moment, moment)) this.#markAll();
     else this.#markAged(this.#moment.nowMs, moment.nowMs);
     this.#moment = moment;
-    for (const nodeName of this.#changed) this.#recompute(this.#view(moment, nodeName));
-    this.#changed.clear();
+    const meter = new StepMeter(REQUIREMENTS_PER_TURN);
+    const size = placementSize(moment.set);
+    // What changes meanwhile is visited as well.
+    for (const nodeName of this.#changed) {
+      this.#recompute(this.#view(moment, nodeName));
+      this.#changed.delete(nodeName);
+      if (meter.endsStep(size)) yield;
+    }
   }
 
   /** The number of nodes of each kind, when last computed. */

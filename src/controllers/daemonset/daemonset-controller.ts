@@ -13,6 +13,7 @@ import type { Stored } from '../../api/object.ts';
 import { isReason } from '../../api/status-error.ts';
 import { KeyedBackoff } from '../../base/backoff.ts';
 import { deepEqual } from '../../base/equal.ts';
+import { stepByStep, StepMeter, type Steps } from '../../base/steps.ts';
 import type { Client } from '../../client/client.ts';
 import type { EventRecorder } from '../../client/event-recorder.ts';
 import type { Informer } from '../../client/informer.ts';
@@ -22,6 +23,7 @@ import { Expectations } from '../../component-helpers/expectations.ts';
 import { controllerOf } from '../../component-helpers/owner-references.ts';
 import { equalStatus } from '../../component-helpers/wire-equality.ts';
 import type { Clock } from '../../platform/clock.ts';
+import { background } from '../../platform/unexpected.ts';
 import { type ClaimConfig, claimObjects } from '../controller-ref-manager.ts';
 import {
   type Controller,
@@ -34,8 +36,8 @@ import {
 import { createPodControl, type PodControl, slowStartBatch } from '../pod-control.ts';
 import { orphansOf, PODS_BY_CONTROLLER, watchPods } from '../pod-events.ts';
 import type { Tallies } from '../pod-tallies.ts';
-import { selectedOf } from '../selecting-owners.ts';
-import { concernsDaemons, daemonPod, shouldRun } from './daemon-sets.ts';
+import { REQUIREMENTS_PER_TURN, selectedOf } from '../selecting-owners.ts';
+import { concernsDaemons, daemonPod, placementSize, shouldRun } from './daemon-sets.ts';
 import { createDaemonTallies, type DaemonTally } from './daemon-tally.ts';
 import { cleanUpHistory, constructHistory, hashOf, type HistoryInput } from './history.ts';
 import type { Moment } from './node-view.ts';
@@ -125,6 +127,7 @@ class DaemonSetsController {
     const { current, old } = await constructHistory(history);
     const hash = hashOf(current);
     const moment = (): Moment => ({ set, hash, nowMs: this.#clock.nowMs() });
+    await stepByStep(tally.updateSteps(moment()), pause);
     if (!this.#expectations.satisfied(key)) return await this.#writeStatus(moment(), { tally, observe: false }, signal);
     tally.update(moment());
     let failure = await this.#apply(moment(), this.#remedies(set, tally.plan()), signal);
@@ -256,7 +259,22 @@ class DaemonSetsController {
 
   /** Syncs the DaemonSets that run a pod on the node. */
   #enqueueSetsOf(node: Stored<Node>): void {
-    for (const set of this.#sets.list()) if (shouldRun(set, node).run) this.#enqueue(set);
+    this.#enqueueWhere((set) => shouldRun(set, node).run);
+  }
+
+  /** Any number of sets may have thousands of affinity terms each. */
+  #enqueueWhere(isConcerned: (set: Stored<DaemonSet>) => boolean): void {
+    const { clock, log } = this.#platform;
+    const left = stepByStep(this.#compareSets(isConcerned), () => clock.yield());
+    if (left instanceof Promise) background(log, 'daemon sets were not compared with a node', left);
+  }
+
+  *#compareSets(isConcerned: (set: Stored<DaemonSet>) => boolean): Steps<void> {
+    const meter = new StepMeter(REQUIREMENTS_PER_TURN);
+    for (const set of this.#sets.list()) {
+      if (isConcerned(set)) this.#enqueue(set);
+      if (meter.endsStep(placementSize(set))) yield;
+    }
   }
 
   #ownerOfRevision(revision: Stored<ControllerRevision>): void {
@@ -285,10 +303,7 @@ class DaemonSetsController {
       onAdd: (node) => this.#enqueueSetsOf(node),
       onUpdate: (old, node) => {
         if (concernsDaemons(old, node))
-          this.#sets
-            .list()
-            .filter((set) => !deepEqual(shouldRun(set, old), shouldRun(set, node)))
-            .forEach((set) => this.#enqueue(set));
+          this.#enqueueWhere((set) => !deepEqual(shouldRun(set, old), shouldRun(set, node)));
       },
       // Pods pending for the node are deleted; the pod garbage collector deletes those bound to it.
       onDelete: (node) => this.#enqueueSetsOf(node),

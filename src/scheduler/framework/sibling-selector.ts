@@ -21,7 +21,7 @@ import { appendAll } from '../../base/lists.ts';
  * Labels that are compared for one pod: a namespace may have any number of services, each with thousands. Services beyond
  * them are left out.
  */
-const MAX_COMPARED = 100_000;
+const MAX_COMPARED = 20_000;
 
 export interface SiblingDeps {
   readonly services: Informer<Service>;
