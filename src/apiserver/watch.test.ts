@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { ConfigMaps } from '../api/gen/resources.ts';
 import type { ObjectEvent } from '../api/transport.ts';
 import type { ByteSink } from '../platform/streams.ts';
 import { startTestServer, type TestServer } from './server-fixture.ts';
@@ -46,6 +47,32 @@ async function watch(
 
 const shown = (lines: readonly Line[]): string[] =>
   lines.map(({ type, object }) => `${type} ${object.metadata.name ?? ''}`.trim());
+
+test('no change is lost between the first state of a watch and its first event', async () => {
+  const server = await startTestServer();
+  const { storage, platform } = server;
+  const start = await server.send('POST', MAPS, named('first'));
+  const from = String((start.body.metadata as { resourceVersion: string }).resourceVersion);
+  for (const query of [
+    '',
+    '&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true',
+    `&resourceVersion=${from}`,
+  ])
+    for (let turns = 0; turns < 30; turns++) {
+      const name = `at-${turns}-${query.length}`;
+      const opening = watch(server, query);
+      for (let turn = 0; turn < turns; turn++) await undefined;
+      await storage.objects.ensure(ConfigMaps, { ...named(name), metadata: { name, namespace: 'default' } });
+      const { lines, stop } = await opening;
+      await platform.clock.settle();
+      assert.equal(
+        lines.filter(({ object }) => object.metadata.name === name).length,
+        1,
+        `${query} after ${turns} turns`,
+      );
+      stop();
+    }
+});
 
 test('a watch without version starts with the existing objects', async () => {
   const server = await startTestServer();

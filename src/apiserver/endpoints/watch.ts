@@ -12,7 +12,7 @@ import { isTrue } from '../request-info.ts';
 import { CACHE_CONTROL, statusOf } from '../responses.ts';
 import { overWebSocket, wantsWebSocket, watchMessages } from '../streaming/websocket-stream.ts';
 import { warningHeaders } from '../warning-headers.ts';
-import type { ListenerTrigger } from '../watch-cache/listeners.ts';
+import type { CacheListener, ListenerTrigger } from '../watch-cache/listeners.ts';
 import type { RevisionCell } from '../watch-cache/revision-cell.ts';
 import { FrameSink, ObjectSink } from '../watch-cache/watch-sinks.ts';
 import { type WatchEncoder, Watcher, type WatchSink } from '../watch-cache/watcher.ts';
@@ -146,6 +146,13 @@ async function startWatch<T>(
   // A watch from a future revision begins there. One that starts with the present state must know the newest revision.
   if (requested === undefined || params.has('sendInitialEvents')) await untilFresh(store, requested);
   const trigger = triggerOf(store, selection);
+  const listen = (listener: CacheListener): (() => void) => {
+    const stop = events.listen(listener, trigger);
+    return () => {
+      stop();
+      onEnd?.();
+    };
+  };
   const start: WatchStart = {
     revision,
     wantsInitial,
@@ -159,13 +166,8 @@ async function startWatch<T>(
     const ahead = await encodeAhead(call, watcher, start);
     if (ahead !== undefined || !selection.isEverything) await prepareStart(call, start);
     startWatching(call, watcher, { ...start, ahead });
-  });
-  watcher.start((listener) => {
-    const stop = events.listen(listener, trigger);
-    return () => {
-      stop();
-      onEnd?.();
-    };
+    // In the same turn: a change between the first state and the listener would be lost.
+    watcher.start(listen);
   });
   return watcher;
 }
