@@ -1,92 +1,88 @@
-// The share of history in the cost of a POST, without a second side to compare: the processor time of its thread, and the share
-// of its modules in the main thread's samples. Two processes, as `pairs.ts` compares them, differ by more than that, because V8
-// compiles one better than the other.
+// The share of history in the cost of a POST, in one process whose history is switched on and off in turns: two processes, as
+// `pairs.ts` compares them, differ by more than that, because V8 compiles one better than the other. A turn includes what
+// follows its requests: the history is flushed, and its thread works, before the turn's processor time is read. Medians of the
+// pairs' ratios, and the ratio of the sums, which also has what only few turns have (checkpoints, full collections).
 //
-//   node --conditions=keelson-source bench/history-share.ts [POSTS]
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+//   node --conditions=keelson-source bench/history-share.ts [--only post,pod] [--rounds 30] [--processes 5]
 import { join } from 'node:path';
+import { parseArgs } from 'node:util';
 
 import { repositoryRoot } from '../tools/repository.ts';
-import { sendMany } from './pairs/requests.ts';
-import { startServer } from './pairs/server.ts';
+import { ratioLine } from './pairs/ratio.ts';
+import { type Kind, sendMany } from './pairs/requests.ts';
+import { type Server, type Sides, startServer } from './pairs/server.ts';
 import { sleep } from './run/wait.ts';
 
-const THREADS = [undefined, 'MainThread', 'keelson-history'] as const;
-const MODULES = /\/(?:apiserver|storage\/sqlite)\/history\//;
-/** The history is written two seconds after the changes, or after a thousand of them. */
-const AFTERWARDS_MS = 4000;
+const { values: options } = parseArgs({
+  options: {
+    only: { type: 'string', default: 'post,pod' },
+    /** The number of pairs of turns in a process. */
+    rounds: { type: 'string', default: '30' },
+    processes: { type: 'string', default: '5' },
+  },
+});
 
-interface ProfileNode {
-  readonly id: number;
-  readonly callFrame: { readonly functionName: string; readonly url: string };
-  readonly children?: readonly number[];
+const rounds = Number(options.rounds);
+/** Fewer than the thousand changes after which history is written at once, so that a turn has one batch. */
+const REQUESTS = 980;
+const WARM_UP_TURNS = 8;
+/** Longer than the history's thread takes for the changes of a turn. */
+const SETTLE_MS = 120;
+const SWITCH = join(import.meta.dirname, 'pairs', 'history-switch.ts');
+const SOURCE = ['--conditions=keelson-source', '--disable-warning=ExperimentalWarning', '--import', SWITCH];
+
+/** Processor time per request, in microseconds. */
+interface Spent {
+  readonly all: number;
+  readonly main: number;
+  readonly own: number;
 }
 
-interface Profile {
-  readonly nodes: readonly ProfileNode[];
-  readonly samples: readonly number[];
-  readonly timeDeltas: readonly number[];
+/** One turn. The second signal of a turn with history flushes it. */
+async function turn(server: Server, kind: Kind, isOn: boolean): Promise<Spent> {
+  const read = (): readonly number[] =>
+    [undefined, 'MainThread', 'keelson-history'].map((thread) => server.cpuUs(thread));
+  server.signal(isOn ? 'SIGUSR2' : 'SIGCONT');
+  await sleep(SETTLE_MS);
+  const before = read();
+  await sendMany(server, kind, REQUESTS);
+  server.signal(isOn ? 'SIGUSR2' : 'SIGCONT');
+  await sleep(SETTLE_MS);
+  const [all = NaN, main = NaN, own = NaN] = read().map((us, at) => (us - before[at]!) / REQUESTS);
+  return { all, main, own };
 }
 
-/** Sampled time of the history's modules including what they call, and of everything except idling, in microseconds. */
-function sharesOf({ nodes, samples, timeDeltas }: Profile): { history: number; all: number } {
-  const inHistory = new Set<number>();
-  const idle = new Set(nodes.filter((node) => node.callFrame.functionName === '(idle)').map(({ id }) => id));
-  // A node precedes its children.
-  for (const { id, callFrame, children = [] } of nodes) {
-    if (MODULES.test(callFrame.url)) inHistory.add(id);
-    if (inHistory.has(id)) for (const child of children) inHistory.add(child);
-  }
-  let history = 0;
-  let all = 0;
-  for (const [at, node] of samples.entries()) {
-    if (idle.has(node)) continue;
-    all += timeDeltas[at]!;
-    if (inHistory.has(node)) history += timeDeltas[at]!;
-  }
-  return { history, all };
-}
-
-const posts = Number(process.argv[2] ?? 20_000);
-
-/** Microseconds of a POST in one process: in all threads, in the main thread and in the history's. */
-async function spent(nodeArgs: readonly string[] = []): Promise<readonly number[]> {
-  const server = await startServer({ tree: repositoryRoot, flags: [] }, nodeArgs);
+async function measure(kind: Kind, process: number): Promise<readonly Sides<Spent>[]> {
+  const build = { tree: repositoryRoot, flags: [], entry: join('src', 'cli', 'main.ts') };
+  const server = await startServer(build, SOURCE);
   try {
-    await sendMany(server, 'post', posts / 4);
-    await sleep(AFTERWARDS_MS);
-    const before = THREADS.map((thread) => server.cpuUs(thread));
-    await sendMany(server, 'post', posts);
-    await sleep(AFTERWARDS_MS);
-    return THREADS.map((thread, at) => (server.cpuUs(thread) - before[at]!) / posts);
+    for (let warm = 0; warm < WARM_UP_TURNS; warm++) await turn(server, kind, warm % 2 === 0);
+    const pairs: Sides<Spent>[] = [];
+    for (let round = 0; round < rounds; round++) {
+      const isOnFirst = (round + process) % 2 === 0;
+      const one = await turn(server, kind, isOnFirst);
+      const two = await turn(server, kind, !isOnFirst);
+      pairs.push(isOnFirst ? [two, one] : [one, two]);
+    }
+    return pairs;
   } finally {
     await server.stop();
   }
 }
 
-/** The share of the history's modules in the main thread's samples. */
-async function sampled(): Promise<number> {
-  const folder = mkdtempSync(join(tmpdir(), 'keelson-profile-'));
-  try {
-    await spent(['--cpu-prof', `--cpu-prof-dir=${folder}`]);
-    const profiles = readdirSync(folder).map((name) => JSON.parse(readFileSync(join(folder, name), 'utf8')) as Profile);
-    const main = profiles.map(sharesOf).toSorted((a, b) => b.all - a.all)[0]!;
-    if (main.history === 0)
-      throw new Error('no sample lies in the modules of history: do their folders have other names?');
-    return main.history / main.all;
-  } finally {
-    rmSync(folder, { recursive: true, force: true });
+for (const kind of options.only.split(',') as Kind[]) {
+  const pairs: Sides<Spent>[] = [];
+  for (let process = 0; process < Number(options.processes); process++) pairs.push(...(await measure(kind, process)));
+  const sumOf = (side: 0 | 1, figure: keyof Spent): number => pairs.reduce((sum, pair) => sum + pair[side][figure], 0);
+  for (const [figure, what] of [
+    ['main', 'main thread'],
+    ['all', 'all threads'],
+  ] as const) {
+    const line = ratioLine(
+      `${kind}, ${what}, µs`,
+      pairs.map(([off, on]) => [off[figure], on[figure]]),
+    );
+    console.log(`${line}  by sums ${(sumOf(1, figure) / sumOf(0, figure)).toFixed(3)}`);
   }
+  console.log(`  the history's thread: ${(sumOf(1, 'own') / pairs.length).toFixed(2)} µs`);
 }
-
-const percent = (part: number): string => `${(100 * part).toFixed(2)} %`;
-const [whole = NaN, main = NaN, own = NaN] = await spent();
-// The profiler slows every thread, so its figures of the main thread are used as a share.
-const here = main * (await sampled());
-console.log(
-  `a POST takes ${whole.toFixed(1)} µs of processor time, ${percent((own + here) / whole)} of that for the history:`,
-);
-console.log(
-  `  its thread ${own.toFixed(2)} µs, its modules ${here.toFixed(2)} of the main thread's ${main.toFixed(1)} µs`,
-);

@@ -31,6 +31,7 @@ export interface Server {
   /** Its private pages in bytes, without mapped files. */
   anonymousBytes(): number;
   send(method: string, path: string, body?: string): Promise<void>;
+  signal(name: NodeJS.Signals): void;
   stop(): Promise<void>;
 }
 
@@ -39,15 +40,18 @@ export interface Build {
   readonly tree: string;
   /** Flags of `up` in addition to those of every server. */
   readonly flags: readonly string[];
+  /** The program in the tree. Default: the one that users run. */
+  readonly entry?: string;
 }
 
 /** Starts `up --simulate` with one node and waits until it is ready. */
-export async function startServer({ tree, flags }: Build, nodeArgs: readonly string[] = []): Promise<Server> {
+export async function startServer(build: Build, nodeArgs: readonly string[] = []): Promise<Server> {
+  const { tree, flags, entry = join('bin', 'keelson') } = build;
   const dataDir = mkdtempSync(join(tmpdir(), 'keelson-pair-'));
   const port = await freePort();
   const up = ['up', '--simulate', '--nodes', '1', '--data-dir', dataDir, '--https-port', String(port), ...flags];
   const startedMs = performance.now();
-  const child = spawn(process.execPath, [...nodeArgs, join(tree, 'bin', 'keelson'), ...up], {
+  const child = spawn(process.execPath, [...nodeArgs, join(tree, entry), ...up], {
     stdio: ['ignore', 'pipe', 'ignore'],
     env: { ...HEAP_ENVIRONMENT, ...process.env, KEELSON_RESTART: 'never' },
   });
@@ -68,6 +72,7 @@ export async function startServer({ tree, flags }: Build, nodeArgs: readonly str
       cpuUs: (thread) => threadsUs(child.pid!, thread),
       anonymousBytes: () => anonymousBytes(child.pid!),
       send,
+      signal: (name) => child.kill(name),
       stop() {
         agent.destroy();
         return end();

@@ -4,30 +4,8 @@
  * Invariants: records of a lane are appended in revision order; they are kept in whole segments and removed oldest
  * first; losing the history never harms the store. Values are opaque bytes.
  */
-
-export interface HistoryAuthor {
-  readonly user: string;
-  readonly manager: string;
-  readonly verb: string;
-  /** '' for the object itself. */
-  readonly subresource: string;
-}
-
-/** The kind of a record; `known`: the state before the first recorded change, whose author is unknown. */
-export type HistoryChange = 'created' | 'changed' | 'deleted' | 'known';
-
-/** One state of one key. */
-export interface HistoryRecord {
-  readonly key: string;
-  readonly revision: number;
-  /** Wall-clock milliseconds at which the change was seen; 0: not known. */
-  readonly timeMs: number;
-  readonly change: HistoryChange;
-  /** Absent: another server made the change, or it was made before the history began. */
-  readonly author?: HistoryAuthor | undefined;
-  /** Empty for a deletion. */
-  readonly value: Uint8Array;
-}
+import type { HistoryRecord } from './history-record.ts';
+import type { HistoryRecords } from './history-records.ts';
 
 /** `events`: frequent changes of little value. They have a share of their own, so that they never displace the rest. */
 export type HistoryLane = 'objects' | 'events';
@@ -45,7 +23,8 @@ export interface HistoryGap {
 
 /** The records that are appended together. */
 export interface HistoryBatch {
-  readonly records: Readonly<Record<HistoryLane, readonly HistoryRecord[]>>;
+  /** Lanes without records may be absent. */
+  readonly records: Readonly<Partial<Record<HistoryLane, HistoryRecords>>>;
   readonly gaps: readonly HistoryGap[];
   /** All changes up to this revision have been appended, apart from the gaps. */
   readonly covered: number;
@@ -143,6 +122,9 @@ export interface HistoryLog {
    * it.
    */
   open(nowRevision: number, sinceMs: number): Promise<HistoryStatus>;
+  /** An empty collection of records for a later `append`. */
+  newRecords(lane: HistoryLane): HistoryRecords;
+  /** Takes over the memory of the records: only their revisions can be read afterwards. */
   append(batch: HistoryBatch): Promise<HistoryStatus>;
   read(query: HistoryQuery): Promise<HistoryPage>;
   /** The revision of a lane at a wall-clock time. */

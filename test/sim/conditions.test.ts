@@ -7,7 +7,8 @@ import { globSync, readFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { describe, it } from 'node:test';
 import { RevisionCell } from '../../src/apiserver/watch-cache/revision-cell.ts';
-import type { HistoryBatch, HistoryRecord, HistoryStatus } from '../../src/storage/history-log.ts';
+import type { HistoryBatch, HistoryStatus } from '../../src/storage/history-log.ts';
+import type { HistoryRecord } from '../../src/storage/history-record.ts';
 import { playScenario } from '../../src/testing/scenario-run.ts';
 import { parseScenario } from '../../src/testing/scenario.ts';
 import { Timeline } from '../../src/testing/timeline/timeline.ts';
@@ -65,7 +66,7 @@ class ConditionLog extends Timeline {
   readonly #before = new Map<string, ReadonlyMap<string, Condition>>();
 
   override append(batch: HistoryBatch): Promise<HistoryStatus> {
-    for (const record of batch.records.objects) this.#check(record);
+    for (const record of batch.records.objects ?? []) this.#check(record);
     return super.append(batch);
   }
 

@@ -1,6 +1,7 @@
 /** Changes that the store has and the history lacks: those of the last seconds before a crash. */
 import type { Clock } from '../../platform/clock.ts';
-import type { HistoryAuthor, HistoryLane, HistoryRecord } from '../../storage/history-log.ts';
+import type { HistoryLane } from '../../storage/history-log.ts';
+import type { HistoryRecord } from '../../storage/history-record.ts';
 import { prefixEnd, type Store, StoreError, type StoreEvent } from '../../storage/store.ts';
 import { REGISTRY_PREFIX } from '../watch-cache/cache-hub.ts';
 import { laneOf } from './lanes.ts';
@@ -9,16 +10,10 @@ import { laneOf } from './lanes.ts';
 const MAX_REVISIONS = 20_000;
 const DEADLINE_MS = 10_000;
 
-/** A record whose author may become known after the change. */
-interface HeldRecord extends Omit<HistoryRecord, 'author' | 'value'> {
-  value: Uint8Array;
-  author: HistoryAuthor | undefined;
-}
-
-/** A record to be written, with its key. */
-export interface HeldChange {
+/** A record with its lane. */
+export interface MissedChange {
   readonly lane: HistoryLane;
-  readonly record: HeldRecord;
+  readonly record: HistoryRecord;
 }
 
 /** The changes after one revision up to another; undefined when the store has compacted them. */
@@ -26,21 +21,21 @@ export async function catchUp(
   { store, clock }: { readonly store: Store; readonly clock: Clock },
   after: number,
   until: number,
-): Promise<readonly HeldChange[] | undefined> {
+): Promise<readonly MissedChange[] | undefined> {
   if (until - after > MAX_REVISIONS) return undefined;
   const events = await eventsOf({ store, clock }, after, until);
   const timeMs = clock.nowMs();
-  return events?.flatMap((event): HeldChange[] => {
+  return events?.flatMap((event): MissedChange[] => {
     const lane = laneOf(event.key);
     return lane === undefined ? [] : [{ lane, record: recordOf(event, timeMs) }];
   });
 }
 
-function recordOf(event: StoreEvent, timeMs: number): HeldRecord {
+function recordOf(event: StoreEvent, timeMs: number): HistoryRecord {
   const { key, revision, value = new Uint8Array() } = event;
   const isNew = event.createRevision === revision;
   const change = event.type === 'delete' ? 'deleted' : isNew ? 'created' : 'changed';
-  return { key, revision, timeMs, change, author: undefined, value };
+  return { key, revision, timeMs, change, value };
 }
 
 function eventsOf(

@@ -1,10 +1,16 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { HistoryRecords } from '../../storage/history-records.ts';
 import type { StoreEvent } from '../../storage/store.ts';
 import { RevisionCell } from '../watch-cache/revision-cell.ts';
 import { HeldChanges } from './held-changes.ts';
 
 const KEY = '/registry/configmaps/a/b';
+const deps = {
+  newRecords: () => new HistoryRecords(),
+  seal: (_: string, value: Uint8Array) => value,
+  onDropped: () => assert.fail('nothing is dropped'),
+};
 const authorOf = (user: string) => ({ user, manager: 'm', verb: 'update', subresource: '' });
 
 function event(revision: number): StoreEvent {
@@ -12,7 +18,7 @@ function event(revision: number): StoreEvent {
 }
 
 test('changes have the authors that were reported before them, shortly after them, and long after them', () => {
-  const held = new HeldChanges(() => assert.fail('nothing is dropped'));
+  const held = new HeldChanges(deps);
   held.startAt(500);
   held.noteAuthor(KEY, 503, authorOf('before'));
   const known = new RevisionCell(KEY, 500, Buffer.from('{}'));
@@ -25,7 +31,7 @@ test('changes have the authors that were reported before them, shortly after the
     [500, 'of what was known'],
   ] as const)
     held.noteAuthor(KEY, revision, authorOf(user));
-  const changes = held.cut(Infinity)!.changes.map(({ record }) => record);
+  const changes = [...held.cut(Infinity)!.records.objects!];
   const users = Object.fromEntries(changes.map(({ revision, author }) => [revision, author?.user]));
   assert.deepEqual(
     [500, 502, 503, 505, 999, 1000].map((revision) => users[revision]),

@@ -1,41 +1,46 @@
 /**
  * Buffers changes for the next batch of the history, with their authors, and records gaps for changes without room.
- * The buffer is bounded in bytes.
+ * The buffer is bounded in bytes. Changes are packed as they arrive (`storage/history-records.ts`).
  */
 import {
   HISTORY_LANES,
-  type HistoryAuthor,
+  type HistoryBatch,
   type HistoryGap,
   type HistoryLane,
   type HistoryStatus,
 } from '../../storage/history-log.ts';
+import type { HistoryAuthor, HistoryRecord } from '../../storage/history-record.ts';
+import type { HistoryRecords } from '../../storage/history-records.ts';
 import type { StoreEvent } from '../../storage/store.ts';
 import type { RevisionCell } from '../watch-cache/revision-cell.ts';
-import type { HeldChange } from './catch-up.ts';
+import type { MissedChange } from './catch-up.ts';
 import { laneOf } from './lanes.ts';
 
 const FLUSH_CHANGES = 1000;
 const FLUSH_BYTES = 4 * 1024 * 1024;
 const MAX_HELD_BYTES = 16 * 1024 * 1024;
 const MAX_AUTHORS = 20_000;
-/** Authors are reported just after their change: at most the changes of one commit lie in between. */
-const RECENT_CHANGES = 64;
 const NO_VALUE = new Uint8Array();
 
 /** Changes and gaps that are written together. */
-export interface HeldBatch {
-  readonly changes: readonly HeldChange[];
-  readonly gaps: readonly HistoryGap[];
-  /** Every change up to this revision is in this or an earlier batch. */
-  readonly covered: number;
+export interface HeldBatch extends HistoryBatch {
+  readonly count: number;
   readonly bytes: number;
 }
 
+export interface HeldChangesDeps {
+  /** An empty collection of a lane's records. */
+  newRecords(lane: HistoryLane): HistoryRecords;
+  /** The value in the store's encoding. */
+  seal(key: string, value: Uint8Array): Uint8Array;
+  onDropped(changes: number): void;
+}
+
 export class HeldChanges {
-  readonly #onDropped: (changes: number) => void;
+  readonly #deps: HeldChangesDeps;
   /** By lane: the first change of an object after this revision is recorded with the object's former state. */
   readonly #baselines: Record<HistoryLane, number> = { objects: 0, events: 0 };
-  #pending: HeldChange[] = [];
+  #records: Partial<Record<HistoryLane, HistoryRecords>> = {};
   #gaps: HistoryGap[] = [];
   /** By revision: authors of changes that have not arrived yet or arrived long ago. */
   readonly #authors = new Map<number, HistoryAuthor>();
@@ -43,17 +48,17 @@ export class HeldChanges {
   #seen = 0;
   #dropped = 0;
 
-  constructor(onDropped: (changes: number) => void) {
-    this.#onDropped = onDropped;
+  constructor(deps: HeldChangesDeps) {
+    this.#deps = deps;
   }
 
   get count(): number {
-    return this.#pending.length;
+    return countOf(this.#records);
   }
 
   /** Whether there are enough changes to write them at once. */
   get isMany(): boolean {
-    return this.#pending.length >= FLUSH_CHANGES || this.#bytes >= FLUSH_BYTES;
+    return this.count >= FLUSH_CHANGES || this.#bytes >= FLUSH_BYTES;
   }
 
   get dropped(): number {
@@ -73,7 +78,7 @@ export class HeldChanges {
   /** Returns false when the change is not buffered. */
   take(event: StoreEvent, previous: RevisionCell | undefined, timeMs: number): boolean {
     const { key, revision, value = NO_VALUE } = event;
-    this.#seen = revision;
+    this.#seen = Math.max(this.#seen, revision);
     const lane = laneOf(key);
     if (lane === undefined) return false;
     if (this.#bytes + value.length > MAX_HELD_BYTES) {
@@ -82,22 +87,27 @@ export class HeldChanges {
     }
     if (previous !== undefined && previous.revision <= this.#baselines[lane]) {
       const known = { revision: previous.revision, timeMs: 0, change: 'known', value: previous.stored() } as const;
-      this.#hold({ lane, record: { key, author: undefined, ...known } });
+      this.#hold(lane, { key, ...known });
     }
     const change = event.type === 'delete' ? 'deleted' : previous === undefined ? 'created' : 'changed';
-    this.#hold({ lane, record: { key, revision, timeMs, change, author: undefined, value } });
+    this.#hold(lane, { key, revision, timeMs, change, author: undefined, value });
     return true;
   }
 
-  #hold(change: HeldChange): void {
-    this.#pending.push(change);
-    this.#bytes += change.record.value.length;
+  #hold(lane: HistoryLane, record: HistoryRecord): void {
+    const records = (this.#records[lane] ??= this.#deps.newRecords(lane));
+    const before = records.valueBytes;
+    records.add(record, this.#deps.seal(record.key, record.value));
+    this.#bytes += records.valueBytes - before;
   }
 
   /** Puts older changes in front. */
-  prepend(changes: readonly HeldChange[]): void {
-    for (const { record } of changes) this.#bytes += record.value.length;
-    this.#pending = [...changes, ...this.#pending];
+  prepend(changes: readonly MissedChange[]): void {
+    const later = this.#records;
+    this.#records = {};
+    for (const { lane, record } of changes) this.#hold(lane, record);
+    for (const lane of HISTORY_LANES)
+      for (const record of later[lane] ?? []) (this.#records[lane] ??= this.#deps.newRecords(lane)).add(record);
   }
 
   takeGap(after: number, until: number): void {
@@ -108,45 +118,34 @@ export class HeldChanges {
 
   /** Records a change's author, before or after the change itself. */
   noteAuthor(key: string, revision: number, author: HistoryAuthor): void {
-    const record = this.#recent(revision);
-    if (record !== undefined) {
-      record.author = author;
-      return;
-    }
+    const { objects, events } = this.#records;
+    if (objects?.noteAuthor(revision, author) === true || events?.noteAuthor(revision, author) === true) return;
     if (laneOf(key) === undefined) return;
     this.#authors.set(revision, author);
     if (this.#authors.size > MAX_AUTHORS) this.#authors.delete(this.#authors.keys().next().value!);
   }
 
-  /** The change of this revision if it is one of the last. */
-  #recent(revision: number): HeldChange['record'] | undefined {
-    const least = Math.max(0, this.#pending.length - RECENT_CHANGES);
-    for (let index = this.#pending.length - 1; index >= least; index--) {
-      const { record } = this.#pending[index]!;
-      if (record.revision === revision && record.change !== 'known') return record;
-    }
-    return undefined;
-  }
-
   /** Removes and returns the changes seen until then; undefined when there are none. */
   cut(untilMs: number): HeldBatch | undefined {
-    const found = this.#pending.findIndex(({ record }) => record.timeMs > untilMs);
-    const count = found < 0 ? this.#pending.length : found;
+    const records = this.#records;
+    this.#records = {};
+    let covered = this.#seen;
+    for (const lane of HISTORY_LANES)
+      for (const record of records[lane]?.cutAfter(untilMs) ?? []) {
+        (this.#records[lane] ??= this.#deps.newRecords(lane)).add(record);
+        if (record.change !== 'known') covered = Math.min(covered, record.revision - 1);
+      }
+    const count = countOf(records);
     if (count === 0 && this.#gaps.length === 0) return undefined;
-    const changes = found < 0 ? this.#pending : this.#pending.slice(0, count);
-    this.#pending = found < 0 ? [] : this.#pending.slice(count);
     const gaps = this.#gaps;
     this.#gaps = [];
     let bytes = 0;
-    let newest = 0;
-    for (const { record } of changes) {
-      bytes += record.value.length;
-      newest = Math.max(newest, record.revision);
-      if (record.author === undefined && record.change !== 'known') record.author = this.#authors.get(record.revision);
+    for (const lane of HISTORY_LANES) {
+      bytes += records[lane]?.valueBytes ?? 0;
+      if (this.#authors.size > 0) records[lane]?.addAuthors((revision) => this.#authors.get(revision));
     }
-    const covered = found < 0 ? this.#seen : newest;
     for (const revision of this.#authors.keys()) if (revision <= covered) this.#authors.delete(revision);
-    return { changes, gaps, covered, bytes };
+    return { records, count, gaps, covered, bytes };
   }
 
   /** Call when the batch is no longer in memory. */
@@ -155,9 +154,10 @@ export class HeldChanges {
   }
 
   /** Call when the batch could not be written: its changes become gaps. */
-  lose({ changes, gaps }: HeldBatch): void {
+  lose({ records, gaps }: HeldBatch): void {
     for (const gap of gaps) this.#addGap(gap);
-    for (const { lane, record } of changes) this.#drop(lane, record.revision);
+    for (const lane of HISTORY_LANES)
+      for (const revision of records[lane]?.revisions() ?? []) this.#drop(lane, revision);
   }
 
   /** Updates the baselines from what the log has recorded. `isOpen`: the log has answered before. */
@@ -175,7 +175,7 @@ export class HeldChanges {
 
   #drop(lane: HistoryLane, revision: number): void {
     this.#dropped++;
-    this.#onDropped(1);
+    this.#deps.onDropped(1);
     this.#addGap({ lane, after: revision - 1, until: revision, changes: 1 });
   }
 
@@ -192,4 +192,8 @@ export class HeldChanges {
         changes: last.changes + gap.changes,
       };
   }
+}
+
+function countOf({ objects, events }: HistoryBatch['records']): number {
+  return (objects?.count ?? 0) + (events?.count ?? 0);
 }

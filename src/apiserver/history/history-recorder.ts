@@ -10,14 +10,8 @@ import type { CancelTimer, Clock } from '../../platform/clock.ts';
 import type { Log } from '../../platform/log.ts';
 import type { Counter, Metrics } from '../../platform/metrics.ts';
 import { background } from '../../platform/unexpected.ts';
-import {
-  HISTORY_LANES,
-  type HistoryAuthor,
-  type HistoryLane,
-  type HistoryLog,
-  type HistoryRecord,
-  type HistoryStatus,
-} from '../../storage/history-log.ts';
+import { HISTORY_LANES, type HistoryLog, type HistoryStatus } from '../../storage/history-log.ts';
+import type { HistoryAuthor } from '../../storage/history-record.ts';
 import type { Store, StoreEvent } from '../../storage/store.ts';
 import type { RevisionCell } from '../watch-cache/revision-cell.ts';
 import type { ChangeRecorder } from '../watch-cache/watch-cache.ts';
@@ -53,6 +47,10 @@ export class HistoryRecorder implements ChangeRecorder {
   #startRevision = 0;
   #startMs = 0;
   #timer: CancelTimer | undefined;
+  /** Whether the timer is due in this turn. */
+  #isUrgent = false;
+  /** When the last commit was seen, by the monotonic and by the wall clock. */
+  #commit = { atMs: Number.NaN, nowMs: 0 };
   #cancelPruning: CancelTimer | undefined;
   #flushing: Promise<void> | undefined;
   #started = false;
@@ -64,8 +62,12 @@ export class HistoryRecorder implements ChangeRecorder {
     this.#deps = deps;
     this.log = deps.log;
     this.scans = new PastScans(deps.clock);
-    this.#held = new HeldChanges((changes) => this.#dropped.inc({}, changes));
-    const { metrics } = deps;
+    const { log, store, metrics } = deps;
+    this.#held = new HeldChanges({
+      newRecords: (lane) => log.newRecords(lane),
+      seal: (key, value) => (store.cipher === undefined || value.length === 0 ? value : store.cipher.seal(key, value)),
+      onDropped: (changes) => this.#dropped.inc({}, changes),
+    });
     this.#recorded = metrics.counter({
       name: 'keelson_history_changes_total',
       help: 'Changes of objects handed to the history.',
@@ -104,10 +106,11 @@ export class HistoryRecorder implements ChangeRecorder {
     this.#cancelPruning ??= this.#deps.clock.setTicker(PRUNE_MS, () => this.#prune());
   }
 
-  take(event: StoreEvent, previous: RevisionCell | undefined): void {
-    if (!this.#held.take(event, previous, this.#deps.clock.nowMs())) return;
-    if (this.#held.isMany) this.#flushIn(0);
-    else if (this.#timer === undefined) this.#flushIn(FLUSH_MS);
+  take(event: StoreEvent, previous: RevisionCell | undefined, atMs: number): void {
+    if (atMs !== this.#commit.atMs) this.#commit = { atMs, nowMs: this.#deps.clock.nowMs() };
+    if (!this.#held.take(event, previous, this.#commit.nowMs)) return;
+    if (!this.#held.isMany) this.#flushIn(FLUSH_MS);
+    else if (!this.#isUrgent) this.#flushIn(0);
   }
 
   takeGap(after: number, until: number): void {
@@ -122,8 +125,10 @@ export class HistoryRecorder implements ChangeRecorder {
   #flushIn(delayMs: number): void {
     if (!this.#started || (delayMs > 0 && this.#timer !== undefined)) return;
     this.#timer?.();
+    this.#isUrgent = delayMs === 0;
     this.#timer = this.#deps.clock.setTimer(delayMs, () => {
       this.#timer = undefined;
+      this.#isUrgent = false;
       const heldBackMs = this.#deps.store.latestRevision === undefined ? 0 : SHARED_STORE_DELAY_MS;
       background(this.#deps.logger, 'the history could not be written', this.flush(heldBackMs));
     });
@@ -146,12 +151,10 @@ export class HistoryRecorder implements ChangeRecorder {
     const untilMs = heldBackMs === 0 ? Infinity : this.#deps.clock.nowMs() - heldBackMs;
     const batch = this.#held.cut(untilMs);
     if (batch === undefined && !isLast) return;
-    const { changes, gaps, covered } = batch ?? { changes: [], gaps: [], covered: this.#held.seen };
-    const records: Record<HistoryLane, HistoryRecord[]> = { objects: [], events: [] };
-    for (const { lane, record } of changes) records[lane].push(this.#sealed(record));
+    const { records, count, gaps, covered } = batch ?? { records: {}, count: 0, gaps: [], covered: this.#held.seen };
     try {
       this.#setStatus(await this.log.append({ records, gaps, covered }));
-      this.#recorded.inc({}, changes.length);
+      this.#recorded.inc({}, count);
       this.#failure = '';
     } catch (error) {
       this.#fail(error);
@@ -159,13 +162,6 @@ export class HistoryRecorder implements ChangeRecorder {
     } finally {
       if (batch !== undefined) this.#held.release(batch);
     }
-  }
-
-  /** The record with its value in the store's encoding. */
-  #sealed(record: HistoryRecord): HistoryRecord {
-    const { cipher } = this.#deps.store;
-    if (cipher === undefined || record.value.length === 0) return record;
-    return Object.assign(record, { value: cipher.seal(record.key, record.value) });
   }
 
   /** Opens the log and adds from the store the changes that a crash kept from it. */
@@ -214,6 +210,7 @@ export class HistoryRecorder implements ChangeRecorder {
   async stop(): Promise<void> {
     this.#timer?.();
     this.#timer = undefined;
+    this.#isUrgent = false;
     this.#cancelPruning?.();
     this.#cancelPruning = undefined;
     this.scans.forget();

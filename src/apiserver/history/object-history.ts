@@ -5,7 +5,8 @@
  */
 import { errorMessage } from '../../base/errors.ts';
 import { expired, notFound, serviceUnavailable } from '../../api/status-error.ts';
-import type { HistoryGap, HistoryPage, HistoryQuery, HistoryRecord } from '../../storage/history-log.ts';
+import type { HistoryGap, HistoryPage, HistoryQuery } from '../../storage/history-log.ts';
+import type { HistoryRecord } from '../../storage/history-record.ts';
 import { StoreError } from '../../storage/store.ts';
 import type { GenericStore, ObjectName } from '../generic-registry/generic-store.ts';
 import type { RequestContext } from '../request-context.ts';

@@ -1,6 +1,6 @@
 /** The keys that may have been in a list at a revision: the current ones, and those that have changed since. */
 import { sortSteps } from '../../base/sort-steps.ts';
-import type { HistoryRecord } from '../../storage/history-log.ts';
+import type { HistoryRecord } from '../../storage/history-record.ts';
 import { compareKeys } from '../../storage/key-order.ts';
 import { indexFrom } from '../generic-registry/list.ts';
 import { locate, type PastPage, tooOld } from './past-page.ts';

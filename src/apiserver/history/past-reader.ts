@@ -1,5 +1,6 @@
 /** Reads the history for one page, in bounded parts between which other requests get a turn. */
-import type { HistoryFound, HistoryPart, HistoryRecord } from '../../storage/history-log.ts';
+import type { HistoryFound, HistoryPart } from '../../storage/history-log.ts';
+import type { HistoryRecord } from '../../storage/history-record.ts';
 import type { RequestScope } from '../request-scope.ts';
 import { answerPaceOf, Turns } from '../turns.ts';
 import type { PastPage } from './past-page.ts';

@@ -1,7 +1,7 @@
 /**
  * The states of a list's keys at a revision: the current ones of unchanged objects, for others those in the history.
  */
-import type { HistoryRecord } from '../../storage/history-log.ts';
+import type { HistoryRecord } from '../../storage/history-record.ts';
 import type { RevisionCell } from '../watch-cache/revision-cell.ts';
 import { cellOf, MAX_PAGE_BYTES } from './object-history.ts';
 import { type PastPage, tooOld } from './past-page.ts';

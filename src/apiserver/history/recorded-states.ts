@@ -1,6 +1,6 @@
 /** Decodes recorded states of an object, one at a time. */
 import { StatusError } from '../../api/status-error.ts';
-import type { HistoryRecord } from '../../storage/history-log.ts';
+import type { HistoryRecord } from '../../storage/history-record.ts';
 import type { GenericStore } from '../generic-registry/generic-store.ts';
 import type { RequestScope } from '../request-scope.ts';
 import { paceOf, Turns } from '../turns.ts';

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { ManagedFieldsEntry } from '../../api/gen/meta-v1.ts';
-import type { HistoryRecord } from '../../storage/history-log.ts';
+import type { HistoryRecord } from '../../storage/history-record.ts';
 import { revisionEntry } from './revision-entry.ts';
 
 const COUNT = 1000;

@@ -3,7 +3,7 @@ import type { ManagedFieldsEntry } from '../../api/gen/meta-v1.ts';
 import type { KubernetesObject } from '../../api/object.ts';
 import { equal } from '../../api/patch/json-patch.ts';
 import { formatTime } from '../../api/time.ts';
-import type { HistoryChange, HistoryRecord } from '../../storage/history-log.ts';
+import type { HistoryChange, HistoryRecord } from '../../storage/history-record.ts';
 import { type ChangesForm, type FieldChange, fieldChanges } from './field-changes.ts';
 
 /** Unknown fields are undefined and omitted from the response. */

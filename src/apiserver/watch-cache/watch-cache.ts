@@ -15,9 +15,9 @@ import { Dispatch, dispatchedAtOnce, type PatientListener } from './dispatch.ts'
 import { type CacheListener, Listeners, type ListenerTrigger } from './listeners.ts';
 import { RevisionCell } from './revision-cell.ts';
 
-/** Records every change. `previous`: the former state; absent for a new object. */
+/** Records every change. `previous`: the former state; absent for a new object. `atMs`: monotonic, equal in a commit. */
 export interface ChangeRecorder {
-  take(event: StoreEvent, previous: RevisionCell | undefined): void;
+  take(event: StoreEvent, previous: RevisionCell | undefined, atMs: number): void;
   /** Called when the caches were reloaded: the changes after revision `after`, up to `until`, were not seen. */
   takeGap(after: number, until: number): void;
 }
@@ -159,12 +159,12 @@ export class WatchCache {
     this.#bytes -= previous?.byteLength ?? 0;
     if (event.value === undefined) {
       if (previous === undefined) return undefined;
-      this.#recorder?.take(event, previous);
+      this.#recorder?.take(event, previous, atMs);
       this.#cells.delete(key);
       this.#keys.delete(key);
       return { key, revision, cell: previous.at(revision), previous, deleted: true, atMs, frames: undefined };
     }
-    this.#recorder?.take(event, previous);
+    this.#recorder?.take(event, previous, atMs);
     const cell = new RevisionCell(key, revision, event.value);
     this.#cells.set(key, cell);
     this.#bytes += cell.byteLength;

@@ -1,5 +1,5 @@
 /** The author of a change by the name that users of Kubernetes know. */
-import type { HistoryAuthor } from '../../storage/history-log.ts';
+import type { HistoryAuthor } from '../../storage/history-record.ts';
 
 /** The field manager of the library, which steps of a scenario use. */
 const TEST_MANAGER = 'keelson-testing';

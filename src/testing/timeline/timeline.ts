@@ -10,10 +10,11 @@ import type {
   HistoryLog,
   HistoryMoment,
   HistoryPage,
-  HistoryRecord,
   HistoryStatus,
   LaneStatus,
 } from '../../storage/history-log.ts';
+import type { HistoryRecord } from '../../storage/history-record.ts';
+import { HistoryRecords } from '../../storage/history-records.ts';
 import type { KubernetesObject } from '../../api/object.ts';
 import type { Event } from '../../api/gen/core-v1.ts';
 import { formatSpan } from '../duration.ts';
@@ -84,8 +85,12 @@ export class Timeline implements HistoryLog {
     return this.#status();
   }
 
+  newRecords(): HistoryRecords {
+    return new HistoryRecords();
+  }
+
   async append({ records, covered }: HistoryBatch): Promise<HistoryStatus> {
-    for (const lane of [records.objects, records.events]) for (const record of lane) this.#records.push(record);
+    for (const lane of [records.objects, records.events]) for (const record of lane ?? []) this.#records.push(record);
     this.#covered = covered;
     return this.#status();
   }

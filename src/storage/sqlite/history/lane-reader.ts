@@ -3,14 +3,8 @@
  * one. A request reads a bounded part and returns where the next one continues, so that no reader delays the worker's appends.
  */
 import { fnv32a } from '../../../base/fnv.ts';
-import type {
-  ChangedKeysQuery,
-  HistoryFound,
-  HistoryLane,
-  HistoryPart,
-  HistoryRecord,
-  StatesQuery,
-} from '../../history-log.ts';
+import type { ChangedKeysQuery, HistoryFound, HistoryLane, HistoryPart, StatesQuery } from '../../history-log.ts';
+import type { HistoryRecord } from '../../history-record.ts';
 import { compareKeys } from '../../key-order.ts';
 import type { PreparedStatements } from '../prepared-statements.ts';
 import { changesOf, fromColumns, type RecordColumns } from './columns.ts';

@@ -3,8 +3,9 @@
  *
  * Format: length of the head (4 bytes), the head as JSON, the numbers, the keys, the values.
  */
-import type { HistoryAuthor, HistoryRecord } from '../../history-log.ts';
-import { countOf, headOf, newestOf, type RecordColumns, type RecordHead } from './columns.ts';
+import type { HistoryAuthor } from '../../history-record.ts';
+import { type HistoryRecords, newMemory, type RecordHead } from '../../history-records.ts';
+import { countOf, newestOf, type RecordColumns } from './columns.ts';
 
 export interface PackedSegment {
   /** The segment; the buffer may be longer. */
@@ -25,53 +26,44 @@ interface Head {
 }
 
 const HEAD_LENGTH_BYTES = 4;
-/** The next batch is seldom much longer than the last one. */
-const ROOM = 1.25;
 
-/** Packs records, in `spare` where they have room there: its content is overwritten. */
-export function packRecords(records: readonly HistoryRecord[], spare?: ArrayBuffer): PackedSegment {
-  return pack(
-    headOf(records),
-    records.map(({ value }) => value),
-    spare,
-  );
+/** Packs records in their own memory, which then belongs to the segment. */
+export function packRecords(records: HistoryRecords): PackedSegment {
+  const front = frontOf(records.head());
+  return { ...front.write(records.valuesWithRoom(front.length)), records: records.count };
 }
 
 export function packColumns(columns: RecordColumns): PackedSegment {
-  return pack(columns, [columns.values]);
+  const front = frontOf(columns);
+  const bytes = Buffer.from(newMemory(front.length + columns.values.length));
+  bytes.set(columns.values, front.length);
+  return { ...front.write(bytes), records: countOf(columns) };
 }
 
-function pack(records: RecordHead, values: readonly Uint8Array[], spare?: ArrayBuffer): PackedSegment {
+/** What precedes the values. */
+interface Front {
+  readonly length: number;
+  /** Writes it to the begin of the bytes. */
+  write(bytes: Buffer<ArrayBuffer>): Omit<PackedSegment, 'records'>;
+}
+
+function frontOf(records: RecordHead): Front {
   const { numbers, authors, keys } = records;
   const sizes = { numberBytes: numbers.byteLength, keyBytes: Buffer.byteLength(keys) };
   const head = Buffer.from(JSON.stringify({ authors, ...sizes } satisfies Head));
   const numbersAt = HEAD_LENGTH_BYTES + head.length;
   const keysAt = numbersAt + sizes.numberBytes;
   const valuesAt = keysAt + sizes.keyBytes;
-  const bytes = room(
-    values.reduce((sum, { length }) => sum + length, valuesAt),
-    spare,
-  );
-  bytes.writeUInt32LE(head.length);
-  bytes.set(head, HEAD_LENGTH_BYTES);
-  bytes.set(new Uint8Array(numbers.buffer, numbers.byteOffset, numbers.byteLength), numbersAt);
-  bytes.write(keys, keysAt);
-  let at = valuesAt;
-  for (const value of values) {
-    bytes.set(value, at);
-    at += value.length;
-  }
-  return { bytes, keysAt, valuesAt, records: countOf(records), newest: newestOf(records) };
-}
-
-/** Uninitialized memory: every byte is written. */
-function room(size: number, spare: ArrayBuffer | undefined): Buffer<ArrayBuffer> {
-  const buffer = spare !== undefined && spare.byteLength >= size ? spare : newBuffer(Math.ceil(size * ROOM));
-  return Buffer.from(buffer, 0, size);
-}
-
-function newBuffer(size: number): ArrayBuffer {
-  return Buffer.allocUnsafeSlow(size).buffer as ArrayBuffer;
+  return {
+    length: valuesAt,
+    write(bytes) {
+      bytes.writeUInt32LE(head.length);
+      bytes.set(head, HEAD_LENGTH_BYTES);
+      bytes.set(new Uint8Array(numbers.buffer, numbers.byteOffset, numbers.byteLength), numbersAt);
+      bytes.write(keys, keysAt);
+      return { bytes, keysAt, valuesAt, newest: newestOf(records) };
+    },
+  };
 }
 
 /** The columns of packed bytes; the values are a view of them. Throws for damaged bytes. */

@@ -1,5 +1,6 @@
 /** Collects a page of one key's records from segments, the newest first. */
-import type { HistoryPage, HistoryQuery, HistoryRecord } from '../../history-log.ts';
+import type { HistoryPage, HistoryQuery } from '../../history-log.ts';
+import type { HistoryRecord } from '../../history-record.ts';
 
 const NO_VALUE = new Uint8Array();
 

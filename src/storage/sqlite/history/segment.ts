@@ -6,7 +6,8 @@ import { constants, zstdCompressSync, zstdDecompressSync } from 'node:zlib';
 import type { RecordColumns } from './columns.ts';
 import { type PackedSegment, unpack } from './packed-segment.ts';
 
-const COMPRESSION = { params: { [constants.ZSTD_c_compressionLevel]: 1 } };
+/** Room for incompressible bytes: where all of the output has room, zstd compresses in one pass, without a copy of the input. */
+const OUTPUT_ROOM = 64 * 1024;
 
 /** A segment as it is in the file. */
 export interface EncodedSegment {
@@ -16,7 +17,15 @@ export interface EncodedSegment {
 }
 
 export function encodeSegment({ bytes, keysAt, valuesAt, records }: PackedSegment): EncodedSegment {
-  return { bytes: zstdCompressSync(bytes, COMPRESSION), hashes: hashesOf(bytes.subarray(keysAt, valuesAt), records) };
+  return { bytes: compress(bytes), hashes: hashesOf(bytes.subarray(keysAt, valuesAt), records) };
+}
+
+function compress(bytes: Uint8Array): Uint8Array {
+  return zstdCompressSync(bytes, {
+    params: { [constants.ZSTD_c_compressionLevel]: 1 },
+    pledgedSrcSize: bytes.length,
+    chunkSize: bytes.length + OUTPUT_ROOM,
+  });
 }
 
 /** The columns of a segment. Throws for damaged bytes. */

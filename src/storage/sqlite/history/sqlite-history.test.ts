@@ -5,7 +5,9 @@ import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
 import { createMemoryLog } from '../../../platform/sim/log.ts';
 import { VirtualClock } from '../../../platform/sim/virtual-clock.ts';
-import type { HistoryFound, HistoryLane, HistoryLog, HistoryPart, HistoryRecord } from '../../history-log.ts';
+import type { HistoryFound, HistoryLane, HistoryLog, HistoryPart } from '../../history-log.ts';
+import type { HistoryRecord } from '../../history-record.ts';
+import { HistoryRecords } from '../../history-records.ts';
 import { createHistoryHere } from './history-here-fixture.ts';
 import { createSqliteHistory } from './sqlite-history.ts';
 
@@ -43,7 +45,7 @@ function record(key: string, revision: number, parts: Partial<HistoryRecord> = {
 
 const append = (log: HistoryLog, records: readonly HistoryRecord[], lane: HistoryLane = 'objects') =>
   log.append({
-    records: { objects: [], events: [], [lane]: records },
+    records: { [lane]: HistoryRecords.of(records) },
     gaps: [],
     covered: records.at(-1)?.revision ?? START,
   });
@@ -191,8 +193,8 @@ test('consecutive gaps are joined, and dropped with the records before them', as
   const log = place.open();
   await log.open(START, NOW);
   const gap = (after: number, until: number) => ({ lane: 'objects', after, until, changes: 2 }) as const;
-  await log.append({ records: { objects: [], events: [] }, gaps: [gap(20, 30)], covered: 30 });
-  await log.append({ records: { objects: [record('/a', 35)], events: [] }, gaps: [gap(30, 33)], covered: 35 });
+  await log.append({ records: {}, gaps: [gap(20, 30)], covered: 30 });
+  await log.append({ records: { objects: HistoryRecords.of([record('/a', 35)]) }, gaps: [gap(30, 33)], covered: 35 });
   const { gaps, status } = await read(log, '/a');
   assert.deepEqual(
     gaps.map(({ after, until, changes }) => [after, until, changes]),

@@ -20,6 +20,7 @@ import {
   type HistoryStatus,
   type StatesQuery,
 } from '../../history-log.ts';
+import { HistoryRecords } from '../../history-records.ts';
 import { StoreError } from '../../store.ts';
 import { WorkerClient } from '../worker-client.ts';
 import { fromColumns } from './columns.ts';
@@ -80,7 +81,7 @@ class SqliteHistory implements HistoryLog {
   readonly #options: SqliteHistoryOptions;
   readonly #start: () => Answerer;
   #running: Running | undefined;
-  /** Buffers that the worker gave back: memory that is new to the process costs more than packing a batch. */
+  /** Buffers that the worker has returned: memory that is new to the process costs more than packing a batch. */
   #spares: Partial<Record<HistoryLane, ArrayBuffer>> = {};
   #nowRevision = 0;
   /** When `#nowRevision` was the newest. */
@@ -102,21 +103,17 @@ class SqliteHistory implements HistoryLog {
   }
 
   async append({ records, gaps, covered }: HistoryBatch): Promise<HistoryStatus> {
-    const ask = { lanes: this.#packed(records), gaps, covered, nowMs: this.#nowMs };
+    const ask = { lanes: packLanes(records), gaps, covered, nowMs: this.#nowMs };
     if (covered > this.#nowRevision) [this.#nowRevision, this.#sinceMs] = [covered, ask.nowMs];
     const { spares, ...status } = await this.#with(({ answerer }) => answerer.ask('append', ask));
     for (const lane of HISTORY_LANES) this.#keep(lane, spares[lane]);
     return status;
   }
 
-  #packed(records: HistoryBatch['records']): Partial<Record<HistoryLane, PackedSegment>> {
-    const lanes: Partial<Record<HistoryLane, PackedSegment>> = {};
-    for (const lane of HISTORY_LANES) {
-      if (records[lane].length === 0) continue;
-      lanes[lane] = packRecords(records[lane], this.#spares[lane]);
-      delete this.#spares[lane];
-    }
-    return lanes;
+  newRecords(lane: HistoryLane): HistoryRecords {
+    const spare = this.#spares[lane];
+    delete this.#spares[lane];
+    return new HistoryRecords(spare);
   }
 
   #keep(lane: HistoryLane, spare: ArrayBuffer | undefined): void {
@@ -209,6 +206,15 @@ class SqliteHistory implements HistoryLog {
     if (running !== undefined) this.#ending = this.#ending.then(() => endOf(running.answerer));
     return this.#ending;
   }
+}
+
+function packLanes(records: HistoryBatch['records']): Partial<Record<HistoryLane, PackedSegment>> {
+  const lanes: Partial<Record<HistoryLane, PackedSegment>> = {};
+  for (const lane of HISTORY_LANES) {
+    const found = records[lane];
+    if (found !== undefined && found.count > 0) lanes[lane] = packRecords(found);
+  }
+  return lanes;
 }
 
 async function endOf(answerer: Answerer): Promise<void> {
