@@ -43,7 +43,7 @@ export class RequestScope implements RequestContext {
   timeoutMs: number | undefined;
 
   /** Its place among concurrent requests; undefined for requests that are not counted. */
-  place: RequestSlot | undefined;
+  slot: RequestSlot | undefined;
 
   /** How long the request waited in a queue of priority and fairness. */
   waitedMs = 0;
@@ -99,7 +99,7 @@ export class RequestScope implements RequestContext {
 
   /** Waits for work of other processes (webhooks, kubelets) without holding the request's place. */
   waitFor<T>(waiting: Promise<T>): Promise<T> {
-    return this.place === undefined ? waiting : this.place.waitFor(waiting);
+    return this.slot === undefined ? waiting : this.slot.waitFor(waiting);
   }
 
   get signal(): AbortSignal {

@@ -61,11 +61,11 @@ interface CachedAnswer {
   next: number;
 }
 
-const KEPT_RESPONSES = 10_000;
+const MAX_CACHED_RESPONSES = 10_000;
 /** The size of each transport's cache, as `weightOf` estimates it. */
-const KEPT_BYTES = 16 * 1024 * 1024;
+const MAX_CACHED_BYTES = 16 * 1024 * 1024;
 /** Longer queries are not cached, as they have parts that never repeat. */
-const MAX_KEPT_QUERY = 512;
+const MAX_CACHED_QUERY_BYTES = 512;
 const MAX_ORDERS = 8;
 const MIN_UDP_SIZE = 512;
 /** Larger datagrams are fragmented and often lost; TCP is better then. */
@@ -142,14 +142,14 @@ type MessageHandler = (message: Buffer, transport: Transport) => Buffer | Promis
 
 function createMessageHandler({ resolve, zoneVersion, platform }: DnsServerDeps, metrics: DnsMetrics): MessageHandler {
   const { clock, log, random } = platform;
-  const keep = (): WeighedLru<string, CachedAnswer> => new WeighedLru(KEPT_RESPONSES, KEPT_BYTES);
-  const kept = { udp: keep(), tcp: keep() };
+  const newCache = (): WeighedLru<string, CachedAnswer> => new WeighedLru(MAX_CACHED_RESPONSES, MAX_CACHED_BYTES);
+  const caches = { udp: newCache(), tcp: newCache() };
 
-  function fromKept(key: string, message: Buffer, transport: Transport): Buffer | undefined {
-    const entry = kept[transport].get(key);
+  function fromCache(key: string, message: Buffer, transport: Transport): Buffer | undefined {
+    const entry = caches[transport].get(key);
     if (entry === undefined) return undefined;
     if (entry.version !== zoneVersion() || (entry.untilMs !== Infinity && entry.untilMs <= clock.monotonicMs())) {
-      kept[transport].delete(key);
+      caches[transport].delete(key);
       return undefined;
     }
     const order = nextOrder(entry, transport);
@@ -159,8 +159,8 @@ function createMessageHandler({ resolve, zoneVersion, platform }: DnsServerDeps,
     response[1] = message[1] as number;
     return response;
   }
-  function finish(query: Query, answer: Answer, how: { key: string; transport: Transport }): Buffer {
-    const { key, transport } = how;
+  function encodeAndCache(query: Query, answer: Answer, cacheKey: { key: string; transport: Transport }): Buffer {
+    const { key, transport } = cacheKey;
     metrics.answered(transport, query.type, answer.rcode);
     const orders = Math.min(answer.answers.filter((r) => r.type === query.type).length, MAX_ORDERS) || 1;
     const entry: CachedAnswer = {
@@ -173,13 +173,13 @@ function createMessageHandler({ resolve, zoneVersion, platform }: DnsServerDeps,
       next: orders === 1 ? 0 : random.int(orders),
     };
     const response = nextOrder(entry, transport);
-    if (answer.validUntilMs !== 0 && key.length <= MAX_KEPT_QUERY)
-      kept[transport].set(key, entry, 2 * key.length + orders * response.length + weightOf(answer));
+    if (answer.validUntilMs !== 0 && key.length <= MAX_CACHED_QUERY_BYTES)
+      caches[transport].set(key, entry, 2 * key.length + orders * response.length + weightOf(answer));
     return response;
   }
   return (message, transport) => {
     const key = message.toString('latin1', 2);
-    const known = fromKept(key, message, transport);
+    const known = fromCache(key, message, transport);
     if (known !== undefined) return known;
     const query = parseQuery(message);
     if (query === undefined) return undefined;
@@ -193,9 +193,9 @@ function createMessageHandler({ resolve, zoneVersion, platform }: DnsServerDeps,
     }
     try {
       const answer = resolve(query);
-      if (!(answer instanceof Promise)) return finish(query, answer, { key, transport });
+      if (!(answer instanceof Promise)) return encodeAndCache(query, answer, { key, transport });
       return answer
-        .then((late) => finish(query, late, { key, transport }))
+        .then((late) => encodeAndCache(query, late, { key, transport }))
         .catch((error: unknown) => failed(query, error, transport));
     } catch (error) {
       return failed(query, error, transport);

@@ -7,7 +7,7 @@
  */
 
 /** What a chain chooses from, and how. */
-export interface Pick {
+export interface ChainTarget {
   /**
    * By destination address and port (services, host ports of one address), or by port alone (node ports of services, host
    * ports of pods).
@@ -48,35 +48,35 @@ export const ENDPOINT_MAPS = {
   'host-address': 'hostaddress-endpoints',
 } as const;
 
-/** The mark for a slot (from 0) of a pick. */
-export function slotMark(pick: Pick, slot: number, mark: number): number {
-  return (pick.masquerade ? mark : 0) + (pick.list === 'local' ? LOCAL_SLOT : 0) + slot + 1;
+/** The mark for a slot (from 0) of a target. */
+export function slotMark(target: ChainTarget, slot: number, mark: number): number {
+  return (target.masquerade ? mark : 0) + (target.list === 'local' ? LOCAL_SLOT : 0) + slot + 1;
 }
 
 /** A cache of chains, as thousands of services share few. */
 const made = new WeakMap<ChainContext, Map<string, Chain>>();
 
-export function pickChain(pick: Pick, context: ChainContext): Chain {
+export function endpointChain(target: ChainTarget, context: ChainContext): Chain {
   let known = made.get(context);
   if (known === undefined) made.set(context, (known = new Map()));
-  const name = pickName(pick);
+  const name = pickName(target);
   let chain = known.get(name);
-  if (chain === undefined) known.set(name, (chain = { name, needs: [], rules: pickRules(pick, context, name) }));
+  if (chain === undefined) known.set(name, (chain = { name, needs: [], rules: pickRules(target, context, name) }));
   return chain;
 }
 
-function pickName(pick: Pick): string {
+function pickName(target: ChainTarget): string {
   return [
-    pick.scope === 'address' ? 'pick' : pick.scope,
-    ...(pick.list === 'local' ? ['local'] : []),
-    String(pick.count),
-    ...(pick.affinitySeconds > 0 ? ['sticky', String(pick.affinitySeconds)] : []),
-    ...(pick.masquerade ? ['masq'] : []),
+    target.scope === 'address' ? 'pick' : target.scope,
+    ...(target.list === 'local' ? ['local'] : []),
+    String(target.count),
+    ...(target.affinitySeconds > 0 ? ['sticky', String(target.affinitySeconds)] : []),
+    ...(target.masquerade ? ['masq'] : []),
   ].join('-');
 }
 
 /** The beginning of the endpoint maps' keys: the packet's destination. */
-function destination(scope: Pick['scope'], ip: string): string {
+function destination(scope: ChainTarget['scope'], ip: string): string {
   return `${scope === 'address' || scope === 'host-address' ? `${ip} daddr . ` : ''}meta l4proto . th dport`;
 }
 
@@ -88,19 +88,19 @@ function ipOf(family: 4 | 6): 'ip' | 'ip6' {
  * A random slot, or with affinity the client's last one, which is kept again for the timeout. The slot is stored in
  * the mark: nft 1.0.6 cannot read back a rule with `numgen` in a concatenation, and then refuses to add others.
  */
-function pickRules(pick: Pick, { family, mark }: ChainContext, chain: string): string[] {
+function pickRules(target: ChainTarget, { family, mark }: ChainContext, chain: string): string[] {
   const ip = ipOf(family);
   const client = clientKey(family);
   const affinity = family === 4 ? AFFINITY_MAP : affinityMapOf(chain);
-  const map = ENDPOINT_MAPS[pick.scope];
+  const map = ENDPOINT_MAPS[target.scope];
   const sticky = [
     `meta mark set ${client} map @${affinity}`,
-    `update @${affinity} { ${client} timeout ${pick.affinitySeconds}s : meta mark }`,
+    `update @${affinity} { ${client} timeout ${target.affinitySeconds}s : meta mark }`,
   ];
   return [
-    `meta mark set numgen random mod ${pick.count} offset ${slotMark(pick, 0, mark)}`,
-    ...(pick.affinitySeconds > 0 ? sticky : []),
-    `dnat ${ip} to ${destination(pick.scope, ip)} . meta mark map @${map}`,
+    `meta mark set numgen random mod ${target.count} offset ${slotMark(target, 0, mark)}`,
+    ...(target.affinitySeconds > 0 ? sticky : []),
+    `dnat ${ip} to ${destination(target.scope, ip)} . meta mark map @${map}`,
   ];
 }
 
@@ -126,11 +126,11 @@ export function affinityMapOf(chain: string): string {
  * External traffic with policy Local: only endpoints of this node, with the client's address kept. Traffic that comes from
  * pods or from this node itself takes any endpoint, as upstream does. Without endpoints here the packet is dropped.
  */
-export function localPolicyChain(cluster: Pick, localCount: number, context: ChainContext): Chain {
+export function localPolicyChain(cluster: ChainTarget, localCount: number, context: ChainContext): Chain {
   const ip = ipOf(context.family);
-  const fromPods = pickChain(cluster, context);
-  const fromHere = pickChain({ ...cluster, masquerade: true }, context);
-  const local = localCount === 0 ? undefined : pickChain({ ...cluster, list: 'local', count: localCount }, context);
+  const fromPods = endpointChain(cluster, context);
+  const fromHere = endpointChain({ ...cluster, masquerade: true }, context);
+  const local = localCount === 0 ? undefined : endpointChain({ ...cluster, list: 'local', count: localCount }, context);
   const name = [
     'policy',
     cluster.scope,

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { Pod } from '../api/gen/core-v1.ts';
-import { localPolicyChain, pickChain } from './chains.ts';
+import { localPolicyChain, endpointChain } from './chains.ts';
 import { type Element, NO_SLOTS, servicePortElements } from './desired-rules.ts';
 import { hostPortElements } from './host-port-rules.ts';
 import type { ServicePortView } from './service-map.ts';
@@ -121,7 +121,7 @@ describe('elements of a service port', () => {
 describe('chains', () => {
   const pick = { scope: 'node', list: 'cluster', count: 3, affinitySeconds: 60, masquerade: true } as const;
   it('pick with affinity and the mark for masquerading', () => {
-    assert.deepEqual(pickChain(pick, context).rules, [
+    assert.deepEqual(endpointChain(pick, context).rules, [
       `meta mark set numgen random mod 3 offset ${0x4001_0001}`,
       'meta mark set ip saddr . ip daddr . meta l4proto . th dport map @affinity',
       'update @affinity { ip saddr . ip daddr . meta l4proto . th dport timeout 60s : meta mark }',

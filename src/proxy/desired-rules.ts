@@ -9,8 +9,8 @@ import {
   type ChainContext,
   ENDPOINT_MAPS,
   localPolicyChain,
-  type Pick,
-  pickChain,
+  type ChainTarget,
+  endpointChain,
   slotMark,
 } from './chains.ts';
 import type { Endpoint } from './endpoints.ts';
@@ -63,7 +63,7 @@ const DROP = 'drop';
 
 /** A destination of traffic for a service port. */
 export interface Frontend {
-  readonly scope: Pick['scope'];
+  readonly scope: ChainTarget['scope'];
   /** The beginning of the maps' keys: `10.43.0.1 . tcp . 80` or `tcp . 30080`. */
   readonly key: string;
 }
@@ -121,14 +121,14 @@ function internalElements(frontend: Frontend, context: PortContext, into: Elemen
     into.push(unavailable(frontend, port.internalLocal && slots.cluster.length > 0 ? DROP : REFUSE));
     return;
   }
-  const pick: Pick = {
+  const pick: ChainTarget = {
     scope: frontend.scope,
     list: 'cluster',
     count: wanted.length,
     affinitySeconds: port.affinitySeconds,
     masquerade: false,
   };
-  into.push(verdictElement(frontend, pickChain(pick, context.chains)));
+  into.push(verdictElement(frontend, endpointChain(pick, context.chains)));
   pushSlots({ frontend, pick, context }, wanted, into);
 }
 
@@ -138,7 +138,7 @@ function externalElements(frontend: Frontend, context: PortContext, into: Elemen
     into.push(unavailable(frontend, REFUSE));
     return;
   }
-  const pick: Pick = {
+  const pick: ChainTarget = {
     scope: frontend.scope,
     list: 'cluster',
     count: slots.cluster.length,
@@ -146,7 +146,7 @@ function externalElements(frontend: Frontend, context: PortContext, into: Elemen
     masquerade: true,
   };
   if (!port.externalLocal) {
-    into.push(verdictElement(frontend, pickChain(pick, context.chains)));
+    into.push(verdictElement(frontend, endpointChain(pick, context.chains)));
     return pushSlots({ frontend, pick, context }, slots.cluster, into);
   }
   const unmasked = { ...pick, masquerade: false };
@@ -173,7 +173,7 @@ function unavailable(frontend: Frontend, verdict: string): Element {
 
 /** One element per slot, in the map of the pick's chain. */
 function pushSlots(
-  { frontend, pick, context }: { frontend: Frontend; pick: Pick; context: PortContext },
+  { frontend, pick, context }: { frontend: Frontend; pick: ChainTarget; context: PortContext },
   slots: readonly Slot[],
   into: Element[],
 ): void {
@@ -185,7 +185,7 @@ function pushSlots(
 }
 
 export function pushTargets(
-  { frontend, pick, chains }: { frontend: Frontend; pick: Pick; chains: ChainContext },
+  { frontend, pick, chains }: { frontend: Frontend; pick: ChainTarget; chains: ChainContext },
   targets: readonly string[],
   into: Element[],
 ): void {

@@ -4,7 +4,7 @@ import type { Pod } from '../api/gen/core-v1.ts';
 import { isPodPhaseTerminal } from '../api/pod-phase.ts';
 import { parseIp } from '../base/cidr.ts';
 import { hostPortsOf } from '../component-helpers/host-ports.ts';
-import { type ChainContext, type Pick, pickChain } from './chains.ts';
+import { type ChainContext, type ChainTarget, endpointChain } from './chains.ts';
 import type { Protocol } from './service-map.ts';
 import { type Element, type Frontend, hairpinOf, isLoopback, pushTargets, verdictElement } from './desired-rules.ts';
 
@@ -61,8 +61,14 @@ export function hostPortElements(pod: Pod, chains: ChainContext & HostPortScope)
       hostIp === ''
         ? { scope: 'host', key: `${protocol} . ${hostPort}` }
         : { scope: 'host-address', key: `${hostIp} . ${protocol} . ${hostPort}` };
-    const pick: Pick = { scope: frontend.scope, list: 'cluster', count: 1, affinitySeconds: 0, masquerade: false };
-    elements.push(verdictElement(frontend, pickChain(pick, chains)));
+    const pick: ChainTarget = {
+      scope: frontend.scope,
+      list: 'cluster',
+      count: 1,
+      affinitySeconds: 0,
+      masquerade: false,
+    };
+    elements.push(verdictElement(frontend, endpointChain(pick, chains)));
     pushTargets({ frontend, pick, chains }, [`${podIp} . ${containerPort}`], elements);
   }
   if (views[0] !== undefined) elements.push(hairpinOf(views[0].podIp));

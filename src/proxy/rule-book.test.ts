@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
-import { pickChain } from './chains.ts';
+import { endpointChain } from './chains.ts';
 import type { Element } from './desired-rules.ts';
 import { RuleBook, type Changes } from './rule-book.ts';
 
@@ -69,7 +69,7 @@ describe('rule book', () => {
 
   it('creates a chain once, after those it jumps to, and reports unused ones', () => {
     const context = { family: 4, clusterCidr: '10.42.0.0/16', mark: 0x4001_0000 } as const;
-    const chain = pickChain(
+    const chain = endpointChain(
       { scope: 'address', list: 'cluster', count: 2, affinitySeconds: 0, masquerade: false },
       context,
     );

@@ -34,7 +34,7 @@ export class MaxInFlight {
     this.#limits = limits;
   }
 
-  /** Takes a place. Throws 429. */
+  /** Takes a slot. Throws 429. */
   enter(scope: RequestScope): RequestSlot {
     const { verb } = scope.info;
     const full = READ_VERBS.has(verb) ? this.readOnly >= this.#limits.readOnly : this.mutating >= this.#limits.mutating;

@@ -1,5 +1,5 @@
 /**
- * A request waits for its turn, and gives its place back when it is answered. Upstream: server/filters.WithPriorityAndFairness,
+ * A request waits for its turn, and releases its slot when it is answered. Upstream: server/filters.WithPriorityAndFairness,
  * and WithMaxInFlightLimit where that is off. Requests of callers inside the process only count.
  */
 import type { Clock } from '../../platform/clock.ts';
@@ -27,38 +27,38 @@ export function withPriorityAndFairness(deps: FairnessFilterDeps): Filter {
     const isLong = scope.timeoutMs === undefined;
     // A watch holds its seats while it begins; other long-running requests are not counted.
     if (isLong && (fairness === undefined || scope.info.verb !== 'watch')) return handler(scope);
-    if (fairness === undefined) return inPlace(scope, deps.inFlight.enter(scope), handler);
-    const place = fairness.enter(scope, (scope.timeoutMs ?? deps.requestTimeoutMs) / WAIT_PART);
-    if (!(place instanceof Promise)) return inPlace(scope, place, handler);
+    if (fairness === undefined) return inSlot(scope, deps.inFlight.enter(scope), handler);
+    const slot = fairness.enter(scope, (scope.timeoutMs ?? deps.requestTimeoutMs) / WAIT_PART);
+    if (!(slot instanceof Promise)) return inSlot(scope, slot, handler);
     const startMs = deps.clock.monotonicMs();
-    return place.then((later) => {
+    return slot.then((later) => {
       if (!isLong) scope.waitedMs = deps.clock.monotonicMs() - startMs;
-      return inPlace(scope, later, handler);
+      return inSlot(scope, later, handler);
     });
   };
 }
 
-function inPlace(scope: RequestScope, place: RequestSlot, handler: Handler): Answer {
-  scope.place = place;
+function inSlot(scope: RequestScope, slot: RequestSlot, handler: Handler): Answer {
+  scope.slot = slot;
   let answer: Answer;
   try {
     answer = handler(scope);
   } catch (error) {
-    place.leave();
+    slot.leave();
     throw error;
   }
   if (!(answer instanceof Promise)) {
-    place.leave();
+    slot.leave();
     return answer;
   }
   // `finally` would make three promises more for each request.
   return answer.then(
     (response) => {
-      place.leave();
+      slot.leave();
       return response;
     },
     (error: unknown) => {
-      place.leave();
+      slot.leave();
       throw error;
     },
   );

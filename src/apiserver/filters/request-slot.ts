@@ -8,21 +8,21 @@ export abstract class RequestSlot {
   #isWaiting = false;
   #hasLeft = false;
 
-  /** Frees what is held. */
+  /** Frees the seats. */
   protected abstract release(): void;
-  /** Takes the held places again, whatever the limits. */
+  /** Takes the seats again, even beyond the limit. */
   protected abstract retake(): void;
   /** The request has been served. */
   protected abstract ended(): void;
 
-  /** Gives it back, once. */
+  /** Releases the slot for good; call once. */
   leave(): void {
     this.#hasLeft = true;
     this.ended();
     if (!this.#isWaiting) this.release();
   }
 
-  /** Waits without it. A request that ends meanwhile, for its time is over, takes nothing again. */
+  /** Waits without the slot. A request that times out meanwhile does not take it again. */
   async waitFor<T>(waiting: Promise<T>): Promise<T> {
     if (this.#isWaiting || this.#hasLeft) return await waiting;
     this.#isWaiting = true;

@@ -64,12 +64,12 @@ export async function restoreMoment(raw: RawMoment): Promise<RestoreReport & Bui
 /** Does the work with the state of the moment in a file of its own. */
 export async function withMomentFile(raw: RawMoment, work: (file: string) => Promise<void>): Promise<void> {
   const { buildMoment } = await import('../../cluster/snapshots/log/build-moment.ts');
-  const { inUsersWords } = await import('../../cluster/store/snapshots.ts');
+  const { withUserErrors } = await import('../../cluster/store/snapshots.ts');
   await withPlaces(raw, async (places, end) => {
     const folder = await mkdtemp(join(tmpdir(), 'keelson-moment-'));
     try {
       const file = join(folder, 'state.db');
-      await inUsersWords(() => buildMoment(places, { end }, file));
+      await withUserErrors(() => buildMoment(places, { end }, file));
       await work(file);
     } finally {
       await rm(folder, { recursive: true, force: true });

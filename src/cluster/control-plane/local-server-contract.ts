@@ -1,4 +1,4 @@
-/** What the composition of a server sees of its control plane. */
+/** The interface between a server's composition and its control plane. */
 import type { StopParts } from '../stop-parts.ts';
 import type { ClusterPki } from '../../component-helpers/pki/cluster-pki.ts';
 import type { ClusterOptions } from '../cluster-options.ts';
@@ -13,16 +13,16 @@ import type { MoveContext, MoveReport } from '../store/move/move-store.ts';
 import type { Progress } from '../progress.ts';
 import type { SchedulerSetup } from './scheduler-setup.ts';
 
-/** How the control plane is set up, settled. */
+/** The settings of the control plane, once names, ranges and ports are chosen. */
 export interface LocalServerConfig {
   readonly instance: Instance;
   readonly options: ClusterOptions;
-  /** Under which other machines and pods reach it. */
+  /** The address at which other machines and pods reach the API server. */
   readonly advertiseAddress: string;
   readonly kubeletPort: number;
-  /** Held for the API server, where its port was left to choose. */
+  /** Reserves the API server's port until it listens; absent when the user chose the port. */
   readonly apiPort: PortReservation | undefined;
-  /** The state is in an etcd of this server's own. */
+  /** Whether the state is in an etcd that this server runs. */
   readonly ownEtcd: boolean;
   readonly progress: Progress;
 }
@@ -68,6 +68,6 @@ export interface LocalServer {
   underWay(): readonly string[];
   /** Releases caches while the server is idle. */
   releaseMemory(): void;
-  /** After the signal's abort. */
+  /** Call after the signal has aborted. */
   stop(parts: StopParts): Promise<void>;
 }

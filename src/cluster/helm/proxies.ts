@@ -1,7 +1,7 @@
 /** helm's proxies, and the hosts that it reaches without them. Pure. */
 
 /** Adds the API server to NO_PROXY. `host`: as in a URL. */
-export function proxiesBeside(
+export function withNoProxyFor(
   host: string,
   proxies: Readonly<Record<string, string>>,
 ): Readonly<Record<string, string>> {

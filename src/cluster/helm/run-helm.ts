@@ -66,7 +66,7 @@ export async function runHelm(deps: HelmDeps, config: HelmConfig, signal: AbortS
 async function runController({ platform, controlPlane }: HelmDeps, config: HelmConfig, signal: AbortSignal) {
   const { createChartController } = await import('./chart-controller.ts');
   const { makeHelmFolders } = await import('./helm-folders.ts');
-  const { proxiesBeside } = await import('./proxies.ts');
+  const { withNoProxyFor } = await import('./proxies.ts');
   const { createHelmRunner } = await import('./helm-runner.ts');
   const { createHelmProgram } = await import('./helm-program.ts');
   const { options, caPem, instance } = config;
@@ -85,7 +85,7 @@ async function runController({ platform, controlPlane }: HelmDeps, config: HelmC
     kubeconfigJson({ server, caPem, token, user: 'helm', cluster: 'keelson' });
   const runner = createHelmRunner(
     { platform, client, program: createHelmProgram(platform, program) },
-    { folder, user: userOf(runDir), proxies: proxiesBeside(new URL(server).hostname, proxies), kubeconfig },
+    { folder, user: userOf(runDir), proxies: withNoProxyFor(new URL(server).hostname, proxies), kubeconfig },
   );
   const controller = createChartController(
     {

@@ -9,7 +9,7 @@ import { PreflightError } from '../preflight-error.ts';
 import { NamespaceNode, type NodesSetting } from './namespace-node.ts';
 import { ensureNodeNetwork, removeNodeNetwork } from './node-network.ts';
 import type { NodesOptions } from './nodes-options.ts';
-import type { NodePlace, NodesFile } from './nodes-file.ts';
+import type { NodeLocation, NodesFile } from './nodes-file.ts';
 import { NAMESPACE_PROGRAMS } from './node-programs.ts';
 import { tokenFile } from './node-tokens.ts';
 import { ensureNodesNetwork } from './ensure-network.ts';
@@ -29,7 +29,10 @@ export function settingOf({ instance, options, hostAddress }: NodesConfig, netwo
 }
 
 /** The command-line arguments of a node's agent. */
-export function agentArgs({ server, options }: NodesConfig, { dataDir, name, address }: NodePlace): readonly string[] {
+export function agentArgs(
+  { server, options }: NodesConfig,
+  { dataDir, name, address }: NodeLocation,
+): readonly string[] {
   return [
     ...['agent', '--data-dir', dataDir, '--node-name', name, '--node-ip', address],
     ...['--server', server, '--token-file', tokenFile(dataDir)],

@@ -9,7 +9,7 @@ import { removeCgroups } from '../node/remove-cgroups.ts';
 import { NodeNamespaces } from './namespaces.ts';
 import { connectNode, disconnectNode, isConnected, setConnected } from './node-network.ts';
 import { NodeProcess } from './node-process.ts';
-import { nodePlace, type NodeEntry, type NodePlace } from './nodes-file.ts';
+import { nodeLocation, type NodeEntry, type NodeLocation } from './nodes-file.ts';
 import type { KeelsonCommand } from './nodes-options.ts';
 
 /** The settings that all nodes of a machine share. */
@@ -27,7 +27,7 @@ export type NodeState = 'running' | 'partitioned' | 'stopped' | 'starting';
 const SHARED: readonly string[] = ['images', 'registries.yaml'];
 
 export class NamespaceNode {
-  readonly place: NodePlace;
+  readonly place: NodeLocation;
   readonly #platform: Platform;
   readonly #setting: NodesSetting;
   readonly #namespaces: NodeNamespaces;
@@ -36,7 +36,7 @@ export class NamespaceNode {
   constructor(platform: Platform, setting: NodesSetting, entry: NodeEntry) {
     this.#platform = platform;
     this.#setting = setting;
-    this.place = nodePlace(setting.instance, setting.network, entry);
+    this.place = nodeLocation(setting.instance, setting.network, entry);
     this.#namespaces = new NodeNamespaces(platform, this.place);
     this.#process = new NodeProcess(platform, this.place, setting.command);
   }

@@ -8,7 +8,7 @@ import { startTimeIn } from '../../platform/process-identity.ts';
 import { isDaemonOf, OwnDaemon } from '../node/own-daemon.ts';
 import { cgroupPaths, isInCgroup } from './cgroup-paths.ts';
 import { NamespacePin } from './namespace-pin.ts';
-import type { NodePlace } from './nodes-file.ts';
+import type { NodeLocation } from './nodes-file.ts';
 
 type Deps = Platform;
 
@@ -43,12 +43,12 @@ const END_PERIOD_MS = 10;
 
 export class NodeNamespaces {
   readonly #deps: Deps;
-  readonly #place: NodePlace;
+  readonly #place: NodeLocation;
   readonly #holder: OwnDaemon;
   readonly #pin: NamespacePin;
   readonly #recordFile: string;
 
-  constructor(deps: Deps, place: NodePlace) {
+  constructor(deps: Deps, place: NodeLocation) {
     this.#deps = deps;
     this.#place = place;
     this.#pin = new NamespacePin(deps, `${place.recordDir}/uts`);

@@ -4,7 +4,7 @@ import { describe, it } from 'node:test';
 import { createSimPlatform } from '../../platform/sim/sim-platform.ts';
 import { deriveInstance } from '../instance/instance.ts';
 import { connectNode, ensureNodeNetwork } from './node-network.ts';
-import { nodeBridge, nodePlace } from './nodes-file.ts';
+import { nodeBridge, nodeLocation } from './nodes-file.ts';
 
 const NETWORK = '10.58.0.0/24';
 
@@ -47,7 +47,7 @@ describe('the network of the nodes of a machine', () => {
 
   it('has the cable of a node at its bridge, also where the bridge was made again', async () => {
     const { platform, instance, lines } = setUp();
-    const place = nodePlace(instance, NETWORK, { name: 'here-2', number: 2 });
+    const place = nodeLocation(instance, NETWORK, { name: 'here-2', number: 2 });
     await platform.files.makeDir(`/sys/class/net/${place.device}`);
     await connectNode(platform, instance, {
       ...{ place, network: NETWORK, holder: 7, hostAddress: '192.0.2.1', connected: true },

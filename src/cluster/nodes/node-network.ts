@@ -8,7 +8,7 @@ import { runNft, runOrThrow } from '../../platform/run-or-throw.ts';
 import type { Instance } from '../instance/instance.ts';
 import { insertForwardRules, removeForwardRules } from '../network/forward-accepts.ts';
 import { ROUTE_PROTOCOL } from '../network/node-links.ts';
-import { addressIn, nodeBridge, type NodePlace } from './nodes-file.ts';
+import { addressIn, nodeBridge, type NodeLocation } from './nodes-file.ts';
 
 type Deps = Pick<Platform, 'exec' | 'files' | 'log'>;
 type Names = Pick<Instance, 'hash' | 'nftTable'>;
@@ -45,7 +45,7 @@ export async function connectNode(
     hostAddress,
     connected,
   }: {
-    readonly place: NodePlace;
+    readonly place: NodeLocation;
     readonly network: string;
     readonly holder: number;
     /** The machine's address, which the node finds on its own link. */
@@ -74,20 +74,20 @@ export async function connectNode(
 /** Sets a node's device up or down; a node without a device is ignored. */
 export async function setConnected(
   deps: Deps,
-  { device }: Pick<NodePlace, 'device'>,
+  { device }: Pick<NodeLocation, 'device'>,
   connected: boolean,
 ): Promise<void> {
   if (await hasDevice(deps, device)) await ip(deps, [`link set ${device} ${connected ? 'up' : 'down'}`]);
 }
 
 /** Whether the node's device is up. */
-export async function isConnected({ files }: Pick<Deps, 'files'>, { device }: NodePlace): Promise<boolean> {
+export async function isConnected({ files }: Pick<Deps, 'files'>, { device }: NodeLocation): Promise<boolean> {
   const flags = await files.readText(`/sys/class/net/${device}/flags`).catch(() => '');
   return (Number(flags.trim()) & 1) === 1;
 }
 
 /** Removes the device now; the kernel would do so some time after the node's last process has ended. */
-export async function disconnectNode(deps: Deps, { device }: Pick<NodePlace, 'device'>): Promise<void> {
+export async function disconnectNode(deps: Deps, { device }: Pick<NodeLocation, 'device'>): Promise<void> {
   if (await hasDevice(deps, device)) await deps.exec.run('ip', ['link', 'del', device]);
 }
 

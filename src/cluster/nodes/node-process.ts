@@ -11,16 +11,16 @@ import { isInstanceThere } from '../instance/control-client.ts';
 import { endInstance } from '../instance/end-instance.ts';
 import { supervisorOf } from '../instance/supervisor-record.ts';
 import { NodeNamespaces } from './namespaces.ts';
-import type { NodePlace } from './nodes-file.ts';
+import type { NodeLocation } from './nodes-file.ts';
 import type { KeelsonCommand } from './nodes-options.ts';
 
 export class NodeProcess {
   readonly #platform: Platform;
-  readonly #place: NodePlace;
+  readonly #place: NodeLocation;
   readonly #command: KeelsonCommand;
   #started: RecordedProcess = { pid: 0 };
 
-  constructor(platform: Platform, place: NodePlace, command: KeelsonCommand) {
+  constructor(platform: Platform, place: NodeLocation, command: KeelsonCommand) {
     this.#platform = platform;
     this.#place = place;
     this.#command = command;

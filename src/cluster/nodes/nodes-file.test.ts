@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { createSimPlatform } from '../../platform/sim/sim-platform.ts';
-import { addressIn, entriesFor, nodePlace, readNodesFile, writeNodesFile } from './nodes-file.ts';
+import { addressIn, entriesFor, nodeLocation, readNodesFile, writeNodesFile } from './nodes-file.ts';
 
 describe('further nodes of a machine', () => {
   it('are numbered after it, and keep their numbers', () => {
@@ -15,7 +15,7 @@ describe('further nodes of a machine', () => {
   });
 
   it('have device names of a valid length, and an address by their number', () => {
-    const place = nodePlace({ dataDir: '/d', runDir: '/run/keelson/abcdef', hash: 'abcdef' }, '10.58.4.0/24', {
+    const place = nodeLocation({ dataDir: '/d', runDir: '/run/keelson/abcdef', hash: 'abcdef' }, '10.58.4.0/24', {
       name: 'vm-20',
       number: 20,
     });

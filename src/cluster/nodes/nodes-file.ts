@@ -31,7 +31,7 @@ export interface NodeEntry {
 }
 
 /** A node's address, directories and names. */
-export interface NodePlace {
+export interface NodeLocation {
   readonly name: string;
   readonly dataDir: string;
   readonly address: string;
@@ -80,11 +80,11 @@ export function entriesFor(count: number, firstName: string, kept: readonly Node
   );
 }
 
-export function nodePlace(
+export function nodeLocation(
   { dataDir, runDir, hash }: Pick<Instance, 'dataDir' | 'runDir' | 'hash'>,
   network: string,
   { name, number }: NodeEntry,
-): NodePlace {
+): NodeLocation {
   return {
     name,
     dataDir: `${dataDir}/nodes/${name}`,

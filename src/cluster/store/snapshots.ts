@@ -34,7 +34,7 @@ const historyFile = (dataDir: string): string => `${dataDir}/history.db`;
 
 /** Saves the SQLite store of a data directory, of a running cluster or a stopped one. Rejects with `PreflightError`. */
 export async function saveSnapshot(dataDir: string, file: string): Promise<SnapshotReport> {
-  return inUsersWords(async () => {
+  return withUserErrors(async () => {
     const copy = workingCopy(dataDir);
     if (!(await savedByRunning(dataDir))) await copyStopped(dataDir, copy);
     try {
@@ -54,7 +54,7 @@ export async function saveEtcdSnapshot(
   choice: EtcdStoreChoice,
   file: string,
 ): Promise<number> {
-  return inUsersWords(async () => {
+  return withUserErrors(async () => {
     const { readEtcdSnapshot } = await import('../../storage/etcd/snapshot.ts');
     const { readFile, stat } = await import('node:fs/promises');
     const config = await etcdConfig((path) => readFile(path, 'utf8'), choice);
@@ -76,7 +76,7 @@ export async function restoreEtcdSnapshot(
   dataDir: string,
   file: string,
 ): ReturnType<typeof restoreOwnEtcd> {
-  return inUsersWords(async () => {
+  return withUserErrors(async () => {
     const lock = await acquireControlLock(dataDir);
     try {
       return await restoreOwnEtcd(deps, dataDir, file);
@@ -110,7 +110,7 @@ export async function replaceStore(
   dataDir: string,
   prepare: (incoming: string) => Promise<void>,
 ): Promise<RestoreReport> {
-  return inUsersWords(async () => {
+  return withUserErrors(async () => {
     if (!(await exists(dataDir))) throw new PreflightError(`there is no data directory ${dataDir} to restore into`);
     const lock = await acquireControlLock(dataDir);
     try {
@@ -190,7 +190,7 @@ async function removeStore(path: string): Promise<void> {
 }
 
 /** Rejects with `PreflightError` for what the store or the file system refuses. */
-export async function inUsersWords<T>(work: () => Promise<T>): Promise<T> {
+export async function withUserErrors<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work();
   } catch (error) {

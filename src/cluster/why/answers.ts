@@ -1,4 +1,4 @@
-/** The answers of the server's explanations; loaded with the first one. */
+/** Explanations that the server computes; a module of its own, which is loaded at the first request. */
 import type { KubernetesObject } from '../../api/object.ts';
 import type { ResourceInfo } from '../../api/resource-info.ts';
 import type { RequestInfo } from '../../apiserver/request-context.ts';
@@ -12,7 +12,7 @@ export { findTroubles } from '../../why/trouble.ts';
 
 export type Options = ExplainOptions & { readonly signal: AbortSignal };
 
-/** Rejects with 404 when it is not there. */
+/** Explains one object. Rejects with 404 when it does not exist. */
 export async function whyOf(
   info: ResourceInfo,
   { namespace, name }: RequestInfo,

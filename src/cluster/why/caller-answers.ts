@@ -1,6 +1,6 @@
 /**
- * Answers that are made of many reads, in the caller's rights: each goes through the server's own handler, so that it is
- * authorized, audited and refused as a request of the caller's. Few are made at once, and none takes longer than its time.
+ * Computes responses that need many reads, with the caller's rights: each read passes the server's own handler chain, so it is
+ * authorized and audited as a request of the caller. The number of concurrent computations and their time are limited.
  */
 import { createHash } from 'node:crypto';
 import { timeout } from '../../api/status-error.ts';
@@ -20,6 +20,7 @@ export interface CallerAnswersDeps {
   readonly clock: Clock;
 }
 
+/** What a computation gets. */
 export interface AnswerTools {
   /** Acts as the caller. */
   readonly client: Client;
@@ -28,9 +29,9 @@ export interface AnswerTools {
   readonly pause: () => Promise<void> | undefined;
 }
 
-/** The code that makes answers, loaded with the first question. */
+/** The code that computes responses, loaded at the first request. */
 export interface AnswerModule {
-  /** The reason of the signal when the time is over. */
+  /** The signal's reason after the time limit. */
   readonly OutOfTimeError: new (ms: number) => Error;
 }
 
@@ -38,20 +39,20 @@ const MAX_MS = 10_000;
 
 export class CallerAnswers {
   readonly #deps: CallerAnswersDeps;
-  readonly #places: ExplanationSlots;
+  readonly #slots: ExplanationSlots;
 
   constructor(deps: CallerAnswersDeps) {
     this.#deps = deps;
-    this.#places = new ExplanationSlots(deps.clock);
+    this.#slots = new ExplanationSlots(deps.clock);
   }
 
-  /** Rejects with 429 when the caller has too many such questions, and with 504 when the time was too short. */
+  /** Rejects with 429 for too many concurrent requests, and with 504 after the time limit. */
   answer<M extends AnswerModule>(
     scope: RequestScope,
     load: () => Promise<M>,
     make: (module: M, tools: AnswerTools) => Promise<object>,
   ): Promise<ApiResponse> {
-    return this.#places.use(explanationCallerOf(scope), async () => {
+    return this.#slots.run(explanationCallerOf(scope), async () => {
       const module = await load();
       const found = await this.#withTimeLimit(scope, (tools) => make(module, tools), module);
       return jsonAnswer(scope, found, new Turns(this.#deps.clock));
@@ -86,11 +87,11 @@ export class CallerAnswers {
   }
 }
 
-function explanationCallerOf({ user, signal, place }: RequestScope): ExplanationCaller {
-  return { user, signal, waitFor: (waiting) => place?.waitFor(waiting) ?? waiting };
+function explanationCallerOf({ user, signal, slot }: RequestScope): ExplanationCaller {
+  return { user, signal, waitFor: (waiting) => slot?.waitFor(waiting) ?? waiting };
 }
 
-/** Repeated questions get 304 while the answer stays the same. */
+/** Repeated requests get 304 while the response stays the same. */
 async function jsonAnswer({ request }: RequestScope, object: object, turns: Turns): Promise<ApiResponse> {
   const chunks: Buffer[] = [];
   const hash = createHash('sha256');

@@ -15,14 +15,14 @@ const admin = user('kubernetes-admin', 'system:masters');
 const isRefused = (error: unknown): boolean => error instanceof StatusError && error.status.code === 429;
 const OTHERS = ['jane', 'joe', 'ann', 'bob', 'eve', 'kim', 'lee'];
 
-/** Places, and work in them that lasts until it is ended. */
+/** Slots, and work in them that lasts until the test ends it. */
 function scene() {
   const clock = new VirtualClock();
-  const places = new ExplanationSlots(clock);
+  const slots = new ExplanationSlots(clock);
   const ends = new Map<string, () => void>();
   const entered: string[] = [];
   const ask = (who: Principal, signal = new AbortController().signal, name = who.name): Promise<string> =>
-    places.use({ user: who, signal, waitFor: (waiting) => waiting }, async () => {
+    slots.run({ user: who, signal, waitFor: (waiting) => waiting }, async () => {
       entered.push(name);
       await new Promise<void>((resolve) => ends.set(name, resolve));
       return 'made';
@@ -34,7 +34,7 @@ function scene() {
   return { clock, entered, ask, end };
 }
 
-describe('places of explanations', () => {
+describe('slots of explanations', () => {
   test('accounts of one namespace share two, on all nodes', async () => {
     const { ask, end } = scene();
     const works = [ask(account('tenant', 'a', 'n1')), ask(account('tenant', 'b', 'n2'))];
@@ -54,7 +54,7 @@ describe('places of explanations', () => {
     works.push(ask(admin));
     assert.deepEqual(entered, [...OTHERS, admin.name]);
     await end(admin.name);
-    assert.equal(entered.length, 8, 'the place of administrators is no one else’s');
+    assert.equal(entered.length, 8, 'only administrators get the last slot');
     await end('joe');
     await end('ann');
     assert.deepEqual(entered.slice(8), ['tom', 'lou']);

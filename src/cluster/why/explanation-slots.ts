@@ -1,6 +1,6 @@
 /**
- * The limit of explanations made at once: each reads hundreds of objects, so that one request is work for many. Who comes
- * while all places are taken waits in line for a while, with one question: others with many questions do not keep them out.
+ * Limits the explanations that are computed at once, since each reads hundreds of objects. A request that finds all slots in use
+ * waits in a queue for a limited time; each group of callers may have one waiting request.
  */
 import { tooManyRequests } from '../../api/status-error.ts';
 import type { Principal } from '../../api/transport.ts';
@@ -8,58 +8,57 @@ import { onAbort } from '../../base/abort.ts';
 import { serviceAccountOf } from '../../component-helpers/user-names.ts';
 import type { Clock } from '../../platform/clock.ts';
 
-const MAX_OF_ONE = 2;
-const MAX_OF_ALL = 8;
-/** The limit for all users except members of `system:masters`, who alone may take the last place. */
-const MAX_OF_OTHERS = MAX_OF_ALL - 1;
+const MAX_PER_GROUP = 2;
+const MAX_TOTAL = 8;
+/** The limit for all users except members of `system:masters`: the last slot is theirs. */
+const MAX_WITHOUT_MASTERS = MAX_TOTAL - 1;
 const MAX_WAITING = 50;
 const MAX_WAIT_MS = 10_000;
 
-/** A request for an explanation. */
 export interface ExplanationCaller {
   readonly user: Principal;
-  /** Aborts when the client has left. */
+  /** Aborts when the client has disconnected. */
   readonly signal: AbortSignal;
   /** Waits without the request's seat of priority and fairness. */
   waitFor<T>(waiting: Promise<T>): Promise<T>;
 }
 
-/** A request that waits for a place. */
+/** A request that waits for a slot. */
 interface Waiting {
   readonly group: string;
   readonly most: number;
-  /** Gives the place; false: it is not wanted any more. */
+  /** Takes the slot; false when the request has given up. */
   readonly enter: () => boolean;
 }
 
 export class ExplanationSlots {
   readonly #clock: Pick<Clock, 'setTimer'>;
-  readonly #taken = new Map<string, number>();
-  #takenOfAll = 0;
-  #line: Waiting[] = [];
+  readonly #inUse = new Map<string, number>();
+  #total = 0;
+  #queue: Waiting[] = [];
 
   constructor(clock: Pick<Clock, 'setTimer'>) {
     this.#clock = clock;
   }
 
-  /** Rejects with 429 when there is no place, or none came free in time; with the signal's reason when the client left. */
-  async use<T>(caller: ExplanationCaller, work: () => Promise<T>): Promise<T> {
+  /** Runs `work` in a slot. Rejects with 429 when no slot is free in time, and with the signal's reason when the client has disconnected. */
+  async run<T>(caller: ExplanationCaller, work: () => Promise<T>): Promise<T> {
     const group = groupOf(caller.user);
-    if ((this.#taken.get(group) ?? 0) >= MAX_OF_ONE)
-      throw tooManyRequests(`${MAX_OF_ONE} explanations for you are being made: try again later`, 1);
-    const most = caller.user.groups.includes('system:masters') ? MAX_OF_ALL : MAX_OF_OTHERS;
-    if (this.#takenOfAll < most) this.#take(group);
-    else await caller.waitFor(this.#turn(group, most, caller.signal));
+    if ((this.#inUse.get(group) ?? 0) >= MAX_PER_GROUP)
+      throw tooManyRequests(`${MAX_PER_GROUP} explanations for you are being made: try again later`, 1);
+    const most = caller.user.groups.includes('system:masters') ? MAX_TOTAL : MAX_WITHOUT_MASTERS;
+    if (this.#total < most) this.#acquire(group);
+    else await caller.waitFor(this.#waitForSlot(group, most, caller.signal));
     try {
       return await work();
     } finally {
-      this.#leave(group);
+      this.#release(group);
     }
   }
 
-  /** Resolves with a place taken. */
-  #turn(group: string, most: number, signal: AbortSignal): Promise<void> {
-    if (this.#line.length >= MAX_WAITING || this.#line.some((one) => one.group === group)) throw this.#full();
+  /** Resolves once a slot is acquired. */
+  #waitForSlot(group: string, most: number, signal: AbortSignal): Promise<void> {
+    if (this.#queue.length >= MAX_WAITING || this.#queue.some((one) => one.group === group)) throw this.#full();
     signal.throwIfAborted();
     const { promise, resolve, reject } = Promise.withResolvers<void>();
     let isWanted = true;
@@ -78,33 +77,33 @@ export class ExplanationSlots {
     });
     const enter = (): boolean => {
       if (!end()) return false;
-      this.#take(group);
+      this.#acquire(group);
       resolve();
       return true;
     };
-    this.#line.push({ group, most, enter });
-    return promise.finally(() => (this.#line = this.#line.filter((one) => one.enter !== enter)));
+    this.#queue.push({ group, most, enter });
+    return promise.finally(() => (this.#queue = this.#queue.filter((one) => one.enter !== enter)));
   }
 
   #full(): Error {
-    return tooManyRequests(`${this.#takenOfAll} explanations are being made: try again later`, 1);
+    return tooManyRequests(`${this.#total} explanations are being made: try again later`, 1);
   }
 
-  #take(group: string): void {
-    this.#takenOfAll++;
-    this.#taken.set(group, (this.#taken.get(group) ?? 0) + 1);
+  #acquire(group: string): void {
+    this.#total++;
+    this.#inUse.set(group, (this.#inUse.get(group) ?? 0) + 1);
   }
 
-  #leave(group: string): void {
-    this.#takenOfAll--;
-    const left = this.#taken.get(group)! - 1;
-    if (left === 0) this.#taken.delete(group);
-    else this.#taken.set(group, left);
-    this.#line.find((one) => this.#takenOfAll < one.most && one.enter());
+  #release(group: string): void {
+    this.#total--;
+    const left = this.#inUse.get(group)! - 1;
+    if (left === 0) this.#inUse.delete(group);
+    else this.#inUse.set(group, left);
+    this.#queue.find((one) => this.#total < one.most && one.enter());
   }
 }
 
-/** Service accounts of one namespace share their places: a user who may make one may make many, on all nodes. */
+/** Service accounts of one namespace share a limit, since a user who may create one may create many, on all nodes. */
 function groupOf({ name }: Principal): string {
   const account = serviceAccountOf(name);
   return account === undefined ? `user ${name}` : `accounts ${account.namespace}`;

@@ -1,6 +1,6 @@
-/** The JSON of a long answer in pieces: each element of its lists is one, so that none takes long to write. */
+/** Writes the JSON of a long response in pieces, one for each element of its lists, so that none takes long. */
 
-/** Together the text of the object, with a line break at its end. */
+/** The pieces; joined they are the object's JSON with a newline. */
 export function* jsonPieces(object: object): Generator<string> {
   let before = '{';
   for (const [key, value] of Object.entries(object) as [string, unknown][]) {

@@ -1,6 +1,6 @@
 /**
- * `why` answered by the API server: `/keelson/v1/why/` before the path of an object or a list, and `/keelson/v1/trouble`. What
- * explains is loaded with the first question. See docs/why.md.
+ * `why` answered by the API server: `/keelson/v1/why/` before the path of an object or a list, and `/keelson/v1/trouble`. The
+ * explaining code is loaded at the first request. See docs/why.md.
  */
 import { badRequest } from '../../api/status-error.ts';
 import type { ApiResponse } from '../../api/transport.ts';
@@ -14,12 +14,12 @@ type WhyModule = typeof import('./answers.ts');
 
 const MAX_SHOWN = 100;
 
-export function whyRoutes(work: CallerAnswers): { readonly view: ObjectView; readonly trouble: NonResourceRoute } {
+export function whyRoutes(answers: CallerAnswers): { readonly view: ObjectView; readonly trouble: NonResourceRoute } {
   const load = (): Promise<WhyModule> => import('./answers.ts');
   const answer = (
     scope: RequestScope,
     make: (why: WhyModule, options: Options) => Promise<object>,
-  ): Promise<ApiResponse> => work.answer(scope, load, make);
+  ): Promise<ApiResponse> => answers.answer(scope, load, make);
   return {
     view: {
       name: 'why',

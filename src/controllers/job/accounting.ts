@@ -23,6 +23,7 @@ export interface Accounting {
   readonly policyActions: readonly string[];
 }
 
+/** What a round adds to the status. */
 interface Tally {
   readonly succeeded: Set<string>;
   readonly failed: Set<string>;

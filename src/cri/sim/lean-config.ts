@@ -1,11 +1,11 @@
 /**
- * The parts of configurations that a simulated runtime keeps once something runs: thousands of machines hold tens of
- * thousands.
+ * The parts of configurations that a simulated runtime keeps after a start, since thousands of machines have tens of thousands
+ * of them.
  */
 import type { Init } from '../call-options.ts';
 import type { ContainerConfig, PodSandboxConfig } from '../gen/cri-types.ts';
 
-/** The part of a sandbox's configuration that identifies it and says where its logs go. */
+/** The part of a sandbox's configuration that identifies it and has its log directory. */
 export function leanSandboxConfig(config: Init<PodSandboxConfig>): Init<PodSandboxConfig> {
   return pick(config, ['metadata', 'labels', 'annotations', 'logDirectory']);
 }

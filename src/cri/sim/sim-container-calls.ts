@@ -30,7 +30,7 @@ type ContainerCalls = Pick<
   | 'execSync'
 >;
 
-/** Stands for images that never crash: their starts are not counted. */
+/** For images that never crash, whose starts are not counted. */
 const neverCrashes = (): boolean => false;
 
 /**

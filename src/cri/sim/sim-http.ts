@@ -1,4 +1,4 @@
-/** Servers of simulated containers: handlers of the simulated network, or servers of the test that answer in their place. */
+/** The servers of simulated containers: HTTP handlers on the simulated network, or real servers of the test behind their ports. */
 import type { HttpHandler } from '../../platform/http.ts';
 import type { Clock } from '../../platform/clock.ts';
 import type { Duplex } from '../../platform/streams.ts';
@@ -30,7 +30,7 @@ function handlerOf(container: SimContainer, port: number, clock: Clock): HttpHan
   };
 }
 
-/** Awaits a function of the test; virtual time is held while it runs. */
+/** Awaits a function of the test while virtual time stands still. */
 export async function awaitWithTimeHeld<T>(clock: Clock, what: string, work: () => T | Promise<T>): Promise<T> {
   const result = work();
   if (!(result instanceof Promise)) return result;
@@ -42,7 +42,7 @@ export async function awaitWithTimeHeld<T>(clock: Clock, what: string, work: () 
   }
 }
 
-/** The handler of a container's port; undefined: nothing listens there. */
+/** The handler of a container's port; undefined when the container does not listen there. */
 function httpOf(container: SimContainer, port: number, clock: Clock): HttpHandler | undefined {
   const { image } = container.init;
   return image.http !== undefined && (image.ports ?? DEFAULT_PORTS).includes(port)

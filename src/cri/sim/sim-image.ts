@@ -1,8 +1,6 @@
 /**
- * Describes what containers of a simulated image do: how long they take to start, when they end, what they log and answer.
- *
- * `image('web', { start: '2s', http: … })` reads as the scenario it stands for. Durations are milliseconds or Go-like
- * texts (`1m30s`, `250ms`).
+ * Describes what containers of a simulated image do: how long they take to start, when they end, what they log and respond.
+ * Durations are milliseconds or texts as in Go (`1m30s`, `250ms`).
  */
 
 import { quantityAsFloat } from '../../api/quantity.ts';
@@ -62,7 +60,7 @@ export interface SimHttpAnswer {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** A server of the test: its port on 127.0.0.1, or an object that knows it once it listens. */
+/** A server of the test: its port on 127.0.0.1, or a Node.js server that listens on one. */
 export type SimServer = number | { address(): string | { readonly port: number } | null };
 
 /** The port of a server. Throws an ECONNREFUSED while it does not listen. */
@@ -75,7 +73,7 @@ export function portOfServer(server: SimServer): number {
   });
 }
 
-/** The use of a container while it runs. */
+/** What a container uses while it runs. */
 export interface SimUsage {
   /** Cores, as a number or a quantity (`250m`). Default a hundredth. */
   readonly cpu?: number | string;
@@ -83,7 +81,7 @@ export interface SimUsage {
   readonly memory?: number | string;
 }
 
-/** The container whose use is computed. */
+/** The container whose usage is computed. */
 export interface SimUsageCall {
   readonly namespace: string;
   readonly podName: string;
@@ -92,7 +90,7 @@ export interface SimUsageCall {
   readonly uptimeMs: number;
 }
 
-/** Steady, in steps that begin `after` the start, or computed whenever it is read (and once a second). */
+/** Constant, in steps that begin `after` the start, or computed at each reading (and once a second). */
 export type SimUsageSpec =
   | SimUsage
   | readonly (SimUsage & { readonly after?: Duration })[]
@@ -111,36 +109,36 @@ export interface SimProcess {
   terminationMessage(text: string): void;
 }
 
-/** The behaviour of an image's containers. Everything has a plain default: starts at once, runs for ever, stops at once. */
+/** The behaviour of an image's containers. By default they start at once, run until they are stopped, and stop at once. */
 export interface SimImageSpec {
   /** How long StartContainer takes. */
   readonly start?: Duration;
-  /** Ends by itself. */
+  /** The process ends by itself. */
   readonly exits?: SimExit;
-  /** Ends so in the first `times` starts of each pod's container, and behaves as otherwise described after them. */
+  /** The first `times` starts of each pod's container end like this; later ones behave as described by the rest. */
   readonly crashes?: SimExit & { readonly times: number };
   /** StartContainer fails with this message. */
   readonly startError?: string;
   /** Reaction to the stop signal; 'ignored' waits for the kill. Default: ends at once with 0. */
   readonly onStop?: 'ignored' | { readonly after?: Duration; readonly code?: number };
   readonly logs?: readonly (string | SimLogLine)[];
-  /** The results of commands: always the same, or by the command. Default: no output, with success. */
+  /** The result of commands: constant or computed. Default: success without output. */
   readonly exec?: SimExecResult | ((call: SimExecCall) => SimExecResult | Promise<SimExecResult>);
-  /** The answers on `ports`: always the same, or by the request. Default: no server listens. */
+  /** The responses on `ports`: constant or computed. Default: no server listens. */
   readonly http?: SimHttpAnswer | ((call: SimHttpCall) => SimHttpAnswer | Promise<SimHttpAnswer>);
   /**
-   * Ports of the container behind which a server of the test answers: the port of 127.0.0.1 it listens on, or the server
-   * itself (`node:http`, `node:https`, `node:http2`, `node:net`, `node:tls`). What it speaks goes through as it is, TLS and
-   * gRPC too; time stands still meanwhile.
+   * Servers of the test by container port: the port of 127.0.0.1 on which one listens, or the server itself (`node:http`,
+   * `node:https`, `node:http2`, `node:net`, `node:tls`). Bytes pass unchanged, so TLS and gRPC work; virtual time stands still
+   * meanwhile.
    */
   readonly servers?: Readonly<Record<number, SimServer>>;
   /** Ports `http` listens on from the start of the container on. Default 80 and 8080. */
   readonly ports?: readonly number[];
   /** Written to the termination message file at the end. */
   readonly terminationMessage?: string;
-  /** What `kubectl top`, autoscalers and evictions see, and what memory limits are held against. */
+  /** For `kubectl top`, autoscalers, evictions and memory limits. */
   readonly usage?: SimUsageSpec;
-  /** A whole program; its result is the exit code. Takes the place of `exits`, `logs` and `onStop`. */
+  /** A whole program, whose result is the exit code; replaces `exits`, `logs` and `onStop`. */
   readonly run?: (process: SimProcess) => Promise<number>;
   /** How long pulling takes, or the message it fails with. Images that are not `present` must be pulled. */
   readonly pull?: { readonly after?: Duration; readonly error?: string };
@@ -194,18 +192,18 @@ export interface UsageFigures {
   readonly bytes: number;
 }
 
-/** In numbers; a hundredth of a core and ten megabytes where nothing is said. Throws on what is no amount. */
+/** The usage as numbers; defaults: a hundredth of a core and ten megabytes. Throws for an invalid amount. */
 export function usageFigures({ cpu = 0.01, memory = 10_000_000 }: SimUsage): UsageFigures {
   return { cores: amountOf(cpu), bytes: amountOf(memory) };
 }
 
 function amountOf(value: number | string): number {
   const amount = typeof value === 'number' ? value : quantityAsFloat(value);
-  if (!(amount >= 0)) throw new Error(`usage: ${value} is no amount`);
+  if (!(amount >= 0)) throw new Error(`usage: ${value} is not an amount`);
   return amount;
 }
 
-/** Steps in the order of time, the first at the start. Throws on what is no amount or no duration. */
+/** The steps by time, the first at 0. Throws for an invalid amount or duration. */
 export function usageSteps(
   spec: Exclude<SimUsageSpec, (call: SimUsageCall) => SimUsage>,
 ): readonly (UsageFigures & { readonly atMs: number })[] {

@@ -15,7 +15,7 @@ export const SIM_IMAGE_FS = '/var/lib/containerd';
 /** Images by name, described and present. */
 export interface SimImageStore {
   readonly service: CriImageService;
-  /** Adds or replaces a description; `present` as it says. */
+  /** Adds or replaces a description, and the image itself unless `present` is false. */
   add(image: SimImage): void;
   /** The description of a present image by name or id; undefined when it is not there. */
   find(nameOrId: string): SimImage | undefined;

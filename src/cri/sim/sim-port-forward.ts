@@ -1,7 +1,7 @@
 /**
- * Port-forward to the HTTP servers of simulated containers: over SPDY (kubectl through an API server that asks kubelets so),
- * over SPDY in a WebSocket (kubectl's first choice) and over a WebSocket's channels (other clients). One request per
- * connection, as everywhere on the simulated network. Upstream: the CRI streaming server's port-forward.
+ * Port-forward to the HTTP servers of simulated containers: over SPDY (which API servers use towards kubelets), over SPDY in a
+ * WebSocket (which kubectl tries first) and over a WebSocket's channels (other clients). One request per connection, as
+ * everywhere on the simulated network. Upstream: the CRI streaming server's port-forward.
  */
 import { Channel } from '../../base/channel.ts';
 import type { FramePace } from '../../base/frame-input.ts';
@@ -16,11 +16,11 @@ import { createHeaderReader } from '../spdy-headers.ts';
 import { handleFrames, streamData, synReply } from './sim-spdy.ts';
 import { binaryMessage, channelMessage, closeMessage, readData } from './sim-websocket.ts';
 
-/** A requested port-forward that has not been fetched. */
+/** A port-forward with a URL that no client has opened. */
 export interface PendingForward {
   /** Serves a connection to a port of the pod until its end; undefined when no server listens there. */
   serve(port: number, socket: Duplex): Promise<void> | undefined;
-  /** Ports that were named with the request: clients of channels name them all. */
+  /** The ports in the request: clients of WebSocket channels name all. */
   readonly ports: readonly number[];
 }
 
@@ -35,7 +35,7 @@ export interface StreamingDeps {
   readonly pace: FramePace;
 }
 
-/** Answers the request for the streams; undefined for an unknown one. */
+/** Accepts the upgrade of a port-forward; undefined for an unknown protocol. */
 export async function acceptForward(
   request: HttpRequest,
   pending: PendingForward,
@@ -54,24 +54,24 @@ export async function acceptForward(
   const protocol = [TUNNEL_PROTOCOL, ...CHANNEL_PROTOCOLS].find((name) => offered.includes(name));
   if (key === undefined || protocol === undefined) return undefined;
   const head = await acceptHead({ key, protocol }, deps.crypto.webcrypto);
-  const work = protocol === TUNNEL_PROTOCOL ? serveTunnel : serveChannels;
-  return { kind: 'upgrade', accept: (socket) => socket.write(head).then(() => work(socket, pending, deps)) };
+  const serve = protocol === TUNNEL_PROTOCOL ? serveTunnel : serveChannels;
+  return { kind: 'upgrade', accept: (socket) => socket.write(head).then(() => serve(socket, pending, deps)) };
 }
 
 /** One connection to a port. */
 interface Connection {
-  /** Called with the client's bytes. */
-  take(chunk: Uint8Array): void;
-  /** The client sends no more. */
+  /** Passes the client's bytes to the server. */
+  receive(chunk: Uint8Array): void;
+  /** The client has ended its side. */
   end(): void;
   /** The client has disconnected. */
-  breakOff(): void;
+  abort(): void;
 }
 
-/** How the client of a connection is answered. */
+/** Writes to the client of one connection. */
 interface ClientWriter {
   send(chunk: Uint8Array): Promise<void>;
-  /** Ends the connection; `problem`: the reason why there was none. */
+  /** Ends the connection. `problem`: why the server could not be reached; '' otherwise. */
   finish(problem: string): Promise<void>;
 }
 
@@ -98,16 +98,16 @@ function connect(pending: PendingForward, port: number, { send, finish }: Client
   // A client that disconnected gets no error.
   serving.then(finish).catch(() => undefined);
   return {
-    take: (chunk) => void incoming.trySend(chunk),
+    receive: (chunk) => void incoming.trySend(chunk),
     end() {
       incoming.close();
       if (hasServerEnded) closed.resolve();
     },
-    breakOff: close,
+    abort: close,
   };
 }
 
-/** Streams come in pairs with one request id: one for the bytes, one for the error. */
+/** Clients open streams in pairs with one request id: the error stream, then the data stream. */
 async function serveStreams(socket: Duplex, pending: PendingForward, { inflate, pace }: StreamingDeps): Promise<void> {
   const readHeaders = createHeaderReader(inflate);
   const errorStreams = new Map<string, number>();
@@ -125,7 +125,7 @@ async function serveStreams(socket: Duplex, pending: PendingForward, { inflate, 
       }
       const errorId = errorStreams.get(requestId);
       errorStreams.delete(requestId);
-      const answers: ClientWriter = {
+      const client: ClientWriter = {
         send: (chunk) => socket.write(streamData(id, chunk, false)),
         async finish(problem) {
           connections.delete(id);
@@ -133,19 +133,19 @@ async function serveStreams(socket: Duplex, pending: PendingForward, { inflate, 
           if (errorId !== undefined) await socket.write(streamData(errorId, Buffer.from(problem), true));
         },
       };
-      connections.set(id, connect(pending, Number(headers.get('port')), answers));
+      connections.set(id, connect(pending, Number(headers.get('port')), client));
     },
     async onData(id, chunk, last) {
       const connection = connections.get(id);
-      if (chunk.byteLength > 0) connection?.take(Buffer.from(chunk));
+      if (chunk.byteLength > 0) connection?.receive(Buffer.from(chunk));
       if (last) connection?.end();
     },
   });
-  await frames.finally(() => connections.forEach((connection) => connection.breakOff()));
+  await frames.finally(() => connections.forEach((connection) => connection.abort()));
   await socket.end();
 }
 
-/** SPDY whose bytes are a WebSocket's messages. */
+/** SPDY inside the messages of a WebSocket. */
 async function serveTunnel(socket: Duplex, pending: PendingForward, deps: StreamingDeps): Promise<void> {
   const inner: Duplex = {
     ...socket,
@@ -163,14 +163,14 @@ async function* payloadsOf(pieces: AsyncIterable<MessagePiece>): AsyncGenerator<
   for await (const { payload } of pieces) yield payload;
 }
 
-/** Two channels for each port that was named: bytes and errors, each of which begins with the port. */
+/** Two channels for each port: data and errors. The first message of each is the port's number. */
 async function serveChannels(socket: Duplex, pending: PendingForward, { pace }: StreamingDeps): Promise<void> {
   const connections = new Map<number, Connection>();
   for (const [index, port] of pending.ports.entries()) {
     const [bytes, errors] = [2 * index, 2 * index + 1];
     for (const channel of [bytes, errors])
       await socket.write(channelMessage(channel, Buffer.from([port & 255, port >> 8])));
-    const answers: ClientWriter = {
+    const client: ClientWriter = {
       send: (chunk) => socket.write(channelMessage(bytes, chunk)),
       async finish(problem) {
         connections.delete(bytes);
@@ -180,12 +180,12 @@ async function serveChannels(socket: Duplex, pending: PendingForward, { pace }: 
         await socket.end();
       },
     };
-    connections.set(bytes, connect(pending, port, answers));
+    connections.set(bytes, connect(pending, port, client));
   }
   try {
     for await (const { channel, data } of byChannel(readData(socket.incoming, pace)))
-      connections.get(channel)?.take(data);
+      connections.get(channel)?.receive(data);
   } finally {
-    for (const connection of connections.values()) connection.breakOff();
+    for (const connection of connections.values()) connection.abort();
   }
 }

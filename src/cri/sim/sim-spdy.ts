@@ -1,8 +1,8 @@
 /**
  * The server's end of SPDY/3.1 as far as exec, attach and port-forward (`sim-port-forward.ts`) need it. Upstream: the CRI streaming server over moby/spdystream.
  *
- * Which stream is which its headers say; but clients of remote command v4 open them in one fixed order, which is
- * all that is gone by here: error, then of stdin, stdout, stderr and resize those that were asked for. Input is dropped.
+ * Streams are identified by their order, not by their headers: clients of remote command v4 open error first, then those of
+ * stdin, stdout, stderr and resize that the request names. Input is dropped.
  */
 import type { FramePace } from '../../base/frame-input.ts';
 import {
@@ -18,11 +18,11 @@ import type { Duplex } from '../../platform/streams.ts';
 
 /** The streams towards a client. */
 export interface SpdyOutput {
-  /** Writes to a stream, when the client asked for it. */
+  /** Writes to a stream that the client requested; other output is dropped. */
   write(stream: 'stdout' | 'stderr' | 'error', text: string): Promise<void>;
 }
 
-/** Which streams were asked for. */
+/** The streams that the request names. */
 export interface RequestedStreams {
   readonly stdin: boolean;
   readonly stdout: boolean;
@@ -30,9 +30,9 @@ export interface RequestedStreams {
   readonly tty: boolean;
 }
 
-/** Its stream, another stream, priority and slot. */
+/** The payload before the headers: stream id, associated stream, priority and slot. */
 const SYN_STREAM_HEAD_BYTES = 10;
-/** No headers in a stored block, and an empty block that flushes. */
+/** A stored deflate block with zero headers, and an empty block that flushes the inflater. */
 const noHeaders = Buffer.from([0, 4, 0, 0xfb, 0xff, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff]);
 
 /** Names of the streams in the order clients open them. */
@@ -46,7 +46,7 @@ function streamOrder({ stdin, stdout, stderr, tty }: RequestedStreams): readonly
   ];
 }
 
-/** Serves one connection that has switched: waits for its streams, lets `work` write to them, ends them. */
+/** Serves an upgraded connection: waits until the client has opened its streams, runs `work`, which writes to them, and ends them. */
 export async function serveSpdy(
   { socket, pace }: { readonly socket: Duplex; readonly pace: FramePace },
   requested: RequestedStreams,
@@ -63,7 +63,7 @@ export async function serveSpdy(
     if (ids.size === order.length) complete.resolve();
   };
   const reading = handleFrames(socket, pace, { onStream }).then(
-    () => complete.reject(new Error('the client left before it had opened its streams')),
+    () => complete.reject(new Error('the client disconnected before it had opened its streams')),
     complete.reject,
   );
   await complete.promise;
@@ -78,14 +78,14 @@ export async function serveSpdy(
   await reading;
 }
 
-/** The events of a connection. Each is awaited before the next frame is read. */
+/** The handlers of a connection's frames. Each is awaited before the next frame is read. */
 export interface SpdyEvents {
-  /** A stream the client opened, with its compressed headers. */
+  /** The client has opened a stream. `headers` are compressed. */
   onStream(id: number, headers: Uint8Array): Promise<void>;
   onData?(id: number, chunk: Uint8Array, last: boolean): Promise<void>;
 }
 
-/** Reads until the client ends the connection or breaks it off. */
+/** Handles frames until the client ends or aborts the connection. */
 export async function handleFrames(socket: Duplex, pace: FramePace, events: SpdyEvents): Promise<void> {
   for await (const frame of readSpdyFrames(socket.incoming, pace)) await handleFrame(frame, socket, events);
 }
@@ -102,7 +102,7 @@ async function handleFrame(frame: SpdyFrame, socket: Duplex, events: SpdyEvents)
   if (last) await events.onData?.(id, new Uint8Array(), true);
 }
 
-/** The answer to a stream that was opened; `isFirst`: of the connection. */
+/** The reply to an opened stream. `isFirst`: it is the connection's first reply. */
 export function synReply(id: number, isFirst: boolean): Uint8Array {
   return spdyControlFrame(SPDY_TYPES.synReply, synReplyPayload(id, isFirst));
 }
@@ -112,7 +112,7 @@ export function streamData(id: number, payload: Uint8Array, last: boolean): Uint
   return spdyDataFrame(id, payload, last ? SPDY_FIN : 0);
 }
 
-/** One compression stream runs through all answers of the connection: the first begins it. */
+/** All replies of a connection share one compression stream: the first one has its header. */
 function synReplyPayload(id: number, isFirst: boolean): Buffer {
   const head = Buffer.alloc(4);
   head.writeUInt32BE(id, 0);

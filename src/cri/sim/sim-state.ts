@@ -1,4 +1,4 @@
-/** What the parts of the simulated runtime share: its ports, its configuration, and everything that runs. */
+/** The state that the simulated runtime's services share: ports, configuration, sandboxes and containers. */
 import type { TextInterner } from '../../base/text-interner.ts';
 import type { Clock } from '../../platform/clock.ts';
 import type { InflateRaw } from '../../platform/compression.ts';
@@ -19,36 +19,36 @@ export interface SimRuntimeDeps {
   readonly clock: Clock;
   readonly files: Files;
   readonly random: Random;
-  /** Makes a pod's HTTP port reachable in the simulated network; gives how to close it. Without it only `SimRuntime.http` reaches pods. */
+  /** Opens a pod's HTTP port in the simulated network; returns a function that closes it. Absent: only `SimRuntime.http` reaches pods. */
   listen?(address: string, port: number, handler: HttpHandler): () => void;
-  /** Has a server on a loopback port of this machine answer on a pod's port; gives how to close it. With `listen`. */
+  /** Forwards a pod's port to a server on a loopback port of this machine; returns a function that ends this. Needs `listen`. */
   listenServer?(address: string, port: number, serverPort: () => number): () => void;
   /** Connects to such a server. */
   dialServer?(serverPort: number): Promise<Duplex>;
-  /** Serves HTTP on a connection, to its end. Without it pods' ports cannot be reached from outside. */
+  /** Serves HTTP on a connection until its end. Absent: port-forward is unimplemented. */
   serveHttp?(handler: HttpHandler, socket: Duplex): Promise<void>;
-  /** For exec and port-forward from outside, besides `listen`: both or none. */
+  /** For exec and port-forward over the network, besides `listen`: both or neither. */
   readonly crypto?: CryptoPort;
   readonly inflate?: InflateRaw;
-  /** Makes values of equal environments one; shared with other machines. Default: its own. */
+  /** Interns values of environments; may be shared with other machines. Default: its own. */
   readonly texts?: TextInterner;
 }
 
 export interface SimRuntimeConfig {
-  /** Pods may have users of their own. Default false. */
+  /** Whether the runtime supports user namespaces. Default false. */
   readonly userNamespaces?: boolean;
-  /** Keeps of configurations what shows in the runtime's answers and nothing for tests to look at. Default false. */
+  /** Keeps only those parts of configurations that the runtime's responses contain. Default false: tests may inspect all. */
   readonly lean?: boolean;
   readonly images?: readonly SimImage[];
   /** Addresses of pods; the first is the gateway's. Default 10.244.0.0/16. */
   readonly podCidr?: string;
   /** How long RunPodSandbox takes. */
   readonly sandboxStart?: Duration;
-  /** Images without a description: `run` makes them plain containers that run for ever; `refuse` fails to pull them. Default run. */
+  /** Images without a description: with `run` their containers run without end, with `refuse` their pull fails. Default run. */
   readonly unknownImages?: 'run' | 'refuse';
-  /** Address of the node on the simulated network; with it (and `listen` and `crypto`) exec works from outside. */
+  /** The node's address on the simulated network, where exec is served; needs `listen` and `crypto`. */
   readonly nodeAddress?: string;
-  /** Default true; 'with-range': as soon as the kubelet tells the node's range, from which pods then get their addresses. */
+  /** Whether NetworkReady is true. Default true; 'with-range': once the kubelet has sent the node's pod range, from which pods get addresses. */
   readonly networkReady?: boolean | 'with-range';
 }
 
@@ -60,14 +60,14 @@ export interface SimState {
   readonly containers: Map<string, SimContainer>;
   readonly store: SimImageStore;
   readonly texts: TextInterner;
-  /** Streams asked for by `exec`, `attach` and `portForward` and not yet fetched, by token. */
+  /** Streams that `exec`, `attach` and `portForward` returned a URL for and no client has opened, by token. */
   readonly pendingStreams: Map<string, PendingStream | PendingForward>;
   /** Address and port of the streaming server; undefined: there is none. */
   readonly streamingAt: string | undefined;
-  /** Starts so far per pod, container and image, for crashes that stop. */
+  /** Starts so far by pod, container and image, for images that crash a number of times. */
   readonly starts: Map<string, number>;
   newId(): string;
-  /** Where pods' addresses come from; undefined: there is no network yet. */
+  /** The range of pods' addresses; undefined: there is no network yet. */
   readonly network: { podCidr: string | undefined };
   allocateIp(): string;
   emit(event: CriEvent): void;

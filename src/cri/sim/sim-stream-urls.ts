@@ -7,7 +7,7 @@ import type { PendingStream } from './sim-streaming.ts';
 
 type StreamRequest = Parameters<CriRuntimeService['exec']>[0] & Parameters<CriRuntimeService['attach']>[0];
 
-/** Where the client's connection is to be joined with what runs. */
+/** The URL at which the client opens its streams. */
 function streamUrl(
   state: SimState,
   request: StreamRequest,
@@ -34,7 +34,7 @@ export function execUrl(state: SimState, request: StreamRequest): string {
   });
 }
 
-/** Lines as they are logged, until the container ends. */
+/** Streams lines as they are logged until the container ends. */
 export function attachUrl(state: SimState, request: StreamRequest): string {
   const container = runningContainer(state, request.containerId);
   return streamUrl(state, request, {

@@ -1,7 +1,7 @@
 /**
- * Exec into and attach to simulated containers: over SPDY, as API servers ask kubelets for it, and over WebSockets (remote
- * command v4 and v5, binary). What a command does, the image says; attached clients see the lines logged from then on. Input
- * is read and dropped. Port-forward has a file of its own. Upstream: the CRI streaming server.
+ * Exec into and attach to simulated containers: over SPDY, which API servers use towards kubelets, and over WebSockets
+ * (remote command v4 and v5, binary). The image defines what commands do; attached clients get the lines that are logged from
+ * then on. Input is dropped. Port-forward: `sim-port-forward.ts`. Upstream: the CRI streaming server.
  */
 import type { FramePace } from '../../base/frame-input.ts';
 import { acceptHead } from '../../base/websocket-frames.ts';
@@ -11,12 +11,12 @@ import { acceptForward, type PendingForward, type StreamingDeps } from './sim-po
 import { serveSpdy, type RequestedStreams } from './sim-spdy.ts';
 import { channelMessage, closeMessage } from './sim-websocket.ts';
 
-/** Takes what a command or container writes. */
+/** Writes output of a command or container to the client. */
 export type WriteOutput = (stream: 'stdout' | 'stderr', text: string) => Promise<void>;
 
-/** A command or an attachment that was asked for and not yet fetched. */
+/** A command or attachment with a URL that no client has opened. */
 export interface PendingStream extends RequestedStreams {
-  /** Runs the command; takes as long as it takes. Resolves to the exit code. */
+  /** Runs the command, or waits for the container's end. Resolves to the exit code. */
   run(write: WriteOutput): Promise<number>;
 }
 
@@ -24,7 +24,7 @@ const PROTOCOLS = ['v5.channel.k8s.io', 'v4.channel.k8s.io'];
 const SPDY_PROTOCOL = 'v4.channel.k8s.io';
 const CHANNEL = { stdout: 1, stderr: 2, error: 3 } as const;
 
-/** The handler of the streaming port; `take` finds, and removes, what a token stands for. */
+/** The handler of the streaming port. `take` removes and returns the stream of a token. */
 export function createSimStreaming(
   take: (token: string) => PendingStream | PendingForward | undefined,
   deps: StreamingDeps,
@@ -73,7 +73,7 @@ async function serveOverSpdy(
 
 interface Session {
   readonly pending: PendingStream;
-  /** Status line and headers of the answer that switches protocols. */
+  /** Status line and headers of the 101 response. */
   readonly head: string;
 }
 
@@ -89,12 +89,12 @@ async function serveWebSocket(socket: Duplex, { pending, head }: Session): Promi
   await reading;
 }
 
-/** The client's frames must be read for its end to be seen. */
+/** Reads and drops the client's frames, since its end shows only then. */
 async function drain(socket: Duplex): Promise<void> {
   try {
     for await (const _ of socket.incoming);
   } catch {
-    // The client broke off.
+    // The client disconnected.
   }
 }
 

@@ -1,7 +1,7 @@
-/** What simulated containers use of processor and memory, as their image says: figures, figures over time, or a function. */
+/** The processor time and memory of simulated containers. Their image describes them: as numbers, as numbers over time, or by a function. */
 import { usageFigures, usageSteps, type SimUsage, type SimUsageCall, type SimUsageSpec } from './sim-image.ts';
 
-/** A reading, in whole numbers: so the API has them. */
+/** What a container uses at one moment, in whole numbers as in the API. */
 export interface UsageReading {
   readonly nanoCores: number;
   /** Since the start of the container. */
@@ -12,18 +12,18 @@ export interface UsageReading {
 /** Reads what one container uses. */
 export interface UsageMeter {
   read(): UsageReading;
-  /** Moments (milliseconds after the start) at which use changes; undefined: it may at any. */
+  /** When the usage changes, in milliseconds after the start; undefined: at any time. */
   readonly changesAtMs: readonly number[] | undefined;
 }
 
-const plain = usageFigures({});
+const defaults = usageFigures({});
 
-/** The usage of a container whose image says nothing. */
+/** The usage of a container whose image does not describe it. */
 export function defaultUsage(uptimeMs: number): UsageReading {
-  return usageReading(plain.cores, plain.cores * 1e6 * uptimeMs, plain.bytes);
+  return usageReading(defaults.cores, defaults.cores * 1e6 * uptimeMs, defaults.bytes);
 }
 
-/** Makes a meter. `call` says whose use is read, and how long that runs by now. */
+/** `call` returns the container whose usage is read, with its present uptime. */
 export function createUsageMeter(spec: SimUsageSpec, call: () => SimUsageCall): UsageMeter {
   if (typeof spec === 'function') return computedMeter(spec, call);
   const steps = usageSteps(spec);
@@ -40,7 +40,7 @@ export function createUsageMeter(spec: SimUsageSpec, call: () => SimUsageCall): 
   };
 }
 
-/** Between two readings it was as at the first of them. */
+/** Usage that a function computes. Between two readings the value of the first counts. */
 function computedMeter(spec: (call: SimUsageCall) => SimUsage, call: () => SimUsageCall): UsageMeter {
   let last = { uptimeMs: 0, cores: usageFigures(spec(call())).cores };
   let cpuNanoSeconds = 0;

@@ -1,4 +1,4 @@
-/** A pod's allocation by its running containers, for pods without a recorded one. Pure. */
+/** Reconstructs the allocation of a pod that has no recorded one from its running containers. Pure. */
 import type { Pod } from '../../api/gen/core-v1.ts';
 import {
   ownResources,
@@ -24,8 +24,8 @@ export function withFoundResources(pod: Pod, actualResources: AllocatedTo): Pod 
 }
 
 /**
- * The pod-level resources by the containers. A container without a limit has its pod's: where that differs from the
- * spec, the pod's was another; where it has none, the pod had none.
+ * The pod-level resources. A container without a limit of its own runs with the pod's limit, so its actual limit is the one that
+ * was allocated to the pod; if it runs without a limit, the pod had no pod-level resources.
  */
 function ownOf(pod: Pod, actualResources: AllocatedTo): ContainerResources | undefined {
   let own: ContainerResources | undefined = pod.spec?.resources;
@@ -41,7 +41,7 @@ function ownOf(pod: Pod, actualResources: AllocatedTo): ContainerResources | und
   return own;
 }
 
-/** A request that equals the limit changes with it. */
+/** A request that equals the limit gets the new limit too. */
 function withLimit({ requests, limits }: ContainerResources, name: Resizable, limit: string): ContainerResources {
   const bound = requests?.[name] !== undefined && requests[name] === limits?.[name];
   return {

@@ -21,7 +21,7 @@ export interface LateBindings {
 }
 
 export function createLateBindings(): LateBindings {
-  return { podSyncer: createLate('the pod syncer'), nodeStatus: createLate('the node status') };
+  return { podSyncer: createLateBinding('the pod syncer'), nodeStatus: createLateBinding('the node status') };
 }
 
 /** The pod syncer for the pod workers, resolved at each call. */
@@ -34,7 +34,7 @@ export function latePodSyncer({ podSyncer }: LateBindings): PodSyncer {
   };
 }
 
-function createLate<T>(name: string): LateBinding<T> {
+function createLateBinding<T>(name: string): LateBinding<T> {
   let bound: { readonly part: T } | undefined;
   return {
     bind(part) {

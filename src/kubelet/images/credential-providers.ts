@@ -41,7 +41,7 @@ const EXEC_TIMEOUT_MS = 60_000;
 const KEY_TYPES = ['Image', 'Registry', 'Global'] as const;
 type KeyType = (typeof KEY_TYPES)[number];
 
-interface Answer {
+interface ProviderResponse {
   readonly cacheKeyType: KeyType;
   readonly cacheDurationMs: number;
   readonly auth: DockerConfig;
@@ -64,13 +64,13 @@ export function createCredentialProviders(
   { providers, binDir }: { readonly providers: readonly CredentialProvider[]; readonly binDir: string },
 ): CredentialProviders {
   const log = deps.log.child('credential-provider');
-  const askers = providers.map((provider) => ({ provider, ask: createCredentialLookup(deps, provider, binDir) }));
+  const lookups = providers.map((provider) => ({ provider, lookup: createCredentialLookup(deps, provider, binDir) }));
   return {
     async configsFor(image, pod) {
-      const matching = askers.filter(({ provider }) => provider.matchImages.some((glob) => keyMatches(glob, image)));
+      const matching = lookups.filter(({ provider }) => provider.matchImages.some((glob) => keyMatches(glob, image)));
       const answers = await Promise.all(
-        matching.map(({ provider, ask }) =>
-          ask(image, pod).catch((error: unknown) => {
+        matching.map(({ provider, lookup }) =>
+          lookup(image, pod).catch((error: unknown) => {
             log.error('Failed getting credential from external registry credential provider', {
               provider: provider.name,
               image: image.pullName,
@@ -93,26 +93,26 @@ function createCredentialLookup(
   binDir: string,
 ): CredentialLookup {
   const { clock } = deps;
-  const kept = new Map<string, { readonly auth: DockerConfig; readonly untilMs: number }>();
-  const asking = new Map<string, Promise<DockerConfig>>();
+  const cache = new Map<string, { readonly auth: DockerConfig; readonly untilMs: number }>();
+  const running = new Map<string, Promise<DockerConfig>>();
   const keyOf = (type: KeyType, image: ImageReference, account: Account): string => {
     const subject = { Image: image.pullName, Registry: image.registry, Global: '' }[type];
     return JSON.stringify([account.cacheKey, type, subject]);
   };
 
-  function known(image: ImageReference, account: Account): DockerConfig | undefined {
-    for (const [key, { untilMs }] of kept) if (untilMs <= clock.monotonicMs()) kept.delete(key);
+  function cachedAuth(image: ImageReference, account: Account): DockerConfig | undefined {
+    for (const [key, { untilMs }] of cache) if (untilMs <= clock.monotonicMs()) cache.delete(key);
     for (const type of KEY_TYPES) {
-      const found = kept.get(keyOf(type, image, account));
+      const found = cache.get(keyOf(type, image, account));
       if (found !== undefined) return found.auth;
     }
     return undefined;
   }
 
-  async function askNow(image: ImageReference, account: Account): Promise<DockerConfig> {
+  async function runProvider(image: ImageReference, account: Account): Promise<DockerConfig> {
     const answer = await execute(deps, { provider, binDir, image: image.pullName, account });
     if (answer.cacheDurationMs > 0)
-      kept.set(keyOf(answer.cacheKeyType, image, account), {
+      cache.set(keyOf(answer.cacheKeyType, image, account), {
         auth: answer.auth,
         untilMs: clock.monotonicMs() + answer.cacheDurationMs,
       });
@@ -126,13 +126,13 @@ function createCredentialLookup(
       config,
       ...(account.source && { source: account.source }),
     });
-    const present = known(image, account);
+    const present = cachedAuth(image, account);
     if (present !== undefined) return sourced(present);
     const key = keyOf('Image', image, account);
-    let answer = asking.get(key);
+    let answer = running.get(key);
     if (answer === undefined) {
-      answer = askNow(image, account).finally(() => asking.delete(key));
-      asking.set(key, answer);
+      answer = runProvider(image, account).finally(() => running.delete(key));
+      running.set(key, answer);
     }
     return sourced(await answer);
   };
@@ -177,9 +177,9 @@ async function accountOf(
 
 async function execute(
   { exec }: CredentialProvidersDeps,
-  ask: { provider: CredentialProvider; binDir: string; image: string; account: Account },
-): Promise<Answer> {
-  const { provider, binDir, image, account } = ask;
+  call: { provider: CredentialProvider; binDir: string; image: string; account: Account },
+): Promise<ProviderResponse> {
+  const { provider, binDir, image, account } = call;
   const request = {
     kind: 'CredentialProviderRequest',
     apiVersion: provider.apiVersion,
@@ -197,10 +197,10 @@ async function execute(
     throw new Error(
       `error execing credential provider plugin ${provider.name} for image ${image}: exit status ${result.exitCode}: ${result.stderr.trim()}`,
     );
-  return answerOf(result.stdout, provider);
+  return parseResponse(result.stdout, provider);
 }
 
-function answerOf(text: string, provider: CredentialProvider): Answer {
+function parseResponse(text: string, provider: CredentialProvider): ProviderResponse {
   const response = JSON.parse(text) as Readonly<Record<string, unknown>>;
   const { kind, apiVersion, cacheKeyType, cacheDuration, auth } = response;
   if (kind !== 'CredentialProviderResponse' || apiVersion !== provider.apiVersion)

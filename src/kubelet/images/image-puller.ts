@@ -33,7 +33,7 @@ export interface ImagePuller {
   pull(request: PullRequest): Promise<PullResult>;
 }
 
-interface Flight {
+interface ActivePull {
   readonly result: Promise<{ imageRef: string; startedMs: number; endedMs: number; credential: number | undefined }>;
   readonly controller: AbortController;
   waiting: number;
@@ -45,7 +45,7 @@ export function createImagePuller(
   config: { maxParallel: number },
 ): ImagePuller {
   const { images, clock } = deps;
-  const flights = new Map<string, Flight>();
+  const activePulls = new Map<string, ActivePull>();
   const queue: (() => void)[] = [];
   let running = 0;
 
@@ -78,7 +78,7 @@ export function createImagePuller(
     return imageRef;
   };
 
-  const fly = async (request: PullRequest, signal: AbortSignal) => {
+  const runPull = async (request: PullRequest, signal: AbortSignal) => {
     await acquire();
     try {
       const startedMs = clock.monotonicMs();
@@ -109,26 +109,26 @@ export function createImagePuller(
     async pull(request) {
       const askedMs = clock.monotonicMs();
       const key = JSON.stringify([request.image, request.credentials]);
-      let flight = flights.get(key);
-      if (flight === undefined) {
+      let active = activePulls.get(key);
+      if (active === undefined) {
         const controller = new AbortController();
-        const started: Flight = { controller, waiting: 0, result: fly(request, controller.signal) };
+        const started: ActivePull = { controller, waiting: 0, result: runPull(request, controller.signal) };
         const clear = (): void => {
-          if (flights.get(key) === started) flights.delete(key);
+          if (activePulls.get(key) === started) activePulls.delete(key);
         };
         started.result.then(clear, clear);
-        flights.set(key, started);
-        flight = started;
+        activePulls.set(key, started);
+        active = started;
       }
-      flight.waiting++;
+      active.waiting++;
       try {
-        const { imageRef, startedMs, endedMs, credential } = await abortable(flight.result, request.signal);
+        const { imageRef, startedMs, endedMs, credential } = await abortable(active.result, request.signal);
         return { imageRef, pullMs: endedMs - startedMs, waitedMs: endedMs - askedMs, credential };
       } finally {
-        flight.waiting--;
-        if (flight.waiting === 0) {
-          flight.controller.abort(new Error('nobody waits for the image any more'));
-          if (flights.get(key) === flight) flights.delete(key);
+        active.waiting--;
+        if (active.waiting === 0) {
+          active.controller.abort(new Error('nobody waits for the image any more'));
+          if (activePulls.get(key) === active) activePulls.delete(key);
         }
       }
     },

@@ -54,7 +54,7 @@ export function createPodStarts({ clock, metrics }: Pick<BasePlatform, 'clock' |
   const { own, sli, total, pulls, perPod } = createHistograms(metrics);
   const starts = new Map<string, Start>();
   let networkSeen = false;
-  const settle = (uid: string, start: Start): void => {
+  const forgetIfComplete = (uid: string, start: Start): void => {
     if (start.reported && start.watched) starts.delete(uid);
   };
   return {
@@ -69,7 +69,7 @@ export function createPodStarts({ clock, metrics }: Pick<BasePlatform, 'clock' |
       if (start === undefined || start.reported || status.phase !== 'Running') return;
       start.reported = true;
       own.observe((clock.monotonicMs() - start.seenMs) / 1000);
-      settle(podUid(pod), start);
+      forgetIfComplete(podUid(pod), start);
     },
     watched(pod) {
       const start = starts.get(podUid(pod));
@@ -82,7 +82,7 @@ export function createPodStarts({ clock, metrics }: Pick<BasePlatform, 'clock' |
       const pulledMs = start.pulls === undefined ? 0 : start.pulls.toMs - start.pulls.fromMs;
       total.observe(Math.max(0, tookMs) / 1000, labels);
       sli.observe(Math.max(0, tookMs - pulledMs - initMs(pod)) / 1000, labels);
-      settle(podUid(pod), start);
+      forgetIfComplete(podUid(pod), start);
     },
     pulled(uid, tookMs, sizeBytes) {
       pulls.observe(tookMs / 1000, { image_size_in_bytes: sizeClass(sizeBytes) });

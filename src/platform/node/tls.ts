@@ -26,7 +26,8 @@ interface Finding {
   authorities?: readonly X509Certificate[];
   /** Absent: there is no certificate, or it is not trusted. */
   peer?: PeerCertificate | undefined;
-  isTaken?: boolean;
+  /** The client presented a certificate, whether trusted or not. */
+  isPresented?: boolean;
 }
 
 const findings = new WeakMap<TLSSocket, Finding>();
@@ -49,7 +50,7 @@ export function verifiedPeer(socket: Socket | TLSSocket): PeerCertificate | unde
 
 /** Whether the peer's certificate is not trusted, or no longer valid. */
 export function gaveRefusedCertificate(socket: Socket | TLSSocket): boolean {
-  return findingOf(socket)?.isTaken === true && verifiedPeer(socket) === undefined;
+  return findingOf(socket)?.isPresented === true && verifiedPeer(socket) === undefined;
 }
 
 function findingOf(socket: Socket | TLSSocket): Finding | undefined {
@@ -57,8 +58,8 @@ function findingOf(socket: Socket | TLSSocket): Finding | undefined {
   if (finding === undefined || finding.authorities === finding.trust.authorities) return finding;
   finding.authorities = finding.trust.authorities;
   const certificate = (socket as TLSSocket).getPeerCertificate(true);
-  finding.isTaken = certificate?.fingerprint256 !== undefined;
-  finding.peer = finding.isTaken && (socket as TLSSocket).authorized ? peerOf(certificate, finding) : undefined;
+  finding.isPresented = certificate?.fingerprint256 !== undefined;
+  finding.peer = finding.isPresented && (socket as TLSSocket).authorized ? peerOf(certificate, finding) : undefined;
   return finding;
 }
 

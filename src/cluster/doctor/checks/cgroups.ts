@@ -19,7 +19,7 @@ export const cgroups: Check = {
     if (version === 1)
       problems.push(
         warning(
-          'cgroup v1: no memory QoS, swap and pressure metrics; upstream gives it up',
+          'cgroup v1: no memory QoS, swap and pressure metrics; upstream no longer develops it',
           'boot with systemd.unified_cgroup_hierarchy=1',
         ),
       );

@@ -32,53 +32,58 @@ export function extendedRequests(pod: Stored<Pod>, classes: ReadonlyMap<string, 
   const requests: DeviceRequest[] = [];
   const mappings: ContainerExtendedResourceRequest[] = [];
   for (const [resourceName, deviceClassName] of [...classes].toSorted(([a], [b]) => (a < b ? -1 : 1))) {
-    const { parts, uses } = partsOf(pod, resourceName);
-    for (const { name, count } of parts)
+    const { requests: ofResource, uses } = requestsFor(pod, resourceName);
+    for (const { name, count } of ofResource)
       requests.push({ name, exactly: { deviceClassName, allocationMode: 'ExactCount', count } });
     for (const { containerName, requestName } of uses) mappings.push({ containerName, resourceName, requestName });
   }
   return { requests: requests.toSorted((a, b) => (a.name < b.name ? -1 : 1)), mappings };
 }
 
-function partsOf(
+function requestsFor(
   { spec }: Stored<Pod>,
   resource: string,
-): { parts: ExtendedRequest[]; uses: { containerName: string; requestName: string }[] } {
+): { requests: ExtendedRequest[]; uses: { containerName: string; requestName: string }[] } {
   const init = spec?.initContainers ?? [];
-  const places = [...init, ...(spec?.containers ?? [])].map((container, at): ContainerPosition => ({ container, at }));
-  const passes = ({ container, at }: ContainerPosition): boolean =>
+  const positions = [...init, ...(spec?.containers ?? [])].map((container, at): ContainerPosition => ({
+    container,
+    at,
+  }));
+  const isInitContainer = ({ container, at }: ContainerPosition): boolean =>
     at < init.length && container.restartPolicy !== 'Always';
-  const lasting = places.map((place) => (passes(place) ? undefined : partOf(place, resource, 0)));
-  const uses = places.flatMap(({ container, at }) => useOf(container, lasting[at]));
+  const longRunning = positions.map((position) =>
+    isInitContainer(position) ? undefined : requestOf(position, resource, 0),
+  );
+  const uses = positions.flatMap(({ container, at }) => useOf(container, longRunning[at]));
   let shared: ExtendedRequest | undefined;
   const sharing = new Set<string>();
   const usesOfInit: { containerName: string; requestName: string }[] = [];
-  for (const place of places.filter(passes)) {
-    const { container, at } = place;
+  for (const position of positions.filter(isInitContainer)) {
+    const { container, at } = position;
     const wanted = amountOf(container, resource);
-    let met = 0;
-    for (const later of lasting.slice(at)) {
-      if (later === undefined || met >= wanted) continue;
-      met += later.count;
+    let available = 0;
+    for (const later of longRunning.slice(at)) {
+      if (later === undefined || available >= wanted) continue;
+      available += later.count;
       appendAll(usesOfInit, useOf(container, later));
     }
-    const own = partOf(place, resource, met);
+    const own = requestOf(position, resource, available);
     if (own === undefined) continue;
     sharing.add(own.name);
     if (shared === undefined || own.count > shared.count) shared = own;
     appendAll(usesOfInit, useOf(container, own));
   }
-  const parts = [shared, ...lasting].filter((part) => part !== undefined);
+  const requests = [shared, ...longRunning].filter((request) => request !== undefined);
   // Init containers share one further request, of the size that the largest of them needs.
   const nameOf = (name: string): string => (shared !== undefined && sharing.has(name) ? shared.name : name);
-  return { parts, uses: [...uses, ...usesOfInit.map((use) => ({ ...use, requestName: nameOf(use.requestName) }))] };
+  return { requests, uses: [...uses, ...usesOfInit.map((use) => ({ ...use, requestName: nameOf(use.requestName) }))] };
 }
 
 function useOf(
   { name }: Container,
-  part: ExtendedRequest | undefined,
+  request: ExtendedRequest | undefined,
 ): { containerName: string; requestName: string }[] {
-  return part === undefined ? [] : [{ containerName: name, requestName: part.name }];
+  return request === undefined ? [] : [{ containerName: name, requestName: request.name }];
 }
 
 function amountOf({ resources }: Container, resource: string): number {
@@ -89,7 +94,7 @@ function amountOf({ resources }: Container, resource: string): number {
  * The container's request beyond the devices it can already use. Its name is made of indexes, since container and
  * resource names may be too long.
  */
-function partOf({ container, at }: ContainerPosition, resource: string, has: number): ExtendedRequest | undefined {
+function requestOf({ container, at }: ContainerPosition, resource: string, has: number): ExtendedRequest | undefined {
   const count = amountOf(container, resource) - has;
   if (count <= 0) return undefined;
   const names = Object.keys(container.resources?.requests ?? {}).toSorted();
