@@ -159,6 +159,12 @@ export function methodNotAllowed(): StatusError {
   return failure([405, 'MethodNotAllowed'], 'the server does not allow this method on the requested resource', {});
 }
 
+/** 405 for a verb that a custom resource, or a subresource of it, does not have. */
+export function methodNotSupported(resource: GroupResource, verb: string): StatusError {
+  const message = `${verb} is not supported on resources of kind "${qualified(resource)}"`;
+  return failure([405, 'MethodNotAllowed'], message, detailsOf(resource, ''));
+}
+
 /** 406. */
 export function notAcceptable(message: string, details?: StatusDetails): StatusError {
   return failure([406, 'NotAcceptable'], message, details);

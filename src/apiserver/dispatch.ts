@@ -1,5 +1,5 @@
 /** Chooses the verb's handler for a request on a resource. Upstream: the routes endpoints/installer.go registers. */
-import { methodNotAllowed, noSuchPath } from '../api/status-error.ts';
+import { badRequest, methodNotAllowed, methodNotSupported, noSuchPath, notFound } from '../api/status-error.ts';
 import type { ApiResponse } from '../api/transport.ts';
 import type { CryptoPort } from '../platform/crypto.ts';
 import type { AdmissionChain } from './admission/admission-chain.ts';
@@ -24,6 +24,7 @@ export interface DispatchDeps {
   readonly crypto: CryptoPort;
 }
 
+const SCALE_VERBS = new Set(['get', 'update', 'patch']);
 const METHODS = new Set(['GET', 'POST', 'PUT', 'PATCH', 'DELETE']);
 
 /** Throws where no such path exists for the resource: as much as its scope, this is what its authorization relied on. */
@@ -61,11 +62,12 @@ export function dispatch(
   const { subresource, verb } = scope.info;
   const call: Call = { store, scope, subresource, admission: deps.admission };
   if (subresource !== '') return serveSubresource(call);
-  if (scope.info.name !== '' && verb === 'create') throw methodNotAllowed();
+  if (scope.info.name !== '' && verb === 'create') throw notServed(store, verb);
   const { virtual } = store.definition;
   if (virtual !== undefined) return serveVirtual(call, virtual);
   if (!store.info.verbs.includes(verb)) throw methodNotAllowed();
-  if (scope.info.name === '' && (verb === 'update' || verb === 'patch')) throw methodNotAllowed();
+  if (scope.info.name === '' && (verb === 'update' || verb === 'patch'))
+    throw store.definition.schema === undefined ? methodNotAllowed() : badRequest('name must be provided');
   switch (verb) {
     case 'get':
       return serveGet(call);
@@ -93,6 +95,11 @@ function ownOf<T>(table: Readonly<Record<string, T>> | undefined, key: string): 
   return table !== undefined && Object.hasOwn(table, key) ? table[key] : undefined;
 }
 
+/** Custom resources have a handler of their own, which names the verb. */
+function notServed({ definition, groupResource }: GenericStore, verb: string): Error {
+  return definition.schema === undefined ? methodNotAllowed() : methodNotSupported(groupResource, verb);
+}
+
 function serveSubresource(call: Call): ApiResponse | Promise<ApiResponse> {
   const { store, scope, subresource } = call;
   const { definition } = store;
@@ -104,13 +111,17 @@ function serveSubresource(call: Call): ApiResponse | Promise<ApiResponse> {
   }
   const create = ownOf(definition.createSubresources, subresource);
   if (create !== undefined) return serveCreateSubresource(call, create);
-  if (subresource === 'scale' && definition.scale !== undefined) return serveScale(call, definition.scale);
+  if (subresource === 'scale' && definition.scale !== undefined) {
+    if (!SCALE_VERBS.has(verb)) throw notServed(store, verb);
+    return serveScale(call, definition.scale);
+  }
   const sub = ownOf(definition.objectSubresources, subresource);
-  if (sub === undefined) throw noSuchPath();
+  if (sub === undefined)
+    throw definition.schema === undefined ? noSuchPath() : notFound(store.groupResource, scope.info.name);
   const allowed = store.info.subresources.find((one) => one.name === subresource)?.verbs;
-  if (allowed !== undefined && !allowed.includes(verb)) throw methodNotAllowed();
+  if (allowed !== undefined && !allowed.includes(verb)) throw notServed(store, verb);
   if (verb === 'get') return serveGet(call);
   if (verb === 'update') return serveUpdate(call);
   if (verb === 'patch') return servePatch(call);
-  throw methodNotAllowed();
+  throw notServed(store, verb);
 }

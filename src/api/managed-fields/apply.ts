@@ -7,7 +7,7 @@ import type { ManagedFieldsEntry } from '../gen/meta-v1.ts';
 import { equal } from '../patch/json-patch.ts';
 import type { StructSchema } from '../schema/type-schema.ts';
 import { badRequest, statusFailure } from '../status-error.ts';
-import { type ConflictReport, describeConflicts, type ManagerConflict } from './conflicts.ts';
+import { type ConflictReport, describeConflicts, inScale, type ManagerConflict } from './conflicts.ts';
 import { compare, exclude } from './field-compare.ts';
 import { fieldSetOf } from './field-extract.ts';
 import { type FieldManagerRequest, managerOf } from './field-manager.ts';
@@ -27,7 +27,13 @@ export interface ApplyRequest extends FieldManagerRequest {
 
 /** The result of {@link apply}: the object with its managed fields, or the conflicts. */
 export type ApplyResult =
-  | { readonly kind: 'applied'; readonly object: JsonObject; readonly managedFields: ManagedFieldsEntry[] }
+  | {
+      readonly kind: 'applied';
+      readonly object: JsonObject;
+      readonly managedFields: ManagedFieldsEntry[];
+      /** Whether the object has all that was applied, written as it is, and no defaults are due. */
+      readonly isUnchanged: boolean;
+    }
   | ({ readonly kind: 'conflict' } & ConflictReport);
 
 /** The field manager whose applies take over fields from client-side apply and keep its annotation current. */
@@ -79,21 +85,30 @@ function* stepsOf(live: JsonObject | undefined, applied: JsonObject, request: Ap
   yield;
   const conflicts = request.force ? [] : notAllowed(conflictsOf(owners, inVersion, id), base, request);
   yield;
-  if (conflicts.length > 0) return { kind: 'conflict', ...describeConflicts(conflicts) };
+  if (conflicts.length > 0) {
+    const shown = request.subresource === 'scale' ? inScale(conflicts) : conflicts;
+    return { kind: 'conflict', ...describeConflicts(shown) };
+  }
   const after = (yield* releaseSteps(owners, inVersion, id)).set(id, { ...me, fields: withoutMetadata(named) });
   yield;
-  const canonical = canonicalize(schema, pruned);
+  const canonical = schema.custom === true ? withCanonicalMetadata(schema, pruned) : canonicalize(schema, pruned);
   const isSame = live !== undefined && equal(canonical, base);
   const object = request.manager === KUBECTL ? withLastApplied(canonical, applied) : canonical;
   yield;
   if (isSame && sameManagers(managers, after) && (object === canonical || equal(object, base))) {
-    return { kind: 'applied', object: live, managedFields: entriesOf(live) };
+    return { kind: 'applied', object: live, managedFields: entriesOf(live), isUnchanged: true };
   }
   // A manager whose apply changes nothing, not even how a value is written, is added without a time.
-  if (isSame && equal(pruned, base)) after.set(id, { ...after.get(id)!, time: last?.time });
+  const isUnchanged = isSame && equal(pruned, base);
+  if (isUnchanged) after.set(id, { ...after.get(id)!, time: last?.time });
   yield;
   const managedFields = writeManagers(after);
-  return { kind: 'applied', object: withManaged(object, managedFields), managedFields };
+  return { kind: 'applied', object: withManaged(object, managedFields), managedFields, isUnchanged };
+}
+
+/** A custom object keeps its nulls, which validation refuses where the schema does. */
+function withCanonicalMetadata(schema: StructSchema, { metadata, ...rest }: JsonObject): JsonObject {
+  return { ...rest, metadata: canonicalize(schema, { metadata })['metadata'] };
 }
 
 /** The fields that a configuration contains. */

@@ -1,7 +1,7 @@
 // The conflicts of an apply with upstream's texts. Upstream: NewConflictError in managedfields/internal/conflict.go.
 
 import type { StatusCause } from '../gen/meta-v1.ts';
-import { formatFieldPath, pathsOf, type FieldSet } from './field-set.ts';
+import { fieldsOf, formatFieldPath, pathsOf, type FieldSet } from './field-set.ts';
 import type { Manager } from './managers.ts';
 
 /** A field that an apply would change and another manager owns. */
@@ -44,6 +44,14 @@ export function describeConflicts(conflicts: readonly ManagerConflict[]): Confli
     return `conflicts with ${who}:\n${lines.map((line) => `- ${line}`).join('\n')}`;
   });
   return { message: `Apply failed with ${count} conflicts: ${texts.join('\n')}`, causes };
+}
+
+/** The conflicts as they look in a Scale, of which managers are told. */
+export function inScale(conflicts: readonly ManagerConflict[]): readonly ManagerConflict[] {
+  return conflicts.map(({ manager }) => ({
+    manager: { ...manager, apiVersion: 'autoscaling/v1' },
+    fields: fieldsOf('spec.replicas'),
+  }));
 }
 
 function printManager(m: Manager): string {

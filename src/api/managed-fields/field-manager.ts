@@ -31,8 +31,8 @@ export interface FieldManagerRequest {
   readonly apiVersion: string;
   /** The sub-resource of the request; empty or absent for the object itself. */
   readonly subresource?: string;
-  /** The current time, RFC 3339 in whole seconds. */
-  readonly time: string;
+  /** The current time, RFC 3339 in whole seconds. Undefined for entries without a time. */
+  readonly time: string | undefined;
   /**
    * Fields that this endpoint ignores (`status` on the object itself, all other fields on its status): no manager acquires them
    * here.

@@ -168,6 +168,16 @@ test('tables, selectable fields, a scale, cluster scope', async () => {
   assert.deepEqual([scale.body.kind, scale.body.spec], ['Scale', { replicas: 5 }], scale.text);
   assert.equal((await send('GET', `${path}/a`)).body.spec.n, 5);
   assert.equal((await send('GET', `${path}/b/scale`)).status, 500);
+  const empty = await send('PATCH', `${path}/b/scale`, { metadata: { labels: { a: 'b' } } }, merge);
+  assert.deepEqual([empty.status, empty.body.message], [400, 'the spec replicas field ".spec.n" cannot be empty']);
+  const posted = await send('POST', `${path}/a/scale`, {});
+  const kind = 'widgets.example.com';
+  assert.deepEqual(
+    [posted.status, posted.body.message],
+    [405, `create is not supported on resources of kind "${kind}"`],
+  );
+  assert.equal((await send('GET', `${path}/a/nope`)).body.message, `${kind} "a" not found`);
+  assert.equal((await send('PUT', path, {})).body.message, 'name must be provided');
   const strategic = { 'content-type': 'application/strategic-merge-patch+json' };
   assert.equal((await send('PATCH', `${path}/a/scale`, { spec: { replicas: 5 } }, strategic)).status, 415);
   const apply = { 'content-type': 'application/apply-patch+yaml' };
@@ -227,5 +237,39 @@ test('a version that is not served is not there', async () => {
   assert.deepEqual(
     groups.versions.map(({ version }: { version: string }) => version),
     ['v1'],
+  );
+});
+
+test('an apply keeps nulls, which the schema refuses, also of what it empties', async () => {
+  const inner = { type: 'object', properties: { b: { type: 'string' } } };
+  const { send } = await startWithWidgets({ type: 'object', properties: { o: inner } });
+  const config = { 'content-type': 'application/apply-patch+yaml' };
+  const path = `${WIDGETS}/a?fieldManager=m`;
+  assert.equal((await send('PATCH', path, widget('a', { o: { b: 'x' } }), config)).status, 201);
+  for (const o of [{}, null]) {
+    const { status, body } = await send('PATCH', path, widget('a', { o }), config);
+    assert.deepEqual(
+      [status, body.message],
+      [
+        422,
+        'Widget.example.com "a" is invalid: spec.o: Invalid value: "null": spec.o in body must be of type object: "null"',
+      ],
+    );
+  }
+});
+
+test('a list has a token even where there is none; another kind is refused by validation, another version before', async () => {
+  const { send } = await startWithWidgets({ type: 'object', properties: {} });
+  const { body } = await send('GET', WIDGETS);
+  assert.equal(body.metadata.continue, '');
+  const pod = await send('POST', WIDGETS, { ...widget('a', {}), kind: 'Pod' });
+  assert.deepEqual(
+    [pod.status, pod.body.message],
+    [422, 'Pod.example.com "a" is invalid: kind: Invalid value: "Pod": must be Widget'],
+  );
+  const other = await send('POST', WIDGETS, { ...widget('a', {}), kind: 'Pod', apiVersion: 'v1' });
+  assert.equal(
+    other.body.message,
+    'the API version in the data (v1) does not match the expected API version (example.com/v1)',
   );
 });

@@ -5,7 +5,7 @@ import { findValues } from '../../api/json-path-search.ts';
 import { parseJsonPath, plainFields } from '../../api/json-path.ts';
 import { jsonOf, type KubernetesObject } from '../../api/object.ts';
 import { internalError } from '../../api/status-error.ts';
-import type { ScaleAccess } from '../registry/resource-definition.ts';
+import { type ScaleAccess, UNSET_REPLICAS } from '../registry/resource-definition.ts';
 
 function fieldsOf(path: string): readonly string[] {
   return plainFields(parseJsonPath(path)) ?? [];
@@ -36,11 +36,9 @@ export function customScale(scale: CustomResourceSubresourceScale): ScaleAccess<
     read(object) {
       const { labelSelectorPath = '' } = scale;
       const [selector] = labelSelectorPath === '' ? [] : findValues(parseJsonPath(labelSelectorPath), object);
-      const [asked] = findValues(parseJsonPath(scale.specReplicasPath), object);
-      if (asked === undefined)
-        throw internalError(`the spec replicas field ${JSON.stringify(scale.specReplicasPath)} does not exist`);
+      const [found] = findValues(parseJsonPath(scale.specReplicasPath), object);
       return {
-        specReplicas: numberAt(object, scale.specReplicasPath),
+        specReplicas: found === undefined ? UNSET_REPLICAS : numberAt(object, scale.specReplicasPath),
         statusReplicas: numberAt(object, scale.statusReplicasPath),
         selector: typeof selector === 'string' ? selector : '',
       };

@@ -115,3 +115,47 @@ test('an object without a form in the version of a manager loses its managed fie
   const { body } = await send('PATCH', `${pathOf('v1', '/a')}?fieldManager=n`, { spec: { one: 'y' } }, merge);
   assert.equal(body.metadata.managedFields, undefined);
 });
+
+test('an apply that changes nothing sets no defaults of its version', async () => {
+  const { send } = await start();
+  await send('POST', pathOf('v1'), widgetOf('v1', 'a', { common: 'x' }));
+  const { body } = await send(
+    'PATCH',
+    `${pathOf('v1', '/a')}?fieldManager=m`,
+    widgetOf('v1', 'a', { common: 'x' }),
+    apply,
+  );
+  assert.deepEqual([body.spec, body.metadata.generation], [{ common: 'x' }, 1]);
+});
+
+test('the entry of who scales has no time, and no defaults of the version', async () => {
+  const server = await startCustomServer();
+  const scale = { specReplicasPath: '.spec.n', statusReplicasPath: '.status.n' };
+  const n = { type: 'integer' };
+  const of = (name: string, properties: object, storage: boolean): object =>
+    versionOf(name, { type: 'object', properties }, { storage, subresources: { scale } });
+  const both = [of('v1', { n, byOne: { ...text, default: 'v1' } }, false), of('v2', { n }, true)];
+  await server.send('POST', DEFINITIONS, widgetDefinition({}, { versions: both }));
+  await settle();
+  await server.send('POST', `${pathOf('v2')}?fieldManager=m`, widgetOf('v2', 'a', { n: 1 }));
+  const path = pathOf('v1', '/a/scale');
+  await server.send('PATCH', `${path}?fieldManager=s`, { spec: { replicas: 2 } }, merge);
+  const { body } = await server.send('GET', pathOf('v2', '/a'));
+  const { time, ...entry } = body.metadata.managedFields[0];
+  assert.deepEqual([entry.manager, time, entry.fieldsV1], ['s', undefined, { 'f:spec': { 'f:n': {} } }]);
+  const config = { apiVersion: 'autoscaling/v1', kind: 'Scale', metadata: { name: 'a' }, spec: { replicas: 3 } };
+  const conflict = await server.send('PATCH', `${path}?fieldManager=q`, config, apply);
+  assert.deepEqual(
+    [conflict.status, conflict.body.details.causes],
+    [
+      409,
+      [
+        {
+          reason: 'FieldManagerConflict',
+          message: 'conflict with "s" with subresource "scale" using autoscaling/v1',
+          field: '.spec.replicas',
+        },
+      ],
+    ],
+  );
+});

@@ -60,7 +60,7 @@ export function applyConfiguration(
   const draftOf = (result: ApplyResult): KubernetesObject => {
     if (result.kind === 'conflict') throw applyConflict(result.message, result.causes);
     const draft = objectOf(structuredClone(result.object));
-    store.definition.strategy.applyDefaults?.(draft);
+    if (!result.isUnchanged) store.definition.strategy.applyDefaults?.(draft);
     return draft;
   };
   return (live) => {

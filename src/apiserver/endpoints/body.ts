@@ -8,7 +8,7 @@ import { builtinSchema, decodeProtobuf, PbError } from '../../api/codec/protobuf
 import { readYaml } from '../../api/codec/yaml-codec.ts';
 import { DecodeError, decodeTyped, type FieldValidation } from '../../api/codec/typed.ts';
 import type { StructSchema } from '../../api/schema/type-schema.ts';
-import { badRequest, type StatusError, unsupportedMediaType } from '../../api/status-error.ts';
+import { badRequest, invalid, type StatusError, unsupportedMediaType } from '../../api/status-error.ts';
 import { jsonKind } from '../../api/codec/scalars.ts';
 import type { ApiRequest } from '../../api/transport.ts';
 import { contentSerialization, type Serialization } from '../negotiation.ts';
@@ -27,7 +27,7 @@ export interface ExpectedKind {
   readonly kind: string;
   readonly schema: StructSchema;
   /** An API version of the same shape, taken as well. */
-  readonly alike?: string | undefined;
+  readonly olderVersion?: string | undefined;
 }
 
 /** The body's bytes. Rejects with BodyTooLargeError. */
@@ -122,14 +122,24 @@ function internalPackage(apiVersion: string): string {
 /** Checks kind and version of a parsed body against what the endpoint takes; absent ones are filled in. Throws 400. */
 export function checkKind(value: JsonObject, expected: ExpectedKind): void {
   const { apiVersion, kind } = value;
-  const known = apiVersion === expected.apiVersion || apiVersion === expected.alike;
+  const known = apiVersion === expected.apiVersion || apiVersion === expected.olderVersion;
   checkRegistered(value, expected);
-  if (typeof kind === 'string' && kind !== '' && kind !== expected.kind) throw otherKind(value, expected);
+  const isOtherKind = typeof kind === 'string' && kind !== '' && kind !== expected.kind;
+  if (isOtherKind && expected.schema.custom !== true) throw otherKind(value, expected);
   if (typeof apiVersion === 'string' && apiVersion !== '' && !known) {
     throw badRequest(
       `the API version in the data (${apiVersion}) does not match the expected API version (${expected.apiVersion})`,
     );
   }
+  if (isOtherKind) throw otherCustomKind(value, kind, expected);
+}
+
+/** Custom resources are decoded whatever their kind, which validation refuses. */
+function otherCustomKind({ metadata }: JsonObject, kind: string, expected: ExpectedKind): StatusError {
+  const name = isObject(metadata) && typeof metadata['name'] === 'string' ? metadata['name'] : '';
+  const text = `Invalid value: ${JSON.stringify(kind)}: must be ${expected.kind}`;
+  const [group = ''] = expected.apiVersion.split('/');
+  return invalid({ group, kind }, name, [{ reason: 'FieldValueInvalid', field: 'kind', text }]);
 }
 
 function otherKind({ apiVersion, kind }: JsonObject, expected: ExpectedKind): StatusError {
@@ -145,7 +155,7 @@ function checkRegistered(value: JsonObject, expected: ExpectedKind): void {
   if (expected.schema.custom === true) return;
   const apiVersion = textOr(value['apiVersion'], expected.apiVersion);
   const kind = textOr(value['kind'], expected.kind);
-  if (kind === expected.kind && (apiVersion === expected.apiVersion || apiVersion === expected.alike)) return;
+  if (kind === expected.kind && (apiVersion === expected.apiVersion || apiVersion === expected.olderVersion)) return;
   const problem = unknownKind(apiVersion, kind);
   if (problem === undefined) return;
   const version = apiVersion.slice(apiVersion.indexOf('/') + 1);

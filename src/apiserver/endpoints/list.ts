@@ -96,15 +96,17 @@ export async function serveCells(
   }
   const headers = headersFor(form, scope);
   const { cells } = page;
+  // Upstream's untyped lists have the token even where there is none.
+  const listMeta = custom && form.as === undefined ? { continue: '', ...metadata } : metadata;
   if (form.key === 'json' && !isPretty(form, scope)) {
-    const chunks = await inBudget(call, cells, () => joinCells(call, head, page));
+    const chunks = await inBudget(call, cells, () => joinCells(call, { ...head, metadata: listMeta }, page));
     return { kind: 'bytes', status: 200, headers, chunks };
   }
   const list: ObjectList = {
     form,
     count: cells.length,
     object: (index) => (isMetadata ? { metadata: store.metadata(cells[index]!) } : store.object(cells[index]!)),
-    metadata,
+    metadata: listMeta,
     schema: custom ? undefined : schemaOf(info.group, info.version, info.listKind),
     nowMs: nowMs ?? clock.nowMs(),
   };

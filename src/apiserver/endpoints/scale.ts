@@ -4,12 +4,12 @@ import type { Scale } from '../../api/gen/autoscaling-v1.ts';
 import { jsonOf, type KubernetesObject, objectOf } from '../../api/object.ts';
 import { schemaOf } from '../../api/schema/schema.ts';
 import type { StructSchema } from '../../api/schema/type-schema.ts';
-import { badRequest, conflict, invalid, methodNotAllowed, statusFailure } from '../../api/status-error.ts';
+import { badRequest, conflict, internalError, invalid, statusFailure } from '../../api/status-error.ts';
 import type { ApiResponse } from '../../api/transport.ts';
 import { updateObject, type UpdateRequest } from '../generic-registry/update.ts';
 import type { WriteRequest } from '../generic-registry/write.ts';
 import { ageCell, ageColumn, integerColumn, printerOf } from '../registry/printing.ts';
-import type { ScaleAccess } from '../registry/resource-definition.ts';
+import { type ScaleAccess, UNSET_REPLICAS } from '../registry/resource-definition.ts';
 import { applyConfiguration } from './apply-configuration.ts';
 import { readObject, shapeObject } from './body.ts';
 import type { Call } from './endpoint.ts';
@@ -47,9 +47,10 @@ export async function serveScale(call: Call, access: ScaleAccess<KubernetesObjec
   if (verb === 'get') {
     const cell = store.cell(scope.info);
     await store.prepare([cell]);
-    return await writeScale(call, scaleOf(store.object(cell), access));
+    const scale = scaleOf(store.object(cell), access);
+    if (scale.spec?.replicas === UNSET_REPLICAS) throw internalError(`${replicasField(access)} does not exist`);
+    return await writeScale(call, scale);
   }
-  if (verb !== 'update' && verb !== 'patch') throw methodNotAllowed();
   const request = writeRequestOf(call, verb === 'update' ? 'UpdateOptions' : 'PatchOptions');
   const type = verb === 'update' ? undefined : patchTypeOf(scope, store.definition.schema !== undefined);
   if (type === 'apply') return await applyScale(call, access, request);
@@ -71,6 +72,10 @@ function scaleUpdateOf({ scope }: Call, request: WriteRequest): Omit<UpdateReque
   return { ...request, name, namespace, subresource: 'scale', retriesConflicts: true };
 }
 
+function replicasField({ replicasPath }: ScaleAccess<KubernetesObject>): string {
+  return `the spec replicas field ${JSON.stringify(`.${replicasPath.join('.')}`)}`;
+}
+
 function checkReplicas(replicas: number, name: string): void {
   if (replicas >= 0) return;
   const text = `Invalid value: ${replicas}: must be greater than or equal to 0`;
@@ -86,7 +91,9 @@ function withReplicas(
 ): KubernetesObject {
   const replicas = scale.spec?.replicas ?? 0;
   const name = current.metadata.name ?? '';
-  checkReplicas(replicas, name);
+  if (replicas === UNSET_REPLICAS) throw badRequest(`${replicasField(access)} cannot be empty`);
+  // Custom resources are validated whole.
+  if (call.store.definition.schema === undefined) checkReplicas(replicas, name);
   const expected = scale.metadata?.resourceVersion ?? '';
   if (expected !== '' && expected !== current.metadata.resourceVersion) throw conflict(call.store.groupResource, name);
   const draft = structuredClone(current);
@@ -157,7 +164,7 @@ async function applyScale(
   if (scale.metadata?.name !== undefined) checkName(scale as KubernetesObject, { name, namespace });
   const replicas = scale.spec?.replicas;
   if (replicas == null) throw badRequest('an applied scale must set spec.replicas');
-  checkReplicas(replicas, name);
+  if (store.definition.schema === undefined) checkReplicas(replicas, name);
   const config = configurationOf(call, access, replicas);
   const applying = applyConfiguration(call, { config, manager: request.manager, subresource: 'scale' });
   const isCustom = store.definition.schema !== undefined;

@@ -106,8 +106,7 @@ function shape(
 ): object {
   if (form.as === 'PartialObjectMetadata') return partialMetadata(object, form.asVersion);
   if (form.as !== 'Table') return object;
-  const { resourceVersion } = object.metadata;
-  const metadata = resourceVersion === undefined ? {} : { resourceVersion };
+  const metadata = resourceVersionOf(object);
   const include = includeObjectOf(scope.params);
   return tableOf([object], {
     printer: store.definition.printer,
@@ -116,6 +115,10 @@ function shape(
     nowMs: store.services.clock.nowMs(),
     metadata,
   });
+}
+
+function resourceVersionOf({ metadata: { resourceVersion } }: KubernetesObject): { resourceVersion?: string } {
+  return resourceVersion === undefined ? {} : { resourceVersion };
 }
 
 /** How an object that is stored nowhere is shown as a table. */
@@ -143,7 +146,7 @@ export async function writeAny(
       ...table,
       version: form.asVersion,
       include: includeObjectOf(scope.params),
-      metadata: {},
+      metadata: resourceVersionOf(object as KubernetesObject),
     });
   }
   const schema = builtinSchema(shaped.apiVersion ?? '', shaped.kind ?? '');

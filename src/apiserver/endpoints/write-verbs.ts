@@ -130,7 +130,8 @@ export async function serveDeleteCollection(call: Call): Promise<ApiResponse> {
   const objects = await inTurns(paceOf(scope.request, store.services.clock), page.cells, (cell) => store.object(cell));
   const names = objects.map(({ metadata }) => ({ namespace: metadata.namespace ?? '', name: metadata.name }));
   await deleteObjects(store, names, deleteRequestOf(call, options));
-  const metadata = { resourceVersion: String(page.revision) };
+  const isCustom = store.definition.schema !== undefined;
+  const metadata = { ...(isCustom && { continue: '' }), resourceVersion: String(page.revision) };
   if (scope.request.wantsObjects) {
     return {
       kind: 'object',

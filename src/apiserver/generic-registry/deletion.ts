@@ -61,7 +61,8 @@ function mark(
   if (how.graceSeconds !== undefined) next.metadata.deletionGracePeriodSeconds = how.graceSeconds;
   if (how.finalizers.length > 0) next.metadata.finalizers = [...how.finalizers];
   else delete next.metadata.finalizers;
-  if (first && (next.metadata.generation ?? 0) > 0) next.metadata.generation = addInt64(next.metadata.generation!, 1);
+  if (first && how.graceSeconds !== undefined && (next.metadata.generation ?? 0) > 0)
+    next.metadata.generation = addInt64(next.metadata.generation!, 1);
   return next;
 }
 

@@ -38,7 +38,8 @@ function requestOf(store: GenericStore, manager: string, subresource: string): F
     manager,
     apiVersion: store.apiVersion,
     subresource,
-    time: nowText(store),
+    // Upstream converts the entries of a Scale, which loses their times.
+    time: subresource === 'scale' ? undefined : nowText(store),
     resetFields,
     // A Scale has one form, whatever the version of its object.
     versions: subresource === 'scale' ? undefined : store.definition.versions,

@@ -9,6 +9,7 @@ import { Field } from '../../api/field-error.ts';
 import { finalizerNamesOf, validateObjectMetaUpdate } from '../../api/meta-validation.ts';
 import type { KubernetesObject, Stored } from '../../api/object.ts';
 import { conflict, notFound } from '../../api/status-error.ts';
+import { deepEqual } from '../../base/equal.ts';
 import { requireVerb } from '../filters/authorization.ts';
 import type { Strategy } from '../registry/resource-definition.ts';
 import { LARGE_BYTES } from '../request-context.ts';
@@ -150,7 +151,7 @@ async function tryUpdate(
   dropDuplicateOwners(draft, 'admission', request.context);
   repairManagedFields(draft, managedFields, request.context);
   if (request.context.isLarge === true) await request.context.pause?.();
-  strategy.applyDefaults?.(draft);
+  if (takesDefaults(store, request.subresource, { draft, old, current })) strategy.applyDefaults?.(draft);
   strategy.prepareForUpdate?.(draft, old, request.context);
   if (request.context.isLarge === true) await request.context.pause?.();
   const field = Field.named('metadata');
@@ -168,6 +169,17 @@ async function tryUpdate(
   if (validating !== undefined) await validating;
   const outcome = await storeChange(store, request, { key, current, old, draft, strategy });
   return 'lost' in outcome ? { ...outcome, insists } : outcome;
+}
+
+/** An object that is read from another version has not the defaults of this one, nor gets them where nothing else changes. */
+function takesDefaults(
+  { definition }: GenericStore,
+  subresource: string,
+  { draft, old, current }: { draft: KubernetesObject; old: KubernetesObject; current: RevisionCell },
+): boolean {
+  if (subresource === 'scale') return false;
+  if (definition.schema === undefined || old === current.object()) return true;
+  return !deepEqual({ ...draft, metadata: undefined }, { ...old, metadata: undefined });
 }
 
 /**

@@ -117,7 +117,8 @@ export function canonical(
   old?: KubernetesObject,
 ): KubernetesObject {
   const object = objectOf(canonicalize(store.schema, draft, old));
-  store.definition.strategy.applyDefaults?.(object);
+  // Those of custom resources depend on no other field, and what is read in another version has none.
+  if (store.definition.schema === undefined) store.definition.strategy.applyDefaults?.(object);
   return object;
 }
 

@@ -107,11 +107,15 @@ export interface CreateSubresource {
   create(request: NamedCreateRequest): Promise<KubernetesObject>;
 }
 
+/** Replicas that no object can have. */
+export const UNSET_REPLICAS = -2_147_483_648;
+
 /**
  * The fields behind the `scale` sub-resource. Reads return an autoscaling/v1 Scale with the object's metadata (name,
  * namespace, uid, resourceVersion, creationTimestamp).
  */
 export interface ScaleAccess<T extends KubernetesObject> {
+  /** `specReplicas` is {@link UNSET_REPLICAS} where the object has none. */
   read(object: T): { readonly specReplicas: number; readonly statusReplicas: number; readonly selector: string };
   write(draft: T, replicas: number): void;
   /** Path of the replicas in managed fields: `['spec', 'replicas']`. */
