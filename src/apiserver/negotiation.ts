@@ -93,9 +93,8 @@ export function negotiate(accept: string | undefined, offer: FormOffer): MediaFo
   }
   if (offer.protobuf && !parseAccept(accept).some(({ type }) => isProduced(type)))
     throw notAcceptable(`406: Not Acceptable\n\nAvailable representations: ${producedBy(offer).join(', ')}`, {});
-  const types = (offer.stream ? STREAM_TYPES : plainTypes).filter(
-    (type) => offer.protobuf || !type.includes('protobuf'),
-  );
+  // Protobuf is named even for custom resources, which have none.
+  const types = offer.stream && offer.protobuf ? STREAM_TYPES : plainTypes;
   throw notAcceptable(`only the following media types are accepted: ${types.join(', ')}`);
 }
 

@@ -77,8 +77,15 @@ export function decodeTyped(schema: StructSchema, value: unknown, options: Decod
   return { object, warnings: strict ?? [] };
 }
 
+function objectMeta(): StructSchema {
+  return typeSchema('meta.v1.ObjectMeta') as StructSchema;
+}
+
 function mismatch(kind: string, type: TypeSchema, context: Context): never {
-  const steps = goPath(context.root, context.path);
+  // Upstream decodes the metadata of custom resources by itself.
+  const [root, path] =
+    context.root.custom === true ? [objectMeta(), context.path.slice(1)] : [context.root, context.path];
+  const steps = goPath(root, path);
   const target = steps.length === 0 ? 'Go value' : `Go struct field ${goStruct(context.owner.name)}.${steps.join('.')}`;
   throw new DecodeError(`json: cannot unmarshal ${kind} into ${target} of type ${goType(type)}`);
 }
@@ -148,10 +155,7 @@ function decodeCustom(schema: StructSchema, value: unknown, context: Context): J
   const out = { ...object };
   context.path.push('metadata');
   context.owner = schema;
-  out['metadata'] =
-    metadata === undefined || metadata === null
-      ? {}
-      : decodeStruct(typeSchema('meta.v1.ObjectMeta') as StructSchema, metadata, context);
+  out['metadata'] = metadata === undefined || metadata === null ? {} : decodeStruct(objectMeta(), metadata, context);
   context.path.pop();
   if (context.strict !== undefined)
     appendAll(context.strict, unknown.slice(0, Math.max(0, MAX_STRICT_ERRORS - context.strict.length)));

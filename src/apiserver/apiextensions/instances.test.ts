@@ -273,3 +273,18 @@ test('a list has a token even where there is none; another kind is refused by va
     'the API version in the data (v1) does not match the expected API version (example.com/v1)',
   );
 });
+
+test('an update that removes an object answers with the revision it had; metadata is decoded by itself', async () => {
+  const { send } = await startWithWidgets({ type: 'object', properties: {} });
+  const held = await send('POST', WIDGETS, widget('a', {}, { metadata: { name: 'a', finalizers: ['example.com/x'] } }));
+  assert.equal(held.status, 201);
+  const { body: marked } = await send('DELETE', `${WIDGETS}/a`);
+  const merge = { 'content-type': 'application/merge-patch+json' };
+  const { body: freed } = await send('PATCH', `${WIDGETS}/a`, { metadata: { finalizers: null } }, merge);
+  assert.equal(freed.metadata.resourceVersion, marked.metadata.resourceVersion);
+  const wrong = await send('POST', WIDGETS, widget('b', {}, { metadata: { name: 'b', labels: { a: 1 } } }));
+  assert.equal(
+    wrong.body.message,
+    'Widget in version "v1" cannot be handled as a Widget: json: cannot unmarshal number into Go struct field ObjectMeta.labels of type string',
+  );
+});

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import type { JSONSchemaProps } from '../../api/gen/apiextensions-v1.ts';
 import type { KubernetesObject } from '../../api/object.ts';
 import type { TestServer } from '../server-fixture.ts';
 import { DEFINITIONS, settle, startCustomServer, versionOf, widgetDefinition } from './custom-fixture.ts';
@@ -132,7 +133,7 @@ test('the entry of who scales has no time, and no defaults of the version', asyn
   const server = await startCustomServer();
   const scale = { specReplicasPath: '.spec.n', statusReplicasPath: '.status.n' };
   const n = { type: 'integer' };
-  const of = (name: string, properties: object, storage: boolean): object =>
+  const of = (name: string, properties: NonNullable<JSONSchemaProps['properties']>, storage: boolean): object =>
     versionOf(name, { type: 'object', properties }, { storage, subresources: { scale } });
   const both = [of('v1', { n, byOne: { ...text, default: 'v1' } }, false), of('v2', { n }, true)];
   await server.send('POST', DEFINITIONS, widgetDefinition({}, { versions: both }));

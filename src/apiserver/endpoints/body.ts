@@ -46,7 +46,7 @@ export async function readBytes(scope: RequestScope): Promise<Uint8Array> {
 function bodySerialization(request: ApiRequest, isCustom = false): Serialization {
   const found = contentSerialization(request.headers['content-type']);
   if (found === undefined || (isCustom && found === 'protobuf')) {
-    const accepted = `application/json, application/yaml${isCustom ? '' : ', application/vnd.kubernetes.protobuf'}`;
+    const accepted = 'application/json, application/yaml, application/vnd.kubernetes.protobuf';
     throw unsupportedMediaType(
       `the body of the request was in an unknown format - accepted media types include: ${accepted}`,
     );

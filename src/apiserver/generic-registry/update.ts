@@ -276,7 +276,8 @@ async function storeChange(
     if (shouldDeleteDuringUpdate(store, object, old)) {
       const removed = await removeObject(store, { key, current, object, request });
       written = !request.dryRun && !('lost' in removed);
-      return removed;
+      // Upstream answers with what was sent, not with the revision of the removal.
+      return 'lost' in removed ? removed : { object, created: false };
     }
     if (isSame(object, old) && store.services.store.isStale?.(key) !== true) {
       if (await isInStoredForm(store, object, current)) return { object: old, cell: current, created: false };
