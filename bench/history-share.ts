@@ -42,6 +42,7 @@ interface Spent {
 async function turn(server: Server, kind: Kind, isOn: boolean): Promise<Spent> {
   const read = (): readonly number[] =>
     [undefined, 'MainThread', 'keelson-history'].map((thread) => server.cpuUs(thread));
+  server.signal('SIGWINCH');
   server.signal(isOn ? 'SIGUSR2' : 'SIGCONT');
   await sleep(SETTLE_MS);
   const before = read();
