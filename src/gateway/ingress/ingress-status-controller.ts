@@ -36,6 +36,8 @@ export async function runIngressStatus(deps: IngressStatusDeps, signal: AbortSig
     informer.addHandler({ onAdd: touch, onUpdate: touch, onDelete: touch });
   onAbort(signal, () => queue.shutDown());
   const sync = async (): Promise<void> => {
+    // Changes come in bursts, and each concerns all ingresses.
+    await platform.clock.yield();
     const addresses = gatewayAddresses(nodes.list());
     const isOurs = (ingress: Stored<Ingress>): boolean => isServedIngress(ingress, (name) => classes.get({ name }));
     const written = ingresses

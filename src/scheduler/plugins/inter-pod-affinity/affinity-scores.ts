@@ -49,15 +49,16 @@ export function affinityScores(
   snapshot: Snapshot,
   using: {
     termsOf: TermReader;
-    countsOf: (term: AffinityTerm) => ReadonlyMap<string, number>;
+    countsOf: (terms: readonly AffinityTerm[]) => readonly { readonly values: ReadonlyMap<string, number> }[];
     preferredTerms: TermIndex<WeightedTerm>;
     args: InterPodAffinityArgs;
   },
 ): WeightedValues[] {
   const { preferred } = using.termsOf(pod);
   const scores: WeightedValues[] = [];
-  for (const { term, weight } of preferred) {
-    const values = using.countsOf(term);
+  const counts = using.countsOf(preferred.map(({ term }) => term));
+  for (const [at, { term, weight }] of preferred.entries()) {
+    const { values } = counts[at]!;
     if (weight !== 0 && values.values().some((count) => count > 0))
       scores.push({ topologyKey: term.topologyKey, weight, values });
   }

@@ -32,6 +32,7 @@ import { AffinityLacks } from './explain-affinity.ts';
 import {
   copyCounts,
   countAt,
+  countEach,
   countMatching,
   indexFor,
   mergeCounts,
@@ -69,7 +70,7 @@ export function createInterPodAffinity(
   const preferredTerms = createPreferredTermIndex(termsOf, args);
   const prohibitions = createProhibitionIndex(termsOf);
   const countsOf = (terms: readonly AffinityTerm[], snapshot: Snapshot): TopologyCounts =>
-    terms.flatMap((term) => countMatching([term], { snapshot, counts, tallies }));
+    countEach(terms, { snapshot, counts, tallies });
   const { attracts, frees, leaves, canMeet, moves } = createHints(termsOf);
   const kept = (state: CycleState): PreFilterState => state.get(NAME) as PreFilterState;
   const change = (
@@ -130,7 +131,7 @@ export function createInterPodAffinity(
         termsOf,
         preferredTerms,
         args,
-        countsOf: (term) => countMatching([term], { snapshot, counts, tallies })[0]!.values,
+        countsOf: (terms) => countsOf(terms, snapshot),
       });
       if (scores.length === 0) return SKIP;
       state.set(SCORES, scores);

@@ -8,7 +8,7 @@ import { testNode, testPod } from '../../scheduler-fixture.ts';
 import { createNodeCounts } from '../../framework/node-counts.ts';
 import { createTopologyTallies } from '../../framework/topology-tallies.ts';
 import { createTermReader } from './affinity-terms.ts';
-import { countMatching } from './topology-counts.ts';
+import { countEach, countMatching } from './topology-counts.ts';
 
 const ofNamespaces = { namespaceSelector: { matchLabels: { a: 'b' } } };
 
@@ -40,3 +40,19 @@ for (const [what, more] of [
     assert.ok(few > 300, `${few} steps`);
     assert.ok(more4 < 5 * few, `${few} steps for 300, ${more4} for 1200`);
   });
+
+test('each of many terms counts the same as alone', () => {
+  const cache = createSchedulerCache();
+  for (const name of ['n1', 'n2']) cache.addNode(testNode(name, { labels: { zone: 'z', [name]: 'v' } }));
+  for (const [at, name] of ['n1', 'n2', 'n2'].entries()) cache.assume(testPod(`running-${at}`), name);
+  const terms = Array.from(
+    { length: 100 },
+    (_, at): PodAffinityTerm => ({ topologyKey: ['zone', 'n1', 'n2', 'none'][at % 4]!, labelSelector: {} }),
+  );
+  const affinity = { podAntiAffinity: { requiredDuringSchedulingIgnoredDuringExecution: terms } };
+  const read = createTermReader(() => undefined)(testPod('p', { spec: { affinity } })).antiAffinity;
+  const using = { snapshot: cache.snapshot(), counts: createNodeCounts(), tallies: createTopologyTallies() };
+  const positive = (list: readonly { values: ReadonlyMap<string, number> }[]): unknown =>
+    list.map(({ values }) => [...values].filter(([, count]) => count > 0));
+  assert.deepEqual(positive(countEach(read, using)), positive(read.flatMap((term) => countEach([term], using))));
+});
