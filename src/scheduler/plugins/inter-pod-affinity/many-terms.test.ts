@@ -45,10 +45,10 @@ test('each of many terms counts the same as alone', () => {
   const cache = createSchedulerCache();
   for (const name of ['n1', 'n2']) cache.addNode(testNode(name, { labels: { zone: 'z', [name]: 'v' } }));
   for (const [at, name] of ['n1', 'n2', 'n2'].entries()) cache.assume(testPod(`running-${at}`), name);
-  const terms = Array.from(
-    { length: 100 },
-    (_, at): PodAffinityTerm => ({ topologyKey: ['zone', 'n1', 'n2', 'none'][at % 4]!, labelSelector: {} }),
-  );
+  const terms = Array.from({ length: 100 }, (_, at): PodAffinityTerm => ({
+    topologyKey: ['zone', 'n1', 'n2', 'none'][at % 4]!,
+    labelSelector: {},
+  }));
   const affinity = { podAntiAffinity: { requiredDuringSchedulingIgnoredDuringExecution: terms } };
   const read = createTermReader(() => undefined)(testPod('p', { spec: { affinity } })).antiAffinity;
   const using = { snapshot: cache.snapshot(), counts: createNodeCounts(), tallies: createTopologyTallies() };

@@ -18,12 +18,18 @@ interface ValueCounts {
 export type TopologyCounts = ValueCounts[];
 
 export function addToCount(counts: TopologyCounts, index: number, { node, by }: { node: NodeInfo; by: number }): void {
-  const list = counts[index] as ValueCounts;
+  let list = counts[index] as ValueCounts;
   const value = node.node.metadata.labels?.[list.topologyKey];
   if (value === undefined) return;
-  // Only copies made by `cloneState` come here.
+  if (!ownLists.has(list)) {
+    counts[index] = list = { topologyKey: list.topologyKey, values: new Map(list.values) };
+    ownLists.add(list);
+  }
   (list.values as Map<string, number>).set(value, (list.values.get(value) ?? 0) + by);
 }
+
+/** Lists that were copied for one state: of thousands of terms few change for a node that is tried. */
+const ownLists = new WeakSet<ValueCounts>();
 
 /** The index of the list that a term of another pod changes. */
 export function indexFor(counts: TopologyCounts, { topologyKey }: AffinityTerm): number {
@@ -123,8 +129,9 @@ export function countEach(terms: readonly AffinityTerm[], counting: Counting): T
   });
 }
 
+/** A state of its own, which shares the values until they change. */
 export function copyCounts(counts: TopologyCounts): TopologyCounts {
-  return counts.map(({ topologyKey, values }) => ({ topologyKey, values: new Map(values) }));
+  return counts.map(({ topologyKey, values }) => ({ topologyKey, values }));
 }
 
 /** A copy with one list per topology key, so that positive and negative terms are summed. */
