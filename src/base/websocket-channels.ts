@@ -1,7 +1,7 @@
 /** Messages whose first byte says which channel they belong to, as Kubernetes sends several streams over one WebSocket. */
 import type { MessagePiece } from './websocket-reader.ts';
 
-/** A piece of what a channel is sent. */
+/** A part of a channel's data. */
 export interface ChannelPiece {
   readonly channel: number;
   readonly data: Buffer;

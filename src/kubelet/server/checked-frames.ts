@@ -42,7 +42,7 @@ const FLUSH = Buffer.from([0, 0, 0, 0xff, 0xff]);
 /** The connection from the runtime's side. */
 export function withCheckedFrames(client: Duplex, inflate: InflateRaw, pace: FramePace): Duplex {
   return {
-    incoming: soundFrames(client.incoming, inflate, pace),
+    incoming: checkedFrames(client.incoming, inflate, pace),
     write: (chunk) => client.write(chunk),
     end: () => client.end(),
     destroy: (error) => client.destroy(error),
@@ -50,7 +50,7 @@ export function withCheckedFrames(client: Duplex, inflate: InflateRaw, pace: Fra
   };
 }
 
-async function* soundFrames(
+async function* checkedFrames(
   incoming: AsyncIterable<Uint8Array>,
   inflate: InflateRaw,
   pace: FramePace,

@@ -1,7 +1,7 @@
 /**
- * When free pages after a compaction, and a grown log, are returned to the file system: only while the store is idle,
- * since a busy one uses them again, in small steps with pauses. No step begins during a write, so a write waits for
- * at most one step.
+ * Returns free pages to the file system after a compaction, and truncates a grown log. It works only while the store is idle,
+ * since a busy store uses the pages again, in small steps with pauses. No step begins during a write, so a write waits for at
+ * most one step.
  */
 import type { CancelTimer, Clock } from '../../platform/clock.ts';
 
@@ -35,17 +35,17 @@ export class DiskReturn {
     this.#emptiedRevision = deps.revision();
   }
 
-  /** The caller calls it when pages became free. */
+  /** Call when pages became free. */
   start(): void {
     if (this.#cancel === undefined) this.#scheduleCheck();
   }
 
-  /** The caller calls it after writes. */
+  /** Call after writes. */
   startWhenLogHasGrown(): void {
     if (this.#deps.revision() - this.#emptiedRevision >= CHANGES_OF_GROWN_LOG) this.start();
   }
 
-  /** For good. */
+  /** Stops permanently. */
   stop(): void {
     this.#isStopped = true;
     this.#cancel?.();
