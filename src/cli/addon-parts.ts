@@ -36,6 +36,12 @@ export function isPart(name: string): name is PartName {
   return Object.hasOwn(PARTS, name);
 }
 
+/** The flags that enable or disable a part. */
+export function flagsOfPart(name: PartName): readonly string[] {
+  const { impliedBy = [] }: Addon = PARTS[name];
+  return [name, ...impliedBy];
+}
+
 /** The parts and whether each is enabled or disabled, and whether that is so only from the next start on. */
 export function listParts(dataDir: string): readonly { readonly name: string; readonly state: string }[] {
   const settings = readSettings(dataDir);

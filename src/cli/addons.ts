@@ -1,13 +1,15 @@
 /** `keelson addons`: lists the manifest files that a server keeps applied and the parts of Keelson; enables and disables them. */
-import { existsSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, rmSync, writeFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { Command, Option } from 'commander';
 import type { Client } from '../client/client.ts';
 import { discoverResources } from '../client/discovery.ts';
 import { ADDON_NAMESPACE, type Addon } from '../cluster/addons/addon-record.ts';
 import { addonFiles, addonName } from '../cluster/addons/addon-files.ts';
+import { isPackaged, PACKAGED_ADDONS, writePackaged, type PackagedAddon } from '../cluster/addons/packaged-addons.ts';
 import type { ResourceInfo } from '../api/resource-info.ts';
-import { isPart, listParts, switchPart } from './addon-parts.ts';
+import { flagsOfPart, isPart, listParts, switchPart } from './addon-parts.ts';
+import type { Platform } from '../platform/platform.ts';
 import { columns } from './columns.ts';
 import { dataDirOption } from './cluster-options.ts';
 import { UserError } from './usage-error.ts';
@@ -62,7 +64,7 @@ function switching(word: string, description: string, skipped: boolean): Command
       const folder = `${resolve(dataDir)}/manifests`;
       const known = (await filesOf(resolve(dataDir))).find((each) => each.name === name)?.path;
       if (known === undefined && isPart(name)) return changePart(resolve(dataDir), name, !skipped);
-      const file = known ?? (skipped ? undefined : await writePackaged(folder, name));
+      const file = known ?? (skipped || !isPackaged(name) ? undefined : await writeAddon(folder, name));
       if (file === undefined) throw new UserError(`there is no addon ${name} (keelson addons ls)`);
       if (skipped) writeFileSync(`${file}.skip`, '');
       else rmSync(`${file}.skip`, { force: true });
@@ -80,26 +82,30 @@ async function changePart(dataDir: string, name: Parameters<typeof switchPart>[2
         ? `${name} is ${state} from the next start on: keelson down, then keelson up\n`
         : `${name} is ${state} already\n`,
     );
+    if (isChanged) await warnOfUnit(platform, dataDir, name);
   } finally {
     platform.close();
   }
 }
 
-/** Addons that ship with Keelson and belong to no cluster until they are enabled. */
-const PACKAGED: Readonly<Record<string, () => Promise<readonly object[]>>> = {
-  helm: async () => (await import('../cluster/helm/helm-definitions.ts')).helmDefinitions(),
-  'gateway-api': async () => (await import('../gateway/gateway-api/definitions.ts')).gatewayApiObjects(),
-};
+/** A service's own flags win over the settings of the data directory at every start. */
+async function warnOfUnit(
+  platform: Pick<Platform, 'files' | 'exec'>,
+  dataDir: string,
+  name: Parameters<typeof switchPart>[2],
+): Promise<void> {
+  const { overridingFlag } = await import('./service/overriding-flag.ts');
+  const { unit, flag } = (await overridingFlag(platform, dataDir, flagsOfPart(name))) ?? {};
+  if (unit === undefined || flag === undefined) return;
+  const what = flag.startsWith('--config=')
+    ? `${unit} has ${flag}: what that file says about --${name} takes precedence`
+    : `${unit} has ${flag}, which takes precedence: install the service again without it`;
+  process.stderr.write(`keelson: ${what}\n`);
+}
 
-/** Writes the file of an addon that ships with Keelson; undefined when there is no addon of that name. */
-async function writePackaged(folder: string, name: string): Promise<string | undefined> {
-  if (!Object.hasOwn(PACKAGED, name)) return undefined;
-  const file = `${folder}/${name}.json`;
-  const items = await PACKAGED[name]!();
-  // Renamed into place, since a partial file would be applied.
-  writeFileSync(`${folder}/.${name}.json`, JSON.stringify({ apiVersion: 'v1', kind: 'List', items }));
-  renameSync(`${folder}/.${name}.json`, file);
-  return file;
+async function writeAddon(folder: string, name: PackagedAddon): Promise<string> {
+  const { createNodeFiles } = await import('../platform/node/files.ts');
+  return writePackaged(createNodeFiles(), folder, name);
 }
 
 /** Includes files that are skipped. */
@@ -128,7 +134,7 @@ async function listed(dataDir: string): Promise<readonly ListedAddon[]> {
   const { client, close } = await openKubeClient({ dataDir, kubeconfig }, 'keelson-addons');
   try {
     const addons = await addonsOf(client);
-    const absent = Object.keys(PACKAGED).filter((name) => !files.some((file) => file.name === name));
+    const absent = PACKAGED_ADDONS.filter((name) => !files.some((file) => file.name === name));
     const available = absent.map((name) => ({ name, state: 'available', objects: 0, file: '' }));
     const present = files.map(({ name, path }) => {
       const { objects = [], message } = addons.find((addon) => addon.metadata.name === name)?.status ?? {};

@@ -9,6 +9,7 @@ import type { NodePlatform } from '../platform/node/node-platform.ts';
 import { endLater } from './end-later.ts';
 import { logContained } from './last-net.ts';
 import { parseNodeLabels } from './node-labels.ts';
+import { setProcessUmask } from './process-umask.ts';
 import { UserError } from './usage-error.ts';
 
 /** Flags that set no field of the configuration file. */
@@ -84,6 +85,7 @@ async function run(flags: KubeletFlags, rest: readonly string[]): Promise<number
     throw new UserError('--runonce works without an API server: leave out --kubeconfig', 2);
   if (flags.dynamicConfigDir !== undefined && flags.kubeconfig === undefined)
     throw new UserError('--dynamic-config-dir needs an API server: give --kubeconfig', 2);
+  setProcessUmask();
   const level = local.logging.verbosity >= DEBUG_VERBOSITY ? 'debug' : 'info';
   const { returnMemoryWhenIdle } = await import('./idle-memory.ts');
   const platform = createNodePlatform({ cgroupRoot: '/', log: { level } });

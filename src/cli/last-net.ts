@@ -6,7 +6,7 @@
 import { writeSync } from 'node:fs';
 import { AbortCallbackError } from '../base/abort.ts';
 import type { Log } from '../platform/log.ts';
-import { EXIT_INTERNAL } from './supervision.ts';
+import { EXIT_INTERNAL, supervision } from './supervision.ts';
 
 /** Logs and counts an error that ended only its own unit of work. */
 let contain = (error: AbortCallbackError): void => writeStderr(`keelson: ${textOf(error)}\n`);
@@ -25,8 +25,18 @@ export function logContained(log: Log): void {
   contain = (error) => log.unexpected(error.message, error.cause);
 }
 
+/** Exit code of a shell's program that a closed pipe has ended (SIGPIPE). */
+const EXIT_PIPE_CLOSED = 141;
+
+/** A command ends quietly with the reader of its output (`| head`); a component goes on without. */
+function endWithReader(error: NodeJS.ErrnoException): void {
+  if (error.code !== 'EPIPE') throw error;
+  if (supervision === undefined) process.exit(EXIT_PIPE_CLOSED);
+}
+
 /** Installs the handlers for the whole process. Unhandled rejections reach them too. */
 export function installLastNet(): void {
+  process.stdout.on('error', endWithReader);
   process.on('uncaughtException', (error: unknown, origin) => {
     // The platform throws here what a listener threw; other listeners were called, and the abort is complete.
     if (error instanceof AbortCallbackError) return contain(error);

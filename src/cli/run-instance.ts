@@ -22,6 +22,7 @@ import type { InstanceRun, RunnableCluster } from './instance-run.ts';
 import { welcome } from './kubeconfig/welcome.ts';
 import { logContained } from './last-net.ts';
 import { recordCluster } from './machine-clusters.ts';
+import { setProcessUmask } from './process-umask.ts';
 import { printProgress } from './progress.ts';
 import { SettingsWriter } from './settings-writer.ts';
 import { restartMessage, superviseInstance } from './supervised-instance.ts';
@@ -31,8 +32,7 @@ import { UserError } from './usage-error.ts';
 
 /** Runs until stopped; resolves to the exit code. */
 export async function runInstance(run: InstanceRun): Promise<number> {
-  // Containers, helm and gateways inherit it and run as other users. Private files are created with a mode of their own.
-  if (process.getuid?.() === 0) process.umask(0o022);
+  setProcessUmask();
   const hash = instanceHash(run.dataDir, (text) => createHash('sha256').update(text).digest('hex'));
   const lock = await acquireControlLock(run.dataDir).catch((error: unknown) => {
     // Another process has started it meanwhile: its supervisor has nothing left to do.

@@ -109,7 +109,8 @@ async function createToken(
   const text = formatJoinToken(publicKeyHash, token);
   const server = raw.printJoinCommand === true ? await publishedServer(client) : '';
   const command = raw.server === true ? 'server --join' : 'agent --server';
-  process.stdout.write(server === '' ? `${text}\n` : `keelson ${command} ${server} --token ${text}\n`);
+  const flags = server !== '' && raw.server === true ? await flagsOfServers(client) : '';
+  process.stdout.write(server === '' ? `${text}\n` : `keelson ${command} ${server} --token ${text}${flags}\n`);
 }
 
 /** Address of the API server for other machines, from the cluster's own objects. */
@@ -117,6 +118,14 @@ async function publishedServer(client: Client): Promise<string> {
   const { ConfigMaps } = await import('../api/gen/resources.ts');
   const info = await client.resource(ConfigMaps).get({ namespace: 'kube-public', name: 'cluster-info' });
   return /server: (\S+)/.exec(info.data?.['kubeconfig'] ?? '')?.[1] ?? '';
+}
+
+/** Flags that all servers of the cluster must have. */
+async function flagsOfServers(client: Client): Promise<string> {
+  const { ConfigMaps } = await import('../api/gen/resources.ts');
+  const { joiningFlags } = await import('../cluster/join/critical-settings.ts');
+  const { data } = await client.resource(ConfigMaps).get({ namespace: 'kube-system', name: 'keelson-config' });
+  return joiningFlags(data ?? {});
 }
 
 /** Throws `UserError` with exit code 2. */

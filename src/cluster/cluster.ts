@@ -140,6 +140,7 @@ class RunningCluster implements Cluster {
       this.#node?.join(connection, signal),
       preparing.then((nodes) => nodes && this.#startNodes(nodes, controlPlane, signal)),
     ]);
+    await this.#server.providedKinds(signal);
     await whenPodsAreTaken({ objects: controlPlane.server.objects, clock: this.#platform.clock }, signal);
   }
 

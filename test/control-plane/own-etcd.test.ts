@@ -90,6 +90,19 @@ describe('servers with an etcd of their own', { skip: withoutEtcd }, () => {
     assert.equal(existsSync(join(b.dataDir, 'pki')), false);
   });
 
+  test('a server with other settings than the cluster is refused and gets no keys', async () => {
+    const joining = ['server', '--join', a.url, '--token', await serverToken(), '--data-dir', b.dataDir];
+    const port = ['--https-port', String(await freePort())];
+    const asked = await keelson([
+      ...[...joining, ...port, '--node-name', 'b', '--disable-agent'],
+      ...['--dns', 'none', '--metrics', 'none', '--cluster-domain', 'example.org'],
+    ]);
+    assert.equal(asked.code, 1);
+    for (const flag of ['--dns keelson', '--metrics keelson', '--cluster-domain cluster.local'])
+      assert.ok(asked.stderr.includes(flag), asked.stderr);
+    assert.equal(existsSync(join(b.dataDir, 'pki')), false);
+  });
+
   test('flags of the API server reach it', async () => {
     const client = await a.client();
     const { spec } = await client.resource(Services).create({

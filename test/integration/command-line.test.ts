@@ -134,6 +134,19 @@ describe('wrong usage is refused before anything is done', { concurrency: 2 }, (
     assert.equal((await keelson('--help')).code, 0);
   });
 
+  it('a command whose reader has closed the pipe ends quietly', async () => {
+    const { stderr } = await run('sh', [
+      '-c',
+      '"$@" | true',
+      'sh',
+      process.execPath,
+      keelsonProgram,
+      'completion',
+      'zsh',
+    ]);
+    assert.equal(stderr, '');
+  });
+
   it('without root: names the commands that need root and those that do not', async () => {
     const args = ['--reuid=65534', '--regid=65534', '--clear-groups', process.execPath, keelsonProgram];
     const place = join(scratch, 'nobody');

@@ -15,6 +15,7 @@ import { testCgroup, TEST_IMAGE_NAME } from './fixtures/containerd.ts';
 import { startKubeletMachine, until, type KubeletMachine } from './fixtures/kubelet-machine.ts';
 import { keelsonProgram, run } from './fixtures/programs.ts';
 
+const TOKEN = '/var/run/secrets/kubernetes.io/serviceaccount';
 const HEAD = 'apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\n';
 
 describe('the kubelet alone', () => {
@@ -38,7 +39,7 @@ describe('the kubelet alone', () => {
     return `${found.stdout.trim()}/${name}`;
   }
 
-  it('registers with the credentials of a node, runs a pod, and applies its configuration', async () => {
+  it('registers with the credentials of a node, runs a pod of another user under a strict umask, and applies its configuration', async () => {
     const kubeconfig = await machine.credentials('alone', 'system:node:alone', 'system:nodes');
     const dropIns = join(machine.directory, 'conf.d');
     mkdirSync(dropIns);
@@ -85,8 +86,19 @@ describe('the kubelet alone', () => {
         tolerations: [{ operator: 'Exists' }],
         terminationGracePeriodSeconds: 1,
         containers: [
-          { name: 'app', image: TEST_IMAGE_NAME, command: ['/bin/sh', '-c', 'echo hello; exec busybox sleep 1000'] },
+          {
+            name: 'app',
+            image: TEST_IMAGE_NAME,
+            securityContext: { runAsUser: 1000 },
+            command: [
+              '/bin/sh',
+              '-c',
+              `busybox cat /etc/hosts ${TOKEN}/ca.crt >/dev/null && busybox touch /made/file && echo hello; exec busybox sleep 1000`,
+            ],
+            volumeMounts: [{ name: 'made', mountPath: '/made' }],
+          },
         ],
+        volumes: [{ name: 'made', emptyDir: {} }],
       },
     });
     const pod = await until(

@@ -192,7 +192,6 @@ describe('routes on three nodes', () => {
     const program = spawn('nsenter', ['--net', '-t', String(pid), process.execPath, '-e', source]);
     programs.push(program);
     await new Promise((resolve) => program.stdout.once('data', resolve));
-    await keelson(['addons', 'enable', 'gateway-api', '--data-dir', cluster.dataDir]);
     await cluster.until('the class', async () => (await cluster.outcome('get gatewayclass keelson')).code === 0);
     const gateway = { gatewayClassName: 'keelson', listeners: [{ name: 'http', port: otherPort, protocol: 'HTTP' }] };
     const apiVersion = 'gateway.networking.k8s.io/v1';

@@ -241,8 +241,9 @@ describe('routes', () => {
     socket.destroy();
   });
 
-  it('the Gateway API: enabled by one command, served and programmed, with a redirect to https', async () => {
-    await keelson(['addons', 'enable', 'gateway-api', '--data-dir', cluster.dataDir]);
+  it('the Gateway API: its kinds are there after a start with --gateway, served and programmed, with a redirect to https', async () => {
+    const addons = await keelson(['addons', 'ls', '--data-dir', cluster.dataDir]);
+    assert.match(addons.stdout, /^gateway-api +applied/m);
     await cluster.until(
       'the class',
       async () =>

@@ -19,7 +19,7 @@ import { rules } from './rule.ts';
 const RBAC = 'rbac.authorization.k8s.io';
 const API_VERSION = `${RBAC}/v1`;
 /** Name of the ConfigMap in kube-system with the settings nodes share. */
-const CLUSTER_CONFIG = 'keelson-config';
+export const CLUSTER_CONFIG = 'keelson-config';
 
 const group = (name: string): Subject => ({ apiGroup: RBAC, kind: 'Group', name });
 const user = (name: string): Subject => ({ apiGroup: RBAC, kind: 'User', name });

@@ -71,8 +71,8 @@ export async function installService(deps: Deps, service: ServiceInstall): Promi
 
 /** Two services of one data directory would keep each other from starting. */
 async function refuseSecondUnit(deps: Deps, { dir, name, dataDir }: ServiceInstall): Promise<void> {
-  for (const other of await unitNames(deps, dir)) {
-    if (other === name || unitDataDir((await readUnit(deps, { dir, name: other })) ?? '') !== dataDir) continue;
+  for (const { name: other } of await unitsOf(deps, dir, dataDir)) {
+    if (other === name) continue;
     throw new UserError(
       `${dir}/${other} is a service of ${dataDir} already: keelson uninstall --data-dir ${dataDir} takes it away`,
     );
@@ -109,6 +109,20 @@ export async function uninstallServices(
   }
   if (isRunning && removed.length > 0) await systemctl(deps, 'daemon-reload');
   return removed;
+}
+
+/** The units of a data directory in a folder. */
+export async function unitsOf(
+  deps: Deps,
+  dir: string,
+  dataDir: string,
+): Promise<readonly { readonly name: string; readonly text: string }[]> {
+  const units: { name: string; text: string }[] = [];
+  for (const name of await unitNames(deps, dir)) {
+    const text = (await readUnit(deps, { dir, name })) ?? '';
+    if (unitDataDir(text) === dataDir) units.push({ name, text });
+  }
+  return units;
 }
 
 /** Whether systemd runs it now. */

@@ -1,10 +1,12 @@
 /** The objects that a control plane writes at its start. */
 import { type BootstrapConfig, bootstrapCluster } from '../../apiserver/bootstrap/bootstrap.ts';
-import { bootstrapNodeJoin } from '../../apiserver/bootstrap/node-join.ts';
+import { ConfigMaps } from '../../api/gen/resources.ts';
+import { bootstrapNodeJoin, CLUSTER_CONFIG } from '../../apiserver/bootstrap/node-join.ts';
 import { bootstrapServerJoin } from '../../apiserver/bootstrap/server-join.ts';
 import type { ObjectStore } from '../../apiserver/registry/object-store.ts';
 import { clusterInfoYaml } from '../kubeconfig.ts';
 import { parseIp } from '../../base/cidr.ts';
+import { criticalDifferences } from '../join/critical-settings.ts';
 import type { ControlPlaneDeps } from './control-plane-deps.ts';
 
 /**
@@ -28,17 +30,34 @@ export async function bootstrapAll(
 /** Creates the objects that joining machines read. */
 async function publishJoin(deps: ControlPlaneDeps, objects: ObjectStore): Promise<void> {
   const { pki, instance } = deps;
-  await bootstrapNodeJoin(objects, {
-    clusterInfoKubeconfig: clusterInfoYaml({ server: serverUrl(deps), caPem: pki.ca.certPem }),
-    clusterConfig: {
-      clusterCidr: instance.clusterCidr,
-      serviceCidr: instance.serviceCidr,
-      clusterDomain: instance.clusterDomain,
-      cni: instance.cni ?? 'keelson',
-      dns: instance.dns ?? 'keelson',
-      flannelBackend: instance.flannelBackend ?? 'vxlan',
-    },
-  });
+  const clusterConfig = {
+    clusterCidr: instance.clusterCidr,
+    serviceCidr: instance.serviceCidr,
+    clusterDomain: instance.clusterDomain,
+    cni: instance.cni ?? 'keelson',
+    dns: instance.dns ?? 'keelson',
+    flannelBackend: instance.flannelBackend ?? 'vxlan',
+    ...deps.settings?.publishedParts,
+  };
+  await warnOfDifferences(deps, objects, clusterConfig);
+  const clusterInfoKubeconfig = clusterInfoYaml({ server: serverUrl(deps), caPem: pki.ca.certPem });
+  await bootstrapNodeJoin(objects, { clusterInfoKubeconfig, clusterConfig });
+}
+
+/** A changed setting takes effect server by server, so a start is not refused; the log names what the others need. */
+async function warnOfDifferences(
+  { platform, store }: ControlPlaneDeps,
+  objects: ObjectStore,
+  own: Readonly<Record<string, string>>,
+): Promise<void> {
+  const isShared = store.latestRevision !== undefined;
+  if (!isShared) return;
+  const published = await objects.getFresh(ConfigMaps, 'kube-system', CLUSTER_CONFIG);
+  const differing = criticalDifferences(own, published?.data ?? {});
+  if (differing.length > 0)
+    platform.log.warn('this server was started with settings that all servers of a cluster must share', {
+      changed: differing.map((each) => `--${each.flag} ${each.published} → ${each.own}`),
+    });
 }
 
 /** The URL at which other machines reach the API server. `name` may include a port. */

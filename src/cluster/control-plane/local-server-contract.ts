@@ -50,6 +50,8 @@ export interface LocalServer {
     read: ServerFiles,
     signal: AbortSignal,
   ): Promise<{ readonly controlPlane: ControlPlane; readonly pki: ClusterPki }>;
+  /** Resolves once the kinds of the Gateway API are served that this start has brought; after ten seconds at most. */
+  providedKinds(signal: AbortSignal): Promise<void>;
   /** Rejects when controllers or scheduler fail for good. */
   readonly failed: Promise<never>;
   ready(): boolean;

@@ -5,6 +5,7 @@
 import type { StopParts } from '../stop-parts.ts';
 import type { NonResourceRoute } from '../../apiserver/non-resource-routes.ts';
 import type { ClusterPki } from '../../component-helpers/pki/cluster-pki.ts';
+import { sleepUnlessAborted } from '../../platform/clock.ts';
 import type { Platform } from '../../platform/platform.ts';
 import type { HistoryLog } from '../../storage/history-log.ts';
 import type { Store } from '../../storage/store.ts';
@@ -48,6 +49,7 @@ export function createLocalServer(platform: Platform, config: LocalServerConfig)
 
 /** How long the parts that write to the store may take to stop before the store is closed. */
 const STORE_PATIENCE_MS = 8_000;
+const KINDS_PATIENCE_MS = 10_000;
 
 class Server implements LocalServer {
   readonly failed: Promise<never>;
@@ -61,6 +63,7 @@ class Server implements LocalServer {
   #controlPlane: ControlPlane | undefined;
   #etcd: OwnEtcd | undefined;
   #gateway: Gateway | undefined;
+  #providedKinds: Promise<unknown> | undefined;
   readonly #feed: RouteFeed;
   #snapshots: Snapshots | undefined;
   readonly #certificates: ServerCertificates;
@@ -143,6 +146,7 @@ class Server implements LocalServer {
     });
     await this.#certificates.writeAdminKubeconfig(pki);
     signal.throwIfAborted();
+    await this.#provideGatewayApi(controlPlane, signal);
     this.#controllersEnd = this.#runClients(controlPlane, { machinePorts, caPem: pki.ca.certPem }, signal).then(
       () => undefined,
       (error: unknown) => {
@@ -150,6 +154,22 @@ class Server implements LocalServer {
       },
     );
     return { controlPlane, pki };
+  }
+
+  /** Before addons run, so that their first pass applies it. */
+  async #provideGatewayApi(controlPlane: ControlPlane, signal: AbortSignal): Promise<void> {
+    const { instance, options } = this.#config;
+    if (options.gateway === undefined) return;
+    const { provideGatewayApi } = await import('../gateway/provide-gateway-api.ts');
+    const { objects } = controlPlane.server;
+    if (!(await provideGatewayApi(this.#platform, objects, `${instance.dataDir}/manifests`))) return;
+    const { gatewayApiDefined } = await import('../gateway/gateway-definitions.ts');
+    this.#providedKinds = gatewayApiDefined(objects, signal);
+  }
+
+  async providedKinds(signal: AbortSignal): Promise<void> {
+    if (this.#providedKinds === undefined) return;
+    await Promise.race([this.#providedKinds, sleepUnlessAborted(this.#platform.clock, KINDS_PATIENCE_MS, signal)]);
   }
 
   /** Runs controllers, scheduler, addons and load balancers. Their code is loaded once the API server answers. */

@@ -9,6 +9,8 @@ import type { NodePortOptions } from '../../apiserver/options/node-port-options.
 export interface ServerSettings extends Partial<LimitOptions> {
   /** False: cluster-info for joining machines is not published. */
   readonly servesJoin?: boolean;
+  /** The parts of this server, which joining servers compare with theirs. */
+  readonly publishedParts?: Readonly<Record<string, string>>;
   /** Whether the cluster has the class `local-path` as its default. Default `keelson`. */
   readonly localPath?: LocalPath;
   /** False: `metrics.k8s.io` is not served until a metrics server is installed. */

@@ -7,6 +7,7 @@ import type { ClusterOptions } from '../cluster-options.ts';
 import { advertisedAddress } from '../instance/server-addresses.ts';
 import type { InstanceFile } from '../instance/instance-file.ts';
 import type { JoinedServer } from '../join/server-material.ts';
+import { checkCriticalSettings } from '../join/critical-settings.ts';
 import { requireProgram } from '../instance/preflight.ts';
 import { PreflightError } from '../preflight-error.ts';
 import { readEtcdFile, writeEtcdFile } from './etcd-file.ts';
@@ -52,6 +53,7 @@ export async function prepareOwnEtcd(
   }
   const { fetchServerMaterial, writeServerMaterial } = await import('../join/server-material.ts');
   const { material, ...joined } = await fetchServerMaterial(platform, etcd.join, signal);
+  checkCriticalSettings(options, joined.published ?? {});
   if (material.encrypted && options.encryptionConfigFile === undefined)
     throw new PreflightError(
       'the cluster’s state is encrypted: give this server the same --encryption-provider-config',

@@ -29,6 +29,8 @@ export interface JoinedCluster {
   readonly cni: 'keelson' | 'none';
   readonly dns: 'keelson' | 'none';
   readonly flannelBackend: FlannelBackend;
+  /** All that the cluster publishes, by key. Absent for a machine that joined earlier. */
+  readonly published?: Readonly<Record<string, string>>;
 }
 
 type Deps = Pick<Platform, 'net' | 'clock' | 'crypto' | 'log'>;
@@ -134,6 +136,7 @@ async function sharedSettings(
       cni: ours(cni),
       dns: ours(dns),
       flannelBackend: backendOf(flannelBackend),
+      published: data ?? {},
     };
   } catch (error) {
     if (isReason(error, 'Unauthorized')) throw new PreflightError('the token is unknown there or its time is over');

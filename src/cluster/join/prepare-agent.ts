@@ -66,7 +66,7 @@ export async function prepareAgent(
     if (kept === undefined) chooseRanges(joined, await foreignRoutes(exec, ownDevices(platform, dataDir)), taken);
     return joined;
   });
-  const { caPem, ...ranges } = joined;
+  const { caPem, published: _, ...ranges } = joined;
   const cniBinDirs = await checkPrograms(files, programsOf({ ...options, cni: joined.cni }));
   await checkFlannelBackend(platform, { dataDir, cni: joined.cni }, joined.flannelBackend);
   const place = { runDir: rootRunDir(dataDir), logDir: `${dataDir}/logs` };
