@@ -46,7 +46,7 @@ export function describeConflicts(conflicts: readonly ManagerConflict[]): Confli
   return { message: `Apply failed with ${count} conflicts: ${texts.join('\n')}`, causes };
 }
 
-/** The conflicts as they look in a Scale, of which managers are told. */
+/** The conflicts as a manager of the scale subresource sees them: over the replicas of a Scale. */
 export function inScale(conflicts: readonly ManagerConflict[]): readonly ManagerConflict[] {
   return conflicts.map(({ manager }) => ({
     manager: { ...manager, apiVersion: 'autoscaling/v1' },
