@@ -31,12 +31,19 @@ export function followServices(
   const services = informers.informer(Services, { projection: { name: 'dns', apply: projectService } });
   const slices = informers.informer(EndpointSlices, { projection: { name: 'dns', apply: projectSlice } });
   let taking: Promise<void> | undefined;
+  const take = (): void => {
+    const left = stepByStep(zone.takeChanges(), () => clock.yield());
+    if (!(left instanceof Promise)) return;
+    taking = left.finally(() => {
+      taking = undefined;
+      // A change may come between the last step and this.
+      if (!zone.isSettled()) take();
+    });
+    background(log, 'changes were not taken', taking);
+  };
   const after = (change: () => void): void => {
     change();
-    if (taking !== undefined) return;
-    const left = stepByStep(zone.takeChanges(), () => clock.yield());
-    if (left instanceof Promise)
-      background(log, 'changes were not taken', (taking = left.finally(() => (taking = undefined))));
+    if (taking === undefined) take();
   };
   services.addHandler({
     onAdd: (service) => after(() => zone.setService(service)),
@@ -56,7 +63,7 @@ export function followServices(
     isReady: () => (wasReady ||= services.hasSynced() && slices.hasSynced() && zone.isSettled()),
     ready: async (signal) => {
       await Promise.all([services.waitForSync(signal), slices.waitForSync(signal)]);
-      await taking;
+      while (taking !== undefined) await taking;
     },
   };
 }
