@@ -1,5 +1,5 @@
 // `npm run bench:commands`: what a user waits for after a command. `up` with one and three nodes until the demo answers by
-// its DNS name, `image load` of 100 MB, and the memory of a cluster that has everything enabled, at rest.
+// its DNS name, `image load` of 100 MB, and at rest the memory of further nodes and of a cluster with everything enabled.
 //
 //   npm run bench:commands -- [--rounds 3]
 import { execFile } from 'node:child_process';
@@ -119,7 +119,7 @@ function restingMemory(): Promise<readonly ProcessMemory[]> {
     const [http, https, listener, registry] = [await freePort(), await freePort(), await freePort(), await freePort()];
     const ports = ['--gateway-http-port', String(http), '--gateway-https-port', String(https)];
     const client = await cluster.up('--gateway', 'keelson', ...ports, '--registry', String(registry));
-    for (const addon of ['helm', 'gateway-api']) await cluster.keelson('addons', 'enable', addon);
+    await cluster.keelson('addons', 'enable', 'helm');
     await cluster.loadDemo();
     await deploy(client);
     await until(await answersByName(client), { what: 'the demo by its name', timeoutMs: 60_000, everyMs: 50 });
@@ -137,13 +137,25 @@ function restingMemory(): Promise<readonly ProcessMemory[]> {
   });
 }
 
+/** Proportional memory of all processes of each further node of three, without pods, after a minute at rest. */
+function nodesMemoryMb(): Promise<readonly number[]> {
+  return withCluster(async (cluster) => {
+    (await cluster.up('--nodes', '3')).close();
+    await sleep(REST_MS);
+    const folder = join(cluster.dataDir, 'nodes');
+    return readdirSync(folder).map((name) =>
+      processesOf({ dataDir: join(folder, name) }).reduce((sum, { mb }) => sum + mb, 0),
+    );
+  });
+}
+
 interface ProcessMemory {
   readonly name: string;
   readonly mb: number;
 }
 
 /** The cluster's processes and their children, containerd among them; of pods none. */
-function processesOf({ dataDir }: Cluster): readonly ProcessMemory[] {
+function processesOf({ dataDir }: Pick<Cluster, 'dataDir'>): readonly ProcessMemory[] {
   const all = readdirSync('/proc')
     .filter((entry) => /^\d+$/.test(entry))
     .map((pid) => ({
@@ -188,6 +200,8 @@ async function main(): Promise<void> {
     console.log(`  to the demo by its name (goal ${goal} s): ${seconds(times.map(({ answerMs }) => answerMs))}`);
   }
   console.log(`image load of 100 MB (goal 1 s): ${seconds(await loadMs(rounds))}`);
+  const nodesMb = (await nodesMemoryMb()).map((mb) => mb.toFixed(0));
+  console.log(`memory of each further node (goal 120 MB): ${nodesMb.join(', ')} MB`);
   const resting = await restingMemory();
   const sum = resting.reduce((total, { mb }) => total + mb, 0);
   console.log(`memory with everything enabled (goal 250 MB): ${sum.toFixed(0)} MB`);
