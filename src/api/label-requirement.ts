@@ -35,10 +35,11 @@ function hasOwn(labels: Labels, key: string): boolean {
 /** Longer lists of values are looked up in a Set. */
 const SHORT_LIST = 8;
 
-/** Whether a value is among those of a requirement. */
+/** Whether a value is among some. */
 type Includes = (value: string) => boolean;
 
-function membership(values: readonly string[]): Includes {
+/** Looks values up among some; of many in a Set. */
+export function membership(values: readonly string[]): Includes {
   if (values.length === 1) return (value) => value === values[0];
   if (values.length <= SHORT_LIST) return (value) => values.includes(value);
   const set = new Set(values);

@@ -3,6 +3,8 @@
  * or to the failure handler. Upstream: pkg/scheduler schedule_one.go (ScheduleOne, schedulingCycle).
  */
 import type { PostFilterResult, QueuedPod, SchedulerPlugin, CycleState } from './framework/plugin.ts';
+import { stepByStep } from '../base/steps.ts';
+import { preparation } from './framework/profile.ts';
 import { makesRoom, runPostFilters } from './framework/run-post-filters.ts';
 import type { Status } from './framework/status.ts';
 import type { Random } from '../platform/random.ts';
@@ -54,9 +56,15 @@ export class SchedulingCycles {
       this.#deps.metrics.algorithmSeconds((this.#deps.clock.monotonicMs() - startedMs) / 1000);
       return this.#finishSchedulingCycle({ queued, state, signal, startedMs }, result);
     };
-    if (!this.#deps.extenders.some((extender) => extender.isInterested(pod)))
-      return handleResult(schedulePod(input, state));
-    return this.#askExtenders(input, state, signal).then(handleResult, (error: unknown) =>
+    const asksExtenders = this.#deps.extenders.some((extender) => extender.isInterested(pod));
+    const preparing = stepByStep(preparation(input, state), () => this.#deps.clock.yield());
+    if (!asksExtenders && !(preparing instanceof Promise)) return handleResult(schedulePod(input, state));
+    const schedule = async (): Promise<ScheduleResult> => {
+      await preparing;
+      const now = { ...input, snapshot: this.#deps.cache.snapshot() };
+      return asksExtenders ? this.#askExtenders(now, state, signal) : schedulePod(now, state);
+    };
+    return schedule().then(handleResult, (error: unknown) =>
       this.#deps.failures.handleSchedulingError({ queued, startedMs }, error),
     );
   }

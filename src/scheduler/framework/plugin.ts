@@ -4,6 +4,7 @@
  */
 import type { Pod } from '../../api/gen/core-v1.ts';
 import type { Stored } from '../../api/object.ts';
+import type { Steps } from '../../base/steps.ts';
 import type { NodeInfo, Snapshot } from '../cache/node-info.ts';
 import type { ClusterEvent } from '../queue/cluster-event.ts';
 import type { Status } from './status.ts';
@@ -116,6 +117,11 @@ export interface SchedulerPlugin {
   preEnqueue?(pod: Stored<Pod>): Status | undefined;
   /** Negative: `a` first. Exactly one plugin of a profile implements it (QueueSort). */
   less?(a: QueuedPod, b: QueuedPod): number;
+  /**
+   * Work of PreFilter that may take long, in steps; its result stays in the state. Undefined for most pods. The cluster may
+   * change between the steps.
+   */
+  prepare?(state: CycleState, pod: Stored<Pod>, snapshot: Snapshot): Steps<void> | undefined;
   preFilter?(state: CycleState, pod: Stored<Pod>, snapshot: Snapshot): PreFilterResult | Status | undefined;
   filter?(state: CycleState, pod: Stored<Pod>, node: NodeInfo): Status | undefined;
   /**

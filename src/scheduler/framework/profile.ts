@@ -4,6 +4,7 @@
  */
 import type { Pod } from '../../api/gen/core-v1.ts';
 import type { Stored } from '../../api/object.ts';
+import type { Steps } from '../../base/steps.ts';
 import type { NodeInfo, Snapshot } from '../cache/node-info.ts';
 import { ClassMemories, type ClassMemory } from './class-memory.ts';
 import { EXTENSION_POINTS, methodOf, type ExtensionPoint } from './extension-points.ts';
@@ -63,6 +64,17 @@ export interface PreFiltered {
   /** The plugins that restricted the nodes. */
   readonly narrowedBy?: readonly string[];
   readonly filters: readonly SchedulerPlugin[];
+}
+
+/** What the PreFilter plugins prepare in steps. */
+export function* preparation(
+  { profile, pod, snapshot }: { profile: Profile; pod: Stored<Pod>; snapshot: Snapshot },
+  state: CycleState,
+): Steps<void> {
+  for (const plugin of profile.points.preFilter) {
+    const steps = plugin.prepare?.(state, pod, snapshot);
+    if (steps !== undefined) yield* steps;
+  }
 }
 
 /** Runs the PreFilter point. Plugins that return `skip` do not filter. */

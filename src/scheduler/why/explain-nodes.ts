@@ -10,7 +10,15 @@ import type { Clock } from '../../platform/clock.ts';
 import type { NodeInfo, Snapshot } from '../cache/node-info.ts';
 import { fitErrorMessage } from '../fit-error.ts';
 import type { CycleState, ExplainTurns, Lack, Nominations, SchedulerPlugin } from '../framework/plugin.ts';
-import { runPreFilter, runScores, type PreFiltered, type Profile, type Scored } from '../framework/profile.ts';
+import { stepByStep } from '../../base/steps.ts';
+import {
+  preparation,
+  runPreFilter,
+  runScores,
+  type PreFiltered,
+  type Profile,
+  type Scored,
+} from '../framework/profile.ts';
 import { runFiltersWithNominated } from '../framework/run-filters.ts';
 import { unresolvable, type Status } from '../framework/status.ts';
 import type { Decision } from './decision-log.ts';
@@ -62,6 +70,8 @@ interface ExplainedNode {
 export async function explainNow(input: ExplainInput): Promise<PodDecision> {
   const { profile, pod, snapshot, clock } = input;
   const state: CycleState = new Map();
+  const turns = turnsOf(clock);
+  await stepByStep(preparation(input, state), async () => turns.next());
   const pre = runPreFilter(profile, state, { pod, snapshot });
   const nodeCount = snapshot.nodes.length;
   const head = { time: formatTime(clock.nowMs()), nodeCount };

@@ -52,21 +52,28 @@ export function affinityScores(
     countsOf: (terms: readonly AffinityTerm[]) => readonly { readonly values: ReadonlyMap<string, number> }[];
     preferredTerms: TermIndex<WeightedTerm>;
     args: InterPodAffinityArgs;
+    /** The sums of the pod's own terms, when it has many. */
+    prepared: readonly WeightedValues[] | undefined;
   },
 ): WeightedValues[] {
   const { preferred } = using.termsOf(pod);
-  const scores: WeightedValues[] = [];
-  const counts = using.countsOf(preferred.map(({ term }) => term));
-  for (const [at, { term, weight }] of preferred.entries()) {
-    const { values } = counts[at]!;
-    if (weight !== 0 && values.values().some((count) => count > 0))
-      scores.push({ topologyKey: term.topologyKey, weight, values });
-  }
+  const scores = [...(using.prepared ?? scoresOfEach(preferred, using.countsOf))];
   if (using.args.ignorePreferredTermsOfExistingPods && preferred.length === 0) return scores;
   for (const { topologyKey, term: weighted, values } of using.preferredTerms.candidates(snapshot, pod.metadata.labels))
     if (weighted.weight !== 0 && weighted.term.matches(pod))
       scores.push({ topologyKey, weight: weighted.weight, values });
   return scores.length > MANY_TERMS ? sumOfValues(scores) : scores;
+}
+
+function scoresOfEach(
+  preferred: readonly WeightedTerm[],
+  countsOf: (terms: readonly AffinityTerm[]) => readonly { readonly values: ReadonlyMap<string, number> }[],
+): WeightedValues[] {
+  const counts = countsOf(preferred.map(({ term }) => term));
+  return preferred.flatMap(({ term: { topologyKey }, weight }, at) => {
+    const { values } = counts[at]!;
+    return weight !== 0 && values.values().some((count) => count > 0) ? [{ topologyKey, weight, values }] : [];
+  });
 }
 
 /** The same as one list per topology key. */

@@ -10,6 +10,7 @@ import {
   type LabelRequirement,
   type Labels,
 } from '../../../api/label-selector.ts';
+import { membership } from '../../../api/label-requirement.ts';
 import type { Pod, PodAffinityTerm } from '../../../api/gen/core-v1.ts';
 import type { Stored } from '../../../api/object.ts';
 
@@ -61,7 +62,7 @@ export function createTermReader(namespaceLabels: NamespaceLabels): TermReader {
 
 function readTerms(pod: Stored<Pod>, namespaceLabels: NamespaceLabels): PodTerms {
   const { podAffinity, podAntiAffinity } = pod.spec?.affinity ?? {};
-  const read = (term: PodAffinityTerm): AffinityTerm => readTerm(pod, term, namespaceLabels);
+  const read = (term: PodAffinityTerm): AffinityTerm => new ReadTerm(pod, term, namespaceLabels);
   return {
     affinity: (podAffinity?.requiredDuringSchedulingIgnoredDuringExecution ?? []).map(read),
     antiAffinity: (podAntiAffinity?.requiredDuringSchedulingIgnoredDuringExecution ?? []).map(read),
@@ -78,28 +79,68 @@ function readTerms(pod: Stored<Pod>, namespaceLabels: NamespaceLabels): PodTerms
   };
 }
 
-function readTerm(pod: Stored<Pod>, term: PodAffinityTerm, namespaceLabels: NamespaceLabels): AffinityTerm {
+/** Compiled when it is first compared: a pod may have thousands of terms. */
+class ReadTerm implements AffinityTerm {
+  readonly topologyKey: string;
+  readonly #pod: { readonly metadata: Stored<Pod>['metadata'] };
+  readonly #term: PodAffinityTerm;
+  readonly #namespaceLabels: NamespaceLabels;
+  #compiled: CompiledTerm | undefined;
+  #key: string | undefined;
+
+  constructor({ metadata }: Stored<Pod>, term: PodAffinityTerm, namespaceLabels: NamespaceLabels) {
+    this.topologyKey = term.topologyKey;
+    this.#pod = { metadata };
+    this.#term = term;
+    this.#namespaceLabels = namespaceLabels;
+  }
+
+  get selector(): LabelMatcher {
+    return this.#parts().selector;
+  }
+
+  get key(): string | undefined {
+    const { selector, named, namespaces } = this.#parts();
+    if (namespaces !== undefined && !namespaces.isEverything) return undefined;
+    const where = (): string => (namespaces === undefined ? named.toSorted().join(',') : '*');
+    return (this.#key ??= `${where()}|${selector.isNothing ? '!' : selector.toString()}`);
+  }
+
+  matches({ metadata: { namespace, labels } }: Stored<Pod>): boolean {
+    const { selector, isNamed, namespaces } = this.#parts();
+    const inNamespace =
+      isNamed(namespace) ||
+      (namespaces !== undefined && (namespaces.isEverything || namespaces.matches(this.#namespaceLabels(namespace))));
+    return inNamespace && selector.matches(labels);
+  }
+
+  #parts(): CompiledTerm {
+    return (this.#compiled ??= compileTerm(this.#pod, this.#term));
+  }
+}
+
+interface CompiledTerm {
+  readonly selector: LabelMatcher;
+  readonly named: readonly string[];
+  readonly isNamed: (namespace: string) => boolean;
+  readonly namespaces: LabelMatcher | undefined;
+}
+
+function compileTerm(pod: { readonly metadata: Stored<Pod>['metadata'] }, term: PodAffinityTerm): CompiledTerm {
   const selector =
     term.labelSelector === undefined ? nothing : withLabelKeys(compileLabelSelector(term.labelSelector), pod, term);
-  const named = new Set(term.namespaces ?? []);
-  if (named.size === 0 && term.namespaceSelector === undefined) named.add(pod.metadata.namespace);
   const namespaces = term.namespaceSelector === undefined ? undefined : compileLabelSelector(term.namespaceSelector);
-  const inNamespace = (namespace: string): boolean =>
-    named.has(namespace) ||
-    (namespaces !== undefined && (namespaces.isEverything || namespaces.matches(namespaceLabels(namespace))));
-  const remembers = namespaces === undefined || namespaces.isEverything;
-  return {
-    topologyKey: term.topologyKey,
-    selector,
-    key: remembers
-      ? `${namespaces === undefined ? [...named].sort().join(',') : '*'}|${selector.isNothing ? '!' : selector.toString()}`
-      : undefined,
-    matches: (other) => inNamespace(other.metadata.namespace) && selector.matches(other.metadata.labels),
-  };
+  const listed = [...new Set(term.namespaces)];
+  const named = listed.length === 0 && namespaces === undefined ? [pod.metadata.namespace] : listed;
+  return { selector, named, isNamed: membership(named), namespaces };
 }
 
 /** The selector with the requirements that `matchLabelKeys` and `mismatchLabelKeys` add from the pod's own labels. */
-function withLabelKeys(selector: LabelMatcher, pod: Stored<Pod>, term: PodAffinityTerm): LabelMatcher {
+function withLabelKeys(
+  selector: LabelMatcher,
+  pod: { readonly metadata: Stored<Pod>['metadata'] },
+  term: PodAffinityTerm,
+): LabelMatcher {
   const labels = pod.metadata.labels ?? {};
   const more = (keys: readonly string[] | undefined, operator: 'in' | 'notin'): LabelRequirement[] =>
     (keys ?? []).flatMap((key) => (Object.hasOwn(labels, key) ? [{ key, operator, values: [labels[key] ?? ''] }] : []));

@@ -7,6 +7,7 @@
 import type { Node, Pod } from '../../../api/gen/core-v1.ts';
 import type { Stored } from '../../../api/object.ts';
 import { deepEqual } from '../../../base/equal.ts';
+import { allSteps, type Steps } from '../../../base/steps.ts';
 import type { NodeInfo, Snapshot } from '../../cache/node-info.ts';
 import { defaultArgs, type InterPodAffinityArgs } from '../../config/plugin-args.ts';
 import { createNodeCounts } from '../../framework/node-counts.ts';
@@ -28,6 +29,7 @@ import {
   MANY_TERMS,
   type WeightedValues,
 } from './affinity-scores.ts';
+import { MANY_TERMS_OF_POD, preparingSteps, type PreparedCounts } from './prepared-counts.ts';
 import { AffinityLacks } from './explain-affinity.ts';
 import {
   copyCounts,
@@ -42,6 +44,8 @@ import {
 import { createHints } from './queueing-hints.ts';
 
 const NAME = 'InterPodAffinity';
+/** The key in the state of what was counted in steps. */
+const PREPARED = `${NAME}/prepared`;
 const SCORES = `${NAME}/scores`;
 /** The key in the state under which an explanation keeps what it computed for all nodes. */
 const LACKS = `${NAME}/lacks`;
@@ -52,11 +56,13 @@ const SKIP = { code: 'skip', reasons: [], plugin: NAME } as const;
 
 interface PreFilterState {
   readonly terms: PodTerms;
+  /** The pod matches all its affinity terms. */
+  readonly meetsItself: boolean;
   /** Running pods whose anti-affinity terms match the pod. */
   readonly existingAnti: TopologyCounts;
   /** Running pods that match all affinity terms of the pod, one list per topology key. */
   readonly affinity: TopologyCounts;
-  /** Running pods that match an anti-affinity term of the pod, one list per term. */
+  /** Running pods that match an anti-affinity term of the pod, one list per term; of many terms one per topology key. */
   readonly antiAffinity: TopologyCounts;
 }
 
@@ -83,29 +89,37 @@ export function createInterPodAffinity(
       if (term.matches(pod)) addToCount(existingAnti, indexFor(existingAnti, term), { node, by });
     if (terms.affinity.length > 0 && terms.affinity.every((term) => term.matches(other)))
       for (let i = 0; i < affinity.length; i++) addToCount(affinity, i, { node, by });
+    const isSummed = terms.antiAffinity.length > MANY_TERMS_OF_POD;
     terms.antiAffinity.forEach((term, i) => {
-      if (term.matches(other)) addToCount(antiAffinity, i, { node, by });
+      if (node.node.metadata.labels?.[term.topologyKey] === undefined || !term.matches(other)) return;
+      addToCount(antiAffinity, isSummed ? indexFor(antiAffinity, term) : i, { node, by });
     });
   };
   return {
     name: NAME,
+    prepare(state, pod, { nodes }) {
+      const steps = preparingSteps(termsOf(pod), nodes);
+      return steps === undefined ? undefined : keepPrepared(state, steps);
+    },
     preFilter(state, pod, snapshot) {
       const terms = termsOf(pod);
       const existingAnti: TopologyCounts = [];
       for (const { topologyKey, term, values } of prohibitions.candidates(snapshot, pod.metadata.labels))
         if (term.matches(pod)) existingAnti.push({ topologyKey, values });
       if (existingAnti.length === 0 && terms.affinity.length === 0 && terms.antiAffinity.length === 0) return SKIP;
+      const prepared = preparedCounts(state, terms, snapshot);
       state.set(NAME, {
         terms,
+        meetsItself: terms.affinity.every((term) => term.matches(pod)),
         existingAnti: existingAnti.length > MANY_TERMS ? mergeCounts(existingAnti) : existingAnti,
-        affinity: countMatching(terms.affinity, { snapshot, counts, tallies }),
-        antiAffinity: countsOf(terms.antiAffinity, snapshot),
+        affinity: prepared.affinity ?? countMatching(terms.affinity, { snapshot, counts, tallies }),
+        antiAffinity: prepared.antiAffinity ?? countsOf(terms.antiAffinity, snapshot),
       } satisfies PreFilterState);
       return undefined;
     },
-    filter(state, pod, node) {
-      const { terms, existingAnti, affinity, antiAffinity } = kept(state);
-      if (!meetsAffinity(pod, node, { terms, affinity })) return AFFINITY;
+    filter(state, _pod, node) {
+      const { existingAnti, antiAffinity } = kept(state);
+      if (!meetsAffinity(node, kept(state))) return AFFINITY;
       if (antiAffinity.some((list) => countAt(list, node) > 0)) return ANTI_AFFINITY;
       return existingAnti.some((list) => countAt(list, node) > 0) ? EXISTING : undefined;
     },
@@ -118,9 +132,9 @@ export function createInterPodAffinity(
     addPod: (state, pod, { other, node }) => change(state, pod, { other, node, by: 1 }),
     removePod: (state, pod, { other, node }) => change(state, pod, { other, node, by: -1 }),
     cloneState(value) {
-      const { terms, existingAnti, affinity, antiAffinity } = value as PreFilterState;
+      const { existingAnti, affinity, antiAffinity, ...same } = value as PreFilterState;
       return {
-        terms,
+        ...same,
         existingAnti: mergeCounts(existingAnti),
         affinity: copyCounts(affinity),
         antiAffinity: copyCounts(antiAffinity),
@@ -131,6 +145,7 @@ export function createInterPodAffinity(
         termsOf,
         preferredTerms,
         args,
+        prepared: preparedCounts(state, termsOf(pod), snapshot).preferred,
         countsOf: (terms) => countsOf(terms, snapshot),
       });
       if (scores.length === 0) return SKIP;
@@ -180,17 +195,23 @@ function createProhibitionIndex(termsOf: TermReader): TermIndex<AffinityTerm> {
   });
 }
 
-function meetsAffinity(
-  pod: Stored<Pod>,
-  node: NodeInfo,
-  { terms, affinity }: Pick<PreFilterState, 'terms' | 'affinity'>,
-): boolean {
-  if (terms.affinity.length === 0) return true;
-  if (terms.affinity.some((term) => node.node.metadata.labels?.[term.topologyKey] === undefined)) return false;
+function meetsAffinity(node: NodeInfo, { affinity, meetsItself }: PreFilterState): boolean {
+  if (affinity.some(({ topologyKey }) => node.node.metadata.labels?.[topologyKey] === undefined)) return false;
   if (affinity.every((list) => countAt(list, node) > 0)) return true;
   // The first pod of a group with affinity to itself may run on any node.
   const anyMatch = affinity.some(({ values }) => values.values().some((count) => count > 0));
-  return !anyMatch && terms.affinity.every((term) => term.matches(pod));
+  return !anyMatch && meetsItself;
+}
+
+function* keepPrepared(state: CycleState, steps: Steps<PreparedCounts>): Steps<void> {
+  state.set(PREPARED, yield* steps);
+}
+
+/** Those that were prepared in turns, else counted at once. */
+function preparedCounts(state: CycleState, terms: PodTerms, { nodes }: Snapshot): PreparedCounts {
+  const steps = state.has(PREPARED) ? undefined : preparingSteps(terms, nodes);
+  if (steps !== undefined) state.set(PREPARED, allSteps(steps));
+  return (state.get(PREPARED) ?? {}) as PreparedCounts;
 }
 
 /** Scales the scores to 0..100 by their minimum and maximum. */

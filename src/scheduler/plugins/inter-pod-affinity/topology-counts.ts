@@ -109,24 +109,9 @@ export function countMatching(terms: readonly AffinityTerm[], { snapshot, counts
   });
 }
 
-/** More terms of one pod would take the place of all remembered counts. */
-const MANY_TERMS_OF_POD = 64;
-
-/** Pods that match a term, by topology value, for each of the terms of one pod. */
+/** Pods that match a term, by topology value, for each of a few terms of one pod. */
 export function countEach(terms: readonly AffinityTerm[], counting: Counting): TopologyCounts {
-  if (terms.length <= MANY_TERMS_OF_POD) return terms.flatMap((term) => countMatching([term], counting));
-  const nodes = counting.snapshot.nodes.filter(({ pods }) => pods.size > 0);
-  return terms.map((term) => {
-    const values = new Map<string, number>();
-    for (const { node, pods } of nodes) {
-      const value = node.metadata.labels?.[term.topologyKey];
-      if (value === undefined) continue;
-      let count = 0;
-      for (const pod of pods.values()) if (term.matches(pod)) count++;
-      if (count > 0) values.set(value, (values.get(value) ?? 0) + count);
-    }
-    return { topologyKey: term.topologyKey, values };
-  });
+  return terms.flatMap((term) => countMatching([term], counting));
 }
 
 /** A state of its own, which shares the values until they change. */
