@@ -25,7 +25,8 @@ export function isInStoredForm(
 /** The object as this version reads it once it is stored. Upstream: DryRunnableStorage.copyInto. */
 export function asStored(store: GenericStore, object: KubernetesObject): KubernetesObject | Promise<KubernetesObject> {
   const { reading } = store.definition;
-  if (reading === undefined || store.definition === store.stored) return object;
+  if (reading === undefined) return object;
+  if (store.definition === store.stored) return reading.read(object);
   const { convert } = reading;
   const written = store.toStored(object);
   if (!(written instanceof Promise)) return reading.read(written);

@@ -86,7 +86,7 @@ export async function putObject(store: GenericStore, put: PutObject): Promise<Wr
   if (!cell.isDecoded) cell.adopt(ofRevision(stored));
   const preparing = store.prepare([cell]);
   if (preparing !== undefined) await preparing;
-  return { object: isStoredForm ? cell.object() : store.object(cell), cell, created: put.created };
+  return { object: store.object(cell), cell, created: put.created };
 }
 
 /** Records the author of a change in the history. */
