@@ -23,6 +23,7 @@ export class ExpansionError extends Error {
 export function expand(text: string, lookup: (name: string) => string | undefined): string {
   if (!text.includes('$')) return text;
   let out = '';
+  const lastEnd = text.lastIndexOf(')');
   for (let at = 0; at < text.length; at++) {
     const char = text[at]!;
     if (char !== '$' || at + 1 >= text.length) {
@@ -37,7 +38,7 @@ export function expand(text: string, lookup: (name: string) => string | undefine
       out += `$${next}`;
       at++;
     } else {
-      const end = text.indexOf(')', at + 2);
+      const end = at + 2 > lastEnd ? -1 : text.indexOf(')', at + 2);
       if (end < 0) {
         out += '$(';
         at++;

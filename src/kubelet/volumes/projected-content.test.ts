@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { configMapPayload, secretPayload } from './projected-content.ts';
+import { configMapPayload, downwardPayload, secretPayload } from './projected-content.ts';
 
 /** Counts the values that are read. */
 function counted(entries: [string, string][]) {
@@ -39,4 +39,29 @@ test('without items all keys are files, and a key that is required and missing i
     /non-existent secret key/,
   );
   assert.equal(configMapPayload(none, { ...selection, optional: true }).size, 0);
+});
+
+test('files of one value share its bytes, also those of other sources', () => {
+  const items = ['a', 'b'].map((path) => ({ key: 'k', path }));
+  const object = { metadata: {}, data: { k: 'dmFsdWU=' } };
+  for (const read of [configMapPayload, secretPayload]) {
+    const payloads = [read(object, { ...selection, items }), read(object, { ...selection, items })];
+    assert.equal(new Set(payloads.flatMap((payload) => [...payload.values()].map(({ data }) => data))).size, 1);
+  }
+  const pod = { metadata: { annotations: { a: 'v' } } };
+  const node = { nodeName: 'n', hostIps: [], allocatable: {} };
+  const files = downwardPayload({
+    items: ['a', 'b'].map((path) => ({ path, fieldRef: { fieldPath: 'metadata.annotations' } })),
+    pod,
+    node,
+    defaultMode: 0o644,
+  });
+  assert.deepEqual(
+    [...files].map(([path, { data }]) => [path, String(data)]),
+    [
+      ['a', 'a="v"'],
+      ['b', 'a="v"'],
+    ],
+  );
+  assert.equal(new Set([...files.values()].map(({ data }) => data)).size, 1);
 });

@@ -3,6 +3,7 @@
  * projected volumes. Upstream: MakePayload in pkg/volume/{configmap,secret}, CollectData in pkg/volume/downwardapi.
  */
 import { getOwn } from '../../api/codec/own-property.ts';
+import { getOrMake } from '../../base/get-or-make.ts';
 import type { ConfigMap, DownwardAPIVolumeFile, KeyToPath, Pod, Secret } from '../../api/gen/core-v1.ts';
 import { findContainer } from '../runtime/pod-facts.ts';
 import { podFieldValue, resourceFieldValue, type NodeFacts } from '../runtime/field-refs.ts';
@@ -51,15 +52,30 @@ function normalized(path: string): string {
     .join('/');
 }
 
-function decoded(text: string | undefined, encoding: 'utf8' | 'base64'): Uint8Array | undefined {
-  return text === undefined ? undefined : Buffer.from(text, encoding);
+const decodedTexts = new WeakMap<object, Map<string, WeakRef<Uint8Array>>>();
+
+/** The decoded value of a key. Thousands of files of one volume may be the same megabyte: they share it. */
+function decoded(
+  data: Readonly<Record<string, string>>,
+  key: string,
+  encoding: 'utf8' | 'base64',
+): Uint8Array | undefined {
+  const text = getOwn(data, key);
+  if (text === undefined) return undefined;
+  const known = getOrMake(decodedTexts, data, () => new Map<string, WeakRef<Uint8Array>>());
+  const name = `${encoding} ${key}`;
+  const shared = known.get(name)?.deref();
+  if (shared !== undefined) return shared;
+  const bytes = Buffer.from(text, encoding);
+  known.set(name, new WeakRef(bytes));
+  return bytes;
 }
 
 /** Files of a config map. Throws upstream's error when a required key is missing. */
 export function configMapPayload({ data = {}, binaryData = {} }: ConfigMap, selection: KeySelection): Payload {
   const contents: Contents = {
     keys: () => [...Object.keys(data), ...Object.keys(binaryData)],
-    get: (key) => decoded(getOwn(binaryData, key), 'base64') ?? decoded(getOwn(data, key), 'utf8'),
+    get: (key) => decoded(binaryData, key, 'base64') ?? decoded(data, key, 'utf8'),
   };
   return select(contents, selection, (key) => `configmap references non-existent config key: ${key}`);
 }
@@ -68,7 +84,7 @@ export function configMapPayload({ data = {}, binaryData = {} }: ConfigMap, sele
 export function secretPayload({ data = {} }: Secret, selection: KeySelection): Payload {
   const contents: Contents = {
     keys: () => Object.keys(data),
-    get: (key) => decoded(getOwn(data, key), 'base64'),
+    get: (key) => decoded(data, key, 'base64'),
   };
   return select(contents, selection, (key) => `references non-existent secret key: ${key}`);
 }
@@ -81,9 +97,12 @@ export function downwardPayload(input: {
   readonly defaultMode: number;
 }): Payload {
   const payload = new Map<string, ProjectedFile>();
+  const fields = new Map<string, Uint8Array>();
   for (const item of input.items ?? []) {
+    const read = (): Uint8Array => Buffer.from(downwardText(item, input.pod, input.node));
+    const path = item.fieldRef?.fieldPath;
     payload.set(normalized(item.path), {
-      data: Buffer.from(downwardText(item, input.pod, input.node)),
+      data: path === undefined ? read() : getOrMake(fields, path, read),
       mode: item.mode ?? input.defaultMode,
     });
   }
