@@ -229,8 +229,8 @@ async function watchOnce<T extends KubernetesObject>(
   }
   if (signal.aborted) return progress.revision;
   const { revision, events } = progress;
-  if (events === 0 && deps.clock.monotonicMs() - startMs < SHORT_WATCH_MS)
-    throw revision === undefined ? new Error('the watch ended at once') : new WatchEnded(revision, undefined);
+  if (revision === undefined) throw new Error('the watch ended before it had sent the objects there are');
+  if (events === 0 && deps.clock.monotonicMs() - startMs < SHORT_WATCH_MS) throw new WatchEnded(revision, undefined);
   return revision;
 }
 

@@ -16,13 +16,13 @@ import type { Informer } from '../../client/informer.ts';
 import type { SiblingSelector } from './plugin-deps.ts';
 import { appendAll } from '../../base/lists.ts';
 
-/** Where services and owners are looked up. */
 /**
  * Labels that are compared for one pod: a namespace may have any number of services, each with thousands. Services beyond
  * them are left out.
  */
 const MAX_COMPARED = 20_000;
 
+/** Where services and owners are looked up. */
 export interface SiblingDeps {
   readonly services: Informer<Service>;
   readonly replicationControllers: Informer<ReplicationController>;

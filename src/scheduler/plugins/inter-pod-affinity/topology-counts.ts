@@ -116,7 +116,10 @@ export function countEach(terms: readonly AffinityTerm[], counting: Counting): T
 
 /** A state of its own, which shares the values until they change. */
 export function copyCounts(counts: TopologyCounts): TopologyCounts {
-  return counts.map(({ topologyKey, values }) => ({ topologyKey, values }));
+  return counts.map((list) => {
+    ownLists.delete(list); // from now on it shares its values
+    return { topologyKey: list.topologyKey, values: list.values };
+  });
 }
 
 /** A copy with one list per topology key, so that positive and negative terms are summed. */
