@@ -21,8 +21,9 @@ export interface ClaimInfos {
   load(): Promise<void>;
   get(uid: string): ClaimInfo | undefined;
   all(): readonly ClaimInfo[];
-  set(info: ClaimInfo): Promise<void>;
-  remove(uid: string): Promise<void>;
+  /** Writes the file once for all of them; not at all for none. */
+  set(...infos: readonly ClaimInfo[]): Promise<void>;
+  remove(...uids: readonly string[]): Promise<void>;
 }
 
 /** A claim store that is kept in a file. */
@@ -46,13 +47,13 @@ export function createClaimInfos(files: Files, path: string): ClaimInfos {
     },
     get: (uid) => infos.get(uid),
     all: () => [...infos.values()],
-    async set(info) {
-      infos.set(info.uid, info);
-      await save();
+    async set(...changed) {
+      for (const info of changed) infos.set(info.uid, info);
+      if (changed.length > 0) await save();
     },
-    async remove(uid) {
-      infos.delete(uid);
-      await save();
+    async remove(...uids) {
+      for (const uid of uids) infos.delete(uid);
+      if (uids.length > 0) await save();
     },
   };
 }

@@ -5,6 +5,7 @@
  */
 import type { Container, Pod } from '../../api/gen/core-v1.ts';
 import type { ResourceClaim } from '../../api/gen/resource-v1.ts';
+import { firstByName } from '../../base/first-by.ts';
 import { KeyedMutex } from '../../base/keyed-mutex.ts';
 import type { GrpcConnector } from '../../grpc/grpc-connector.ts';
 import type { Log } from '../../platform/log.ts';
@@ -86,14 +87,24 @@ export function createDraManager(deps: DraManagerDeps): DraManager {
     }
   }
 
-  async function prepareClaim(pod: Pod, claim: ResourceClaim): Promise<void> {
-    const info = withPodReference(claim, infos.get(claim.metadata.uid ?? ''), podUid(pod));
+  async function prepareClaims(pod: Pod, claims: readonly ResourceClaim[]): Promise<void> {
+    const changed = claims.flatMap((claim) => {
+      const known = infos.get(claim.metadata.uid ?? '');
+      const isDone = known?.prepared === true && known.podUids.includes(podUid(pod));
+      return isDone ? [] : [withPodReference(claim, known, podUid(pod))];
+    });
     // Stored before any driver is called: the preparation must be undone even if the kubelet is killed now.
-    await infos.set(info);
-    if (info.prepared) return;
-    const ready: Record<string, readonly DraDevice[]> = {};
-    for (const name of Object.keys(info.drivers)) ready[name] = await askDriver(name, info);
-    await infos.set({ ...info, drivers: ready, prepared: true });
+    await infos.set(...changed);
+    const withoutDriver: ClaimInfo[] = [];
+    for (const info of changed) {
+      if (info.prepared) continue;
+      const ready: Record<string, readonly DraDevice[]> = {};
+      for (const name of Object.keys(info.drivers)) ready[name] = await askDriver(name, info);
+      const prepared = { ...info, drivers: ready, prepared: true };
+      if (usesDriver(info)) await infos.set(prepared);
+      else withoutDriver.push(prepared);
+    }
+    await infos.set(...withoutDriver);
   }
 
   async function askDriver(driver: string, info: ClaimInfo): Promise<readonly DraDevice[]> {
@@ -105,9 +116,16 @@ export function createDraManager(deps: DraManagerDeps): DraManager {
     return answer.devices;
   }
 
-  async function release(info: ClaimInfo, uid: string): Promise<void> {
-    const podUids = info.podUids.filter((each) => each !== uid);
-    if (podUids.length > 0) return infos.set({ ...info, podUids });
+  async function releaseAll(uid: string): Promise<void> {
+    const used = infos.all().filter(({ podUids }) => podUids.includes(uid));
+    const others = used.map((info) => ({ ...info, podUids: info.podUids.filter((each) => each !== uid) }));
+    await infos.set(...others.filter(({ podUids }) => podUids.length > 0));
+    const unused = others.filter(({ podUids }) => podUids.length === 0);
+    await infos.remove(...unused.filter((info) => !usesDriver(info)).map((info) => info.uid));
+    for (const info of unused) if (usesDriver(info)) await release(info);
+  }
+
+  async function release(info: ClaimInfo): Promise<void> {
     for (const driver of Object.keys(info.drivers)) {
       const answers = await call(driver, (caller, version) => nodeUnprepareResources(caller, version, [claimOf(info)]));
       const error = answers[info.uid]?.error ?? 'it was skipped';
@@ -118,11 +136,13 @@ export function createDraManager(deps: DraManagerDeps): DraManager {
   }
 
   function claimResources(pod: Pod, container: Container): ClaimResources[] {
+    const requests = containerClaimRequests(pod, container);
+    if (requests.length === 0) return [];
     const namespace = podNamespace(pod);
-    return containerClaimRequests(pod, container).map(({ name, request }) => {
-      const info = infos
-        .all()
-        .find((each) => each.namespace === namespace && each.name === name && each.podUids.includes(podUid(pod)));
+    const isOfPod = (info: ClaimInfo) => info.namespace === namespace && info.podUids.includes(podUid(pod));
+    const ofPod = firstByName(infos.all().filter(isOfPod));
+    return requests.map(({ name, request }) => {
+      const info = ofPod.get(name);
       const devices = Object.entries(info?.drivers ?? {}).flatMap(([driverName, list]) =>
         list.filter((device) => belongsToRequest(device, request)).map((device) => ({ ...device, driverName })),
       );
@@ -130,10 +150,7 @@ export function createDraManager(deps: DraManagerDeps): DraManager {
     });
   }
 
-  const unprepare = (uid: string): Promise<void> =>
-    mutex.run('claims', async () => {
-      for (const info of infos.all()) if (info.podUids.includes(uid)) await release(info, uid);
-    });
+  const unprepare = (uid: string): Promise<void> => mutex.run('claims', () => releaseAll(uid));
 
   return {
     pluginHandler: handlerOf(drivers, deps),
@@ -143,9 +160,7 @@ export function createDraManager(deps: DraManagerDeps): DraManager {
       if (names.length === 0) return;
       const claims = await Promise.all(names.map((name) => deps.getClaim(podNamespace(pod), name)));
       for (const claim of claims) checkClaim(pod, claim);
-      await mutex.run('claims', async () => {
-        for (const claim of claims) await prepareClaim(pod, claim);
-      });
+      await mutex.run('claims', () => prepareClaims(pod, claims));
     },
     claimResources,
     cdiDevices(pod, container) {
@@ -162,6 +177,10 @@ export function createDraManager(deps: DraManagerDeps): DraManager {
       for (const uid of gone) await unprepare(uid);
     },
   };
+}
+
+function usesDriver({ drivers }: ClaimInfo): boolean {
+  return Object.keys(drivers).length > 0;
 }
 
 function handlerOf(drivers: Map<string, Driver>, { log, wiper }: DraManagerDeps): PluginHandler {
