@@ -22,8 +22,8 @@ export interface ClaimInfos {
   get(uid: string): ClaimInfo | undefined;
   all(): readonly ClaimInfo[];
   /** Writes the file once for all of them; not at all for none. */
-  set(...infos: readonly ClaimInfo[]): Promise<void>;
-  remove(...uids: readonly string[]): Promise<void>;
+  set(infos: readonly ClaimInfo[]): Promise<void>;
+  remove(uids: readonly string[]): Promise<void>;
 }
 
 /** A claim store that is kept in a file. */
@@ -47,11 +47,11 @@ export function createClaimInfos(files: Files, path: string): ClaimInfos {
     },
     get: (uid) => infos.get(uid),
     all: () => [...infos.values()],
-    async set(...changed) {
+    async set(changed) {
       for (const info of changed) infos.set(info.uid, info);
       if (changed.length > 0) await save();
     },
-    async remove(...uids) {
+    async remove(uids) {
       for (const uid of uids) infos.delete(uid);
       if (uids.length > 0) await save();
     },

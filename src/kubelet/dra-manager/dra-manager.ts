@@ -94,17 +94,17 @@ export function createDraManager(deps: DraManagerDeps): DraManager {
       return isDone ? [] : [withPodReference(claim, known, podUid(pod))];
     });
     // Stored before any driver is called: the preparation must be undone even if the kubelet is killed now.
-    await infos.set(...changed);
+    await infos.set(changed);
     const withoutDriver: ClaimInfo[] = [];
     for (const info of changed) {
       if (info.prepared) continue;
       const ready: Record<string, readonly DraDevice[]> = {};
       for (const name of Object.keys(info.drivers)) ready[name] = await askDriver(name, info);
       const prepared = { ...info, drivers: ready, prepared: true };
-      if (usesDriver(info)) await infos.set(prepared);
+      if (usesDriver(info)) await infos.set([prepared]);
       else withoutDriver.push(prepared);
     }
-    await infos.set(...withoutDriver);
+    await infos.set(withoutDriver);
   }
 
   async function askDriver(driver: string, info: ClaimInfo): Promise<readonly DraDevice[]> {
@@ -119,9 +119,9 @@ export function createDraManager(deps: DraManagerDeps): DraManager {
   async function releaseAll(uid: string): Promise<void> {
     const used = infos.all().filter(({ podUids }) => podUids.includes(uid));
     const others = used.map((info) => ({ ...info, podUids: info.podUids.filter((each) => each !== uid) }));
-    await infos.set(...others.filter(({ podUids }) => podUids.length > 0));
+    await infos.set(others.filter(({ podUids }) => podUids.length > 0));
     const unused = others.filter(({ podUids }) => podUids.length === 0);
-    await infos.remove(...unused.filter((info) => !usesDriver(info)).map((info) => info.uid));
+    await infos.remove(unused.filter((info) => !usesDriver(info)).map((info) => info.uid));
     for (const info of unused) if (usesDriver(info)) await release(info);
   }
 
@@ -132,7 +132,7 @@ export function createDraManager(deps: DraManagerDeps): DraManager {
       if (error !== '')
         throw new Error(`NodeUnprepareResources failed for ResourceClaim ${info.namespace}/${info.name}: ${error}`);
     }
-    await infos.remove(info.uid);
+    await infos.remove([info.uid]);
   }
 
   function claimResources(pod: Pod, container: Container): ClaimResources[] {
