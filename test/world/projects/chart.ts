@@ -65,7 +65,7 @@ stringData: { password: {{ (lookup "v1" "Secret" .Release.Namespace .Release.Nam
 apiVersion: chart.world.example/v1
 kind: Snapshot
 metadata: { name: {{ .Release.Name }} }
-spec: null
+spec: {}
 `,
   'templates/before.yaml': task('before', 'pre-install,pre-upgrade,pre-rollback'),
   'templates/after.yaml': task('after', 'post-install,post-upgrade'),
