@@ -167,6 +167,8 @@ async function listAll<T extends KubernetesObject>(
   }
 }
 
+type ChangeType = Exclude<WatchEvent<KubernetesObject>['type'], 'ERROR'>;
+
 /** How far a watch has come. */
 class Progress<T extends KubernetesObject> {
   /** Undefined until the target is filled. */
@@ -181,14 +183,14 @@ class Progress<T extends KubernetesObject> {
     this.revision = revision;
   }
 
-  take(event: WatchEvent<Stored<T>>): void {
-    if (event.type === 'ERROR') throw new StatusError(event.object as Status);
+  take({ type, object }: WatchEvent<Stored<T>>): void {
+    if (type === 'ERROR') throw new StatusError(object as Status);
     this.events++;
-    if (this.revision === undefined) this.#fill(event);
-    else this.revision = applyEvent(this.#deps, { ...event, type: event.type });
+    if (this.revision === undefined) this.#fill(type, object);
+    else this.revision = applyEvent(this.#deps, type, object);
   }
 
-  #fill({ type, object }: WatchEvent<Stored<T>>): void {
+  #fill(type: ChangeType, object: Stored<T>): void {
     if (type === 'ADDED') this.#first.push(withKind(this.#deps, object));
     else if (type === 'BOOKMARK' && object.metadata.annotations?.[INITIAL_EVENTS_END] === 'true') {
       const revision = object.metadata.resourceVersion;
@@ -234,10 +236,7 @@ async function watchOnce<T extends KubernetesObject>(
   return revision;
 }
 
-function applyEvent<T extends KubernetesObject>(
-  deps: ReflectorDeps<T>,
-  { type, object }: WatchEvent<Stored<T>> & { readonly type: Exclude<WatchEvent<T>['type'], 'ERROR'> },
-): string {
+function applyEvent<T extends KubernetesObject>(deps: ReflectorDeps<T>, type: ChangeType, object: Stored<T>): string {
   const revision = object.metadata.resourceVersion ?? '';
   if (type === 'BOOKMARK') deps.target.bookmark(revision);
   else deps.target.apply(type, withKind(deps, object), revision);

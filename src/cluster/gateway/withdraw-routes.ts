@@ -27,7 +27,7 @@ export async function withdrawRoutes(deps: GatewayDeps, signal: AbortSignal): Pr
     } catch (error) {
       if (signal.aborted) return;
       if (!isReason(error, 'Conflict'))
-        log.warn('addresses of routes that are served no more stay for now, again later', { err: error });
+        log.warn('failed to remove the addresses of routes that are no longer served; will retry', { err: error });
       await sleepUnlessAborted(clock, backoff.nextMs(), signal);
     }
 }
