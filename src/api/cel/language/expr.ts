@@ -103,7 +103,7 @@ export interface Unspecified extends Base {
 
 export type Expr = Literal | Ident | Select | Call | ListExpr | MapExpr | StructExpr | Fold | Unspecified;
 
-/** The direct child nodes. */
+/** Operands, entries and the parts of a comprehension, from left to right; names of fields are none. */
 export function childrenOf(expr: Expr): readonly Expr[] {
   switch (expr.kind) {
     case 'select':
