@@ -101,8 +101,8 @@ const compiled = new WeakMap<LabelSelector, LabelMatcher>();
  */
 export function compileLabelSelector(selector: LabelSelector | undefined): LabelMatcher {
   if (selector === undefined || selector === null) return nothing;
-  const known = compiled.get(selector);
-  if (known !== undefined) return known;
+  const cached = compiled.get(selector);
+  if (cached !== undefined) return cached;
   const requirements = requirementsFromMap(selector.matchLabels ?? {});
   for (const expression of selector.matchExpressions ?? []) requirements.push(fromExpression(expression));
   const matcher = compileRequirements(requirements);

@@ -52,8 +52,8 @@ const memo = new Map<string, ParsedQuantity>();
 
 /** Throws {@link QuantityError}. */
 export function parseQuantity(text: string): ParsedQuantity {
-  const known = memo.get(text);
-  if (known !== undefined) return known;
+  const cached = memo.get(text);
+  if (cached !== undefined) return cached;
   const parsed = parseExact(text);
   if (memo.size >= MEMO_LIMIT) memo.clear();
   memo.set(text, parsed);
@@ -108,10 +108,10 @@ function suffixProblem(text: string): string {
 function scaleOf(suffix: string): { numerator: bigint; denominator: bigint; format: QuantityFormat } {
   const binary = BINARY_POWER[suffix];
   if (binary !== undefined) return { numerator: 1n << binary, denominator: 1n, format: 'BinarySI' };
-  const known = DECIMAL_POWER[suffix];
-  const power = known ?? Number(suffix.slice(1));
+  const tabulated = DECIMAL_POWER[suffix];
+  const power = tabulated ?? Number(suffix.slice(1));
   if (Math.abs(power) > MAX_EXPONENT) throw new QuantityError("unable to parse quantity's suffix");
-  const format = known === undefined ? 'DecimalExponent' : 'DecimalSI';
+  const format = tabulated === undefined ? 'DecimalExponent' : 'DecimalSI';
   return power < 0
     ? { numerator: 1n, denominator: 10n ** BigInt(-power), format }
     : { numerator: 10n ** BigInt(power), denominator: 1n, format };

@@ -149,9 +149,9 @@ class GenericApiServer implements ApiServer {
 
   #views(): ObjectViews {
     const { views = [], storage } = this.#deps;
-    const kept = storage.history === undefined ? [] : [historyView];
+    const objectViews = storage.history === undefined ? [] : [historyView];
     const charts = this.#charts === undefined ? [] : [this.#charts.view];
-    return new ObjectViews([...views, refusalsView(this.#refused), ...kept, ...charts]);
+    return new ObjectViews([...views, refusalsView(this.#refused), ...objectViews, ...charts]);
   }
 
   #createCharts(metrics: RequestMetrics): Charts | undefined {

@@ -48,8 +48,8 @@ export class InstalledDefinitions {
   addCustom(definitions: readonly ResourceDefinition[], replaces: readonly ResourceKey[]): Promise<void> {
     const { registry } = this.#storage;
     const own = definitions.filter(({ info }) => {
-      const known = registry.known(info);
-      return known === undefined || known.definition.schema !== undefined;
+      const genericStore = registry.known(info);
+      return genericStore === undefined || genericStore.definition.schema !== undefined;
     });
     return this.add(own, replaces);
   }

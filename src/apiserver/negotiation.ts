@@ -83,8 +83,8 @@ function isProduced(type: string): boolean {
 export function negotiate(accept: string | undefined, offer: FormOffer): MediaForm {
   if (accept === undefined || accept === '' || accept === '*/*' || accept === 'application/json') return JSON;
   const cacheKey = `${offer.as.length} ${offer.protobuf} ${offer.stream} ${accept}`;
-  const known = remembered.get(cacheKey);
-  if (known !== undefined) return known;
+  const cached = remembered.get(cacheKey);
+  if (cached !== undefined) return cached;
   for (const clause of parseAccept(accept)) {
     const form = matches(clause, offer);
     if (form === undefined) continue;

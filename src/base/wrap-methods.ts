@@ -7,8 +7,8 @@ export function wrapMethods<T extends object>(service: T, wrap: (name: string, m
   const wrapped = new Map<string | symbol, Method>();
   return new Proxy(service, {
     get(target, name) {
-      const known = wrapped.get(name);
-      if (known !== undefined) return known;
+      const cached = wrapped.get(name);
+      if (cached !== undefined) return cached;
       const method: unknown = Reflect.get(target, name);
       if (typeof method !== 'function' || typeof name === 'symbol') return method;
       const made = wrap(name, method as Method);

@@ -53,8 +53,8 @@ export function collectFlags(args: readonly string[]): Record<string, string[]> 
     if (match === null) throw new UserError(`unknown command ${JSON.stringify(arg)}`, 2);
     const name = (match[1] as string).replaceAll('_', '-');
     const fixed = Object.hasOwn(kubeletFixedFlags, name) ? kubeletFixedFlags[name] : undefined;
-    const known = CONFIGURATION_FLAGS.find(({ flag }) => flag === name);
-    const type = known?.row.type ?? fixed?.type;
+    const configurationFlag = CONFIGURATION_FLAGS.find(({ flag }) => flag === name);
+    const type = configurationFlag?.row.type ?? fixed?.type;
     if (type === undefined) throw unknown(name);
     // As upstream's parser: a flag of truth takes no separate word.
     const value = match[2] ?? (type === 'bool' ? 'true' : rest.shift());

@@ -22,16 +22,16 @@ export async function prepareServer(
 ): Promise<PreparedServer> {
   const { dataDir } = options;
   await makeDataDir(platform, dataDir);
-  const kept = await readInstanceFile(platform.files, dataDir);
-  if (kept?.servers !== undefined)
+  const instanceFile = await readInstanceFile(platform.files, dataDir);
+  if (instanceFile?.servers !== undefined)
     throw new PreflightError(`${dataDir} is of a machine that joined a cluster; start it with keelson agent`);
   checkBindAddress(options, platform.net.interfaces());
   const place = { runDir: rootRunDir(dataDir), logDir: `${dataDir}/logs` };
-  await freePorts(platform, place, [options.httpsPort ?? kept?.httpsPort, kept?.kubeletPort]);
-  const etcd = await prepareOwnEtcd(platform, options, kept, signal);
+  await freePorts(platform, place, [options.httpsPort ?? instanceFile?.httpsPort, instanceFile?.kubeletPort]);
+  const etcd = await prepareOwnEtcd(platform, options, instanceFile, signal);
   if (etcd !== undefined && options.snapshots?.log !== undefined)
     throw new PreflightError('--snapshot-log: only with SQLite; etcd keeps no log of its changes');
-  const prepared = await prepareInstance(platform, asJoined(options, etcd?.joined ?? kept), kept);
+  const prepared = await prepareInstance(platform, asJoined(options, etcd?.joined ?? instanceFile), instanceFile);
   return { ...prepared, ownEtcd: etcd !== undefined };
 }
 

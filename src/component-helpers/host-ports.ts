@@ -17,18 +17,18 @@ export function hostPortsOf(pod: Pod): readonly HostPort[] {
   const spec = pod.spec;
   if (spec === undefined) return NONE;
   const sidecars = sidecarsOf(spec);
-  let found: HostPort[] | undefined;
+  let hostPorts: HostPort[] | undefined;
   for (const container of [...spec.containers, ...sidecars]) {
     for (const port of container.ports ?? []) {
       if ((port.hostPort ?? 0) === 0) continue;
-      (found ??= []).push({
+      (hostPorts ??= []).push({
         ip: port.hostIP === undefined || port.hostIP === '' ? ANY : port.hostIP,
         protocol: port.protocol ?? 'TCP',
         port: port.hostPort ?? 0,
       });
     }
   }
-  return found ?? NONE;
+  return hostPorts ?? NONE;
 }
 
 /** Up to this number, pairs are compared one by one. */

@@ -60,8 +60,8 @@ export function createTallies<T extends Tally, R>(pods: Informer<Pod>, kind: Tal
   return {
     of(owner, rules) {
       const { uid } = owner.metadata;
-      const known = tallies.get(uid);
-      if (known !== undefined && kind.isBy(known, rules)) return known;
+      const cached = tallies.get(uid);
+      if (cached !== undefined && kind.isBy(cached, rules)) return cached;
       const tally = kind.make(rules, pods.byIndex(PODS_BY_CONTROLLER, uid));
       tallies.set(uid, tally);
       return tally;

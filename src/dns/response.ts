@@ -117,8 +117,8 @@ class ResponseWriter {
   #writeName(name: string): void {
     let rest = name === '.' ? '' : name; // dns-packet's name of the root
     while (rest !== '') {
-      const known = this.#names.get(rest);
-      if (known !== undefined) return this.#uint16(0xc000 | known);
+      const existing = this.#names.get(rest);
+      if (existing !== undefined) return this.#uint16(0xc000 | existing);
       if (this.#at < 0x4000) this.#names.set(rest, this.#at);
       const dot = rest.indexOf('.');
       const label = dot < 0 ? rest : rest.slice(0, dot);

@@ -259,11 +259,11 @@ export class GatewayController {
     const recorded = new Map<string, string>();
     for (const ingress of ingresses) {
       const { uid } = ingress.metadata;
-      const found = problems.get(uid) ?? [];
+      const routeProblems = problems.get(uid) ?? [];
       const before = this.#recorded.get(uid) ?? '';
-      for (const { reason, message } of found)
+      for (const { reason, message } of routeProblems)
         if (!before.includes(`${reason}: ${message}\n`)) this.#deps.recorder.event(ingress, 'Warning', reason, message);
-      recorded.set(uid, found.map(({ reason, message }) => `${reason}: ${message}\n`).join(''));
+      recorded.set(uid, routeProblems.map(({ reason, message }) => `${reason}: ${message}\n`).join(''));
     }
     this.#recorded = recorded;
   }

@@ -39,8 +39,8 @@ export interface MessageCodec {
 export function createMessageCodec(tables: readonly ProtobufTable[]): MessageCodec {
   const plans = new Map<string, MessagePlan>();
   const planOf = (typeName: string): MessagePlan => {
-    const known = plans.get(typeName);
-    if (known !== undefined) return known;
+    const cached = plans.get(typeName);
+    if (cached !== undefined) return cached;
     const table = tables.find(
       (each) =>
         typeName.startsWith(`${each.package}.`) &&

@@ -34,8 +34,8 @@ export async function recordedProcess(
   files: Files,
   { pid, startTime }: RecordedProcess,
 ): Promise<ProcessIdentity | undefined> {
-  const found = await ownProcess(files, pid);
-  return startTime === undefined || found?.startTime === startTime ? found : undefined;
+  const processIdentity = await ownProcess(files, pid);
+  return startTime === undefined || processIdentity?.startTime === startTime ? processIdentity : undefined;
 }
 
 /**

@@ -57,11 +57,11 @@ export function slotMark(target: ChainTarget, slot: number, mark: number): numbe
 const made = new WeakMap<ChainContext, Map<string, Chain>>();
 
 export function endpointChain(target: ChainTarget, context: ChainContext): Chain {
-  let known = made.get(context);
-  if (known === undefined) made.set(context, (known = new Map()));
+  let existing = made.get(context);
+  if (existing === undefined) made.set(context, (existing = new Map()));
   const name = pickName(target);
-  let chain = known.get(name);
-  if (chain === undefined) known.set(name, (chain = { name, needs: [], rules: pickRules(target, context, name) }));
+  let chain = existing.get(name);
+  if (chain === undefined) existing.set(name, (chain = { name, needs: [], rules: pickRules(target, context, name) }));
   return chain;
 }
 

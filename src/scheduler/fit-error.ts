@@ -34,8 +34,8 @@ const alike = new WeakMap<ReadonlyMap<string, Status>, ReadonlyMap<Status, numbe
  * class share.
  */
 export function countAlike(statuses: ReadonlyMap<string, Status>): ReadonlyMap<Status, number> {
-  const known = alike.get(statuses);
-  if (known !== undefined) return known;
+  const cached = alike.get(statuses);
+  if (cached !== undefined) return cached;
   const counts = new Map<Status, number>();
   for (const status of statuses.values()) counts.set(status, (counts.get(status) ?? 0) + 1);
   alike.set(statuses, counts);

@@ -76,9 +76,9 @@ export function findNodes(input: ScheduleInput, state: CycleState): FoundNodes {
     return { feasible: [], statuses: new Map(), filters: [], nodeCount, preFilter: pre.rejection };
   }
   const startedMs = profile.timer?.started() ?? 0;
-  const found = filterNodes(input, state, pre);
-  profile.timer?.ended('Filter', startedMs, found.feasible.length === 0 ? NO_NODE : undefined);
-  return found;
+  const foundNodes = filterNodes(input, state, pre);
+  profile.timer?.ended('Filter', startedMs, foundNodes.feasible.length === 0 ? NO_NODE : undefined);
+  return foundNodes;
 }
 
 const NO_NODE = unschedulable('');

@@ -71,11 +71,11 @@ export class SchedulingCycles {
 
   async #askExtenders(input: ScheduleInput, state: CycleState, signal: AbortSignal): Promise<ScheduleResult> {
     const { pod } = input;
-    const found = findNodes(input, state);
+    const foundNodes = findNodes(input, state);
     const left = await filterByExtenders({
       extenders: this.#deps.extenders,
       pod,
-      nodes: found.feasible,
+      nodes: foundNodes.feasible,
       signal,
       log: this.#deps.log,
     });
@@ -86,8 +86,8 @@ export class SchedulingCycles {
       signal,
       log: this.#deps.log,
     });
-    const statuses = new Map([...found.statuses, ...left.statuses]);
-    return pickNode(input, state, { found: { ...found, feasible: left.feasible, statuses }, more });
+    const statuses = new Map([...foundNodes.statuses, ...left.statuses]);
+    return pickNode(input, state, { found: { ...foundNodes, feasible: left.feasible, statuses }, more });
   }
 
   #finishSchedulingCycle(cycle: RunningCycle, result: ScheduleResult): void | Promise<void> {

@@ -192,9 +192,9 @@ class Authors {
     if (last !== undefined && isSame(last, author)) return this.#last;
     const { user, manager, verb, subresource } = author;
     const id = [user, manager, verb, subresource].join(KEY_SEPARATOR);
-    const known = this.#indexes.get(id);
-    this.#last = known ?? this.list.push(author) - 1;
-    if (known === undefined) this.#indexes.set(id, this.#last);
+    const existing = this.#indexes.get(id);
+    this.#last = existing ?? this.list.push(author) - 1;
+    if (existing === undefined) this.#indexes.set(id, this.#last);
     return this.#last;
   }
 }

@@ -31,10 +31,10 @@ export async function explainListed(
       seen += page.length;
       for (const object of page) {
         if (explained >= MAX_EXPLAINED || items.length >= MAX_ITEMS) break;
-        const found = await explainObject(info, object, options);
+        const explanation = await explainObject(info, object, options);
         explained++;
-        if (found.state === 'Trouble' || found.state === 'Unknown')
-          items.push({ ...found, causes: boundedCauses(found.causes, MAX_CAUSES) });
+        if (explanation.state === 'Trouble' || explanation.state === 'Unknown')
+          items.push({ ...explanation, causes: boundedCauses(explanation.causes, MAX_CAUSES) });
       }
     }
   } catch (error) {

@@ -37,8 +37,8 @@ export async function explainObject(
   options: ExplainOptions,
 ): Promise<Explanation> {
   const evidence = new Evidence({ ...options, explain: diagnose });
-  const found = explanationOf(nameOfObject(info, object), await evidence.explain(info, object), evidence);
-  return { ...found, conditions: shownConditions(info, object) };
+  const explanation = explanationOf(nameOfObject(info, object), await evidence.explain(info, object), evidence);
+  return { ...explanation, conditions: shownConditions(info, object) };
 }
 
 /** Explains why a user may do something, or may not. Rejects only when the signal aborts. */

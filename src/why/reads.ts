@@ -54,8 +54,8 @@ export class Reads {
     const due = this.#pause?.();
     if (due !== undefined) await due;
     this.signal?.throwIfAborted();
-    const known = this.#made.get(what) as Promise<T> | undefined;
-    if (known !== undefined) return known;
+    const cached = this.#made.get(what) as Promise<T> | undefined;
+    if (cached !== undefined) return cached;
     if (this.#made.size >= this.#maxReads) {
       this.#refused++;
       return otherwise;

@@ -177,21 +177,21 @@ class Search {
     const owner = controllerOf(object)?.uid;
     const codes = first.map(({ code }) => code).join(' ');
     const key = owner === undefined ? objectText(name) : `${owner} ${codes}`;
-    const known = this.#found.get(key);
+    const trouble = this.#found.get(key);
     const bounded = { ...diagnosis, causes: boundedCauses(diagnosis.causes, MAX_CAUSES) };
     this.#found.set(
       key,
-      known === undefined ? { ...bounded, object: name, more: 0 } : { ...known, more: known.more + 1 },
+      trouble === undefined ? { ...bounded, object: name, more: 0 } : { ...trouble, more: trouble.more + 1 },
     );
   }
 
   answer(shown: number, alsoNotReadable: readonly string[] = []): Troubles {
-    const found = [...this.#found.values()];
-    const rest = found.slice(shown).reduce((sum, { more }) => sum + more + 1, 0);
+    const troubles = [...this.#found.values()];
+    const rest = troubles.slice(shown).reduce((sum, { more }) => sum + more + 1, 0);
     return {
       apiVersion: 'keelson/v1',
       kind: 'Troubles',
-      found: found.slice(0, shown),
+      found: troubles.slice(0, shown),
       notShown: rest + this.#notLookedAt,
       notReadable: [...this.#notReadable, ...this.#evidence.notReadable, ...alsoNotReadable],
     };

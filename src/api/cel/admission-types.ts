@@ -73,8 +73,8 @@ const environments = new Map<string, CelEnvironment>();
 /** The environment of an admission expression. */
 export function admissionEnvironment({ hasParams, hasAuthorizer }: AdmissionVariables): CelEnvironment {
   const key = `${hasParams} ${hasAuthorizer}`;
-  const known = environments.get(key);
-  if (known !== undefined) return known;
+  const cached = environments.get(key);
+  if (cached !== undefined) return cached;
   const made = extendEnvironment(commonEnvironment(), {
     ...(hasParams ? { params: DYN_TYPE } : {}),
     ...(hasAuthorizer ? AUTHORIZER_VARIABLES : {}),
@@ -86,8 +86,8 @@ export function admissionEnvironment({ hasParams, hasAuthorizer }: AdmissionVari
 /** The environment of a mutation: that of an admission expression, and object literals. */
 export function mutationEnvironment(hasParams: boolean): CelEnvironment {
   const key = `mutation ${hasParams}`;
-  const known = environments.get(key);
-  if (known !== undefined) return known;
+  const cached = environments.get(key);
+  if (cached !== undefined) return cached;
   const made = withMutationTypes(admissionEnvironment({ hasParams, hasAuthorizer: true }));
   environments.set(key, made);
   return made;

@@ -63,8 +63,8 @@ class BuiltInTypes {
   }
 
   #struct(name: string, fields: ReadonlyMap<string, FieldSchema>): ValueType {
-    const known = this.#made.get(name);
-    if (known !== undefined) return known;
+    const cached = this.#made.get(name);
+    if (cached !== undefined) return cached;
     if (this.#open.has(name)) return DYN;
     this.#open.add(name);
     const made: StructField[] = [];

@@ -117,8 +117,8 @@ class StructValue implements StructLike {
     const json = this.#json[field.json];
     if (json === undefined || json === null) return undefined;
     if (typeof json !== 'object' && field.type.isConverted !== true) return field.type.value(json);
-    const known = this.#read.get(name);
-    if (known !== undefined) return known;
+    const cached = this.#read.get(name);
+    if (cached !== undefined) return cached;
     const value = field.type.value(json);
     this.#read.set(name, value);
     return value;

@@ -19,8 +19,8 @@ const plans = new WeakMap<StructSchema, PbPlan>();
 
 /** The plan of a struct, computed once. Fields without a number exist only in JSON. */
 export function planOf(schema: StructSchema): PbPlan {
-  const known = plans.get(schema);
-  if (known !== undefined) return known;
+  const cached = plans.get(schema);
+  if (cached !== undefined) return cached;
   const plan = build(
     [...schema.fields.values()].filter((f) => f.pb.length > 0),
     0,

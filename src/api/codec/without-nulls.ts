@@ -4,6 +4,6 @@ import { isObject } from './own-property.ts';
 export function withoutNulls(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(withoutNulls);
   if (!isObject(value)) return value;
-  const kept = Object.entries(value).filter(([, inner]) => inner !== null);
-  return Object.fromEntries(kept.map(([key, inner]) => [key, withoutNulls(inner)]));
+  const remaining = Object.entries(value).filter(([, inner]) => inner !== null);
+  return Object.fromEntries(remaining.map(([key, inner]) => [key, withoutNulls(inner)]));
 }

@@ -24,12 +24,12 @@ const alwaysFields = new WeakMap<StructSchema, readonly FieldSchema[]>();
 
 /** The fields that Go writes even when they are absent. */
 export function alwaysFieldsOf(schema: StructSchema): readonly FieldSchema[] {
-  let known = alwaysFields.get(schema);
-  if (known === undefined) {
-    known = [...schema.fields.values()].filter((f) => !f.pointer && zeroOf(f) !== undefined);
-    alwaysFields.set(schema, known);
+  let fieldSchemas = alwaysFields.get(schema);
+  if (fieldSchemas === undefined) {
+    fieldSchemas = [...schema.fields.values()].filter((f) => !f.pointer && zeroOf(f) !== undefined);
+    alwaysFields.set(schema, fieldSchemas);
   }
-  return known;
+  return fieldSchemas;
 }
 
 /** Adds absent fields that Go always writes. */

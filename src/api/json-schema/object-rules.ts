@@ -51,17 +51,17 @@ const checked = new WeakMap<JSONSchemaProps, boolean>();
 
 /** Whether the schema, or one below it, has a requirement that is checked here. */
 function hasRules(schema: JSONSchemaProps): boolean {
-  let known = checked.get(schema);
-  if (known === undefined) {
+  let cached = checked.get(schema);
+  if (cached === undefined) {
     const { properties = {}, additionalProperties, items } = schema;
     const inner = [...Object.values(properties), additionalProperties, items].filter((one) => isObject(one));
-    known =
+    cached =
       schema['x-kubernetes-embedded-resource'] === true ||
       ['set', 'map'].includes(schema['x-kubernetes-list-type'] ?? '') ||
       inner.some((one) => hasRules(one as JSONSchemaProps));
-    checked.set(schema, known);
+    checked.set(schema, cached);
   }
-  return known;
+  return cached;
 }
 
 function* visit(schema: JSONSchemaProps, { field, value, old }: Visit, pace: Pace): Steps<void> {

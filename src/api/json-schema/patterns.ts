@@ -30,7 +30,7 @@ function compile(pattern: string): Pattern {
  * cached.
  */
 export function patternOf(pattern: string): Pattern {
-  let known = compiled.get(pattern);
-  if (known === undefined) compiled.set(pattern, (known = compile(pattern)));
-  return known;
+  let cached = compiled.get(pattern);
+  if (cached === undefined) compiled.set(pattern, (cached = compile(pattern)));
+  return cached;
 }

@@ -111,13 +111,13 @@ interface Enumeration {
 const enumerations = new WeakMap<readonly unknown[], Enumeration>();
 
 function enumerationOf(allowed: readonly unknown[]): Enumeration {
-  let known = enumerations.get(allowed);
-  if (known !== undefined) return known;
+  let cached = enumerations.get(allowed);
+  if (cached !== undefined) return cached;
   const others = allowed.filter((one) => typeof one === 'object' && one !== null);
   const shown = allowed.map((one) => (typeof one === 'string' ? one : stringifyJson(one)));
-  known = { simple: new Set(allowed), others, shown };
-  enumerations.set(allowed, known);
-  return known;
+  cached = { simple: new Set(allowed), others, shown };
+  enumerations.set(allowed, cached);
+  return cached;
 }
 
 /** The first of length and pattern that does not fit, and the format. */

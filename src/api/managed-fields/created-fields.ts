@@ -37,15 +37,15 @@ interface KnownShape {
   readonly fields: FieldSet;
 }
 
-const known = new WeakMap<StructSchema, KnownShape[]>();
+const cache = new WeakMap<StructSchema, KnownShape[]>();
 
 /**
  * The result of `compute` for the object, which must depend on its shape alone. The object is decoded and has no managed fields;
  * fields may be undefined.
  */
 export function createdFields(schema: StructSchema, object: JsonObject, compute: () => FieldSet): FieldSet {
-  let shapes = known.get(schema);
-  if (shapes === undefined) known.set(schema, (shapes = []));
+  let shapes = cache.get(schema);
+  if (shapes === undefined) cache.set(schema, (shapes = []));
   const at = shapes.findLastIndex(({ shape }) => matchesShape(shape, object));
   const found = shapes[at];
   if (found !== undefined) {

@@ -63,10 +63,10 @@ export function* updatedEntriesSteps(
   const sent = entriesOf(next);
   const reset = sent.length === 1 && Object.keys(sent[0] as object).length === 0;
   const fromClient = reset || sent.length === 0 ? undefined : readManagers(sent);
-  const known = live === undefined ? [] : entriesOf(live);
+  const liveEntries = live === undefined ? [] : entriesOf(live);
   const managers = reset
     ? new Map<string, Manager>()
-    : (fromClient ?? readManagers(known) ?? new Map<string, Manager>());
+    : (fromClient ?? readManagers(liveEntries) ?? new Map<string, Manager>());
   const untracked = live !== undefined && managers.size === 0;
   if (untracked) return [];
   if (live === undefined && managers.size === 0 && areTopLevel(resetFields)) return yield* createdSteps(next, request);
@@ -78,7 +78,7 @@ export function* updatedEntriesSteps(
   yield;
   const me = managerOf(request, 'Update');
   if (isUnchanged(own) && live !== undefined && !spansVersions(request, managers, identityOf(me)))
-    return fromClient === undefined ? known : writeManagers(managers);
+    return fromClient === undefined ? liveEntries : writeManagers(managers);
   try {
     const after = yield* ownSteps(
       managers,
@@ -151,11 +151,11 @@ function* ownSteps(
   const after = yield* releaseSteps(managers, inVersion, id);
   yield;
   const before = after.get(id);
-  const kept = difference(before?.fields, own.removed);
+  const remaining = difference(before?.fields, own.removed);
   yield;
   const gained = withoutMetadata(own.changed);
-  if (gained !== undefined) return after.set(id, { ...me, fields: union(kept, gained) });
-  if (before !== undefined) after.set(id, { ...before, fields: kept });
+  if (gained !== undefined) return after.set(id, { ...me, fields: union(remaining, gained) });
+  if (before !== undefined) after.set(id, { ...before, fields: remaining });
   return after;
 }
 

@@ -81,10 +81,10 @@ export function removePaths(type: TypeSchema, value: unknown, set: FieldSet): un
   if (set === undefined) return value;
   const list = granularList(type);
   if (list !== undefined && Array.isArray(value)) {
-    const kept = value
+    const remaining = value
       .map((item: unknown) => withoutPaths(list.items, item, set[itemElement(list, item)]))
       .filter((v) => v !== undefined);
-    return kept.length === 0 ? null : kept;
+    return remaining.length === 0 ? null : remaining;
   }
   const shape = granularObject(type, value);
   // An atomic value is removed as a whole.

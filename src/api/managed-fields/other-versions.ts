@@ -52,13 +52,13 @@ export function comparisonsOf(
   const known = new Map<string, Comparison>();
   return (apiVersion) => {
     if (kind.versions === undefined || apiVersion === kind.apiVersion) return own;
-    let found = known.get(apiVersion);
-    if (found === undefined) {
+    let comparison = known.get(apiVersion);
+    if (comparison === undefined) {
       schemaIn(kind, apiVersion, before);
       const schema = schemaIn(kind, apiVersion, after);
-      found = exclude(compareObjects(schema, before, after), kind.otherResetFields);
-      known.set(apiVersion, found);
+      comparison = exclude(compareObjects(schema, before, after), kind.otherResetFields);
+      known.set(apiVersion, comparison);
     }
-    return found;
+    return comparison;
   };
 }

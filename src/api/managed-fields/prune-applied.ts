@@ -33,9 +33,9 @@ export function* pruneSteps(merged: JsonObject, { kind, last, owners }: Pruning)
     const type = schemas.get(version)!;
     const mergedSet = yield* namedSetOf(type, merged);
     yield;
-    const kept = union(yield* namedSetOf(type, pruned), withNamedFields(type, owned));
+    const remaining = union(yield* namedSetOf(type, pruned), withNamedFields(type, owned));
     yield;
-    pruned = remove(type, merged, difference(mergedSet, kept));
+    pruned = remove(type, merged, difference(mergedSet, remaining));
     yield;
   }
   const mergedSet = yield* namedSetOf(schema, merged);

@@ -18,8 +18,8 @@ const sharedAs = new WeakMap<FieldNode, FieldNode>();
 
 /** The set, with parts of the owner's last set wherever they are equal. `owner` identifies the kind and manager. */
 export function withSharedParts(owner: string, set: FieldNode): FieldNode {
-  const known = sharedAs.get(set);
-  if (known !== undefined) return known;
+  const cached = sharedAs.get(set);
+  if (cached !== undefined) return cached;
   let kind = owner;
   let width = 0;
   for (const key in set) {
@@ -37,21 +37,21 @@ export function withSharedParts(owner: string, set: FieldNode): FieldNode {
   return shared;
 }
 
-function share(known: FieldNode, node: FieldNode): FieldNode {
-  if (known === node) return known;
+function share(fieldNode: FieldNode, node: FieldNode): FieldNode {
+  if (fieldNode === node) return fieldNode;
   const keys = Object.keys(node);
-  const knownKeys = Object.keys(known);
+  const knownKeys = Object.keys(fieldNode);
   let same = keys.length === knownKeys.length;
   let changed: Record<string, FieldNode> | undefined;
   for (const [index, key] of keys.entries()) {
     same &&= knownKeys[index] === key;
-    if (key === '__proto__' || !Object.hasOwn(known, key)) {
+    if (key === '__proto__' || !Object.hasOwn(fieldNode, key)) {
       same = false;
       continue;
     }
-    const part = share(known[key]!, node[key]!);
-    same &&= part === known[key];
+    const part = share(fieldNode[key]!, node[key]!);
+    same &&= part === fieldNode[key];
     if (part !== node[key]) (changed ??= { ...node })[key] = part;
   }
-  return same ? known : (changed ?? node);
+  return same ? fieldNode : (changed ?? node);
 }

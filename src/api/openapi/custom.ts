@@ -123,11 +123,11 @@ function shapeForV2(schema: JsonObject): JsonObject {
   const dropped = new Set(ONLY_V3);
   if (isFree || isNullableSchema) for (const key of ['properties', 'items']) dropped.add(key);
   if (isNullableSchema || isArrayOfAnything || (isFree && schema['type'] === 'object')) dropped.add('type');
-  const kept = Object.fromEntries(Object.entries(schema).filter(([key]) => !dropped.has(key)));
-  const required = requiredInV2(kept);
-  if (required !== undefined) kept['required'] = required;
-  else delete kept['required'];
-  return mapSchemas(kept, 2);
+  const remaining = Object.fromEntries(Object.entries(schema).filter(([key]) => !dropped.has(key)));
+  const required = requiredInV2(remaining);
+  if (required !== undefined) remaining['required'] = required;
+  else delete remaining['required'];
+  return mapSchemas(remaining, 2);
 }
 
 /** Required fields that are not nullable; empty for a map with nullable values. */

@@ -90,8 +90,8 @@ function* nameFor(name: string, definition: unknown, taken: JsonObject): Steps<s
 function withoutTexts(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(withoutTexts);
   if (typeof value !== 'object' || value === null) return value;
-  const kept = Object.entries(value).filter(([key, inner]) => key !== 'description' || typeof inner !== 'string');
-  return Object.fromEntries(kept.map(([key, inner]) => [key, withoutTexts(inner)]));
+  const remaining = Object.entries(value).filter(([key, inner]) => key !== 'description' || typeof inner !== 'string');
+  return Object.fromEntries(remaining.map(([key, inner]) => [key, withoutTexts(inner)]));
 }
 
 function renamed(value: unknown, names: ReadonlyMap<string, string>): unknown {

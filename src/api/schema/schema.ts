@@ -145,8 +145,8 @@ const structs = new Map<string, StructSchema>();
 
 function structWith(name: string, atomic?: boolean): StructSchema {
   const key = atomic === undefined ? name : `${name} ${atomic}`;
-  const known = structs.get(key);
-  if (known !== undefined) return known;
+  const cached = structs.get(key);
+  if (cached !== undefined) return cached;
   const block = (tables ?? load()).blocks.get(name);
   if (block === undefined) throw new Error(`no schema for type ${name}`);
   const struct = new BuiltinStruct(block, atomic);

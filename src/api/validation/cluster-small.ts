@@ -80,9 +80,9 @@ export function validatePriorityClass(priorityClass: PriorityClass, field: Field
 }
 
 function systemProblem(name: string, value: number): string {
-  const known = SYSTEM_CLASSES[name];
-  if (known === undefined) return `${name} is not a known system priority class`;
-  const [part, wanted] = known === value ? ['globalDefault', false] : ['value', known];
+  const systemValue = SYSTEM_CLASSES[name];
+  if (systemValue === undefined) return `${name} is not a known system priority class`;
+  const [part, wanted] = systemValue === value ? ['globalDefault', false] : ['value', systemValue];
   return `${part} of ${name} PriorityClass must be ${wanted}`;
 }
 

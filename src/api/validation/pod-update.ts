@@ -159,13 +159,13 @@ export function* validatePodEphemeralContainersUpdate(pod: Pod, old: Pod, field:
   yield* validateWhole(pod, field);
   const now = firstByName(pod.spec?.ephemeralContainers);
   for (const [index, before] of (old.spec?.ephemeralContainers ?? []).entries()) {
-    const kept = now.get(before.name);
-    if (kept === undefined)
+    const ephemeralContainer = now.get(before.name);
+    if (ephemeralContainer === undefined)
       field
         .at('spec')
         .at('ephemeralContainers')
         .forbidden(`existing ephemeral containers "${before.name}" may not be removed\n`);
-    else if (!deepEqual(kept, before))
+    else if (!deepEqual(ephemeralContainer, before))
       field
         .at('spec')
         .at('ephemeralContainers')

@@ -103,11 +103,11 @@ function* visitRules(rules: RuleSchema, field: Field, budget: { left: number }):
   const { default: value } = rules.props;
   if (value !== undefined && value !== null) {
     const place = field.at('default');
-    const kept = yield* ruleSteps(rules, { value, old: value }, place, budget.left);
-    const made = kept.errors.length > 0 ? kept : yield* ruleSteps(rules, { value }, place, budget.left);
+    const ruleFindings = yield* ruleSteps(rules, { value, old: value }, place, budget.left);
+    const made = ruleFindings.errors.length > 0 ? ruleFindings : yield* ruleSteps(rules, { value }, place, budget.left);
     // With an earlier value that is the same, only rules that compare with it count.
-    appendAll(field.errors, kept.errors.length > 0 ? kept.errors : made.errors);
-    budget.left = Math.min(kept.budget, made.budget);
+    appendAll(field.errors, ruleFindings.errors.length > 0 ? ruleFindings.errors : made.errors);
+    budget.left = Math.min(ruleFindings.budget, made.budget);
   }
   if (rules.items !== undefined) yield* visitRules(rules.items, field.at('items'), budget);
   for (const [key, inner] of rules.properties) yield* visitRules(inner, field.at('properties').key(key), budget);

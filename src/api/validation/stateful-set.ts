@@ -59,7 +59,7 @@ interface UncheckedParts {
   readonly template?: boolean;
 }
 
-function* validateSpec(spec: StatefulSetSpec, known: UncheckedParts, field: Field): Steps<void> {
+function* validateSpec(spec: StatefulSetSpec, uncheckedParts: UncheckedParts, field: Field): Steps<void> {
   const policy = spec.podManagementPolicy ?? '';
   if (policy === '') field.at('podManagementPolicy').required();
   else if (policy !== 'OrderedReady' && policy !== 'Parallel')
@@ -70,26 +70,26 @@ function* validateSpec(spec: StatefulSetSpec, known: UncheckedParts, field: Fiel
     if (value !== undefined && value !== 'Retain' && value !== 'Delete')
       field.at('persistentVolumeClaimRetentionPolicy').at(name).notSupported(value, ['Retain', 'Delete']);
   }
-  if (known.fixed !== true)
+  if (uncheckedParts.fixed !== true)
     for (const [index, claim] of (spec.volumeClaimTemplates ?? []).entries())
       validatePersistentVolumeClaimSpec(claim.spec ?? {}, field.at('volumeClaimTemplates').item(index).at('spec'));
   validateNonnegative(spec.replicas, field.at('replicas'));
   validateNonnegative(spec.minReadySeconds, field.at('minReadySeconds'));
   validateNonnegative(spec.ordinals?.start, field.at('ordinals.start'));
   const { serviceName = '' } = spec;
-  if (known.fixed !== true && serviceName !== '')
+  if (uncheckedParts.fixed !== true && serviceName !== '')
     field.at('serviceName').complain(serviceName, isDns1123Label(serviceName));
-  yield* validateTemplate(spec, known, field);
+  yield* validateTemplate(spec, uncheckedParts, field);
 }
 
-function* validateTemplate(spec: StatefulSetSpec, known: UncheckedParts, field: Field): Steps<void> {
+function* validateTemplate(spec: StatefulSetSpec, uncheckedParts: UncheckedParts, field: Field): Steps<void> {
   const texts = { kind: 'statefulset', unsound: '' } as const;
   const sound = validateWorkloadSelector(spec.selector, texts, field.at('selector'));
   if (sound) {
     const matches =
       spec.template === undefined || compileLabelSelector(spec.selector).matches(spec.template.metadata?.labels);
     const place = field.at('template');
-    if (known.template !== true) yield* validateSelectedTemplate(withClaims(spec), matches, place);
+    if (uncheckedParts.template !== true) yield* validateSelectedTemplate(withClaims(spec), matches, place);
     else if (!matches)
       place.at('metadata').at('labels').invalid(shownMap(spec.template.metadata?.labels), NO_MATCH_TEXT);
     validateLabels(spec.template?.metadata?.labels, place.at('labels'));

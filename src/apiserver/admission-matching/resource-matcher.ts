@@ -80,8 +80,8 @@ export function matchingVersion(
   if (matchPolicy === 'Exact' || rules.length === 0) return undefined;
   const [, ...others] = equivalentsOf(registry, own);
   for (const rule of rules) {
-    const found = others.find((other) => ruleMatches(rule, subjectOf(other)));
-    if (found !== undefined) return found;
+    const genericStore = others.find((other) => ruleMatches(rule, subjectOf(other)));
+    if (genericStore !== undefined) return genericStore;
   }
   return undefined;
 }

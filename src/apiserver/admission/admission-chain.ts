@@ -26,16 +26,19 @@ export class AdmissionChain {
   }
 
   #of(operation: AdmissionOperation, resource: ResourceInfo, subresource: string): HandlingPlugins {
-    let known = this.#concerned.get(resource);
-    if (known === undefined) this.#concerned.set(resource, (known = new Map()));
+    let existing = this.#concerned.get(resource);
+    if (existing === undefined) this.#concerned.set(resource, (existing = new Map()));
     const key = `${operation} ${subresource}`;
-    let found = known.get(key);
-    if (found === undefined) {
+    let handlingPlugins = existing.get(key);
+    if (handlingPlugins === undefined) {
       const handling = this.#plugins.filter((plugin) => plugin.handles(operation, resource, subresource));
       const mutate = handling.filter((plugin) => plugin.mutate !== undefined);
-      known.set(key, (found = { mutate, validate: handling.filter((plugin) => plugin.validate !== undefined) }));
+      existing.set(
+        key,
+        (handlingPlugins = { mutate, validate: handling.filter((plugin) => plugin.validate !== undefined) }),
+      );
     }
-    return found;
+    return handlingPlugins;
   }
 
   /**

@@ -152,20 +152,20 @@ export class Aggregator {
 
   #follow(service: Stored<APIService> | undefined, old: Stored<APIService> | undefined): void {
     const name = (service ?? old)?.metadata.name ?? '';
-    const known = this.#remotes.get(name);
+    const remoteService = this.#remotes.get(name);
     const next = service === undefined ? undefined : remoteServiceOf(service);
-    if (known !== undefined && next !== undefined && deepEqual(service?.spec, old?.spec)) return;
-    if (known !== undefined) {
+    if (remoteService !== undefined && next !== undefined && deepEqual(service?.spec, old?.spec)) return;
+    if (remoteService !== undefined) {
       this.#remotes.delete(name);
       this.#metrics.gone(name);
-      this.#byGroupVersion.delete(`${known.group}/${known.version}`);
+      this.#byGroupVersion.delete(`${remoteService.group}/${remoteService.version}`);
     }
     if (next !== undefined) {
       this.#remotes.set(name, next);
       this.#byGroupVersion.set(`${next.group}/${next.version}`, next);
       this.#check(name);
     }
-    if (known !== undefined || next !== undefined) this.#notifyListeners();
+    if (remoteService !== undefined || next !== undefined) this.#notifyListeners();
   }
 
   #backendChanged(object: KubernetesObject | undefined): void {

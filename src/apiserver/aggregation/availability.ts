@@ -157,9 +157,9 @@ function fromPlainList(
     const [resource = '', subresource] = name.split('/');
     if (subresource === undefined) continue;
     const entry = { subresource, responseKind: { group: g ?? group, version: v ?? version, kind }, verbs };
-    const known = subresources.get(resource);
-    if (known === undefined) subresources.set(resource, [entry]);
-    else known.push(entry);
+    const existing = subresources.get(resource);
+    if (existing === undefined) subresources.set(resource, [entry]);
+    else existing.push(entry);
   }
   return resources
     .filter(({ name }) => !name.includes('/'))

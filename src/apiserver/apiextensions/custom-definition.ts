@@ -39,12 +39,18 @@ function subresources(
 ): SubresourceInfo[] {
   const { group } = definition.spec;
   const { kind } = namesOf(definition);
-  const found: SubresourceInfo[] = [];
+  const subresourceInfos: SubresourceInfo[] = [];
   if (version.subresources?.status !== undefined)
-    found.push({ name: 'status', group, version: version.name, kind, verbs: SUBRESOURCE_VERBS });
+    subresourceInfos.push({ name: 'status', group, version: version.name, kind, verbs: SUBRESOURCE_VERBS });
   if (version.subresources?.scale !== undefined)
-    found.push({ name: 'scale', group: 'autoscaling', version: 'v1', kind: 'Scale', verbs: SUBRESOURCE_VERBS });
-  return found;
+    subresourceInfos.push({
+      name: 'scale',
+      group: 'autoscaling',
+      version: 'v1',
+      kind: 'Scale',
+      verbs: SUBRESOURCE_VERBS,
+    });
+  return subresourceInfos;
 }
 
 function namesOf({ spec, status }: CustomResourceDefinition): CustomResourceDefinition['spec']['names'] {

@@ -34,8 +34,11 @@ export async function withDistributed(
   if (endpoint === '') return claims;
   if (typeof endpoint !== 'string' || !isHttps(endpoint))
     throw new Error(`verify distributed claims: the endpoint of ${name} is not an https URL`);
-  const found = await resolve({ endpoint, accessToken: typeof accessToken === 'string' ? accessToken : undefined });
-  if (found[claim] === undefined)
+  const jwtPayload = await resolve({
+    endpoint,
+    accessToken: typeof accessToken === 'string' ? accessToken : undefined,
+  });
+  if (jwtPayload[claim] === undefined)
     throw new Error(`verify distributed claims: could not find distributed claim ${claim} of ${name}`);
-  return { ...claims, [claim]: found[claim] };
+  return { ...claims, [claim]: jwtPayload[claim] };
 }

@@ -41,8 +41,8 @@ export function createOidcAuthenticator(deps: IssuerHttpDeps, config: OidcConfig
   const fetch = fetcherOf(deps, config.caPem);
   const sources = new Lru<string, KeySource>(MAX_ISSUERS);
   const keysOf = (issuerUrl: string, discoveryUrl?: string): KeySource => {
-    const known = sources.get(issuerUrl);
-    if (known !== undefined) return known;
+    const cached = sources.get(issuerUrl);
+    if (cached !== undefined) return cached;
     const keys = keySource(deps.clock, fetch, { issuerUrl, discoveryUrl });
     sources.set(issuerUrl, keys);
     return keys;

@@ -26,8 +26,8 @@ export function lazyKeys(crypto: CryptoPort, keys: readonly TokenKey[]): () => P
   let loading: Promise<readonly LoadedKey[]> | undefined;
   const { sha256Hex, webcrypto } = crypto;
   const loadKey = async (key: TokenKey): Promise<LoadedKey> => {
-    const known = imported.get(key);
-    if (known !== undefined) return known;
+    const cached = imported.get(key);
+    if (cached !== undefined) return cached;
     const { publicKeyPem, privateKeyPem, algorithm = 'ES256' } = key;
     const loaded = {
       id: sha256Hex(publicKeyPem.trim()).slice(0, 32),

@@ -91,21 +91,21 @@ export class HeldRules {
    * for them.
    */
   #find({ index, every, byValue }: Field, value: string, keys: readonly string[]): HolderClass {
-    let known = byValue.get(value);
-    if (known === undefined) {
+    let cached = byValue.get(value);
+    if (cached === undefined) {
       const more = keys.flatMap((key) => index.get(key) ?? []).filter((rule) => !every.rules.has(rule));
-      known = more.length === 0 ? every : this.#intern([...every.rules, ...more]);
-      byValue.set(value, known);
+      cached = more.length === 0 ? every : this.#intern([...every.rules, ...more]);
+      byValue.set(value, cached);
     }
-    return known;
+    return cached;
   }
 
   #intern(rules: readonly number[]): HolderClass {
     const sorted = [...new Set(rules)].toSorted((a, b) => a - b);
     const key = sorted.join();
-    let known = this.#classes.get(key);
-    if (known === undefined) this.#classes.set(key, (known = { rules: new Set(sorted), common: new Map() }));
-    return known;
+    let cached = this.#classes.get(key);
+    if (cached === undefined) this.#classes.set(key, (cached = { rules: new Set(sorted), common: new Map() }));
+    return cached;
   }
 }
 

@@ -245,9 +245,9 @@ function authorizeAttachment(attributes: AuthorizationAttributes, { node, object
     verbIn(attributes, ATTACHMENT_VERBS, 'can only get, create or delete individual resources of this type') ??
     (attributes.subresource === '' ? undefined : no('cannot get subresource'));
   if (denied !== undefined || attributes.verb === 'create') return denied ?? ALLOW;
-  const found = attributes.name === '' ? undefined : objects.get(VolumeAttachments, '', attributes.name);
+  const volumeAttachment = attributes.name === '' ? undefined : objects.get(VolumeAttachments, '', attributes.name);
   if (attributes.name === '') return no('No Object name found');
-  if (found === undefined || found.spec.nodeName === node) return ALLOW;
+  if (volumeAttachment === undefined || volumeAttachment.spec.nodeName === node) return ALLOW;
   return no(`no relationship found between node '${node}' and this object`);
 }
 

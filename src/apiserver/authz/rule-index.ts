@@ -43,9 +43,9 @@ function postings(
   const found = new Map<string, PolicyRule[]>();
   for (const rule of rules)
     for (const value of new Set(valuesOf(rule))) {
-      const known = found.get(value);
-      if (known === undefined) found.set(value, [rule]);
-      else known.push(rule);
+      const policyRules = found.get(value);
+      if (policyRules === undefined) found.set(value, [rule]);
+      else policyRules.push(rule);
     }
   return found;
 }

@@ -161,9 +161,9 @@ function mergeTrust(there: Data, own: Data, isOver: IsOver): Data {
   for (const key of new Set([...Object.keys(own), ...AUTHORITIES])) {
     const read = AUTHORITIES.includes(key) ? blocksOf : listOf;
     const before = there[key];
-    const kept = read(before).filter((one) => !isOver(one, CLOCKS_APART_MS));
+    const remaining = read(before).filter((one) => !isOver(one, CLOCKS_APART_MS));
     const added = read(own[key]).filter((one) => !isOver(one, 0));
-    const all = [...new Set([...kept, ...added])];
+    const all = [...new Set([...remaining, ...added])];
     const text = read === blocksOf ? all.join('') : JSON.stringify(all);
     if (before === undefined ? text === '' : sameList(read(before), all)) continue;
     changed = true;

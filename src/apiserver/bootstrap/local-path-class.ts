@@ -34,8 +34,8 @@ export async function bootstrapLocalPath(objects: ObjectStore, wanted: LocalPath
 }
 
 async function deleteOwnClass(objects: ObjectStore): Promise<void> {
-  const found = await objects.getFresh(StorageClasses, '', NAME);
-  if (found?.provisioner !== LOCAL_PATH_PROVISIONER) return;
+  const storageClass = await objects.getFresh(StorageClasses, '', NAME);
+  if (storageClass?.provisioner !== LOCAL_PATH_PROVISIONER) return;
   const key = { namespace: '', name: NAME };
   await objects.delete(StorageClasses, key, {}, ownContext('delete', StorageClasses, key)).catch(ignoreNotFound);
 }

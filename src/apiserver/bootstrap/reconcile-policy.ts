@@ -19,8 +19,8 @@ const complete = new WeakMap<KubernetesObject, ReconciledParts>();
 /** The changed copy, or undefined when nothing is missing or the object opted out. */
 export function reconcileBootstrap<T extends Reconcilable>(current: T, wanted: T): T | undefined {
   const parts = partsOf(current);
-  const known = complete.get(wanted);
-  if (known !== undefined && hasSameParts(parts, known)) return undefined;
+  const reconciledParts = complete.get(wanted);
+  if (reconciledParts !== undefined && hasSameParts(parts, reconciledParts)) return undefined;
   const changed = withMissing(current, wanted);
   if (changed === undefined) complete.set(wanted, parts);
   return changed;

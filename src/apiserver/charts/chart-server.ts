@@ -123,12 +123,12 @@ export class ChartServer {
   #isIncluded(kind: string, namespace: string): (subject: Subject, firstMs: number) => boolean {
     const createdMs = new Map<string, number>();
     const creation = (name: string): number => {
-      let known = createdMs.get(name);
-      if (known === undefined) {
+      let cached = createdMs.get(name);
+      if (cached === undefined) {
         const found = this.#deps.objects.get(Namespaces, '', name);
-        createdMs.set(name, (known = found === undefined ? Infinity : parseTime(found.metadata.creationTimestamp)));
+        createdMs.set(name, (cached = found === undefined ? Infinity : parseTime(found.metadata.creationTimestamp)));
       }
-      return known;
+      return cached;
     };
     return (subject, firstMs) =>
       subject.kind === kind &&

@@ -37,11 +37,11 @@ export class TrackedPods {
 
   /** The pod of a node's summary. Undefined: it is not, or no longer, a pod of that node. */
   reported(node: string, { podRef: { namespace, name, uid = '' } }: SummaryPod, slot: number): TrackedPod | undefined {
-    const known = this.#pods.get(uid);
-    if (known !== undefined) {
-      if (known.node !== node) return undefined;
-      known.seen = slot;
-      return known;
+    const entry = this.#pods.get(uid);
+    if (entry !== undefined) {
+      if (entry.node !== node) return undefined;
+      entry.seen = slot;
+      return entry;
     }
     const pod = this.#objects.get(Pods, namespace, name);
     return pod?.metadata.uid === uid && pod.spec?.nodeName === node ? this.stored(pod, slot) : undefined;

@@ -28,14 +28,14 @@ export function workloadsOf(
   pod: Stored<KubernetesObject>,
   namespace: string,
 ): readonly Workload[] {
-  const found: Workload[] = [];
-  for (let owner = controllerOf(pod); owner !== undefined && found.length < 2;) {
+  const workloads: Workload[] = [];
+  for (let owner = controllerOf(pod); owner !== undefined && workloads.length < 2;) {
     const kind = KINDS.get(`${owner.apiVersion} ${owner.kind}`);
     if (kind === undefined) break;
-    found.push({ kind, namespace, name: owner.name, uid: owner.uid });
+    workloads.push({ kind, namespace, name: owner.name, uid: owner.uid });
     owner = controllerOfOwner(objects, owner, namespace);
   }
-  return found;
+  return workloads;
 }
 
 function controllerOfOwner(

@@ -35,13 +35,13 @@ const recent = new Map<string, Aggregate>();
 const MAX_RECENT = 8;
 
 function aggregateOf(text: string, crypto: CryptoPort): Aggregate {
-  let found = recent.get(text);
-  if (found === undefined) {
-    found = { bytes: Buffer.from(text), etag: `"${crypto.sha256Hex(text).toUpperCase()}"` };
+  let aggregate = recent.get(text);
+  if (aggregate === undefined) {
+    aggregate = { bytes: Buffer.from(text), etag: `"${crypto.sha256Hex(text).toUpperCase()}"` };
     if (recent.size >= MAX_RECENT) recent.delete(recent.keys().next().value!);
-    recent.set(text, found);
+    recent.set(text, aggregate);
   }
-  return found;
+  return aggregate;
 }
 
 class DiscoveryCache {

@@ -53,8 +53,8 @@ export function groupResources(infos: Iterable<ResourceInfo>, foreign: readonly 
   }
   for (const { group, version } of foreign) groups.set(group, (groups.get(group) ?? new Map()).set(version, []));
   const foreignOf = (group: string, version: string): Pick<VersionEntry, 'foreign'> => {
-    const found = foreign.find((one) => one.group === group && one.version === version);
-    return found === undefined ? {} : { foreign: found };
+    const foreignVersion = foreign.find((one) => one.group === group && one.version === version);
+    return foreignVersion === undefined ? {} : { foreign: foreignVersion };
   };
   const entries = [...groups].map(([group, versions]) => ({
     group,

@@ -46,12 +46,12 @@ async function authenticateLater(
   rest: readonly Authenticator[],
   request: ApiRequest,
 ): Promise<Principal> {
-  let found: Principal | undefined;
+  let principal: Principal | undefined;
   try {
-    found = await first;
+    principal = await first;
   } catch (error) {
     if (error instanceof StatusError) throw error;
     throw unauthorized();
   }
-  return found ?? authenticate(rest, request);
+  return principal ?? authenticate(rest, request);
 }

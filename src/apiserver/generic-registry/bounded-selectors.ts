@@ -22,8 +22,8 @@ const fieldSelectors = new WeighedLru<string, FieldSelector>(KEPT_TEXTS, KEPT_LE
 
 /** Parses a label selector; equal texts share the result. Throws 400. */
 export function boundedLabelSelector(text: string): LabelMatcher {
-  const known = labelSelectors.get(text);
-  if (known !== undefined) return known;
+  const cached = labelSelectors.get(text);
+  if (cached !== undefined) return cached;
   const matcher = parsed(() => parseLabelSelector(text, { requirements: MAX_REQUIREMENTS, values: MAX_VALUES }));
   labelSelectors.set(text, matcher, text.length);
   return matcher;
@@ -31,8 +31,8 @@ export function boundedLabelSelector(text: string): LabelMatcher {
 
 /** Parses a field selector; equal texts share the result. Throws 400. */
 export function boundedFieldSelector(text: string): FieldSelector {
-  const known = fieldSelectors.get(text);
-  if (known !== undefined) return known;
+  const cached = fieldSelectors.get(text);
+  if (cached !== undefined) return cached;
   const selector = parsed(() => parseFieldSelector(text, MAX_REQUIREMENTS));
   fieldSelectors.set(text, selector, text.length);
   return selector;

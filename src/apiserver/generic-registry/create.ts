@@ -163,8 +163,8 @@ async function storeNew(
     const name = draft.metadata.name ?? '';
     const object = attempt === 1 ? next : { ...next, metadata: { ...next.metadata, name } };
     const key = store.keyOf({ namespace: draft.metadata.namespace ?? '', name });
-    const known = store.cache.get(key) !== undefined;
-    const taken = known && mayBeOld(store) ? (await readNow(store, key)) !== undefined : known;
+    const exists = store.cache.get(key) !== undefined;
+    const taken = exists && mayBeOld(store) ? (await readNow(store, key)) !== undefined : exists;
     if (!taken && request.dryRun) return { object: await asStored(store, object), created: true };
     const outcome = taken ? undefined : await putObject(store, { key, object, expect: 0, created: true, request });
     if (outcome !== undefined && !('lost' in outcome)) return outcome;

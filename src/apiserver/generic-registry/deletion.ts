@@ -40,10 +40,10 @@ function finalizersAfter(
 ): readonly string[] {
   const policy = propagation(store, finalizers, options);
   const wanted = policy === 'Orphan' ? ORPHAN : policy === 'Foreground' ? FOREGROUND : '';
-  const kept = finalizers.filter(
+  const remaining = finalizers.filter(
     (finalizer) => finalizer === wanted || (finalizer !== ORPHAN && finalizer !== FOREGROUND),
   );
-  return wanted === '' || kept.includes(wanted) ? kept : [...kept, wanted];
+  return wanted === '' || remaining.includes(wanted) ? remaining : [...remaining, wanted];
 }
 
 /** A copy whose fields and metadata fields may be replaced, but not changed below. */

@@ -114,13 +114,13 @@ async function listPast(store: GenericStore, request: ListRequest, past: PastPos
     for await (const read of pages) {
       const cells = read.entries.map((entry) => new RevisionCell(entry.key, entry.modRevision, entry.value));
       await store.prepare(cells);
-      const found = selection.isEverything
+      const revisionCells = selection.isEverything
         ? cells
         : (await select(store, selection, { cells, from: 0, limit: 0, pace })).page;
-      const room = limit === 0 ? found.length : limit - page.length;
-      for (const cell of found.slice(0, room)) page.push(cell);
+      const room = limit === 0 ? revisionCells.length : limit - page.length;
+      for (const cell of revisionCells.slice(0, room)) page.push(cell);
       left = read.left;
-      isFull = found.length > room;
+      isFull = revisionCells.length > room;
       if (isFull) break;
     }
   } catch (error) {

@@ -45,17 +45,17 @@ function eventsOf(
 ): Promise<readonly StoreEvent[] | undefined> {
   return new Promise((resolve, reject) => {
     const events: StoreEvent[] = [];
-    const finish = (found: readonly StoreEvent[] | undefined, error?: Error): void => {
+    const finish = (storeEvents: readonly StoreEvent[] | undefined, error?: Error): void => {
       watch.stop();
       cancel();
-      if (error === undefined) resolve(found);
+      if (error === undefined) resolve(storeEvents);
       else reject(error);
     };
     const cancel = clock.setTimer(DEADLINE_MS, () => finish(undefined));
     const range = { start: REGISTRY_PREFIX, end: prefixEnd(REGISTRY_PREFIX), afterRevision: after };
     const watch = store.watch(range, {
-      onEvents(found, revision) {
-        for (const event of found) if (event.revision <= until) events.push(event);
+      onEvents(storeEvents, revision) {
+        for (const event of storeEvents) if (event.revision <= until) events.push(event);
         if (revision >= until) finish(events);
       },
       onProgress: (revision) => revision >= until && finish(events),

@@ -41,9 +41,9 @@ export interface ChangesForm {
 
 /** The changes from one state to another; undefined for a missing state. */
 export function fieldChanges(before: object | undefined, after: object | undefined, form: ChangesForm): FieldChanges {
-  const found = new Collector(form);
-  if (before !== undefined && after !== undefined) found.compare(undefined, before, after);
-  return { fields: found.fields, count: found.count };
+  const collector = new Collector(form);
+  if (before !== undefined && after !== undefined) collector.compare(undefined, before, after);
+  return { fields: collector.fields, count: collector.count };
 }
 
 /** The field that identifies the items of both lists; undefined: only their indices do. */

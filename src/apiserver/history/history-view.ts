@@ -132,14 +132,16 @@ async function serveRevisions(
     const uid = await readableUid(store, scope);
     // Read before the history: changes in between may be in neither, and are for the next request.
     const current = store.cache.get(store.keyOf(scope.info));
-    const found = await readHistory(history, store, scope.info, { limit: limit + 1, before });
+    const historyPage = await readHistory(history, store, scope.info, { limit: limit + 1, before });
     const states = new StateReader(store, scope, uid);
-    const newest = found.records[0]?.revision ?? 0;
+    const newest = historyPage.records[0]?.revision ?? 0;
     const revisions: RevisionEntry[] = [];
     if (before === undefined && current !== undefined && current.revision > newest)
       revisions.push(revisionEntry(await presentState(store, current)));
-    const { entries, isCut } = await entriesOf(found, limit, states);
-    const page = isCut ? { ...found, records: found.records.slice(0, entries.length), more: false } : found;
+    const { entries, isCut } = await entriesOf(historyPage, limit, states);
+    const page = isCut
+      ? { ...historyPage, records: historyPage.records.slice(0, entries.length), more: false }
+      : historyPage;
     return answer(scope, historyOf(page, [...revisions, ...entries], entries.length));
   });
 }

@@ -79,17 +79,17 @@ async function readPage(page: PastPage): Promise<ListPage> {
   let at = 0;
   while (at < candidates.length && cells.length < limit && bytes < MAX_PAGE_BYTES) {
     const wanted = candidates.slice(at, at + Math.min(BATCH, limit - cells.length));
-    const known = await statesOf(page, reader, wanted);
-    await store.prepare(known.filter((cell) => cell !== undefined));
-    for (const cell of known) {
+    const revisionCells = await statesOf(page, reader, wanted);
+    await store.prepare(revisionCells.filter((cell) => cell !== undefined));
+    for (const cell of revisionCells) {
       await reader.turn();
       if (cell === undefined || !isListed(page, cell)) continue;
       cells.push(cell);
       bytes += cell.byteLength;
     }
-    at += known.length;
+    at += revisionCells.length;
     // The rest belongs to the next page.
-    if (known.length < wanted.length || reader.readBytes > MOST_READ_BYTES) break;
+    if (revisionCells.length < wanted.length || reader.readBytes > MOST_READ_BYTES) break;
   }
   const next = candidates[at];
   if (next === undefined) return { cells, revision };

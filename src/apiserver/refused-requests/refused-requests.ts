@@ -86,8 +86,12 @@ export class RefusedRequests {
   /** A controller that retries is refused for the same reason: only the last refusal is kept. */
   #forgetRepeated({ ownerUid, request }: RecordedRequest): void {
     for (const key of this.#byUser.get(request.user) ?? []) {
-      const known = this.#requests.get(key)!;
-      if (known.ownerUid === ownerUid && known.request.refusedBy.plugin === request.refusedBy.plugin) this.#forget(key);
+      const recordedRequest = this.#requests.get(key)!;
+      if (
+        recordedRequest.ownerUid === ownerUid &&
+        recordedRequest.request.refusedBy.plugin === request.refusedBy.plugin
+      )
+        this.#forget(key);
     }
   }
 

@@ -200,10 +200,10 @@ function keepConsoleCookie(headers: Record<string, string>): void {
 }
 
 function returnedHeaders({ headers, setCookie }: HttpAnswer): ApiHeaders {
-  const kept = Object.entries(headers).filter(
+  const remaining = Object.entries(headers).filter(
     ([name]) => name === 'content-length' || (!HOP_HEADERS.has(name) && !name.startsWith('access-control-')),
   );
-  return { ...Object.fromEntries(kept), ...(setCookie && { 'set-cookie': cookiesOfBackend(setCookie) }) };
+  return { ...Object.fromEntries(remaining), ...(setCookie && { 'set-cookie': cookiesOfBackend(setCookie) }) };
 }
 
 /** The body in its original chunks, with its length if known. */

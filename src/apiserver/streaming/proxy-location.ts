@@ -92,9 +92,10 @@ export function serviceLocation(
   const { name = '', namespace = '' } = service.metadata;
   let portName = target.port;
   if (/^\d+$/.test(target.port)) {
-    const found = (service.spec?.ports ?? []).find(({ port }) => port === Number(target.port));
-    if (found === undefined) throw serviceUnavailable(`no service port ${target.port} found for service "${name}"`);
-    portName = found.name ?? '';
+    const servicePort = (service.spec?.ports ?? []).find(({ port }) => port === Number(target.port));
+    if (servicePort === undefined)
+      throw serviceUnavailable(`no service port ${target.port} found for service "${name}"`);
+    portName = servicePort.name ?? '';
   }
   const found = readyEndpoint(deps, { namespace, service: name, portName });
   if (found === undefined) throw serviceUnavailable(`no endpoints available for service "${name}"`);

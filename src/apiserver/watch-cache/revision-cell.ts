@@ -205,8 +205,8 @@ export class RevisionCell {
   view<V>(name: string, make: () => V): V {
     const at = this.#views?.indexOf(name) ?? -1;
     if (at >= 0) {
-      const known = this.#views![at + 1];
-      return (known instanceof UnusualForm ? known.value : known) as V;
+      const cached = this.#views![at + 1];
+      return (cached instanceof UnusualForm ? cached.value : cached) as V;
     }
     const made = make();
     this.#addView(name, made);

@@ -90,8 +90,11 @@ export class WatchCache {
     const cells = new Map<string, RevisionCell>();
     return {
       add: ({ key, modRevision, value }) => {
-        const known = this.#cells.get(key);
-        cells.set(key, known?.revision === modRevision ? known : new RevisionCell(key, modRevision, value));
+        const revisionCell = this.#cells.get(key);
+        cells.set(
+          key,
+          revisionCell?.revision === modRevision ? revisionCell : new RevisionCell(key, modRevision, value),
+        );
       },
       finish: (revision) => this.#replace(cells, revision),
     };
@@ -179,8 +182,8 @@ export class WatchCache {
 
   /** All newest cells below a key prefix (the cache's own, or one namespace's), in key order; the same array until a change. */
   list(under: string): readonly RevisionCell[] {
-    const known = this.#lists.get(under);
-    if (known !== undefined) return known;
+    const revisionCells = this.#lists.get(under);
+    if (revisionCells !== undefined) return revisionCells;
     const cells: RevisionCell[] = [];
     for (const key of this.#keys.range(under, prefixEnd(under))) cells.push(this.#cells.get(key)!);
     this.#lists.set(under, cells);

@@ -17,18 +17,18 @@ export async function getHistory(
   object: NamedObject,
   { limit, isWanted = () => true }: { readonly limit: number; readonly isWanted?: (entry: RevisionEntry) => boolean },
 ): Promise<ObjectHistory & { readonly hidden: number; readonly isCut: boolean }> {
-  const found: RevisionEntry[] = [];
+  const revisionEntries: RevisionEntry[] = [];
   let hidden = 0;
   let before: string | undefined;
   for (;;) {
     const page = await getFromHistory<ObjectHistory>(object, { limit: PAGE_LIMIT, before });
     for (const entry of page.revisions) {
-      if (found.length >= limit) return { ...page, revisions: found, hidden, isCut: true };
-      if (isWanted(entry)) found.push(entry);
+      if (revisionEntries.length >= limit) return { ...page, revisions: revisionEntries, hidden, isCut: true };
+      if (isWanted(entry)) revisionEntries.push(entry);
       else hidden++;
     }
     before = page.before;
-    if (before === undefined) return { ...page, revisions: found, hidden, isCut: false };
+    if (before === undefined) return { ...page, revisions: revisionEntries, hidden, isCut: false };
   }
 }
 

@@ -43,12 +43,12 @@ export function mergeCluster(text: string, entry: KubeconfigEntry, isGone: (data
   const isOurs = mark !== undefined && (mark['data-dir'] === dataDir || isGone(mark['data-dir']));
   if (!isOurs) refuseForeign(document, name, mark);
   const former = ownContexts(text).filter((context) => context['data-dir'] === dataDir && context.name !== name);
-  const kept = isOurs ? { name, ...mark } : former.at(-1);
+  const ownContext = isOurs ? { name, ...mark } : former.at(-1);
   const selected: unknown = document.get('current-context');
   const current = typeof selected === 'string' && selected !== '' ? selected : undefined;
-  const previous = kept === undefined ? current : previousOf(kept, former);
+  const previous = ownContext === undefined ? current : previousOf(ownContext, former);
   const extension: ContextExtension = { 'data-dir': dataDir, 'previous-context': previous };
-  const before = find(document, 'contexts', kept?.name ?? name)?.toJSON() as ContextEntry | undefined;
+  const before = find(document, 'contexts', ownContext?.name ?? name)?.toJSON() as ContextEntry | undefined;
   const context = {
     cluster: name,
     namespace: before?.context?.namespace,
@@ -61,7 +61,8 @@ export function mergeCluster(text: string, entry: KubeconfigEntry, isGone: (data
     putEntry(document, 'contexts', { name, context }),
   ];
   for (const each of former) takeContext(document, each.name, name);
-  const becomesCurrent = kept === undefined || current === undefined || former.some((each) => each.name === current);
+  const becomesCurrent =
+    ownContext === undefined || current === undefined || former.some((each) => each.name === current);
   if (becomesCurrent) document.set('current-context', name);
   return becomesCurrent || former.length > 0 || changes.includes(true) ? write(document) : text;
 }

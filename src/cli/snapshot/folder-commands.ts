@@ -40,10 +40,12 @@ export function lsCommand(): Command {
       const there = await withBucket(raw, async (bucket) =>
         (await bucket.list()).map((file) => ({ ...file, location: bucket.locationOf(file.name) })),
       );
-      const found = [...here, ...(there ?? [])];
+      const locatedSnapshots = [...here, ...(there ?? [])];
       const logs = await findRanges(raw, dir);
       process.stdout.write(
-        raw.output === 'json' ? snapshotsJson(found, logs) : snapshotsTable(found, dir) + logLines(logs),
+        raw.output === 'json'
+          ? snapshotsJson(locatedSnapshots, logs)
+          : snapshotsTable(locatedSnapshots, dir) + logLines(logs),
       );
     });
 }
@@ -138,9 +140,9 @@ function locatedIn(dir: string, file: SnapshotFile): LocatedSnapshot {
   return { ...file, location: `file://${dir}/${file.name}` };
 }
 
-function snapshotsTable(found: readonly LocatedSnapshot[], dir: string): string {
-  if (found.length === 0) return `no snapshots in ${dir}\n`;
-  const rows = found.map(({ name, location, sizeBytes, createdMs }) => [
+function snapshotsTable(locatedSnapshots: readonly LocatedSnapshot[], dir: string): string {
+  if (locatedSnapshots.length === 0) return `no snapshots in ${dir}\n`;
+  const rows = locatedSnapshots.map(({ name, location, sizeBytes, createdMs }) => [
     name,
     location,
     String(sizeBytes),
@@ -175,8 +177,8 @@ function logLines(ranges: readonly RangeOfLog[]): string {
   return `\n${columns([['LOG', 'ANY MOMENT FROM', 'TO', 'REVISIONS'], ...rows])}`;
 }
 
-function snapshotsJson(found: readonly LocatedSnapshot[], logs: readonly RangeOfLog[]): string {
-  const items = found.map(({ name, location, sizeBytes, createdMs }) => ({
+function snapshotsJson(locatedSnapshots: readonly LocatedSnapshot[], logs: readonly RangeOfLog[]): string {
+  const items = locatedSnapshots.map(({ name, location, sizeBytes, createdMs }) => ({
     name,
     location,
     sizeBytes,

@@ -31,15 +31,18 @@ export async function requestsText(question: RequestsQuestion): Promise<string> 
   const { client, nowMs, close } = await openKubeClient(question, 'keelson-why');
   try {
     if (id === undefined) return tableText(await listRefused(client, allNamespaces === true), output);
-    const found = await findRefused(client, id);
-    if (found === undefined) {
+    const refusedRequest = await findRefused(client, id);
+    if (refusedRequest === undefined) {
       // A server that remembers none refuses this.
       await listRefused(client, false);
       throw new UserError(
         `why: no refused request ${id} is known: its server may have forgotten it, or it is not yours`,
       );
     }
-    return await answerText([await explainRefusal(found, { client, nowMs: nowMs() })], { output, isList: false });
+    return await answerText([await explainRefusal(refusedRequest, { client, nowMs: nowMs() })], {
+      output,
+      isList: false,
+    });
   } catch (error) {
     if (!(error instanceof StatusError)) throw error;
     const text = error.reason === 'NotFound' ? 'this server remembers none: it is not Keelson' : error.message;

@@ -11,14 +11,14 @@ export interface ChosenFiles {
 
 /** Among files of one name, chooses the one already applied, otherwise the first. */
 export function choose(
-  found: readonly AddonFile[],
+  addonFiles: readonly AddonFile[],
   known: { readonly applied: AppliedFiles; readonly addons: ReadonlyMap<string, Addon>; readonly server: string },
 ): ChosenFiles {
   const kept: AddonFile[] = [];
   const refused: { file: AddonFile; reason: string }[] = [];
-  for (const file of found) {
+  for (const file of addonFiles) {
     const { name, path } = file;
-    const same = found.filter((each) => each.name === name);
+    const same = addonFiles.filter((each) => each.name === name);
     const chosen = same.find((each) => each.path === known.applied[name]) ?? same[0];
     const owner = known.addons.get(name)?.spec.server;
     if (chosen !== undefined && chosen.path !== path)

@@ -80,8 +80,8 @@ function reviewed(client: Client, { clock }: AccessPlatform, access: ComponentAc
   return async ({ name: user, groups, uid, extra }, { method, path }) => {
     const nonResourceAttributes = { verb: method.toLowerCase(), path };
     const key = JSON.stringify([user, groups, uid, extra, nonResourceAttributes]);
-    const known = kept.get(key);
-    if (known !== undefined && clock.monotonicMs() < known.untilMs) return known.allowed;
+    const cached = kept.get(key);
+    if (cached !== undefined && clock.monotonicMs() < cached.untilMs) return cached.allowed;
     const spec = {
       user,
       groups: [...groups],

@@ -142,9 +142,9 @@ function followedOf(
   const { certFile, keyFile, clientCaFile, proxyCaFile = '', sni = [] } = paths;
   const read = (path: string): Promise<string> => files.readText(path);
   type PairFiles = Pick<ServingFiles, 'certFile' | 'keyFile'>;
-  const pair = (at: PairFiles, known: KeyPairPem, use: (pair: KeyPairPem) => void): FollowedFiles => ({
+  const pair = (at: PairFiles, keyPairPem: KeyPairPem, use: (pair: KeyPairPem) => void): FollowedFiles => ({
     what: 'serving certificate',
-    known: [known.certPem, known.keyPem],
+    known: [keyPairPem.certPem, keyPairPem.keyPem],
     paths: [at.certFile, at.keyFile],
     read: () => Promise.all([read(at.certFile), read(at.keyFile)]),
     check: ([certPem = '', keyPem = '']) => {

@@ -35,9 +35,9 @@ export async function loadConsoleSignIn(
   const clientSecret =
     clientSecretFile === undefined ? undefined : await secretReader({ platform, files }, clientSecretFile);
   const issuer = async (): Promise<SignInIssuer | undefined> => {
-    const found = (await issuers()).find((one) => [one.clientId].flat().includes(clientId));
-    if (found === undefined) return undefined;
-    const { issuerUrl, discoveryUrl, caPem } = found;
+    const oidcConfig = (await issuers()).find((one) => [one.clientId].flat().includes(clientId));
+    if (oidcConfig === undefined) return undefined;
+    const { issuerUrl, discoveryUrl, caPem } = oidcConfig;
     return { issuerUrl, discoveryUrl, caPem, clientId, clientSecret };
   };
   return { net, clock, crypto, log, issuer, redirectOrigins };

@@ -21,7 +21,7 @@ export interface PreparedEtcd {
 export async function prepareOwnEtcd(
   platform: Platform,
   options: ClusterOptions,
-  kept: InstanceFile | undefined,
+  instanceFile: InstanceFile | undefined,
   signal: AbortSignal,
 ): Promise<PreparedEtcd | undefined> {
   const { dataDir, etcd } = options;
@@ -32,10 +32,10 @@ export async function prepareOwnEtcd(
       `this server keeps its state in an etcd of its own; --store ${options.store.kind} excludes that`,
     );
   await requireProgram(platform.files, 'etcd', 'etcd-server');
-  if (file !== undefined && kept !== undefined) return {};
+  if (file !== undefined && instanceFile !== undefined) return {};
   if (etcd === undefined)
     throw new PreflightError('the first start was cut short: use --cluster-init or --join as before');
-  if (kept !== undefined)
+  if (instanceFile !== undefined)
     throw new PreflightError(
       `the cluster in ${dataDir} keeps its state elsewhere; --cluster-init and --join are for a new --data-dir`,
     );

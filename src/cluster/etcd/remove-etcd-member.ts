@@ -33,10 +33,10 @@ export async function removeEtcdMember(
   });
   const remove = async (): Promise<'removed' | 'unknown' | 'only'> => {
     const all = await members.list();
-    const found = all.find((member) => member.name === name);
-    if (found === undefined) return 'unknown';
+    const etcdMember = all.find((member) => member.name === name);
+    if (etcdMember === undefined) return 'unknown';
     if (all.length === 1) return 'only';
-    await members.remove(found.ID);
+    await members.remove(etcdMember.ID);
     return 'removed';
   };
   let tried = false;

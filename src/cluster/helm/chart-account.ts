@@ -40,9 +40,13 @@ export async function removeBinding(
 ): Promise<void> {
   const key = { name: bindingName(namespace, name) };
   const bindings = client.resource(ClusterRoleBindings);
-  const found = await bindings.get(key, { signal }).catch(ignoreNotFound);
-  if (found === undefined || !deepEqual(found.subjects, binding({ name, namespace }).subjects)) return;
-  const preconditions = { uid: found.metadata.uid };
+  const clusterRoleBinding = await bindings.get(key, { signal }).catch(ignoreNotFound);
+  if (
+    clusterRoleBinding === undefined ||
+    !deepEqual(clusterRoleBinding.subjects, binding({ name, namespace }).subjects)
+  )
+    return;
+  const preconditions = { uid: clusterRoleBinding.metadata.uid };
   await bindings.delete(key, { preconditions, signal }).catch(ignoreNotFound);
 }
 
@@ -59,8 +63,9 @@ export async function boundCharts(client: Client, signal: AbortSignal): Promise<
 export async function removeAccount(client: Client, { name, namespace }: ChartKey, signal: AbortSignal): Promise<void> {
   const key = { name: accountName(name), namespace };
   const accounts = client.resource(ServiceAccounts);
-  const found = await accounts.get(key, { signal }).catch(ignoreNotFound);
-  if (found?.metadata.labels?.[CHART_LABEL] === name) await accounts.delete(key, { signal }).catch(ignoreNotFound);
+  const serviceAccount = await accounts.get(key, { signal }).catch(ignoreNotFound);
+  if (serviceAccount?.metadata.labels?.[CHART_LABEL] === name)
+    await accounts.delete(key, { signal }).catch(ignoreNotFound);
 }
 
 function binding({ name, namespace }: ChartKey): ClusterRoleBinding {

@@ -27,15 +27,15 @@ export interface PreparedInstance {
 export async function prepareInstance(
   platform: Platform,
   options: ClusterOptions,
-  kept: InstanceFile | undefined,
+  instanceFile: InstanceFile | undefined,
 ): Promise<PreparedInstance> {
   const { files } = platform;
-  if (kept !== undefined) checkAgainst(kept, options, options.dataDir);
+  if (instanceFile !== undefined) checkAgainst(instanceFile, options, options.dataDir);
   const cniBinDirs = options.disableAgent === true ? [] : await checkPrograms(files, programsOf(options));
-  const { httpsPort, reservation: apiPort } = await chooseApiPort(files, options.httpsPort ?? kept?.httpsPort);
-  const ranges = await chooseClusterRanges(platform, options, kept);
-  const kubeletPort = await holdKubeletPort(kept?.kubeletPort);
-  const flannelBackend = options.flannelBackend ?? kept?.flannelBackend;
+  const { httpsPort, reservation: apiPort } = await chooseApiPort(files, options.httpsPort ?? instanceFile?.httpsPort);
+  const ranges = await chooseClusterRanges(platform, options, instanceFile);
+  const kubeletPort = await holdKubeletPort(instanceFile?.kubeletPort);
+  const flannelBackend = options.flannelBackend ?? instanceFile?.flannelBackend;
   if (options.disableAgent !== true) await checkFlannelBackend(platform, options, flannelBackend);
   const file: InstanceFile = {
     format: 1,
@@ -50,7 +50,7 @@ export async function prepareInstance(
     dns: options.etcd?.join === undefined || options.dns === undefined ? undefined : options.dns,
     flannelBackend,
   };
-  if (JSON.stringify(file) !== JSON.stringify(kept)) await writeInstanceFile(files, options.dataDir, file);
+  if (JSON.stringify(file) !== JSON.stringify(instanceFile)) await writeInstanceFile(files, options.dataDir, file);
   const { dataDir, nodeName, clusterDomain } = options;
   return {
     instanceOptions: {
@@ -113,12 +113,12 @@ export async function checkFlannelBackend(
 async function chooseClusterRanges(
   platform: Platform,
   options: ClusterOptions,
-  kept: InstanceFile | undefined,
+  instanceFile: InstanceFile | undefined,
 ): Promise<Ranges> {
   const { dataDir, disableAgent } = options;
-  if (disableAgent === true) return kept ?? chooseRanges(options, []);
+  if (disableAgent === true) return instanceFile ?? chooseRanges(options, []);
   return claimRanges(platform, dataDir, async (taken): Promise<Ranges> => {
-    if (kept !== undefined) return kept;
+    if (instanceFile !== undefined) return instanceFile;
     const routes = await foreignRoutes(platform.exec, ownDevices(platform, dataDir));
     return chooseRanges(options, routes, taken);
   });

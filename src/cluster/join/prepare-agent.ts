@@ -44,15 +44,15 @@ export async function prepareAgent(
   const { files, exec, crypto } = platform;
   const { dataDir, nodeName, containerRuntimeEndpoint } = options;
   await makeDataDir(platform, dataDir);
-  const kept = await readInstanceFile(files, dataDir);
-  if (kept !== undefined && kept.servers === undefined)
+  const instanceFile = await readInstanceFile(files, dataDir);
+  if (instanceFile !== undefined && instanceFile.servers === undefined)
     throw new PreflightError(
       `${dataDir} is of a server (keelson up or server); an agent needs a --data-dir of its own`,
     );
-  const servers = options.servers ?? kept?.servers ?? [];
+  const servers = options.servers ?? instanceFile?.servers ?? [];
   if (servers.length === 0) throw new PreflightError('this machine has not joined yet; --server is needed');
   const caFile = `${dataDir}/pki/ca.crt`;
-  const cluster = await settings(platform, { options, kept, caFile, servers }, signal);
+  const cluster = await settings(platform, { options, kept: instanceFile, caFile, servers }, signal);
   const flannelBackend = options.flannelBackend ?? cluster.flannelBackend;
   if (flannelBackend !== cluster.flannelBackend)
     platform.log.warn('This node connects otherwise than its cluster: pods of other nodes are not reached', {
@@ -60,19 +60,20 @@ export async function prepareAgent(
       cluster: cluster.flannelBackend,
     });
   const joined = { ...cluster, flannelBackend };
-  if (kept !== undefined) checkAgainst(kept, { ...joined, nodeName }, dataDir);
+  if (instanceFile !== undefined) checkAgainst(instanceFile, { ...joined, nodeName }, dataDir);
   await claimRanges(platform, dataDir, async (taken) => {
     // Conflicting ranges are refused, since an agent cannot choose its own.
-    if (kept === undefined) chooseRanges(joined, await foreignRoutes(exec, ownDevices(platform, dataDir)), taken);
+    if (instanceFile === undefined)
+      chooseRanges(joined, await foreignRoutes(exec, ownDevices(platform, dataDir)), taken);
     return joined;
   });
   const { caPem, published: _, ...ranges } = joined;
   const cniBinDirs = await checkPrograms(files, programsOf({ ...options, cni: joined.cni }));
   await checkFlannelBackend(platform, { dataDir, cni: joined.cni }, joined.flannelBackend);
   const place = { runDir: rootRunDir(dataDir), logDir: `${dataDir}/logs` };
-  await freePorts(platform, place, [kept?.kubeletPort, kept?.httpsPort, options.registryPort]);
-  const kubeletPort = await holdKubeletPort(kept?.kubeletPort);
-  const apiPort = servers.length > 1 ? await holdPort('the API', kept?.httpsPort || API_PORT) : undefined;
+  await freePorts(platform, place, [instanceFile?.kubeletPort, instanceFile?.httpsPort, options.registryPort]);
+  const kubeletPort = await holdKubeletPort(instanceFile?.kubeletPort);
+  const apiPort = servers.length > 1 ? await holdPort('the API', instanceFile?.httpsPort || API_PORT) : undefined;
   const httpsPort = apiPort?.port ?? 0;
   await files.makeDir(`${dataDir}/pki`, { mode: 0o700 });
   await files.writeFileAtomic(caFile, caPem, { mode: 0o644 });
@@ -85,7 +86,7 @@ export async function prepareAgent(
     containerRuntimeEndpoint,
     servers,
   };
-  if (JSON.stringify(file) !== JSON.stringify(kept)) await writeInstanceFile(files, dataDir, file);
+  if (JSON.stringify(file) !== JSON.stringify(instanceFile)) await writeInstanceFile(files, dataDir, file);
   const instance = deriveInstance({ dataDir, nodeName, httpsPort, ...ranges }, (text) => crypto.sha256Hex(text));
   return { instance, servers, caPem, cniBinDirs, kubeletPort, apiPort };
 }

@@ -38,7 +38,7 @@ export async function syncRoutes(
 }
 
 async function ownRoutes({ exec }: Pick<Platform, 'exec'>, instance: Instance): Promise<KernelRoute[]> {
-  const found: KernelRoute[] = [];
+  const kernelRoutes: KernelRoute[] = [];
   for (const range of rangesOf(instance.clusterCidr)) {
     const family = `-${rangeFamily(range)}`;
     const { stdout } = await exec.run('ip', [family, '-json', 'route', 'show', 'proto', ROUTE_PROTOCOL]);
@@ -47,9 +47,9 @@ async function ownRoutes({ exec }: Pick<Platform, 'exec'>, instance: Instance): 
       const address = parseIp(dst.split('/')[0] ?? '');
       return cluster !== undefined && address !== undefined && cidrContains(cluster, address);
     });
-    appendAll(found, ours);
+    appendAll(kernelRoutes, ours);
   }
-  return found;
+  return kernelRoutes;
 }
 
 /** Runs lines of `ip` or `bridge`; none starts no program. */

@@ -61,20 +61,20 @@ export class NamespaceNodes {
   async prepare(): Promise<void> {
     const { instance, options } = this.#config;
     const { files } = this.#platform;
-    const kept = await readNodesFile(files, instance.dataDir);
-    const surplus = (kept?.nodes ?? []).filter(({ number }) => number > options.count);
+    const nodesFile = await readNodesFile(files, instance.dataDir);
+    const surplus = (nodesFile?.nodes ?? []).filter(({ number }) => number > options.count);
     const file = {
       format: 1,
-      network: kept?.network ?? '',
-      nodes: entriesFor(options.count, instance.nodeName, kept?.nodes),
-      removed: [...(kept?.removed ?? []), ...surplus],
+      network: nodesFile?.network ?? '',
+      nodes: entriesFor(options.count, instance.nodeName, nodesFile?.nodes),
+      removed: [...(nodesFile?.removed ?? []), ...surplus],
     } as const;
     this.#records = new NodeRecords(files, instance.dataDir, file);
-    if (kept !== undefined) {
+    if (nodesFile !== undefined) {
       await this.#records.change({});
-      this.#gone = await takeAwayRemoved(this.#platform, settingOf(this.#config, kept.network), this.#records);
+      this.#gone = await takeAwayRemoved(this.#platform, settingOf(this.#config, nodesFile.network), this.#records);
       await this.#records.change(keepWanted(this.#records.file, this.#gone));
-      this.#build(kept.network);
+      this.#build(nodesFile.network);
     }
     if (file.nodes.length === 0) return;
     await this.#keeper.make(this.#network());

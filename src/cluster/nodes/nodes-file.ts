@@ -73,10 +73,14 @@ export function writeNodesFile(files: Files, dataDir: string, file: NodesFile): 
 }
 
 /** The entries of `count` - 1 further nodes, the existing ones unchanged. Pure. */
-export function entriesFor(count: number, firstName: string, kept: readonly NodeEntry[] = []): readonly NodeEntry[] {
+export function entriesFor(
+  count: number,
+  firstName: string,
+  nodeEntries: readonly NodeEntry[] = [],
+): readonly NodeEntry[] {
   const wanted = Array.from({ length: count - 1 }, (_, at) => at + 2);
   return wanted.map(
-    (number) => kept.find((entry) => entry.number === number) ?? { name: `${firstName}-${number}`, number },
+    (number) => nodeEntries.find((entry) => entry.number === number) ?? { name: `${firstName}-${number}`, number },
   );
 }
 

@@ -22,9 +22,9 @@ interface OfflineNodes {
 
 /** The nodes' statuses; undefined for a cluster that never had further nodes. */
 export async function offlineStatus(platform: Platform, dataDir: string): Promise<readonly NodeStatus[] | undefined> {
-  const found = await readNodes(platform, dataDir);
-  if (found === undefined) return undefined;
-  return Promise.all(found.nodes.map(async (node) => statusOf(node, !(await node.isAlive()))));
+  const offlineNodes = await readNodes(platform, dataDir);
+  if (offlineNodes === undefined) return undefined;
+  return Promise.all(offlineNodes.nodes.map(async (node) => statusOf(node, !(await node.isAlive()))));
 }
 
 /** Resolves to a line about what was done. Rejects with `PreflightError` when the action is refused. */

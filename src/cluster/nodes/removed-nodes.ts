@@ -40,9 +40,9 @@ export async function takeAwayRemoved(
  */
 export function keepWanted({ nodes, removed = [] }: NodesFile, gone: readonly string[]): Partial<NodesFile> {
   const left = removed.filter(({ name }) => !gone.includes(name));
-  const kept = nodes.map((entry) => left.find(({ number }) => number === entry.number) ?? entry);
-  const stays = removed.filter((entry) => !kept.includes(entry));
-  return { nodes: kept, removed: stays.length === 0 ? undefined : stays };
+  const nodeEntries = nodes.map((entry) => left.find(({ number }) => number === entry.number) ?? entry);
+  const stays = removed.filter((entry) => !nodeEntries.includes(entry));
+  return { nodes: nodeEntries, removed: stays.length === 0 ? undefined : stays };
 }
 
 /** Deletes the objects of removed nodes once the API answers, and the nodes from the record. */

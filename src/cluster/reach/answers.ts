@@ -81,12 +81,12 @@ async function worldOf(namespaces: ReadonlySet<string>, tools: AnswerTools, all 
   const { client, signal } = tools;
   const policies = new Map<string, ReadPolicy[]>();
   const labels = new Map<string, Readonly<Record<string, string>>>();
-  const take = (found: readonly Stored<NetworkPolicy>[]): void => {
-    for (const policy of found) {
+  const take = (networkPolicies: readonly Stored<NetworkPolicy>[]): void => {
+    for (const policy of networkPolicies) {
       const { namespace } = policy.metadata;
-      const known = policies.get(namespace) ?? [];
-      policies.set(namespace, known);
-      known.push(readForReach(policy));
+      const readPolicies = policies.get(namespace) ?? [];
+      policies.set(namespace, readPolicies);
+      readPolicies.push(readForReach(policy));
     }
   };
   if (all) {

@@ -94,8 +94,8 @@ export class ReachTableMaker {
   }
 
   #answer(key: string, sender: Endpoint, receiver: Endpoint): Reach {
-    const known = this.#answers.get(key);
-    if (known !== undefined) return known;
+    const cached = this.#answers.get(key);
+    if (cached !== undefined) return cached;
     // Two pods of a class have different uids, so two are used to compute what is allowed within a class.
     const answer = reachBetween({ ...sender, uid: 'sender' }, { ...receiver, uid: 'receiver' }, this.#world);
     this.#answers.set(key, answer);

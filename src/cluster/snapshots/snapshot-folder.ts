@@ -31,13 +31,13 @@ export async function listSnapshots(files: Files, dir: string): Promise<readonly
     if (hasErrorCode(error, 'ENOENT')) return [];
     throw error;
   });
-  const found: SnapshotFile[] = [];
+  const snapshotFiles: SnapshotFile[] = [];
   for (const name of names.filter((each) => !NO_SNAPSHOT.test(each))) {
     const stat = await files.lstat(`${dir}/${name}`).catch(() => undefined); // may be deleted in the meantime
     if (stat?.kind === 'file')
-      found.push({ name, sizeBytes: stat.sizeBytes, createdMs: createdMsOf(name) ?? stat.mtimeMs });
+      snapshotFiles.push({ name, sizeBytes: stat.sizeBytes, createdMs: createdMsOf(name) ?? stat.mtimeMs });
   }
-  return found.toSorted((one, other) => other.createdMs - one.createdMs);
+  return snapshotFiles.toSorted((one, other) => other.createdMs - one.createdMs);
 }
 
 /** Removes the snapshots of a series beyond the newest `retention`; resolves to their names. */

@@ -43,8 +43,8 @@ export async function closePkiFolder({ changed, files, dir, stamp, writing }: Pk
 
 /** The authority with this name, created only if missing. */
 export async function authority(folder: PkiFolder, name: string, commonName: string): Promise<KeyPairPem> {
-  const found = await readPair(folder, name);
-  if (found !== undefined) return found;
+  const keyPairPem = await readPair(folder, name);
+  if (keyPairPem !== undefined) return keyPairPem;
   return writePair(folder, name, await createAuthority(folder.deps, commonName, AUTHORITY_MS));
 }
 
@@ -59,8 +59,8 @@ export async function leafCertificate(
   const stamp = folder.stamp[name];
   const fresh =
     stamp !== undefined && stamp.madeFor === madeFor && stamp.notAfterMs - folder.deps.nowMs() > spec.validityMs / 3;
-  const found = fresh ? await readPair(folder, name) : undefined;
-  if (found !== undefined) return found;
+  const keyPairPem = fresh ? await readPair(folder, name) : undefined;
+  if (keyPairPem !== undefined) return keyPairPem;
   const made = await issueCertificate(folder.deps, ca, spec);
   folder.stamp[name] = { madeFor, notAfterMs: folder.deps.nowMs() + spec.validityMs };
   folder.changed = true;

@@ -132,8 +132,8 @@ export class StepRecords {
 
   /** The pod's record; a new one where there is none. */
   of(pod: RecordedPod): StepRecord {
-    const known = this.#records.get(pod.uid);
-    if (known !== undefined) return known;
+    const existing = this.#records.get(pod.uid);
+    if (existing !== undefined) return existing;
     const record = new StepRecord(pod, this.#clock);
     this.#records.set(pod.uid, record);
     if (this.#records.size > this.#maxPods) this.#records.delete(this.#uids[this.#nextUid]!);
@@ -156,9 +156,9 @@ export class StepRecords {
 
   /** The newest record of a pod of this name. */
   find(namespace: string, name: string): StepRecord | undefined {
-    let found: StepRecord | undefined;
+    let stepRecord: StepRecord | undefined;
     for (const record of this.#records.values())
-      if (record.pod.namespace === namespace && record.pod.name === name) found = record;
-    return found;
+      if (record.pod.namespace === namespace && record.pod.name === name) stepRecord = record;
+    return stepRecord;
   }
 }

@@ -56,10 +56,10 @@ function resourcesInUse(pod: Pod, kind: 'requests' | 'limits'): (container: Cont
   const never = isResizeInfeasible(pod);
   return ({ name, resources }) => {
     const wanted = resources?.[kind] ?? {};
-    const found = statuses.get(name);
-    if (found?.resources === undefined) return wanted;
-    const has = found.resources[kind] ?? {};
-    const most = kind === 'requests' ? maxLists(has, found.allocatedResources ?? {}) : has;
+    const containerStatus = statuses.get(name);
+    if (containerStatus?.resources === undefined) return wanted;
+    const has = containerStatus.resources[kind] ?? {};
+    const most = kind === 'requests' ? maxLists(has, containerStatus.allocatedResources ?? {}) : has;
     return never ? most : maxLists(wanted, most);
   };
 }

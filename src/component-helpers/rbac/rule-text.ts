@@ -19,8 +19,8 @@ export function compactRules(rules: readonly PolicyRule[]): PolicyRule[] {
       continue;
     }
     const key = JSON.stringify([rule.apiGroups, rule.resources, rule.resourceNames ?? []]);
-    const known = simple.get(key);
-    simple.set(key, known === undefined ? rule : { ...known, verbs: [...known.verbs, ...rule.verbs] });
+    const policyRule = simple.get(key);
+    simple.set(key, policyRule === undefined ? rule : { ...policyRule, verbs: [...policyRule.verbs, ...rule.verbs] });
   }
   return [...others, ...simple.values()];
 }

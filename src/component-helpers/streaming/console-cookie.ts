@@ -10,8 +10,8 @@ export const CONSOLE_COOKIE = '__Host-keelson-console';
 /** The `Cookie` header for a backend; undefined when no cookie is left. */
 export function cookiesForBackend(header: string): string | undefined {
   if (!header.includes(CONSOLE_COOKIE)) return header;
-  const kept = header.split(';').filter((pair) => !isConsoleCookie(pair));
-  return kept.length === 0 ? undefined : kept.join(';').trim();
+  const remaining = header.split(';').filter((pair) => !isConsoleCookie(pair));
+  return remaining.length === 0 ? undefined : remaining.join(';').trim();
 }
 
 /** The `Set-Cookie` lines of a backend that may reach the browser. */

@@ -189,8 +189,8 @@ class AttachDetachController {
     // The name is a hash, and waiting volumes come here often: whether another node has the volume is known without
     // it.
     const name = isTaken && !isHere ? '' : attachmentName((text) => this.#crypto.sha256Hex(text), wanted, node);
-    const found = name === '' ? undefined : this.#attachments.get({ name });
-    if (found !== undefined) return this.#events.progress(wanted, found);
+    const volumeAttachment = name === '' ? undefined : this.#attachments.get({ name });
+    if (volumeAttachment !== undefined) return this.#events.progress(wanted, volumeAttachment);
     if (isTaken) {
       this.#events.multiAttach(wanted, elsewhere[0]?.spec.nodeName ?? '');
       return this.#loop.queue.addAfter(node, RETRY_MS);

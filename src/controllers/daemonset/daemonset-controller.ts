@@ -115,14 +115,14 @@ class DaemonSetsController {
     const selector = this.#selectorOf(set);
     const claim = { client: this.#client, owner: set, ownerInfo: DaemonSets, selector, signal, pause };
     const tally = await this.#claimedPods(set, claim);
-    const kept = this.#revisions.list(set.metadata.namespace);
+    const controllerRevisions = this.#revisions.list(set.metadata.namespace);
     const history: HistoryInput = {
       client: this.#client,
       set,
       pods: () => tally.pods(),
       signal,
       pause,
-      revisions: await claimObjects(claim, { info: ControllerRevisions, objects: kept }),
+      revisions: await claimObjects(claim, { info: ControllerRevisions, objects: controllerRevisions }),
     };
     const { current, old } = await constructHistory(history);
     const hash = hashOf(current);

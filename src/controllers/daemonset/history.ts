@@ -47,10 +47,10 @@ export async function constructHistory(input: HistoryInput): Promise<DaemonHisto
   const { client, set, signal } = input;
   const revisions = await labelled(input);
   const data = templatePatch(set.spec?.template ?? {});
-  const found: Stored<ControllerRevision>[] = [];
+  const controllerRevisions: Stored<ControllerRevision>[] = [];
   for await (const revision of revisionsEqualTo(revisions, { metadata: {}, revision: 0, data }, input.pause))
-    found.push(revision);
-  const matching = sortRevisions(found);
+    controllerRevisions.push(revision);
+  const matching = sortRevisions(controllerRevisions);
   const equal = new Set(matching);
   if (matching.length === 0) await input.pause();
   const old = revisions.filter((revision) => !equal.has(revision));

@@ -155,9 +155,14 @@ function withProgress(
 
 function replicaFailure(sets: SetsOfDeployment): DeploymentCondition | undefined {
   const failureOf = (set: ReplicaSet | undefined) => set?.status?.conditions?.find((c) => c.type === 'ReplicaFailure');
-  const found = failureOf(sets.newSet) ?? sets.oldSets.map(failureOf).find((c) => c !== undefined);
-  if (found === undefined) return undefined;
-  return { ...found, ...(found.lastTransitionTime === undefined ? {} : { lastUpdateTime: found.lastTransitionTime }) };
+  const replicaSetCondition = failureOf(sets.newSet) ?? sets.oldSets.map(failureOf).find((c) => c !== undefined);
+  if (replicaSetCondition === undefined) return undefined;
+  return {
+    ...replicaSetCondition,
+    ...(replicaSetCondition.lastTransitionTime === undefined
+      ? {}
+      : { lastUpdateTime: replicaSetCondition.lastTransitionTime }),
+  };
 }
 
 /** Milliseconds until the progress deadline; undefined when there is none to check. */

@@ -66,9 +66,9 @@ export function createEphemeralVolumeController(deps: ControllerDeps): Controlle
   async function ensureClaim(pod: Stored<Pod>, volume: Volume, signal: AbortSignal): Promise<void> {
     const { namespace, name: podName } = pod.metadata;
     const name = claimName(pod, volume);
-    const found = claims.get({ namespace, name });
-    if (found !== undefined) {
-      if (controllerOf(found)?.uid === pod.metadata.uid) return;
+    const persistentVolumeClaim = claims.get({ namespace, name });
+    if (persistentVolumeClaim !== undefined) {
+      if (controllerOf(persistentVolumeClaim)?.uid === pod.metadata.uid) return;
       throw new Error(`PVC ${namespace}/${name} was not created for pod ${namespace}/${podName} (pod is not owner)`);
     }
     attempts.inc();

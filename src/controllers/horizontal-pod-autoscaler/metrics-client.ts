@@ -86,15 +86,15 @@ export function createMetricsClient(client: Client, clock: Clock): MetricsClient
   return {
     async resource({ namespace, name, podSelector, container, signal }) {
       const path = `/apis/metrics.k8s.io/v1beta1/namespaces/${namespace}/pods`;
-      const found = await items<PodMetricsItem>(path, { labelSelector: podSelector }, signal);
-      if (found.length === 0) throw new Error('no metrics returned from resource metrics API');
-      return resourceMetrics(found, name, container);
+      const podMetricsItems = await items<PodMetricsItem>(path, { labelSelector: podSelector }, signal);
+      if (podMetricsItems.length === 0) throw new Error('no metrics returned from resource metrics API');
+      return resourceMetrics(podMetricsItems, name, container);
     },
     async pods(query) {
       const parameters = { labelSelector: query.podSelector, metricLabelSelector: selectorText(query.metricSelector) };
-      const found = await items<MetricValue>(customPath(query, 'pods/*'), parameters, query.signal);
-      if (found.length === 0) throw new Error('no metrics returned from custom metrics API');
-      return new Map(found.map((value) => [value.describedObject?.name ?? '', podMetric(value)]));
+      const metricValues = await items<MetricValue>(customPath(query, 'pods/*'), parameters, query.signal);
+      if (metricValues.length === 0) throw new Error('no metrics returned from custom metrics API');
+      return new Map(metricValues.map((value) => [value.describedObject?.name ?? '', podMetric(value)]));
     },
     async object({ object, ...query }) {
       const target = object.groupResource === 'namespaces' ? '' : `${object.groupResource}/${object.name}`;
@@ -105,9 +105,9 @@ export function createMetricsClient(client: Client, clock: Clock): MetricsClient
     },
     async external({ namespace, name, metricSelector, signal }) {
       const path = `/apis/external.metrics.k8s.io/v1beta1/namespaces/${namespace}/${encodeURIComponent(name)}`;
-      const found = await items<MetricValue>(path, { labelSelector: selectorText(metricSelector) }, signal);
-      if (found.length === 0) throw new Error('no metrics returned from external metrics API');
-      return found.map(({ value }) => quantityMilliValue(value));
+      const metricValues = await items<MetricValue>(path, { labelSelector: selectorText(metricSelector) }, signal);
+      if (metricValues.length === 0) throw new Error('no metrics returned from external metrics API');
+      return metricValues.map(({ value }) => quantityMilliValue(value));
     },
   };
 }

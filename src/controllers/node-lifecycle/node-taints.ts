@@ -31,10 +31,10 @@ export function desiredTaints(node: Node, noExecute: NoExecuteChange, nowMs: num
   const ours = (taint: Taint): boolean =>
     (taint.effect === 'NoSchedule' && MANAGED.has(taint.key)) ||
     (noExecute !== 'keep' && taint.effect === 'NoExecute' && (taint.key === NOT_READY || taint.key === UNREACHABLE));
-  const kept = current.filter((taint) => !ours(taint) || wanted.some((other) => sameTaint(other, taint)));
+  const remaining = current.filter((taint) => !ours(taint) || wanted.some((other) => sameTaint(other, taint)));
   const missing = wanted.filter((taint) => !current.some((other) => sameTaint(other, taint)));
-  if (kept.length === current.length && missing.length === 0) return current;
-  return [...kept, ...missing.map((taint) => ({ ...taint, timeAdded: formatTime(nowMs) }))];
+  if (remaining.length === current.length && missing.length === 0) return current;
+  return [...remaining, ...missing.map((taint) => ({ ...taint, timeAdded: formatTime(nowMs) }))];
 }
 
 function noScheduleKeys(node: Node): string[] {

@@ -169,11 +169,11 @@ class PersistentVolumeBinder implements Controller {
 
   /** Writes the volume first and the claim second: the next sync completes an interrupted binding. */
   async #bind(
-    found: Stored<PersistentVolume>,
+    persistentVolume: Stored<PersistentVolume>,
     claim: Stored<PersistentVolumeClaim>,
     signal: AbortSignal,
   ): Promise<void> {
-    let volume = found;
+    let volume = persistentVolume;
     const { namespace, name, uid, resourceVersion } = claim.metadata;
     if (volume.spec?.claimRef?.uid !== uid) {
       const chosen: Record<string, string> =

@@ -16,8 +16,8 @@ export function volumesFor(
   volumes: Informer<PersistentVolume>,
   claim: Stored<PersistentVolumeClaim>,
 ): Stored<PersistentVolume>[] {
-  const kept = volumes.byIndex(VOLUMES_BY_USE, keyOfObject(claim));
-  return [...kept, ...volumes.byIndex(VOLUMES_BY_USE, freeOfClass(classOf(claim)))];
+  const persistentVolumes = volumes.byIndex(VOLUMES_BY_USE, keyOfObject(claim));
+  return [...persistentVolumes, ...volumes.byIndex(VOLUMES_BY_USE, freeOfClass(classOf(claim)))];
 }
 
 function useOf(volume: PersistentVolume): string[] {

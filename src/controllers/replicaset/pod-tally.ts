@@ -117,10 +117,10 @@ export function createPodTallies(pods: Informer<Pod>): Tallies<PodTally, TallyRu
   });
 }
 
-function sameRules(known: TallyRules, rules: TallyRules): boolean {
+function sameRules(tallyRules: TallyRules, rules: TallyRules): boolean {
   return (
-    known.minReadySeconds === rules.minReadySeconds &&
-    known.selector.toString() === rules.selector.toString() &&
-    deepEqual(known.templateLabels, rules.templateLabels)
+    tallyRules.minReadySeconds === rules.minReadySeconds &&
+    tallyRules.selector.toString() === rules.selector.toString() &&
+    deepEqual(tallyRules.templateLabels, rules.templateLabels)
   );
 }

@@ -108,13 +108,13 @@ class ResourceClaimController implements Controller {
 
   /** The name of the pod's claim, which is created if necessary. */
   async #ensureClaim(pod: Stored<Pod>, podClaim: PodResourceClaim, signal: AbortSignal): Promise<string> {
-    const found = this.#claims
+    const resourceClaim = this.#claims
       .byIndex(CLAIMS_BY_OWNER, pod.metadata.uid)
       .find(
         ({ metadata }) =>
           metadata.annotations?.[POD_CLAIM_NAME] === podClaim.name && metadata.deletionTimestamp === undefined,
       );
-    if (found !== undefined) return found.metadata.name;
+    if (resourceClaim !== undefined) return resourceClaim.metadata.name;
     const { namespace, name, uid } = pod.metadata;
     const templateName = podClaim.resourceClaimTemplateName ?? '';
     const template = this.#templates.get({ namespace, name: templateName });

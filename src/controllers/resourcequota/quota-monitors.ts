@@ -52,8 +52,8 @@ export function createQuotaMonitors(deps: QuotaMonitorDeps): QuotaMonitors {
   }
 
   function followBuiltIn(info: ResourceInfo): Informer<KubernetesObject> {
-    const known = followed.get(info);
-    if (known !== undefined) return known;
+    const cached = followed.get(info);
+    if (cached !== undefined) return cached;
     const informer = deps.informers.informer(info as ResourceInfo<KubernetesObject>);
     followed.set(info, informer);
     attach(informer);

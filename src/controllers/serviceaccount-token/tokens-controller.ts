@@ -150,9 +150,9 @@ class TokensController implements Controller {
         .get({ namespace, name }, { signal })
         .catch(ignoreNotFound);
       if (live === undefined || live.metadata.uid !== account.metadata.uid) return;
-      const kept = (live.secrets ?? []).filter((reference) => !lost.has(reference.name ?? ''));
-      if (kept.length === (live.secrets ?? []).length) return;
-      await this.#client.resource(ServiceAccounts).update({ ...live, secrets: kept }, { signal });
+      const objectReferences = (live.secrets ?? []).filter((reference) => !lost.has(reference.name ?? ''));
+      if (objectReferences.length === (live.secrets ?? []).length) return;
+      await this.#client.resource(ServiceAccounts).update({ ...live, secrets: objectReferences }, { signal });
     };
     await retryOnConflict(this.#clock, change, signal);
     return true;

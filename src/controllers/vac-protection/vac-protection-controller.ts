@@ -52,15 +52,15 @@ export function createVacProtectionController(deps: ControllerDeps): Controller 
   }
 
   async function processVolumeAttributesClass(name: string, signal: AbortSignal): Promise<void> {
-    const found = classes.get({ name });
-    if (found === undefined) return;
-    const finalizers = found.metadata.finalizers ?? [];
-    const going = found.metadata.deletionTimestamp !== undefined;
+    const volumeAttributesClass = classes.get({ name });
+    if (volumeAttributesClass === undefined) return;
+    const finalizers = volumeAttributesClass.metadata.finalizers ?? [];
+    const going = volumeAttributesClass.metadata.deletionTimestamp !== undefined;
     if (going !== finalizers.includes(FINALIZER) || (going && (await isUsed(name, signal)))) return;
     const next = going ? finalizers.filter((finalizer) => finalizer !== FINALIZER) : [...finalizers, FINALIZER];
     try {
-      const metadata = { ...found.metadata, finalizers: next };
-      await client.resource(VolumeAttributesClasses).update({ ...found, metadata }, { signal });
+      const metadata = { ...volumeAttributesClass.metadata, finalizers: next };
+      await client.resource(VolumeAttributesClasses).update({ ...volumeAttributesClass, metadata }, { signal });
     } catch (error) {
       if (!isReason(error, 'NotFound')) throw error;
     }

@@ -165,8 +165,8 @@ class Supervisor implements ContainerdSupervisor {
   async #isOurs(recorded: RecordedProcess): Promise<boolean> {
     const { exec, files } = this.#platform;
     if (!(recorded.pid > 0) || !exec.kill(recorded.pid, 0)) return false;
-    const found = await recordedProcess(files, recorded);
-    return found?.command.includes(this.#config.configFile) === true;
+    const processIdentity = await recordedProcess(files, recorded);
+    return processIdentity?.command.includes(this.#config.configFile) === true;
   }
 
   async #answers(): Promise<boolean> {

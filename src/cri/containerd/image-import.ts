@@ -136,8 +136,8 @@ export async function importImage(deps: ImageImportDeps, request: ImageImport): 
   const labels = imageLabels(request.pinned === true);
   await putImage(caller, { name: request.name, labels, target: { mediaType, digest, size: data.length } });
   for (let attempt = 0; attempt < 200; attempt++) {
-    const found = await deps.images.imageStatus({ image: { image: request.name } }, request);
-    if (found.image !== undefined) return;
+    const imageStatusResponse = await deps.images.imageStatus({ image: { image: request.name } }, request);
+    if (imageStatusResponse.image !== undefined) return;
     await deps.clock.sleep(attempt < 20 ? 5 : 50, request.signal);
   }
   throw new Error(`image ${request.name} was imported but CRI does not list it`);

@@ -83,8 +83,8 @@ export function createSimImages(
       throw new CriError('Unimplemented', 'method StreamImages not implemented');
     },
     async imageStatus({ image }) {
-      const found = find(image?.image ?? '');
-      return { info: {}, image: found && imageOf(found) };
+      const simImage = find(image?.image ?? '');
+      return { info: {}, image: simImage && imageOf(simImage) };
     },
     async pullImage({ image }, options) {
       const name = describe(image?.image ?? '').name;
@@ -103,8 +103,8 @@ export function createSimImages(
       return { imageRef: imageId(name) };
     },
     async removeImage({ image }) {
-      const found = find(image?.image ?? '');
-      if (found !== undefined) present.delete(found.name);
+      const simImage = find(image?.image ?? '');
+      if (simImage !== undefined) present.delete(simImage.name);
       return {};
     },
     async imageFsInfo() {

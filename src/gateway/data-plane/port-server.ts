@@ -279,10 +279,10 @@ export class PortServer {
 /** The certificate for the name: exact, else of the longest wildcard above it, else the default. */
 function certificateFor(certificates: Certificates, name: string): SecureContext | undefined {
   const asked = name.toLowerCase();
-  let found = certificates.get(asked);
-  for (let dot = asked.indexOf('.'); found === undefined && dot >= 0; dot = asked.indexOf('.', dot + 1))
-    found = certificates.get(`*${asked.slice(dot)}`);
-  return found ?? certificates.get('');
+  let secureContext = certificates.get(asked);
+  for (let dot = asked.indexOf('.'); secureContext === undefined && dot >= 0; dot = asked.indexOf('.', dot + 1))
+    secureContext = certificates.get(`*${asked.slice(dot)}`);
+  return secureContext ?? certificates.get('');
 }
 
 /**

@@ -79,9 +79,9 @@ export class BackendTlsPolicies {
     this.#byTarget = byTarget;
     for (const placed of all)
       for (const service of placed.services) {
-        const known = this.#byService.get(service) ?? [];
-        this.#byService.set(service, known);
-        known.push(placed);
+        const placedPolicies = this.#byService.get(service) ?? [];
+        this.#byService.set(service, placedPolicies);
+        placedPolicies.push(placed);
       }
   }
 
@@ -111,9 +111,9 @@ export class BackendTlsPolicies {
   }
 
   #resolutionOf(placed: PlacedPolicy): Resolution {
-    const known = this.#resolved.get(placed) ?? resolutionOf(placed, this.#context);
-    this.#resolved.set(placed, known);
-    return known;
+    const cached = this.#resolved.get(placed) ?? resolutionOf(placed, this.#context);
+    this.#resolved.set(placed, cached);
+    return cached;
   }
 }
 
@@ -179,9 +179,9 @@ function authorityOf(
     reason: 'InvalidCACertificateRef',
     message: `config map ${name} ${why}`,
   });
-  const found = authoritiesIn(namespace, name);
-  if (found === undefined) return invalid('does not exist, or has no ca.crt');
-  return 'problem' in found ? invalid(found.problem) : found;
+  const caCertificates = authoritiesIn(namespace, name);
+  if (caCertificates === undefined) return invalid('does not exist, or has no ca.crt');
+  return 'problem' in caCertificates ? invalid(caCertificates.problem) : caCertificates;
 }
 
 function missingTarget(policy: Stored<BackendTlsPolicy>, { service }: PolicyContext): Problem | undefined {

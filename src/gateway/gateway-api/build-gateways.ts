@@ -144,10 +144,11 @@ function* ownRoute(
   if (attached.length === 0) return undefined;
   const modes = modesOf(attached);
   if (kind !== 'TLSRoute' || modes.isTerminated) yield* context.policies.resolve(servicesNamedBy(route));
-  const found = kind === 'TLSRoute' ? convertTlsRoute(route, modes, context) : convertRoute(kind, route, context);
-  const parents = found.refusal === undefined ? context.claims.withoutTaken(kind, attached) : attached;
+  const convertedRoute =
+    kind === 'TLSRoute' ? convertTlsRoute(route, modes, context) : convertRoute(kind, route, context);
+  const parents = convertedRoute.refusal === undefined ? context.claims.withoutTaken(kind, attached) : attached;
   const places = placesOf(parents);
-  const converted = withinBudget(found, places, context.budget.account(namespaceOf(route)));
+  const converted = withinBudget(convertedRoute, places, context.budget.account(namespaceOf(route)));
   if (converted.refusal === undefined) context.claims.claim(kind, parents);
   return { kind, route, parents, converted, places };
 }

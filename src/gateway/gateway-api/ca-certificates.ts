@@ -22,11 +22,11 @@ export class CaCertificateCache {
 
   read(text: string): CaCertificates {
     if (text.length > MAX_BYTES) return { problem: `has more than ${MAX_BYTES} bytes of ca.crt` };
-    const known = this.#known.get(text) ?? this.#parse(text);
+    const cached = this.#known.get(text) ?? this.#parse(text);
     this.#known.delete(text);
-    this.#known.set(text, known);
+    this.#known.set(text, cached);
     if (this.#known.size > MAX_TEXTS) this.#known.delete(this.#known.keys().next().value!);
-    return known;
+    return cached;
   }
 
   #parse(text: string): CaCertificates {

@@ -136,8 +136,8 @@ export class GatewayApi {
 
   build(surroundings: GatewaySurroundings): Steps<BuiltGateways> {
     const isOurs = (name: string): boolean => {
-      const found = this.#classes.get({ name });
-      return found?.spec.controllerName === GATEWAY_CONTROLLER && found.spec.parametersRef === undefined;
+      const gatewayClass = this.#classes.get({ name });
+      return gatewayClass?.spec.controllerName === GATEWAY_CONTROLLER && gatewayClass.spec.parametersRef === undefined;
     };
     return buildGateways(
       {
@@ -192,9 +192,16 @@ export class GatewayApi {
     const { clock } = this.#deps;
     const time = formatTime(clock.nowMs());
     const writes: (() => Promise<void>)[] = [];
-    for (const found of this.#classes.list())
-      if (found.spec.controllerName === GATEWAY_CONTROLLER)
-        writes.push(() => this.#patch(GatewayClasses, found, classStatus(found, this.#features(), time), found.status));
+    for (const gatewayClass of this.#classes.list())
+      if (gatewayClass.spec.controllerName === GATEWAY_CONTROLLER)
+        writes.push(() =>
+          this.#patch(
+            GatewayClasses,
+            gatewayClass,
+            classStatus(gatewayClass, this.#features(), time),
+            gatewayClass.status,
+          ),
+        );
     for (const verdict of gateways) {
       const { gateway } = verdict;
       writes.push(() => this.#patch(Gateways, gateway, gatewayStatus(verdict, addresses, time), gateway.status));

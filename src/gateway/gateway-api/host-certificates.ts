@@ -23,10 +23,11 @@ interface CertificatePort {
 export function* certificatesOfPort(on: CertificatePort, order: HostOrder): Steps<PlannedCertificate[]> {
   const { port, listeners } = on;
   if (!order.isShared(port)) return listeners.flatMap(({ certificates }) => certificates);
-  const found = yield* certificatesOfHosts(on, order);
+  const plannedCertificates = yield* certificatesOfHosts(on, order);
   for (const listener of listeners)
-    for (const planned of listener.certificates) found.push(yield* withoutOthers(planned, listener, { on, order }));
-  return found;
+    for (const planned of listener.certificates)
+      plannedCertificates.push(yield* withoutOthers(planned, listener, { on, order }));
+  return plannedCertificates;
 }
 
 /** The certificates of hosts that routes name. */

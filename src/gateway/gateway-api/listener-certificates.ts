@@ -72,8 +72,8 @@ function resolveReference(
   if (!secrets.has(key) && secrets.size >= MAX_CERTIFICATES)
     return invalid(`secret ${name} is left out: the gateway names more than ${MAX_CERTIFICATES} secrets`);
   secrets.add(key);
-  const found = certificates.find(view, namespace, name);
-  return found.problem === undefined ? found : invalid(found.problem.message);
+  const secretCertificate = certificates.find(view, namespace, name);
+  return secretCertificate.problem === undefined ? secretCertificate : invalid(secretCertificate.problem.message);
 }
 
 function invalid(message: string): { readonly problem: Problem } {

@@ -66,9 +66,9 @@ export function* portsOf(
       const listenerOf = (host: string): ResolvedListener | undefined =>
         shared.ingressBefore(port, host) === undefined ? listenersAt?.get(port)?.get(host) : undefined;
       for (const rule of converted.connections) {
-        const kept = hosts.filter((host) => listenerOf(host)?.isPassthrough === !rule.isTerminated);
-        for (const host of kept) if (!passed.has(host)) passed.set(host, one);
-        if (kept.length > 0) passthrough.push({ rule, hosts: kept });
+        const remaining = hosts.filter((host) => listenerOf(host)?.isPassthrough === !rule.isTerminated);
+        for (const host of remaining) if (!passed.has(host)) passed.set(host, one);
+        if (remaining.length > 0) passthrough.push({ rule, hosts: remaining });
       }
     }
     yield;

@@ -58,9 +58,9 @@ export function convertFilters(
 
 /** Converts filters of one backend. Redirects and mirrors are refused: they are applied before a backend is chosen. */
 export function convertBackendFilters(filters: readonly RouteFilter[] | undefined): RouteFilters {
-  const found = filters?.find(({ type }) => type === 'RequestMirror' || type === 'RequestRedirect');
-  if (found !== undefined)
-    throw new UnsupportedValueError(`filters of type ${found.type} are not served for one backend`);
+  const routeFilter = filters?.find(({ type }) => type === 'RequestMirror' || type === 'RequestRedirect');
+  if (routeFilter !== undefined)
+    throw new UnsupportedValueError(`filters of type ${routeFilter.type} are not served for one backend`);
   return convertFilters(filters, () => undefined);
 }
 

@@ -116,7 +116,11 @@ class Conversion {
     if (isPassed || !isTerminated)
       connections.push({ source, backends: to(({ key, backend }) => this.#add(key, backend)) });
     if (isTerminated)
-      connections.push({ source, isTerminated, backends: to((found) => this.#behindPolicy(found, 'none')) });
+      connections.push({
+        source,
+        isTerminated,
+        backends: to((foundBackend) => this.#behindPolicy(foundBackend, 'none')),
+      });
     const { backends, services } = this;
     return { routes: [], connections, backends, services, resolvedRefs: this.resolvedRefs() };
   }
@@ -148,10 +152,10 @@ class Conversion {
 
   /** The key of an HTTP backend, or `NOWHERE`. */
   #backend(reference: BackendReference): string {
-    return this.#find(reference, (found) => {
-      const { protocol } = found.backend;
+    return this.#find(reference, (foundBackend) => {
+      const { protocol } = foundBackend.backend;
       const isHttp2 = protocol === 'h2c' || (this.#kind === 'GRPCRoute' && protocol === 'http');
-      return this.#behindPolicy(found, isHttp2 ? 'h2' : 'http');
+      return this.#behindPolicy(foundBackend, isHttp2 ? 'h2' : 'http');
     });
   }
 

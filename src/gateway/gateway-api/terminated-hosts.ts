@@ -45,9 +45,9 @@ export class TerminatedHosts {
       const { namespace, name, creationTimestamp: since = '' } = gateway.metadata;
       const source = `listener ${listener.name} of Gateway ${namespace}/${name}`;
       const key = keyOf(listener.port, listener.hostname);
-      const known = this.#listeners.get(key) ?? [];
-      this.#listeners.set(key, known);
-      known.push({ since, source, gateway });
+      const holders = this.#listeners.get(key) ?? [];
+      this.#listeners.set(key, holders);
+      holders.push({ since, source, gateway });
     }
     for (const one of own) if (one.kind !== 'TLSRoute' && one.converted.refusal === undefined) this.#addRoute(one);
   }
@@ -58,9 +58,9 @@ export class TerminatedHosts {
     const own = (listener.hostname ?? '').toLowerCase();
     for (const name of namesAndWildcards(host)) {
       if (name === own) break;
-      const known = this.#listeners.get(keyOf(listener.port, name)) ?? [];
-      const found = known.find((one) => one.gateway === gateway || one.since <= since);
-      if (found !== undefined) return found;
+      const holders = this.#listeners.get(keyOf(listener.port, name)) ?? [];
+      const terminated = holders.find((one) => one.gateway === gateway || one.since <= since);
+      if (terminated !== undefined) return terminated;
     }
     const older = this.#routes
       .get(listener.port)
@@ -81,8 +81,8 @@ export class TerminatedHosts {
         const ofPort = ports.get(port) ?? new Map<string, ResolvedListener>();
         ports.set(port, ofPort);
         for (const host of hosts) {
-          const found = ofPort.get(host);
-          if (found !== undefined && specificity(found) >= specificity(listener)) continue;
+          const resolvedListener = ofPort.get(host);
+          if (resolvedListener !== undefined && specificity(resolvedListener) >= specificity(listener)) continue;
           if (this.before(one, listener, host) === undefined) ofPort.set(host, listener);
         }
       }
@@ -122,9 +122,9 @@ export class TerminatedHosts {
         const ofPort = this.#routes.get(port) ?? new Map<string, Terminated[]>();
         this.#routes.set(port, ofPort);
         for (const host of hosts) {
-          const known = ofPort.get(host) ?? [];
-          ofPort.set(host, known);
-          if (known.length < 2 && known[0]?.gateway !== gateway) known.push({ since, source, gateway });
+          const holders = ofPort.get(host) ?? [];
+          ofPort.set(host, holders);
+          if (holders.length < 2 && holders[0]?.gateway !== gateway) holders.push({ since, source, gateway });
         }
       }
   }

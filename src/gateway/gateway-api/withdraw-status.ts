@@ -37,10 +37,10 @@ export async function withdrawGatewayStatus(deps: WithdrawDeps): Promise<void> {
   const time = formatTime(deps.nowMs);
   const writes: Write[] = [];
   const classes = (await listed(deps, GatewayClasses)).filter(({ spec }) => spec.controllerName === GATEWAY_CONTROLLER);
-  for (const found of classes) {
-    if (!isAnswered(found.status?.conditions)) continue;
-    const conditions = defaultConditions(found, ['Accepted'], time);
-    writes.push(() => patchStatus(deps, GatewayClasses, found, { conditions, supportedFeatures: null }));
+  for (const gatewayClass of classes) {
+    if (!isAnswered(gatewayClass.status?.conditions)) continue;
+    const conditions = defaultConditions(gatewayClass, ['Accepted'], time);
+    writes.push(() => patchStatus(deps, GatewayClasses, gatewayClass, { conditions, supportedFeatures: null }));
   }
   const names = new Set(classes.map(({ metadata }) => metadata.name));
   for (const gateway of await listed(deps, Gateways)) {

@@ -42,12 +42,12 @@ export function* certificatesOfIngress(
   }
   const planned: PlannedCertificate[] = [];
   for (const [secretName, { names, withOwnNames }] of [...bySecret].slice(0, MAX_CERTIFICATES)) {
-    const found = certificates.find(view, namespaceOf(ingress), secretName);
-    if (found.problem !== undefined) {
-      problems.add(found.problem);
+    const secretCertificate = certificates.find(view, namespaceOf(ingress), secretName);
+    if (secretCertificate.problem !== undefined) {
+      problems.add(secretCertificate.problem);
       continue;
     }
-    const { certificate } = found;
+    const { certificate } = secretCertificate;
     const since = ingress.metadata.creationTimestamp ?? '';
     const one = { certificate, names: [...names], withOwnNames, since };
     const refusal = account.take(bytesOf(one.names), new Map([[certificate, bytesOf(certificate)]]));

@@ -60,11 +60,11 @@ function acceptedRoutes(
     problems,
   }: { readonly services: ServiceBackends; readonly account: BudgetAccount; readonly problems: RouteProblems },
 ): IngressRoutes | undefined {
-  const found = routesOfIngress(ingress, services, problems);
-  const parts = new Set(found.ranked.flatMap(({ route: { rule, match, hosts } }) => [rule, match, hosts]));
-  const hosts = found.ranked.reduce((sum, { route }) => sum + route.hosts.length, 0);
-  const refusal = account.take(costOfRoutes(parts, hosts * PORTS), costOfBackends(found.backends));
-  if (refusal === undefined) return found;
+  const ingressRoutes = routesOfIngress(ingress, services, problems);
+  const parts = new Set(ingressRoutes.ranked.flatMap(({ route: { rule, match, hosts } }) => [rule, match, hosts]));
+  const hosts = ingressRoutes.ranked.reduce((sum, { route }) => sum + route.hosts.length, 0);
+  const refusal = account.take(costOfRoutes(parts, hosts * PORTS), costOfBackends(ingressRoutes.backends));
+  if (refusal === undefined) return ingressRoutes;
   problems.add({ reason: LIMIT_EXCEEDED, message: `the ingress is not served: ${refusal}` });
   return undefined;
 }

@@ -33,9 +33,9 @@ export class SecretCertificates {
     const secret = view.secret(namespace, name);
     if (secret === undefined)
       return { problem: { reason: 'SecretNotFound', message: `secret ${name} with the certificate does not exist` } };
-    const known = this.#known.get(secret) ?? this.#read(name, secret);
-    this.#known.set(secret, known);
-    return known;
+    const cached = this.#known.get(secret) ?? this.#read(name, secret);
+    this.#known.set(secret, cached);
+    return cached;
   }
 
   #read(name: string, { data }: Secret): SecretCertificate {

@@ -42,19 +42,22 @@ function resolveService({ namespace, name, port }: ServiceReference, view: Clust
   if (service === undefined) return problem('BackendNotFound', `service ${name} does not exist`);
   if (service.spec?.type === 'ExternalName')
     return problem('UnsupportedBackend', `service ${name} is of type ExternalName, which is not followed`);
-  const found = service.spec?.ports?.find((one) =>
+  const servicePort = service.spec?.ports?.find((one) =>
     port.name === undefined ? one.port === port.number : one.name === port.name,
   );
-  if (found === undefined)
+  if (servicePort === undefined)
     return problem('BackendNotFound', `service ${name} has no port ${port.name ?? port.number ?? 'of that name'}`);
-  if ((found.protocol ?? 'TCP') !== 'TCP')
-    return problem('UnsupportedBackend', `port ${found.port} of service ${name} is ${found.protocol}, not TCP`);
+  if ((servicePort.protocol ?? 'TCP') !== 'TCP')
+    return problem(
+      'UnsupportedBackend',
+      `port ${servicePort.port} of service ${name} is ${servicePort.protocol}, not TCP`,
+    );
   const backend = {
-    protocol: protocolOf(found),
-    endpoints: endpointsOf(service, found, view.slicesOf(namespace, name)),
+    protocol: protocolOf(servicePort),
+    endpoints: endpointsOf(service, servicePort, view.slicesOf(namespace, name)),
     isSticky: service.spec?.sessionAffinity === 'ClientIP',
   };
-  return { key: `${namespace}/${name}:${found.port}`, portName: found.name ?? '', backend };
+  return { key: `${namespace}/${name}:${servicePort.port}`, portName: servicePort.name ?? '', backend };
 }
 
 function problem(reason: RouteProblem['reason'], message: string): ResolvedBackend {

@@ -136,8 +136,8 @@ class Table<T extends object> {
   readonly #numbers = new Map<T, number>();
 
   numberOf(value: T): number {
-    const known = this.#numbers.get(value);
-    if (known !== undefined) return known;
+    const cached = this.#numbers.get(value);
+    if (cached !== undefined) return cached;
     this.#numbers.set(value, this.#numbers.size);
     return this.#numbers.size - 1;
   }

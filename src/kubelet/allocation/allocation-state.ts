@@ -43,52 +43,58 @@ export function createAllocationState(deps: { files: Files; log: Log }, path: st
   const mutex = new KeyedMutex();
   /** The container ids of `kept.actuated`, since readers do not know the pod's uid. */
   const byContainer = new Map<string, ContainerResources>();
-  let kept: AllocationFile = { allocated: {}, actuated: {}, allocatedPods: {}, actuatedPods: {}, unsettled: {} };
+  let allocationFile: AllocationFile = {
+    allocated: {},
+    actuated: {},
+    allocatedPods: {},
+    actuatedPods: {},
+    unsettled: {},
+  };
   const save = (): Promise<void> =>
-    mutex.run('save', () => files.writeFileAtomic(path, JSON.stringify(kept), { mode: 0o600 }));
+    mutex.run('save', () => files.writeFileAtomic(path, JSON.stringify(allocationFile), { mode: 0o600 }));
   return {
     async load() {
       if (!(await files.exists(path))) return;
       try {
         const read = JSON.parse(await files.readText(path)) as Partial<AllocationFile>;
         const { allocated = {}, actuated = {}, allocatedPods = {}, actuatedPods = {}, unsettled = {} } = read;
-        kept = { allocated, actuated, allocatedPods, actuatedPods, unsettled };
+        allocationFile = { allocated, actuated, allocatedPods, actuatedPods, unsettled };
         for (const containers of Object.values(actuated))
           for (const [containerId, resources] of Object.entries(containers)) byContainer.set(containerId, resources);
       } catch (error) {
         log.error('Failed to restore allocated resources from checkpoint', { path, err: error });
       }
     },
-    allocated: (uid) => kept.allocated[uid],
-    allocatedPod: (uid) => kept.allocatedPods[uid],
+    allocated: (uid) => allocationFile.allocated[uid],
+    allocatedPod: (uid) => allocationFile.allocatedPods[uid],
     async setAllocated(uid, resources, pod) {
-      kept.allocated[uid] = resources;
-      if (pod === undefined) delete kept.allocatedPods[uid];
-      else kept.allocatedPods[uid] = pod;
+      allocationFile.allocated[uid] = resources;
+      if (pod === undefined) delete allocationFile.allocatedPods[uid];
+      else allocationFile.allocatedPods[uid] = pod;
       await save();
     },
-    actuatedPod: (uid) => kept.actuatedPods[uid],
+    actuatedPod: (uid) => allocationFile.actuatedPods[uid],
     async setActuatedPod(uid, resources) {
-      kept.actuatedPods[uid] = resources;
+      allocationFile.actuatedPods[uid] = resources;
       await save();
     },
-    settled: (uid) => kept.unsettled[uid] === undefined,
+    settled: (uid) => allocationFile.unsettled[uid] === undefined,
     async setSettled(uid, settled) {
-      if (settled === (kept.unsettled[uid] === undefined)) return;
-      if (settled) delete kept.unsettled[uid];
-      else kept.unsettled[uid] = true;
+      if (settled === (allocationFile.unsettled[uid] === undefined)) return;
+      if (settled) delete allocationFile.unsettled[uid];
+      else allocationFile.unsettled[uid] = true;
       await save();
     },
     actuated: (containerId) => byContainer.get(containerId),
     async setActuated(uid, containerId, resources) {
-      (kept.actuated[uid] ??= {})[containerId] = resources;
+      (allocationFile.actuated[uid] ??= {})[containerId] = resources;
       byContainer.set(containerId, resources);
       await save();
     },
     async forget(uid) {
-      const all = Object.values(kept) as Record<string, unknown>[];
+      const all = Object.values(allocationFile) as Record<string, unknown>[];
       if (all.every((one) => one[uid] === undefined)) return;
-      for (const containerId of Object.keys(kept.actuated[uid] ?? {})) byContainer.delete(containerId);
+      for (const containerId of Object.keys(allocationFile.actuated[uid] ?? {})) byContainer.delete(containerId);
       for (const one of all) delete one[uid];
       await save();
     },

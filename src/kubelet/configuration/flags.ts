@@ -132,12 +132,13 @@ export function applyFlags(
   configuration: SparseConfiguration,
   flags: Readonly<Record<string, readonly string[]>>,
 ): SparseConfiguration {
-  return CONFIGURATION_FLAGS.reduce((so, known) => {
-    const texts = flags[known.flag];
+  return CONFIGURATION_FLAGS.reduce((so, configurationFlag) => {
+    const texts = flags[configurationFlag.flag];
     if (texts === undefined) return so;
-    const value = valueOf(known, texts);
-    const merged = known.row.type === 'flags' ? { ...(so['featureGates'] as object), ...(value as object) } : value;
-    return withValue(so, known.path, merged);
+    const value = valueOf(configurationFlag, texts);
+    const merged =
+      configurationFlag.row.type === 'flags' ? { ...(so['featureGates'] as object), ...(value as object) } : value;
+    return withValue(so, configurationFlag.path, merged);
   }, configuration);
 }
 

@@ -29,10 +29,14 @@ export async function writeCpuState(files: Files, path: string, state: CpuState)
       Object.fromEntries(Object.entries(containers).map(([name, cpus]) => [name, formatCpuSet(cpus)])),
     ]),
   );
-  const kept: CpuStateFile = { policyName: 'static', defaultCpuSet: formatCpuSet(state.defaultSet), entries };
-  await files.writeFileAtomic(path, JSON.stringify({ ...kept, checksum: fnv32a(JSON.stringify(kept)) }), {
-    mode: 0o600,
-  });
+  const cpuStateFile: CpuStateFile = { policyName: 'static', defaultCpuSet: formatCpuSet(state.defaultSet), entries };
+  await files.writeFileAtomic(
+    path,
+    JSON.stringify({ ...cpuStateFile, checksum: fnv32a(JSON.stringify(cpuStateFile)) }),
+    {
+      mode: 0o600,
+    },
+  );
 }
 
 /** Undefined: there is none. Throws when it is damaged or of another policy, as containers may use its assignments. */

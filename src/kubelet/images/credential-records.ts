@@ -12,10 +12,13 @@ const NOTED_SECRETS = 100;
  * Whether the image was pulled with the secret, by its credential or by its name; `new`: its credential must be
  * recorded.
  */
-export function knowsSecret(known: readonly PullSecretRecord[], own: PullSecretRecord): 'same' | 'new' | false {
-  const sameObject = known.some((each) => isSameObject(each, own));
-  const room = known.length < NOTED_SECRETS;
-  if (known.some(({ credentialHash }) => credentialHash === own.credentialHash))
+export function knowsSecret(
+  pullSecretRecords: readonly PullSecretRecord[],
+  own: PullSecretRecord,
+): 'same' | 'new' | false {
+  const sameObject = pullSecretRecords.some((each) => isSameObject(each, own));
+  const room = pullSecretRecords.length < NOTED_SECRETS;
+  if (pullSecretRecords.some(({ credentialHash }) => credentialHash === own.credentialHash))
     return !sameObject && room ? 'new' : 'same';
   return sameObject && room && 'new';
 }
@@ -32,12 +35,12 @@ export function recordOf(source: PullSource | undefined, credentialHash: string)
 
 /** Both records as one; undefined: nothing is added. */
 export function merge(
-  known: PullCredentialsRecord | undefined,
+  pullCredentialsRecord: PullCredentialsRecord | undefined,
   added: PullCredentialsRecord,
 ): PullCredentialsRecord | undefined {
-  if (known?.nodePodsAccessible) return undefined;
-  if (added.nodePodsAccessible || known === undefined) return added;
-  const { kubernetesSecrets: secrets = [], kubernetesServiceAccounts: accounts = [] } = known;
+  if (pullCredentialsRecord?.nodePodsAccessible) return undefined;
+  if (added.nodePodsAccessible || pullCredentialsRecord === undefined) return added;
+  const { kubernetesSecrets: secrets = [], kubernetesServiceAccounts: accounts = [] } = pullCredentialsRecord;
   const newSecrets = (added.kubernetesSecrets ?? []).filter(
     (own) => !secrets.some((each) => isSameObject(each, own) && each.credentialHash === own.credentialHash),
   );
@@ -45,10 +48,12 @@ export function merge(
     (own) => !accounts.some((each) => isSameObject(each, own)),
   );
   if (newSecrets.length + newAccounts.length === 0) return undefined;
-  const kept = secrets.filter((each) => !newSecrets.some((own) => isSameObject(each, own)));
+  const remaining = secrets.filter((each) => !newSecrets.some((own) => isSameObject(each, own)));
   return {
-    ...known,
-    ...(kept.length + newSecrets.length > 0 && { kubernetesSecrets: [...kept, ...newSecrets].toSorted(byObject) }),
+    ...pullCredentialsRecord,
+    ...(remaining.length + newSecrets.length > 0 && {
+      kubernetesSecrets: [...remaining, ...newSecrets].toSorted(byObject),
+    }),
     ...(accounts.length + newAccounts.length > 0 && {
       kubernetesServiceAccounts: [...accounts, ...newAccounts].toSorted(byObject),
     }),

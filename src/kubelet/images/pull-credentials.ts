@@ -146,7 +146,7 @@ export function configsOfSecrets(
 
 /** Credentials to try in order: the most specific key first within each configuration. Empty: pull without. */
 export function credentialsFor(image: ImageReference, configs: readonly SourcedConfig[]): readonly SourcedCredential[] {
-  const found = configs.flatMap(({ config, source }) =>
+  const sourcedCredentials = configs.flatMap(({ config, source }) =>
     Object.entries(config)
       .filter(([key]) => keyMatches(key, image))
       .sort(([a], [b]) => (a < b ? 1 : -1))
@@ -155,7 +155,7 @@ export function credentialsFor(image: ImageReference, configs: readonly SourcedC
       .map((credential): SourcedCredential => ({ credential, ...(source && { source }) })),
   );
   const seen = new Set<string>();
-  return found.filter(({ credential }) => {
+  return sourcedCredentials.filter(({ credential }) => {
     const key = JSON.stringify(credential);
     return seen.has(key) ? false : (seen.add(key), true);
   });

@@ -35,7 +35,7 @@ export function pullErrorClass(error: unknown): PullErrorClass {
   if (!(error instanceof CriError)) return 'Unknown';
   const text = error.detail.slice(-MAX_CHARS);
   if (NO_IMAGE.test(text)) return 'Unknown';
-  const known = BY_CODE[error.code];
-  if (known !== undefined) return known;
+  const errorClass = BY_CODE[error.code];
+  if (errorClass !== undefined) return errorClass;
   return BY_TEXT.find(([pattern]) => pattern.test(text))?.[1] ?? 'Unknown';
 }

@@ -149,11 +149,12 @@ export function createPullVerification(deps: PullVerificationDeps, config: PullV
       const byKubelet = record !== undefined || records.pulling().includes(reference.pullName);
       if (!needsVerification(config, nameOf(reference), byKubelet)) return false;
       if (record === undefined || record === 'unreadable') return true;
-      const known = record.credentialMapping[nameOf(reference)];
-      if (known === undefined) return true;
-      if (known.nodePodsAccessible) return false;
-      if (!known.kubernetesSecrets?.length && !known.kubernetesServiceAccounts?.length) return true;
-      return !(await accessible({ reference, imageId, known }, await credentials()));
+      const pullCredentialsRecord = record.credentialMapping[nameOf(reference)];
+      if (pullCredentialsRecord === undefined) return true;
+      if (pullCredentialsRecord.nodePodsAccessible) return false;
+      if (!pullCredentialsRecord.kubernetesSecrets?.length && !pullCredentialsRecord.kubernetesServiceAccounts?.length)
+        return true;
+      return !(await accessible({ reference, imageId, known: pullCredentialsRecord }, await credentials()));
     },
     async begin({ pullName }) {
       await settled();

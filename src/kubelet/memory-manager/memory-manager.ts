@@ -133,9 +133,9 @@ export function createMemoryManager(
       await save();
     },
     async keepOnly(podUids) {
-      const kept = Object.entries(entries).filter(([uid]) => podUids.has(uid));
-      if (kept.length === Object.keys(entries).length) return;
-      entries = Object.fromEntries(kept);
+      const remaining = Object.entries(entries).filter(([uid]) => podUids.has(uid));
+      if (remaining.length === Object.keys(entries).length) return;
+      entries = Object.fromEntries(remaining);
       await save();
     },
     async start(nodes) {

@@ -62,8 +62,8 @@ function handlerOf(request: unknown): string {
 
 /** `listContainers` → `list_containers`. */
 function operationOf(method: string): string {
-  const known = (OPERATIONS as Readonly<Record<string, string | undefined>>)[method];
-  return known ?? method.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+  const operation = (OPERATIONS as Readonly<Record<string, string | undefined>>)[method];
+  return operation ?? method.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 }
 
 function createOperations({ metrics }: Pick<Platform, 'metrics'>): Operations {

@@ -22,7 +22,7 @@ function withCondition(
     conditions:
       before === undefined
         ? [...conditions, condition]
-        : conditions.map((known) => (known === before ? condition : known)),
+        : conditions.map((nodeCondition) => (nodeCondition === before ? condition : nodeCondition)),
   };
 }
 

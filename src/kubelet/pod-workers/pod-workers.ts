@@ -66,11 +66,11 @@ class Workers extends PodStates implements PodWorkers {
       return;
     }
     const { uid } = identityOf(update);
-    const known = this.podSyncStatuses.get(uid);
-    const status = known ?? firstPodSyncStatus(update, this.#deps.podCache.peek(uid), this.#nowMs());
+    const podSyncStatus = this.podSyncStatuses.get(uid);
+    const status = podSyncStatus ?? firstPodSyncStatus(update, this.#deps.podCache.peek(uid), this.#nowMs());
     this.podSyncStatuses.set(uid, status);
     const options = withKnownSpec(status, update);
-    if (known?.terminatingAt !== undefined && options.updateType === 'create') {
+    if (podSyncStatus?.terminatingAt !== undefined && options.updateType === 'create') {
       status.restartRequested = true;
       this.#log.debug('Pod is terminating but has been requested to restart with same UID, will be reconciled later', {
         podUID: uid,

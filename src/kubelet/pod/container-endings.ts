@@ -11,10 +11,10 @@ export class ContainerEndings {
   readonly #ofPods = new Lru<string, ReadonlyMap<string, readonly ContainerEnding[]>>(MAX_PODS);
 
   add(uid: string, { output, ...ending }: ContainerEnding): void {
-    const known = this.#ofPods.get(uid) ?? new Map<string, readonly ContainerEnding[]>();
+    const existing = this.#ofPods.get(uid) ?? new Map<string, readonly ContainerEnding[]>();
     const key = `${ending.container}/${ending.reason}`;
-    const newest = [{ ...ending, output: output.slice(0, MAX_OUTPUT_CHARS) }, ...(known.get(key) ?? [])];
-    this.#ofPods.set(uid, new Map([...known, [key, newest.slice(0, MAX_ALIKE)]]));
+    const newest = [{ ...ending, output: output.slice(0, MAX_OUTPUT_CHARS) }, ...(existing.get(key) ?? [])];
+    this.#ofPods.set(uid, new Map([...existing, [key, newest.slice(0, MAX_ALIKE)]]));
   }
 
   ofPod(uid: string): readonly ContainerEnding[] {

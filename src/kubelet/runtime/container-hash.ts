@@ -8,17 +8,17 @@ import { fnv32a } from '../../base/fnv.ts';
 import { stableStringify } from '../../base/stable-json.ts';
 
 /** A cache, since each container is hashed at every sync of its pod. */
-const known = new WeakMap<Container, string>();
+const cache = new WeakMap<Container, string>();
 
 /**
  * A hexadecimal hash of the fields whose change restarts the container. It differs from upstream's, which hashes Go's
  * own encoding.
  */
 export function containerHash(container: Container): string {
-  let hash = known.get(container);
+  let hash = cache.get(container);
   if (hash === undefined) {
     hash = fnv32a(stableStringify({ name: container.name, image: container.image ?? '' })).toString(16);
-    known.set(container, hash);
+    cache.set(container, hash);
   }
   return hash;
 }

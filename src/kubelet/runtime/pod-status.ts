@@ -150,8 +150,8 @@ export function createPodStatusReader({ runtime, messages }: PodStatusDeps): Pod
   };
 
   const readContainer = async (container: CriContainer, uid: string): Promise<ContainerStatus | undefined> => {
-    const known = exited.get(uid, container.id);
-    if (known !== undefined) return known;
+    const cached = exited.get(uid, container.id);
+    if (cached !== undefined) return cached;
     try {
       const { status } = await runtime.containerStatus({ containerId: container.id });
       if (status === undefined) return undefined;

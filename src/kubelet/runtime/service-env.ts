@@ -80,7 +80,7 @@ interface CachedVariables {
 }
 
 /** Keyed by the last service object, so that entries are freed with it. */
-const known = new WeakMap<Service, CachedVariables>();
+const cache = new WeakMap<Service, CachedVariables>();
 
 /**
  * Variables of all services visible to a pod. Rejects with ContainerConfigError when they exceed the limit of an
@@ -90,10 +90,10 @@ export async function serviceEnvironment(input: ServicesSeen, pause: () => Promi
   const services = servicesSeen(input);
   const last = services.at(-1);
   if (last === undefined) return NONE;
-  let found = known.get(last);
-  if (found === undefined || !areSame(found.services, services))
-    known.set(last, (found = { services, variables: combineVariables(services, pause) }));
-  return await found.variables;
+  let cached = cache.get(last);
+  if (cached === undefined || !areSame(cached.services, services))
+    cache.set(last, (cached = { services, variables: combineVariables(services, pause) }));
+  return await cached.variables;
 }
 
 function areSame(some: readonly Service[], others: readonly Service[]): boolean {

@@ -70,14 +70,14 @@ export function createUserNamespaces(deps: UserNamespacesDeps): UserNamespaces {
       const uid = podUid(pod);
       return mutex.run('ranges', async () => {
         await load();
-        const known = ranges.get(uid);
-        const hostId = known ?? freeRange();
+        const existing = ranges.get(uid);
+        const hostId = existing ?? freeRange();
         const mapping = { hostId, containerId: 0, length: idsPerPod };
-        if (known === undefined) {
+        if (existing === undefined) {
           ranges.set(uid, hostId);
-          const kept: UserNamespaceFile = { uidMappings: [mapping], gidMappings: [mapping] };
+          const userNamespaceFile: UserNamespaceFile = { uidMappings: [mapping], gidMappings: [mapping] };
           await files.makeDir(podDir(paths, uid), { mode: 0o750 });
-          await files.writeFileAtomic(fileOf(uid), JSON.stringify(kept), { mode: 0o644 });
+          await files.writeFileAtomic(fileOf(uid), JSON.stringify(userNamespaceFile), { mode: 0o644 });
         }
         return { mode: 'POD', uids: [mapping], gids: [mapping] };
       });

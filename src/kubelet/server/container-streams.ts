@@ -54,10 +54,10 @@ function findPod(
 }
 
 function findRunning({ host }: ContainerStreamDeps, pod: Pod, containerName: string): ContainerStatus {
-  const found = host.podStatus(podUid(pod))?.containers.find(({ name }) => name === containerName);
-  if (found === undefined || found.state !== 'running')
+  const containerStatus = host.podStatus(podUid(pod))?.containers.find(({ name }) => name === containerName);
+  if (containerStatus === undefined || containerStatus.state !== 'running')
     throw new ServerError(500, `container not found ("${containerName}")`);
-  return found;
+  return containerStatus;
 }
 
 function parseOptions(query: URLSearchParams): StreamOptions {

@@ -39,9 +39,9 @@ export function cadvisorMetrics({ node, pods, nowMs }: NodeSnapshot, readings: C
   ): void => {
     const { value } = sample;
     if (value === undefined) return;
-    let known = families.get(family.name);
-    if (known === undefined) families.set(family.name, (known = { ...family, samples: [] }));
-    known.samples.push({ ...sample, value });
+    let existing = families.get(family.name);
+    if (existing === undefined) families.set(family.name, (existing = { ...family, samples: [] }));
+    existing.samples.push({ ...sample, value });
   };
   const gauge = (name: string, help: string): Omit<MetricFamily, 'samples'> => ({ name, help, type: 'gauge' });
   const counter = (name: string, help: string): Omit<MetricFamily, 'samples'> => ({ name, help, type: 'counter' });

@@ -125,8 +125,8 @@ function newestRuns(all: readonly CriContainerStats[]): readonly CriContainerSta
   for (const stats of all) {
     const { labels = {}, metadata } = stats.attributes ?? {};
     const key = `${labels[POD_UID_LABEL]}/${labels[CONTAINER_NAME_LABEL]}`;
-    const known = newest.get(key);
-    if (known === undefined || (metadata?.attempt ?? 0) >= (known.attributes?.metadata?.attempt ?? 0))
+    const containerStats = newest.get(key);
+    if (containerStats === undefined || (metadata?.attempt ?? 0) >= (containerStats.attributes?.metadata?.attempt ?? 0))
       newest.set(key, stats);
   }
   return [...newest.values()];

@@ -90,11 +90,13 @@ export function podReadyCondition(input: ConditionInput, conditions: readonly Po
   const messages: string[] = [];
   const byType = firstBy(conditions, ({ type }) => type);
   for (const gate of input.pod.spec?.readinessGates ?? []) {
-    const found = byType.get(gate.conditionType);
-    if (found === undefined)
+    const podCondition = byType.get(gate.conditionType);
+    if (podCondition === undefined)
       messages.push(`corresponding condition of pod readiness gate "${gate.conditionType}" does not exist.`);
-    else if (found.status !== 'True')
-      messages.push(`the status of pod readiness gate "${gate.conditionType}" is not "True", but ${found.status}`);
+    else if (podCondition.status !== 'True')
+      messages.push(
+        `the status of pod readiness gate "${gate.conditionType}" is not "True", but ${podCondition.status}`,
+      );
   }
   if (messages.length === 0) return base;
   return isFalse(input.pod, 'Ready', READINESS_GATES_NOT_READY, messages.join(', '));

@@ -125,7 +125,8 @@ function conditionsOf(status: PodStatus, input: GenerateInput): PodCondition[] {
   const { pod, runtimeStatus } = input;
   const foreign = (pod.status?.conditions ?? []).filter((condition) => !isKubeletCondition(condition.type));
   const evicted = (input.previous.conditions ?? []).filter(
-    (condition) => condition.type === 'DisruptionTarget' && !foreign.some((known) => known.type === condition.type),
+    (condition) =>
+      condition.type === 'DisruptionTarget' && !foreign.some((podCondition) => podCondition.type === condition.type),
   );
   const conditions = [...foreign, ...evicted];
   const state = { pod, statuses: allStatuses(status), phase: status.phase ?? 'Pending' };

@@ -113,10 +113,10 @@ class ExitedContainers {
   }
 }
 
-const known = new WeakMap<PodStatus, ExitedContainers>();
+const cache = new WeakMap<PodStatus, ExitedContainers>();
 
 function exitedOf(status: PodStatus): ExitedContainers {
-  let exited = known.get(status);
-  if (exited === undefined) known.set(status, (exited = new ExitedContainers(status)));
+  let exited = cache.get(status);
+  if (exited === undefined) cache.set(status, (exited = new ExitedContainers(status)));
   return exited;
 }

@@ -57,8 +57,8 @@ export function createFlexDrivers(platform: Pick<Platform, 'files' | 'exec'>, pl
 
   async function initialise(driver: string): Promise<{ readonly path: string; readonly answer: FlexAnswer }> {
     const { path, stamp } = await findDriver(driver);
-    const known = initialised.get(driver);
-    if (known?.stamp === stamp) return { path, answer: known.answer };
+    const existing = initialised.get(driver);
+    if (existing?.stamp === stamp) return { path, answer: existing.answer };
     const answer = (await run(path, 'init', [])) ?? { status: 'Success' };
     initialised.set(driver, { stamp, answer });
     return { path, answer };

@@ -47,9 +47,9 @@ export function createProgramFiles(exec: Exec, where: { readonly type: string; r
   };
   const kind = async (path: string, ...options: string[]): Promise<Pick<FileStat, 'kind' | 'mode'>> => {
     const [, mode = '', text = ''] = /^(\d+) (.*)$/.exec(await run('stat', [...options, '--format=%a %F'], path)) ?? [];
-    const known = KINDS[text];
-    if (known === undefined) throw new Error(`${path} is a ${text}, which is of no use here`);
-    return { kind: known, mode: Number.parseInt(mode, 8) };
+    const fileKind = KINDS[text];
+    if (fileKind === undefined) throw new Error(`${path} is a ${text}, which is of no use here`);
+    return { kind: fileKind, mode: Number.parseInt(mode, 8) };
   };
   return {
     lstat: (path) => kind(path),

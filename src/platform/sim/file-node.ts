@@ -43,8 +43,8 @@ const knownAccess = new Map<string, FileAccess>();
 export function accessOf(access: FileAccess): FileAccess {
   const { mode, uid, gid } = access;
   const key = `${mode} ${uid} ${gid}`;
-  const known = knownAccess.get(key);
-  if (known !== undefined) return known;
+  const cached = knownAccess.get(key);
+  if (cached !== undefined) return cached;
   knownAccess.set(key, access);
   return access;
 }

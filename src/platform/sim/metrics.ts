@@ -27,8 +27,8 @@ const NO_BUCKETS: number[] = [];
 const knownSpecs = new Map<string, MetricSpec>();
 
 function sharedSpec(spec: MetricSpec): MetricSpec {
-  const known = knownSpecs.get(spec.name);
-  if (known !== undefined && deepEqual(known, spec)) return known;
+  const cached = knownSpecs.get(spec.name);
+  if (cached !== undefined && deepEqual(cached, spec)) return cached;
   knownSpecs.set(spec.name, spec);
   return spec;
 }

@@ -44,15 +44,15 @@ class ByNamespace<T> {
   readonly #values = new Map<string, Map<string, T>>();
 
   set(namespace: string, name: string, value: T): void {
-    const known = this.#values.get(namespace);
-    if (known === undefined) this.#values.set(namespace, new Map([[name, value]]));
-    else known.set(name, value);
+    const existing = this.#values.get(namespace);
+    if (existing === undefined) this.#values.set(namespace, new Map([[name, value]]));
+    else existing.set(name, value);
   }
 
   delete(namespace: string, name: string): void {
-    const known = this.#values.get(namespace);
-    known?.delete(name);
-    if (known?.size === 0) this.#values.delete(namespace);
+    const existing = this.#values.get(namespace);
+    existing?.delete(name);
+    if (existing?.size === 0) this.#values.delete(namespace);
   }
 
   of(namespace: string): ReadonlyMap<string, T> {
@@ -168,9 +168,9 @@ export class PolicyBook {
   }
 
   *#use(set: PodSet): Steps<void> {
-    const known = this.#sets.get(set.name);
-    if (known !== undefined) {
-      known.users++;
+    const usedSet = this.#sets.get(set.name);
+    if (usedSet !== undefined) {
+      usedSet.users++;
       return;
     }
     const used: UsedSet = { set, users: 1, elements: new Map() };
@@ -185,8 +185,8 @@ export class PolicyBook {
   }
 
   #release(set: PodSet): void {
-    const known = this.#sets.get(set.name);
-    if (known === undefined || --known.users > 0) return;
+    const usedSet = this.#sets.get(set.name);
+    if (usedSet === undefined || --usedSet.users > 0) return;
     this.#sets.delete(set.name);
     for (const namespace of namespacesOf(set)) this.#setsByNamespace.delete(namespace, set.name);
   }

@@ -84,8 +84,8 @@ async function openDatagrams({ datagrams, clock, log }: PortalDeps, address: str
       const target = balancer.next(from.address, nowMs);
       if (target === undefined) return;
       const answer = (reply: Uint8Array): void => {
-        const known = clients.get(key);
-        if (known !== undefined) known.lastMs = clock.monotonicMs();
+        const udpClient = clients.get(key);
+        if (udpClient !== undefined) udpClient.lastMs = clock.monotonicMs();
         front.send(reply, from);
       };
       client = { socket: datagrams.openDatagrams({ address, port: 0 }, answer), target, lastMs: nowMs };

@@ -79,12 +79,12 @@ export function createSchedulerCache(): SchedulerCache {
   };
   const setNode = (node: Stored<Node>): void => {
     const name = node.metadata.name;
-    const known = nodes.get(name);
-    if (known !== undefined) {
-      if (zoneOf(known.node) !== zoneOf(node)) order = undefined;
-      countNode(known, -1);
-      known.setNode(node);
-      return countNode(known, 1);
+    const nodeInfo = nodes.get(name);
+    if (nodeInfo !== undefined) {
+      if (zoneOf(nodeInfo.node) !== zoneOf(node)) order = undefined;
+      countNode(nodeInfo, -1);
+      nodeInfo.setNode(node);
+      return countNode(nodeInfo, 1);
     }
     const info = new NodeInfo(node);
     info.slot = tracker.add(info);
@@ -98,9 +98,9 @@ export function createSchedulerCache(): SchedulerCache {
   };
   const seen = (pod: Stored<Pod>): void => {
     const [uid, node] = [pod.metadata.uid, pod.spec?.nodeName ?? ''];
-    const known = placed.get(uid);
-    if (known?.node !== node || nodes.get(node)?.renewPod(pod) !== true) return put(pod, node, false);
-    if (known.assumed) placed.set(uid, { node, assumed: false });
+    const podState = placed.get(uid);
+    if (podState?.node !== node || nodes.get(node)?.renewPod(pod) !== true) return put(pod, node, false);
+    if (podState.assumed) placed.set(uid, { node, assumed: false });
   };
   return {
     addNode: setNode,

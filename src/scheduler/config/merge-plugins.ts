@@ -77,7 +77,7 @@ function readName(entry: Fields): string {
 /** Custom entries take the place of defaults of the same name, or follow them. */
 function merge(defaults: readonly Enabled[], custom: PluginSet): Enabled[] {
   const customEnabled = new Map(custom.enabled.map((entry) => [entry.name, entry]));
-  const kept = custom.disabled.has('*')
+  const remaining = custom.disabled.has('*')
     ? []
     : defaults
         .filter(({ name }) => !custom.disabled.has(name))
@@ -86,7 +86,7 @@ function merge(defaults: readonly Enabled[], custom: PluginSet): Enabled[] {
           customEnabled.delete(entry.name);
           return replacement ?? entry;
         });
-  return [...kept, ...customEnabled.values()];
+  return [...remaining, ...customEnabled.values()];
 }
 
 /**

@@ -28,8 +28,8 @@ export function mayBeDevices(resource: string): boolean {
 export function countDevices(lookups: DeviceLookups, resources: readonly string[]): DeviceCounts | undefined {
   const tests = new Map(
     resources.flatMap((name): [string, DeviceTest][] => {
-      const found = mayBeDevices(name) ? lookups.extendedResourceClass(name) : undefined;
-      return found === undefined ? [] : [[name, lazyTest(found.spec.selectors ?? [])]];
+      const deviceClass = mayBeDevices(name) ? lookups.extendedResourceClass(name) : undefined;
+      return deviceClass === undefined ? [] : [[name, lazyTest(deviceClass.spec.selectors ?? [])]];
     }),
   );
   if (tests.size === 0) return undefined;

@@ -43,10 +43,10 @@ function wholePools(slices: readonly ResourceSlice[]): ResourceSlice[][] {
   const pools = new Map<string, ResourceSlice[]>();
   for (const slice of slices) {
     const key = `${slice.spec.driver}/${slice.spec.pool.name}`;
-    const known = pools.get(key) ?? [];
-    const newest = known[0]?.spec.pool.generation ?? Number.NEGATIVE_INFINITY;
+    const resourceSlices = pools.get(key) ?? [];
+    const newest = resourceSlices[0]?.spec.pool.generation ?? Number.NEGATIVE_INFINITY;
     if (slice.spec.pool.generation > newest) pools.set(key, [slice]);
-    else if (slice.spec.pool.generation === newest) known.push(slice);
+    else if (slice.spec.pool.generation === newest) resourceSlices.push(slice);
   }
   return [...pools.values()].filter((pool) => pool.length >= pool[0]!.spec.pool.resourceSliceCount);
 }

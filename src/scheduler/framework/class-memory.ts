@@ -27,8 +27,8 @@ export class ClassMemories {
   /** The memory of the pod's class. `filters`: the filter plugins that run, in order. */
   of(pod: Stored<Pod>, filters: readonly SchedulerPlugin[], tracker: NodeTracker<NodeInfo>): ClassMemory {
     const key = podClassKey(pod);
-    const known = this.#memories.get(key);
-    if (known?.fits(filters, tracker) === true) return known;
+    const cached = this.#memories.get(key);
+    if (cached?.fits(filters, tracker) === true) return cached;
     const made = new ClassMemory(filters, tracker);
     this.#memories.set(key, made);
     return made;

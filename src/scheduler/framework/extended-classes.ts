@@ -14,8 +14,8 @@ export function extendedClasses(
 ): ReadonlyMap<string, string> {
   const classes = new Map<string, string>();
   for (const [name, amount] of Object.entries(podRequests(pod).requests.scalars ?? {})) {
-    const found = amount > 0 ? classOf(name) : undefined;
-    if (found !== undefined) classes.set(name, found.metadata.name ?? '');
+    const deviceClass = amount > 0 ? classOf(name) : undefined;
+    if (deviceClass !== undefined) classes.set(name, deviceClass.metadata.name ?? '');
   }
   return classes;
 }

@@ -27,10 +27,10 @@ export function createNodeCounts(): NodeCounts {
   const memory = new Lru<string, CachedCounts>(MAX_COUNTERS);
   return {
     of(key, matches) {
-      let known = memory.get(key);
-      if (known === undefined)
-        memory.set(key, (known = { tracker: undefined, seen: new Uint32Array(0), counts: new Uint32Array(0) }));
-      const remembered = known;
+      let cached = memory.get(key);
+      if (cached === undefined)
+        memory.set(key, (cached = { tracker: undefined, seen: new Uint32Array(0), counts: new Uint32Array(0) }));
+      const remembered = cached;
       return (node) => {
         if (node.pods.size === 0) return 0;
         // A copy for what-if evaluation has no slot and is counted each time.

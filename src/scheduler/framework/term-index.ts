@@ -93,21 +93,24 @@ export class TermIndex<T> {
     const node = tracker.infos[slot];
     const pods = node === undefined ? new Map<string, Stored<Pod>>() : this.#source.podsOn(node);
     const labels = node?.node.metadata.labels;
-    let known = this.#contributions[slot];
-    if (known === undefined && pods.size === 0) return;
-    const moved = known !== undefined && known.labels !== labels && !deepEqual(known.labels, labels);
-    for (const [uid, own] of known?.pods ?? []) {
+    let nodeContributions = this.#contributions[slot];
+    if (nodeContributions === undefined && pods.size === 0) return;
+    const moved =
+      nodeContributions !== undefined &&
+      nodeContributions.labels !== labels &&
+      !deepEqual(nodeContributions.labels, labels);
+    for (const [uid, own] of nodeContributions?.pods ?? []) {
       const now = pods.get(uid);
       if (!moved && now !== undefined && hasEqualTerms(own, now)) continue;
       for (const { id, value } of own.terms) this.#subtract(id, value);
-      known?.pods.delete(uid);
+      nodeContributions?.pods.delete(uid);
     }
-    if (known === undefined || moved) known = { labels, pods: new Map() };
-    this.#contributions[slot] = pods.size === 0 ? undefined : known;
+    if (nodeContributions === undefined || moved) nodeContributions = { labels, pods: new Map() };
+    this.#contributions[slot] = pods.size === 0 ? undefined : nodeContributions;
     for (const [uid, pod] of pods) {
-      if (known.pods.has(uid)) continue;
+      if (nodeContributions.pods.has(uid)) continue;
       const terms = this.#addPod(pod, uid, labels);
-      known.pods.set(uid, { labels: pod.metadata.labels, affinity: pod.spec?.affinity, terms });
+      nodeContributions.pods.set(uid, { labels: pod.metadata.labels, affinity: pod.spec?.affinity, terms });
     }
   }
 

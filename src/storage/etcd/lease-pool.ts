@@ -35,10 +35,10 @@ export class LeasePool {
   /** The id of a lease that lives at least `ttlSeconds` from now. Rejects with `StoreError`. */
   leaseFor(ttlSeconds: number): Promise<number> {
     const nowMs = this.#clock.monotonicMs();
-    const known = this.#leases.get(ttlSeconds);
-    if (known !== undefined && nowMs < known.reusedUntilMs && known.keys < KEYS_PER_LEASE) {
-      known.keys++;
-      return known.id;
+    const cached = this.#leases.get(ttlSeconds);
+    if (cached !== undefined && nowMs < cached.reusedUntilMs && cached.keys < KEYS_PER_LEASE) {
+      cached.keys++;
+      return cached.id;
     }
     const reuseSeconds = Math.min(REUSE_SECONDS, REUSE_SHARE * ttlSeconds);
     const id = this.#grant(Math.ceil(ttlSeconds + reuseSeconds));

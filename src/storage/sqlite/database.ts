@@ -217,8 +217,8 @@ export class StoreDatabase {
 
   /** Reads the whole file. Throws when it is inconsistent. */
   checkIntegrity(): void {
-    const found = this.#database.prepare('PRAGMA integrity_check(1)').get()!['integrity_check'];
-    if (found !== 'ok') throw new StoreError('corrupt', `the file is damaged: ${String(found)}`);
+    const checkResult = this.#database.prepare('PRAGMA integrity_check(1)').get()!['integrity_check'];
+    if (checkResult !== 'ok') throw new StoreError('corrupt', `the file is damaged: ${String(checkResult)}`);
   }
 
   /**

@@ -28,12 +28,12 @@ export class PastRows {
     find: () => RowsAtRevision,
   ): { rows: readonly number[]; from: number } {
     const name = `${revision} ${end}`;
-    const known = this.#kept.get(name);
-    if (known !== undefined && compareKeys(known.start, start) <= 0)
-      return { rows: known.rows, from: indexOf(known.keys, start) };
-    const found = find();
-    this.#kept.set(name, { ...found, start });
-    return { rows: found.rows, from: 0 };
+    const cached = this.#kept.get(name);
+    if (cached !== undefined && compareKeys(cached.start, start) <= 0)
+      return { rows: cached.rows, from: indexOf(cached.keys, start) };
+    const rowsAtRevision = find();
+    this.#kept.set(name, { ...rowsAtRevision, start });
+    return { rows: rowsAtRevision.rows, from: 0 };
   }
 }
 

@@ -10,8 +10,8 @@ export async function explainApiService(service: APIService, evidence: Evidence)
   const condition = conditionOf(service, 'Available');
   if (condition?.status === 'True') return { state: 'Fine', summary: 'is available', causes: [] };
   if (condition === undefined) return { state: 'Progressing', summary: 'has not been asked yet', causes: [] };
-  const found = conditionCause(APIServices, service, condition);
+  const cause = conditionCause(APIServices, service, condition);
   const cure = { text: 'see that its server runs, answers at the port, and that caBundle fits its certificate' };
   const because = await backendCauses(service.spec?.service, evidence);
-  return { state: 'Trouble', summary: 'is not available', causes: [{ ...found, cure, because }] };
+  return { state: 'Trouble', summary: 'is not available', causes: [{ ...cause, cure, because }] };
 }

@@ -32,16 +32,16 @@ export async function explainNamespace(namespace: Namespace, evidence: Evidence)
 }
 
 async function failureCauses(namespace: Namespace, evidence: Evidence): Promise<readonly Cause[]> {
-  const found = FAILURES.flatMap((type) => {
+  const conditions = FAILURES.flatMap((type) => {
     const condition = conditionOf(namespace, type);
     return condition?.status === 'True' ? [condition] : [];
   });
-  if (found.length === 0) return [];
+  if (conditions.length === 0) return [];
   const because: Cause[] = [];
   for (const service of await evidence.list(APIServices))
     if (conditionOf(service, 'Available')?.status === 'False')
       appendAll(because, await evidence.causesOf(APIServices, service));
-  return found.map((condition) => ({ ...conditionCause(Namespaces, namespace, condition), because }));
+  return conditions.map((condition) => ({ ...conditionCause(Namespaces, namespace, condition), because }));
 }
 
 /** The remaining objects. Only metadata is read, so that the content of secrets is not. */

@@ -50,10 +50,10 @@ export async function endingCauses(
   const container = [...initContainers, ...containers].find((one) => one.name === name);
   if (container === undefined || !mayBeEnded(container)) return [];
   const endings = (await nodeStateOf(pod, evidence))?.endings ?? [];
-  const found = endings.find(
+  const containerEnding = endings.find(
     ({ container: of, containerId }) => of === name && terminated.containerID?.endsWith(`://${containerId}`) === true,
   );
-  if (found !== undefined) return [endingCause(pod, container, found)];
+  if (containerEnding !== undefined) return [endingCause(pod, container, containerEnding)];
   return eventCauses(pod, container, terminated, await evidence.events(pod));
 }
 

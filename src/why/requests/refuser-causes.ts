@@ -134,13 +134,13 @@ async function faultCause(plugin: string, fault: NonNullable<Refuser['fault']>, 
   const { group, resource, namespace, name, detail } = fault;
   const info = allResources.find((one) => one.group === group && one.resource === resource);
   const object = info === undefined ? { kind: resource, namespace, name } : nameOf(info, { namespace, name });
-  const known =
+  const knownFault =
     detail !== undefined ? details[detail] : resource === 'namespaces' ? namespaceFaults[plugin] : faults[resource];
-  if (known === undefined) {
+  if (knownFault === undefined) {
     const message = `admission plugin ${plugin} refuses it on account of ${resource} ${name}`;
     return cause({ code: 'AdmissionRefuses', object, message });
   }
-  const { code, message, cure } = known;
+  const { code, message, cure } = knownFault;
   const because = resource === 'poddisruptionbudgets' ? await budgetCauses({ namespace, name }, evidence) : [];
   return cause({ code, object, message: message(object), cure: cure(object), because });
 }

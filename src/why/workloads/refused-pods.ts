@@ -47,8 +47,8 @@ async function rememberedCauses(
   evidence: Evidence,
 ): Promise<readonly Cause[] | undefined> {
   const { namespace = '', name = '' } = metadata;
-  const known = await evidence.view<RefusedRequestList>('refusals', info, { namespace, name });
-  const [last] = known?.items ?? [];
+  const refusedRequestList = await evidence.view<RefusedRequestList>('refusals', info, { namespace, name });
+  const [last] = refusedRequestList?.items ?? [];
   return last === undefined ? undefined : refuserCauses(last.refusedBy, evidence);
 }
 

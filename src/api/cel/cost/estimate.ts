@@ -93,9 +93,10 @@ class Estimation {
     let cost: Range = { min: MOST, max: 0 };
     let size: Range | undefined;
     for (const { signature } of overloads) {
-      const found = this.#overload(call, signature, { target, args });
-      cost = either(cost, found.cost);
-      if (found.size !== undefined) size = size === undefined ? found.size : either(size, found.size);
+      const callEstimate = this.#overload(call, signature, { target, args });
+      cost = either(cost, callEstimate.cost);
+      if (callEstimate.size !== undefined)
+        size = size === undefined ? callEstimate.size : either(size, callEstimate.size);
       size = this.#indexed(call, signature) ?? size;
       size ??= this.#sizes.size(call);
     }

@@ -70,8 +70,8 @@ export class ExprSizes {
 
   /** As upstream: a computed size has precedence over the literal's, that over the schema's, that over the type's. */
   size(expr: Expr): Range | undefined {
-    const known = this.#sizes.get(expr) ?? literalSize(expr);
-    if (known !== undefined) return known;
+    const cached = this.#sizes.get(expr) ?? literalSize(expr);
+    if (cached !== undefined) return cached;
     const path = this.path(expr);
     const found = path.length === 0 ? undefined : this.#sizeAt(path);
     if (found !== undefined) this.#sizes.set(expr, found);

@@ -70,8 +70,8 @@ export class Decisions {
   /** Throws {@link PendingDecision} while there is no answer. */
   decide(attributes: CheckAttributes): Decision {
     const key = JSON.stringify(attributes);
-    const known = this.#answers.get(key);
-    if (known !== undefined) return known;
+    const cached = this.#answers.get(key);
+    if (cached !== undefined) return cached;
     if (!this.#pending.has(key)) {
       const answer = this.#ask(attributes);
       if (!(answer instanceof Promise)) {

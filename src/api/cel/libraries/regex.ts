@@ -44,9 +44,9 @@ export function defineRegex(declarations: Declarations): void {
 
 /** Compiles a constant pattern while its expression is compiled. Throws {@link FunctionError} with Go's text. */
 export function compilePattern(pattern: string): void {
-  const known = compiled.get(pattern);
-  if (known === undefined) compileNew(pattern);
-  else chargeWork(COMPILING_COST * known.size);
+  const existing = compiled.get(pattern);
+  if (existing === undefined) compileNew(pattern);
+  else chargeWork(COMPILING_COST * existing.size);
 }
 
 function compiledOf(pattern: string): Compiled {

@@ -109,8 +109,8 @@ class RuleWalk {
       if (usesOldSelf && !hasOld && rule.optionalOldSelf !== true) continue;
       const oldSelf = rule.optionalOldSelf === true ? (hasOld ? Optional.of(old) : Optional.none) : old;
       const list = unchanged && !usesOldSelf ? this.#warnings : this.#errors;
-      const found = this.#evaluate(compiled, { self, oldSelf }, { schema, value: values.value, field });
-      if (found !== undefined) list.push(found);
+      const fieldCause = this.#evaluate(compiled, { self, oldSelf }, { schema, value: values.value, field });
+      if (fieldCause !== undefined) list.push(fieldCause);
       if (this.#spentInStep < COST_OF_STEP) continue;
       this.#spentInStep = 0;
       yield;

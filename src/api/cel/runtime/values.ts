@@ -136,10 +136,10 @@ export function setEntry(map: Map<unknown, unknown>, key: unknown, value: unknow
     map.set(key, value);
     return;
   }
-  const known = UINT_KEYS.get(map) ?? new Map<bigint, Uint>();
-  if (known.size === 0) UINT_KEYS.set(map, known);
-  const same = known.get(key.value) ?? key;
-  known.set(key.value, same);
+  const uintKeys = UINT_KEYS.get(map) ?? new Map<bigint, Uint>();
+  if (uintKeys.size === 0) UINT_KEYS.set(map, uintKeys);
+  const same = uintKeys.get(key.value) ?? key;
+  uintKeys.set(key.value, same);
   map.set(same, value);
 }
 
@@ -151,8 +151,8 @@ export function deleteEntry(map: Map<unknown, unknown>, key: unknown): void {
 /** A copy that may be changed. */
 export function copyOfMap(map: MapValue): Map<unknown, unknown> {
   const copy = new Map(map instanceof Map ? map : mapEntries(map));
-  const known = map instanceof Map ? UINT_KEYS.get(map) : undefined;
-  if (known !== undefined) UINT_KEYS.set(copy, new Map(known));
+  const uintKeys = map instanceof Map ? UINT_KEYS.get(map) : undefined;
+  if (uintKeys !== undefined) UINT_KEYS.set(copy, new Map(uintKeys));
   return copy;
 }
 

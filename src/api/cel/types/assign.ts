@@ -74,15 +74,15 @@ function fits(bindings: Bindings, a: Type, b: Type): boolean {
 /** Whether a type may be bound to a parameter, and whether the parameter was bound before. */
 function bind(bindings: Bindings, type: Type, param: Type): { valid: boolean; bound: boolean } {
   if (type.kind === 'param' && type.name === param.name) return { valid: true, bound: true };
-  const known = bindings.get(param.name);
-  if (known === undefined) {
+  const bound = bindings.get(param.name);
+  if (bound === undefined) {
     const valid = !occursIn(bindings, param, type);
     if (valid) bindings.set(param.name, type);
     return { valid, bound: false };
   }
-  if (type.equals(known)) return { valid: true, bound: true };
-  if (!fits(bindings, type, known)) return { valid: false, bound: true };
-  const general = moreGeneral(type, known);
+  if (type.equals(bound)) return { valid: true, bound: true };
+  if (!fits(bindings, type, bound)) return { valid: false, bound: true };
+  const general = moreGeneral(type, bound);
   if (!occursIn(bindings, param, general)) bindings.set(param.name, general);
   return { valid: true, bound: true };
 }
@@ -108,8 +108,8 @@ function occursIn(bindings: Bindings, param: Type, within: Type): boolean {
   if (within.isClosed) return false;
   if (param.equals(within)) return true;
   if (within.kind === 'param') {
-    const known = bindings.get(within.name);
-    return known !== undefined && occursIn(bindings, param, known);
+    const bound = bindings.get(within.name);
+    return bound !== undefined && occursIn(bindings, param, bound);
   }
   return within.params.some((inner) => occursIn(bindings, param, inner));
 }
@@ -119,8 +119,8 @@ export function substitute(bindings: Bindings, type: Type, unboundIsDyn: boolean
   if (type.isClosed) return type;
   walkWork(1);
   if (type.kind === 'param') {
-    const known = bindings.get(type.name);
-    if (known !== undefined) return substitute(bindings, known, unboundIsDyn);
+    const bound = bindings.get(type.name);
+    if (bound !== undefined) return substitute(bindings, bound, unboundIsDyn);
     return unboundIsDyn ? DYN_TYPE : type;
   }
   const params = type.params.map((param) => substitute(bindings, param, unboundIsDyn));

@@ -92,14 +92,14 @@ export class Declarations {
   }
 
   #add(name: string, overload: Overload, common?: Handler): void {
-    const known = this.functions.get(name);
-    const overloads = [...(known?.overloads ?? []), overload];
+    const functionDeclaration = this.functions.get(name);
+    const overloads = [...(functionDeclaration?.overloads ?? []), overload];
     this.functions.set(name, { name, overloads, common });
   }
 
   #typeOf(text: string, params: Set<string>): Type {
-    const known = NAMED.get(text) ?? this.#types.get(text);
-    if (known !== undefined) return known;
+    const named = NAMED.get(text) ?? this.#types.get(text);
+    if (named !== undefined) return named;
     if (/^[A-Z]$/.test(text)) {
       params.add(text);
       return paramType(text);

@@ -93,9 +93,9 @@ function keptDevices(claim: ResourceClaim, old: ResourceClaim): readonly Allocat
     ...(allocation && { allocation }),
     ...(old.status?.devices && { devices: old.status.devices }),
   };
-  const kept: ResourceClaim = { ...claim, status };
-  dropStatusOfReturnedDevices(kept, old);
-  return kept.status?.devices ?? [];
+  const resourceClaim: ResourceClaim = { ...claim, status };
+  dropStatusOfReturnedDevices(resourceClaim, old);
+  return resourceClaim.status?.devices ?? [];
 }
 
 /** Names of the drivers whose device statuses changed, sorted. */

@@ -51,8 +51,8 @@ export function createImagePolicyWebhook(
   const verdicts = new Lru<string, CachedReview>(CACHE_SIZE);
   const postReview = async (spec: ImageReview['spec'], signal: AbortSignal): Promise<ImageReviewStatus> => {
     const key = JSON.stringify(spec);
-    const known = verdicts.get(key);
-    if (known !== undefined && known.untilMs > clock.monotonicMs()) return known.status;
+    const cached = verdicts.get(key);
+    if (cached !== undefined && cached.untilMs > clock.monotonicMs()) return cached.status;
     const status = await postImageReview(deps, config, { spec, signal });
     const ttlMs = status.allowed ? config.allowTtlMs : config.denyTtlMs;
     if (ttlMs > 0) verdicts.set(key, { status, untilMs: clock.monotonicMs() + ttlMs });

@@ -34,9 +34,9 @@ export function followPolicies<P extends KubernetesObject, B extends AnyBinding,
   objects.onChange(kinds.policies, forget);
   objects.onChange(kinds.bindings, forget);
   const compiledOf = (policy: P): C => {
-    const known = compiled.get(policy) ?? { result: compile(policy) };
-    compiled.set(policy, known);
-    return known.result;
+    const cached = compiled.get(policy) ?? { result: compile(policy) };
+    compiled.set(policy, cached);
+    return cached.result;
   };
   const make = (): PolicyHook<P, B, C>[] => {
     const bindings = byName(objects.list(kinds.bindings));

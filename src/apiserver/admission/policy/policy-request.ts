@@ -72,9 +72,10 @@ export class PolicyRequest {
   }
 
   async #match({ spec }: AnyPolicy): Promise<MatchedResource | undefined> {
-    const found = await matchRequest(spec?.matchConstraints, this.attributes, this.#deps);
-    if (found !== undefined && spec?.paramKind !== undefined) paramResource(spec.paramKind, this.#deps.registry);
-    return found;
+    const matchedResource = await matchRequest(spec?.matchConstraints, this.attributes, this.#deps);
+    if (matchedResource !== undefined && spec?.paramKind !== undefined)
+      paramResource(spec.paramKind, this.#deps.registry);
+    return matchedResource;
   }
 
   async #params(

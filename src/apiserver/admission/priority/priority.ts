@@ -35,10 +35,11 @@ function resolve(attributes: AdmissionAttributes, objects: ObjectStore): void {
   const spec = pod.spec;
   if (spec === undefined) return;
   const chosen = spec.priorityClassName ?? '';
-  const found = chosen === '' ? defaultClass(objects) : objects.get(PriorityClasses, '', chosen);
-  if (chosen !== '' && found === undefined) throw refusal(attributes, `no PriorityClass with name ${chosen} was found`);
-  const value = found?.value ?? 0;
-  const policy = found?.preemptionPolicy ?? 'PreemptLowerPriority';
+  const priorityClass = chosen === '' ? defaultClass(objects) : objects.get(PriorityClasses, '', chosen);
+  if (chosen !== '' && priorityClass === undefined)
+    throw refusal(attributes, `no PriorityClass with name ${chosen} was found`);
+  const value = priorityClass?.value ?? 0;
+  const policy = priorityClass?.preemptionPolicy ?? 'PreemptLowerPriority';
   if (spec.priority !== undefined && spec.priority !== value)
     throw refusal(
       attributes,
@@ -49,7 +50,7 @@ function resolve(attributes: AdmissionAttributes, objects: ObjectStore): void {
       attributes,
       `the string value of PreemptionPolicy (${spec.preemptionPolicy}) must not be provided in pod spec; priority admission controller computed ${policy} from the given PriorityClass name`,
     );
-  if (found !== undefined) spec.priorityClassName = found.metadata.name;
+  if (priorityClass !== undefined) spec.priorityClassName = priorityClass.metadata.name;
   spec.priority = value;
   spec.preemptionPolicy = policy;
 }

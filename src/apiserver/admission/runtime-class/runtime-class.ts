@@ -15,16 +15,16 @@ export function createRuntimeClass(objects: () => ObjectStore): AdmissionPlugin 
     mutate(attributes) {
       const { spec } = attributes.object as Pod;
       if (spec === undefined) return undefined;
-      return withClass(attributes, objects(), (found) => {
-        setOverhead(attributes, spec, found);
-        setScheduling(attributes, spec, found);
+      return withClass(attributes, objects(), (runtimeClass) => {
+        setOverhead(attributes, spec, runtimeClass);
+        setScheduling(attributes, spec, runtimeClass);
       });
     },
     validate(attributes) {
       const { spec } = attributes.object as Pod;
       if (spec?.overhead === undefined) return undefined;
-      return withClass(attributes, objects(), (found) => {
-        if (found?.overhead?.podFixed === undefined)
+      return withClass(attributes, objects(), (runtimeClass) => {
+        if (runtimeClass?.overhead?.podFixed === undefined)
           throw refusal(
             attributes,
             'pod rejected: Pod Overhead set without corresponding RuntimeClass defined Overhead',
@@ -60,8 +60,8 @@ function sameAmounts(a: Amounts, b: Amounts): boolean {
   return keys.length === Object.keys(b).length && keys.every((key) => compareQuantities(a[key]!, b[key] ?? '-1') === 0);
 }
 
-function setOverhead(attributes: AdmissionAttributes, spec: PodSpec, found: RuntimeClass | undefined): void {
-  const fixed = found?.overhead?.podFixed;
+function setOverhead(attributes: AdmissionAttributes, spec: PodSpec, runtimeClass: RuntimeClass | undefined): void {
+  const fixed = runtimeClass?.overhead?.podFixed;
   if (fixed === undefined) return;
   if (spec.overhead !== undefined && Object.keys(spec.overhead).length > 0 && !sameAmounts(spec.overhead, fixed))
     throw refusal(attributes, "pod rejected: Pod's Overhead doesn't match RuntimeClass's defined Overhead");

@@ -29,18 +29,18 @@ const ROUND_TRIP = [
 export function withoutRoundTrip(metadata: ObjectMeta): ObjectMeta {
   const { annotations, ...rest } = metadata;
   if (annotations === undefined || !ROUND_TRIP.some((key) => annotations[key] !== undefined)) return metadata;
-  const kept = Object.entries(annotations).filter(([key]) => !ROUND_TRIP.includes(key));
-  return kept.length === 0 ? rest : { ...rest, annotations: Object.fromEntries(kept) };
+  const remaining = Object.entries(annotations).filter(([key]) => !ROUND_TRIP.includes(key));
+  return remaining.length === 0 ? rest : { ...rest, annotations: Object.fromEntries(remaining) };
 }
 
 /** Sets these annotations of the draft to the stored object's. */
 export function keepRoundTrip(draft: ObjectMeta, stored: ObjectMeta, keys: readonly string[]): void {
-  const kept = Object.entries(draft.annotations ?? {}).filter(([key]) => !keys.includes(key));
+  const remaining = Object.entries(draft.annotations ?? {}).filter(([key]) => !keys.includes(key));
   for (const key of keys) {
     const text = stored.annotations?.[key];
-    if (text !== undefined) kept.push([key, text]);
+    if (text !== undefined) remaining.push([key, text]);
   }
-  if (kept.length > 0) draft.annotations = Object.fromEntries(kept);
+  if (remaining.length > 0) draft.annotations = Object.fromEntries(remaining);
   else delete draft.annotations;
 }
 

@@ -20,14 +20,14 @@ const MAX_LISTINGS = 10;
  */
 export async function listLogFiles(files: Files, logDir: string): Promise<readonly LogFile[]> {
   for (let listing = 1; ; listing++) {
-    const found: LogFile[] = [];
+    const logFiles: LogFile[] = [];
     let isWhole = true;
     for (const name of (await readDirIfThere(files, logDir)).filter((each) => NAME.test(each))) {
       const stat = await files.lstat(`${logDir}/${name}`).catch(() => undefined);
       if (stat === undefined) isWhole = false;
-      else if (stat.kind === 'file') found.push({ name, sizeBytes: stat.sizeBytes });
+      else if (stat.kind === 'file') logFiles.push({ name, sizeBytes: stat.sizeBytes });
     }
-    if (isWhole || listing === MAX_LISTINGS) return found;
+    if (isWhole || listing === MAX_LISTINGS) return logFiles;
   }
 }
 

@@ -187,8 +187,8 @@ export class LogKeeper {
     const { maxBytes } = this.#config;
     const content = await this.#content(dir);
     let excess = excessSegments(content.segments, maxBytes);
-    const kept = content.segments.filter(({ name }) => !excess.includes(name));
-    const isReached = (logRanges({ ...content, segments: kept }).at(-1)?.toRevision ?? -1) >= end;
+    const remaining = content.segments.filter(({ name }) => !excess.includes(name));
+    const isReached = (logRanges({ ...content, segments: remaining }).at(-1)?.toRevision ?? -1) >= end;
     if (!isReached) excess = excessSegments(content.segments, maxBytes * 2);
     await writer.remove([...content.useless, ...excess]);
     await this.#removeFormerLogs(dir);

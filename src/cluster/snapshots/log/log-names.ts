@@ -83,14 +83,14 @@ export function baseName({ revision, timeMs, snapshot }: Omit<LogBase, 'name' | 
 /** Classifies the files of one log. `snapshots`: names of the existing snapshots; absent: all that the log names. */
 export function readLogContent(files: readonly LogFile[], snapshots?: ReadonlySet<string>): LogContent {
   const named = new Map<string, LogBase>();
-  const found: LogSegment[] = [];
+  const logSegments: LogSegment[] = [];
   const useless: string[] = [];
   for (const file of files) {
     const segment = SEGMENT.exec(file.name);
     const base = BASE.exec(file.name);
     if (segment !== null) {
       const [after = 0, to = 0, firstMs = 0, lastMs = 0] = segment.slice(1).map(Number);
-      found.push({ ...file, after, to, firstMs, lastMs });
+      logSegments.push({ ...file, after, to, firstMs, lastMs });
     } else if (base !== null) {
       const one = { ...file, revision: Number(base[1]), timeMs: Number(base[2]), snapshot: base[3]! };
       const other = named.get(one.snapshot);
@@ -107,7 +107,7 @@ export function readLogContent(files: readonly LogFile[], snapshots?: ReadonlySe
   const first = bases[0]?.revision ?? 0;
   const segments: LogSegment[] = [];
   let end = 0;
-  for (const segment of found.toSorted((one, other) => one.after - other.after || other.to - one.to)) {
+  for (const segment of logSegments.toSorted((one, other) => one.after - other.after || other.to - one.to)) {
     if (segment.to <= end || segment.to <= first) useless.push(segment.name);
     else segments.push(segment);
     end = Math.max(end, segment.to);

@@ -39,8 +39,8 @@ export class S3Bucket {
 
   /** The snapshots directly in the folder, the newest first. */
   async list(): Promise<readonly SnapshotFile[]> {
-    const found = await this.#list('', { delimiter: '/' });
-    return found.toSorted((one, other) => other.createdMs - one.createdMs);
+    const snapshotFiles = await this.#list('', { delimiter: '/' });
+    return snapshotFiles.toSorted((one, other) => other.createdMs - one.createdMs);
   }
 
   /** All files below a subfolder, recursively. */
@@ -50,7 +50,7 @@ export class S3Bucket {
 
   async #list(below: string, more: Readonly<Record<string, string>>): Promise<readonly SnapshotFile[]> {
     const root = keyOf(this.#config, '');
-    const found: SnapshotFile[] = [];
+    const snapshotFiles: SnapshotFile[] = [];
     let token: string | undefined;
     let [pages, length] = [0, 0];
     do {
@@ -63,15 +63,16 @@ export class S3Bucket {
       if (++pages > MOST_PAGES) throw new PreflightError(`S3: ${doing}: the listing has more than ${MOST_PAGES} pages`);
       if ((length += text.length) > MOST_LISTING_BYTES)
         throw new PreflightError(`S3: ${doing}: the listing is longer than ${MOST_LISTING_BYTES} bytes`);
-      if (found.length > MOST_SNAPSHOTS)
+      if (snapshotFiles.length > MOST_SNAPSHOTS)
         throw new PreflightError(`S3: ${doing}: the folder has more than ${MOST_SNAPSHOTS} objects`);
       for (const { key, sizeBytes, lastModified } of listing.objects) {
         const name = key.slice(root.length);
-        if (name !== '') found.push({ name, sizeBytes, createdMs: createdMsOf(name) ?? parseTime(lastModified) });
+        if (name !== '')
+          snapshotFiles.push({ name, sizeBytes, createdMs: createdMsOf(name) ?? parseTime(lastModified) });
       }
       token = listing.continuationToken;
     } while (token !== undefined);
-    return found;
+    return snapshotFiles;
   }
 
   /** Uploads a file under this name. */

@@ -113,8 +113,9 @@ async function withControlPlane<T>(
 
 /** The cluster's service ranges: with others its services would be out of range. */
 function rangesOf(entries: readonly StoredEntry[]): { readonly clusterCidr: string; readonly serviceCidr: string } {
-  const found = entries.find(({ key }) => key === '/registry/servicecidrs/kubernetes');
-  const object = found && (parseJson(Buffer.from(found.value).toString()).value as { spec?: { cidrs?: string[] } });
+  const storedEntry = entries.find(({ key }) => key === '/registry/servicecidrs/kubernetes');
+  const object =
+    storedEntry && (parseJson(Buffer.from(storedEntry.value).toString()).value as { spec?: { cidrs?: string[] } });
   return { clusterCidr: '10.42.0.0/16', serviceCidr: object?.spec?.cidrs?.join(',') ?? DEFAULT_SERVICE_CIDR };
 }
 

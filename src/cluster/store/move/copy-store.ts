@@ -66,9 +66,9 @@ export class StoreCopy {
   /** Copies everything, and follows until little is left. Rejects with `PreflightError` for a target that is not empty. */
   async begin(): Promise<void> {
     const { report } = this.#context;
-    const found = await this.#target.range({ ...RANGE, countOnly: true });
-    if (found.count > 0)
-      throw new PreflightError(`the store to move to has ${found.count} keys below ${OWN}: it must be empty`);
+    const rangeResult = await this.#target.range({ ...RANGE, countOnly: true });
+    if (rangeResult.count > 0)
+      throw new PreflightError(`the store to move to has ${rangeResult.count} keys below ${OWN}: it must be empty`);
     this.#isTargetOurs = true;
     await this.#raise((await this.#source.status()).revision);
     const entries: StoredEntry[] = [];

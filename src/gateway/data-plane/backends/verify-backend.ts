@@ -39,13 +39,13 @@ const contexts = new Map<string, SecureContext>();
 /** An ID that is equal for equal verifications. */
 export function verificationId(verification: Verification): string {
   const { serverName, caPem, altNames } = verification;
-  const known =
+  const id =
     ids.get(verification) ??
     createHash('sha256')
       .update(JSON.stringify([serverName, caPem, altNames]))
       .digest('base64');
-  ids.set(verification, known);
-  return known;
+  ids.set(verification, id);
+  return id;
 }
 
 function contextOf(verification: Verification): SecureContext {

@@ -37,12 +37,12 @@ export async function waitUntilAttached(
   const { clock } = context.platform;
   for (;;) {
     if (context.attachesItself || isListed(context, request)) {
-      const found = context.attachesItself
+      const volumeAttachment = context.attachesItself
         ? await ensureAttachment(context, request)
         : await getAttachment(context, request.attachmentName);
-      if (found?.status?.attached === true) return found.status.attachmentMetadata ?? {};
-      if (context.attachesItself && found?.status?.attachError?.message !== undefined)
-        throw new AttachError(found.status.attachError.message);
+      if (volumeAttachment?.status?.attached === true) return volumeAttachment.status.attachmentMetadata ?? {};
+      if (context.attachesItself && volumeAttachment?.status?.attachError?.message !== undefined)
+        throw new AttachError(volumeAttachment.status.attachError.message);
     }
     await clock.sleep(POLL_MS, request.signal);
   }
@@ -77,8 +77,8 @@ async function getAttachment({ client }: CsiContext, name: string): Promise<Volu
 }
 
 async function ensureAttachment(context: CsiContext, request: AttachRequest): Promise<VolumeAttachment | undefined> {
-  const found = await getAttachment(context, request.attachmentName);
-  if (found !== undefined) return found;
+  const volumeAttachment = await getAttachment(context, request.attachmentName);
+  if (volumeAttachment !== undefined) return volumeAttachment;
   try {
     return await context.client.resource(VolumeAttachments).create({
       apiVersion: 'storage.k8s.io/v1',

@@ -67,22 +67,22 @@ export function createCsiNodeObject(client: Client, nodeName: string): CsiNodeOb
     change: (drivers: readonly CSINodeDriver[]) => CSINodeDriver[],
     owner: Node | undefined,
   ): Promise<void> {
-    const found = await csiNodes.get(key).catch(ignoreNotFound);
-    const drivers = change(found?.spec.drivers ?? []);
-    if (found !== undefined) {
-      if (JSON.stringify(drivers) !== JSON.stringify(found.spec.drivers ?? []))
-        await csiNodes.update({ ...found, spec: { ...found.spec, drivers } });
+    const csiNode = await csiNodes.get(key).catch(ignoreNotFound);
+    const drivers = change(csiNode?.spec.drivers ?? []);
+    if (csiNode !== undefined) {
+      if (JSON.stringify(drivers) !== JSON.stringify(csiNode.spec.drivers ?? []))
+        await csiNodes.update({ ...csiNode, spec: { ...csiNode.spec, drivers } });
     } else if (owner !== undefined) {
       await csiNodes.create(newCsiNode(owner, drivers));
     }
   }
 
   async function initialize(): Promise<void> {
-    const found = await csiNodes.get(key).catch(ignoreNotFound);
-    if (found === undefined) await csiNodes.create(newCsiNode(await nodes.get(key), []));
-    else if (found.metadata.annotations?.[MIGRATED_PLUGINS_ANNOTATION] !== MIGRATED_PLUGINS) {
-      const annotations = { ...found.metadata.annotations, [MIGRATED_PLUGINS_ANNOTATION]: MIGRATED_PLUGINS };
-      await csiNodes.update({ ...found, metadata: { ...found.metadata, annotations } });
+    const csiNode = await csiNodes.get(key).catch(ignoreNotFound);
+    if (csiNode === undefined) await csiNodes.create(newCsiNode(await nodes.get(key), []));
+    else if (csiNode.metadata.annotations?.[MIGRATED_PLUGINS_ANNOTATION] !== MIGRATED_PLUGINS) {
+      const annotations = { ...csiNode.metadata.annotations, [MIGRATED_PLUGINS_ANNOTATION]: MIGRATED_PLUGINS };
+      await csiNodes.update({ ...csiNode, metadata: { ...csiNode.metadata, annotations } });
     }
   }
 

@@ -124,11 +124,11 @@ export function createCandidateFinder(): (search: CandidateSearch) => FoundCandi
       budgets.isEmpty && !search.checkedByExtenders && filters.every((plugin) => plugin.nodeLocal === true);
     if (!remembers) return searchAll(search);
     const key = [priorityOf(pod), ...filters.map(({ name }) => name), podClassKey(pod)].join('|');
-    let known = memory.get(key);
-    if (known === undefined) memory.set(key, (known = new ClassAnswers()));
-    known.refresh(search);
-    const candidates = known.find(search, snapshot.byName(nominations.nodeOf(pod) ?? ''));
-    return { candidates, refused: candidates.length > 0 ? NO_STATUSES : known.refusals() };
+    let classAnswers = memory.get(key);
+    if (classAnswers === undefined) memory.set(key, (classAnswers = new ClassAnswers()));
+    classAnswers.refresh(search);
+    const candidates = classAnswers.find(search, snapshot.byName(nominations.nodeOf(pod) ?? ''));
+    return { candidates, refused: candidates.length > 0 ? NO_STATUSES : classAnswers.refusals() };
   };
 }
 

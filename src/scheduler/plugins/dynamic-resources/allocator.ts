@@ -106,7 +106,7 @@ function takeSome(
 
 function takeAll(search: Search, candidate: Pick<Assignment, 'claim' | 'alternative'>, next: () => boolean): boolean {
   const all = search.reachable
-    .map((found) => ({ ...candidate, found }))
+    .map((poolDevice) => ({ ...candidate, found: poolDevice }))
     .filter((assigned) => isWantedHere(search, assigned));
   let count = 0;
   while (count < all.length && allocateDevice(search, all[count]!)) count++;

@@ -39,10 +39,10 @@ const prepared = new WeakMap<ResourceClaim, WantedClaim>();
 
 /** Prepares a claim. Throws with a readable message when a class is missing or a selector does not compile. */
 export function wantedClaim(claim: ResourceClaim, deviceClass: (name: string) => DeviceClass | undefined): WantedClaim {
-  const known = prepared.get(claim);
+  const cached = prepared.get(claim);
   const isCurrent = (one: RequestAlternative): boolean =>
     deviceClass(one.subRequest.deviceClassName) === one.deviceClass;
-  if (known?.requests.flat().every(isCurrent) === true) return known;
+  if (cached?.requests.flat().every(isCurrent) === true) return cached;
   const wanted = prepareClaim(claim, deviceClass);
   prepared.set(claim, wanted);
   return wanted;

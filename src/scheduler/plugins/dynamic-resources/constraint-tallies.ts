@@ -24,10 +24,10 @@ export class ConstraintTallies {
   }
 
   /** Whether the device may be allocated for a request with these constraints. */
-  agree(naming: readonly number[], found: PoolDevice): boolean {
+  agree(naming: readonly number[], poolDevice: PoolDevice): boolean {
     if (!this.#isKnown) return false;
     return naming.every((at) => {
-      const value = this.#valueOf(at, found);
+      const value = this.#valueOf(at, poolDevice);
       if (value === undefined) return false;
       const counts = this.#counts[at]!;
       return this.#constraints[at]!.matchAttribute === undefined
@@ -36,19 +36,19 @@ export class ConstraintTallies {
     });
   }
 
-  add(naming: readonly number[], found: PoolDevice): void {
+  add(naming: readonly number[], poolDevice: PoolDevice): void {
     this.devices++;
-    this.#count(naming, found, 1);
+    this.#count(naming, poolDevice, 1);
   }
 
-  remove(naming: readonly number[], found: PoolDevice): void {
+  remove(naming: readonly number[], poolDevice: PoolDevice): void {
     this.devices--;
-    this.#count(naming, found, -1);
+    this.#count(naming, poolDevice, -1);
   }
 
-  #count(naming: readonly number[], found: PoolDevice, by: 1 | -1): void {
+  #count(naming: readonly number[], poolDevice: PoolDevice, by: 1 | -1): void {
     for (const at of naming) {
-      const value = this.#valueOf(at, found)!;
+      const value = this.#valueOf(at, poolDevice)!;
       const count = (this.#counts[at]!.get(value) ?? 0) + by;
       if (count === 0) this.#counts[at]!.delete(value);
       else this.#counts[at]!.set(value, count);

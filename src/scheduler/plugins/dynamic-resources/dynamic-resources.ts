@@ -124,9 +124,9 @@ export function createDynamicResources(
     normalize: (_state, _pod, scores) => normalizeToHundred(scores, false),
     reserve(state, _pod, nodeName) {
       const cycle = claimsIn(state);
-      const found = cycle?.found.get(nodeName);
-      claimsForNode(cycle, found?.extended).forEach(({ claim }, at) => {
-        const result = found?.results[at];
+      const nodeAllocation = cycle?.found.get(nodeName);
+      claimsForNode(cycle, nodeAllocation?.extended).forEach(({ claim }, at) => {
+        const result = nodeAllocation?.results[at];
         if (result === undefined) return;
         const decision: Decision = { allocation: withShareIds(result, random) };
         inFlight.set(claim.metadata.uid ?? '', decision);

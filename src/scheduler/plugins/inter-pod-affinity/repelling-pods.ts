@@ -34,13 +34,13 @@ export class RepellingTerms {
       if (value === undefined || !term.matches(this.#pod)) continue;
       const found = this.#at(term.topologyKey, value);
       const text = termText(term);
-      let known = found.get(text);
-      if (known === undefined) {
+      let repellingPods = found.get(text);
+      if (repellingPods === undefined) {
         if (found.size >= MAX_LISTED) continue;
-        known = { term: text, pods: new CountedPods(), place: this.#places++ };
-        found.set(text, known);
+        repellingPods = { term: text, pods: new CountedPods(), place: this.#places++ };
+        found.set(text, repellingPods);
       }
-      known.pods.add(running, name);
+      repellingPods.pods.add(running, name);
     }
   }
 

@@ -46,9 +46,9 @@ export function createNodeResourcesFit(
       return undefined;
     },
     filter(state, pod, info) {
-      const kept = state.get(NAME) as PreFilterState | undefined;
-      const all = kept?.wanted ?? podRequests(pod).requests;
-      const wanted = kept?.classes === undefined ? all : withoutDevices(all, kept.classes, info);
+      const preFilterState = state.get(NAME) as PreFilterState | undefined;
+      const all = preFilterState?.wanted ?? podRequests(pod).requests;
+      const wanted = preFilterState?.classes === undefined ? all : withoutDevices(all, preFilterState.classes, info);
       if (fitsRequest(wanted, info)) return undefined;
       return verdicts.of(insufficientResources(wanted, info));
     },
@@ -94,20 +94,20 @@ function withoutDevices(
   classes: ReadonlyMap<string, string>,
   { allocatable }: NodeInfo,
 ): Readonly<ResourceAmounts> {
-  const kept = Object.entries(wanted.scalars ?? {}).filter(
+  const remaining = Object.entries(wanted.scalars ?? {}).filter(
     ([name]) => !classes.has(name) || (allocatable.scalars?.[name] ?? 0) > 0,
   );
-  return { ...wanted, scalars: Object.fromEntries(kept) };
+  return { ...wanted, scalars: Object.fromEntries(remaining) };
 }
 
 /** The requests without the extended resources that the configuration ignores. */
 function withoutIgnored(requests: Readonly<ResourceAmounts>, args: FitArgs): Readonly<ResourceAmounts> {
   const { ignoredResources, ignoredResourceGroups } = args;
   if (requests.scalars === undefined || ignoredResources.length + ignoredResourceGroups.length === 0) return requests;
-  const kept = Object.entries(requests.scalars).filter(
+  const remaining = Object.entries(requests.scalars).filter(
     ([name]) => !ignoredResources.includes(name) && !ignoredResourceGroups.includes(name.split('/')[0] ?? ''),
   );
-  return { ...requests, scalars: Object.fromEntries(kept) };
+  return { ...requests, scalars: Object.fromEntries(remaining) };
 }
 
 /** Returns one object for equal verdicts, as thousands of them are counted and kept. */

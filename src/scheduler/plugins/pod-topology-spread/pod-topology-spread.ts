@@ -139,25 +139,25 @@ function countDomains(
   };
 }
 
-function filterNode(kept: PreFilterState, node: NodeInfo): ReturnType<typeof unschedulable> | undefined {
-  const { constraints, counts } = kept;
+function filterNode(preFilterState: PreFilterState, node: NodeInfo): ReturnType<typeof unschedulable> | undefined {
+  const { constraints, counts } = preFilterState;
   for (let i = 0; i < constraints.length; i++) {
     const constraint = constraints[i] as SpreadConstraint;
     const value = node.node.metadata.labels?.[constraint.topologyKey];
     if (value === undefined) return NO_LABEL;
-    const skew = (counts[i]?.get(value) ?? 0) + (constraint.selfMatches ? 1 : 0) - leastOf(kept, i);
+    const skew = (counts[i]?.get(value) ?? 0) + (constraint.selfMatches ? 1 : 0) - leastOf(preFilterState, i);
     if (skew > constraint.maxSkew) return TOO_MANY;
   }
   return undefined;
 }
 
 /** The constraints that the node violates. */
-function explainSkew(kept: PreFilterState, { node }: NodeInfo): readonly Lack[] {
-  return kept.constraints.flatMap(({ topologyKey, maxSkew, selfMatches }, i) => {
+function explainSkew(preFilterState: PreFilterState, { node }: NodeInfo): readonly Lack[] {
+  return preFilterState.constraints.flatMap(({ topologyKey, maxSkew, selfMatches }, i) => {
     const value = node.metadata.labels?.[topologyKey];
     if (value === undefined) return [{ what: `the node has no label ${topologyKey}`, distance: 1 }];
-    const count = kept.counts[i]?.get(value) ?? 0;
-    const least = leastOf(kept, i);
+    const count = preFilterState.counts[i]?.get(value) ?? 0;
+    const least = leastOf(preFilterState, i);
     const over = count + (selfMatches ? 1 : 0) - least - maxSkew;
     if (over <= 0) return [];
     const what = `matching pods in ${topologyKey}=${value}: ${count}, in the emptiest: ${least}; maxSkew is ${maxSkew}`;
@@ -166,25 +166,25 @@ function explainSkew(kept: PreFilterState, { node }: NodeInfo): readonly Lack[] 
 }
 
 /** The count of the emptiest domain; 0 when there are fewer domains than minDomains. */
-function leastOf(kept: PreFilterState, index: number): number {
-  const known = kept.least[index];
-  if (known !== undefined) return known;
-  const values = kept.counts[index] ?? new Map<string, number>();
-  let least = values.size < (kept.constraints[index]?.minDomains ?? 1) || values.size === 0 ? 0 : Infinity;
+function leastOf(preFilterState: PreFilterState, index: number): number {
+  const cached = preFilterState.least[index];
+  if (cached !== undefined) return cached;
+  const values = preFilterState.counts[index] ?? new Map<string, number>();
+  let least = values.size < (preFilterState.constraints[index]?.minDomains ?? 1) || values.size === 0 ? 0 : Infinity;
   if (least !== 0) for (const count of values.values()) least = Math.min(least, count);
-  kept.least[index] = least;
+  preFilterState.least[index] = least;
   return least;
 }
 
 function changeCounts(state: CycleState, { other, node }: PodChange, by: 1 | -1): void {
-  const kept = state.get(NAME) as PreFilterState | undefined;
-  if (kept === undefined || !kept.together.has(node)) return;
-  kept.constraints.forEach((constraint, i) => {
+  const preFilterState = state.get(NAME) as PreFilterState | undefined;
+  if (preFilterState === undefined || !preFilterState.together.has(node)) return;
+  preFilterState.constraints.forEach((constraint, i) => {
     if (!constraint.matches(other) || !constraint.includes(node)) return;
     const value = node.node.metadata.labels?.[constraint.topologyKey] ?? '';
     // Only copies made by `cloneState` come here.
-    const values = kept.counts[i] as Map<string, number>;
+    const values = preFilterState.counts[i] as Map<string, number>;
     values.set(value, (values.get(value) ?? 0) + by);
-    kept.least[i] = undefined;
+    preFilterState.least[i] = undefined;
   });
 }

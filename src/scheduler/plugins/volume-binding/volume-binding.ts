@@ -54,27 +54,27 @@ export function createVolumeBinding(
       return sortClaims(deps, state, { pod, wanted });
     },
     filter(state, pod, { node }) {
-      const kept = state.get(NAME) as StateData;
-      for (const claim of kept.bound) {
+      const stateData = state.get(NAME) as StateData;
+      for (const claim of stateData.bound) {
         const volume = deps.volume(claim.spec?.volumeName ?? '');
         if (volume === undefined) return LOST;
         if (!admitsNode(volume, node)) return AFFINITY;
       }
-      if (kept.delayed.length === 0) return undefined;
-      const found = findPodVolumes(deps, kept.delayed, { node, taken: takenFrom(pod) });
+      if (stateData.delayed.length === 0) return undefined;
+      const found = findPodVolumes(deps, stateData.delayed, { node, taken: takenFrom(pod) });
       if (found === 'no volume') return NO_VOLUME;
       return found === 'no capacity' ? NO_CAPACITY : undefined;
     },
     explain: (state, _pod, { node }) => explainVolumes(deps, state.get(NAME) as StateData, node),
     reserve(state, pod, nodeName) {
-      const kept = state.get(NAME) as StateData | undefined;
-      if (kept === undefined || kept.delayed.length === 0) return undefined;
+      const stateData = state.get(NAME) as StateData | undefined;
+      if (stateData === undefined || stateData.delayed.length === 0) return undefined;
       const node = deps.node(nodeName);
       const found =
-        node === undefined ? 'no volume' : findPodVolumes(deps, kept.delayed, { node, taken: takenFrom(pod) });
+        node === undefined ? 'no volume' : findPodVolumes(deps, stateData.delayed, { node, taken: takenFrom(pod) });
       if (found === 'no volume') return NO_VOLUME;
       if (found === 'no capacity') return NO_CAPACITY;
-      kept.chosen = found;
+      stateData.chosen = found;
       for (const { volume } of found.bindings) assumedVolumes.set(volume.metadata.name, pod.metadata.uid);
       return undefined;
     },

@@ -30,18 +30,18 @@ export function disksConflict(pod: Stored<Pod>, other: Stored<Pod>): boolean {
 type Disks = ReadonlyMap<string, boolean>;
 
 const none: Disks = new Map();
-const known = new WeakMap<readonly Volume[], Disks>();
+const cache = new WeakMap<readonly Volume[], Disks>();
 
 /** The disks of a pod. Each pod's volumes are walked once, since pairs of volumes multiply. */
 function disksOf({ spec }: Stored<Pod>): Disks {
   const { volumes = [] } = spec ?? {};
-  let disks = known.get(volumes);
+  let disks = cache.get(volumes);
   if (disks !== undefined) return disks;
   const found = new Map<string, boolean>();
   for (const volume of volumes)
     for (const { disk, reads } of disksOfVolume(volume)) found.set(disk, reads && found.get(disk) !== false);
   disks = found.size === 0 ? none : found;
-  known.set(volumes, disks);
+  cache.set(volumes, disks);
   return disks;
 }
 

@@ -94,10 +94,10 @@ export class LogRows {
 
   *#commitsAfter(after: number): Generator<CommitRow> {
     for (let at = after; ;) {
-      const found = this.#statements.prepare<CommitRow>(SELECT_COMMITS).all(at);
-      yield* found;
-      if (found.length < COMMITS_AT_ONCE) return;
-      at = found.at(-1)!.revision;
+      const commitRows = this.#statements.prepare<CommitRow>(SELECT_COMMITS).all(at);
+      yield* commitRows;
+      if (commitRows.length < COMMITS_AT_ONCE) return;
+      at = commitRows.at(-1)!.revision;
     }
   }
 

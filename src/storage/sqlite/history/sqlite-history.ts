@@ -211,8 +211,8 @@ class SqliteHistory implements HistoryLog {
 function packLanes(records: HistoryBatch['records']): Partial<Record<HistoryLane, PackedSegment>> {
   const lanes: Partial<Record<HistoryLane, PackedSegment>> = {};
   for (const lane of HISTORY_LANES) {
-    const found = records[lane];
-    if (found !== undefined && found.count > 0) lanes[lane] = packRecords(found);
+    const historyRecords = records[lane];
+    if (historyRecords !== undefined && historyRecords.count > 0) lanes[lane] = packRecords(historyRecords);
   }
   return lanes;
 }

@@ -100,13 +100,13 @@ function* budgetsOf(
   all: readonly Stored<PodDisruptionBudget>[],
 ): Steps<Stored<PodDisruptionBudget>[]> {
   const meter = new StepMeter(REQUIREMENTS_PER_STEP);
-  const found: Stored<PodDisruptionBudget>[] = [];
+  const podDisruptionBudgets: Stored<PodDisruptionBudget>[] = [];
   for (const budget of all) {
     const selector = compileLabelSelector(budget.spec?.selector);
-    if (selector.matches(metadata.labels)) found.push(budget);
+    if (selector.matches(metadata.labels)) podDisruptionBudgets.push(budget);
     if (meter.endsStep(1 + selector.size)) yield;
   }
-  return found;
+  return podDisruptionBudgets;
 }
 
 async function spendBudget(

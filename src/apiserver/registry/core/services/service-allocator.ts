@@ -176,9 +176,9 @@ export class ServiceAllocator {
         return { commit: allocation.commit, rollback };
       }
       // Claims of another server stay allocated here: its service is about to appear.
-      const kept = taken.filter((_, index) => made[index]);
-      await Promise.all(kept.map((one) => claims.remove(one, draft.metadata.uid)));
-      for (const one of kept) one.release();
+      const allocatedClaims = taken.filter((_, index) => made[index]);
+      await Promise.all(allocatedClaims.map((one) => claims.remove(one, draft.metadata.uid)));
+      for (const one of allocatedClaims) one.release();
       const refused = lost.find(({ chosen }) => chosen !== undefined);
       if (refused !== undefined) throw refused.chosen!();
       if (choice === MAX_CHOICES) throw internalError('failed to allocate: other servers took every choice');
