@@ -9,6 +9,7 @@ import type { ClusterPki } from '../component-helpers/pki/cluster-pki.ts';
 import type { SimImage } from '../cri/sim/sim-image.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { EventLoop } from '../platform/event-loop.ts';
+import { createNodeCrypto } from '../platform/node/crypto.ts';
 import { createSimPlatform, type SimPlatform } from '../platform/sim/sim-platform.ts';
 import { VirtualClock } from '../platform/sim/virtual-clock.ts';
 import type { HistoryLog } from '../storage/history-log.ts';
@@ -168,6 +169,7 @@ export class ClusterState {
       log: log && { forwardTo: log },
       loopback: this.#realNet,
       eventLoop: this.#eventLoop,
+      sha256Hex: createNodeCrypto().sha256Hex,
     });
     this.webhooks.listen(platform.network, clock);
     return new SimWorld({

@@ -138,7 +138,7 @@ async function reconcile<T extends KubernetesObject>(
   wanted: T,
 ): Promise<void> {
   const { name = '', namespace = '' } = wanted.metadata;
-  const current = await objects.ensure(info, wanted);
+  const current = await objects.ensure(info, wanted, { isCanonical: true });
   if (reconcileBootstrap(current, wanted) === undefined) return;
   await objects.guaranteedUpdate(info, namespace, name, (now) => reconcileBootstrap(now, wanted));
 }

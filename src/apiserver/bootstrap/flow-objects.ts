@@ -64,7 +64,7 @@ async function ensureObject<T extends FlowObject>(
   info: ResourceInfo<T>,
   wanted: T,
 ): Promise<void> {
-  const current = await objects.ensure(info, wanted);
+  const current = await objects.ensure(info, wanted, { isCanonical: true });
   if (repairedFlowObject(current, wanted) === undefined) return;
   await objects.guaranteedUpdate(info, '', wanted.metadata.name ?? '', (now) => repairedFlowObject(now, wanted));
 }

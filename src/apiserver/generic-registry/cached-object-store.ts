@@ -120,13 +120,18 @@ class CachedObjectStore {
     return done.object;
   }
 
-  async ensure(info: ResourceInfo, object: KubernetesObject): Promise<KubernetesObject> {
+  async ensure(
+    info: ResourceInfo,
+    object: KubernetesObject,
+    { isCanonical } = { isCanonical: false },
+  ): Promise<KubernetesObject> {
     const store = this.#store(info);
     const { name = '', namespace = '' } = object.metadata;
     const key = store.keyOf({ namespace, name });
     const present = store.cache.get(key);
     if (present !== undefined) return store.object(present);
-    const draft = decodeTyped(store.schema, object).object as KubernetesObject & JsonObject;
+    const known = isCanonical ? ({ ...object, metadata: undefined } as JsonObject) : undefined;
+    const draft = decodeTyped(store.schema, object, { known }).object as KubernetesObject & JsonObject;
     store.definition.strategy.applyDefaults?.(draft);
     draft.apiVersion = store.apiVersion;
     draft.kind = store.info.kind;

@@ -37,8 +37,15 @@ export interface ObjectStore {
     name: string,
     change: (current: Stored<T>) => T | undefined,
   ): Promise<Stored<T>>;
-  /** Creates the object directly in the store unless it exists; returns the stored one. For bootstrap objects. */
-  ensure<T extends KubernetesObject>(info: ResourceInfo<T>, object: T): Promise<Stored<T>>;
+  /**
+   * Creates the object directly in the store unless it exists; returns the stored one. For bootstrap objects. `isCanonical`:
+   * decoding its parts yields them as they are, so they are not decoded, and the stored object shares all but the metadata.
+   */
+  ensure<T extends KubernetesObject>(
+    info: ResourceInfo<T>,
+    object: T,
+    options?: { readonly isCanonical: boolean },
+  ): Promise<Stored<T>>;
   /** Deletes through the generic path (grace, finalizers, preconditions). */
   delete(
     info: ResourceInfo,

@@ -42,6 +42,8 @@ export interface SimPlatformOptions<C extends Clock = VirtualClock> {
   readonly clock?: C;
   /** Answers HTTP calls to loopback addresses where nothing simulated listens: the machine's own network. Default none. */
   readonly loopback?: RealNet;
+  /** A faster implementation than the simulation's own. */
+  readonly sha256Hex?: Platform['crypto']['sha256Hex'];
   /** The event loop that paces real time. Default: one that is never blocked. */
   readonly eventLoop?: EventLoop | undefined;
 }
@@ -76,7 +78,7 @@ export function createSimPlatform<C extends Clock = VirtualClock>(options: SimPl
   return {
     clock,
     random: createSeededRandom(options.seed ?? 1),
-    crypto: createSimCrypto(clock),
+    crypto: createSimCrypto(clock, options.sha256Hex ?? options.beside?.crypto.sha256Hex),
     log: createMemoryLog({ texts, onUnexpected, ...options.log }),
     metrics,
     files,
