@@ -38,6 +38,8 @@ export interface CriClient extends CriRuntime {
 const DEFAULT_TIMEOUT_MS = 120_000;
 /** As upstream's kubelet. */
 const MAX_MESSAGE_BYTES = 16 * 1024 * 1024;
+/** A container in a list has some forty values. */
+const MAX_MESSAGE_VALUES = 1_000_000;
 /** Methods that may take longer than the default: a sandbox twice as long, a pull until the caller aborts. */
 const TIMEOUT_FACTORS: Readonly<Record<string, number>> = { RunPodSandbox: 2, StopPodSandbox: 2, PullImage: 0 };
 
@@ -73,7 +75,16 @@ export function createCriClient({ clock, connectGrpc }: CriClientDeps, config: C
   const connect = async (): Promise<GrpcCaller> => {
     if (connectGrpc !== undefined) return connectGrpc(socketPath, tables);
     const { createGrpcCaller } = await import('../grpc/grpc-caller.ts');
-    return createGrpcCaller({ clock }, { target: { socketPath }, tables, headers, maxMessageBytes: MAX_MESSAGE_BYTES });
+    return createGrpcCaller(
+      { clock },
+      {
+        target: { socketPath },
+        tables,
+        headers,
+        maxMessageBytes: MAX_MESSAGE_BYTES,
+        maxMessageValues: MAX_MESSAGE_VALUES,
+      },
+    );
   };
   const load = (): Promise<GrpcCaller> => (caller ??= connect());
 

@@ -43,6 +43,44 @@ describe('messages', () => {
     assert.equal(encoded(envs.slice(0, 1000))[1], 1);
   });
 
+  it('are decoded in steps where they have long lists, also in messages of their own', () => {
+    const mounts = Array.from({ length: 20_000 }, (_, at) => ({ containerPath: `/m${at}` }));
+    const type = 'runtime.v1.ContainerStatusResponse';
+    const stepsOf = (list: readonly object[]): [object: unknown, steps: number] => {
+      const steps = codec.decodeSteps(
+        type,
+        codec.encode(type, { status: { id: 'c', mounts: list }, info: { a: 'b' } }),
+      );
+      for (let count = 1; ; count++) {
+        const { done, value } = steps.next();
+        if (done === true) return [value, count];
+      }
+    };
+    const [decoded, count] = stepsOf(mounts);
+    assert.ok(count > 5, String(count));
+    const { status, info } = decoded as { status: { id: string; mounts: { containerPath: string }[] }; info: object };
+    assert.deepEqual([status.id, status.mounts.length, info], ['c', 20_000, { a: 'b' }]);
+    assert.equal(status.mounts[19_999]!.containerPath, '/m19999');
+    assert.equal(stepsOf(mounts.slice(0, 100))[1], 1);
+  });
+
+  it('are not decoded when their bytes would become more values than allowed', () => {
+    const bounded = createMessageCodec([criTable], 1000);
+    const items = (count: number, item: readonly number[]): Uint8Array =>
+      Uint8Array.from(Array.from({ length: count }, () => item).flat());
+    const refused = /^Error: proto: cannot parse runtime.v1.ListContainersResponse: more than 1000 values$/;
+    const decode = (bytes: Uint8Array): object => bounded.decode('runtime.v1.ListContainersResponse', bytes);
+    for (const item of [
+      [0x0a, 0], // empty containers
+      [0x0a, 2, 0x0a, 0], // an id each
+      [0x0a, 4, 0x42, 2, 0x0a, 0], // a label each
+      [0x7a, 0], // a field that is not known
+    ])
+      assert.throws(() => decode(items(1000, item)), refused);
+    assert.throws(() => decode(Uint8Array.from([0x0a, 0x80, 0x10, ...items(1024, [0x52, 0])])), refused);
+    assert.equal((decode(items(100, [0x0a, 0])) as { containers: object[] }).containers.length, 100);
+  });
+
   it('keep times to the microsecond, long integers, enums, maps, bytes and nested lists', () => {
     const status = {
       id: 'c',

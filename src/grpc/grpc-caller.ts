@@ -42,6 +42,8 @@ export interface GrpcCallerConfig {
   readonly headers?: Readonly<Record<string, string>>;
   /** Larger answers end the call with ResourceExhausted. Default: no limit. */
   readonly maxMessageBytes?: number;
+  /** Answers of more values are refused as unreadable. Default: no limit. */
+  readonly maxMessageValues?: number;
 }
 
 interface MethodTypes {
@@ -67,11 +69,11 @@ function methodTypes(tables: readonly ProtobufTable[], { service, method }: Grpc
 export function createGrpcCaller({ clock }: { readonly clock: Clock }, config: GrpcCallerConfig): GrpcCaller {
   const { maxMessageBytes = Infinity } = config;
   const sessions = createSessions(config.target);
-  const codec = createMessageCodec(config.tables);
+  const codec = createMessageCodec(config.tables, config.maxMessageValues);
   /** An unreadable message is the peer's fault, not the program's. Go's words. */
-  const decode = (type: string, message: Uint8Array): object => {
+  const decode = async (type: string, message: Uint8Array): Promise<object> => {
     try {
-      return codec.decode(type, message);
+      return await stepByStep(codec.decodeSteps(type, message), () => clock.yield());
     } catch (cause) {
       const why = `grpc: failed to unmarshal the received message: ${errorMessage(cause)}`;
       throw new GrpcError('Internal', why, { cause });
@@ -140,7 +142,7 @@ export function createGrpcCaller({ clock }: { readonly clock: Clock }, config: G
         try {
           for await (const chunk of call.stream) {
             sessions.notifyResponseByteRead(call.stream);
-            for (const message of reader.read(chunk as Uint8Array)) yield decode(output, message);
+            for (const message of reader.read(chunk as Uint8Array)) yield await decode(output, message);
           }
         } catch (error) {
           if (error instanceof GrpcError) throw error;

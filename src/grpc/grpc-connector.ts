@@ -20,6 +20,8 @@ export type GrpcConnector = (
 
 /** The limit of gRPC for Go, which upstream's kubelet uses towards plugins. */
 const MAX_MESSAGE_BYTES = 4 * 1024 * 1024;
+/** A device with two NUMA nodes has twelve values. */
+const MAX_MESSAGE_VALUES = 400_000;
 
 /** The connector of this machine's sockets and network. */
 export function createGrpcConnector(clock: Clock): GrpcConnector {
@@ -32,7 +34,10 @@ export function createGrpcConnector(clock: Clock): GrpcConnector {
       const before = disconnections;
       const { createGrpcCaller } = await import('./grpc-caller.ts');
       if (disconnections > before) throw new GrpcError('Unavailable', 'disconnected before the call', { sent: false });
-      return (loaded ??= createGrpcCaller({ clock }, { target, tables, headers, maxMessageBytes: MAX_MESSAGE_BYTES }));
+      return (loaded ??= createGrpcCaller(
+        { clock },
+        { target, tables, headers, maxMessageBytes: MAX_MESSAGE_BYTES, maxMessageValues: MAX_MESSAGE_VALUES },
+      ));
     };
     return {
       unary: async (method, request, options) => (await load()).unary(method, request, options),

@@ -1,5 +1,6 @@
 /** Misbehaviours of a gRPC server on a unix socket, for tests. */
 import type { ServerHttp2Stream } from 'node:http2';
+import { frame } from './grpc-frames.ts';
 
 /** What a plugin may send on its socket in place of an answer. */
 export const hostilePeers: Readonly<Record<string, (stream: ServerHttp2Stream) => void>> = {
@@ -30,6 +31,13 @@ export const hostilePeers: Readonly<Record<string, (stream: ServerHttp2Stream) =
     stream.respond({ ':status': 200, 'content-type': 'application/grpc' }, { waitForTrailers: true });
     stream.on('wantTrailers', () => stream.sendTrailers({ 'grpc-status': '0' })).on('error', () => undefined);
     stream.end(Buffer.from([0, 0, 0, 0, 100, 1, 2, 3]));
+  },
+  'answers with two million values in 4 MB': (stream) => {
+    stream.respond({ ':status': 200, 'content-type': 'application/grpc' }, { waitForTrailers: true });
+    stream.on('wantTrailers', () => stream.sendTrailers({ 'grpc-status': '0' })).on('error', () => undefined);
+    const values = Buffer.alloc(4_000_000);
+    for (let at = 0; at < values.length; at += 2) values[at] = 0x0a;
+    stream.end(frame(values));
   },
   'never answers': () => undefined,
   'resets the stream': (stream) => stream.close(2),

@@ -7,10 +7,10 @@
  * protobuf-es: its messages are classes to convert from and to; only its reader and writer of the wire format are
  * used.
  */
-import { BinaryReader, WireType } from '@bufbuild/protobuf/wire';
-import { setOwn } from '../api/codec/own-property.ts';
+import { WireType } from '@bufbuild/protobuf/wire';
 import { errorMessage } from '../base/errors.ts';
 import { allSteps, type Steps } from '../base/steps.ts';
+import { MessageReader, readMessage, readMessageSteps } from './read-message.ts';
 import { parseFields, plainFieldName, type ProtobufTable, type TableField } from './protobuf-table.ts';
 import {
   bytes,
@@ -33,10 +33,12 @@ export interface MessageCodec {
   encodeSteps(typeName: string, plain: object): Steps<Uint8Array>;
   /** A plain object with every scalar, list and map present. Throws on bytes that are not such a message. */
   decode(typeName: string, bytes: Uint8Array): object;
+  /** Decodes in steps: long lists of messages are decoded piece by piece. */
+  decodeSteps(typeName: string, bytes: Uint8Array): Steps<object>;
 }
 
-/** The codec for the messages of these tables. */
-export function createMessageCodec(tables: readonly ProtobufTable[]): MessageCodec {
+/** The codec for the messages of these tables. A message of more than `maxValues` values is not decoded. */
+export function createMessageCodec(tables: readonly ProtobufTable[], maxValues = Infinity): MessageCodec {
   const plans = new Map<string, MessagePlan>();
   const planOf = (typeName: string): MessagePlan => {
     const cached = plans.get(typeName);
@@ -70,7 +72,7 @@ export function createMessageCodec(tables: readonly ProtobufTable[]): MessageCod
     },
     read(reader) {
       const length = reader.uint32();
-      return readMessage(reader, planOf(typeName), reader.pos + length);
+      return readMessage(reader as MessageReader, planOf(typeName), reader.pos + length);
     },
   });
   function* encodeSteps(typeName: string, plain: object): Steps<Uint8Array> {
@@ -81,18 +83,20 @@ export function createMessageCodec(tables: readonly ProtobufTable[]): MessageCod
     writeMessage(writer, plan, plain as MessageObject);
     return writer.finish();
   }
+  function* decodeSteps(typeName: string, encoded: Uint8Array): Steps<object> {
+    const plan = planOf(typeName);
+    try {
+      return yield* readMessageSteps(new MessageReader(encoded, maxValues), plan, encoded.length);
+    } catch (error) {
+      // The reader's RangeErrors are about what a peer sent: no fault of the program, and no stack for the log.
+      throw new Error(`proto: cannot parse ${typeName}: ${errorMessage(error)}`);
+    }
+  }
   return {
     encode: (typeName, plain) => allSteps(encodeSteps(typeName, plain)),
     encodeSteps,
-    decode(typeName, encoded) {
-      const plan = planOf(typeName);
-      try {
-        return readMessage(new BinaryReader(encoded), plan, encoded.length);
-      } catch (error) {
-        // The reader's RangeErrors are about what a peer sent: no fault of the program, and no stack for the log.
-        throw new Error(`proto: cannot parse ${typeName}: ${errorMessage(error)}`);
-      }
-    },
+    decode: (typeName, encoded) => allSteps(decodeSteps(typeName, encoded)),
+    decodeSteps,
   };
 }
 
@@ -113,50 +117,4 @@ function fieldPlan(field: TableField, table: ProtobufTable, messageCodec: (typeN
   };
   const kind = mapped !== undefined ? 'map' : list ? 'list' : 'single';
   return { number, plainName, kind, value: valueCodec() };
-}
-
-function readMessage(reader: BinaryReader, plan: MessagePlan, end: number): MessageObject {
-  const plain: MessageObject = {};
-  for (const { plainName, kind, value } of plan.fields) {
-    if (kind === 'list') plain[plainName] = [];
-    else if (kind === 'map') plain[plainName] = {};
-    else if (value.zero !== undefined) plain[plainName] = value.zero;
-  }
-  while (reader.pos < end) {
-    const [number, wireType] = reader.tag();
-    const field = plan.byNumber.get(number);
-    if (field === undefined) reader.skip(wireType, number);
-    else if (field.kind === 'single') plain[field.plainName] = field.value.read(reader);
-    else if (field.kind === 'list') readList(reader, { field, wireType }, plain[field.plainName] as unknown[]);
-    else readMapEntry(reader, field, plain[field.plainName] as Record<string, unknown>);
-  }
-  return plain;
-}
-
-function readList(
-  reader: BinaryReader,
-  { field, wireType }: { field: FieldPlan; wireType: WireType },
-  list: unknown[],
-): void {
-  const packed = wireType === WireType.LengthDelimited && field.value.wireType !== WireType.LengthDelimited;
-  if (!packed) {
-    list.push(field.value.read(reader));
-    return;
-  }
-  const length = reader.uint32();
-  for (const end = reader.pos + length; reader.pos < end;) list.push(field.value.read(reader));
-}
-
-/** An entry without a value has the value's zero; of a message that is one with nothing in it, which Go writes out. */
-function readMapEntry(reader: BinaryReader, { value: codec }: FieldPlan, map: Record<string, unknown>): void {
-  let key = '';
-  let value: unknown = codec.zero;
-  const length = reader.uint32();
-  for (const end = reader.pos + length; reader.pos < end;) {
-    const [number, wireType] = reader.tag();
-    if (number === 1) key = reader.string();
-    else if (number === 2) value = codec.read(reader);
-    else reader.skip(wireType, number);
-  }
-  if (value !== undefined) setOwn(map, key, value);
 }

@@ -25,7 +25,7 @@ const table: ProtobufTable = {
 async function serve(t: TestContext, methods: Record<string, GrpcHandler>) {
   const directory = await mkdtemp(join(tmpdir(), 'socket-server-'));
   const socketPath = join(directory, 'talk.sock');
-  const serveSocket = createSocketServer(createListenRpc(createMemoryLog()));
+  const serveSocket = createSocketServer(createListenRpc(createMemoryLog()), createNodeClock());
   const server = await serveSocket(socketPath, [table], methods);
   const caller = createGrpcConnector(createNodeClock())(socketPath, [table]);
   t.after(async () => {

@@ -3,6 +3,8 @@
  * Upstream: google.golang.org/grpc's Server, as far as unary methods and server streams go.
  */
 import { errorMessage } from '../base/errors.ts';
+import { type Steps, stepByStep } from '../base/steps.ts';
+import type { Clock } from '../platform/clock.ts';
 import type { ListenRpc, RpcCall, RpcServer } from '../platform/rpc.ts';
 import { GrpcError, GRPC_CODES } from './grpc-error.ts';
 import { createFrameReader, frame } from './grpc-frames.ts';
@@ -28,10 +30,12 @@ interface Route {
 /** gRPC's own default, far above any message of the services here. */
 const MAX_REQUEST_BYTES = 4 * 1024 * 1024;
 
-/** Makes the server over a transport. */
-export function createSocketServer(listen: ListenRpc): SocketServer {
+const MAX_REQUEST_VALUES = 400_000;
+
+/** Makes the server over a transport. Long requests and answers are read and written in steps. */
+export function createSocketServer(listen: ListenRpc, clock: Pick<Clock, 'yield'>): SocketServer {
   return (socketPath, tables, methods) => {
-    const codec = createMessageCodec(tables);
+    const codec = createMessageCodec(tables, MAX_REQUEST_VALUES);
     const routes = new Map(Object.keys(methods).map((name) => [`/${name}`, routeOf(tables, name)]));
     return listen(socketPath, async (call) => {
       try {
@@ -39,7 +43,7 @@ export function createSocketServer(listen: ListenRpc): SocketServer {
         const handler = methods[call.path.slice(1)];
         if (route === undefined || handler === undefined)
           throw new GrpcError('Unimplemented', `unknown method ${call.path}`);
-        await answerCall({ call, codec, route, handler });
+        await answerCall({ call, codec, clock, route, handler });
         call.end({ 'grpc-status': '0' });
       } catch (error) {
         const { code, detail } = grpcErrorOf(error);
@@ -52,13 +56,17 @@ export function createSocketServer(listen: ListenRpc): SocketServer {
 async function answerCall(exchange: {
   call: RpcCall;
   codec: MessageCodec;
+  clock: Pick<Clock, 'yield'>;
   route: Route;
   handler: GrpcHandler;
 }): Promise<void> {
-  const { call, codec, route } = exchange;
-  const request = decodeRequest(codec, route.input, await readRequest(call));
+  const { call, codec, clock, route } = exchange;
+  const pause = (): Promise<void> => clock.yield();
+  const encoded = await readRequest(call);
+  const request = await stepByStep(decodeRequest(codec, route.input, encoded), pause);
   const answered = exchange.handler(request as never, call.signal);
-  const send = (message: object): Promise<void> => call.write(frame(codec.encode(route.output, message)));
+  const send = async (message: object): Promise<void> =>
+    call.write(frame(await stepByStep(codec.encodeSteps(route.output, message), pause)));
   if (!route.streams) return send((await answered) as object);
   for await (const message of answered as AsyncIterable<object>) {
     if (call.signal.aborted) return;
@@ -66,9 +74,9 @@ async function answerCall(exchange: {
   }
 }
 
-function decodeRequest(codec: MessageCodec, type: string, bytes: Uint8Array): object {
+function* decodeRequest(codec: MessageCodec, type: string, bytes: Uint8Array): Steps<object> {
   try {
-    return codec.decode(type, bytes);
+    return yield* codec.decodeSteps(type, bytes);
   } catch (error) {
     throw new GrpcError('Internal', `grpc: error unmarshalling request: ${errorMessage(error)}`);
   }

@@ -17,6 +17,7 @@ import { createSocketServer } from '../../src/grpc/socket-server.ts';
 import { devicePluginTable } from '../../src/kubelet/device-manager/device-plugin-api.ts';
 import { draTable } from '../../src/kubelet/dra-manager/dra-api.ts';
 import { registrationTable } from '../../src/kubelet/plugin-manager/registration-client.ts';
+import { createNodeClock } from '../../src/platform/node/clock.ts';
 import { createListenRpc } from '../../src/platform/node/rpc-server.ts';
 import { createNodeLog } from '../../src/platform/node/log.ts';
 import type { RpcServer } from '../../src/platform/rpc.ts';
@@ -53,7 +54,7 @@ describe('devices and CPUs', () => {
     const directory = join(machine.directory, 'devices', 'device-plugins');
     const ended = new AbortController();
     await until('the kubelet takes plugins', async () => existsSync(`${directory}/kubelet.sock`), kubelet.stderr);
-    const serve = createSocketServer(createListenRpc(createNodeLog()));
+    const serve = createSocketServer(createListenRpc(createNodeLog()), createNodeClock());
     const server = await serve(`${directory}/null.sock`, [devicePluginTable], {
       'v1beta1.DevicePlugin/GetDevicePluginOptions': () => ({}),
       'v1beta1.DevicePlugin/ListAndWatch': async function* (_request: never, signal: AbortSignal) {
@@ -181,7 +182,7 @@ describe('devices and CPUs', () => {
     const dra = 'k8s.io.kubelet.pkg.apis.dra.v1.DRAPlugin';
     const device = { poolName: 'devices', deviceName: 'one', requestNames: ['card'], cdiDeviceIds: [] };
     const endpoint = `${directory}/dra.sock`;
-    const serve = createSocketServer(createListenRpc(createNodeLog()));
+    const serve = createSocketServer(createListenRpc(createNodeLog()), createNodeClock());
     servers.push(
       await serve(endpoint, [draTable('v1')], {
         [`${dra}/NodePrepareResources`]: (request: Claims) => answer('prepare', request, { devices: [device] }),

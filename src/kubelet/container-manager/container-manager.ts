@@ -104,6 +104,7 @@ class LinuxContainerManager implements ContainerManager {
     await startPodResourcesServer(
       {
         ...this.#managers,
+        clock: platform.clock,
         files: platform.files,
         log: platform.log.child('pod-resources'),
         serve: serveSocket,
@@ -240,9 +241,7 @@ class LinuxContainerManager implements ContainerManager {
     const { podManager, podWorkers, admitting } = this.#deps;
     const { devices } = this.#managers;
     this.#deps.onCapacityChange();
-    const affected = new Set(
-      devices.podDevices.entries().flatMap((entry) => (entry.resource === resource ? entry.podUid : [])),
-    );
+    const affected = devices.podDevices.podUidsWith(resource);
     for (const pod of podManager.getPods())
       if (affected.has(podUid(pod)) && !admitting.has(podUid(pod))) podWorkers.updatePod({ pod, updateType: 'sync' });
     devices.save().catch((error: unknown) => {

@@ -267,4 +267,14 @@ describe('the pod resources socket', () => {
       ],
     });
   });
+
+  it('refuses calls beyond a burst of ten', async () => {
+    const fixture = await started({});
+    const caller = fixture.sockets.connect('/var/lib/kubelet/pod-resources/kubelet.sock', [podResourcesTable]);
+    const list = (): Promise<object> => caller.unary({ service: 'v1.PodResourcesLister', method: 'List' }, {}, {});
+    for (let count = 0; count < 10; count++) await list();
+    await assert.rejects(list(), { code: 'ResourceExhausted', detail: 'rejected by rate limit' });
+    await fixture.platform.clock.advance(10);
+    await list();
+  });
 });

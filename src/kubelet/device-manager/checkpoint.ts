@@ -46,7 +46,8 @@ export async function writeDeviceCheckpoint(files: Files, path: string, checkpoi
     })),
     RegisteredDevices: checkpoint.registered,
   };
-  await files.writeFileAtomic(path, JSON.stringify({ Data, Checksum: fnv32a(JSON.stringify(Data)) }), { mode: 0o600 });
+  const data = JSON.stringify(Data);
+  await files.writeFileAtomic(path, `{"Data":${data},"Checksum":${fnv32a(data)}}`, { mode: 0o600 });
 }
 
 function byNode({ ids, nodes }: PodDevicesEntry): Record<string, string[]> {

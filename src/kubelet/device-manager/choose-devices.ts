@@ -1,13 +1,14 @@
 /** Chooses devices for a container. Upstream: devicesToAllocate in pkg/kubelet/cm/devicemanager/manager.go. */
 import type { DeviceInventory } from './device-inventory.ts';
 import { sortByAffinity } from './device-hints.ts';
+import type { IdsInUse } from './pod-devices.ts';
 
 export interface DeviceChoice {
   readonly resource: string;
   readonly count: number;
   /** Devices of the pod's earlier init containers, which are reused first. */
   readonly reusable: ReadonlySet<string>;
-  readonly inUse: ReadonlySet<string>;
+  readonly inUse: IdsInUse;
   /** Preferred NUMA nodes; undefined: any. */
   readonly affinity: number | undefined;
 }

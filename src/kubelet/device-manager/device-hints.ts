@@ -29,15 +29,31 @@ export function deviceHints(input: {
   const { devices, available, reusable, request, numaNodes } = input;
   let smallest = numaNodes.length;
   const masks: number[] = [];
-  const within = (ids: Iterable<string>, mask: number): number =>
-    [...ids].filter((id) => (deviceNodes(devices.get(id)) & mask) !== 0).length;
+  const [all, free, kept] = [devices.keys(), available, reusable].map((ids) => countByNodes(devices, ids));
+  const bound = within(kept!, ~0);
   for (const mask of masksOver(numaNodes)) {
-    if (within(devices.keys(), mask) >= request) smallest = Math.min(smallest, maskCount(mask));
-    const bound = [...reusable].filter((id) => deviceNodes(devices.get(id)) !== 0);
-    if (within(bound, mask) < bound.length) continue;
-    if (bound.length + within(available, mask) >= request) masks.push(mask);
+    if (within(all!, mask) >= request) smallest = Math.min(smallest, maskCount(mask));
+    if (within(kept!, mask) < bound) continue;
+    if (bound + within(free!, mask) >= request) masks.push(mask);
   }
   return hintsOf(masks, smallest);
+}
+
+/** The number of devices by mask of their NUMA nodes. Devices without nodes are left out. */
+function countByNodes(devices: Devices, ids: Iterable<string>): ReadonlyMap<number, number> {
+  const counts = new Map<number, number>();
+  for (const id of ids) {
+    const nodes = deviceNodes(devices.get(id));
+    if (nodes !== 0) counts.set(nodes, (counts.get(nodes) ?? 0) + 1);
+  }
+  return counts;
+}
+
+/** The number of devices that belong to a node of the mask. */
+function within(counts: ReadonlyMap<number, number>, mask: number): number {
+  let count = 0;
+  for (const [nodes, devices] of counts) if ((nodes & mask) !== 0) count += devices;
+  return count;
 }
 
 /** Available devices by their relation to the affinity. */

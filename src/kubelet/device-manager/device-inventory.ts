@@ -1,9 +1,13 @@
 /** The devices of the node, their health, and the plugins they come from. Upstream: the maps of devicemanager's ManagerImpl. */
+import { deepEqual } from '../../base/equal.ts';
 import type { Clock } from '../../platform/clock.ts';
+import { countDevices, MAX_DEVICES, MAX_DEVICES_OF_NODE } from './device-limits.ts';
 import type { PluginDevice } from './device-plugin-api.ts';
 import type { Devices } from './device-hints.ts';
 import type { Endpoint } from './endpoint.ts';
 
+/** Removed resources that are still reported as 0. */
+const MAX_GONE = 100;
 /** A plugin's absence after which its resource is removed. */
 const ENDPOINT_STOP_GRACE_PERIOD_MS = 5 * 60_000;
 
@@ -20,7 +24,12 @@ export interface DeviceInventory {
   disconnected(resource: string, endpoint: Endpoint): boolean;
   /** A resource from the checkpoint: it has no devices until its plugin registers. */
   restored(resource: string): void;
-  update(resource: string, devices: readonly PluginDevice[]): void;
+  /** Returns whether devices, their health or their topology changed. */
+  update(resource: string, devices: readonly PluginDevice[]): boolean;
+  /** The plugin's list is not taken: its devices are unhealthy. Returns whether one was healthy. */
+  refused(resource: string): boolean;
+  /** Number of devices that the resource may have beside those of all others. */
+  room(resource: string): number;
   isKnown(resource: string): boolean;
   resources(): readonly string[];
   endpoint(resource: string): Endpoint | undefined;
@@ -31,6 +40,8 @@ export interface DeviceInventory {
 }
 
 interface Stock {
+  /** As the limits count them. */
+  count: number;
   devices: ReadonlyMap<string, PluginDevice>;
   healthy: ReadonlySet<string>;
   endpoint: Endpoint | undefined;
@@ -46,6 +57,7 @@ export function createDeviceInventory(clock: Clock): DeviceInventory {
 
   function stockOf(resource: string): Stock {
     const stock = stocks.get(resource) ?? {
+      count: 0,
       devices: new Map(),
       healthy: new Set(),
       endpoint: undefined,
@@ -72,8 +84,22 @@ export function createDeviceInventory(clock: Clock): DeviceInventory {
     restored: (resource) => stockOf(resource),
     update(resource, devices) {
       const stock = stockOf(resource);
-      stock.devices = new Map(devices.map((device) => [device.ID, device]));
-      stock.healthy = new Set(devices.filter(({ health }) => health === 'Healthy').map(({ ID }) => ID));
+      const known = new Map(devices.map((device) => [device.ID, device]));
+      const healthy = new Set(devices.filter(({ health }) => health === 'Healthy').map(({ ID }) => ID));
+      if (isSameStock(stock, known, healthy)) return false;
+      Object.assign(stock, { count: countDevices(devices), devices: known, healthy });
+      return true;
+    },
+    refused(resource) {
+      const stock = stockOf(resource);
+      const hadHealthy = stock.healthy.size > 0;
+      stock.healthy = new Set();
+      return hadHealthy;
+    },
+    room(resource) {
+      let others = 0;
+      for (const [name, { count }] of stocks) if (name !== resource) others += count;
+      return Math.min(MAX_DEVICES, Math.max(0, MAX_DEVICES_OF_NODE - others));
     },
     isKnown: (resource) => stocks.has(resource),
     resources: () => [...stocks.keys()],
@@ -88,6 +114,10 @@ export function createDeviceInventory(clock: Clock): DeviceInventory {
         stocks.delete(resource);
         gone.add(resource);
       }
+      for (const oldest of gone) {
+        if (gone.size <= MAX_GONE) break;
+        gone.delete(oldest);
+      }
       const zero = [...gone].map((resource) => [resource, '0'] as const);
       const count = (countOf: (stock: Stock) => number) =>
         Object.fromEntries([...zero, ...[...stocks].map(([name, stock]) => [name, String(countOf(stock))] as const)]);
@@ -97,4 +127,15 @@ export function createDeviceInventory(clock: Clock): DeviceInventory {
       };
     },
   };
+}
+
+function isSameStock(stock: Stock, devices: ReadonlyMap<string, PluginDevice>, healthy: ReadonlySet<string>): boolean {
+  if (stock.devices.size !== devices.size || stock.healthy.size !== healthy.size) return false;
+  for (const [id, device] of devices) {
+    const before = stock.devices.get(id);
+    if (before === undefined || stock.healthy.has(id) !== healthy.has(id) || before.health !== device.health)
+      return false;
+    if (!deepEqual(before.topology, device.topology)) return false;
+  }
+  return true;
 }

@@ -4,10 +4,12 @@ import { afterEach, describe, it } from 'node:test';
 import type { Container } from '../../api/gen/core-v1.ts';
 import { Nodes, Pods } from '../../api/gen/resources.ts';
 import { createKubeletFixture, type KubeletFixture, type KubeletFixtureOptions } from '../fixtures/kubelet-fixture.ts';
+import { writeDeviceCheckpoint } from './checkpoint.ts';
 import { devicePluginTable } from './device-plugin-api.ts';
 import { createFakeDevicePlugin, type FakeDevicePlugin } from './fake-device-plugin-fixture.ts';
 
 const RESOURCE = 'example.com/gpu';
+const CHECKPOINT = '/var/lib/kubelet/device-plugins/kubelet_internal_checkpoint';
 const running: KubeletFixture[] = [];
 
 afterEach(async () => {
@@ -171,7 +173,7 @@ describe('device plugins', () => {
     await clock.settle();
     assert.equal(told(again), '2/2');
     assert.match(await run(again, 'other', [container(1)]), /Available: 0/);
-    const path = '/var/lib/kubelet/device-plugins/kubelet_internal_checkpoint';
+    const path = CHECKPOINT;
     const kept = JSON.parse(await again.platform.files.readText(path));
     assert.deepEqual(kept.Data.PodDeviceEntries[0].DeviceIDs, { '-1': ['a', 'b'] });
     assert.deepEqual(kept.Data.RegisteredDevices, { [RESOURCE]: ['a', 'b'] });
@@ -181,10 +183,100 @@ describe('device plugins', () => {
     const { fixture, plugin } = await plugged();
     await fixture.stop();
     plugin.stop();
-    const path = '/var/lib/kubelet/device-plugins/kubelet_internal_checkpoint';
+    const path = CHECKPOINT;
     await fixture.platform.files.writeFile(path, '{"Data":{},"Checksum":1}');
     await started({ beside: fixture });
     assert.ok(fixture.platform.log.entries.some((line) => JSON.stringify(line).includes('failing to read checkpoint')));
+  });
+
+  it('have their lists refused beyond a limit, and their devices are unhealthy until a shorter one comes', async () => {
+    const { fixture, plugin } = await plugged();
+    const { clock, log } = fixture.platform;
+    const warnings = () => log.entries.filter((line) => JSON.stringify(line).includes('lists too many devices')).length;
+    await run(fixture, 'web', [container(1)]);
+    const many = Array.from({ length: 20_001 }, (_, at) => `d${at}`);
+    for (const devices of [many, ['x'.repeat(6_000_000)], many]) {
+      plugin.tell(...devices);
+      await clock.advance(10_000);
+      assert.equal(told(fixture), '0/2');
+    }
+    assert.equal(warnings(), 1);
+    const health = () => fixture.pod('web')?.status?.containerStatuses?.[0]?.allocatedResourcesStatus;
+    assert.equal(health()?.[0]?.resources?.[0]?.health, 'Unknown');
+    assert.equal(fixture.summary('web'), 'Running true');
+    plugin.tell(...many.slice(1));
+    await clock.advance(10_000);
+    assert.equal(told(fixture), '20000/20000');
+  });
+
+  it('have no more devices together than a node may have, and no more resources', async () => {
+    const { fixture } = await plugged();
+    const { clock, files } = fixture.platform;
+    const devices = Array.from({ length: 20_000 }, (_, at) => `d${at}`);
+    const register = async (resource: string): Promise<void> => {
+      const plugin = createFakeDevicePlugin(fixture.sockets, { resource });
+      plugin.tell(...devices);
+      await clock.drive(plugin.register());
+      await clock.advance(10_000);
+    };
+    for (let number = 0; number < 6; number++) await register(`example.com/r${number}`);
+    const capacity = fixture.cluster.get(Nodes, { name: 'node-1' })?.status?.capacity ?? {};
+    assert.deepEqual(
+      [0, 3, 4, 5].map((number) => capacity[`example.com/r${number}`]),
+      ['20000', '20000', '0', '0'],
+    );
+    await fixture.stop();
+    const registered = Object.fromEntries(Array.from({ length: 1000 }, (_, at) => [`example.com/r${at}`, []]));
+    await writeDeviceCheckpoint(files, CHECKPOINT, { entries: [], registered });
+    const again = await started({ beside: fixture });
+    const more = createFakeDevicePlugin(again.sockets, { resource: 'example.com/more' });
+    await assert.rejects(
+      again.platform.clock.drive(more.register()),
+      /device plugins of this node have 1000 resources already/,
+    );
+  });
+
+  it('that repeat their list cause no writes, and cost the kubelet a time that grows with the list', async () => {
+    const { fixture, plugin } = await plugged();
+    const { clock, files } = fixture.platform;
+    const path = CHECKPOINT;
+    await clock.advance(10_000);
+    await files.remove(path);
+    for (let round = 0; round < 5; round++) {
+      plugin.tell('a', 'b');
+      await clock.advance(1_000);
+    }
+    assert.equal(await files.exists(path), false);
+    plugin.tell('a', 'b!');
+    await clock.advance(1_000);
+    assert.equal(await files.exists(path), true);
+
+    let lists = 0;
+    const socket = '/var/lib/kubelet/device-plugins/flood.sock';
+    fixture.sockets.serve(socket, {
+      GetDevicePluginOptions: () => ({}),
+      async *ListAndWatch() {
+        const devices = Array.from({ length: 10_000 }, (_, at) => ({ ID: String(at), health: 'Healthy' }));
+        for (;;) yield { devices: [{ ID: String(lists++), health: 'Healthy' }, ...devices] };
+      },
+    });
+    const request = { version: 'v1beta1', endpoint: 'flood.sock', resourceName: 'example.com/flood' };
+    await clock.drive(
+      fixture.sockets
+        .connect('/var/lib/kubelet/device-plugins/kubelet.sock', [devicePluginTable])
+        .unary({ service: 'v1beta1.Registration', method: 'Register' }, request, {}),
+    );
+    await clock.advance(20_000);
+    assert.ok(lists > 10 && lists < 25, String(lists));
+  });
+
+  it('refuse settings of megabytes for one container', async () => {
+    const { fixture, plugin } = await plugged();
+    plugin.environment = { LONG: 'x'.repeat(600_000) };
+    assert.match(
+      await run(fixture, 'web', [container(1)]),
+      /^Failed UnexpectedAdmissionError .*the allocation response is longer than 524288 characters/,
+    );
   });
 
   it('that send device lists continuously are processed ten times a second, and nothing waits for them', async () => {

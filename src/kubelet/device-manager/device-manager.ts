@@ -32,7 +32,7 @@ export interface DeviceManagerDeps {
 }
 
 export interface DeviceManager extends HintProvider {
-  readonly podDevices: Pick<PodDevices, 'ofContainer' | 'inUse' | 'entries'>;
+  readonly podDevices: Pick<PodDevices, 'ofContainer' | 'podUidsWith'>;
   /** Reads the checkpoint of an earlier run. A damaged one is logged and ignored. */
   restore(): Promise<void>;
   /** Writes the checkpoint; also called when the inventory changes. */
@@ -63,6 +63,8 @@ class PluginDeviceManager implements DeviceManager {
   readonly #reusable = new Map<string, Map<string, Set<string>>>();
   readonly #mutex = new KeyedMutex();
   readonly #path: string;
+  /** The save that waits for the one under way. */
+  #nextSave: Promise<void> | undefined;
 
   constructor(deps: DeviceManagerDeps, directory: string) {
     this.#deps = deps;
@@ -76,24 +78,22 @@ class PluginDeviceManager implements DeviceManager {
   }
 
   save(): Promise<void> {
-    return this.#mutex.run('save', () =>
-      writeDeviceCheckpoint(this.#deps.files, this.#path, {
-        entries: this.podDevices.entries(),
-        registered: Object.fromEntries(
-          this.#deps.inventory.resources().map((name) => [name, [...this.#deps.inventory.healthy(name)]]),
-        ),
-      }),
-    );
+    if (!this.#mutex.isBusy('save')) return this.#mutex.run('save', () => this.#write());
+    this.#nextSave ??= this.#mutex.run('save', () => {
+      this.#nextSave = undefined;
+      return this.#write();
+    });
+    return this.#nextSave;
   }
 
   allocate(pod: Pod, container: Container, hint: TopologyHint): Promise<void> {
     return this.#mutex.run('allocate', async () => {
       const requests = this.#deviceRequests(pod, container);
       if (requests.length === 0) return;
-      const before = this.podDevices.entries().length;
+      const before = this.podDevices.version;
       for (const request of requests) await this.#allocateResource(pod, container, { request, hint });
       this.#updateReusable(pod, container);
-      if (this.podDevices.entries().length !== before) await this.save();
+      if (this.podDevices.version !== before) await this.save();
     });
   }
 
@@ -151,10 +151,16 @@ class PluginDeviceManager implements DeviceManager {
     }
   }
 
+  #write(): Promise<void> {
+    const { files, inventory } = this.#deps;
+    return writeDeviceCheckpoint(files, this.#path, {
+      entries: this.podDevices.entries(),
+      registered: Object.fromEntries(inventory.resources().map((name) => [name, [...inventory.healthy(name)]])),
+    });
+  }
+
   #isPluginResource(resource: string): boolean {
-    return (
-      this.#deps.inventory.isKnown(resource) || this.podDevices.entries().some((entry) => entry.resource === resource)
-    );
+    return this.#deps.inventory.isKnown(resource) || this.allocated(resource) > 0;
   }
 
   /** The container's requests to device plugins. Resources that a claim serves belong to DRA drivers. */

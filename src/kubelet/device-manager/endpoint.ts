@@ -1,6 +1,7 @@
 /** A registered device plugin: its calls and the stream of its devices. Upstream: pkg/kubelet/cm/devicemanager/endpoint.go. */
 import type { GrpcCaller } from '../../grpc/grpc-caller.ts';
 import type { GrpcConnector } from '../../grpc/grpc-connector.ts';
+import { MAX_RESPONSE_CHARACTERS } from './device-limits.ts';
 import {
   devicePluginTable,
   type ContainerAllocateResponse,
@@ -45,6 +46,8 @@ export async function connectEndpoint(
       const answer = await unary('Allocate', { containerRequests: [{ devicesIds: ids }] }, CALL_TIMEOUT_MS);
       const [response] = (answer as { containerResponses: ContainerAllocateResponse[] }).containerResponses;
       if (response === undefined) throw new Error('no containers return in allocation response');
+      if (JSON.stringify(response).length > MAX_RESPONSE_CHARACTERS)
+        throw new Error(`the allocation response is longer than ${MAX_RESPONSE_CHARACTERS} characters`);
       return response;
     },
     async preferredAllocation({ available, mustInclude, size }) {

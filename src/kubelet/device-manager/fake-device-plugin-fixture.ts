@@ -15,6 +15,8 @@ export interface FakeDevicePlugin {
   stop(): void;
   /** Thrown by the next Allocate. */
   failure: Error | undefined;
+  /** Further variables for each container. */
+  environment: Readonly<Record<string, string>>;
 }
 
 /** A plugin of a resource with these devices; with `numa` the digit in a name is its NUMA node. */
@@ -36,6 +38,7 @@ export function createFakeDevicePlugin(
   const plugin: FakeDevicePlugin = {
     calls,
     failure: undefined,
+    environment: {},
     async register() {
       sockets.serve(`${DIRECTORY}/${socket}`, {
         GetDevicePluginOptions: () => ({
@@ -56,7 +59,7 @@ export function createFakeDevicePlugin(
           return {
             containerResponses: [
               {
-                envs: { DEVICES: ids },
+                envs: { ...plugin.environment, DEVICES: ids },
                 devices: [{ containerPath: '/dev/fake', hostPath: '/dev/null', permissions: 'rw' }],
                 mounts: [{ containerPath: '/fake', hostPath: '/tmp', readOnly: true }],
                 annotations: { 'example.com/devices': ids },

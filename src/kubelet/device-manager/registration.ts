@@ -11,14 +11,16 @@ import type { Files } from '../../platform/files.ts';
 import type { Log } from '../../platform/log.ts';
 import type { PluginHandler } from '../plugin-manager/plugin-manager.ts';
 import type { DeviceInventory } from './device-inventory.ts';
-import { devicePluginTable, type RegisterRequest } from './device-plugin-api.ts';
+import { countDevices, MAX_RESOURCES } from './device-limits.ts';
+import { devicePluginTable, type PluginDevice, type RegisterRequest } from './device-plugin-api.ts';
 import { connectEndpoint, type Endpoint } from './endpoint.ts';
 import { background, isProgramError } from '../../platform/unexpected.ts';
 
 const VERSION = 'v1beta1';
-/** Limits a plugin's device messages: a burst, then a rate. */
+/** Limits a plugin's device messages: a burst, then a rate. A long list counts as one more for each 1,000 devices. */
 const LIST_GAP_MS = 100;
 const LIST_BURST = 10;
+const DEVICES_PER_GAP = 1_000;
 const CHECKPOINT = 'kubelet_internal_checkpoint';
 
 export interface DeviceRegistrationDeps {
@@ -45,13 +47,12 @@ export function createDeviceRegistration(deps: DeviceRegistrationDeps, directory
 
   async function follow(resource: string, endpoint: Endpoint, signal: AbortSignal): Promise<void> {
     const pause = pacer(deps.clock, signal);
+    const take = createListTaker(deps, resource);
     try {
       for await (const devices of endpoint.listAndWatch(signal)) {
         if (inventory.endpoint(resource) !== endpoint) return;
-        inventory.update(resource, devices);
-        log.debug('Device plugin told of its devices', { resource, devices: devices.length });
-        deps.onChange(resource);
-        await pause();
+        if (take(devices)) deps.onChange(resource);
+        await pause(devices.length);
       }
       log.info('Device plugin ended', { resource });
     } catch (error) {
@@ -67,6 +68,8 @@ export function createDeviceRegistration(deps: DeviceRegistrationDeps, directory
   async function connect(resource: string, socketPath: string): Promise<void> {
     const signal = lifetime;
     if (signal === undefined || signal.aborted) throw new Error('the kubelet does not take plugins now');
+    if (!inventory.isKnown(resource) && inventory.resources().length >= MAX_RESOURCES)
+      throw new Error(`device plugins of this node have ${MAX_RESOURCES} resources already`);
     const endpoint = await connectEndpoint(deps.connect, socketPath);
     inventory.connected(resource, endpoint)?.disconnect();
     log.info('Device plugin connected', { resource, path: socketPath });
@@ -115,15 +118,42 @@ export function createDeviceRegistration(deps: DeviceRegistrationDeps, directory
   };
 }
 
+/** Takes lists of one plugin's devices into the inventory. The function returns whether something changed for pods or the node. */
+function createListTaker(
+  { inventory, log }: Pick<DeviceRegistrationDeps, 'inventory' | 'log'>,
+  resource: string,
+): (devices: readonly PluginDevice[]) => boolean {
+  let isFirst = true;
+  let isRefusing = false;
+  return (devices) => {
+    const room = inventory.room(resource);
+    if (countDevices(devices) > room) {
+      if (!isRefusing)
+        log.warn('Device plugin lists too many devices; they count as unhealthy until it lists fewer', {
+          resource,
+          devices: devices.length,
+          limit: room,
+        });
+      isRefusing = true;
+      return inventory.refused(resource);
+    }
+    isRefusing = false;
+    log.debug('Device plugin told of its devices', { resource, devices: devices.length });
+    const isChanged = inventory.update(resource, devices) || isFirst;
+    isFirst = false;
+    return isChanged;
+  };
+}
+
 /** Delays messages that come faster than the limit; flow control then slows the plugin down. */
-function pacer(clock: Clock, signal: AbortSignal): () => Promise<void> {
+function pacer(clock: Clock, signal: AbortSignal): (devices: number) => Promise<void> {
   let spare = LIST_BURST;
   let lastMs = clock.monotonicMs();
-  return async () => {
+  return async (devices) => {
     const nowMs = clock.monotonicMs();
-    spare = Math.min(LIST_BURST, spare + (nowMs - lastMs) / LIST_GAP_MS) - 1;
+    spare = Math.min(LIST_BURST, spare + (nowMs - lastMs) / LIST_GAP_MS) - 1 - devices / DEVICES_PER_GAP;
     lastMs = nowMs;
-    if (spare < 0) await clock.sleep(LIST_GAP_MS, signal);
+    if (spare < 0) await clock.sleep(-spare * LIST_GAP_MS, signal);
   };
 }
 

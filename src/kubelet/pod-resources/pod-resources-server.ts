@@ -5,8 +5,10 @@
 import { sidecarsOf } from '../../api/pod-containers.ts';
 import { onAbort } from '../../base/abort.ts';
 import type { Container, Pod } from '../../api/gen/core-v1.ts';
+import { createTokenBucket } from '../../client/rate-limiter.ts';
 import { GrpcError } from '../../grpc/grpc-error.ts';
 import type { SocketServer } from '../../grpc/socket-server.ts';
+import type { Clock } from '../../platform/clock.ts';
 import type { Files } from '../../platform/files.ts';
 import type { Log } from '../../platform/log.ts';
 import type { CpuManager } from '../cpu-manager/cpu-manager.ts';
@@ -23,7 +25,11 @@ import {
   type NodesOf,
 } from './pod-resources-api.ts';
 
+/** Calls of all clients together, as upstream. */
+const CALL_RATE = { perSecond: 100, burst: 10 } as const;
+
 export interface PodResourcesDeps {
+  readonly clock: Clock;
   readonly files: Files;
   readonly log: Log;
   readonly serve: SocketServer;
@@ -43,18 +49,34 @@ export async function startPodResourcesServer(
   signal: AbortSignal,
 ): Promise<void> {
   await deps.files.makeDir(directory, { mode: 0o750 });
+  const bucket = createTokenBucket(deps.clock, CALL_RATE);
+  const checkRate = (): void => {
+    if (!bucket.tryTake()) throw new GrpcError('ResourceExhausted', 'rejected by rate limit');
+  };
   const server = await deps.serve(`${directory}/kubelet.sock`, [podResourcesTable], {
-    'v1.PodResourcesLister/List': () => ({ podResources: deps.pods().map((pod) => resourcesOf(pod, deps)) }),
+    'v1.PodResourcesLister/List': async () => {
+      checkRate();
+      const podResources: object[] = [];
+      for (const pod of deps.pods()) {
+        await deps.clock.turn();
+        podResources.push(resourcesOf(pod, deps));
+      }
+      return { podResources };
+    },
     'v1.PodResourcesLister/Get': ({ podName: name, podNamespace: namespace }: PodKey) => {
+      checkRate();
       const pod = deps.pods().find((each) => podName(each) === name && podNamespace(each) === namespace);
       if (pod === undefined) throw new GrpcError('Unknown', `pod ${name} in namespace ${namespace} not found`);
       return { podResources: resourcesOf(pod, deps) };
     },
-    'v1.PodResourcesLister/GetAllocatableResources': () => ({
-      devices: allocatableDevices(deps.inventory),
-      cpuIds: deps.cpu?.allocatable() ?? [],
-      memory: (deps.memory?.allocatable() ?? []).map(memoryMessage),
-    }),
+    'v1.PodResourcesLister/GetAllocatableResources': () => {
+      checkRate();
+      return {
+        devices: allocatableDevices(deps.inventory),
+        cpuIds: deps.cpu?.allocatable() ?? [],
+        memory: (deps.memory?.allocatable() ?? []).map(memoryMessage),
+      };
+    },
   });
   const close = (): void => {
     server.close().catch((error: unknown) => deps.log.error('cannot close the pod resources socket', { err: error }));

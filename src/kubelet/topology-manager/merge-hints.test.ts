@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { createSeededRandom } from '../../platform/sim/random.ts';
 import type { TopologyHint } from './hints.ts';
 import { hintLists, mergeHints } from './merge-hints.ts';
 
@@ -24,5 +25,27 @@ describe('merging hints of four NUMA nodes that do not agree', () => {
   it('uses as many nodes as the resource with the largest need', () => {
     const lists = hintLists([{ cpu: [no(0b0011), no(0b0111), no(0b1111)] }, { gpu: [no(0b0001), no(0b0011)] }]);
     assert.deepEqual(mergeHints(lists, 0b1111), no(0b0011));
+  });
+});
+
+describe('merging hints of many resources', () => {
+  const masks = Array.from({ length: 15 }, (_, at) => at + 1);
+
+  it('does not try every combination of fifty resources', () => {
+    const lists = Array.from({ length: 50 }, () => masks.map((mask) => (mask < 3 ? yes(mask) : no(mask))));
+    assert.deepEqual(mergeHints(lists, 0b1111), yes(1));
+  });
+
+  it('finds the same in any order of the resources', () => {
+    const random = createSeededRandom(5);
+    const draw = <T>(from: readonly T[]): T => from[Math.floor(random.next() * from.length)]!;
+    const hint = (): TopologyHint => ({ affinity: draw([undefined, ...masks]), preferred: random.next() < 0.5 });
+    for (let round = 0; round < 500; round++) {
+      const lists = Array.from({ length: 1 + Math.floor(random.next() * 4) }, () =>
+        Array.from({ length: 1 + Math.floor(random.next() * 4) }, hint),
+      );
+      const found = mergeHints(lists, 0b1111);
+      assert.deepEqual(mergeHints(lists.toReversed(), 0b1111), found, JSON.stringify(lists));
+    }
   });
 });

@@ -48,27 +48,46 @@ export function mergeHints(
   betterMask: BetterMask = isNarrower,
 ): Hint {
   const wide = largestOfSmallest(lists);
-  let best: { affinity: number; preferred: boolean } | undefined;
-  const walk = (at: number, chosen: readonly Hint[]): void => {
-    const list = lists[at];
-    if (list !== undefined) {
-      for (const hint of list) walk(at + 1, [...chosen, hint]);
-      return;
-    }
-    const merged = mergeOne(chosen, all);
+  let best: Merged | undefined;
+  for (const { affinity, preferred } of allMerged(lists, all)) {
+    const merged = { affinity, preferred };
     if (merged.affinity !== 0 && (best === undefined || isBetter({ candidate: merged, best, wide, betterMask })))
       best = merged;
-  };
-  walk(0, []);
+  }
   return best ?? { affinity: all, preferred: false };
 }
 
-function mergeOne(hints: readonly Hint[], all: number): { affinity: number; preferred: boolean } {
-  const bound = hints.flatMap(({ affinity }) => affinity ?? []);
-  return {
-    affinity: bound.reduce((mask, each) => mask & each, all),
-    preferred: hints.every((hint) => hint.preferred) && bound.every((each) => each === bound[0]),
-  };
+/** What one hint of each list comes to together. */
+interface Merged {
+  readonly affinity: number;
+  /** Each hint is preferred, and all that have an affinity have the same. */
+  readonly preferred: boolean;
+}
+
+/**
+ * Every distinct result of taking one hint of each list. Differs: upstream merges each combination, of which there are as many
+ * as the product of the lists' lengths; combinations of the first lists with one result are continued once.
+ */
+function allMerged(lists: readonly (readonly Hint[])[], all: number): Iterable<Merged> {
+  let states = new Map<string, Merged & { readonly isBound: boolean }>();
+  states.set('', { affinity: all, preferred: true, isBound: false });
+  for (const list of lists) {
+    const next: typeof states = new Map();
+    for (const before of states.values())
+      for (const hint of list) {
+        const bound = hint.affinity;
+        const isSame = bound === undefined || !before.isBound || before.affinity === (bound & all);
+        const state = {
+          affinity: before.affinity & (bound ?? all),
+          preferred: before.preferred && hint.preferred && isSame,
+          isBound: before.isBound || bound !== undefined,
+        };
+        const key = `${state.affinity} ${state.preferred} ${state.isBound}`;
+        if (!next.has(key)) next.set(key, state);
+      }
+    states = next;
+  }
+  return states.values();
 }
 
 /** The largest of the resources' minimum numbers of nodes. */
@@ -85,12 +104,7 @@ function largestOfSmallest(lists: readonly (readonly Hint[])[]): number {
  * Whether the candidate is better than the best so far. Among hints that are not preferred, the one nearer to `wide`
  * nodes is.
  */
-function isBetter(comparison: {
-  candidate: { affinity: number; preferred: boolean };
-  best: { affinity: number; preferred: boolean };
-  wide: number;
-  betterMask: BetterMask;
-}): boolean {
+function isBetter(comparison: { candidate: Merged; best: Merged; wide: number; betterMask: BetterMask }): boolean {
   const { candidate, best, wide, betterMask } = comparison;
   if (candidate.preferred !== best.preferred) return candidate.preferred;
   if (candidate.preferred) return betterMask(candidate.affinity, best.affinity);

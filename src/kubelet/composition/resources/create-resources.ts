@@ -28,7 +28,7 @@ export function createKubeletResources({ context, pods }: KubeletResourcesDeps):
       client: deps.client,
       plugins: pluginManager,
       connectGrpc,
-      serveSocket: deps.serveSocket ?? createSocketServer(platform.listenRpc),
+      serveSocket: deps.serveSocket ?? createSocketServer(platform.listenRpc, platform.clock),
       onCapacityChange: () => late.nodeStatus.get().trigger(),
     },
     config,
