@@ -191,8 +191,8 @@ export function validateObjectMetaUpdate(
   field: Field,
 ): void {
   if (old.deletionTimestamp !== undefined) {
-    const known = new Set(old.finalizers ?? []);
-    const added = (meta.finalizers ?? []).filter((finalizer) => !known.has(finalizer));
+    const existingFinalizers = new Set(old.finalizers ?? []);
+    const added = (meta.finalizers ?? []).filter((finalizer) => !existingFinalizers.has(finalizer));
     if (added.length > 0) {
       const shown = `[]string{${added.map((finalizer) => JSON.stringify(finalizer)).join(', ')}}`;
       field

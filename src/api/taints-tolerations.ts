@@ -61,8 +61,8 @@ class TolerationIndex {
   }
 
   #addOfAnyKey(what: string, toleration: Toleration): void {
-    const known = this.#ofAnyKey.get(what);
-    if (known === undefined || isShorter(toleration.tolerationSeconds, known.tolerationSeconds))
+    const existing = this.#ofAnyKey.get(what);
+    if (existing === undefined || isShorter(toleration.tolerationSeconds, existing.tolerationSeconds))
       this.#ofAnyKey.set(what, toleration);
   }
 }

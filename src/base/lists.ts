@@ -10,16 +10,16 @@ export function appendAll<T>(list: T[], items: Iterable<T>): void {
 
 /** The largest of the values and `least`. */
 export function largest(values: Iterable<number>, least = -Infinity): number {
-  let found = least;
-  for (const value of values) found = Math.max(found, value);
-  return found;
+  let extreme = least;
+  for (const value of values) extreme = Math.max(extreme, value);
+  return extreme;
 }
 
 /** The smallest of the values and `most`. */
 export function smallest(values: Iterable<number>, most = Infinity): number {
-  let found = most;
-  for (const value of values) found = Math.min(found, value);
-  return found;
+  let extreme = most;
+  for (const value of values) extreme = Math.min(extreme, value);
+  return extreme;
 }
 
 /** Whether a list of allowed values has this one; a list that is absent or empty allows all. */

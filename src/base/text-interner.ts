@@ -18,8 +18,8 @@ export class TextInterner {
    */
   intern(text: string, isWhole: boolean = false): string {
     if (text.length > LONGEST_KNOWN) return text;
-    const found = this.#recent.get(text);
-    if (found !== undefined) return found;
+    const recent = this.#recent.get(text);
+    if (recent !== undefined) return recent;
     const own = this.#earlier.get(text) ?? (isWhole || text.length < SHORTEST_PIECE ? text : copyOf(text));
     if (this.#recent.size >= KNOWN_TEXTS) [this.#earlier, this.#recent] = [this.#recent, new Map()];
     this.#recent.set(own, own);

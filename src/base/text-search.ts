@@ -15,8 +15,8 @@ export function indexIn(text: string, part: string, from = 0): number {
 export function lastIndexIn(text: string, part: string, from: number): number {
   if (part.length <= SHORT) return text.lastIndexOf(part, from);
   const head = text.slice(0, from + part.length);
-  const found = indexIn(reversed(head), reversed(part));
-  return found < 0 ? -1 : head.length - found - part.length;
+  const index = indexIn(reversed(head), reversed(part));
+  return index < 0 ? -1 : head.length - index - part.length;
 }
 
 /** The texts between the occurrences of `part`, which is not empty. */
@@ -25,9 +25,9 @@ export function splitAt(text: string, part: string): string[] {
   const search = new Search(part);
   const pieces: string[] = [];
   let start = 0;
-  for (let found = search.next(text, 0); found >= 0; found = search.next(text, start)) {
-    pieces.push(text.slice(start, found));
-    start = found + part.length;
+  for (let index = search.next(text, 0); index >= 0; index = search.next(text, start)) {
+    pieces.push(text.slice(start, index));
+    start = index + part.length;
   }
   return [...pieces, text.slice(start)];
 }

@@ -50,8 +50,8 @@ async function runOn(
   const { createStandaloneControllers } = await import('../cluster/alone/standalone-controllers.ts');
   const { measuredNet } = await import('../client/measured-net.ts');
   const net = measuredNet(platform.net, platform);
-  const found = await loadKubeconfig({ ...platform, net, userAgent: 'kube-controller-manager' }, options.kubeconfig);
-  const base = raw.master === undefined ? found : { ...found, server: raw.master };
+  const config = await loadKubeconfig({ ...platform, net, userAgent: 'kube-controller-manager' }, options.kubeconfig);
+  const base = raw.master === undefined ? config : { ...config, server: raw.master };
   const client = createRestClient(base);
   const accountClient = createAccountClients(base, client);
   const standalone = createStandaloneControllers(

@@ -155,8 +155,8 @@ async function runProxy(settings: ProxyRun): Promise<void> {
 async function clientOf(platform: NodePlatform, kubeconfig: string, master: string | undefined): Promise<Client> {
   const { loadKubeconfig } = await import('../client/kubeconfig.ts');
   const { createRestClient } = await import('../client/rest-client.ts');
-  const found = await loadKubeconfig({ ...platform, userAgent: 'kube-proxy' }, kubeconfig);
-  return createRestClient(master === undefined ? found : { ...found, server: master });
+  const config = await loadKubeconfig({ ...platform, userAgent: 'kube-proxy' }, kubeconfig);
+  return createRestClient(master === undefined ? config : { ...config, server: master });
 }
 
 /** Service ranges as the cluster's ServiceCIDR objects state them. */

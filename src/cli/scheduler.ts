@@ -48,8 +48,8 @@ async function runOn(platform: NodePlatform, raw: RawSchedulerOptions, serves: C
   const { createStandaloneScheduler } = await import('../cluster/alone/standalone-scheduler.ts');
   const { measuredNet } = await import('../client/measured-net.ts');
   const net = measuredNet(platform.net, platform);
-  const found = await loadKubeconfig({ ...platform, net, userAgent: 'kube-scheduler' }, options.kubeconfig);
-  const client = createRestClient(raw.master === undefined ? found : { ...found, server: raw.master });
+  const config = await loadKubeconfig({ ...platform, net, userAgent: 'kube-scheduler' }, options.kubeconfig);
+  const client = createRestClient(raw.master === undefined ? config : { ...config, server: raw.master });
   const standalone = createStandaloneScheduler(
     { platform, client, extenders: await makeExtenders(platform, options.scheduler.extenders) },
     { ...options, hostName: hostname(), identity: `${hostname()}_${randomUUID()}` },

@@ -112,8 +112,8 @@ async function restore(file: string, raw: Raw): Promise<void> {
   if (choice.kind === 'memory') throw new UserError('a memory store cannot be restored', 2);
   const { restoreSnapshot } = await import('../cluster/store/snapshots.ts');
   const { revision, keyCount, keptAs } = await restoreSnapshot(resolve(raw.dataDir), file);
-  const kept = keptAs === undefined ? '' : `; what was there is kept as ${keptAs}`;
-  process.stdout.write(`restored ${keyCount} objects as of revision ${revision}${kept}\n`);
+  const keptText = keptAs === undefined ? '' : `; what was there is kept as ${keptAs}`;
+  process.stdout.write(`restored ${keyCount} objects as of revision ${revision}${keptText}\n`);
 }
 
 async function restoreAt(raw: Raw & RawMoment): Promise<void> {
@@ -121,10 +121,10 @@ async function restoreAt(raw: Raw & RawMoment): Promise<void> {
   if (own || choice.kind !== 'sqlite')
     throw new UserError('--at: only with SQLite; etcd keeps no log of its changes', 2);
   const { revision, timeMs, snapshot, keptAs, keyCount } = await restoreMoment(raw);
-  const kept = keptAs === undefined ? '' : `; what was there is kept as ${keptAs}`;
+  const keptText = keptAs === undefined ? '' : `; what was there is kept as ${keptAs}`;
   const time = dateOf(timeMs).toISOString();
   process.stdout.write(
-    `restored ${keyCount} objects as of revision ${revision} (${time}), from ${snapshot} and its log${kept}\n`,
+    `restored ${keyCount} objects as of revision ${revision} (${time}), from ${snapshot} and its log${keptText}\n`,
   );
 }
 
@@ -134,8 +134,8 @@ async function restoreOwn(file: string, raw: Raw): Promise<void> {
     (platform) => restoreEtcdSnapshot(platform, resolve(raw.dataDir), file),
     WITH_WARNINGS,
   );
-  const kept = keptAs === undefined ? '' : `; what was there is kept as ${keptAs}`;
+  const keptText = keptAs === undefined ? '' : `; what was there is kept as ${keptAs}`;
   process.stdout.write(
-    `restored ${file} as the state of this server alone${kept}; other servers join it with empty data directories\n`,
+    `restored ${file} as the state of this server alone${keptText}; other servers join it with empty data directories\n`,
   );
 }

@@ -21,15 +21,15 @@ export async function firstDefined<T>(
   find: () => T | undefined,
   signal: AbortSignal,
 ): Promise<T | undefined> {
-  const found = createDeferred<T | undefined>();
+  const firstServed = createDeferred<T | undefined>();
   const check = (): void => {
     const value = find();
-    if (value !== undefined) found.resolve(value);
+    if (value !== undefined) firstServed.resolve(value);
   };
-  const unhook = onAbort(signal, () => found.resolve(undefined));
+  const unhook = onAbort(signal, () => firstServed.resolve(undefined));
   const stop = objects.onChange(CustomResourceDefinitions, check);
   try {
-    return await found.promise;
+    return await firstServed.promise;
   } finally {
     stop();
     unhook();

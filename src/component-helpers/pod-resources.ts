@@ -40,11 +40,11 @@ let lastFound: PodRequests | undefined;
 
 export function podRequests(pod: Pod): PodRequests {
   if (pod === lastPod && lastFound !== undefined) return lastFound;
-  let found = remembered.get(pod);
-  if (found === undefined) remembered.set(pod, (found = compute(pod)));
+  let cached = remembered.get(pod);
+  if (cached === undefined) remembered.set(pod, (cached = compute(pod)));
   lastPod = pod;
-  lastFound = found;
-  return found;
+  lastFound = cached;
+  return cached;
 }
 
 function compute(pod: Pod): PodRequests {
@@ -52,9 +52,9 @@ function compute(pod: Pod): PodRequests {
   if (spec === undefined) return { requests: emptyAmounts(), nonZero: { milliCpu: 0, memoryBytes: 0 } };
   const held = heldByContainers(pod);
   if (held !== undefined || holdsAsWhole(pod)) return requestsOf(spec, pod, held);
-  let found = rememberedOfSpecs.get(spec);
-  if (found === undefined) rememberedOfSpecs.set(spec, (found = requestsOf(spec)));
-  return found;
+  let cached = rememberedOfSpecs.get(spec);
+  if (cached === undefined) rememberedOfSpecs.set(spec, (cached = requestsOf(spec)));
+  return cached;
 }
 
 /** Whether the node can never carry out the pod's pending resize. Upstream: IsPodResizeInfeasible. */

@@ -53,8 +53,8 @@ export function withPodCondition(
   condition: PodCondition,
 ): PodCondition[] {
   const old = conditions?.find((other) => other.type === condition.type);
-  const kept = old !== undefined && old.status === condition.status && old.lastTransitionTime !== undefined;
-  const next = kept ? { ...condition, lastTransitionTime: old.lastTransitionTime as string } : condition;
+  const isUnchanged = old !== undefined && old.status === condition.status && old.lastTransitionTime !== undefined;
+  const next = isUnchanged ? { ...condition, lastTransitionTime: old.lastTransitionTime as string } : condition;
   if (old === undefined) return [...(conditions ?? []), next];
   return (conditions ?? []).map((other) => (other === old ? next : other));
 }

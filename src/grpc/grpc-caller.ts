@@ -79,11 +79,11 @@ export function createGrpcCaller({ clock }: { readonly clock: Clock }, config: G
       throw new GrpcError('Internal', why, { cause });
     }
   };
-  const known = new Map<string, MethodTypes>();
+  const typesOfMethods = new Map<string, MethodTypes>();
   const typesOf = (method: GrpcMethod): MethodTypes => {
     const key = `${method.service}/${method.method}`;
-    const types = known.get(key) ?? methodTypes(config.tables, method);
-    known.set(key, types);
+    const types = typesOfMethods.get(key) ?? methodTypes(config.tables, method);
+    typesOfMethods.set(key, types);
     return types;
   };
   const open = async (path: string, { signal, timeoutMs, headers }: GrpcCallOptions): Promise<Http2Stream> => {

@@ -129,11 +129,11 @@ function placeOf(claims: readonly Claim[], rank: number): number {
 
 /** The chains of the elements, in order of dependency. */
 function chainsOf(elements: readonly Element[]): Chain[] {
-  const found = new Map<string, Chain>();
+  const chains = new Map<string, Chain>();
   for (const { chain } of elements) {
-    if (chain === undefined || found.has(chain.name)) continue;
-    for (const needed of chain.needs) found.set(needed.name, needed);
-    found.set(chain.name, chain);
+    if (chain === undefined || chains.has(chain.name)) continue;
+    for (const needed of chain.needs) chains.set(needed.name, needed);
+    chains.set(chain.name, chain);
   }
-  return [...found.values()];
+  return [...chains.values()];
 }

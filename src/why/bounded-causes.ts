@@ -9,13 +9,13 @@ const MAX_CHARS = 1000;
 export function boundedCauses(causes: readonly Cause[], max: number): readonly Cause[] {
   let left = max;
   const bounded = (all: readonly Cause[]): readonly Cause[] => {
-    const kept: Cause[] = [];
+    const shown: Cause[] = [];
     for (const one of all) {
       if (left <= 0) break;
       left--;
-      kept.push({ ...withBoundedTexts(one), because: bounded(one.because) });
+      shown.push({ ...withBoundedTexts(one), because: bounded(one.because) });
     }
-    return kept;
+    return shown;
   };
   return bounded(causes);
 }
@@ -31,6 +31,6 @@ function withBoundedTexts(one: Cause): Cause {
 }
 
 function boundedFacts(facts: readonly string[]): readonly string[] {
-  const kept = facts.slice(0, MAX_FACTS).map((fact) => clipText(fact, MAX_CHARS));
-  return facts.length > MAX_FACTS ? [...kept, `and ${facts.length - MAX_FACTS} more`] : kept;
+  const shown = facts.slice(0, MAX_FACTS).map((fact) => clipText(fact, MAX_CHARS));
+  return facts.length > MAX_FACTS ? [...shown, `and ${facts.length - MAX_FACTS} more`] : shown;
 }

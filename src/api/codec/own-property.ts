@@ -24,8 +24,8 @@ export function isObject(value: unknown): value is JsonObject {
 }
 
 /** Throws for a key that is not in `known`, so that a misspelt setting is not ignored. `place` is '' at the top. */
-export function refuseUnknownFields(value: JsonObject, known: readonly string[], place: string): void {
-  const unknown = Object.keys(value).find((key) => !known.includes(key));
+export function refuseUnknownFields(value: JsonObject, knownFields: readonly string[], place: string): void {
+  const unknown = Object.keys(value).find((key) => !knownFields.includes(key));
   if (unknown !== undefined)
     throw new Error(`strict decoding error: unknown field "${place}${place === '' ? '' : '.'}${unknown}"`);
 }

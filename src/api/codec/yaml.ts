@@ -200,23 +200,23 @@ interface NodeLike {
 
 /** The first hundred keys that occur again in their mapping, with the line of the second occurrence. */
 function findDuplicates(document: Document, lines: LineCounter): { key: string; line: number }[] {
-  const found: { key: string; line: number }[] = [];
+  const duplicates: { key: string; line: number }[] = [];
   const walk = (node: NodeLike | null | undefined): void => {
     const seen = new Set<unknown>();
     for (const item of node?.items ?? []) {
-      if (found.length >= MAX_STRICT_ERRORS) return;
+      if (duplicates.length >= MAX_STRICT_ERRORS) return;
       if (!('key' in item) || item.key === undefined) {
         walk(item as NodeLike);
         continue;
       }
       const key = item.key?.value;
-      if (seen.has(key)) found.push({ key: String(key), line: lines.linePos(item.key?.range?.[0] ?? 0).line });
+      if (seen.has(key)) duplicates.push({ key: String(key), line: lines.linePos(item.key?.range?.[0] ?? 0).line });
       seen.add(key);
       walk(item.value as NodeLike);
     }
   };
   walk(document.contents as NodeLike);
-  return found;
+  return duplicates;
 }
 
 function lineAt(text: string, offset: number): number {

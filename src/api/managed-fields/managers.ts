@@ -90,9 +90,9 @@ function capped(managers: Managers): Managers {
     out.delete(id);
     const bucket = { ...m, manager: ANCIENT };
     const bucketId = identityOf(bucket);
-    const known = buckets.get(bucketId);
-    if (known === undefined) buckets.set(bucketId, [bucket]);
-    else known.push(bucket);
+    const existing = buckets.get(bucketId);
+    if (existing === undefined) buckets.set(bucketId, [bucket]);
+    else existing.push(bucket);
   }
   for (const [id, merged] of buckets) {
     const before = out.get(id)?.fields;

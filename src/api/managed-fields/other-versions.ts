@@ -49,15 +49,15 @@ export function comparisonsOf(
   kind: KindVersions,
   { before, after, own }: { before: JsonObject; after: JsonObject; own: Comparison },
 ): ComparisonIn {
-  const known = new Map<string, Comparison>();
+  const comparisons = new Map<string, Comparison>();
   return (apiVersion) => {
     if (kind.versions === undefined || apiVersion === kind.apiVersion) return own;
-    let comparison = known.get(apiVersion);
+    let comparison = comparisons.get(apiVersion);
     if (comparison === undefined) {
       schemaIn(kind, apiVersion, before);
       const schema = schemaIn(kind, apiVersion, after);
       comparison = exclude(compareObjects(schema, before, after), kind.otherResetFields);
-      known.set(apiVersion, comparison);
+      comparisons.set(apiVersion, comparison);
     }
     return comparison;
   };

@@ -73,16 +73,16 @@ export function definitionsFor(types: Iterable<string>, version: OpenApiVersion)
 /** The definitions of `definitionsFor`. Yields after every twenty, because all of them take a tenth of a second. */
 export function* definitionSteps(types: Iterable<string>, version: OpenApiVersion): Steps<JsonObject> {
   const meter = new StepMeter(STEP_DEFINITIONS);
-  const found = new Map<string, JsonObject>();
+  const definitions = new Map<string, JsonObject>();
   const waiting = [...types];
   for (let type = waiting.pop(); type !== undefined; type = waiting.pop()) {
-    if (found.has(type)) continue;
+    if (definitions.has(type)) continue;
     const referred: string[] = [];
-    found.set(type, definition(type, { version, refer: (name) => referred.push(name) }));
+    definitions.set(type, definition(type, { version, refer: (name) => referred.push(name) }));
     appendAll(waiting, referred);
     if (meter.endsStep(1)) yield;
   }
-  const named = [...found].map(([type, schema]) => [definitionName(type), schema] as const);
+  const named = [...definitions].map(([type, schema]) => [definitionName(type), schema] as const);
   return Object.fromEntries(named.sort(([a], [b]) => (a < b ? -1 : 1)));
 }
 

@@ -204,16 +204,16 @@ export function validateBindingConditions(
   const checks = { max: MAX_BINDING_CONDITIONS, item: validateLabelName };
   validateList(good, atGood, checks);
   validateList(bad, atBad, checks);
-  const known = new Set<string>();
+  const seen = new Set<string>();
   for (const [index, name] of good.entries()) {
-    if (known.has(name)) atGood.item(index).duplicate(name);
-    known.add(name);
+    if (seen.has(name)) atGood.item(index).duplicate(name);
+    seen.add(name);
   }
   const failures = new Set<string>();
   for (const [index, name] of bad.entries()) {
     if (failures.has(name)) atBad.item(index).duplicate(name);
     failures.add(name);
-    if (known.has(name))
+    if (seen.has(name))
       atBad.item(index).invalid(name, 'bindingFailureConditions must not overlap with bindingConditions');
   }
   if (good.length === 0 && bad.length > 0)

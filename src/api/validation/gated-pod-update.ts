@@ -6,8 +6,8 @@ import { shownMap } from './internal-form.ts';
 
 /** While a pod has scheduling gates, its node selector and affinity may become narrower: both are validated and reset. */
 export function validateGated(spec: PodSpec, old: PodSpec, field: Field): PodSpec {
-  const kept = Object.entries(old.nodeSelector ?? {}).every(([key, value]) => spec.nodeSelector?.[key] === value);
-  if (!kept)
+  const isKept = Object.entries(old.nodeSelector ?? {}).every(([key, value]) => spec.nodeSelector?.[key] === value);
+  if (!isKept)
     field
       .at('nodeSelector')
       .invalid(

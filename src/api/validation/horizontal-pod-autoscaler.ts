@@ -52,14 +52,14 @@ function validateResourceTarget(target: Partial<MetricTarget>, field: Field): vo
 function validateMetric(metric: MetricSpec, field: Field): void {
   const { type = '' } = metric;
   if (type === '') field.at('type').required('must specify a metric source type');
-  const known = Object.hasOwn(SOURCES, type);
+  const isKnown = Object.hasOwn(SOURCES, type);
   // As upstream, the error about the type occurs twice.
-  if (!known) for (let times = 0; times < 2; times++) field.at('type').notSupported(type, SOURCE_TYPES);
+  if (!isKnown) for (let times = 0; times < 2; times++) field.at('type').notSupported(type, SOURCE_TYPES);
   const present = Object.values(SOURCES).filter((name) => metric[name] !== undefined);
   const [first] = present;
   if (first === 'resource' || first === 'containerResource') validateResourceMetric(metric, first, field.at(first));
   else if (first !== undefined) validateNamedMetric(metric, first, field.at(first));
-  const wanted = known ? SOURCES[type as keyof typeof SOURCES] : undefined;
+  const wanted = isKnown ? SOURCES[type as keyof typeof SOURCES] : undefined;
   if (wanted !== undefined && metric[wanted] === undefined)
     field.at(wanted).required('must populate information for the given metric source');
   if (present.length > 1)

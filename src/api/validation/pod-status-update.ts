@@ -13,8 +13,8 @@ type Addresses = readonly { readonly ip?: string }[] | undefined;
 /** At most one address of each family. An address that was there before may keep its spelling. */
 function validateAddresses(addresses: Addresses, before: Addresses, place: Field): void {
   const texts = (addresses ?? []).map(({ ip = '' }) => ip);
-  const known = new Set((before ?? []).map(({ ip }) => ip));
-  for (const [index, text] of texts.entries()) if (!known.has(text)) validateIp(text, place.item(index));
+  const existing = new Set((before ?? []).map(({ ip }) => ip));
+  for (const [index, text] of texts.entries()) if (!existing.has(text)) validateIp(text, place.item(index));
   const families = new Set(texts.map((text) => parseIp(text)?.family));
   if (texts.length > 1 && (texts.length > 2 || families.size !== 2))
     place.invalid(

@@ -71,8 +71,8 @@ function textWithoutSeconds({ tolerationSeconds: _seconds, ...rest }: Toleration
 }
 
 function validateTolerationUpdate(now: readonly Toleration[], before: readonly Toleration[], field: Field): void {
-  const kept = new Set(now.map(textWithoutSeconds));
-  if (!before.every((toleration) => kept.has(textWithoutSeconds(toleration))))
+  const remaining = new Set(now.map(textWithoutSeconds));
+  if (!before.every((toleration) => remaining.has(textWithoutSeconds(toleration))))
     field.forbidden('existing toleration can not be modified except its tolerationSeconds');
 }
 
@@ -111,9 +111,9 @@ function validateGatesUpdate(
   before: readonly PodSchedulingGate[],
   field: Field,
 ): void {
-  const known = new Set(before.map(({ name }) => name));
+  const existing = new Set(before.map(({ name }) => name));
   for (const [index, { name }] of now.entries())
-    if (!known.has(name))
+    if (!existing.has(name))
       field.item(index).at('name').forbidden(`only deletion is allowed, but found new scheduling gate '${name}'`);
 }
 

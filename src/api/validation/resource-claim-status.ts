@@ -87,9 +87,9 @@ export function validateResourceClaimStatusUpdate(claim: ResourceClaim, old: Res
 /** Removes the drivers' status of devices that are no longer allocated. Validation refuses that of devices that never were. */
 export function dropStatusOfReturnedDevices(draft: ResourceClaim, old: ResourceClaim): void {
   if (draft.status?.devices === undefined) return;
-  const kept = new Set((draft.status.allocation?.devices?.results ?? []).map(deviceId));
+  const allocated = new Set((draft.status.allocation?.devices?.results ?? []).map(deviceId));
   const before = new Set((old.status?.allocation?.devices?.results ?? []).map(deviceId));
-  const left = draft.status.devices.filter((one) => kept.has(deviceId(one)) || !before.has(deviceId(one)));
+  const left = draft.status.devices.filter((one) => allocated.has(deviceId(one)) || !before.has(deviceId(one)));
   if (left.length > 0) draft.status.devices = left;
   else delete draft.status.devices;
 }

@@ -62,16 +62,16 @@ function validateServer(server: ServerStorageVersion, field: Field): void {
   field.at('apiServerID').complain(apiServerID, isDns1123Subdomain(apiServerID));
   validateApiVersion(encodingVersion, field.at('encodingVersion'));
   const decodable = field.at('decodableVersions');
-  const known = new Set(decodableVersions);
+  const decodableSet = new Set(decodableVersions);
   for (const [index, version] of (decodableVersions ?? []).entries())
     validateApiVersion(version, decodable.item(index));
-  if (!known.has(encodingVersion))
+  if (!decodableSet.has(encodingVersion))
     decodable.invalid(decodableVersions ?? null, `decodableVersions must include encodingVersion ${encodingVersion}`);
   const listed = shownVersions(decodableVersions ?? []);
   for (const [index, version] of (servedVersions ?? []).entries()) {
     const at = field.at('servedVersions').item(index);
     validateApiVersion(version, at);
-    if (!known.has(version))
+    if (!decodableSet.has(version))
       at.invalid(version, `individual served version : ${version} must be included in decodableVersions : ${listed}`);
   }
 }

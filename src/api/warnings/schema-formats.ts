@@ -18,8 +18,8 @@ function unknownFormats({ spec }: CustomResourceDefinition): ReadonlySet<string>
 
 /** One for each unknown format; on updates for those the definition did not have before. */
 export function unknownFormatWarnings(definition: CustomResourceDefinition, old?: CustomResourceDefinition): string[] {
-  const known = old === undefined ? new Set<string>() : unknownFormats(old);
+  const existing = old === undefined ? new Set<string>() : unknownFormats(old);
   return [...unknownFormats(definition)]
-    .filter((format) => !known.has(format))
+    .filter((format) => !existing.has(format))
     .map((format) => `unrecognized format ${quote(format)}`);
 }

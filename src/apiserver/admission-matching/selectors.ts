@@ -47,7 +47,7 @@ export async function namespaceSelected(
 }
 
 async function namespaceLabels(objects: ObjectStore, name: string): Promise<Labels> {
-  const found = objects.get(Namespaces, '', name) ?? (await objects.getFresh(Namespaces, '', name));
-  if (found === undefined) throw notFound(Namespaces, name);
-  return found.metadata.labels;
+  const namespaceObject = objects.get(Namespaces, '', name) ?? (await objects.getFresh(Namespaces, '', name));
+  if (namespaceObject === undefined) throw notFound(Namespaces, name);
+  return namespaceObject.metadata.labels;
 }

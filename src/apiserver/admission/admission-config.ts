@@ -95,15 +95,15 @@ function eventLimitsOf(own: JsonObject): EventLimit[] {
   return limits.map((limit, index) => {
     const place = `limits[${index}]`;
     const { type, qps, burst, cacheSize } = objectAt(limit, place);
-    const known = LIMIT_TYPES.find((one) => one === type);
-    if (known === undefined) throw new Error(`${place}.type: ${String(type)} is none of ${LIMIT_TYPES.join(', ')}`);
+    const limitType = LIMIT_TYPES.find((one) => one === type);
+    if (limitType === undefined) throw new Error(`${place}.type: ${String(type)} is none of ${LIMIT_TYPES.join(', ')}`);
     for (const [name, number] of [
       ['qps', qps],
       ['burst', burst],
     ] as const)
       if (!Number.isInteger(number) || (number as number) <= 0) throw new Error(`${place}.${name}: must be positive`);
     const size = typeof cacheSize === 'number' && cacheSize > 0 ? { cacheSize } : {};
-    return { type: known, qps: qps as number, burst: burst as number, ...size };
+    return { type: limitType, qps: qps as number, burst: burst as number, ...size };
   });
 }
 

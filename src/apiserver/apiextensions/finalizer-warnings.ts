@@ -5,8 +5,8 @@ import type { KubernetesObject } from '../../api/object.ts';
 
 /** Warnings about added finalizers whose names are invalid or not qualified by a domain. */
 export function finalizerWarnings(object: KubernetesObject, old: KubernetesObject | undefined): string[] {
-  const known = new Set(old?.metadata.finalizers);
-  const added = new Set((object.metadata.finalizers ?? []).filter((finalizer) => !known.has(finalizer)));
+  const existing = new Set(old?.metadata.finalizers);
+  const added = new Set((object.metadata.finalizers ?? []).filter((finalizer) => !existing.has(finalizer)));
   return [...added].toSorted().flatMap(warningsOf);
 }
 

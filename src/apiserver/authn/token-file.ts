@@ -8,7 +8,7 @@ import { AUTHENTICATED_GROUP } from './client-certificate.ts';
 
 /** Throws for an invalid line. */
 export function createTokenFileAuthenticator(text: string): TokenAuthenticator {
-  const known = new Map<string, Principal>();
+  const principals = new Map<string, Principal>();
   for (const [index, line] of text.split(/\r?\n/).entries()) {
     if (line.trim() === '' || line.startsWith('#')) continue;
     const [token = '', name = '', uid = '', groups = ''] = columnsOf(line);
@@ -21,9 +21,9 @@ export function createTokenFileAuthenticator(text: string): TokenAuthenticator {
       .split(',')
       .map((group) => group.trim())
       .filter((group) => group !== '');
-    known.set(token, { name, uid, groups: [...new Set([...listed, AUTHENTICATED_GROUP])] });
+    principals.set(token, { name, uid, groups: [...new Set([...listed, AUTHENTICATED_GROUP])] });
   }
-  return { authenticateToken: async (token) => known.get(token) };
+  return { authenticateToken: async (token) => principals.get(token) };
 }
 
 /** Splits comma-separated values; commas in quotes are kept, doubled quotes become one. */

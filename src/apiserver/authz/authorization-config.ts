@@ -57,8 +57,8 @@ export function readAuthorizationConfig(value: unknown): readonly ConfiguredAuth
 
 function authorizerOf(value: unknown, place: string): ConfiguredAuthorizer {
   const { type, name, webhook } = objectAt(value, place, ['type', 'name', 'webhook']);
-  const known = AUTHORIZATION_MODES.find((mode) => mode === type);
-  if (known === undefined)
+  const authorizerType = AUTHORIZATION_MODES.find((mode) => mode === type);
+  if (authorizerType === undefined)
     throw new Error(
       `${place}.type: Unsupported value: ${JSON.stringify(type ?? '')}: supported values: ${AUTHORIZATION_MODES.map((mode) => JSON.stringify(mode)).join(', ')}`,
     );
@@ -66,10 +66,10 @@ function authorizerOf(value: unknown, place: string): ConfiguredAuthorizer {
   const [problem] = isDns1123Subdomain(name);
   if (problem !== undefined)
     throw new Error(`${place}.name: Invalid value: ${JSON.stringify(name)}: authorizer name is invalid: ${problem}`);
-  if (known === 'Webhook') return webhookOf(webhook, name, `${place}.webhook`);
+  if (authorizerType === 'Webhook') return webhookOf(webhook, name, `${place}.webhook`);
   if (webhook !== undefined)
     throw new Error(`${place}.webhook: Invalid value: "non-null": webhook may only be specified when type=Webhook`);
-  return { type: known, name };
+  return { type: authorizerType, name };
 }
 
 const WEBHOOK_FIELDS = [

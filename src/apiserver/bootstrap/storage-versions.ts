@@ -42,8 +42,8 @@ async function publish({ objects, clock }: StorageVersionDeps, name: string, rec
   });
   await objects.guaranteedUpdate(StorageVersions, '', name, (current) => {
     const before = current.status?.storageVersions ?? [];
-    const known = before.findIndex((each) => each.apiServerID === apiServerID);
-    const records = known < 0 ? [...before, record] : before.with(known, record);
+    const index = before.findIndex((each) => each.apiServerID === apiServerID);
+    const records = index < 0 ? [...before, record] : before.with(index, record);
     const status = statusOfServers(current, records, clock.nowMs());
     return deepEqual(status, current.status) ? undefined : { ...current, status };
   });

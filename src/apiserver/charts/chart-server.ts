@@ -125,8 +125,11 @@ export class ChartServer {
     const creation = (name: string): number => {
       let cached = createdMs.get(name);
       if (cached === undefined) {
-        const found = this.#deps.objects.get(Namespaces, '', name);
-        createdMs.set(name, (cached = found === undefined ? Infinity : parseTime(found.metadata.creationTimestamp)));
+        const namespaceObject = this.#deps.objects.get(Namespaces, '', name);
+        createdMs.set(
+          name,
+          (cached = namespaceObject === undefined ? Infinity : parseTime(namespaceObject.metadata.creationTimestamp)),
+        );
       }
       return cached;
     };

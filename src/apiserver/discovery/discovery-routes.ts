@@ -70,12 +70,12 @@ class DiscoveryCache {
 
   aggregate(core: boolean, version: string): Aggregate {
     const key = `${core} ${version}`;
-    let found = this.#aggregates.get(key);
-    if (found === undefined) {
-      found = aggregateOf(aggregatedText(this.groups, { core, version }), this.#deps.crypto);
-      this.#aggregates.set(key, found);
+    let cached = this.#aggregates.get(key);
+    if (cached === undefined) {
+      cached = aggregateOf(aggregatedText(this.groups, { core, version }), this.#deps.crypto);
+      this.#aggregates.set(key, cached);
     }
-    return found;
+    return cached;
   }
 }
 

@@ -154,9 +154,9 @@ export class ByteBudget {
   }
 
   #ownerOf(name: string): Owner {
-    let found = this.#owners.get(name);
-    if (found === undefined) this.#owners.set(name, (found = { bytes: 0, waiting: [] }));
-    return found;
+    let existing = this.#owners.get(name);
+    if (existing === undefined) this.#owners.set(name, (existing = { bytes: 0, waiting: [] }));
+    return existing;
   }
 
   /** Whether nothing but the pools keeps a piece out. */

@@ -79,9 +79,9 @@ function changedEntry(
   before: KubernetesObject | undefined,
 ): ManagedFieldsEntry | undefined {
   // An object may have thousands of managers.
-  const known = Map.groupBy(before?.metadata.managedFields ?? [], managerOf);
+  const entriesByManager = Map.groupBy(before?.metadata.managedFields ?? [], managerOf);
   const isKnown = (entry: ManagedFieldsEntry): boolean =>
-    known.get(managerOf(entry))?.some((other) => equal(entry, other)) === true;
+    entriesByManager.get(managerOf(entry))?.some((other) => equal(entry, other)) === true;
   const changed = (object?.metadata.managedFields ?? []).filter((entry) => !isKnown(entry));
   return changed.length === 1 ? changed[0] : undefined;
 }

@@ -71,8 +71,8 @@ function selection({ info }: RequestScope): (object: Metrics) => boolean {
   const { labelSelector: labelText = '', fieldSelector: fieldText = '' } = info;
   const labels = labelText === '' ? everything : boundedLabelSelector(labelText);
   const fields = fieldText === '' ? [] : boundedFieldSelector(fieldText);
-  const known = new Set(['metadata.name', 'metadata.namespace']);
-  const unknown = fields.find(({ field }) => !known.has(field));
+  const selectable = new Set(['metadata.name', 'metadata.namespace']);
+  const unknown = fields.find(({ field }) => !selectable.has(field));
   if (unknown !== undefined) throw badRequest(`field label not supported: ${unknown.field}`);
   return ({ metadata }) =>
     labels.matches(metadata.labels) &&

@@ -56,12 +56,12 @@ function withCleanPath(url: string): string {
 }
 
 function cleanPath(path: string): string {
-  const kept: string[] = [];
+  const segments: string[] = [];
   for (const part of path.split('/')) {
-    if (part === '..') kept.pop();
-    else if (part !== '' && part !== '.') kept.push(part);
+    if (part === '..') segments.pop();
+    else if (part !== '' && part !== '.') segments.push(part);
   }
-  return `/${kept.join('/')}`;
+  return `/${segments.join('/')}`;
 }
 
 function caPemOf(caBundle: string): string {

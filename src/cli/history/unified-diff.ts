@@ -81,7 +81,7 @@ function walkBack(reached: readonly ReadonlyMap<number, number>[], a: readonly s
 }
 
 function hunks(lines: readonly Line[]): string[] {
-  const found: string[] = [];
+  const hunkLines: string[] = [];
   let fromLine = 1;
   let toLine = 1;
   let index = 0;
@@ -95,12 +95,12 @@ function hunks(lines: readonly Line[]): string[] {
     const removed = own.filter(({ kind }) => kind !== '+').length;
     const added = own.filter(({ kind }) => kind !== '-').length;
     const head = `@@ -${fromLine},${removed} +${toLine},${added} @@\n`;
-    found.push(head + own.map(({ kind, text }) => `${kind}${text}\n`).join(''));
+    hunkLines.push(head + own.map(({ kind, text }) => `${kind}${text}\n`).join(''));
     fromLine += removed;
     toLine += added;
     index = end;
   }
-  return found;
+  return hunkLines;
 }
 
 /** Changes less than two contexts apart are in one hunk. */

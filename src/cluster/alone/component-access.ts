@@ -76,11 +76,11 @@ const covers = (allowed: string, path: string): boolean =>
 type May = (principal: Principal, request: HttpRequest) => Promise<boolean>;
 
 function reviewed(client: Client, { clock }: AccessPlatform, access: ComponentAccess): May {
-  const kept = new Lru<string, { readonly allowed: boolean; readonly untilMs: number }>(CACHE_SIZE);
+  const decisions = new Lru<string, { readonly allowed: boolean; readonly untilMs: number }>(CACHE_SIZE);
   return async ({ name: user, groups, uid, extra }, { method, path }) => {
     const nonResourceAttributes = { verb: method.toLowerCase(), path };
     const key = JSON.stringify([user, groups, uid, extra, nonResourceAttributes]);
-    const cached = kept.get(key);
+    const cached = decisions.get(key);
     if (cached !== undefined && clock.monotonicMs() < cached.untilMs) return cached.allowed;
     const spec = {
       user,
@@ -91,7 +91,10 @@ function reviewed(client: Client, { clock }: AccessPlatform, access: ComponentAc
     };
     const { status } = await client.resource(SubjectAccessReviews).create({ metadata: {}, spec });
     const allowed = status?.allowed === true;
-    kept.set(key, { allowed, untilMs: clock.monotonicMs() + (allowed ? access.allowedTtlMs : access.deniedTtlMs) });
+    decisions.set(key, {
+      allowed,
+      untilMs: clock.monotonicMs() + (allowed ? access.allowedTtlMs : access.deniedTtlMs),
+    });
     return allowed;
   };
 }

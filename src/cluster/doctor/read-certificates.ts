@@ -14,14 +14,14 @@ export async function readCertificates(deps: Deps, dataDir: string): Promise<rea
 
 async function certificatePaths({ files }: Pick<Deps, 'files'>, dir: string, depth: number): Promise<string[]> {
   const names = await files.readDir(dir).catch(() => []);
-  const found: string[] = [];
+  const paths: string[] = [];
   for (const name of names) {
     const path = `${dir}/${name}`;
     const stat = await files.stat(path).catch(() => undefined);
-    if (stat?.kind === 'directory' && depth > 1) appendAll(found, await certificatePaths({ files }, path, depth - 1));
-    else if (stat?.kind === 'file' && /\.(crt|pem)$/.test(name)) found.push(path);
+    if (stat?.kind === 'directory' && depth > 1) appendAll(paths, await certificatePaths({ files }, path, depth - 1));
+    else if (stat?.kind === 'file' && /\.(crt|pem)$/.test(name)) paths.push(path);
   }
-  return found;
+  return paths;
 }
 
 async function readOne(deps: Deps, path: string): Promise<CertificateFile> {

@@ -110,7 +110,7 @@ async function setAside({ files }: Pick<Deps, 'files'>, path: string): Promise<s
   if (!(await files.exists(path))) return undefined;
   let number = 1;
   while (await files.exists(`${path}.before-restore-${number}`)) number++;
-  const kept = `${path}.before-restore-${number}`;
-  await files.rename(path, kept);
-  return kept;
+  const keptPath = `${path}.before-restore-${number}`;
+  await files.rename(path, keptPath);
+  return keptPath;
 }

@@ -52,21 +52,21 @@ async function firstRoute(
   { onNone }: { readonly onNone: () => void },
   signal: AbortSignal,
 ): Promise<void> {
-  const found = createDeferred<void>();
+  const firstFound = createDeferred<void>();
   const classNamed = (name: string) => objects.get(IngressClasses, '', name);
   const hasIngress = (): boolean => objects.list(Ingresses).some((ingress) => isServedIngress(ingress, classNamed));
   const check = (): void => {
-    if (hasIngress()) found.resolve();
+    if (hasIngress()) firstFound.resolve();
   };
   if (!hasIngress() && servedGatewayApi(objects) === undefined) onNone();
   const stops = [objects.onChange(Ingresses, check), objects.onChange(IngressClasses, check)];
   background(
     log,
     'the Gateway API was not looked for',
-    gatewayApiDefined(objects, signal).then(() => found.resolve()),
+    gatewayApiDefined(objects, signal).then(() => firstFound.resolve()),
   );
   try {
-    await abortable(found.promise, signal);
+    await abortable(firstFound.promise, signal);
   } finally {
     for (const stop of stops) stop();
   }

@@ -140,12 +140,12 @@ export class ChartReconciler {
       Object.fromEntries(Object.entries(data).map(([key, text]) => [key, Buffer.from(text, 'base64').toString()]));
     return {
       async secret(name) {
-        const found = await client.resource(Secrets).get({ namespace, name }, { signal }).catch(ignoreNotFound);
-        return found && decoded(found.data);
+        const stored = await client.resource(Secrets).get({ namespace, name }, { signal }).catch(ignoreNotFound);
+        return stored && decoded(stored.data);
       },
       async configMap(name) {
-        const found = await client.resource(ConfigMaps).get({ namespace, name }, { signal }).catch(ignoreNotFound);
-        return found && { ...found.data };
+        const stored = await client.resource(ConfigMaps).get({ namespace, name }, { signal }).catch(ignoreNotFound);
+        return stored && { ...stored.data };
       },
       chartFile: (name) => readChartFile(platform.files, this.#config.chartsFolder, name),
     };

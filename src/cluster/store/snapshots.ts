@@ -179,10 +179,10 @@ export async function setAside(path: string, why = 'before-restore'): Promise<st
   if (!(await exists(path))) return undefined;
   let number = 1;
   while (await exists(`${path}.${why}-${number}`)) number++;
-  const kept = `${path}.${why}-${number}`;
+  const keptPath = `${path}.${why}-${number}`;
   for (const suffix of ['-wal', '-shm', ''])
-    if (await exists(path + suffix)) await rename(path + suffix, kept + suffix);
-  return basename(kept);
+    if (await exists(path + suffix)) await rename(path + suffix, keptPath + suffix);
+  return basename(keptPath);
 }
 
 async function removeStore(path: string): Promise<void> {

@@ -51,7 +51,7 @@ export function parseFlags(
   flags: readonly Flag[],
   retired: Readonly<Record<string, string>>,
 ): ParsedFlags {
-  const known = new Map(flags.map((flag) => [flag.name, flag]));
+  const flagsByName = new Map(flags.map((flag) => [flag.name, flag]));
   const texts = new Map<string, string[]>();
   const warnings: string[] = [];
   for (let at = 0; at < args.length; at++) {
@@ -60,7 +60,7 @@ export function parseFlags(
     if (dashes === undefined) throw new FlagError(`unexpected argument ${JSON.stringify(arg)}: only flags are taken`);
     const equals = arg.indexOf('=');
     const name = arg.slice(dashes, equals < 0 ? undefined : equals).replaceAll('_', '-');
-    const flag = known.get(name);
+    const flag = flagsByName.get(name);
     if (flag === undefined) throw unknownFlag(name, flags, retired);
     let value = equals < 0 ? undefined : arg.slice(equals + 1);
     if (value === undefined) {

@@ -169,10 +169,10 @@ class Manager implements CertificateManager {
 
   async #load(): Promise<KeyPairPem | undefined> {
     const { files, clock, log } = this.#deps;
-    const kept = await files.exists(this.file);
-    if (!kept && this.#config.configured === undefined) return undefined;
+    const exists = await files.exists(this.file);
+    if (!exists && this.#config.configured === undefined) return undefined;
     try {
-      const pair = kept ? splitPair(await files.readText(this.file)) : this.#config.configured!;
+      const pair = exists ? splitPair(await files.readText(this.file)) : this.#config.configured!;
       const { notAfterMs, commonName } = readCertificate(this.#deps, pair.certPem);
       if (notAfterMs > clock.nowMs() && commonName === this.#config.subject().commonName) return pair;
       log.warn('the certificate is of no use any more', { certificate: this.#config.name, commonName });

@@ -43,9 +43,9 @@ function collectorEndpoint(text: string): CollectorEndpoint {
   const target = scheme === 'dns' ? rest.replace(/^\/\/[^/]*\//, '') : text;
   const [, host = '', port = '443'] = /^(\[[0-9a-fA-F:.]+\]|[A-Za-z0-9._-]+)(?::(\d{1,5}))?$/.exec(target) ?? [];
   if (host !== '') return { url: `http://${host}:${port}` };
-  const known = /^[a-z][a-z0-9+.-]*:\/\//.test(text) && scheme !== 'dns';
+  const isKnown = /^[a-z][a-z0-9+.-]*:\/\//.test(text) && scheme !== 'dns';
   return refuse(
-    known
+    isKnown
       ? `unsupported scheme: ${scheme}. Options are none, dns, unix, or unix-abstract. See https://github.com/grpc/grpc/blob/master/doc/naming.md`
       : 'is not of the form host:port',
   );

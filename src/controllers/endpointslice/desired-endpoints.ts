@@ -37,7 +37,7 @@ export function* desiredGroups(
   const groups = new Map<string, PortGroup>();
   const targets = new TargetPorts(service);
   /** Groups by the pods' named ports. */
-  const known = new Map<string, PortGroup>();
+  const groupsByPorts = new Map<string, PortGroup>();
   const meter = new StepMeter(PORTS_PER_STEP);
   for (const pod of pods) {
     if (!canBeEndpoint(pod, true) || isLost(service, pod, addressing.nodeOf)) continue;
@@ -49,8 +49,8 @@ export function* desiredGroups(
       .map((target) => target.key)
       .sort()
       .join();
-    let group = known.get(names);
-    if (group === undefined) known.set(names, (group = groupOf(groups, targets.inOrder(named))));
+    let group = groupsByPorts.get(names);
+    if (group === undefined) groupsByPorts.set(names, (group = groupOf(groups, targets.inOrder(named))));
     group.endpoints.push(endpointOf(service, pod, { addresses, node: addressing.nodeOf(pod.spec?.nodeName ?? '') }));
   }
   return groups;

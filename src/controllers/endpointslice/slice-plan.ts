@@ -82,14 +82,14 @@ function isOwned({ service }: SlicePlanInput, slice: EndpointSlice): boolean {
 
 /** Slices to be deleted take the content of new ones: one write instead of two. */
 function recycle({ create, update, remove }: SlicePlan): SlicePlan {
-  const kept = Math.min(create.length, remove.length);
-  const refilled = remove.slice(0, kept).map((slice, index) => {
+  const recycled = Math.min(create.length, remove.length);
+  const refilled = remove.slice(0, recycled).map((slice, index) => {
     const { metadata, ports, endpoints } = create[index]!;
     const { labels, annotations } = metadata;
     const own = { ...slice.metadata, labels: labels ?? {}, annotations: annotations ?? {} };
     return { ...slice, metadata: own, ports: ports ?? [], endpoints };
   });
-  return { create: create.slice(kept), update: [...update, ...refilled], remove: remove.slice(kept) };
+  return { create: create.slice(recycled), update: [...update, ...refilled], remove: remove.slice(recycled) };
 }
 
 function planPlaceholder(input: SlicePlanInput, plan: SlicePlan, slices: readonly EndpointSlice[]): void {

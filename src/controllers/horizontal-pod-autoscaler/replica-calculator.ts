@@ -102,9 +102,9 @@ function sortPods(
 ): { groups: PodGroups; counted: Map<string, PodMetric> } {
   if (state.pods.length === 0) throw new Error(NO_PODS);
   const groups = groupPods(state.pods, metrics, { ...state.delays, resource, nowMs: state.nowMs });
-  const known = new Set(state.pods.map((pod) => pod.metadata.name));
+  const podNames = new Set(state.pods.map((pod) => pod.metadata.name));
   const counted = withoutPods(metrics, groups.ignored, groups.unready);
-  for (const name of counted.keys()) if (!known.has(name)) counted.delete(name);
+  for (const name of counted.keys()) if (!podNames.has(name)) counted.delete(name);
   if (counted.size === 0) throw new Error('did not receive metrics for targeted pods (pods might be unready)');
   return { groups, counted };
 }

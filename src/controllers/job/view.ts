@@ -46,8 +46,8 @@ export function viewJob(
   const status = job.status ?? {};
   const uncounted = status.uncountedTerminatedPods ?? {};
   const counted = { succeeded: new Set(uncounted.succeeded), failed: new Set(uncounted.failed) };
-  const isNew = (pod: Stored<Pod>, known: ReadonlySet<string>): boolean =>
-    isTracked(pod) && !context.settled.has(pod.metadata.uid) && !known.has(pod.metadata.uid);
+  const isNew = (pod: Stored<Pod>, previous: ReadonlySet<string>): boolean =>
+    isTracked(pod) && !context.settled.has(pod.metadata.uid) && !previous.has(pod.metadata.uid);
   const newSucceeded = pods.filter((pod) => pod.status?.phase === 'Succeeded' && isNew(pod, counted.succeeded));
   const newFailed = pods.filter((pod) => isFailed(job, pod) && isNew(pod, counted.failed));
   const { succeededIndexes, failedIndexes } = isIndexed(spec) ? indexesOf(job, pods) : NO_INDEXES;
@@ -140,8 +140,8 @@ export function lastFailedByIndex(view: JobView): ReadonlyMap<number, Stored<Pod
     const index = completionIndex(pod);
     if (index === undefined || index >= (view.spec.completions ?? 0) || !isFailed(view.job, pod)) continue;
     if (busy.has(index) || view.succeededIndexes.has(index) || view.failedIndexes.has(index)) continue;
-    const known = last.get(index);
-    if (known === undefined || total(pod) > total(known)) last.set(index, pod);
+    const previous = last.get(index);
+    if (previous === undefined || total(pod) > total(previous)) last.set(index, pod);
   }
   return last;
 }

@@ -53,8 +53,8 @@ export function createRootCaPublisher(deps: ControllerDeps): Controller {
   }
 
   async function syncNamespace(namespace: string, signal: AbortSignal): Promise<void> {
-    const found = namespaces.get({ name: namespace });
-    if (found === undefined || found.metadata.deletionTimestamp !== undefined) return;
+    const namespaceObject = namespaces.get({ name: namespace });
+    if (namespaceObject === undefined || namespaceObject.metadata.deletionTimestamp !== undefined) return;
     const current = maps.get({ namespace, name: NAME });
     if (current !== undefined && isRight(current)) return;
     const annotations = { ...current?.metadata.annotations, [DESCRIPTION_ANNOTATION]: DESCRIPTION };

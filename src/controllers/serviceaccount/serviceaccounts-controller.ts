@@ -29,8 +29,8 @@ export function createServiceAccountsController(deps: ControllerDeps): Controlle
   });
 
   async function syncNamespace(namespace: string, signal: AbortSignal): Promise<void> {
-    const found = namespaces.get({ name: namespace });
-    if (found === undefined || found.metadata.deletionTimestamp !== undefined) return;
+    const namespaceObject = namespaces.get({ name: namespace });
+    if (namespaceObject === undefined || namespaceObject.metadata.deletionTimestamp !== undefined) return;
     if (accounts.get({ namespace, name: DEFAULT_NAME }) !== undefined) return;
     try {
       await client.create(

@@ -114,9 +114,9 @@ function planMissing(
 function revisionForNew({ set, currentRevision, updateRevision }: StatefulView, index: number): string {
   const strategy = set.spec?.updateStrategy;
   if (strategy?.type !== 'RollingUpdate') return updateRevision;
-  const kept =
+  const currentReplicas =
     strategy.rollingUpdate === undefined ? (set.status?.currentReplicas ?? 0) : (strategy.rollingUpdate.partition ?? 0);
-  return index < kept ? currentRevision : updateRevision;
+  return index < currentReplicas ? currentRevision : updateRevision;
 }
 
 function planCondemned({ set, nowMs }: StatefulView, condemned: readonly Stored<Pod>[]): Stored<Pod>[] {

@@ -51,10 +51,10 @@ export function createSimImages(
   deps: { readonly clock: Clock },
   config: { images?: readonly SimImage[]; unknownImages?: 'run' | 'refuse' },
 ): SimImageStore {
-  const known = new Map<string, SimImage>();
+  const imagesByName = new Map<string, SimImage>();
   const present = new Set<string>();
   const add = (image: SimImage): void => {
-    known.set(image.name, image);
+    imagesByName.set(image.name, image);
     if (image.present === false) present.delete(image.name);
     else present.add(image.name);
   };
@@ -64,13 +64,13 @@ export function createSimImages(
     const name = nameOrId.startsWith('sha256:')
       ? [...present].find((candidate) => imageId(candidate) === nameOrId)
       : describe(nameOrId).name;
-    return name !== undefined && present.has(name) ? known.get(name) : undefined;
+    return name !== undefined && present.has(name) ? imagesByName.get(name) : undefined;
   };
 
   const service: CriImageService = {
     async listImages({ filter }) {
       const wanted = filter?.image?.image;
-      const images = [...present].map((name) => imageOf(known.get(name)!));
+      const images = [...present].map((name) => imageOf(imagesByName.get(name)!));
       return {
         images:
           wanted === undefined || wanted === ''
@@ -89,7 +89,7 @@ export function createSimImages(
     async pullImage({ image }, options) {
       const name = describe(image?.image ?? '').name;
       const described =
-        known.get(name) ??
+        imagesByName.get(name) ??
         (config.unknownImages === 'refuse' ? undefined : describe(name, { uid: UNDESCRIBED_IMAGE_UID }));
       await deps.clock.sleep(durationMs(described?.pull?.after), options?.signal);
       if (described === undefined)
@@ -98,7 +98,7 @@ export function createSimImages(
           `failed to pull and unpack image "${name}": failed to resolve reference "${name}": ${name}: not found`,
         );
       if (described.pull?.error !== undefined) throw new CriError('Unknown', described.pull.error);
-      known.set(name, described);
+      imagesByName.set(name, described);
       present.add(name);
       return { imageRef: imageId(name) };
     },
@@ -108,7 +108,10 @@ export function createSimImages(
       return {};
     },
     async imageFsInfo() {
-      const used = [...present].reduce((sum, name) => sum + (known.get(name)!.sizeBytes ?? DEFAULT_SIZE_BYTES), 0);
+      const used = [...present].reduce(
+        (sum, name) => sum + (imagesByName.get(name)!.sizeBytes ?? DEFAULT_SIZE_BYTES),
+        0,
+      );
       const usage = {
         timestampMs: deps.clock.nowMs(),
         fsId: { mountpoint: SIM_IMAGE_FS },

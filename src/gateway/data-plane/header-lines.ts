@@ -21,10 +21,10 @@ const FORWARDED = new Set([
 
 /** All values of a header, joined by commas. */
 export function headerValue(lines: HeaderLines, name: string): string | undefined {
-  let found: string | undefined;
+  let value: string | undefined;
   for (let at = 0; at < lines.length; at += 2)
-    if (isNamed(lines[at]!, name)) found = found === undefined ? lines[at + 1] : `${found}, ${lines[at + 1]}`;
-  return found;
+    if (isNamed(lines[at]!, name)) value = value === undefined ? lines[at + 1] : `${value}, ${lines[at + 1]}`;
+  return value;
 }
 
 export function headerCount(lines: HeaderLines, name: string): number {
@@ -40,7 +40,7 @@ function isNamed(line: string, name: string): boolean {
 /** The headers of a request that are forwarded, without `host` and the proxy's own headers. */
 export function requestLines(lines: HeaderLines): string[] {
   const named = connectionTokens(lines);
-  const kept: string[] = [];
+  const output: string[] = [];
   const cookies: string[] = [];
   for (let at = 0; at < lines.length; at += 2) {
     const name = lines[at]!.toLowerCase();
@@ -48,32 +48,32 @@ export function requestLines(lines: HeaderLines): string[] {
     if (name[0] === 'x' || name[0] === 'f') if (FORWARDED.has(name.replaceAll('_', '-'))) continue;
     // HTTP/2 sends each cookie in a line of its own, HTTP/1.1 allows only one line.
     if (name === 'cookie') cookies.push(lines[at + 1]!);
-    else kept.push(name, lines[at + 1]!);
+    else output.push(name, lines[at + 1]!);
   }
-  if (cookies.length > 0) kept.push('cookie', cookies.join('; '));
-  return kept;
+  if (cookies.length > 0) output.push('cookie', cookies.join('; '));
+  return output;
 }
 
 /** The headers of a response that are forwarded. */
 export function responseLines(lines: HeaderLines): string[] {
   const named = connectionTokens(lines);
-  const kept: string[] = [];
+  const output: string[] = [];
   for (let at = 0; at < lines.length; at += 2) {
     const name = lines[at]!.toLowerCase();
     if (name[0] === ':' || HOP_BY_HOP.has(name) || named?.has(name) === true) continue;
-    kept.push(name, lines[at + 1]!);
+    output.push(name, lines[at + 1]!);
   }
-  return kept;
+  return output;
 }
 
 /** The trailers that are forwarded: none that frames a message, names its host or identifies the client (RFC 9110, 6.5.1). */
 export function trailerLines(lines: HeaderLines): string[] {
-  const kept: string[] = [];
+  const output: string[] = [];
   for (let at = 0; at < lines.length; at += 2) {
     const name = lines[at]!.toLowerCase();
-    if (isChangeableHeader(name) && !FORWARDED.has(name.replaceAll('_', '-'))) kept.push(name, lines[at + 1]!);
+    if (isChangeableHeader(name) && !FORWARDED.has(name.replaceAll('_', '-'))) output.push(name, lines[at + 1]!);
   }
-  return kept;
+  return output;
 }
 
 /** Headers named by `Connection` belong to the connection, except those that frame a message or name its host. */
@@ -94,11 +94,11 @@ export function applyChanges(lines: string[], changes: HeaderChanges | undefined
   const add = (changes.add ?? []).filter(isAllowed);
   const gone = new Set((changes.remove ?? []).filter(isChangeableHeader).map((name) => name.toLowerCase()));
   for (const [name] of set) gone.add(name.toLowerCase());
-  const kept: string[] = [];
-  for (let at = 0; at < lines.length; at += 2) if (!gone.has(lines[at]!)) kept.push(lines[at]!, lines[at + 1]!);
-  for (const [name, value] of set) kept.push(name.toLowerCase(), value);
-  for (const [name, value] of add) kept.push(name.toLowerCase(), value);
-  return kept;
+  const output: string[] = [];
+  for (let at = 0; at < lines.length; at += 2) if (!gone.has(lines[at]!)) output.push(lines[at]!, lines[at + 1]!);
+  for (const [name, value] of set) output.push(name.toLowerCase(), value);
+  for (const [name, value] of add) output.push(name.toLowerCase(), value);
+  return output;
 }
 
 /**

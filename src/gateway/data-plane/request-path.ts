@@ -51,19 +51,19 @@ function withSlash(rest: string): string {
 
 /** Removes dot segments (RFC 3986, 5.2.4). Undefined for a path above the root, which no legitimate client sends. */
 function withoutDotSegments(path: string): string | undefined {
-  const kept: string[] = [];
+  const remaining: string[] = [];
   const segments = path.slice(1).split('/');
   for (const [index, segment] of segments.entries()) {
     const plain = segment.replace(/%2e/gi, '.');
     const isLast = index === segments.length - 1;
     if (plain === '.') {
-      if (isLast) kept.push('');
+      if (isLast) remaining.push('');
     } else if (plain === '..') {
-      if (kept.pop() === undefined) return undefined;
-      if (isLast) kept.push('');
-    } else kept.push(segment);
+      if (remaining.pop() === undefined) return undefined;
+      if (isLast) remaining.push('');
+    } else remaining.push(segment);
   }
-  return `/${kept.join('/')}`;
+  return `/${remaining.join('/')}`;
 }
 
 const HOST_NAME = /^[a-z0-9]([a-z0-9._-]*[a-z0-9])?\.?$/;

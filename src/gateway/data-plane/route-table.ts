@@ -76,11 +76,11 @@ export class RouteTable {
 
 /** Whether the host is among the names and wildcards of a list. Routes share lists, so each is checked once. */
 function excludes(host: string): (names: readonly string[] | undefined) => boolean {
-  const known = new Map<readonly string[], boolean>();
+  const exclusions = new Map<readonly string[], boolean>();
   return (names) => {
     if (names === undefined) return false;
-    const found = known.get(names) ?? names.some((name) => name === host || isBelow(host, name));
-    known.set(names, found);
+    const found = exclusions.get(names) ?? names.some((name) => name === host || isBelow(host, name));
+    exclusions.set(names, found);
     return found;
   };
 }

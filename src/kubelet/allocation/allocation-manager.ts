@@ -94,10 +94,10 @@ class PodAllocationManager implements AllocationManager {
   }
 
   async resolve(pod: Pod, seen: RuntimePodStatus): Promise<Pod> {
-    const known = this.#deps.state.allocated(podUid(pod)) !== undefined;
-    const allocated = known ? this.allocatedPod(pod) : this.#withActuated(pod, seen);
+    const isAllocated = this.#deps.state.allocated(podUid(pod)) !== undefined;
+    const allocated = isAllocated ? this.allocatedPod(pod) : this.#withActuated(pod, seen);
     const podLevel = allocated.spec?.resources !== undefined;
-    if (!known && podLevel) await this.#saveFirstAllocation(allocated, seen);
+    if (!isAllocated && podLevel) await this.#saveFirstAllocation(allocated, seen);
     if (allocated === pod) {
       this.#pending.delete(podUid(pod));
       if (!podLevel) this.#withoutPodLevel.add(podUid(pod));
@@ -111,7 +111,7 @@ class PodAllocationManager implements AllocationManager {
     }
     this.#setPending(pod, pending);
     // Other pods must not count resources that are only requested.
-    if (!known && !podLevel) await this.#saveAllocation(allocated);
+    if (!isAllocated && !podLevel) await this.#saveAllocation(allocated);
     return allocated;
   }
 

@@ -15,12 +15,12 @@ export type AllocatedTo = (name: string) => ContainerResources | undefined;
 
 /** The pod with its containers' actual resources and the pod-level resources that follow from them. */
 export function withFoundResources(pod: Pod, actualResources: AllocatedTo): Pod {
-  const found: Record<string, ContainerResources> = {};
+  const byContainer: Record<string, ContainerResources> = {};
   for (const container of resizableContainers(pod)) {
     const actual = actualResources(container.name);
-    if (actual !== undefined) found[container.name] = ownResources(container, actual);
+    if (actual !== undefined) byContainer[container.name] = ownResources(container, actual);
   }
-  return withPodLevelResources(withContainerResources(pod, found), ownOf(pod, actualResources));
+  return withPodLevelResources(withContainerResources(pod, byContainer), ownOf(pod, actualResources));
 }
 
 /**

@@ -91,7 +91,7 @@ export function createPodConfig(configCh: (update: PodUpdate) => void): PodConfi
   const names: PodSource[] = [];
 
   function source(name: PodSource): PodConfigSource {
-    const known = new Map<string, Pod>();
+    const podsByUid = new Map<string, Pod>();
     let seen = false;
     names.push(name);
 
@@ -104,18 +104,18 @@ export function createPodConfig(configCh: (update: PodUpdate) => void): PodConfi
      * containers of the old one must end. Upstream's API server refuses such changes.
      */
     function takeReplaced(newPod: Pod): Pod | undefined {
-      const before = known.get(podUid(newPod));
+      const before = podsByUid.get(podUid(newPod));
       if (before === undefined || isMirrorPod(before) === isMirrorPod(newPod)) return undefined;
-      known.delete(podUid(newPod));
+      podsByUid.delete(podUid(newPod));
       return before;
     }
 
     /** Stores the new version and returns the operation. */
     function note(newPod: Pod): { op: PodOperation | undefined; pod: Pod } {
-      const before = known.get(podUid(newPod));
+      const before = podsByUid.get(podUid(newPod));
       const marked = withSource(newPod, name);
       const pod = before === undefined ? marked : withFirstSeen(before, marked);
-      known.set(podUid(pod), pod);
+      podsByUid.set(podUid(pod), pod);
       return { op: before === undefined ? 'ADD' : classifyChange(before, pod), pod };
     }
 
@@ -129,9 +129,9 @@ export function createPodConfig(configCh: (update: PodUpdate) => void): PodConfi
           RECONCILE: [],
         };
         const wanted = new Set(pods.map(podUid));
-        for (const [uid, pod] of [...known]) {
+        for (const [uid, pod] of [...podsByUid]) {
           if (wanted.has(uid)) continue;
-          known.delete(uid);
+          podsByUid.delete(uid);
           byOperation.REMOVE.push(pod);
         }
         for (const pod of pods) {
@@ -152,9 +152,9 @@ export function createPodConfig(configCh: (update: PodUpdate) => void): PodConfi
         if (noted.op !== undefined) send(noted.op, [noted.pod]);
       },
       remove(uid) {
-        const pod = known.get(uid);
+        const pod = podsByUid.get(uid);
         if (pod === undefined) return;
-        known.delete(uid);
+        podsByUid.delete(uid);
         send('REMOVE', [pod]);
       },
     };

@@ -83,9 +83,11 @@ export function gateEnabled(gates: Readonly<Record<string, boolean>>, name: Feat
 
 export function complaintsAboutGates(gates: Readonly<Record<string, boolean>>): string[] {
   return Object.entries(gates).flatMap(([name, value]) => {
-    const known: Gate | undefined = Object.hasOwn(FEATURE_GATES, name) ? FEATURE_GATES[name as FeatureGate] : undefined;
-    if (known === undefined) return [`unrecognized feature gate: ${name}`];
-    if (known.switchable || value === known.default) return [];
-    return [`cannot set feature gate ${name} to ${value}, feature is locked to ${known.default}`];
+    const knownGate: Gate | undefined = Object.hasOwn(FEATURE_GATES, name)
+      ? FEATURE_GATES[name as FeatureGate]
+      : undefined;
+    if (knownGate === undefined) return [`unrecognized feature gate: ${name}`];
+    if (knownGate.switchable || value === knownGate.default) return [];
+    return [`cannot set feature gate ${name} to ${value}, feature is locked to ${knownGate.default}`];
   });
 }

@@ -33,7 +33,7 @@ export const resources: Check = (c) => {
     ...enforced.map(
       (option) =>
         !ENFORCEABLE.includes(option) &&
-        `option ${quoted(option)} specified for enforceNodeAllocatable (--enforce-node-allocatable). Valid options are ${ENFORCEABLE.map((known) => quoted(known)).join(', ')}`,
+        `option ${quoted(option)} specified for enforceNodeAllocatable (--enforce-node-allocatable). Valid options are ${ENFORCEABLE.map((isKnown) => quoted(isKnown)).join(', ')}`,
     ),
     wants('system', c.systemReservedCgroup),
     wants('kube', c.kubeReservedCgroup),
@@ -101,10 +101,10 @@ function topologyOption(name: string, value: string): string | false {
 
 export function reservation(name: string, amounts: Readonly<Record<string, string>>): (string | false)[] {
   return Object.entries(amounts).flatMap(([resource, amount]) => {
-    const known = ['cpu', 'memory', 'ephemeral-storage', 'pid'].includes(resource);
+    const isKnown = ['cpu', 'memory', 'ephemeral-storage', 'pid'].includes(resource);
     const parsed = tryParseQuantity(amount);
     return [
-      !known && `${name}: cannot reserve ${quoted(resource)} resource`,
+      !isKnown && `${name}: cannot reserve ${quoted(resource)} resource`,
       (parsed === undefined || parsed.nanos < 0n) &&
         `${name}: resource quantity for ${quoted(resource)} cannot be ${quoted(amount)}`,
     ];

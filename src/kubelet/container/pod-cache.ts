@@ -139,15 +139,15 @@ export function createPodCache(): PodCache {
         : Promise.resolve(entry.status);
     },
     set(uid, outcome) {
-      const known = entries.get(uid);
-      if (known !== undefined && known.stamp > outcome.stamp) return false;
+      const cached = entries.get(uid);
+      if (cached !== undefined && cached.stamp > outcome.stamp) return false;
       entries.set(uid, { status: outcome.status, error: outcome.error, stamp: outcome.stamp });
       wake(uid);
       return true;
     },
     delete(uid, stamp) {
-      const known = entries.get(uid);
-      if (known !== undefined && known.stamp <= stamp) entries.delete(uid);
+      const cached = entries.get(uid);
+      if (cached !== undefined && cached.stamp <= stamp) entries.delete(uid);
     },
     keepOnly(listed, stamp) {
       for (const [uid, entry] of entries) if (entry.stamp <= stamp && !listed.has(uid)) entries.delete(uid);

@@ -224,14 +224,14 @@ class StaticCpuManager implements CpuManager {
   #restore(checkpoint: CpuState | undefined): void {
     const shared = this.#config.strictReservation ? difference(this.#all(), this.#reserved) : this.#all();
     this.#state = checkpoint ?? { defaultSet: shared, assignments: {} };
-    const known = cpuSet([
+    const allCpus = cpuSet([
       ...this.#state.defaultSet,
       ...Object.values(this.#state.assignments).flatMap((containers) => Object.values(containers).flat()),
       ...(this.#config.strictReservation ? this.#reserved : []),
     ]);
-    if (formatCpuSet(known) !== formatCpuSet(this.#all()))
+    if (formatCpuSet(allCpus) !== formatCpuSet(this.#all()))
       throw new Error(
-        `current set of available CPUs "${formatCpuSet(this.#all())}" doesn't match with CPUs in state "${formatCpuSet(known)}"`,
+        `current set of available CPUs "${formatCpuSet(this.#all())}" doesn't match with CPUs in state "${formatCpuSet(allCpus)}"`,
       );
   }
 }

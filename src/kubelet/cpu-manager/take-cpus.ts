@@ -11,9 +11,9 @@ type Group = readonly HostCpu[];
 
 /** Groups CPUs by a number such as their core. */
 function groups(cpus: readonly HostCpu[], key: (cpu: HostCpu) => string | number): Group[] {
-  const found = new Map<string | number, HostCpu[]>();
-  for (const cpu of cpus) found.set(key(cpu), [...(found.get(key(cpu)) ?? []), cpu]);
-  return [...found.values()];
+  const cpusById = new Map<string | number, HostCpu[]>();
+  for (const cpu of cpus) cpusById.set(key(cpu), [...(cpusById.get(key(cpu)) ?? []), cpu]);
+  return [...cpusById.values()];
 }
 
 const coreOf = ({ socket, core }: HostCpu): string => `${socket}/${core}`;

@@ -51,9 +51,9 @@ export async function writeDeviceCheckpoint(files: Files, path: string, checkpoi
 }
 
 function byNode({ ids, nodes }: PodDevicesEntry): Record<string, string[]> {
-  const found: Record<string, string[]> = {};
-  for (const id of ids) for (const node of nodes[id] ?? [NO_NODE]) (found[node] ??= []).push(id);
-  return found;
+  const devicesByNode: Record<string, string[]> = {};
+  for (const id of ids) for (const node of nodes[id] ?? [NO_NODE]) (devicesByNode[node] ??= []).push(id);
+  return devicesByNode;
 }
 
 /** Reads the checkpoint; undefined: there is none. Throws when it is damaged. */

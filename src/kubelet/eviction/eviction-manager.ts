@@ -155,10 +155,10 @@ class NodeEvictionManager implements EvictionManager {
   }
 
   #thresholdsOf(layout: DiskLayout): readonly Threshold[] {
-    let found = this.#thresholdsByLayout.get(layout);
-    if (found === undefined)
-      this.#thresholdsByLayout.set(layout, (found = withContainerFs(this.#configuredThresholds, layout)));
-    return found;
+    let cached = this.#thresholdsByLayout.get(layout);
+    if (cached === undefined)
+      this.#thresholdsByLayout.set(layout, (cached = withContainerFs(this.#configuredThresholds, layout)));
+    return cached;
   }
 
   async #evictPod(pod: Pod, eviction: Eviction): Promise<boolean> {

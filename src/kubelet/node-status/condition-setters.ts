@@ -14,8 +14,12 @@ function withCondition(
 ): NodeStatus {
   const now = formatTime(nowMs);
   const before = status.conditions?.find(({ type }) => type === newCondition.type);
-  const kept = before?.status === newCondition.status ? before.lastTransitionTime : undefined;
-  const condition: NodeCondition = { ...newCondition, lastHeartbeatTime: now, lastTransitionTime: kept ?? now };
+  const transitionTime = before?.status === newCondition.status ? before.lastTransitionTime : undefined;
+  const condition: NodeCondition = {
+    ...newCondition,
+    lastHeartbeatTime: now,
+    lastTransitionTime: transitionTime ?? now,
+  };
   const conditions = status.conditions ?? [];
   return {
     ...status,

@@ -59,11 +59,11 @@ export function startPluginWatcher(deps: PluginWatcherDeps, directory: string, s
     try {
       do {
         again = false;
-        const found: Scan = { directories: new Set(), sockets: new Map() };
-        await scan(files, directory, found);
+        const result: Scan = { directories: new Set(), sockets: new Map() };
+        await scan(files, directory, result);
         if (signal.aborted) return;
-        follow(found.directories);
-        deps.onSockets(found.sockets);
+        follow(result.directories);
+        deps.onSockets(result.sockets);
       } while (again);
     } catch (error) {
       log.error('Unable to read the plugin directory', { path: directory, err: error });
@@ -88,15 +88,15 @@ export function startPluginWatcher(deps: PluginWatcherDeps, directory: string, s
   });
 }
 
-async function scan(files: Files, directory: string, found: Scan): Promise<void> {
-  found.directories.add(directory);
+async function scan(files: Files, directory: string, result: Scan): Promise<void> {
+  result.directories.add(directory);
   for (const name of await files.readDir(directory)) {
     if (name.startsWith('.')) continue;
     const path = `${directory}/${name}`;
     try {
       const { kind, ino, mtimeMs } = await files.lstat(path);
-      if (kind === 'directory') await scan(files, path, found);
-      else if (kind === 'socket') found.sockets.set(path, `${ino}/${mtimeMs}`);
+      if (kind === 'directory') await scan(files, path, result);
+      else if (kind === 'socket') result.sockets.set(path, `${ino}/${mtimeMs}`);
     } catch (error) {
       if (!hasErrorCode(error, 'ENOENT')) throw error;
     }

@@ -236,13 +236,13 @@ class PodProbeManager implements ProbeManager {
 
   /** The last reported status of this container. */
   #reportedStatus(pod: Pod, status: ContainerStatus): ContainerStatus | undefined {
-    const known = this.#deps.podStatus(podUid(pod)) ?? pod.status;
-    if (known === undefined) return undefined;
-    let byId = statusesById.get(known);
+    const reported = this.#deps.podStatus(podUid(pod)) ?? pod.status;
+    if (reported === undefined) return undefined;
+    let byId = statusesById.get(reported);
     if (byId === undefined) {
-      const statuses = [...(known.containerStatuses ?? []), ...(known.initContainerStatuses ?? [])];
+      const statuses = [...(reported.containerStatuses ?? []), ...(reported.initContainerStatuses ?? [])];
       byId = firstBy(statuses, ({ containerID }) => containerID);
-      statusesById.set(known, byId);
+      statusesById.set(reported, byId);
     }
     return byId.get(status.containerID);
   }

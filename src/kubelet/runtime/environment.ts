@@ -83,7 +83,7 @@ function sourceValues(data: Readonly<Record<string, string>>, decode: (value: st
 /** Reads all sources. An object that several of them name is read once. */
 async function readSources(from: readonly EnvFromSource[], { pod, sources }: Context): Promise<ReadSource[]> {
   const namespace = podNamespace(pod);
-  const known = new Map<object, SourceValues>();
+  const cache = new Map<object, SourceValues>();
   const read: ReadSource[] = [];
   const add = (
     source: EnvFromSource,
@@ -91,8 +91,8 @@ async function readSources(from: readonly EnvFromSource[], { pod, sources }: Con
     data: Record<string, string>,
     decode: (value: string) => string,
   ) => {
-    let values = known.get(data);
-    if (values === undefined) known.set(data, (values = sourceValues(data, decode)));
+    let values = cache.get(data);
+    if (values === undefined) cache.set(data, (values = sourceValues(data, decode)));
     read.push({ prefix: source.prefix ?? '', origin, values });
   };
   for (const [at, source] of from.entries()) {

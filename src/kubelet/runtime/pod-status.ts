@@ -200,15 +200,15 @@ export function createPodStatusReader({ runtime, messages }: PodStatusDeps): Pod
         Promise.all(items.map(readSandbox)),
         Promise.all(containers.map((container) => readContainer(container, uid))),
       ]);
-      const found = sandboxes
+      const sandboxStatuses = sandboxes
         .filter((sandbox) => sandbox !== undefined)
         .toSorted((a, b) => b.attempt - a.attempt || b.createdAtMs - a.createdAtMs);
-      const newest = found[0];
+      const newest = sandboxStatuses[0];
       return {
         uid,
         name,
         namespace,
-        sandboxes: found,
+        sandboxes: sandboxStatuses,
         ips: newest?.ready ? newest.ips : [],
         containers: statuses.filter((status) => status !== undefined).toSorted((a, b) => b.createdAtMs - a.createdAtMs),
       };

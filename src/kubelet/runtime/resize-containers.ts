@@ -82,9 +82,9 @@ export async function resizePod(pod: Pod, resize: PodResize, context: RuntimeCon
 async function refuseMemoryBelowUse(pod: Pod, { containers }: PodResize, context: RuntimeContext): Promise<void> {
   const refusals = [await context.podContainers.memoryRefusal(pod)];
   for (const resize of containers) refusals.push(await containerRefusal(pod, resize, context));
-  const found = refusals.filter((refusal) => refusal !== undefined);
-  if (found.length === 0) return;
-  throw new Error(`cannot decrease memory limits: ${aggregateText(found)}`);
+  const reasons = refusals.filter((refusal) => refusal !== undefined);
+  if (reasons.length === 0) return;
+  throw new Error(`cannot decrease memory limits: ${aggregateText(reasons)}`);
 }
 
 async function containerRefusal(

@@ -100,8 +100,8 @@ async function startOne(
     return true;
   } catch (error) {
     if (signal.aborted) throw error;
-    const known = error instanceof StartContainerError || (error instanceof Error && 'reason' in error);
-    const reason = known ? String((error as StartContainerError).reason) : 'RunContainerError';
+    const isKnown = error instanceof StartContainerError || (error instanceof Error && 'reason' in error);
+    const reason = isKnown ? String((error as StartContainerError).reason) : 'RunContainerError';
     if (error instanceof StartContainerError) retryWithin(pass, error.retryAfterMs);
     context.starts.containerFailed(type, reason);
     pass.steps.push({ action: 'StartContainer', target: container.name, reason, message: runtimeErrorMessage(error) });

@@ -47,8 +47,8 @@ export function createDelegatedAuth(deps: DelegatedAuthDeps, config: DelegatedAu
 
   async function principalOfToken(token: string): Promise<Principal | undefined> {
     const key = crypto.sha256Hex(token);
-    const kept = tokens.get(key);
-    if (kept !== undefined && clock.monotonicMs() < kept.untilMs) return kept.value;
+    const cached = tokens.get(key);
+    if (cached !== undefined && clock.monotonicMs() < cached.untilMs) return cached.value;
     const review = await deps.client.resource(TokenReviews).create({ metadata: {}, spec: { token } });
     const { authenticated = false, user } = review.status ?? {};
     const value =
@@ -79,8 +79,8 @@ export function createDelegatedAuth(deps: DelegatedAuthDeps, config: DelegatedAu
       if (config.authorizationMode === 'AlwaysAllow') return true;
       const { name: user, groups, uid, extra } = principal;
       const key = JSON.stringify([user, groups, uid, extra, verb, subresource]);
-      const kept = decisions.get(key);
-      if (kept !== undefined && clock.monotonicMs() < kept.untilMs) return kept.value;
+      const cached = decisions.get(key);
+      if (cached !== undefined && clock.monotonicMs() < cached.untilMs) return cached.value;
       const review = await deps.client.resource(SubjectAccessReviews).create({
         metadata: {},
         spec: {

@@ -13,26 +13,26 @@ const MAX_LINKS = 40;
  * loop of links, and for directories that cannot be read
  */
 export async function joinBelow(files: Pick<Files, 'lstat' | 'readLink'>, root: string, path: string): Promise<string> {
-  const found: string[] = [];
+  const segments: string[] = [];
   const ahead = path.split('/');
   for (let links = 0; ahead.length > 0;) {
     const name = ahead.shift()!;
     if (name === '' || name === '.') continue;
     if (name === '..') {
-      found.pop();
+      segments.pop();
       continue;
     }
-    const here = [root, ...found, name].join('/');
+    const here = [root, ...segments, name].join('/');
     const target = await linkAt(files, here);
     if (target === undefined) {
-      found.push(name);
+      segments.push(name);
       continue;
     }
     if (++links > MAX_LINKS) throw new Error(`securejoin ${here}: too many levels of symbolic links`);
-    if (target.startsWith('/')) found.length = 0;
+    if (target.startsWith('/')) segments.length = 0;
     ahead.unshift(...target.split('/'));
   }
-  return [root, ...found].join('/');
+  return [root, ...segments].join('/');
 }
 
 async function linkAt(files: Pick<Files, 'lstat' | 'readLink'>, path: string): Promise<string | undefined> {

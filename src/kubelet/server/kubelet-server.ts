@@ -87,11 +87,11 @@ export function createKubeletServer(serverDeps: KubeletServerDeps): HttpHandler 
   const log = deps.platform.log.child('server');
   const answer = async (request: HttpRequest): Promise<HttpResponse> => {
     const [, first = '', ...rest] = request.path.split('/');
-    const known = Object.hasOwn(routes, first);
+    const isKnown = Object.hasOwn(routes, first);
     try {
       const refusal = await checkAccess(deps, request);
       if (refusal !== undefined) return refusal;
-      if (!known) return notFound();
+      if (!isKnown) return notFound();
       if (deps.debuggingHandlers === false) {
         if (DEBUGGING.includes(first)) return textResponse(405, 'Debug endpoints are disabled.\n');
         // As upstream, only with the debugging handlers: it shows headers of the manifest URL.

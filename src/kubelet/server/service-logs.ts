@@ -56,8 +56,8 @@ async function serveServiceLogs(
 ): Promise<HttpResponse> {
   const head = { status: 200, headers: { 'content-type': 'text/plain;charset=UTF-8' } };
   if (method === 'HEAD') return { kind: 'bytes', ...head, chunks: [] };
-  const known = await journaled(deps, signal);
-  const inJournal = services.filter((name) => known.has(`${name}.service`));
+  const journaledUnits = await journaled(deps, signal);
+  const inJournal = services.filter((name) => journaledUnits.has(`${name}.service`));
   const inFiles = services.filter((name) => !inJournal.includes(name));
   const lines = inJournal.length > 0 ? await journal(deps, journalArguments(inJournal, options), signal) : '';
   return {

@@ -43,7 +43,7 @@ export function createDiskUsage(deps: {
   readonly volumePeriodMs: number;
 }): DiskUsage {
   const { clock, files, volumePeriodMs } = deps;
-  const known = new Map<string, CachedVolumeUses>();
+  const cache = new Map<string, CachedVolumeUses>();
   const running = new Map<string, Promise<VolumeUses>>();
   let line: Promise<unknown> = Promise.resolve();
 
@@ -67,7 +67,7 @@ export function createDiskUsage(deps: {
     );
     line = line.then(() => inTime(logged));
     return mine.then((uses) => {
-      known.set(uid, { atMs: clock.monotonicMs(), uses });
+      cache.set(uid, { atMs: clock.monotonicMs(), uses });
       return uses;
     });
   }
@@ -93,7 +93,7 @@ export function createDiskUsage(deps: {
     async volumes(pod) {
       if (volumePeriodMs < 0) return undefined;
       const uid = podUid(pod);
-      const last = known.get(uid);
+      const last = cache.get(uid);
       if (last !== undefined && clock.monotonicMs() - last.atMs < volumePeriodMs) return last.uses;
       let work = running.get(uid);
       if (work === undefined) {
@@ -106,7 +106,7 @@ export function createDiskUsage(deps: {
     },
     logs: sizeBelow,
     keepOnly(podUids) {
-      for (const uid of known.keys()) if (!podUids.has(uid)) known.delete(uid);
+      for (const uid of cache.keys()) if (!podUids.has(uid)) cache.delete(uid);
     },
   };
 }

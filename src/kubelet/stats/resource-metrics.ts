@@ -112,6 +112,6 @@ export function resourceMetrics(snapshot: NodeSnapshot | undefined): string {
 
 /** Undefined when no value is defined. */
 function sum(values: readonly (number | undefined)[]): number | undefined {
-  const known = values.filter((value) => value !== undefined);
-  return known.length === 0 ? undefined : known.reduce((total, value) => total + value, 0);
+  const numbers = values.filter((value) => value !== undefined);
+  return numbers.length === 0 ? undefined : numbers.reduce((total, value) => total + value, 0);
 }

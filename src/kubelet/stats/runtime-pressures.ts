@@ -6,11 +6,11 @@ import type { Pressure, PressureLine, Pressures } from '../../platform/pressure.
 export function criPressures(reported: { readonly [R in keyof Pressures]?: CriPsi | undefined }):
   | Pressures
   | undefined {
-  const found = Object.entries(reported).flatMap(([resource, psi]) => {
+  const pressures = Object.entries(reported).flatMap(([resource, psi]) => {
     const pressure: Pressure | undefined = psi && { some: criLine(psi.Some), full: criLine(psi.Full) };
     return pressure === undefined ? [] : [[resource, pressure] as const];
   });
-  return found.length === 0 ? undefined : Object.fromEntries(found);
+  return pressures.length === 0 ? undefined : Object.fromEntries(pressures);
 }
 
 function criLine(data: CriPsi['Some']): PressureLine {

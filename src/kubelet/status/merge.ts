@@ -13,12 +13,13 @@ import { containersReadyCondition, podReadyCondition } from './conditions.ts';
 
 /** The new status with each condition's transition time: kept while its status stays, else `now`. */
 export function withTransitionTimes(status: PodStatus, old: PodStatus, now: string): PodStatus {
-  const known = firstBy(old.conditions ?? [], ({ type }) => type);
+  const oldConditions = firstBy(old.conditions ?? [], ({ type }) => type);
   const conditions = (status.conditions ?? []).map((condition): PodCondition => {
     if (!isKubeletCondition(condition.type) && condition.type !== 'DisruptionTarget') return condition;
-    const before = known.get(condition.type);
-    const kept = before !== undefined && before.status === condition.status ? before.lastTransitionTime : undefined;
-    return { ...condition, lastTransitionTime: kept ?? now };
+    const before = oldConditions.get(condition.type);
+    const transitionTime =
+      before !== undefined && before.status === condition.status ? before.lastTransitionTime : undefined;
+    return { ...condition, lastTransitionTime: transitionTime ?? now };
   });
   return { ...status, conditions };
 }

@@ -52,7 +52,7 @@ export interface StatusManager {
   /** Writes every status that needs it. */
   syncAll(): void;
   /** Forgets pods that are no longer configured. */
-  removeOrphanedStatuses(known: ReadonlySet<string>): void;
+  removeOrphanedStatuses(podUids: ReadonlySet<string>): void;
 }
 
 export interface StatusManagerDeps {
@@ -148,10 +148,10 @@ class PodStatusManager implements StatusManager {
     if (versioned !== undefined && this.#needsSync(uid, versioned)) this.#requestSync(uid);
   }
 
-  removeOrphanedStatuses(known: ReadonlySet<string>): void {
+  removeOrphanedStatuses(podUids: ReadonlySet<string>): void {
     for (const map of [this.#podStatuses, this.#reconciled])
-      for (const uid of [...map.keys()]) if (!known.has(uid)) map.delete(uid);
-    this.#written.keepOnly(known);
+      for (const uid of [...map.keys()]) if (!podUids.has(uid)) map.delete(uid);
+    this.#written.keepOnly(podUids);
   }
 
   #updateStatusInternal(pod: Pod, newStatus: PodStatus, options: { force: boolean; podIsFinished: boolean }): void {

@@ -20,9 +20,9 @@ function diffKeyed(before: readonly Fields[], after: readonly Fields[], key: str
     if (old === undefined) changes.push(item);
     else if (!deepEqual(old, item)) changes.push({ ...strategicDiff(old, item, {}), [key]: item[key] });
   }
-  const kept = new Set(after.map((item) => item[key]));
+  const keys = new Set(after.map((item) => item[key]));
   for (const item of before) {
-    if (!kept.has(item[key])) changes.push({ $patch: 'delete', [key]: item[key] });
+    if (!keys.has(item[key])) changes.push({ $patch: 'delete', [key]: item[key] });
   }
   return changes;
 }

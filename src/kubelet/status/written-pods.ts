@@ -47,9 +47,9 @@ export class WrittenPods {
     this.#versions.delete(apiUid);
   }
 
-  keepOnly(known: ReadonlySet<string>): void {
+  keepOnly(podUids: ReadonlySet<string>): void {
     for (const map of [this.#lastWritten, this.#versions])
-      for (const uid of [...map.keys()]) if (!known.has(uid)) map.delete(uid);
+      for (const uid of [...map.keys()]) if (!podUids.has(uid)) map.delete(uid);
   }
 }
 

@@ -79,10 +79,10 @@ export function createPodCleanups(deps: PodCleanupDeps): () => Promise<void> {
     return restarted;
   }
 
-  function endOrphans(running: readonly RuntimePod[], known: (uid: string) => boolean): number {
+  function endOrphans(running: readonly RuntimePod[], isKnown: (uid: string) => boolean): number {
     let ended = 0;
     for (const runningPod of running) {
-      if (known(runningPod.uid)) continue;
+      if (isKnown(runningPod.uid)) continue;
       log.info('Clean up containers for orphaned pod we had not seen before', { podUID: runningPod.uid });
       podWorkers.updatePod({ runningPod, updateType: 'kill', killPodOptions: { gracePeriodSecondsOverride: 1 } });
       ended++;

@@ -48,12 +48,15 @@ export function createPullSecrets(deps: {
           return undefined;
         }
       };
-      const found = await beginInTurns(names, read, { perTurn: SECRETS_PER_TURN, pause: () => deps.clock.yield() });
+      const secretsOrMissing = await beginInTurns(names, read, {
+        perTurn: SECRETS_PER_TURN,
+        pause: () => deps.clock.yield(),
+      });
       if (failed.length > 0) {
         const message = `Unable to retrieve some image pull secrets (${failed.join(', ')}); attempting to pull the image may not succeed.`;
         deps.recorder.event(pod, 'Warning', 'FailedToRetrieveImagePullSecret', message);
       }
-      return found.filter((secret) => secret !== undefined);
+      return secretsOrMissing.filter((secret) => secret !== undefined);
     },
   };
 }

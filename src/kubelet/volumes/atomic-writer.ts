@@ -130,7 +130,7 @@ async function removeStaleNames(request: AtomicWriteRequest, stamped: string): P
 }
 
 async function filesBelow(files: Files, dir: string, prefix: string): Promise<string[]> {
-  const found: string[] = [];
+  const paths: string[] = [];
   let names: string[];
   try {
     names = await files.readDir(dir);
@@ -140,10 +140,10 @@ async function filesBelow(files: Files, dir: string, prefix: string): Promise<st
   }
   for (const name of names) {
     const { kind } = await files.lstat(`${dir}/${name}`);
-    if (kind === 'directory') appendAll(found, await filesBelow(files, `${dir}/${name}`, `${prefix}${name}/`));
-    else found.push(`${prefix}${name}`);
+    if (kind === 'directory') appendAll(paths, await filesBelow(files, `${dir}/${name}`, `${prefix}${name}/`));
+    else paths.push(`${prefix}${name}`);
   }
-  return found;
+  return paths;
 }
 
 async function readLinkIfAny(files: Files, path: string): Promise<string | undefined> {

@@ -171,8 +171,8 @@ export class PodVolumes {
   }
 
   #addWanted(pod: Pod): void {
-    const known = new Set(this.#entries.map(({ volume }) => volume.name));
-    const added = newVolumes(pod, known, this.#deps.clock.nowMs());
+    const names = new Set(this.#entries.map(({ volume }) => volume.name));
+    const added = newVolumes(pod, names, this.#deps.clock.nowMs());
     if (added.length === 0) return;
     this.#entries = this.#entries.concat(added);
     this.#unsettled += added.length;

@@ -56,7 +56,7 @@ export function createServiceAccountTokens(deps: {
 }): ServiceAccountTokens {
   const { clock, log } = deps.platform;
   const random = deps.platform.random.fork('token-manager');
-  const kept = new Map<string, CachedToken>();
+  const cache = new Map<string, CachedToken>();
 
   async function requestToken(namespace: string, serviceAccount: string, request: TokenRequest): Promise<CachedToken> {
     const answer = await deps.requestToken(namespace, serviceAccount, request);
@@ -77,12 +77,12 @@ export function createServiceAccountTokens(deps: {
   return {
     async get(namespace, serviceAccount, request) {
       const key = JSON.stringify([namespace, serviceAccount, request.spec]);
-      const old = kept.get(key);
+      const old = cache.get(key);
       if (old !== undefined && clock.nowMs() < old.renewAtMs)
         return { ...tokenOf(old), refreshAfterMs: old.renewAtMs - clock.nowMs() };
       try {
         const fresh = await requestToken(namespace, serviceAccount, request);
-        kept.set(key, fresh);
+        cache.set(key, fresh);
         return { ...tokenOf(fresh), refreshAfterMs: Math.max(RETRY_AFTER_MS, fresh.renewAtMs - clock.nowMs()) };
       } catch (error) {
         if (old === undefined || clock.nowMs() >= old.expiresAtMs) throw error;
@@ -91,7 +91,7 @@ export function createServiceAccountTokens(deps: {
       }
     },
     forget(boundUid) {
-      for (const [key, entry] of kept) if (entry.boundUid === boundUid) kept.delete(key);
+      for (const [key, entry] of cache) if (entry.boundUid === boundUid) cache.delete(key);
     },
   };
 }

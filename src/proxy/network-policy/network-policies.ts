@@ -196,8 +196,8 @@ class Follower {
     const { nodeName } = this.#config;
     const namespaces = informers.informer(Namespaces);
     this.#labelsOf = (namespace) => {
-      const found = namespaces.get({ name: namespace });
-      return found && (found.metadata.labels ?? {});
+      const namespaceObject = namespaces.get({ name: namespace });
+      return namespaceObject && (namespaceObject.metadata.labels ?? {});
     };
     this.#follow(namespaces, (key) => this.#book.namespaceChanged(key));
     const pods = informers.informer(Pods, { projection: policyPodProjection });

@@ -18,7 +18,7 @@ export const policyPodProjection = {
   name: 'network-policy',
   apply: ({ metadata, spec, status }: Stored<Pod>): Stored<Pod> => {
     const { namespace, name, uid, resourceVersion, labels } = metadata;
-    const kept = (spec?.containers ?? []).map(({ name: container, ports }) => ({
+    const containers = (spec?.containers ?? []).map(({ name: container, ports }) => ({
       name: container,
       ...(ports === undefined ? {} : { ports }),
     }));
@@ -39,7 +39,7 @@ export const policyPodProjection = {
         ...(labels && { labels }),
       },
       spec: {
-        containers: kept,
+        containers: containers,
         ...(sidecars.length === 0 ? {} : { initContainers: sidecars }),
         ...(spec?.nodeName === undefined ? {} : { nodeName: spec.nodeName }),
         ...(spec?.hostNetwork === true ? { hostNetwork: true } : {}),

@@ -114,8 +114,8 @@ export class NodeInfo {
    */
   renewPod(pod: Stored<Pod>): boolean {
     const uid = pod.metadata.uid;
-    const known = this.pods.get(uid);
-    if (known === undefined || !countsAlike(known, pod)) return false;
+    const existing = this.pods.get(uid);
+    if (existing === undefined || !countsAlike(existing, pod)) return false;
     for (const pods of [this.pods, this.podsWithAffinity, this.podsWithRequiredAntiAffinity])
       if (pods.has(uid)) pods.set(uid, pod);
     return true;

@@ -68,8 +68,8 @@ export class Fields {
   /** A string that must be one of `words`. */
   word<T extends string>(name: string, words: readonly T[], otherwise: T): T {
     const value = this.text(name, otherwise as string);
-    const known = words.find((word) => word === value);
-    if (known !== undefined) return known;
+    const knownWord = words.find((word) => word === value);
+    if (knownWord !== undefined) return knownWord;
     const supported = words.map((word) => `"${word}"`).join(', ');
     this.problems.push(`${this.at(name)}: Unsupported value: "${value}": supported values: ${supported}`);
     return otherwise;

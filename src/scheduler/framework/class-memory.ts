@@ -96,8 +96,8 @@ export class ClassMemory {
   /** Writes the plugin's raw scores of the nodes into the array. */
   score(plugin: SchedulerPlugin, state: CycleState, { pod, nodes, into }: ScoreOrder): void {
     const { generations } = this.#tracker;
-    const kept = this.#scoresOf(plugin);
-    const { seen, values } = kept;
+    const cached = this.#scoresOf(plugin);
+    const { seen, values } = cached;
     for (let i = 0; i < nodes.length; i++) {
       const node = nodes[i] as NodeInfo;
       const { slot } = node;
@@ -112,12 +112,12 @@ export class ClassMemory {
 
   #scoresOf(plugin: SchedulerPlugin): Scores {
     const { length } = this.#tracker.generations;
-    let kept = this.#scores.find((one) => one.plugin === plugin);
-    if (kept === undefined)
-      this.#scores.push((kept = { plugin, seen: new Uint32Array(length), values: new Float64Array(length) }));
-    kept.seen = grownTo(kept.seen, length, (n) => new Uint32Array(n));
-    kept.values = grownTo(kept.values, length, (n) => new Float64Array(n));
-    return kept;
+    let cached = this.#scores.find((one) => one.plugin === plugin);
+    if (cached === undefined)
+      this.#scores.push((cached = { plugin, seen: new Uint32Array(length), values: new Float64Array(length) }));
+    cached.seen = grownTo(cached.seen, length, (n) => new Uint32Array(n));
+    cached.values = grownTo(cached.values, length, (n) => new Float64Array(n));
+    return cached;
   }
 }
 

@@ -29,8 +29,9 @@ export function runFilters(
 export function cloneState(filters: readonly SchedulerPlugin[], state: CycleState): CycleState {
   const copy = new Map(state);
   for (const plugin of filters) {
-    const kept = state.get(plugin.name);
-    if (kept !== undefined && plugin.cloneState !== undefined) copy.set(plugin.name, plugin.cloneState(kept));
+    const pluginState = state.get(plugin.name);
+    if (pluginState !== undefined && plugin.cloneState !== undefined)
+      copy.set(plugin.name, plugin.cloneState(pluginState));
   }
   return copy;
 }

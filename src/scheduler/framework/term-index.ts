@@ -74,10 +74,10 @@ export class TermIndex<T> {
   }
 
   #catchUp({ tracker }: Snapshot): void {
-    const known = this.#tracker === tracker;
-    if (!known) this.#forget(tracker);
+    const isKnown = this.#tracker === tracker;
+    if (!isKnown) this.#forget(tracker);
     const visit = (slot: number): void => this.#visit(slot, tracker);
-    if (!known || !tracker.changesSince(this.#sequence, visit))
+    if (!isKnown || !tracker.changesSince(this.#sequence, visit))
       for (let slot = 0; slot < tracker.infos.length; slot++) visit(slot);
     this.#sequence = tracker.sequence;
   }

@@ -59,8 +59,8 @@ export class EtcdClient {
 
   /** Replaces the members; must not be empty. The current one is kept if it is among them. */
   setEndpoints(endpoints: readonly string[]): void {
-    const known = new Map(this.#members.map((member) => [member.url, member]));
-    const next = endpoints.map((url) => known.get(url) ?? this.#connected(url));
+    const members = new Map(this.#members.map((member) => [member.url, member]));
+    const next = endpoints.map((url) => members.get(url) ?? this.#connected(url));
     const gone = this.#members.filter((member) => !next.includes(member));
     this.#members = next;
     if (gone.includes(this.#current)) this.#current = next[0]!;

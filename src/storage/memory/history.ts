@@ -105,9 +105,9 @@ export class History {
     const lastKept = versions.findLastIndex((version) => version.modRevision <= revision);
     const from = lastKept >= 0 && versions[lastKept]!.value === undefined ? lastKept + 1 : Math.max(0, lastKept);
     for (const version of versions.slice(0, from)) this.sizeBytes -= sizeOf(key, version);
-    const kept = versions.slice(from);
-    if (kept.length > 0) {
-      this.#versions.set(key, kept.length === 1 ? kept[0]! : kept);
+    const remaining = versions.slice(from);
+    if (remaining.length > 0) {
+      this.#versions.set(key, remaining.length === 1 ? remaining[0]! : remaining);
       return;
     }
     this.#versions.delete(key);

@@ -109,7 +109,7 @@ function portCauses(service: Service, asked: readonly IngressServiceBackend[]): 
     .flatMap(({ port }) => port ?? [])
     .filter(({ name, number }) => (name === undefined ? !numbers.has(number ?? 0) : !names.has(name)))
     .map(({ name, number }) => (name === undefined ? `port ${number}` : `port named ${name}`));
-  const known = ports
+  const portTexts = ports
     .slice(0, MAX_PORTS)
     .map(({ name, port }) => (name === undefined ? `${port}` : `${name} (${port})`));
   return [...new Set(missing)].slice(0, MAX_PORTS).map((port) =>
@@ -117,7 +117,7 @@ function portCauses(service: Service, asked: readonly IngressServiceBackend[]): 
       code: 'BackendPortMissing',
       object,
       message: `service ${object.name} has no ${port}, to which it leads`,
-      facts: [known.length === 0 ? 'it has no ports' : `its ports: ${known.join(', ')}`],
+      facts: [portTexts.length === 0 ? 'it has no ports' : `its ports: ${portTexts.join(', ')}`],
       cure: {
         text: 'name a port of the service in the ingress, or add the port to the service',
         command: `kubectl edit service ${object.name}${inNamespace(object)}`,

@@ -112,7 +112,7 @@ function missingPorts(service: Service, pods: readonly Pod[]): readonly Cause[] 
       .flatMap(({ spec }) => [...(spec?.containers ?? []), ...(spec?.initContainers ?? [])])
       .flatMap(({ ports = [] }) => ports.map(({ name }) => name)),
   );
-  const known = [...names].filter((name) => name !== undefined);
+  const portNames = [...names].filter((name) => name !== undefined);
   const object = nameOfObject(Services, service);
   const isMissing = ({ targetPort }: ServicePort): boolean => typeof targetPort === 'string' && !names.has(targetPort);
   return (service.spec?.ports ?? []).filter(isMissing).map((port) =>
@@ -120,7 +120,9 @@ function missingPorts(service: Service, pods: readonly Pod[]): readonly Cause[] 
       code: 'TargetPortMissing',
       object,
       message: `its port ${port.port} leads to a port named ${port.targetPort}, which no container of its pods has`,
-      facts: [known.length === 0 ? 'its pods name no ports' : `ports its pods name: ${known.slice(0, 20).join(', ')}`],
+      facts: [
+        portNames.length === 0 ? 'its pods name no ports' : `ports its pods name: ${portNames.slice(0, 20).join(', ')}`,
+      ],
       cure: {
         text: `name a container port ${port.targetPort}, or write its number as targetPort`,
         command: `kubectl edit service ${object.name}${inNamespace(object)}`,

@@ -86,8 +86,8 @@ function indexOf(text: string, part: string, from: bigint): bigint {
   if (part === '') return from;
   if (from < 0n) throw outOfRange(from);
   const head = runesOf(text).slice(0, Number(from)).join('').length;
-  const found = from >= BigInt(runeCount(text)) ? -1 : indexIn(text, part, head);
-  return found < 0 ? -1n : BigInt(runeCount(text.slice(0, found)));
+  const index = from >= BigInt(runeCount(text)) ? -1 : indexIn(text, part, head);
+  return index < 0 ? -1n : BigInt(runeCount(text.slice(0, index)));
 }
 
 function lastIndexOf(text: string, part: string, from: bigint): bigint {
@@ -95,8 +95,8 @@ function lastIndexOf(text: string, part: string, from: bigint): bigint {
   if (from < 0n) throw outOfRange(from);
   const runes = runesOf(text);
   if (from >= BigInt(runes.length)) return -1n;
-  const found = lastIndexIn(text, part, runes.slice(0, Number(from)).join('').length);
-  return found < 0 ? -1n : BigInt(runeCount(text.slice(0, found)));
+  const index = lastIndexIn(text, part, runes.slice(0, Number(from)).join('').length);
+  return index < 0 ? -1n : BigInt(runeCount(text.slice(0, index)));
 }
 
 function replace(text: string, [from, to]: readonly [string, string], count: bigint): string {

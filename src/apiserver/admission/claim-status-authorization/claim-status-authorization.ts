@@ -100,14 +100,14 @@ function keptDevices(claim: ResourceClaim, old: ResourceClaim): readonly Allocat
 
 /** Names of the drivers whose device statuses changed, sorted. */
 function changedDrivers(now: readonly AllocatedDeviceStatus[], before: readonly AllocatedDeviceStatus[]): string[] {
-  const known = new Map(before.map((device) => [deviceId(device), device]));
+  const devicesBefore = new Map(before.map((device) => [deviceId(device), device]));
   const drivers = new Set<string>();
   for (const device of now) {
     const key = deviceId(device);
-    if (!deepEqual(known.get(key), device)) drivers.add(device.driver);
-    known.delete(key);
+    if (!deepEqual(devicesBefore.get(key), device)) drivers.add(device.driver);
+    devicesBefore.delete(key);
   }
-  for (const { driver } of known.values()) drivers.add(driver);
+  for (const { driver } of devicesBefore.values()) drivers.add(driver);
   return [...drivers].toSorted();
 }
 

@@ -24,9 +24,10 @@ export function createPodNodeSelector(
 ): AdmissionPlugin {
   const demandOf = async (attributes: AdmissionAttributes): Promise<Labels> => {
     const { namespace } = attributes;
-    const found = objects().get(Namespaces, '', namespace) ?? (await objects().getFresh(Namespaces, '', namespace));
-    if (found === undefined) throw notFound({ group: '', resource: 'namespaces' }, namespace);
-    const text = found.metadata.annotations?.[ANNOTATION];
+    const namespaceObject =
+      objects().get(Namespaces, '', namespace) ?? (await objects().getFresh(Namespaces, '', namespace));
+    if (namespaceObject === undefined) throw notFound({ group: '', resource: 'namespaces' }, namespace);
+    const text = namespaceObject.metadata.annotations?.[ANNOTATION];
     if (text === undefined) return selectors.get(CLUSTER_DEFAULT) ?? {};
     const labels = labelsOf(text);
     if (labels === undefined) throw refusal(attributes, `invalid selector: [${text}]`);

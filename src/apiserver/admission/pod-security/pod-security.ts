@@ -109,9 +109,9 @@ async function evaluate(attributes: AdmissionAttributes, { config, objects, pod,
   const { namespace, context } = attributes;
   const exempt = exemptionOf(attributes, config, pod);
   if (exempt !== undefined) return context.addAuditAnnotation(`${PREFIX}exempt`, exempt);
-  const found = objects.get(Namespaces, '', namespace) ?? (await objects.getFresh(Namespaces, '', namespace));
-  if (found === undefined) throw internalError(`namespaces ${JSON.stringify(namespace)} not found`);
-  const { policy, errors } = policyOf(found.metadata.labels, config.defaults);
+  const namespaceObject = objects.get(Namespaces, '', namespace) ?? (await objects.getFresh(Namespaces, '', namespace));
+  if (namespaceObject === undefined) throw internalError(`namespaces ${JSON.stringify(namespace)} not found`);
+  const { policy, errors } = policyOf(namespaceObject.metadata.labels, config.defaults);
   if (errors.length > 0)
     context.addAuditAnnotation(
       `${PREFIX}error`,

@@ -67,14 +67,14 @@ export function policyOf(labels: Labels, defaults: Policy): { readonly policy: P
   const read = (mode: Mode): LevelVersion => {
     const level = labels?.[PREFIX + mode];
     const version = labels?.[`${PREFIX}${mode}-version`];
-    const known = LEVELS.find((one) => one === level);
-    if (level !== undefined && known === undefined)
+    const knownLevel = LEVELS.find((one) => one === level);
+    if (level !== undefined && knownLevel === undefined)
       complain(PREFIX + mode, level, `must be one of ${LEVELS.join(', ')}`);
     const parsed = version === undefined ? undefined : parseVersion(version);
     if (version !== undefined && parsed === undefined)
       complain(`${PREFIX}${mode}-version`, version, 'must be "latest" or "v1.x"');
     return {
-      level: level === undefined ? defaults[mode].level : (known ?? 'restricted'),
+      level: level === undefined ? defaults[mode].level : (knownLevel ?? 'restricted'),
       version: version === undefined ? defaults[mode].version : (parsed ?? 'latest'),
     };
   };

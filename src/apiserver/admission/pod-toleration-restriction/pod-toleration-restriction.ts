@@ -36,9 +36,10 @@ export function createPodTolerationRestriction(
   config: TolerationConfig = { default: [], whitelist: [] },
 ): AdmissionPlugin {
   const namespaceOf = async ({ namespace }: AdmissionAttributes): Promise<Stored<Namespace>> => {
-    const found = objects().get(Namespaces, '', namespace) ?? (await objects().getFresh(Namespaces, '', namespace));
-    if (found === undefined) throw notFound({ group: '', resource: 'namespaces' }, namespace);
-    return found;
+    const namespaceObject =
+      objects().get(Namespaces, '', namespace) ?? (await objects().getFresh(Namespaces, '', namespace));
+    if (namespaceObject === undefined) throw notFound({ group: '', resource: 'namespaces' }, namespace);
+    return namespaceObject;
   };
   return {
     name: 'PodTolerationRestriction',

@@ -19,8 +19,8 @@ export function createPodTopologyLabels(objects: () => ObjectStore): AdmissionPl
       const node = subresource === '' ? (object as Pod).spec?.nodeName : targetOf(object as Binding);
       if ((node ?? '') === '') return;
       const labels = objects().get(Nodes, '', node!)?.metadata.labels ?? {};
-      const found = LABELS.filter((key) => labels[key] !== undefined).map((key) => [key, labels[key]!]);
-      if (found.length > 0) addLabels(object!, Object.fromEntries(found));
+      const copied = LABELS.filter((key) => labels[key] !== undefined).map((key) => [key, labels[key]!]);
+      if (copied.length > 0) addLabels(object!, Object.fromEntries(copied));
     },
   };
 }

@@ -115,8 +115,8 @@ export class PolicyRequest {
   async #makeValues(matched: MatchedResource): Promise<Activation> {
     const { resource, namespace } = this.attributes;
     const isFree = namespace === '' || isNamespace(resource);
-    const found = isFree ? undefined : this.#deps.objects().get(Namespaces, '', namespace);
-    return { ...(await requestValues(this.attributes, matched)), namespaceObject: namespaceValue(found) };
+    const namespaceObject = isFree ? undefined : this.#deps.objects().get(Namespaces, '', namespace);
+    return { ...(await requestValues(this.attributes, matched)), namespaceObject: namespaceValue(namespaceObject) };
   }
 
   /** `authorizer` and `authorizer.requestResource`, created for each evaluation. */

@@ -18,18 +18,18 @@ export function isLimited({ metadata }: ServiceAccount): boolean {
 
 /** The error text for a pod that names a secret it may not; undefined when it names none. */
 export function secretProblem(account: ServiceAccount, spec: PodSpec): string | undefined {
-  const known = new Set((account.secrets ?? []).map(({ name }) => name));
+  const mountable = new Set((account.secrets ?? []).map(({ name }) => name));
   const refused = `is not allowed because service account ${account.metadata.name} does not reference that secret`;
   for (const { secret, projected } of spec.volumes ?? [])
     for (const name of [secret?.secretName, ...(projected?.sources ?? []).map((source) => source.secret?.name)])
-      if (name !== undefined && !known.has(name)) return `volume with secret.secretName="${name}" ${refused}`;
+      if (name !== undefined && !mountable.has(name)) return `volume with secret.secretName="${name}" ${refused}`;
   for (const [kind, containers] of [
     ['init container', spec.initContainers],
     ['container', spec.containers],
     ['ephemeral container', spec.ephemeralContainers],
   ] as const)
     for (const container of containers ?? []) {
-      const found = foreignSecret(container, known);
+      const found = foreignSecret(container, mountable);
       if (found !== undefined) return `${kind} ${container.name} with ${found} ${refused}`;
     }
   const pulls = new Set((account.imagePullSecrets ?? []).map(({ name }) => name));
@@ -41,15 +41,15 @@ export function secretProblem(account: ServiceAccount, spec: PodSpec): string | 
 
 function foreignSecret(
   { env, envFrom }: Container | EphemeralContainer,
-  known: ReadonlySet<string | undefined>,
+  mountable: ReadonlySet<string | undefined>,
 ): string | undefined {
   for (const { name, valueFrom } of env ?? []) {
     const secret = valueFrom?.secretKeyRef;
-    if (secret !== undefined && !known.has(secret.name))
+    if (secret !== undefined && !mountable.has(secret.name))
       return `envVar ${name} referencing secret.secretName="${secret.name}"`;
   }
   for (const { secretRef } of envFrom ?? [])
-    if (secretRef !== undefined && !known.has(secretRef.name))
+    if (secretRef !== undefined && !mountable.has(secretRef.name))
       return `envFrom referencing secret.secretName="${secretRef.name}"`;
   return undefined;
 }

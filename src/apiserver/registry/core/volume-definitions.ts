@@ -25,10 +25,10 @@ function syncDataSource(claim: PersistentVolumeClaim): void {
     spec.dataSourceRef.namespace === undefined
   ) {
     const { apiGroup, kind, name } = spec.dataSourceRef;
-    const known =
+    const isKnown =
       (kind === 'PersistentVolumeClaim' && (apiGroup ?? '') === '') ||
       (kind === 'VolumeSnapshot' && apiGroup === 'snapshot.storage.k8s.io');
-    if (known) spec.dataSource = { kind, name, ...(apiGroup === undefined ? {} : { apiGroup }) };
+    if (isKnown) spec.dataSource = { kind, name, ...(apiGroup === undefined ? {} : { apiGroup }) };
   }
 }
 

@@ -40,8 +40,8 @@ export async function readRootless(
   };
   const own = `/sys/fs/cgroup/user.slice/user-${user.uid}.slice/user@${user.uid}.service/cgroup.controllers`;
   const delegated = await files.readText(own).catch(() => undefined);
-  const found: string[] = [];
-  for (const program of Object.keys(ROOTLESS_PROGRAMS)) if (await isThere(files, program)) found.push(program);
+  const programs: string[] = [];
+  for (const program of Object.keys(ROOTLESS_PROGRAMS)) if (await isThere(files, program)) programs.push(program);
   return {
     user,
     namespaces: {
@@ -54,7 +54,7 @@ export async function readRootless(
       uids: subordinateIds(await files.readText('/etc/subuid').catch(() => ''), user),
       gids: subordinateIds(await files.readText('/etc/subgid').catch(() => ''), user),
     },
-    programs: new Set(found),
+    programs: new Set(programs),
     hasTun: await files.exists('/dev/net/tun'),
     hasFuse: await files.exists('/dev/fuse'),
     overlayError: await attempt('sh', '-c', MOUNT_OVERLAY),

@@ -49,8 +49,8 @@ export function createCsiDevices(context: CsiContext, onInUseChange: () => void)
 
   function deviceOf({ driverName, volumeHandle, attachmentID }: Omit<DeviceRecord, 'staging'>): Device {
     const key = keyOf(driverName, volumeHandle);
-    const known = devices.get(key);
-    const device = known ?? {
+    const existing = devices.get(key);
+    const device = existing ?? {
       driver: driverName,
       handle: volumeHandle,
       backoff: createBackoff(RETRY_SHAPE),
@@ -58,7 +58,7 @@ export function createCsiDevices(context: CsiContext, onInUseChange: () => void)
       staged: false,
     };
     devices.set(key, device);
-    const changed = known === undefined || known.attachmentId !== attachmentID;
+    const changed = existing === undefined || existing.attachmentId !== attachmentID;
     device.attachmentId = attachmentID;
     if (changed && attachmentID !== '') onInUseChange();
     return device;

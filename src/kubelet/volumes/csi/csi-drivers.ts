@@ -41,9 +41,10 @@ export function createCsiDrivers(deps: CsiDriversDeps): CsiDrivers {
   return {
     isRegistered: (driver) => drivers.has(driver),
     client(driver) {
-      const found = drivers.get(driver);
-      if (found === undefined) throw new Error(`driver name ${driver} not found in the list of registered CSI drivers`);
-      return found.client;
+      const registration = drivers.get(driver);
+      if (registration === undefined)
+        throw new Error(`driver name ${driver} not found in the list of registered CSI drivers`);
+      return registration.client;
     },
     handler: {
       async validatePlugin({ name, endpoint, supportedVersions }) {
@@ -72,12 +73,12 @@ export function createCsiDrivers(deps: CsiDriversDeps): CsiDrivers {
         onAbort(signal, end);
       },
       async deregisterPlugin({ name, endpoint }: Plugin) {
-        const found = drivers.get(name);
+        const registration = drivers.get(name);
         // A newer instance of the driver, at another socket, serves it already.
-        if (found !== undefined && found.endpoint !== endpoint) return;
+        if (registration !== undefined && registration.endpoint !== endpoint) return;
         drivers.delete(name);
         deps.allocatable.unfollow(name);
-        found?.client.close();
+        registration?.client.close();
         await deps
           .uninstallDriver(name)
           .catch((error: unknown) =>

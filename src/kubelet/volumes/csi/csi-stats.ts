@@ -33,7 +33,7 @@ interface CachedStats {
 }
 
 export function createCsiStats({ clock, log }: Pick<Platform, 'clock' | 'log'>): CsiStats {
-  const known = new Map<string, CachedStats>();
+  const cache = new Map<string, CachedStats>();
 
   async function ask(entry: CachedStats, { client, volume, target }: MeasuredVolume): Promise<void> {
     entry.asking = true;
@@ -52,13 +52,13 @@ export function createCsiStats({ clock, log }: Pick<Platform, 'clock' | 'log'>):
   return {
     of(volume) {
       const { dir } = volume.request;
-      const entry = known.get(dir) ?? { askedAtMs: Number.NEGATIVE_INFINITY, asking: false };
-      known.set(dir, entry);
+      const entry = cache.get(dir) ?? { askedAtMs: Number.NEGATIVE_INFINITY, asking: false };
+      cache.set(dir, entry);
       if (!entry.asking && clock.monotonicMs() - entry.askedAtMs >= MAX_AGE_MS)
         background(log, 'the usage of a volume could not be read', ask(entry, volume));
       return entry.usage;
     },
-    forget: (dir) => known.delete(dir),
+    forget: (dir) => cache.delete(dir),
   };
 }
 

@@ -78,21 +78,21 @@ class ClassAnswers {
   find(search: CandidateSearch, own: NodeInfo | undefined): Candidate[] {
     const { offset, enough } = search;
     const { length } = this.#slots;
-    const found: Candidate[] = [];
+    const candidates: Candidate[] = [];
     let harmless = false;
     if (own !== undefined) this.#kinds[own.slot] = UNKNOWN;
-    for (let i = 0; i < length && !(harmless && found.length >= enough); i++) {
+    for (let i = 0; i < length && !(harmless && candidates.length >= enough); i++) {
       const at = offset + i < length ? offset + i : offset + i - length;
       const slot = this.#slots[at] as number;
       if (this.#kinds[slot] === NO_CANDIDATE) continue;
       if (this.#kinds[slot] === UNKNOWN) this.#ask(search, at, slot);
       const answer = this.#answers[slot];
       if (!isCandidate(answer)) continue;
-      found.push(answer);
+      candidates.push(answer);
       harmless ||= answer.violations === 0;
     }
     if (own !== undefined) this.#kinds[own.slot] = UNKNOWN;
-    return found;
+    return candidates;
   }
 
   /** The statuses after a search that found nothing, which examined all nodes. */

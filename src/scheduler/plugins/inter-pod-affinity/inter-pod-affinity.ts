@@ -78,13 +78,13 @@ export function createInterPodAffinity(
   const countsOf = (terms: readonly AffinityTerm[], snapshot: Snapshot): TopologyCounts =>
     countEach(terms, { snapshot, counts, tallies });
   const { attracts, frees, leaves, canMeet, moves } = createHints(termsOf);
-  const kept = (state: CycleState): PreFilterState => state.get(NAME) as PreFilterState;
+  const preFilterState = (state: CycleState): PreFilterState => state.get(NAME) as PreFilterState;
   const change = (
     state: CycleState,
     pod: Stored<Pod>,
     { other, node, by }: { other: Stored<Pod>; node: NodeInfo; by: 1 | -1 },
   ): void => {
-    const { terms, existingAnti, affinity, antiAffinity } = kept(state);
+    const { terms, existingAnti, affinity, antiAffinity } = preFilterState(state);
     for (const term of termsOf(other).antiAffinity)
       if (term.matches(pod)) addToCount(existingAnti, indexFor(existingAnti, term), { node, by });
     if (terms.affinity.length > 0 && terms.affinity.every((term) => term.matches(other)))
@@ -118,8 +118,8 @@ export function createInterPodAffinity(
       return undefined;
     },
     filter(state, _pod, node) {
-      const { existingAnti, antiAffinity } = kept(state);
-      if (!meetsAffinity(node, kept(state))) return AFFINITY;
+      const { existingAnti, antiAffinity } = preFilterState(state);
+      if (!meetsAffinity(node, preFilterState(state))) return AFFINITY;
       if (antiAffinity.some((list) => countAt(list, node) > 0)) return ANTI_AFFINITY;
       return existingAnti.some((list) => countAt(list, node) > 0) ? EXISTING : undefined;
     },

@@ -52,15 +52,15 @@ export function* sumTerms(terms: readonly WeightedTerm[], nodes: readonly NodeIn
     for (const key of keysOfSelector(weighted.term.selector)) getOrMake(byKey, key, () => []).push(weighted);
     if (meter.endsStep(10 + weighted.term.selector.size)) yield;
   }
-  const known = new Map<string, ReadonlyMap<string, number>>();
+  const sumsOfTerms = new Map<string, ReadonlyMap<string, number>>();
   const sums = new Map<string, Map<string, number>>();
   for (const { node, pods } of nodes)
     for (const pod of pods.values()) {
       const { namespace, labels } = pod.metadata;
       // Pods of one template are compared once.
       const like = JSON.stringify([namespace, labels]);
-      let weights = known.get(like);
-      if (weights === undefined) known.set(like, (weights = yield* weightsFor(pod, byKey, meter)));
+      let weights = sumsOfTerms.get(like);
+      if (weights === undefined) sumsOfTerms.set(like, (weights = yield* weightsFor(pod, byKey, meter)));
       for (const [topologyKey, value] of Object.entries(node.metadata.labels ?? {})) {
         if (meter.endsStep(1)) yield;
         const weight = weights.get(topologyKey);

@@ -33,8 +33,8 @@ const ownLists = new WeakSet<ValueCounts>();
 
 /** The index of the list that a term of another pod changes. */
 export function indexFor(counts: TopologyCounts, { topologyKey }: AffinityTerm): number {
-  const known = counts.findIndex((list) => list.topologyKey === topologyKey);
-  return known === -1 ? counts.push({ topologyKey, values: new Map() }) - 1 : known;
+  const index = counts.findIndex((list) => list.topologyKey === topologyKey);
+  return index === -1 ? counts.push({ topologyKey, values: new Map() }) - 1 : index;
 }
 
 export function countAt({ topologyKey, values }: ValueCounts, { node }: NodeInfo): number {

@@ -37,10 +37,11 @@ function disksOf({ spec }: Stored<Pod>): Disks {
   const { volumes = [] } = spec ?? {};
   let disks = cache.get(volumes);
   if (disks !== undefined) return disks;
-  const found = new Map<string, boolean>();
+  const readOnlyByDisk = new Map<string, boolean>();
   for (const volume of volumes)
-    for (const { disk, reads } of disksOfVolume(volume)) found.set(disk, reads && found.get(disk) !== false);
-  disks = found.size === 0 ? none : found;
+    for (const { disk, reads } of disksOfVolume(volume))
+      readOnlyByDisk.set(disk, reads && readOnlyByDisk.get(disk) !== false);
+  disks = readOnlyByDisk.size === 0 ? none : readOnlyByDisk;
   cache.set(volumes, disks);
   return disks;
 }

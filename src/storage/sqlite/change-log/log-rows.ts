@@ -142,6 +142,6 @@ export function dropLog(database: DatabaseSync): void {
 }
 
 function toChange({ revision, key, deleted, created, previous, expires, value }: ChangeRow): LoggedChange {
-  const kept = value ?? new Uint8Array(); // An empty value comes back as NULL.
-  return { revision, key, created, previous, expiresMs: expires ?? -1, value: deleted === 1 ? undefined : kept };
+  const bytes = value ?? new Uint8Array(); // An empty value comes back as NULL.
+  return { revision, key, created, previous, expiresMs: expires ?? -1, value: deleted === 1 ? undefined : bytes };
 }
