@@ -69,3 +69,16 @@ test('names in diagrams must be names of the source', () => {
   ]);
   assert.deepEqual(faultsOf({ 'docs/other.md': diagram('parseTime') }), []);
 });
+
+test('a name that stands beside a file must occur in it', () => {
+  const other = { 'src/api/date.ts': 'export const parseDate = 1;\n' };
+  const right = '`formatTime` (`api/time.ts`, first), `parseDate` in `api/date.ts`, `api/date.ts` (`parseDate`)\n';
+  assert.deepEqual(faultsOf({ ...other, 'docs/tour.md': right }), []);
+  assert.deepEqual(
+    faultsOf({ ...other, 'docs/tour.md': '`formatTime` (`api/date.ts`)\n`api/time.ts` (`parseDate`)\n' }),
+    [
+      'docs/tour.md:1 formatTime: api/date.ts does not have this word',
+      'docs/tour.md:2 parseDate: api/time.ts does not have this word',
+    ],
+  );
+});

@@ -1,6 +1,6 @@
 // Checks the documents against the tree: relative links and their anchors must resolve, npm scripts and source paths must exist,
 // and in documents that explain the source every code name must occur in it. So a renamed identifier is also renamed in the
-// documents.
+// documents. A name that stands beside a file must occur in that file.
 import { existsSync, globSync, readFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 
@@ -110,6 +110,20 @@ function brokenName({ words }: Tree, name: string): string | undefined {
   return known ? undefined : `${name} in a diagram: no source has this word`;
 }
 
+/** `name` (`file.ts`...), `name` in `file.ts`, `file.ts` (`name`): pairs of a code name and the file that is said to have it. */
+const NAME_WITH_FILE = /`([A-Za-z$]\w*)` (?:\(|in )`([\w./-]+\.ts)`|`([\w./-]+\.ts)` \(`([A-Za-z$]\w*)`/g;
+
+/** The faults of names that stand beside a file which does not have them. */
+function misplacedNames({ root, files }: Tree, text: string): { index: number; fault: string }[] {
+  return [...text.matchAll(NAME_WITH_FILE)].flatMap(({ index, 1: first, 2: after, 3: before, 4: second }) => {
+    const [name, path] = [(first ?? second)!, (after ?? before)!];
+    const file = files.find((each) => `/${each}`.endsWith(`/${path}`));
+    if (file === undefined) return [];
+    const isThere = new RegExp(`(?<![\\w$])${name}(?![\\w$])`).test(readFileSync(join(root, file), 'utf8'));
+    return isThere ? [] : [{ index, fault: `${name}: ${path} does not have this word` }];
+  });
+}
+
 function lineOf(text: string, index: number): number {
   return text.slice(0, index).split('\n').length;
 }
@@ -134,6 +148,7 @@ function checkDocument(tree: Tree, document: string): string[] {
     ...(explainsSource(document) ? namesInDiagrams(whole) : []).flatMap(({ index, name }) =>
       report(index, brokenName(tree, name)),
     ),
+    ...(explainsSource(document) ? misplacedNames(tree, text) : []).flatMap(({ index, fault }) => report(index, fault)),
   ];
 }
 

@@ -48,7 +48,7 @@ function indexFolder(): string {
  */
 export function recordCluster(dataDir: string, log: Pick<Log, 'warn'>, places?: SearchedFolders): void {
   try {
-    const { folder, known } = places ?? { folder: indexFolder(), known: defaultPlaces() };
+    const { folder, known } = places ?? { folder: indexFolder(), known: defaultDataDirs() };
     forgetClusters(folder, (target) => !existsSync(target));
     if (known.includes(dataDir) || isNodeOfCluster(dataDir)) return;
     mkdirSync(folder, { recursive: true, mode: 0o755 });
@@ -101,8 +101,13 @@ const STARTED: readonly string[] = ['settings.json', 'instance.json'];
 
 /** All clusters of this machine, by name. */
 export async function machineClusters(): Promise<readonly MachineCluster[]> {
-  const places = new Set([...defaultPlaces(), ...indexed(), ...clustersOfRoot(), ...(await clustersOfKubeconfig())]);
-  const found = [...places].filter(
+  const dataDirs = new Set([
+    ...defaultDataDirs(),
+    ...indexed(),
+    ...clustersOfRoot(),
+    ...(await clustersOfKubeconfig()),
+  ]);
+  const found = [...dataDirs].filter(
     (dataDir) => !isNodeOfCluster(dataDir) && STARTED.some((file) => existsSync(join(dataDir, file))),
   );
   return found
@@ -137,7 +142,7 @@ async function listed(cluster: MachineCluster): Promise<ListedCluster> {
   return { ...cluster, port: remembered.port, version: version ?? remembered.version, state: `${phase}${kind}` };
 }
 
-function defaultPlaces(): string[] {
+function defaultDataDirs(): string[] {
   const folders = ['/var/lib', join(homedir(), '.local/share')];
   return folders.flatMap((folder) =>
     namesIn(folder)

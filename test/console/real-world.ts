@@ -15,7 +15,7 @@ export function show(page: Page, place: string): Promise<void> {
 }
 
 /** Opens an object and presses a button after checking the shown command. */
-export async function doDeed(
+export async function runAction(
   page: Page,
   { place, button, command, fill }: { place: string; button: string; command: string | RegExp; fill?: string },
 ): Promise<Locator> {

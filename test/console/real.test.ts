@@ -10,7 +10,7 @@ import { until } from '../integration/fixtures/until.ts';
 import { openBrowser, skipBrowser, type TestBrowser } from './browser.ts';
 import { linksAtRest } from './links-at-rest.ts';
 import { goTo } from './pod-world.ts';
-import { deedFlows } from './real-deeds.ts';
+import { actionFlows } from './real-actions.ts';
 import { viewFlows } from './real-views.ts';
 import type { RealWorld } from './real-world.ts';
 
@@ -141,7 +141,7 @@ describe('the console over a real cluster', { skip }, () => {
 
   const world = (): RealWorld => ({ cluster, space, page, problems: browser.problems });
   viewFlows(world);
-  deedFlows(world);
+  actionFlows(world);
 
   test('an edit names the conflicting manager, takes over, and real pods follow', async () => {
     await show(`#/object/deployments.apps/${SPACE}/web?tab=yaml&edit=1`);

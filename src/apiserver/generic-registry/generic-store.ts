@@ -146,7 +146,7 @@ export class GenericStore {
       const converted = await convert.fromStored(batch.map((cell) => cell.object()));
       for (const [index, cell] of batch.entries()) {
         await turns.next();
-        cell.giveView(key, convert.served(converted[index]!));
+        cell.setView(key, convert.served(converted[index]!));
       }
     }
   }

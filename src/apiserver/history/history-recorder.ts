@@ -16,7 +16,7 @@ import type { Store, StoreEvent } from '../../storage/store.ts';
 import type { RevisionCell } from '../watch-cache/revision-cell.ts';
 import type { ChangeRecorder } from '../watch-cache/watch-cache.ts';
 import { catchUp } from './catch-up.ts';
-import { HeldChanges } from './held-changes.ts';
+import { PendingChanges } from './pending-changes.ts';
 import { PastScans } from './past-scans.ts';
 
 const FLUSH_MS = 2000;
@@ -42,7 +42,7 @@ export class HistoryRecorder implements ChangeRecorder {
   readonly #deps: HistoryRecorderDeps;
   readonly #recorded: Counter;
   readonly #dropped: Counter;
-  readonly #held: HeldChanges;
+  readonly #pending: PendingChanges;
   /** The revision at which the caches were filled. */
   #startRevision = 0;
   #startMs = 0;
@@ -63,7 +63,7 @@ export class HistoryRecorder implements ChangeRecorder {
     this.log = deps.log;
     this.scans = new PastScans(deps.clock);
     const { log, store, metrics } = deps;
-    this.#held = new HeldChanges({
+    this.#pending = new PendingChanges({
       newRecords: (lane) => log.newRecords(lane),
       seal: (key, value) => (store.cipher === undefined || value.length === 0 ? value : store.cipher.seal(key, value)),
       onDropped: (changes) => this.#dropped.inc({}, changes),
@@ -88,7 +88,7 @@ export class HistoryRecorder implements ChangeRecorder {
 
   /** The number of changes dropped since the start. */
   get droppedChanges(): number {
-    return this.#held.dropped;
+    return this.#pending.dropped;
   }
 
   /** The error of the last batch; '' if it was written. */
@@ -101,25 +101,25 @@ export class HistoryRecorder implements ChangeRecorder {
     this.#started = true;
     this.#startRevision = revision;
     this.#startMs = this.#deps.clock.nowMs();
-    this.#held.startAt(revision);
+    this.#pending.startAt(revision);
     this.#flushIn(FIRST_FLUSH_MS);
     this.#cancelPruning ??= this.#deps.clock.setTicker(PRUNE_MS, () => this.#prune());
   }
 
   take(event: StoreEvent, previous: RevisionCell | undefined, atMs: number): void {
     if (atMs !== this.#commit.atMs) this.#commit = { atMs, nowMs: this.#deps.clock.nowMs() };
-    if (!this.#held.take(event, previous, this.#commit.nowMs)) return;
-    if (!this.#held.isMany) this.#flushIn(FLUSH_MS);
+    if (!this.#pending.take(event, previous, this.#commit.nowMs)) return;
+    if (!this.#pending.isMany) this.#flushIn(FLUSH_MS);
     else if (!this.#isUrgent) this.#flushIn(0);
   }
 
   takeGap(after: number, until: number): void {
-    this.#held.takeGap(after, until);
+    this.#pending.takeGap(after, until);
   }
 
   /** Records the author of a change, before or after the caches have seen it. */
   noteAuthor(key: string, revision: number, author: HistoryAuthor): void {
-    this.#held.noteAuthor(key, revision, author);
+    this.#pending.noteAuthor(key, revision, author);
   }
 
   #flushIn(delayMs: number): void {
@@ -142,25 +142,26 @@ export class HistoryRecorder implements ChangeRecorder {
       await this.#flushing;
     } finally {
       this.#flushing = undefined;
-      if (this.#held.count > 0 && this.#timer === undefined) this.#flushIn(this.#failure === '' ? FLUSH_MS : RETRY_MS);
+      if (this.#pending.count > 0 && this.#timer === undefined)
+        this.#flushIn(this.#failure === '' ? FLUSH_MS : RETRY_MS);
     }
   }
 
   async #flushOnce(heldBackMs: number, isLast: boolean): Promise<void> {
     if (!this.#isOpen && !(await this.#open())) return;
     const untilMs = heldBackMs === 0 ? Infinity : this.#deps.clock.nowMs() - heldBackMs;
-    const batch = this.#held.cut(untilMs);
+    const batch = this.#pending.cut(untilMs);
     if (batch === undefined && !isLast) return;
-    const { records, count, gaps, covered } = batch ?? { records: {}, count: 0, gaps: [], covered: this.#held.seen };
+    const { records, count, gaps, covered } = batch ?? { records: {}, count: 0, gaps: [], covered: this.#pending.seen };
     try {
       this.#setStatus(await this.log.append({ records, gaps, covered }));
       this.#recorded.inc({}, count);
       this.#failure = '';
     } catch (error) {
       this.#fail(error);
-      if (batch !== undefined) this.#held.lose(batch);
+      if (batch !== undefined) this.#pending.lose(batch);
     } finally {
-      if (batch !== undefined) this.#held.release(batch);
+      if (batch !== undefined) this.#pending.release(batch);
     }
   }
 
@@ -173,7 +174,7 @@ export class HistoryRecorder implements ChangeRecorder {
       if (covered >= start) return true;
       const missed = await catchUp(this.#deps, covered, start);
       if (missed === undefined) this.takeGap(covered, start);
-      else this.#held.prepend(missed);
+      else this.#pending.prepend(missed);
       return true;
     } catch (error) {
       this.#fail(error);
@@ -190,7 +191,7 @@ export class HistoryRecorder implements ChangeRecorder {
 
   #setStatus(status: HistoryStatus): HistoryStatus {
     this.#status = status;
-    this.#held.raiseBaselines(status, this.#isOpen);
+    this.#pending.raiseBaselines(status, this.#isOpen);
     return status;
   }
 

@@ -71,7 +71,7 @@ test('other forms of an object are encoded again, except those that were given',
   const cell = new RevisionCell('/a', 7, encodeStored(object));
   const views = () => [cell.view('own', () => cell.object()), cell.view('given', () => assert.fail('not kept'))];
   const gone = new WeakRef(cell.view('own', () => cell.object()));
-  cell.giveView('given', 'by a webhook');
+  cell.setView('given', 'by a webhook');
   assert.equal(views()[1], 'by a webhook');
   cell.rest();
   await createNodeClock().yield();

@@ -214,7 +214,7 @@ export class RevisionCell {
   }
 
   /** Sets a form that this process cannot compute (a webhook converted it). It is kept while the cell rests. */
-  giveView(name: string, value: unknown): void {
+  setView(name: string, value: unknown): void {
     if (!this.hasView(name)) this.#addView(name, new UnusualForm(value));
   }
 

@@ -5,7 +5,7 @@ import { join, resolve } from 'node:path';
 import { Option, type Command } from 'commander';
 import { parseTime } from '../../api/time.ts';
 import { errorMessage } from '../../base/errors.ts';
-import type { BuiltMoment, LogPlaces } from '../../cluster/snapshots/log/build-moment.ts';
+import type { BuiltMoment, LogLocations } from '../../cluster/snapshots/log/build-moment.ts';
 import type { RestoreReport } from '../../cluster/store/snapshots.ts';
 import type { LogEnd } from '../../storage/sqlite/change-log/log-files.ts';
 import { momentParam } from '../history/get-history.ts';
@@ -47,15 +47,15 @@ export async function restoreMoment(raw: RawMoment): Promise<RestoreReport & Bui
   const { buildMoment } = await import('../../cluster/snapshots/log/build-moment.ts');
   const { completeLog } = await import('../../cluster/snapshots/log/complete-log.ts');
   const { replaceStore, storeFile } = await import('../../cluster/store/snapshots.ts');
-  return withPlaces(raw, async (places, end, platform) => {
+  return withLocations(raw, async (locations, end, platform) => {
     let built: BuiltMoment | undefined;
     const report = await replaceStore(dataDir, async (incoming) => {
-      const store = { ...places, storeFile: storeFile(dataDir) };
+      const store = { ...locations, storeFile: storeFile(dataDir) };
       const last = await completeLog(platform, store).catch((error: unknown) => {
         process.stderr.write(`keelson: ${errorMessage(error)}; what its log does not have yet is left out\n`);
         return undefined;
       });
-      built = await buildMoment(places, { end, last }, incoming);
+      built = await buildMoment(locations, { end, last }, incoming);
     });
     return { ...report, ...built! };
   });
@@ -65,11 +65,11 @@ export async function restoreMoment(raw: RawMoment): Promise<RestoreReport & Bui
 export async function withMomentFile(raw: RawMoment, work: (file: string) => Promise<void>): Promise<void> {
   const { buildMoment } = await import('../../cluster/snapshots/log/build-moment.ts');
   const { withUserErrors } = await import('../../cluster/store/snapshots.ts');
-  await withPlaces(raw, async (places, end) => {
+  await withLocations(raw, async (locations, end) => {
     const folder = await mkdtemp(join(tmpdir(), 'keelson-moment-'));
     try {
       const file = join(folder, 'state.db');
-      await withUserErrors(() => buildMoment(places, { end }, file));
+      await withUserErrors(() => buildMoment(locations, { end }, file));
       await work(file);
     } finally {
       await rm(folder, { recursive: true, force: true });
@@ -79,18 +79,21 @@ export async function withMomentFile(raw: RawMoment, work: (file: string) => Pro
 
 type PlatformOfCommands = Parameters<Parameters<typeof withPlatform>[0]>[0];
 
-async function withPlaces<T>(
+async function withLocations<T>(
   raw: RawMoment,
-  work: (places: LogPlaces, end: LogEnd | 'latest', platform: PlatformOfCommands) => Promise<T>,
+  work: (locations: LogLocations, end: LogEnd | 'latest', platform: PlatformOfCommands) => Promise<T>,
 ): Promise<T> {
   const base = parseBaseName(raw.snapshotName);
   return withPlatform(async (platform) => {
     const { files, clock } = platform;
     const end = parseMoment(raw.at ?? 'latest', clock.nowMs());
     const series = { base, nodeName: await nodeNameOf(files, raw.dataDir) };
-    const places = { files, snapshotDir: snapshotDirOf(raw), series };
-    const done = await withBucket(raw, async (bucket) => [await work({ ...places, bucket }, end, platform)] as const);
-    return done === undefined ? work({ ...places, bucket: undefined }, end, platform) : done[0];
+    const locations = { files, snapshotDir: snapshotDirOf(raw), series };
+    const done = await withBucket(
+      raw,
+      async (bucket) => [await work({ ...locations, bucket }, end, platform)] as const,
+    );
+    return done === undefined ? work({ ...locations, bucket: undefined }, end, platform) : done[0];
   });
 }
 

@@ -27,7 +27,7 @@ import { createServerSnapshots } from '../snapshots/server-snapshots.ts';
 import type { Snapshots } from '../snapshots/run-snapshots.ts';
 import { createSqliteHistory } from '../../storage/sqlite/history/sqlite-history.ts';
 import { backupStore, openOwnEtcdStore, openStore } from '../store/open-store.ts';
-import { createHeldStore, type HeldStore } from '../../storage/held-store.ts';
+import { createPausableStore, type PausableStore } from '../../storage/pausable-store.ts';
 import type { StoreChoice } from '../store/store-options.ts';
 import type { MoveContext, MoveReport } from '../store/move/move-store.ts';
 import { PreflightError } from '../preflight-error.ts';
@@ -58,7 +58,7 @@ class Server implements LocalServer {
   #fail: (error: unknown) => void = () => undefined;
   #store: Store | undefined;
   /** The store behind its encryption, and the valve that holds writes to it. Undefined for the server's own etcd. */
-  #plain: { readonly inner: Store; readonly held: HeldStore } | undefined;
+  #plain: { readonly inner: Store; readonly pausable: PausableStore } | undefined;
   #history: HistoryLog | undefined;
   #controlPlane: ControlPlane | undefined;
   #etcd: OwnEtcd | undefined;
@@ -225,9 +225,9 @@ class Server implements LocalServer {
     const encryption = file === undefined ? {} : { encryption: { file, reload: true } };
     const { dataDir, pkiDir, logDir, storeFile } = this.#config.instance;
     const wrap = (inner: Store): Store => {
-      const held = createHeldStore(inner);
-      this.#plain = { inner, held };
-      return held.store;
+      const pausable = createPausableStore(inner);
+      this.#plain = { inner, pausable };
+      return pausable.store;
     };
     const hasLog = this.#config.options.snapshots?.log !== undefined;
     if (!this.#config.ownEtcd)

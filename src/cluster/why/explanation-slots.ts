@@ -4,8 +4,8 @@
  */
 import { tooManyRequests } from '../../api/status-error.ts';
 import type { Principal } from '../../api/transport.ts';
+import { callerGroupOf } from '../../apiserver/limit-group.ts';
 import { onAbort } from '../../base/abort.ts';
-import { serviceAccountOf } from '../../component-helpers/user-names.ts';
 import type { Clock } from '../../platform/clock.ts';
 
 const MAX_PER_GROUP = 2;
@@ -43,7 +43,7 @@ export class ExplanationSlots {
 
   /** Runs `work` in a slot. Rejects with 429 when no slot is free in time, and with the signal's reason when the client has disconnected. */
   async run<T>(caller: ExplanationCaller, work: () => Promise<T>): Promise<T> {
-    const group = groupOf(caller.user);
+    const group = callerGroupOf(caller.user);
     if ((this.#inUse.get(group) ?? 0) >= MAX_PER_GROUP)
       throw tooManyRequests(`${MAX_PER_GROUP} explanations for you are being made: try again later`, 1);
     const most = caller.user.groups.includes('system:masters') ? MAX_TOTAL : MAX_WITHOUT_MASTERS;
@@ -101,10 +101,4 @@ export class ExplanationSlots {
     else this.#inUse.set(group, left);
     this.#queue.find((one) => this.#total < one.most && one.enter());
   }
-}
-
-/** Service accounts of one namespace share a limit, since a user who may create one may create many, on all nodes. */
-function groupOf({ name }: Principal): string {
-  const account = serviceAccountOf(name);
-  return account === undefined ? `user ${name}` : `accounts ${account.namespace}`;
 }

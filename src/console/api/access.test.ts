@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { type Access, allows, allowsPath, type Deed } from './access.ts';
+import { type Access, allows, allowsPath, type AccessAttributes } from './access.ts';
 
 const pods = { group: '', resource: 'pods' };
 const deployments = { group: 'apps', resource: 'deployments' };
@@ -15,7 +15,7 @@ test('rules are evaluated as RBAC does', () => {
       { verbs: ['patch'], apiGroups: ['*'], resources: ['*/scale'] },
     ],
   };
-  const rows: readonly [Deed, boolean][] = [
+  const rows: readonly [AccessAttributes, boolean][] = [
     [{ verb: 'list', kind: pods }, true],
     [{ verb: 'delete', kind: pods }, false],
     [{ verb: 'get', kind: pods, subresource: 'log' }, true],
@@ -25,7 +25,8 @@ test('rules are evaluated as RBAC does', () => {
     [{ verb: 'list', kind: deployments }, false],
     [{ verb: 'patch', kind: deployments, subresource: 'scale', name: 'other' }, true],
   ];
-  for (const [deed, allowed] of rows) assert.equal(allows(access, deed), allowed, JSON.stringify(deed));
+  for (const [attributes, allowed] of rows)
+    assert.equal(allows(access, attributes), allowed, JSON.stringify(attributes));
   assert.ok(
     allows({ rules: [], pathRules: [], complete: false }, { verb: 'delete', kind: pods }),
     'the server decides',

@@ -47,7 +47,7 @@ async function ask(namespace: string): Promise<Access> {
 }
 
 /** A verb on a resource, such as `pods`, or on a subresource, such as `pods/log`. */
-export interface Deed {
+export interface AccessAttributes {
   readonly verb: string;
   readonly kind: Pick<Kind, 'group' | 'resource'>;
   readonly subresource?: string;
@@ -55,7 +55,10 @@ export interface Deed {
 }
 
 /** Whether the rules allow the action, as RBAC evaluates them. When not all rules are known, true: the server decides. */
-export function allows({ rules, complete }: Access, { verb, kind, subresource = '', name = '' }: Deed): boolean {
+export function allows(
+  { rules, complete }: Access,
+  { verb, kind, subresource = '', name = '' }: AccessAttributes,
+): boolean {
   if (!complete) return true;
   const resource = subresource === '' ? kind.resource : `${kind.resource}/${subresource}`;
   return rules.some(

@@ -42,8 +42,8 @@ export const objectTexts = {
   older: 'Older changes',
   changes: { created: 'created', changed: 'changed', deleted: 'deleted', known: 'as it was before' },
   equals: 'This equals the command',
-  actions: 'What can be done',
-  deeds: {
+  actionsTitle: 'What can be done',
+  actions: {
     scale: { label: 'Scale', replicas: 'Replicas' },
     restart: 'Restart',
     pauseRollout: 'Pause rollout',

@@ -4,7 +4,7 @@ import { ApiError, send } from '../api/http.ts';
 import { kindNamed, mayGetPath } from './cluster-state.ts';
 import { nowMs } from '../parts/age.tsx';
 import { saveFile } from '../parts/save-file.ts';
-import { shownAt } from './places.ts';
+import { shownAt } from './hrefs.ts';
 import { ReplayFileControl } from './replay-file-control.tsx';
 import { mayDriveSimulation, orderSimulation, simulation, SIMULATION_PATH } from './simulation.ts';
 import { numberText, texts } from './texts.ts';

@@ -3,7 +3,7 @@ import type { ComponentChildren } from 'preact';
 import { useEffect } from 'preact/hooks';
 import type { ObjectRef } from '../api/kinds.ts';
 import { bindKeys } from '../app/keyboard.ts';
-import { listHref, objectHref } from '../app/places.ts';
+import { listHref, objectHref } from '../app/hrefs.ts';
 import { navigate } from '../app/router.ts';
 import { texts } from '../app/texts.ts';
 import { actionsOn, type MayDo } from './access.ts';
@@ -35,7 +35,7 @@ export function ObjectHeader({ of: ref, mayDo, title = '', children }: ObjectHea
           </>
         )}
       </h1>
-      <div class="object-buttons" role="group" aria-label={texts.object.actions}>
+      <div class="object-buttons" role="group" aria-label={texts.object.actionsTitle}>
         <Actions of={ref} mayDo={mayDo} current={title} />
         {children}
       </div>

@@ -1,7 +1,8 @@
 /** All views. To add one: a folder and a line here. */
 import { kindId } from '../api/kinds.ts';
-import { objectHref } from '../app/places.ts';
+import { objectHref } from '../app/hrefs.ts';
 import { texts } from '../app/texts.ts';
+import { WORKLOADS } from '../parts/workload-kinds.ts';
 import type { Need, ViewEntry } from './contract.ts';
 
 /** The right to run a command in a pod. */
@@ -11,28 +12,8 @@ const EXEC: readonly Need[] = [
   { verb: 'create', resource: 'pods', subresource: 'exec' },
 ];
 
-/** Workloads that have charts of their pods. */
-const WITH_CHARTS = [
-  'deployments.apps',
-  'replicasets.apps',
-  'statefulsets.apps',
-  'daemonsets.apps',
-  'jobs.batch',
-  'cronjobs.batch',
-  'replicationcontrollers',
-];
-
-/** Pods, and kinds whose pods' logs are shown together. */
-const WITH_LOGS = [
-  'pods',
-  'deployments.apps',
-  'replicasets.apps',
-  'statefulsets.apps',
-  'daemonsets.apps',
-  'jobs.batch',
-  'services',
-  'replicationcontrollers',
-];
+/** Pods, and kinds whose pods' logs are shown together. The pods of a CronJob are those of its Jobs. */
+const WITH_LOGS = ['pods', 'services', ...WORKLOADS.filter((kind) => kind !== 'cronjobs.batch')];
 
 export const views: readonly ViewEntry[] = [
   {
@@ -65,7 +46,7 @@ export const views: readonly ViewEntry[] = [
         key: 'c',
         label: texts.charts.title,
         needs: [{ verb: 'get' }, { verb: 'list', resource: 'pods' }],
-        applies: (kind) => WITH_CHARTS.includes(kindId(kind)),
+        applies: (kind) => WORKLOADS.includes(kindId(kind)),
         href: (ref) => objectHref('charts', ref),
       },
     ],

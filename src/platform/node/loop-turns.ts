@@ -7,6 +7,7 @@
  * Invariants: within a flow first come, first served; flows with waiting work take turns; work without a flow, which
  * is the cluster's own, comes after each of them. The microtasks of a piece finish before the next piece continues.
  */
+import { NextTurn } from './next-turn.ts';
 
 /** How long waiting work runs in one turn of the loop. */
 const TURN_MS = 4;
@@ -108,17 +109,18 @@ export class LoopTurns {
   #isTaken = false;
   /** How many short pieces have begun since the last turn. */
   #begun = 0;
-  #isScheduled = false;
+  readonly #nextTurn: NextTurn;
 
   constructor(deps: LoopDeps = ofThisThread) {
     this.#deps = deps;
+    this.#nextTurn = new NextTurn(deps.nextTurn, () => this.#runTurn());
   }
 
   /** Resolves in a later turn. */
   yield(flow?: string): Promise<void> {
     return new Promise((resolve) => {
       this.#flows.push(flow, resolve);
-      this.#schedule();
+      this.#nextTurn.schedule();
     });
   }
 
@@ -126,7 +128,7 @@ export class LoopTurns {
   turn(flow?: string): Promise<void> | undefined {
     if (this.#isTaken) return this.yield(flow);
     this.#isTaken = true;
-    this.#schedule();
+    this.#nextTurn.schedule();
     return undefined;
   }
 
@@ -134,7 +136,7 @@ export class LoopTurns {
   begin(flow?: string): Promise<void> | undefined {
     this.#begun++;
     if (this.#begun > SHORT_AT_ONCE) return this.yield(flow);
-    if (this.#begun === SHORT_AT_ONCE) this.#schedule();
+    if (this.#begun === SHORT_AT_ONCE) this.#nextTurn.schedule();
     return undefined;
   }
 
@@ -143,18 +145,11 @@ export class LoopTurns {
     return this.#flows.lengthOf(flow);
   }
 
-  #schedule(): void {
-    if (this.#isScheduled) return;
-    this.#isScheduled = true;
-    this.#deps.nextTurn(this.#turn);
-  }
-
-  readonly #turn = (): void => {
-    this.#isScheduled = false;
+  #runTurn(): void {
     this.#isTaken = true;
     this.#startMs = this.#deps.nowMs();
     this.#goOn();
-  };
+  }
 
   readonly #goOn = (): void => {
     const isOver = this.#deps.nowMs() - this.#startMs >= TURN_MS;
@@ -166,7 +161,7 @@ export class LoopTurns {
     }
     this.#isTaken = false;
     this.#begun = 0;
-    if (!this.#flows.isEmpty) this.#schedule();
+    if (!this.#flows.isEmpty) this.#nextTurn.schedule();
   };
 }
 

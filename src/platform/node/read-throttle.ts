@@ -11,6 +11,7 @@
  */
 import { PausedConnections, type FlowMember } from './paused-connections.ts';
 import { type LoopDeps, loopTurns } from './loop-turns.ts';
+import { NextTurn } from './next-turn.ts';
 
 /** A phase that has read for this long reads no further connections. */
 const PHASE_MS = 4;
@@ -91,10 +92,11 @@ export class ReadThrottle {
   #pausedMs = -Infinity;
   /** Reads since the last turn. */
   #reads = 0;
-  #isScheduled = false;
+  readonly #nextTurn: NextTurn;
 
   constructor(deps: ReadThrottleDeps) {
     this.#deps = deps;
+    this.#nextTurn = new NextTurn(deps.nextTurn, () => this.#runTurn());
   }
 
   /** Connections that are not read now. */
@@ -131,7 +133,7 @@ export class ReadThrottle {
     const nowMs = this.#deps.nowMs();
     if (this.#phaseMs === undefined) {
       this.#phaseMs = nowMs;
-      this.#schedule();
+      this.#nextTurn.schedule();
     } else if (nowMs - this.#phaseMs >= PHASE_MS) this.#pause(nowMs);
   }
 
@@ -157,14 +159,7 @@ export class ReadThrottle {
     this.#paused.penalize(new Set([...this.#resting].map(({ flow }) => flow)));
   }
 
-  #schedule(): void {
-    if (this.#isScheduled) return;
-    this.#isScheduled = true;
-    this.#deps.nextTurn(this.#turn);
-  }
-
-  readonly #turn = (): void => {
-    this.#isScheduled = false;
+  #runTurn(): void {
     this.#isPaused = false;
     this.#phaseMs = undefined;
     this.#reads = 0;
@@ -172,8 +167,8 @@ export class ReadThrottle {
     for (const connection of this.#paused.take(AT_ONCE, isOpen)) this.#goOn(connection);
     for (const connection of this.#resting) this.#paused.add(connection, 'busy');
     this.#resting.clear();
-    if (this.paused > 0) this.#schedule();
-  };
+    if (this.paused > 0) this.#nextTurn.schedule();
+  }
 
   #goOn(connection: Connection): void {
     this.#flowing.add(connection);

@@ -29,7 +29,7 @@ import { dropLog, LogRows } from './change-log/log-rows.ts';
 import * as sql from './statements.ts';
 import { copyWhole } from './whole-copy.ts';
 
-type Ask<Op extends keyof WireRequests> = WireRequests[Op]['ask'];
+type RequestOf<Op extends keyof WireRequests> = WireRequests[Op]['request'];
 type Answer<Op extends keyof WireRequests> = WireRequests[Op]['answer'];
 
 /** Revisions compacted in one transaction, which delays other calls. */
@@ -82,7 +82,7 @@ export class StoreDatabase {
   }
 
   /** Applies a batch durably. A failed batch changes nothing. */
-  write({ keys, numbers, values, timeMs }: Ask<'write'>): Answer<'write'> {
+  write({ keys, numbers, values, timeMs }: RequestOf<'write'>): Answer<'write'> {
     const batch: Batch = { staged: new Map(), current: [], values: [], revision: this.#revision };
     const revisions = new Float64Array(keys.length * 2);
     let at = 0;
@@ -107,7 +107,7 @@ export class StoreDatabase {
     return { revisions, current: batch.current, values: pack(batch.values) };
   }
 
-  range(request: Ask<'range'>): Answer<'range'> {
+  range(request: RequestOf<'range'>): Answer<'range'> {
     const { start, end, revision = this.#revision } = request;
     if (revision < this.#compactedRevision) throw compactedError(revision, this.#compactedRevision);
     if (revision > this.#revision) throw futureError(revision, this.#revision);
@@ -122,7 +122,7 @@ export class StoreDatabase {
   }
 
   /** Passes all current entries of a range, until `onPage` returns false. */
-  scan(request: Ask<'scan'>, onPage: (page: WirePage) => boolean): Answer<'scan'> {
+  scan(request: RequestOf<'scan'>, onPage: (page: WirePage) => boolean): Answer<'scan'> {
     const { start, end } = request;
     let page = createPage();
     for (const row of this.#statements.prepare<ValueRow>(sql.SELECT_VALUES, true).iterate(start, end)) {
@@ -136,7 +136,7 @@ export class StoreDatabase {
     return { revision: this.#revision };
   }
 
-  events(request: Ask<'events'>): Answer<'events'> {
+  events(request: RequestOf<'events'>): Answer<'events'> {
     const { start, end, afterRevision } = request;
     if (afterRevision < this.#compactedRevision) throw compactedError(afterRevision, this.#compactedRevision);
     const rows = this.#statements.prepare<EventRow>(sql.SELECT_EVENTS).all(afterRevision, start, end);
@@ -149,7 +149,7 @@ export class StoreDatabase {
   }
 
   /** One step of the compaction to `revision`; call it again until the result has reached it. */
-  compact(request: Ask<'compact'>): Answer<'compact'> {
+  compact(request: RequestOf<'compact'>): Answer<'compact'> {
     if (request.revision > this.#revision) throw futureError(request.revision, this.#revision);
     const from = this.#compactedRevision;
     const to = Math.min(request.revision, from + COMPACTION_STEP);
@@ -169,7 +169,7 @@ export class StoreDatabase {
     return { compactedRevision: to };
   }
 
-  beginLog({ newIdentity, nowMs }: Ask<'beginLog'>): Answer<'beginLog'> {
+  beginLog({ newIdentity, nowMs }: RequestOf<'beginLog'>): Answer<'beginLog'> {
     try {
       const identity = this.#log.begin(newIdentity, this.#revision, nowMs);
       return { identity, revision: this.#revision, readableAfter: this.#compactedRevision };
@@ -179,7 +179,7 @@ export class StoreDatabase {
     }
   }
 
-  readLog({ after, maxBytes }: Ask<'readLog'>): Answer<'readLog'> {
+  readLog({ after, maxBytes }: RequestOf<'readLog'>): Answer<'readLog'> {
     return { part: this.#log.read(after, maxBytes, this.#compactedRevision) };
   }
 

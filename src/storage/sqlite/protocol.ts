@@ -63,30 +63,33 @@ export interface WirePage {
 
 export interface WireRequests {
   open: {
-    ask: { readonly path: string; readonly resumesLog: boolean };
+    request: { readonly path: string; readonly resumesLog: boolean };
     answer: { revision: number; compactedRevision: number; expiries: WireExpiry[] };
   };
   /** `timeMs`: the time of the call, for the change log. */
-  write: { ask: WireWrites & { readonly timeMs: number }; answer: WireOutcomes };
+  write: { request: WireWrites & { readonly timeMs: number }; answer: WireOutcomes };
   range: {
-    ask: WireRange & { readonly limit: number; readonly revision: number | undefined };
+    request: WireRange & { readonly limit: number; readonly revision: number | undefined };
     answer: { entries: WireEntry[]; values: Uint8Array; count: number; revision: number };
   };
   /** Everything in a range, in parts (`WirePage`) before the result, at the reader's pace (`scan-pace.ts`). */
-  scan: { ask: WireRange & { readonly taken: Int32Array<SharedArrayBuffer> }; answer: { revision: number } };
+  scan: { request: WireRange & { readonly taken: Int32Array<SharedArrayBuffer> }; answer: { revision: number } };
   events: {
-    ask: WireRange & { readonly afterRevision: number };
+    request: WireRange & { readonly afterRevision: number };
     answer: { events: WireEvent[]; values: Uint8Array; revision: number };
   };
-  compact: { ask: { readonly revision: number }; answer: { compactedRevision: number } };
-  beginLog: { ask: { readonly newIdentity: string; readonly nowMs: number }; answer: LogStart };
-  readLog: { ask: { readonly after: number; readonly maxBytes: number }; answer: { part: LogPart | undefined } };
+  compact: { request: { readonly revision: number }; answer: { compactedRevision: number } };
+  beginLog: { request: { readonly newIdentity: string; readonly nowMs: number }; answer: LogStart };
+  readLog: { request: { readonly after: number; readonly maxBytes: number }; answer: { part: LogPart | undefined } };
   /** One step of returning free pages to the file system; `isDone`: no further one is useful. */
-  shrink: { ask: object; answer: { isDone: boolean } };
-  status: { ask: object; answer: { revision: number; compactedRevision: number; sizeBytes: number; keyCount: number } };
+  shrink: { request: object; answer: { isDone: boolean } };
+  status: {
+    request: object;
+    answer: { revision: number; compactedRevision: number; sizeBytes: number; keyCount: number };
+  };
   /** Answered when the copy is complete; other requests are answered meanwhile. */
-  backup: { ask: { readonly path: string }; answer: object };
-  close: { ask: object; answer: object };
+  backup: { request: { readonly path: string }; answer: object };
+  close: { request: object; answer: object };
 }
 
 /** Names of what can be asked. */
@@ -94,7 +97,7 @@ export type WireOperation = keyof WireRequests;
 
 /** A numbered request. */
 export type WireCall = {
-  [Op in WireOperation]: { readonly id: number; readonly op: Op; readonly ask: WireRequests[Op]['ask'] };
+  [Op in WireOperation]: { readonly id: number; readonly op: Op; readonly request: WireRequests[Op]['request'] };
 }[WireOperation];
 
 /** The result of the request with the number. */

@@ -133,9 +133,9 @@ class SqliteStore implements Store {
       onPage({ entries: entriesOf(page) });
       reader.take();
     };
-    const ask = { start, end: endOf(start, end), taken: reader.taken };
+    const request = { start, end: endOf(start, end), taken: reader.taken };
     try {
-      return (await this.#client.call('scan', ask, { onPage: hand })).revision;
+      return (await this.#client.call('scan', request, { onPage: hand })).revision;
     } finally {
       reader.stop();
     }

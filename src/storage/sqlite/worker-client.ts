@@ -18,7 +18,7 @@ interface Call {
 
 /** The requests of a worker and their answers. */
 type Requests<Operation extends string> = Readonly<
-  Record<Operation, { readonly ask: object; readonly answer: object }>
+  Record<Operation, { readonly request: object; readonly answer: object }>
 >;
 
 /** Calls a worker of one protocol, which the creator of this starts. */
@@ -43,7 +43,7 @@ export class WorkerClient<R extends Requests<keyof R & string>> {
   /** Sends a request; rejects with `StoreError`. A result after the deadline is passed to `late`, if given. */
   call<Op extends keyof R & string>(
     op: Op,
-    ask: R[Op]['ask'],
+    request: R[Op]['request'],
     limits: CallLimits<R[Op]['answer']> = {},
   ): Promise<R[Op]['answer']> {
     if (this.#gone !== undefined) return Promise.reject(this.#gone);
@@ -57,8 +57,8 @@ export class WorkerClient<R extends Requests<keyof R & string>> {
     if (this.#calls.size === 1) this.#worker.ref();
     if (late !== undefined)
       deferred.promise.catch(() => this.#calls.has(id) && this.#replaceLate(id, late as (answer: object) => void));
-    const { values } = ask as { values?: Uint8Array<ArrayBuffer> };
-    this.#worker.postMessage({ id, op, ask }, transfer ?? (values === undefined ? [] : [values.buffer]));
+    const { values } = request as { values?: Uint8Array<ArrayBuffer> };
+    this.#worker.postMessage({ id, op, request }, transfer ?? (values === undefined ? [] : [values.buffer]));
     return deferred.promise as Promise<R[Op]['answer']>;
   }
 

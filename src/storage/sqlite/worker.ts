@@ -11,37 +11,37 @@ let database: StoreDatabase | undefined;
 
 function answerCall(call: WireCall): object | Promise<object> {
   if (call.op === 'open') {
-    database = new StoreDatabase(call.ask.path, call.ask);
+    database = new StoreDatabase(call.request.path, call.request);
     return database.opened();
   }
   if (database === undefined) throw new StoreError('closed', 'the store is not open');
   switch (call.op) {
     case 'write':
-      return database.write(call.ask);
+      return database.write(call.request);
     case 'range':
-      return database.range(call.ask);
+      return database.range(call.request);
     case 'scan': {
-      const mayGo = createScanPace(call.ask.taken);
-      return database.scan(call.ask, (page) => {
+      const mayGo = createScanPace(call.request.taken);
+      return database.scan(call.request, (page) => {
         if (!mayGo()) return false;
         port.postMessage({ id: call.id, page } satisfies WireReply, [page.values.buffer, page.numbers.buffer]);
         return true;
       });
     }
     case 'events':
-      return database.events(call.ask);
+      return database.events(call.request);
     case 'compact':
-      return database.compact(call.ask);
+      return database.compact(call.request);
     case 'beginLog':
-      return database.beginLog(call.ask);
+      return database.beginLog(call.request);
     case 'readLog':
-      return database.readLog(call.ask);
+      return database.readLog(call.request);
     case 'shrink':
       return database.shrink();
     case 'status':
       return database.status();
     case 'backup':
-      return database.backupTo(call.ask.path).then(() => ({}));
+      return database.backupTo(call.request.path).then(() => ({}));
     case 'close':
       database.close();
       database = undefined;

@@ -31,7 +31,7 @@ import {
 import { listBucketLogs, type LogBucket } from './log-remote.ts';
 
 /** Where snapshots and logs are kept. */
-export interface LogPlaces {
+export interface LogLocations {
   readonly files: Files;
   readonly snapshotDir: string;
   readonly series: SnapshotSeries;
@@ -59,7 +59,7 @@ export async function findLogs({
   snapshotDir,
   series,
   bucket,
-}: Omit<LogPlaces, 'series'> & Partial<Pick<LogPlaces, 'series'>>): Promise<readonly FoundLog[]> {
+}: Omit<LogLocations, 'series'> & Partial<Pick<LogLocations, 'series'>>): Promise<readonly FoundLog[]> {
   const snapshotsHere = (await listSnapshots(files, snapshotDir)).map(({ name }) => name);
   const snapshotsThere = bucket === undefined ? [] : (await bucket.list()).map(({ name }) => name);
   const there = bucket === undefined ? new Map<string, never>() : await listBucketLogs(bucket);
@@ -90,26 +90,26 @@ export interface LastChange {
  * for damaged ones.
  */
 export async function buildMoment(
-  places: LogPlaces,
+  locations: LogLocations,
   { end, last }: { readonly end: LogEnd | 'latest'; readonly last?: LastChange | undefined },
   target: string,
 ): Promise<BuiltMoment> {
-  const logs = await findLogs(places);
-  const present = last && { folder: logFolderName(places.series, last.identity), revision: last.revision };
+  const logs = await findLogs(locations);
+  const present = last && { folder: logFolderName(locations.series, last.identity), revision: last.revision };
   const { log, path, until } = choosePath(logs, end, present);
   const folder = await mkdtemp(join(tmpdir(), 'keelson-log-'));
   try {
     makePrivate(target);
-    await fetch(places, log, { name: path.base.snapshot, from: '', to: target });
+    await fetch(locations, log, { name: path.base.snapshot, from: '', to: target });
     const position = readLogPosition(target);
-    const isOfLog = position !== undefined && logFolderName(places.series, position.identity) === log.folder;
+    const isOfLog = position !== undefined && logFolderName(locations.series, position.identity) === log.folder;
     if (!isOfLog || position.revision !== path.base.revision)
       throw new PreflightError(`the snapshot ${path.base.snapshot} is not the one that the log ${log.folder} has`);
     const replay = new LogReplay(target, position, until);
     try {
       const file = join(folder, 'segment');
       for (const wanted of path.segments) {
-        const { name, to } = await fetchSegment(places, log, wanted, file);
+        const { name, to } = await fetchSegment(locations, log, wanted, file);
         const parts = await readParts(await readFile(file), name);
         // zeros after a gzip member are treated as padding
         if (parts.at(-1)?.to !== to)
@@ -154,16 +154,21 @@ function rangeText({ fromMs, fromRevision, toMs, toRevision }: LogRange): string
 }
 
 /** Resolves to the segment that was fetched, which is longer than wanted when a running server has replaced it. */
-async function fetchSegment(places: LogPlaces, log: FoundLog, wanted: LogSegment, to: string): Promise<LogSegment> {
+async function fetchSegment(
+  locations: LogLocations,
+  log: FoundLog,
+  wanted: LogSegment,
+  to: string,
+): Promise<LogSegment> {
   const folder = `${LOG_FOLDER}/${log.folder}`;
   for (let segment = wanted; ;) {
     try {
-      await fetch(places, log, { name: segment.name, from: `${folder}/`, to });
+      await fetch(locations, log, { name: segment.name, from: `${folder}/`, to });
       return segment;
     } catch (error) {
       if (!hasErrorCode(error, 'ENOENT')) throw error;
       const { after, name } = segment;
-      const { segments } = readLogContent(await listLogFiles(places.files, `${places.snapshotDir}/${folder}`));
+      const { segments } = readLogContent(await listLogFiles(locations.files, `${locations.snapshotDir}/${folder}`));
       const longer = segments.find((each) => each.after <= after && each.to > segment.to);
       if (longer === undefined) throw new PreflightError(`${folder}/${name} is gone`);
       log.here.add(longer.name);
@@ -173,7 +178,7 @@ async function fetchSegment(places: LogPlaces, log: FoundLog, wanted: LogSegment
 }
 
 async function fetch(
-  { snapshotDir, bucket }: LogPlaces,
+  { snapshotDir, bucket }: LogLocations,
   { here }: FoundLog,
   { name, from, to }: { readonly name: string; readonly from: string; readonly to: string },
 ): Promise<void> {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { createSimPlatform } from '../../../platform/sim/sim-platform.ts';
-import { createHeldStore } from '../../../storage/held-store.ts';
+import { createPausableStore } from '../../../storage/pausable-store.ts';
 import { createMemoryStore } from '../../../storage/memory/memory-store.ts';
 import { describeStore } from '../../../storage/store-suite.ts';
 import { prefixEnd, type Store } from '../../../storage/store.ts';
@@ -16,9 +16,9 @@ const content = async (store: Store): Promise<Record<string, string>> => {
   return Object.fromEntries(entries.map(({ key, value }) => [key, Buffer.from(value).toString()]));
 };
 
-describeStore('held store', () => {
+describeStore('pausable store', () => {
   const { clock } = createSimPlatform();
-  const { store } = createHeldStore(createMemoryStore({ clock }));
+  const { store } = createPausableStore(createMemoryStore({ clock }));
   return Promise.resolve({ store, clock });
 });
 
@@ -101,7 +101,7 @@ describe('a copy', () => {
   test('a write that the target refuses ends all others before the target is left empty', async () => {
     const { source, target } = await stores();
     const refusing: Store = {
-      ...createHeldStore(target).store,
+      ...createPausableStore(target).store,
       async put(request) {
         if (request.key === '/registry/pods/a/200') throw new Error('request is too large');
         await turns(5);
@@ -115,32 +115,32 @@ describe('a copy', () => {
     assert.deepEqual(await content(target), {});
   });
 
-  test('held writes wait, and end as the move ends', async () => {
+  test('paused writes wait, and end as the move ends', async () => {
     const { source } = await stores();
     for (const outcome of ['go on', 'refuse'] as const) {
-      const { store, ...held } = createHeldStore(source);
-      await held.hold();
+      const { store, ...control } = createPausableStore(source);
+      await control.pause();
       let ended = false;
       const writing = store.put({ key: '/registry/a', value: Buffer.from(outcome) }).finally(() => (ended = true));
       writing.catch(() => undefined);
       await store.get('/registry/a');
       assert.equal(ended, false);
-      held.release(outcome);
+      control.release(outcome);
       if (outcome === 'go on') assert.equal((await writing).ok, true);
       else await assert.rejects(writing, /moved to another store/);
     }
   });
 
-  test('writes that waited wait again where the store is held again at once', async () => {
+  test('writes that waited wait again where the store is paused again at once', async () => {
     const { source } = await stores();
-    const { store, ...held } = createHeldStore(source);
-    await held.hold();
+    const { store, ...control } = createPausableStore(source);
+    await control.pause();
     const writing = store.put({ key: '/registry/a', value: Buffer.from('a') });
-    held.release('go on');
-    await held.hold();
+    control.release('go on');
+    await control.pause();
     for (let turn = 0; turn < 10; turn++) await store.get('/registry/a');
     assert.equal(await source.get('/registry/a'), undefined);
-    held.release('go on');
+    control.release('go on');
     assert.equal((await writing).ok, true);
   });
 });

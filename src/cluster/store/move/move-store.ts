@@ -7,7 +7,7 @@ import { MASTER_LEASES } from '../../../apiserver/bootstrap/endpoint-leases.ts';
 import { EVENT_TTL_SECONDS } from '../../../apiserver/registry/core/events/definition.ts';
 import { errorMessage } from '../../../base/errors.ts';
 import type { Platform } from '../../../platform/platform.ts';
-import type { HeldStore } from '../../../storage/held-store.ts';
+import type { PausableStore } from '../../../storage/pausable-store.ts';
 import { prefixEnd, type Store, StoreError } from '../../../storage/store.ts';
 import type { ClusterOptions } from '../../cluster-options.ts';
 import type { Instance } from '../../instance/instance.ts';
@@ -32,7 +32,7 @@ export interface MoveReport extends CopyReport {
 
 interface StoreMove extends MoveContext {
   readonly to: StoreChoice;
-  readonly plain: { readonly inner: Store; readonly held: HeldStore } | undefined;
+  readonly plain: { readonly inner: Store; readonly pausable: PausableStore } | undefined;
   readonly instance: Pick<Instance, 'storeFile'>;
   readonly options: Pick<ClusterOptions, 'store' | 'snapshots'>;
 }
@@ -72,7 +72,7 @@ function checkMove({ to, options }: StoreMove): void {
 async function copyAndCommit(
   { clock, log }: Pick<Platform, 'clock' | 'log'>,
   { report, commit }: StoreMove,
-  { inner, held, target }: { readonly inner: Store; readonly held: HeldStore; readonly target: Store },
+  { inner, pausable, target }: { readonly inner: Store; readonly pausable: PausableStore; readonly target: Store },
 ): Promise<MoveReport> {
   const over = new AbortController();
   const copy = new StoreCopy(inner, target, { eventTtlSeconds: EVENT_TTL_SECONDS, report, signal: over.signal });
@@ -87,16 +87,16 @@ async function copyAndCommit(
         reject(error);
       });
     });
-    await Promise.race([held.hold(), tooLong]);
+    await Promise.race([pausable.pause(), tooLong]);
     const copied = await Promise.race([copy.finish(), tooLong]);
     cancel();
     await commit();
-    held.release('refuse');
+    pausable.release('refuse');
     await copy.end({ undo: false });
     return { ...copied, heldMs: clock.monotonicMs() - heldSinceMs };
   } catch (error) {
     cancel();
-    held.release('go on');
+    pausable.release('go on');
     await copy
       .end({ undo: true })
       .catch((err: unknown) =>

@@ -4,7 +4,7 @@ import { type Kind, kindId, listPath, type ObjectRef, objectPath } from '../../a
 import { readApiCharts, readCharts } from '../../api/charts.ts';
 import { chooseNamespace, kindNamed, kinds, listableKind, mayGetPath } from '../../app/cluster-state.ts';
 import { pluralOf } from '../../app/menu-bar.tsx';
-import { objectHref, objectOf } from '../../app/places.ts';
+import { objectHref, objectOf } from '../../app/hrefs.ts';
 import { href, namespace } from '../../app/router.ts';
 import { texts } from '../../app/texts.ts';
 import { useMayDo } from '../../parts/access.ts';

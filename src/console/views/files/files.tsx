@@ -2,7 +2,7 @@
 import type { Pod } from '../../../api/gen/core-v1.ts';
 import { type ObjectRef, objectPath } from '../../api/kinds.ts';
 import { kindNamed, kinds } from '../../app/cluster-state.ts';
-import { objectHref, objectOf } from '../../app/places.ts';
+import { objectHref, objectOf } from '../../app/hrefs.ts';
 import { setParams } from '../../app/router.ts';
 import { texts } from '../../app/texts.ts';
 import { useMayDo } from '../../parts/access.ts';

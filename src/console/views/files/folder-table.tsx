@@ -1,7 +1,7 @@
 /** The table of one folder of a container. */
 import { useSignal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
-import { objectHref } from '../../app/places.ts';
+import { objectHref } from '../../app/hrefs.ts';
 import { numberText, texts } from '../../app/texts.ts';
 import { bytesText } from '../../parts/amounts.ts';
 import { saveFile } from '../../parts/save-file.ts';

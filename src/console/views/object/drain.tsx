@@ -8,20 +8,20 @@ import type { Kind } from '../../api/kinds.ts';
 import { listableKind } from '../../app/cluster-state.ts';
 import { texts } from '../../app/texts.ts';
 import { useLiveTable } from '../../parts/use-live-table.ts';
-import type { DeedProps } from './deed.ts';
+import type { ActionDialogProps } from './object-action.ts';
 import { type DrainAction, drainAction, drainCommand, drainLosses, type DrainOptions } from './drain-plan.ts';
 import { DrainRun } from './drain-run.ts';
 
 type Phase = 'planned' | 'running' | 'stopped' | 'granted';
 
-const { drain: words } = texts.object.deeds;
+const { drain: words } = texts.object.actions;
 
-export function Drain(props: DeedProps) {
+export function Drain(props: ActionDialogProps) {
   const pods = listableKind('pods');
   return pods === undefined ? null : <DrainOf {...props} pods={pods} />;
 }
 
-function DrainOf({ of: ref, pods }: DeedProps & { readonly pods: Kind }) {
+function DrainOf({ of: ref, pods }: ActionDialogProps & { readonly pods: Kind }) {
   const table = useLiveTable(pods, { namespace: '', fieldSelector: `spec.nodeName=${ref.name}`, withObjects: true });
   void table.version.value; // the pods change with it
   const run = useMemo(() => new DrainRun(pods), []);

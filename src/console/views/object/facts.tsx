@@ -3,7 +3,7 @@ import type { Condition } from '../../../api/gen/meta-v1.ts';
 import type { KubernetesObject } from '../../../api/object.ts';
 import type { ObjectRef } from '../../api/kinds.ts';
 import { kindNamed } from '../../app/cluster-state.ts';
-import { listHref } from '../../app/places.ts';
+import { listHref } from '../../app/hrefs.ts';
 import { texts } from '../../app/texts.ts';
 import { Age } from '../../parts/age.tsx';
 import { Badge } from '../../parts/badge.tsx';

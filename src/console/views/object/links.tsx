@@ -3,7 +3,7 @@ import type { OwnerReference } from '../../../api/gen/meta-v1.ts';
 import type { NamedObject } from '../../api/explain.ts';
 import { apiVersionOf, type Kind, type ObjectRef } from '../../api/kinds.ts';
 import { kindNamed, kinds } from '../../app/cluster-state.ts';
-import { objectHref } from '../../app/places.ts';
+import { objectHref } from '../../app/hrefs.ts';
 
 /** A link with the text `Pod web-1`. */
 export function ObjectLink({ to, short = false }: { readonly to: ObjectRef; readonly short?: boolean }) {

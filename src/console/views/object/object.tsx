@@ -3,11 +3,11 @@ import type { KubernetesObject } from '../../../api/object.ts';
 import { kindId, type ObjectRef, objectPath } from '../../api/kinds.ts';
 import { kindNamed, kinds } from '../../app/cluster-state.ts';
 import { momentMs } from '../../app/moment.ts';
-import { objectHref, objectOf } from '../../app/places.ts';
+import { objectHref, objectOf } from '../../app/hrefs.ts';
 import { texts } from '../../app/texts.ts';
 import type { ViewProps } from '../contract.ts';
 import { useMayDo } from '../../parts/access.ts';
-import { DeedBar } from './deed-bar.tsx';
+import { ActionBar } from './action-bar.tsx';
 import { Conditions, Facts } from './facts.tsx';
 import { History } from './history.tsx';
 import { NodeFaults } from './node-faults.tsx';
@@ -45,7 +45,7 @@ function Whole({ of: ref, tab, editing }: WholeProps) {
   return (
     <section class="object">
       <ObjectHeader of={ref} mayDo={mayDo}>
-        {object === undefined || gone || isPast ? null : <DeedBar of={ref} object={object} mayDo={mayDo} />}
+        {object === undefined || gone || isPast ? null : <ActionBar of={ref} object={object} mayDo={mayDo} />}
       </ObjectHeader>
       <nav class="object-tabs" aria-label={texts.object.title}>
         {TABS.map((name) => (

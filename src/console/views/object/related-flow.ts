@@ -4,7 +4,7 @@ import type { IngressSpec } from '../../../api/gen/networking-v1.ts';
 import type { PersistentVolumeClaim } from '../../../api/gen/core-v1.ts';
 import { type Kind, kindId, type ObjectRef, objectPath } from '../../api/kinds.ts';
 import type { Row } from '../../api/table.ts';
-import { objectHref } from '../../app/places.ts';
+import { objectHref } from '../../app/hrefs.ts';
 import { texts } from '../../app/texts.ts';
 import type { Flow, FlowBox, FlowEdge } from '../../parts/flow/flow.ts';
 import type { Tone } from '../../parts/tone.ts';

@@ -5,13 +5,13 @@ import type { Stored } from '../../../api/object.ts';
 import { ApiError } from '../../api/http.ts';
 import { texts } from '../../app/texts.ts';
 import { Age } from '../../parts/age.tsx';
-import { type DeedProps, target } from './deed.ts';
+import { type ActionDialogProps, target } from './object-action.ts';
 import { readRevisions, type Revision, type Workload } from './revisions.ts';
 import { Changes } from './trial-result.tsx';
 
-const { rollback: words } = texts.object.deeds;
+const { rollback: words } = texts.object.actions;
 
-export function Rollback({ of: ref, object, onDone }: DeedProps) {
+export function Rollback({ of: ref, object, onDone }: ActionDialogProps) {
   const workload = object as Stored<Workload>;
   const [revisions, setRevisions] = useState<readonly Revision[]>();
   const [chosen, setChosen] = useState<Revision>();

@@ -15,21 +15,13 @@ import type { LiveTable } from '../../parts/live-table.ts';
 import { type Tone, toneOf, toneOfShare } from '../../parts/tone.ts';
 import { useLiveTable } from '../../parts/use-live-table.ts';
 import { usePolled } from '../../parts/use-polled.ts';
+import { WORKLOADS } from '../../parts/workload-kinds.ts';
 import { kindOfReference } from './links.tsx';
 import { mentionsOf } from './related.ts';
 import type { RelatedInput, RelatedRows } from './related-flow.ts';
 
 /** Kinds of objects that run as a service account. */
-const WITH_PODS = [
-  'pods',
-  'deployments.apps',
-  'replicasets.apps',
-  'statefulsets.apps',
-  'daemonsets.apps',
-  'jobs.batch',
-  'cronjobs.batch',
-  'replicationcontrollers',
-];
+const WITH_PODS = ['pods', ...WORKLOADS];
 const ROUTES = ['ingresses.networking.k8s.io', 'httproutes.gateway.networking.k8s.io'];
 
 export function useRelated(ref: ObjectRef, object: KubernetesObject): RelatedInput {

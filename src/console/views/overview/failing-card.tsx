@@ -1,7 +1,7 @@
 /** Failing objects, the most severe first. */
 import { cellReader } from '../../api/cells.ts';
 import { kindNamed } from '../../app/cluster-state.ts';
-import { listHref, shownAt } from '../../app/places.ts';
+import { listHref, shownAt } from '../../app/hrefs.ts';
 import { texts } from '../../app/texts.ts';
 import { Age, nowMs } from '../../parts/age.tsx';
 import { Badge } from '../../parts/badge.tsx';

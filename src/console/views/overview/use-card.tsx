@@ -1,7 +1,7 @@
 /** The use of processors and memory over the last minutes, and the nodes that use most. */
 import { useEffect, useMemo } from 'preact/hooks';
 import { listableKind } from '../../app/cluster-state.ts';
-import { listHref, objectHref } from '../../app/places.ts';
+import { listHref, objectHref } from '../../app/hrefs.ts';
 import { href } from '../../app/router.ts';
 import { texts } from '../../app/texts.ts';
 import { Card } from './card.tsx';

@@ -3,7 +3,7 @@ import { cellReader } from '../../api/cells.ts';
 import { sortValue } from '../../api/cell-value.ts';
 import type { Row } from '../../api/table.ts';
 import { listableKind } from '../../app/cluster-state.ts';
-import { listHref } from '../../app/places.ts';
+import { listHref } from '../../app/hrefs.ts';
 import { namespace } from '../../app/router.ts';
 import { texts } from '../../app/texts.ts';
 import { Age, nowMs } from '../../parts/age.tsx';

@@ -1,6 +1,6 @@
 /** The number of objects in each state: a bar, and beside it each state with its number as a link. */
 import type { Kind } from '../../api/kinds.ts';
-import { listHref } from '../../app/places.ts';
+import { listHref } from '../../app/hrefs.ts';
 import { namespace } from '../../app/router.ts';
 import { numberText } from '../../app/texts.ts';
 import { Badge } from '../../parts/badge.tsx';

@@ -2,7 +2,7 @@
 import { useMemo, useRef } from 'preact/hooks';
 import type { Pod } from '../../../api/gen/core-v1.ts';
 import type { ObjectRef } from '../../api/kinds.ts';
-import { objectHref } from '../../app/places.ts';
+import { objectHref } from '../../app/hrefs.ts';
 import { numberText, texts } from '../../app/texts.ts';
 import type { MayDo } from '../../parts/access.ts';
 import { Age } from '../../parts/age.tsx';

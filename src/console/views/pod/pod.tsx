@@ -5,7 +5,7 @@
 import type { Pod } from '../../../api/gen/core-v1.ts';
 import { type ObjectRef, objectPath } from '../../api/kinds.ts';
 import { kindNamed, kinds } from '../../app/cluster-state.ts';
-import { objectOf } from '../../app/places.ts';
+import { objectOf } from '../../app/hrefs.ts';
 import { texts } from '../../app/texts.ts';
 import { useMayDo } from '../../parts/access.ts';
 import { ObjectHeader } from '../../parts/object-header.tsx';

@@ -5,7 +5,7 @@ import type { Kind } from '../../api/kinds.ts';
 import type { Row } from '../../api/table.ts';
 import { isRead } from '../../api/table-list.ts';
 import { bindKeys } from '../../app/keyboard.ts';
-import { shownAt } from '../../app/places.ts';
+import { shownAt } from '../../app/hrefs.ts';
 import { navigate, setParams } from '../../app/router.ts';
 import { texts } from '../../app/texts.ts';
 import { rowWindow, scrollTo } from '../../parts/virtual-window.ts';

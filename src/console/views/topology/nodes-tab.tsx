@@ -4,7 +4,7 @@ import { useEffect, useMemo } from 'preact/hooks';
 import type { Kind } from '../../api/kinds.ts';
 import { isRead, type ListState } from '../../api/table-list.ts';
 import { listableKind } from '../../app/cluster-state.ts';
-import { objectHref } from '../../app/places.ts';
+import { objectHref } from '../../app/hrefs.ts';
 import { momentMs } from '../../app/moment.ts';
 import { namespace, navigate } from '../../app/router.ts';
 import { texts } from '../../app/texts.ts';

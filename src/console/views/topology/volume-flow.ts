@@ -2,7 +2,7 @@
 import type { PersistentVolume, PersistentVolumeClaim, Pod } from '../../../api/gen/core-v1.ts';
 import type { Kind } from '../../api/kinds.ts';
 import type { Row } from '../../api/table.ts';
-import { objectHref } from '../../app/places.ts';
+import { objectHref } from '../../app/hrefs.ts';
 import { texts } from '../../app/texts.ts';
 import type { Flow, FlowBox, FlowEdge } from '../../parts/flow/flow.ts';
 import { toneOf } from '../../parts/tone.ts';

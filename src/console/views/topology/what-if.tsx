@@ -4,7 +4,7 @@ import type { Kind } from '../../api/kinds.ts';
 import type { DecidingPolicy, Reach } from '../../../api/reach.ts';
 import { type PodPlace, readReach } from '../../api/reach.ts';
 import { kindNamed } from '../../app/cluster-state.ts';
-import { objectHref } from '../../app/places.ts';
+import { objectHref } from '../../app/hrefs.ts';
 import { setParams } from '../../app/router.ts';
 import { texts } from '../../app/texts.ts';
 import { Badge } from '../../parts/badge.tsx';

@@ -21,31 +21,31 @@ export class HistoryAnswers {
   }
 
   #answer(call: HistoryCall): object {
-    if (call.op === 'open') return this.#open(call.ask);
+    if (call.op === 'open') return this.#open(call.request);
     if (call.op === 'close') return this.#close();
     if (this.#database === undefined) throw new StoreError('closed', 'the history is not open');
-    const { nowMs } = call.ask;
+    const { nowMs } = call.request;
     switch (call.op) {
       case 'append':
-        return { ...this.#database.append(call.ask, nowMs), spares: sparesOf(call.ask) };
+        return { ...this.#database.append(call.request, nowMs), spares: sparesOf(call.request) };
       case 'read': {
-        const { records, ...page } = this.#database.read(call.ask, nowMs);
+        const { records, ...page } = this.#database.read(call.request, nowMs);
         return { ...page, ...toColumns(records) };
       }
       case 'locate':
-        return this.#database.locate(call.ask, nowMs);
+        return this.#database.locate(call.request, nowMs);
       case 'changedKeys':
-        return inColumns(this.#database.lanes.changedKeys(call.ask));
+        return inColumns(this.#database.lanes.changedKeys(call.request));
       case 'states':
-        return inColumns(this.#database.lanes.states(call.ask));
+        return inColumns(this.#database.lanes.states(call.request));
       case 'prune':
         return this.#database.prune(nowMs);
     }
   }
 
   /** A file that cannot be read is replaced by an empty one: the server serves without its history. */
-  #open(ask: HistoryRequests['open']['ask']): HistoryRequests['open']['answer'] {
-    const { path, limits } = ask;
+  #open(request: HistoryRequests['open']['request']): HistoryRequests['open']['answer'] {
+    const { path, limits } = request;
     this.#close();
     let discarded = '';
     try {
@@ -57,7 +57,7 @@ export class HistoryAnswers {
       removeHistoryFile(path);
       this.#database = new HistoryDatabase(path, limits);
     }
-    if (this.#database.open(ask)) discarded = 'it was of a later state of the store, or of another store';
+    if (this.#database.open(request)) discarded = 'it was of a later state of the store, or of another store';
     return { ...this.#database.status(), discarded };
   }
 
@@ -68,7 +68,7 @@ export class HistoryAnswers {
   }
 }
 
-function sparesOf({ lanes: { objects, events } }: HistoryRequests['append']['ask']): Spares {
+function sparesOf({ lanes: { objects, events } }: HistoryRequests['append']['request']): Spares {
   return { objects: objects?.bytes.buffer, events: events?.bytes.buffer };
 }
 

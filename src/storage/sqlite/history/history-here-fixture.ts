@@ -10,7 +10,7 @@ export function createHistoryHere(
 ): HistoryLog {
   const answers = new HistoryAnswers();
   const answerer = {
-    ask: async (op: string, ask: object) => answers.answer({ id: 0, op, ask } as HistoryCall) as never,
+    call: async (op: string, request: object) => answers.answer({ id: 0, op, request } as HistoryCall) as never,
     end: async () => undefined,
   };
   return createHistoryOver({ path: ':memory:', ...options }, () => answerer);

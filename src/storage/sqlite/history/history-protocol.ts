@@ -21,7 +21,7 @@ export type Spares = Readonly<Partial<Record<HistoryLane, ArrayBuffer>>>;
 /** The requests. `nowMs`: the caller's wall clock. */
 export interface HistoryRequests {
   open: {
-    ask: {
+    request: {
       readonly path: string;
       readonly limits: HistoryLimits;
       readonly nowRevision: number;
@@ -31,25 +31,29 @@ export interface HistoryRequests {
     answer: HistoryStatus & { readonly discarded: string };
   };
   append: {
-    ask: PackedBatch & { readonly nowMs: number };
+    request: PackedBatch & { readonly nowMs: number };
     /** `spares`: the buffers of the batch, which the worker no longer needs. */
     answer: HistoryStatus & { readonly spares: Spares };
   };
   read: {
-    ask: HistoryQuery & { readonly nowMs: number };
+    request: HistoryQuery & { readonly nowMs: number };
     answer: RecordColumns & Omit<HistoryPage, 'records'>;
   };
   locate: {
-    ask: { readonly lane: HistoryLane; readonly timeMs: number; readonly nowMs: number };
+    request: { readonly lane: HistoryLane; readonly timeMs: number; readonly nowMs: number };
     answer: HistoryMoment;
   };
-  changedKeys: { ask: ChangedKeysQuery & { readonly nowMs: number }; answer: FoundColumns };
-  states: { ask: StatesQuery & { readonly nowMs: number }; answer: FoundColumns };
-  prune: { ask: { readonly nowMs: number }; answer: HistoryStatus };
-  close: { ask: object; answer: object };
+  changedKeys: { request: ChangedKeysQuery & { readonly nowMs: number }; answer: FoundColumns };
+  states: { request: StatesQuery & { readonly nowMs: number }; answer: FoundColumns };
+  prune: { request: { readonly nowMs: number }; answer: HistoryStatus };
+  close: { request: object; answer: object };
 }
 
 /** A question with its number. */
 export type HistoryCall = {
-  [Op in keyof HistoryRequests]: { readonly id: number; readonly op: Op; readonly ask: HistoryRequests[Op]['ask'] };
+  [Op in keyof HistoryRequests]: {
+    readonly id: number;
+    readonly op: Op;
+    readonly request: HistoryRequests[Op]['request'];
+  };
 }[keyof HistoryRequests];

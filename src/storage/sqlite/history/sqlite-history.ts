@@ -39,14 +39,14 @@ const IDLE_MS = 10_000;
 /** Longer ones, of rare large batches, are not kept. */
 const MAX_SPARE_BYTES = 4 * 1024 * 1024;
 
-type Ask = <Op extends keyof HistoryRequests>(
+type Call = <Op extends keyof HistoryRequests>(
   op: Op,
-  ask: HistoryRequests[Op]['ask'],
+  request: HistoryRequests[Op]['request'],
 ) => Promise<HistoryRequests[Op]['answer']>;
 
 /** The calls of the history, whether a worker or this thread serves them. */
 export interface Answerer {
-  readonly ask: Ask;
+  readonly call: Call;
   end(): Promise<void>;
 }
 
@@ -68,13 +68,16 @@ export function createHistoryOver(options: SqliteHistoryOptions, start: () => An
 function workerAnswerer(clock: Clock): Answerer {
   const worker = new Worker(new URL('./history-worker.ts', import.meta.url), { name: 'keelson-history' });
   const client = new WorkerClient<HistoryRequests>(clock, worker);
-  return { ask: (op, ask) => client.call(op, ask, { transfer: buffersOf(ask) }), end: () => client.ended() };
+  return {
+    call: (op, request) => client.call(op, request, { transfer: buffersOf(request) }),
+    end: () => client.ended(),
+  };
 }
 
 /** The buffers that are transferred to the worker: those of a batch. Other calls have none. */
-function buffersOf(ask: HistoryRequests[keyof HistoryRequests]['ask']): readonly ArrayBuffer[] {
-  if (!('lanes' in ask)) return [];
-  return Object.values(ask.lanes).map(({ bytes }) => bytes.buffer);
+function buffersOf(request: HistoryRequests[keyof HistoryRequests]['request']): readonly ArrayBuffer[] {
+  if (!('lanes' in request)) return [];
+  return Object.values(request.lanes).map(({ bytes }) => bytes.buffer);
 }
 
 class SqliteHistory implements HistoryLog {
@@ -103,9 +106,9 @@ class SqliteHistory implements HistoryLog {
   }
 
   async append({ records, gaps, covered }: HistoryBatch): Promise<HistoryStatus> {
-    const ask = { lanes: packLanes(records), gaps, covered, nowMs: this.#nowMs };
-    if (covered > this.#nowRevision) [this.#nowRevision, this.#sinceMs] = [covered, ask.nowMs];
-    const { spares, ...status } = await this.#with(({ answerer }) => answerer.ask('append', ask));
+    const request = { lanes: packLanes(records), gaps, covered, nowMs: this.#nowMs };
+    if (covered > this.#nowRevision) [this.#nowRevision, this.#sinceMs] = [covered, request.nowMs];
+    const { spares, ...status } = await this.#with(({ answerer }) => answerer.call('append', request));
     for (const lane of HISTORY_LANES) this.#keep(lane, spares[lane]);
     return status;
   }
@@ -122,27 +125,27 @@ class SqliteHistory implements HistoryLog {
   }
 
   async read(query: HistoryQuery): Promise<HistoryPage> {
-    const answer = await this.#with(({ answerer }) => answerer.ask('read', { ...query, nowMs: this.#nowMs }));
+    const answer = await this.#with(({ answerer }) => answerer.call('read', { ...query, nowMs: this.#nowMs }));
     const { more, next, gaps, status } = answer;
     return { records: fromColumns(answer), more, next, gaps, status };
   }
 
   locate(query: Parameters<HistoryLog['locate']>[0]): Promise<HistoryMoment> {
-    return this.#with(({ answerer }) => answerer.ask('locate', { ...query, nowMs: this.#nowMs }));
+    return this.#with(({ answerer }) => answerer.call('locate', { ...query, nowMs: this.#nowMs }));
   }
 
   async changedKeys(query: ChangedKeysQuery): Promise<HistoryFound> {
-    const answer = await this.#with(({ answerer }) => answerer.ask('changedKeys', { ...query, nowMs: this.#nowMs }));
+    const answer = await this.#with(({ answerer }) => answerer.call('changedKeys', { ...query, nowMs: this.#nowMs }));
     return { records: fromColumns(answer), next: answer.next, bytes: answer.bytes };
   }
 
   async states(query: StatesQuery): Promise<HistoryFound> {
-    const answer = await this.#with(({ answerer }) => answerer.ask('states', { ...query, nowMs: this.#nowMs }));
+    const answer = await this.#with(({ answerer }) => answerer.call('states', { ...query, nowMs: this.#nowMs }));
     return { records: fromColumns(answer), next: answer.next, bytes: answer.bytes };
   }
 
   prune(): Promise<HistoryStatus> {
-    return this.#with(({ answerer }) => answerer.ask('prune', { nowMs: this.#nowMs }));
+    return this.#with(({ answerer }) => answerer.call('prune', { nowMs: this.#nowMs }));
   }
 
   async close(): Promise<void> {
@@ -179,9 +182,9 @@ class SqliteHistory implements HistoryLog {
 
   async #open(answerer: Answerer): Promise<HistoryStatus> {
     const { path, limits, log } = this.#options;
-    const ask = { path, limits, nowRevision: this.#nowRevision, sinceMs: this.#sinceMs, nowMs: this.#nowMs };
+    const request = { path, limits, nowRevision: this.#nowRevision, sinceMs: this.#sinceMs, nowMs: this.#nowMs };
     try {
-      const { discarded, ...status } = await answerer.ask('open', ask);
+      const { discarded, ...status } = await answerer.call('open', request);
       if (discarded !== '') log.error('the history of objects was discarded and starts empty', { why: discarded });
       return status;
     } catch (error) {
@@ -219,7 +222,7 @@ function packLanes(records: HistoryBatch['records']): Partial<Record<HistoryLane
 
 async function endOf(answerer: Answerer): Promise<void> {
   try {
-    await answerer.ask('close', {});
+    await answerer.call('close', {});
   } catch (error) {
     if (!(error instanceof StoreError)) throw error; // It is gone already.
   } finally {

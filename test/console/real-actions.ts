@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { images } from '../integration/cluster-fixture.ts';
-import { doDeed, type RealWorld, show } from './real-world.ts';
+import { runAction, type RealWorld, show } from './real-world.ts';
 
 const manifest = (namespace: string): string => `
 apiVersion: apps/v1
@@ -29,7 +29,7 @@ kind: ConfigMap
 metadata: {name: doomed, namespace: ${namespace}}
 `;
 
-export function deedFlows(world: () => RealWorld): void {
+export function actionFlows(world: () => RealWorld): void {
   const deployment = () => `deployments.apps/${world().space.namespace}/deeds`;
   const read = (what: string): Promise<string> => world().space.kubectl(`get ${what}`);
 
@@ -38,7 +38,7 @@ export function deedFlows(world: () => RealWorld): void {
     await space.apply(manifest(space.namespace));
     await space.kubectl('rollout status deployment/deeds --timeout=120s');
     const namespaced = `deployment/deeds -n ${space.namespace}`;
-    await doDeed(page, {
+    await runAction(page, {
       place: deployment(),
       button: 'Scale',
       fill: '2',
@@ -46,21 +46,21 @@ export function deedFlows(world: () => RealWorld): void {
     });
     await page.getByRole('heading', { name: 'Pods (2)' }).waitFor();
     await space.kubectl('rollout status deployment/deeds --timeout=120s');
-    await doDeed(page, {
+    await runAction(page, {
       place: deployment(),
       button: 'Pause rollout',
       command: `kubectl rollout pause ${namespaced}`,
     });
     await page.getByRole('button', { name: 'Resume rollout' }).waitFor();
     assert.equal(await read('deployment deeds -o jsonpath={.spec.paused}'), 'true');
-    await doDeed(page, {
+    await runAction(page, {
       place: deployment(),
       button: 'Resume rollout',
       command: `kubectl rollout resume ${namespaced}`,
     });
     await page.getByRole('button', { name: 'Pause rollout' }).waitFor();
     const before = await read('pods -l app=deeds -o jsonpath={.items[*].metadata.uid}');
-    await doDeed(page, { place: deployment(), button: 'Restart', command: `kubectl rollout restart ${namespaced}` });
+    await runAction(page, { place: deployment(), button: 'Restart', command: `kubectl rollout restart ${namespaced}` });
     await space.until('other pods', async () => {
       const now = (await read('pods -l app=deeds -o jsonpath={.items[*].metadata.uid}')).split(' ');
       return now.length === 2 && now.every((uid) => !before.includes(uid));
@@ -70,12 +70,12 @@ export function deedFlows(world: () => RealWorld): void {
   test('a CronJob is suspended, resumed and triggered, and the job has done its work', async () => {
     const { space, page } = world();
     const place = `cronjobs.batch/${space.namespace}/nightly`;
-    await doDeed(page, { place, button: 'Suspend', command: /kubectl patch cronjob\/nightly .*"suspend":true/ });
+    await runAction(page, { place, button: 'Suspend', command: /kubectl patch cronjob\/nightly .*"suspend":true/ });
     await page.getByRole('button', { name: 'Resume', exact: true }).waitFor();
     assert.equal(await read('cronjob nightly -o jsonpath={.spec.suspend}'), 'true');
-    await doDeed(page, { place, button: 'Resume', command: /"suspend":false/ });
+    await runAction(page, { place, button: 'Resume', command: /"suspend":false/ });
     await page.getByRole('button', { name: 'Suspend', exact: true }).waitFor();
-    await doDeed(page, {
+    await runAction(page, {
       place,
       button: 'Run now',
       fill: 'by-hand',
@@ -90,7 +90,7 @@ export function deedFlows(world: () => RealWorld): void {
     const { space, page } = world();
     const node = (await space.kubectl('get nodes -o jsonpath={.items[0].metadata.name}')).trim();
     const place = `nodes/-/${node}`;
-    await doDeed(page, { place, button: 'Cordon', command: `kubectl cordon ${node}` });
+    await runAction(page, { place, button: 'Cordon', command: `kubectl cordon ${node}` });
     await page.getByRole('button', { name: 'Uncordon' }).waitFor();
     await space.kubectl(['run', 'waits', `--image=${images.test}`]);
     await show(page, `#/object/pods/${space.namespace}/waits`);
@@ -99,7 +99,7 @@ export function deedFlows(world: () => RealWorld): void {
       .getByText(/[Uu]nschedulable|cordon/)
       .first()
       .waitFor();
-    await doDeed(page, { place, button: 'Uncordon', command: `kubectl uncordon ${node}` });
+    await runAction(page, { place, button: 'Uncordon', command: `kubectl uncordon ${node}` });
     await page.getByRole('button', { name: 'Cordon', exact: true }).waitFor();
     await space.kubectl('wait --for=condition=Ready pod/waits --timeout=120s');
     await space.kubectl('delete pod waits --grace-period=0 --force');
@@ -112,7 +112,7 @@ export function deedFlows(world: () => RealWorld): void {
       ['deployments.apps', 'deeds'],
     ] as const) {
       const singular = kind.split('.')[0]!.slice(0, -1);
-      await doDeed(page, {
+      await runAction(page, {
         place: `${kind}/${space.namespace}/${name}`,
         button: 'Delete',
         command: `kubectl delete ${singular}/${name} -n ${space.namespace}`,

@@ -7,44 +7,44 @@ import type { ObjectRef } from '../../api/kinds.ts';
 import { texts } from '../../app/texts.ts';
 import { Dialog } from '../../parts/dialog.tsx';
 import type { MayDo } from '../../parts/access.ts';
-import type { Deed, PlainDeed } from './deed.ts';
-import { deedsOf } from './deeds.ts';
+import type { ObjectAction, ConfirmedAction } from './object-action.ts';
+import { actionsOf } from './object-actions.ts';
 
-interface DeedBarProps {
+interface ActionBarProps {
   readonly of: ObjectRef;
   readonly object: KubernetesObject;
   readonly mayDo: MayDo;
 }
 
-export function DeedBar({ of: ref, object, mayDo }: DeedBarProps) {
+export function ActionBar({ of: ref, object, mayDo }: ActionBarProps) {
   const open = useSignal(false);
-  const [chosen, setChosen] = useState<Deed>();
-  const choose = (deed: Deed): void => {
-    setChosen(deed);
+  const [chosen, setChosen] = useState<ObjectAction>();
+  const choose = (action: ObjectAction): void => {
+    setChosen(action);
     open.value = true;
   };
   return (
     <>
-      {deedsOf(ref, object)
+      {actionsOf(ref, object)
         .filter(({ needs }) => needs.every(mayDo))
-        .map((deed) => (
-          <button key={deed.label} type="button" onClick={() => choose(deed)}>
-            {deed.label}
+        .map((action) => (
+          <button key={action.label} type="button" onClick={() => choose(action)}>
+            {action.label}
           </button>
         ))}
       <Dialog open={open} title={chosen === undefined ? '' : `${chosen.label}: ${ref.kind.kind} ${ref.name}`}>
         {chosen === undefined ? null : 'Dialog' in chosen ? (
           <chosen.Dialog of={ref} object={object} onDone={() => (open.value = false)} />
         ) : (
-          <Confirm deed={chosen} onDone={() => (open.value = false)} />
+          <Confirm action={chosen} onDone={() => (open.value = false)} />
         )}
       </Dialog>
     </>
   );
 }
 
-function Confirm({ deed, onDone }: { readonly deed: PlainDeed; readonly onDone: () => void }) {
-  const [input, setInput] = useState(deed.input?.value ?? '');
+function Confirm({ action, onDone }: { readonly action: ConfirmedAction; readonly onDone: () => void }) {
+  const [input, setInput] = useState(action.input?.value ?? '');
   const [error, setError] = useState('');
   const [busy, setBusy] = useState(false);
   const typed = ({ currentTarget }: { readonly currentTarget: HTMLInputElement }): void =>
@@ -52,7 +52,7 @@ function Confirm({ deed, onDone }: { readonly deed: PlainDeed; readonly onDone: 
   const act = (event: Event): void => {
     event.preventDefault();
     setBusy(true);
-    deed.run(input).then(onDone, (failure: unknown) => {
+    action.run(input).then(onDone, (failure: unknown) => {
       setBusy(false);
       if (!(failure instanceof ApiError)) throw failure;
       setError(failure.message);
@@ -60,10 +60,10 @@ function Confirm({ deed, onDone }: { readonly deed: PlainDeed; readonly onDone: 
   };
   return (
     <form class="object-confirm" onSubmit={act}>
-      {deed.input === undefined ? null : (
+      {action.input === undefined ? null : (
         <label>
-          {deed.input.label}
-          {deed.input.type === 'number' ? (
+          {action.input.label}
+          {action.input.type === 'number' ? (
             <input type="number" min={0} step={1} required value={input} onInput={typed} />
           ) : (
             <input type="text" required spellcheck={false} value={input} onInput={typed} />
@@ -71,10 +71,10 @@ function Confirm({ deed, onDone }: { readonly deed: PlainDeed; readonly onDone: 
         </label>
       )}
       <p class="dim">{texts.object.equals}</p>
-      <pre class="mono">{deed.command(input)}</pre>
+      <pre class="mono">{action.command(input)}</pre>
       {error === '' ? null : <p role="alert">{error}</p>}
-      <button type="submit" class={deed.destroys === true ? 'object-destroys' : 'primary'} disabled={busy}>
-        {deed.label}
+      <button type="submit" class={action.destroys === true ? 'object-destroys' : 'primary'} disabled={busy}>
+        {action.label}
       </button>
     </form>
   );

@@ -18,17 +18,17 @@ import { laneOf } from './lanes.ts';
 
 const FLUSH_CHANGES = 1000;
 const FLUSH_BYTES = 4 * 1024 * 1024;
-const MAX_HELD_BYTES = 16 * 1024 * 1024;
+const MAX_PENDING_BYTES = 16 * 1024 * 1024;
 const MAX_AUTHORS = 20_000;
 const NO_VALUE = new Uint8Array();
 
 /** Changes and gaps that are written together. */
-export interface HeldBatch extends HistoryBatch {
+export interface PendingBatch extends HistoryBatch {
   readonly count: number;
   readonly bytes: number;
 }
 
-export interface HeldChangesDeps {
+export interface PendingChangesDeps {
   /** An empty collection of a lane's records. */
   newRecords(lane: HistoryLane): HistoryRecords;
   /** The value in the store's encoding. */
@@ -36,8 +36,8 @@ export interface HeldChangesDeps {
   onDropped(changes: number): void;
 }
 
-export class HeldChanges {
-  readonly #deps: HeldChangesDeps;
+export class PendingChanges {
+  readonly #deps: PendingChangesDeps;
   /** By lane: the first change of an object after this revision is recorded with the object's former state. */
   readonly #baselines: Record<HistoryLane, number> = { objects: 0, events: 0 };
   #records: Partial<Record<HistoryLane, HistoryRecords>> = {};
@@ -48,7 +48,7 @@ export class HeldChanges {
   #seen = 0;
   #dropped = 0;
 
-  constructor(deps: HeldChangesDeps) {
+  constructor(deps: PendingChangesDeps) {
     this.#deps = deps;
   }
 
@@ -81,7 +81,7 @@ export class HeldChanges {
     this.#seen = Math.max(this.#seen, revision);
     const lane = laneOf(key);
     if (lane === undefined) return false;
-    if (this.#bytes + value.length > MAX_HELD_BYTES) {
+    if (this.#bytes + value.length > MAX_PENDING_BYTES) {
       this.#drop(lane, revision);
       return false;
     }
@@ -126,7 +126,7 @@ export class HeldChanges {
   }
 
   /** Removes and returns the changes seen until then; undefined when there are none. */
-  cut(untilMs: number): HeldBatch | undefined {
+  cut(untilMs: number): PendingBatch | undefined {
     const records = this.#records;
     this.#records = {};
     let covered = this.#seen;
@@ -149,12 +149,12 @@ export class HeldChanges {
   }
 
   /** Call when the batch is no longer in memory. */
-  release({ bytes }: HeldBatch): void {
+  release({ bytes }: PendingBatch): void {
     this.#bytes -= bytes;
   }
 
   /** Call when the batch could not be written: its changes become gaps. */
-  lose({ records, gaps }: HeldBatch): void {
+  lose({ records, gaps }: PendingBatch): void {
     for (const gap of gaps) this.#addGap(gap);
     for (const lane of HISTORY_LANES)
       for (const revision of records[lane]?.revisions() ?? []) this.#drop(lane, revision);

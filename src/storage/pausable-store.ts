@@ -1,17 +1,17 @@
-/** A store whose writes can be held while its content moves to another one. */
+/** A store whose writes can be paused while its content moves to another one. */
 import { createDeferred, type Deferred } from '../base/deferred.ts';
 import { type Store, StoreError, type WriteResult } from './store.ts';
 
 /** The store for users, and the control of its writes. */
-export interface HeldStore {
+export interface PausableStore {
   readonly store: Store;
-  /** Holds writes from now on. Resolves when those in progress have ended. */
-  hold(): Promise<void>;
-  /** Executes the held writes, or refuses them permanently because another store has taken over. */
+  /** Pauses writes from now on. Resolves when those in progress have ended. */
+  pause(): Promise<void>;
+  /** Executes the waiting writes, or refuses them permanently because another store has taken over. */
   release(outcome: 'go on' | 'refuse'): void;
 }
 
-export function createHeldStore(inner: Store): HeldStore {
+export function createPausableStore(inner: Store): PausableStore {
   let gate: Deferred<void> | undefined;
   const underWay = new Set<Promise<unknown>>();
   const write = async (work: () => Promise<WriteResult>): Promise<WriteResult> => {
@@ -41,17 +41,17 @@ export function createHeldStore(inner: Store): HeldStore {
   if (backup !== undefined) store.backup = (path) => backup.call(inner, path);
   return {
     store,
-    async hold() {
+    async pause() {
       gate ??= createDeferred<void>();
       gate.promise.catch(() => undefined); // without waiting writes there is no handler
       await Promise.allSettled(underWay);
     },
     release(outcome) {
-      const held = gate;
+      const closed = gate;
       if (outcome === 'go on') {
         gate = undefined;
-        held?.resolve();
-      } else held?.reject(new StoreError('unavailable', 'the state has moved to another store; try again'));
+        closed?.resolve();
+      } else closed?.reject(new StoreError('unavailable', 'the state has moved to another store; try again'));
     },
   };
 }

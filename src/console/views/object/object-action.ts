@@ -5,20 +5,20 @@ import type { ObjectRef } from '../../api/kinds.ts';
 import type { Need } from '../../parts/access.ts';
 
 /** The properties of an action's dialog. */
-export interface DeedProps {
+export interface ActionDialogProps {
   readonly of: ObjectRef;
   readonly object: KubernetesObject;
   readonly onDone: () => void;
 }
 
-interface AnyDeed {
+interface AnyAction {
   readonly label: string;
   /** The user must have all of these rights. */
   readonly needs: readonly Need[];
 }
 
 /** An action that the user confirms. `input` is its parameter: replicas, a name. */
-export interface PlainDeed extends AnyDeed {
+export interface ConfirmedAction extends AnyAction {
   readonly destroys?: boolean;
   readonly input?: { readonly label: string; readonly type: 'number' | 'text'; readonly value: string };
   command(input: string): string;
@@ -26,11 +26,11 @@ export interface PlainDeed extends AnyDeed {
 }
 
 /** An action with a dialog of its own. */
-export interface DialogDeed extends AnyDeed {
-  readonly Dialog: ComponentType<DeedProps>;
+export interface DialogAction extends AnyAction {
+  readonly Dialog: ComponentType<ActionDialogProps>;
 }
 
-export type Deed = PlainDeed | DialogDeed;
+export type ObjectAction = ConfirmedAction | DialogAction;
 
 /** The arguments of a command: `deployment/web -n shop`; commands about nodes have only the name. */
 export function target({ kind: { singular, resource, group }, namespace, name }: ObjectRef): string {
