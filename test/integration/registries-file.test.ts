@@ -1,4 +1,7 @@
-/** `registries.yaml` on a real cluster: a mirror with a password, and a prefix for its image names. */
+/**
+ * `registries.yaml` on a real cluster: a mirror with a password and a prefix for its image names, and one that wants
+ * tokens and has other names.
+ */
 import assert from 'node:assert/strict';
 import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -7,12 +10,15 @@ import { after, before, describe, test } from 'node:test';
 import { keelson, startCluster, type TestCluster } from './cluster-fixture.ts';
 import type { Outcome } from './fixtures/programs.ts';
 import { registryUser, startRegistry, withoutRegistry, type Registry } from './fixtures/registry.ts';
+import { startTokenServer, type TokenServer } from './fixtures/token-server.ts';
 
 const IMAGE = 'images.example.com/app:1';
 
 describe('registries.yaml', { skip: withoutRegistry }, () => {
   const scratch = mkdtempSync(join(tmpdir(), 'keelson-registries-'));
   let registry: Registry;
+  let tokens: TokenServer;
+  let renamed: Registry;
   let cluster: TestCluster;
   const pull = (): Promise<Outcome> => keelson(['image', 'pull', IMAGE, '--data-dir', cluster.dataDir]);
   const configure = async (lines: string): Promise<Outcome> => {
@@ -33,25 +39,26 @@ configs:
   before(async () => {
     registry = await startRegistry(join(scratch, 'registry'), { auth: true });
     cluster = await startCluster({ images: false });
+    tokens = await startTokenServer(scratch, registryUser);
+    renamed = await startRegistry(join(scratch, 'renamed'), { tokens });
     const architecture = process.arch === 'x64' ? 'amd64' : 'arm64';
     const busybox = { path: 'bin/busybox', mode: 0o755, content: readFileSync('/bin/busybox') };
-    await registry.push('team/app', '1', {
-      architecture,
-      files: [busybox],
-      env: ['PATH=/bin'],
-      command: ['busybox', 'sleep', '1000'],
-    });
+    const image = { architecture, files: [busybox], env: ['PATH=/bin'], command: ['busybox', 'sleep', '1000'] };
+    await registry.push('team/app', '1', image);
+    await renamed.push('hub/library-app', '1', image);
   });
   after(async () => {
     await cluster?.stop();
     await registry?.stop();
+    await renamed?.stop();
+    await tokens?.stop();
     rmSync(scratch, { recursive: true, force: true });
   });
 
-  test('a setting that containerd does not support is refused with the file and the key, and no process starts', async () => {
-    const { code, stderr } = await configure('mirrors: {docker.io: {rewrite: {"^library/(.*)": "x/$1"}}}');
+  test('what is wrong is refused with the file and the key, and no process starts', async () => {
+    const { code, stderr } = await configure('mirrors: {a.io: {endpoint: [m.io], rewrite: {"^library/(.*": "x/$1"}}}');
     assert.deepEqual(
-      [code, /registries\.yaml: mirrors\.docker\.io\.rewrite: containerd can put a prefix/.test(stderr)],
+      [code, /registries\.yaml: mirrors\.a\.io\.rewrite: error parsing regexp: missing closing \)/.test(stderr)],
       [1, true],
       stderr,
     );
@@ -65,6 +72,26 @@ configs:
     await cluster.kubectl(['run', 'app', `--image=${IMAGE}`]);
     await cluster.kubectl(['wait', '--for=condition=Ready', 'pod/app', '--timeout=60s']);
     assert.match((await pull()).stdout, /^pulled images\.example\.com\/app:1 \([0-9a-f]{12}\)/);
+  });
+
+  test('a pod’s image has another name at the mirror, which wants a token for that name', async () => {
+    const config = `
+mirrors:
+  hub.example.com:
+    endpoint: [http://${renamed.host}]
+    rewrite: {"^other/(.*)": "none/$1", "^([a-z]+)/(.*)$": "hub/$1-$2"}
+configs:
+  ${renamed.host}:
+    auth: {username: ${registryUser.username}, password: ${registryUser.password}}
+`;
+    assert.equal((await configure(config)).code, 0);
+    const file = join(cluster.dataDir, 'registries/hub.example.com/hosts.toml');
+    assert.equal(statSync(file).mode & 0o077, 0);
+    await cluster.kubectl(['run', 'renamed', '--image=hub.example.com/library/app:1']);
+    await cluster.kubectl(['wait', '--for=condition=Ready', 'pod/renamed', '--timeout=60s']);
+    assert.deepEqual(tokens.scopes, ['repository:hub/library-app:pull']);
+    const [url = ''] = /http:\/\/127\.0\.0\.1:\d+\/0\/v2/.exec(readFileSync(file, 'utf8')) ?? [];
+    assert.equal((await fetch(`${url}/library/app/manifests/1`)).status, 403);
   });
 
   test('without the file the mirror is not used', async () => {

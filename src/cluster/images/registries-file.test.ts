@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { createSimPlatform } from '../../platform/sim/sim-platform.ts';
 import { applyRegistries } from './apply-registries.ts';
+import { hostsToml } from './hosts-toml.ts';
 import { parseRegistries } from './registries-file.ts';
 
 const K3S = `
@@ -18,10 +19,15 @@ configs:
     tls: {ca_file: /ca.pem, cert_file: /c.pem, key_file: /k.pem}
   own.example.com:
     tls: {insecure_skip_verify: true}
+  "*":
+    tls: {ca_file: /all.pem}
 `;
 
 test('mirrors, rewrites, TLS and credentials become hosts.toml files and credentials by host', () => {
-  const { hosts, auth } = parseRegistries(K3S, 'r');
+  const { mirrors, auth } = parseRegistries(K3S, 'r');
+  const hosts = Object.fromEntries(
+    Object.entries(mirrors).map(([folder, mirror]) => [folder, hostsToml(mirror, () => undefined)]),
+  );
   assert.deepEqual(Object.keys(hosts), [
     'docker.io',
     'quay.io',
@@ -33,6 +39,7 @@ test('mirrors, rewrites, TLS and credentials become hosts.toml files and credent
     hosts['docker.io'],
     `# Written by Keelson from registries.yaml
 server = "https://registry-1.docker.io"
+ca = "/all.pem"
 
 [host."https://mirror.example.com:5000"]
   capabilities = ["pull", "resolve"]
@@ -41,6 +48,7 @@ server = "https://registry-1.docker.io"
 
 [host."https://plain.example.com"]
   capabilities = ["pull", "resolve"]
+  ca = "/all.pem"
 `,
   );
   assert.match(
@@ -58,7 +66,13 @@ describe('refused with file and key', () => {
     ['mirror: {}', /^r: mirror: unknown key; there are mirrors, configs$/],
     ['mirrors: {a: {endpoints: [x]}}', /^r: mirrors\.a\.endpoints: unknown key/],
     ['mirrors: {a: {endpoint: ["ftp://x"]}}', /^r: mirrors\.a\.endpoint: ftp:\/\/x is no URL/],
-    ['mirrors: {a: {rewrite: {"^library/(.*)": "x/$1"}}}', /^r: mirrors\.a\.rewrite: containerd can put a prefix/],
+    ['mirrors: {a: {rewrite: {"^library/(.*)": "x/$1"}}}', /^r: mirrors\.a\.rewrite needs an endpoint/],
+    [
+      'mirrors: {a: {endpoint: [m.io], rewrite: {"(": x}}}',
+      /^r: mirrors\.a\.rewrite: error parsing regexp: missing closing/,
+    ],
+    ['mirrors: {a: {endpoint: [m.io], rewrite: {"(?=x)": x}}}', /^r: mirrors\.a\.rewrite: error parsing regexp/],
+    ['configs: {"*": {auth: {username: x}}}', /^r: configs\.\*\.auth: containerd sends credentials/],
     ['configs: {a: {auth: {user: x}}}', /^r: configs\.a\.auth\.user: unknown key/],
     ['configs: {a: {tls: {cert_file: /c}}}', /cert_file and key_file go together/],
     ['configs: {a: {tls: {insecure_skip_verify: please}}}', /must be true or false/],
@@ -67,23 +81,59 @@ describe('refused with file and key', () => {
 });
 
 test('files are written, leave with their registry, and never replace the user’s own', async () => {
-  const { files } = createSimPlatform();
+  const platform = createSimPlatform();
+  const { files } = platform;
   const hosts = (registry: string): string => `/d/registries/${registry}/hosts.toml`;
-  assert.deepEqual(await applyRegistries(files, '/d'), {});
+  assert.deepEqual(await applyRegistries(platform, '/d'), { auth: {} });
   await files.makeDir('/d/registries/user.io');
   await files.writeFile(hosts('user.io'), 'server = "https://user.io"\n');
   await files.writeFile('/d/registries.yaml', K3S);
-  assert.deepEqual(Object.keys(await applyRegistries(files, '/d')), ['mirror.example.com:5000']);
+  assert.deepEqual(Object.keys((await applyRegistries(platform, '/d')).auth), ['mirror.example.com:5000']);
   assert.match(await files.readText(hosts('quay.io')), /team/);
   await files.writeFile('/d/registries.yaml', 'mirrors: {docker.io: {endpoint: [m.io]}}');
-  assert.deepEqual(await applyRegistries(files, '/d'), {});
+  assert.deepEqual(await applyRegistries(platform, '/d'), { auth: {} });
   assert.deepEqual(await files.readDir('/d/registries'), ['docker.io', 'user.io']);
   await files.writeFile('/d/registries.yaml', 'mirrors: {user.io: {endpoint: [m.io]}}');
   await assert.rejects(
-    applyRegistries(files, '/d'),
+    applyRegistries(platform, '/d'),
     /registries\.yaml has user\.io, and so has .*user\.io\/hosts\.toml/,
   );
   await files.remove('/d/registries.yaml');
-  await applyRegistries(files, '/d');
+  await applyRegistries(platform, '/d');
   assert.deepEqual(await files.readDir('/d/registries'), ['user.io']);
+});
+
+test('only rewrites that containerd cannot do name the proxy, with its key in a file for root alone', async () => {
+  const platform = createSimPlatform();
+  const { files } = platform;
+  await files.makeDir('/d');
+  const prefix = 'mirrors: {a.io: {endpoint: [m.io], rewrite: {"(.*)": "team/$1"}}}';
+  await files.writeFile('/d/registries.yaml', prefix);
+  assert.equal((await applyRegistries(platform, '/d')).proxy, undefined);
+  await files.writeFile(
+    '/d/registries.yaml',
+    'mirrors: {a.io: {endpoint: [m.io, "http://n.io/v2/x"], rewrite: {"^library/(.*)": "x/$1"}}}',
+  );
+  const { proxy } = await applyRegistries(platform, '/d');
+  assert.ok(proxy);
+  const [[name, key] = ['', '']] = Object.entries(proxy.headers);
+  assert.equal(key.length, 43);
+  assert.equal(
+    await files.readText('/d/registries/a.io/hosts.toml'),
+    `# Written by Keelson from registries.yaml
+server = "https://a.io"
+${[0, 1]
+  .map(
+    (index) => `
+[host."${proxy.url(index)}"]
+  capabilities = ["pull", "resolve"]
+  override_path = true
+  [host."${proxy.url(index)}".header]
+    ${name} = "${key}"
+`,
+  )
+  .join('')}`,
+  );
+  assert.equal((await files.stat('/d/registries/a.io/hosts.toml')).mode & 0o777, 0o600);
+  await proxy.close();
 });

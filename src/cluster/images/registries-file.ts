@@ -1,181 +1,142 @@
 /**
- * Parses `registries.yaml` in k3s's form (mirrors, rewrites, TLS and credentials) into containerd's form: a
- * `hosts.toml` for each registry, and credentials by host. Pure. Settings without an equivalent in containerd are
- * refused.
+ * Parses `registries.yaml` in k3s's form: mirrors, rewrites, TLS and credentials. Pure. What neither containerd nor the
+ * proxy for rewrites can do is refused.
  */
 import { parseDocument } from 'yaml';
-import { PreflightError } from '../preflight-error.ts';
+import { errorMessage } from '../../base/errors.ts';
+import type { MirrorTls, RegistryAuth } from '../mirrors/mirror.ts';
+import { compileRewrites, type RewriteName } from '../mirrors/rewrite-name.ts';
+import { readAuth, readTls, RegistriesReader } from './registries-reader.ts';
 
-/** Credentials of one host. */
-export interface RegistryAuth {
-  readonly username?: string;
-  readonly password?: string;
-  /** Base64 of `username:password`. */
-  readonly auth?: string;
-  readonly identityToken?: string;
+export interface RegistryEndpoint {
+  /** Without `/v2` unless `overridePath`. */
+  readonly url: string;
+  readonly overridePath: boolean;
+  readonly tls?: MirrorTls | undefined;
+  /** What containerd cannot do itself: rewrites other than a prefix. */
+  readonly rewrite?: RewriteName | undefined;
+}
+
+/** One `hosts.toml`. */
+export interface RegistryMirror {
+  /** The registry itself, which is asked last; undefined for all registries without a file. */
+  readonly server?: string;
+  /** Settings of the registry itself. */
+  readonly tls?: MirrorTls | undefined;
+  readonly endpoints: readonly RegistryEndpoint[];
 }
 
 export interface RegistrySettings {
-  /** The text of `hosts.toml` by folder of the registries' directory. */
-  readonly hosts: Readonly<Record<string, string>>;
+  /** By folder of the registries' directory. */
+  readonly mirrors: Readonly<Record<string, RegistryMirror>>;
+  /** By host. */
   readonly auth: Readonly<Record<string, RegistryAuth>>;
-}
-
-/** First line of the written files: others belong to the user. */
-export const WRITTEN_MARK = '# Written by Keelson from registries.yaml';
-
-interface Tls {
-  readonly ca_file?: string;
-  readonly cert_file?: string;
-  readonly key_file?: string;
-  readonly insecure_skip_verify?: boolean;
-}
-
-interface Config {
-  readonly tls?: Tls;
-}
-
-interface Host {
-  readonly url: string;
-  readonly overridePath: boolean;
-  readonly tls: Tls | undefined;
 }
 
 /** Parses the configuration. Throws `PreflightError` with file and key. */
 export function parseRegistries(text: string, path: string): RegistrySettings {
-  const reader = new Reader(path);
+  const reader = new RegistriesReader(path);
   const document = parseDocument(text);
   const [problem] = document.errors;
   if (problem !== undefined) reader.fail(problem.message.split('\n')[0] ?? 'it is no YAML');
   const root = reader.map('', document.toJS(), ['mirrors', 'configs']);
-  const configs = reader.map('configs', root['configs']);
-  const tls: Record<string, Config> = {};
-  const auth: Record<string, RegistryAuth> = {};
-  for (const [host, value] of Object.entries(configs)) {
-    const where = `configs.${host}`;
-    const config = reader.map(where, value, ['auth', 'tls']);
-    if (config['auth'] !== undefined) auth[host] = readAuth(reader, `${where}.auth`, config['auth']);
-    if (config['tls'] !== undefined) tls[host] = { tls: readTls(reader, `${where}.tls`, config['tls']) };
-  }
-  const hosts: Record<string, string> = {};
+  const { tls, auth } = readConfigs(reader, root['configs']);
+  const tlsOf: TlsOf = (host) => (tls.has(host) ? tls.get(host) : tls.get(ALL));
+  const mirrors: Record<string, RegistryMirror> = {};
   for (const [registry, value] of Object.entries(reader.map('mirrors', root['mirrors']))) {
     const where = `mirrors.${registry}`;
     const mirror = reader.map(where, value, ['endpoint', 'rewrite']);
-    const prefix = rewritePrefix(reader, `${where}.rewrite`, mirror['rewrite']);
-    const endpoints = reader.texts(`${where}.endpoint`, mirror['endpoint'] ?? []);
-    const list = endpoints.map((endpoint) => readEndpoint(reader, { where, endpoint, prefix, tls }));
-    hosts[folderOf(registry)] = hostsToml(registry, list);
+    const rewrites = readRewrites(reader, `${where}.rewrite`, mirror['rewrite']);
+    const texts = reader.texts(`${where}.endpoint`, mirror['endpoint'] ?? []);
+    if (texts.length === 0 && mirror['rewrite'] !== undefined)
+      reader.fail(`${where}.rewrite needs an endpoint: the registry itself is asked for names as they are`);
+    const endpoints = texts.map((endpoint) => readEndpoint(reader, `${where}.endpoint`, { endpoint, rewrites, tlsOf }));
+    mirrors[folderOf(registry)] = { ...serverOf(registry, tlsOf), endpoints };
   }
-  for (const [host, config] of Object.entries(tls))
-    hosts[host] ??= hostsToml(host, [{ url: `https://${host}`, overridePath: false, tls: config.tls }]);
-  return { hosts, auth };
+  for (const [host, own] of tls)
+    if (own !== undefined)
+      mirrors[folderOf(host)] ??=
+        host === ALL
+          ? { tls: own, endpoints: [] }
+          : { ...serverOf(host), endpoints: [{ url: `https://${host}`, overridePath: false, tls: own }] };
+  return { mirrors, auth };
 }
 
-class Reader {
-  readonly #path: string;
+/** The entry for all registries without their own. */
+const ALL = '*';
 
-  constructor(path: string) {
-    this.#path = path;
-  }
+type TlsOf = (host: string) => MirrorTls | undefined;
 
-  fail(what: string): never {
-    throw new PreflightError(`${this.#path}: ${what}`);
+function readConfigs(reader: RegistriesReader, value: unknown) {
+  const tls = new Map<string, MirrorTls | undefined>();
+  const auth: Record<string, RegistryAuth> = {};
+  for (const [host, each] of Object.entries(reader.map('configs', value))) {
+    const where = `configs.${host}`;
+    const config = reader.map(where, each, ['auth', 'tls']);
+    if (config['auth'] !== undefined && host === ALL)
+      reader.fail(`${where}.auth: containerd sends credentials to hosts by their names alone`);
+    if (config['auth'] !== undefined) auth[host] = readAuth(reader, `${where}.auth`, config['auth']);
+    tls.set(host, config['tls'] === undefined ? undefined : readTls(reader, `${where}.tls`, config['tls']));
   }
-
-  map(where: string, value: unknown, keys?: readonly string[]): Record<string, unknown> {
-    if (value === undefined || value === null) return {};
-    if (typeof value !== 'object' || Array.isArray(value))
-      return this.fail(`${where || 'the file'} must be keys with values`);
-    const unknown = keys && Object.keys(value).find((key) => !keys.includes(key));
-    if (unknown !== undefined)
-      this.fail(`${where === '' ? '' : `${where}.`}${unknown}: unknown key; there are ${keys?.join(', ')}`);
-    return value as Record<string, unknown>;
-  }
-
-  text(where: string, value: unknown): string {
-    if (typeof value !== 'string' && typeof value !== 'number') return this.fail(`${where} must be a text`);
-    return String(value);
-  }
-
-  texts(where: string, value: unknown): string[] {
-    return (Array.isArray(value) ? (value as unknown[]) : [value]).map((each) => this.text(where, each));
-  }
+  return { tls, auth };
 }
 
-function readAuth(reader: Reader, where: string, value: unknown): RegistryAuth {
-  const entry = reader.map(where, value, Object.keys(AUTH_KEYS));
-  const entries = Object.entries(entry).map(([key, text]) => [AUTH_KEYS[key], reader.text(`${where}.${key}`, text)]);
-  return Object.fromEntries(entries) as RegistryAuth;
+/** A prefix of all names is containerd's to put; other rewrites are the proxy's. */
+interface Rewrites {
+  readonly prefix: string;
+  readonly rewrite?: RewriteName;
 }
 
-/** By the file's key. */
-const AUTH_KEYS: Readonly<Record<string, keyof RegistryAuth>> = {
-  username: 'username',
-  password: 'password',
-  auth: 'auth',
-  identity_token: 'identityToken',
-};
-
-function readTls(reader: Reader, where: string, value: unknown): Tls {
-  const files = ['ca_file', 'cert_file', 'key_file'];
-  const entry = reader.map(where, value, [...files, 'insecure_skip_verify']);
-  for (const key of files) if (entry[key] !== undefined) reader.text(`${where}.${key}`, entry[key]);
-  const skip = entry['insecure_skip_verify'];
-  if (skip !== undefined && typeof skip !== 'boolean')
-    reader.fail(`${where}.insecure_skip_verify must be true or false`);
-  if ((entry['cert_file'] === undefined) !== (entry['key_file'] === undefined))
-    reader.fail(`${where}: cert_file and key_file go together`);
-  return entry as Tls;
-}
-
-/** The part before `$1` in a rewrite of whole names; containerd supports no other rewrites, unlike k3s's version. */
-function rewritePrefix(reader: Reader, where: string, value: unknown): string {
-  const rewrites = Object.entries(reader.map(where, value));
-  if (rewrites.length === 0) return '';
+function readRewrites(reader: RegistriesReader, where: string, value: unknown): Rewrites {
+  const rewrites = Object.entries(reader.map(where, value)).map(
+    ([pattern, target]) => [pattern, reader.text(`${where}.${pattern}`, target)] as const,
+  );
   const [[pattern, target] = ['', '']] = rewrites;
-  const prefix = /^([\w./-]*)\$\{?1\}?$/.exec(reader.text(where, target))?.[1];
-  if (rewrites.length > 1 || !/^\^?\(\.\*\)\$?$/.test(pattern) || prefix === undefined)
-    reader.fail(
-      `${where}: containerd can put a prefix before all names ("^(.*)": "prefix/$1"), and rewrite them in no other way`,
-    );
-  return prefix.replaceAll(/^\/+|\/+$/g, '');
+  const prefix = /^([\w./-]*)\$(?:1|\{1\})$/.exec(target)?.[1];
+  if (rewrites.length === 0) return { prefix: '' };
+  if (rewrites.length === 1 && /^\^?\(\.\*\)\$?$/.test(pattern) && prefix !== undefined)
+    return { prefix: prefix.replaceAll(/^\/+|\/+$/g, '') };
+  try {
+    return { prefix: '', rewrite: compileRewrites(rewrites) };
+  } catch (error) {
+    return reader.fail(`${where}: ${errorMessage(error)}`);
+  }
 }
 
 interface Endpoint {
-  readonly where: string;
   readonly endpoint: string;
-  readonly prefix: string;
-  readonly tls: Readonly<Record<string, Config>>;
+  readonly rewrites: Rewrites;
+  readonly tlsOf: TlsOf;
 }
 
 /** As in k3s, a host without a scheme uses https, and a path is kept. */
-function readEndpoint(reader: Reader, { where, endpoint, prefix, tls }: Endpoint): Host {
+function readEndpoint(
+  reader: RegistriesReader,
+  where: string,
+  { endpoint, rewrites: { prefix, rewrite }, tlsOf }: Endpoint,
+): RegistryEndpoint {
   const text = endpoint.includes('://') ? endpoint : `https://${endpoint}`;
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (url === undefined || !/^https?:$/.test(url.protocol))
-    return reader.fail(`${where}.endpoint: ${endpoint} is no URL of http or https`);
+    return reader.fail(`${where}: ${endpoint} is no URL of http or https`);
   const path = url.pathname.replace(/\/+$/, '');
   const whole = [path === '' ? '/v2' : path, ...(prefix === '' ? [] : [prefix])].join('/');
   const overridePath = whole !== '/v2';
-  return { url: `${url.protocol}//${url.host}${overridePath ? whole : ''}`, overridePath, tls: tls[url.host]?.tls };
+  return {
+    url: `${url.protocol}//${url.host}${overridePath ? whole : ''}`,
+    overridePath,
+    tls: tlsOf(url.host),
+    ...(rewrite === undefined ? {} : { rewrite }),
+  };
 }
 
 /** containerd's folder for all registries without their own. */
 function folderOf(registry: string): string {
-  return registry === '*' ? '_default' : registry;
+  return registry === ALL ? '_default' : registry;
 }
 
-function hostsToml(registry: string, hosts: readonly Host[]): string {
-  const server = registry === 'docker.io' ? 'https://registry-1.docker.io' : `https://${registry}`;
-  const quoted = (value: unknown): string => JSON.stringify(value);
-  const lines = hosts.flatMap(({ url, overridePath, tls = {} }) => [
-    '',
-    `[host.${quoted(url)}]`,
-    '  capabilities = ["pull", "resolve"]',
-    ...(overridePath ? ['  override_path = true'] : []),
-    ...(tls.ca_file === undefined ? [] : [`  ca = ${quoted(tls.ca_file)}`]),
-    ...(tls.cert_file === undefined ? [] : [`  client = [[${quoted(tls.cert_file)}, ${quoted(tls.key_file)}]]`]),
-    ...(tls.insecure_skip_verify === true ? ['  skip_verify = true'] : []),
-  ]);
-  return `${[WRITTEN_MARK, ...(registry === '*' ? [] : [`server = ${quoted(server)}`]), ...lines].join('\n')}\n`;
+/** The registry itself. `tlsOf`: its settings stand with it. */
+function serverOf(registry: string, tlsOf: TlsOf = () => undefined): Pick<RegistryMirror, 'server' | 'tls'> {
+  const host = registry === 'docker.io' ? 'registry-1.docker.io' : registry;
+  return registry === ALL ? { tls: tlsOf(ALL) } : { server: `https://${host}`, tls: tlsOf(host) };
 }

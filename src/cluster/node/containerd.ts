@@ -1,8 +1,8 @@
 /** Configures the supervisor of the instance's own containerd with the instance's paths and names. */
 import { createContainerdSupervisor, type ContainerdSupervisor } from '../../cri/containerd/containerd-supervisor.ts';
 import type { Platform } from '../../platform/platform.ts';
-import type { RegistryAuth } from '../images/registries-file.ts';
 import type { Instance } from '../instance/instance.ts';
+import type { RegistryAuth } from '../mirrors/mirror.ts';
 
 /** The supervisor's `start` adopts a daemon that an earlier run left running. */
 export function createInstanceContainerd(

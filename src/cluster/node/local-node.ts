@@ -17,6 +17,7 @@ import { keepImageFolder } from '../images/image-folder.ts';
 import type { Instance } from '../instance/instance.ts';
 import { withQuietPorts } from '../network/bridge-ports.ts';
 import { createPodNetwork } from '../network/pod-network.ts';
+import type { RunningMirrorProxy } from '../mirrors/mirror-proxy.ts';
 import type { RunningRegistry } from '../registry/run-registry.ts';
 import type { NodeConnection } from './node-connection.ts';
 import type { NodeServices } from './node-services.ts';
@@ -78,6 +79,7 @@ class Machine implements LocalNode {
   #serving: Promise<void> = Promise.resolve();
   #registry: Promise<RunningRegistry | undefined> | undefined;
   #isRegistryOpen = false;
+  #mirrorProxy: RunningMirrorProxy | undefined;
   /** The kubelet configuration; undefined without settings of the user's. */
   #document: KubeletConfigurationV1Beta1 | undefined;
 
@@ -155,6 +157,7 @@ class Machine implements LocalNode {
     await parts.wait('kubelet', this.#node?.stop());
     const ended = (start: Promise<unknown> | undefined) => start?.catch(() => undefined);
     await parts.wait('the start of the container runtime', ended(this.#runtime));
+    await parts.wait('the proxy of mirrors', this.#mirrorProxy?.close());
     await parts.wait('registry', ended(this.#registry?.then((registry) => registry?.close())));
   }
 
@@ -232,7 +235,8 @@ class Machine implements LocalNode {
     const { registryPort } = this.#config;
     const own =
       registryPort === undefined ? {} : (await import('../registry/run-registry.ts')).registryHosts(registryPort);
-    const auth = await applyRegistries(this.#platform.files, instance.dataDir, own);
+    const { auth, proxy } = await applyRegistries(this.#platform, instance.dataDir, own);
+    this.#mirrorProxy = proxy;
     const supervisor = createInstanceContainerd(this.#platform, instance, cniBinDirs, auth);
     await supervisor.start(signal);
     return supervisor.client;
