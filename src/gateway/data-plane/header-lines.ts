@@ -27,6 +27,17 @@ export function headerValue(lines: HeaderLines, name: string): string | undefine
   return value;
 }
 
+/** All values of each header, joined by commas, by its name in lower case. */
+export function headerValues(lines: HeaderLines): ReadonlyMap<string, string> {
+  const values = new Map<string, string>();
+  for (let at = 0; at < lines.length; at += 2) {
+    const name = lines[at]!.toLowerCase();
+    const before = values.get(name);
+    values.set(name, before === undefined ? lines[at + 1]! : `${before}, ${lines[at + 1]!}`);
+  }
+  return values;
+}
+
 export function headerCount(lines: HeaderLines, name: string): number {
   let count = 0;
   for (let at = 0; at < lines.length; at += 2) if (isNamed(lines[at]!, name)) count++;

@@ -3,6 +3,7 @@
  * few; regular expressions are tried one by one.
  */
 import type { Route } from '../snapshot/snapshot.ts';
+import type { MatchWork } from './match-work.ts';
 
 interface Entry<T> {
   readonly order: number;
@@ -31,33 +32,44 @@ export class HostRoutes<T> {
 
   /**
    * The first route that fits the path and for which `matches` is true. The path of a regular expression is checked by `matches`.
+   * Meaningless once the work is spent.
    */
-  find(path: string, matches: (value: T) => boolean): T | undefined {
-    const lists = this.#listsFor(path);
+  find(path: string, matches: (value: T) => boolean, work: MatchWork): T | undefined {
+    const lists = this.#listsFor(path, work);
     const heads = lists.map(() => 0);
-    for (;;) {
-      let first = -1;
-      for (const [at, list] of lists.entries()) {
-        const entry = list[heads[at]!];
-        if (entry !== undefined && (first < 0 || entry.order < lists[first]![heads[first]!]!.order)) first = at;
-      }
+    while (work.compare(1) && work.step(lists.length)) {
+      const first = firstInOrder(lists, heads);
       if (first < 0) return undefined;
       const { value } = lists[first]![heads[first]!++]!;
       if (matches(value)) return value;
     }
+    return undefined;
   }
 
-  #listsFor(path: string): (readonly Entry<T>[])[] {
+  #listsFor(path: string, work: MatchWork): (readonly Entry<T>[])[] {
     const lists = [this.#exact.get(path), this.#expressions];
     // "/a" and "/a/" are the same prefix; "/ab" does not have it.
     let end = path.indexOf('/');
-    for (let slashes = 0; end >= 0 && slashes <= this.#depth; slashes++) {
+    for (let slashes = 0; end >= 0 && slashes <= this.#depth && work.step(1 + end / 100); slashes++) {
       lists.push(this.#prefixes.get(path.slice(0, end)));
       end = path.indexOf('/', end + 1);
     }
     if (end < 0) lists.push(this.#prefixes.get(path));
     return lists.filter((list) => list !== undefined && list.length > 0) as Entry<T>[][];
   }
+}
+
+/** The list whose next entry comes first, or -1 when all are at their ends. */
+function firstInOrder(lists: readonly (readonly Entry<unknown>[])[], heads: readonly number[]): number {
+  let first = -1;
+  let order = Infinity;
+  for (let at = 0; at < lists.length; at++) {
+    const entry = lists[at]![heads[at]!];
+    if (entry === undefined || entry.order >= order) continue;
+    first = at;
+    ({ order } = entry);
+  }
+  return first;
 }
 
 function addTo<T>(map: Map<string, Entry<T>[]>, key: string, entry: Entry<T>): void {

@@ -89,3 +89,39 @@ test('a request does no more work than one expression may, however many it is tr
   assert.deepEqual(find('a'), ['last', false]);
   assert.deepEqual(find('a'.repeat(1000))[1], true);
 });
+
+test('a request is compared with a bounded number of values', () => {
+  const queryParams = Array.from({ length: 16 }, (_, at) => ({ name: `p${at}`, value: at === 15 ? 'other' : '1' }));
+  const refusing = { path: { type: 'prefix', value: '/' }, queryParams } as const;
+  const query = queryParams.map(({ name }) => `${name}=1`).join('&');
+  const spent = (count: number): boolean => {
+    const work = new MatchWork();
+    const table = new RouteTable(Array.from({ length: count }, () => route({ match: refusing })));
+    table.find({ host: '', method: 'GET', path: '/', query, header: () => undefined }, work);
+    return work.isSpent;
+  };
+  assert.deepEqual([spent(1_000), spent(13_000)], [false, true]);
+});
+
+test('prefixes of many depths count for each route that is put in order', () => {
+  const spent = (count: number): boolean => {
+    const work = new MatchWork();
+    const routes = Array.from({ length: count }, (_, at) =>
+      route({ match: { path: { type: 'prefix', value: '/a'.repeat(at % 500) || '/' }, method: 'PUT' } }),
+    );
+    new RouteTable(routes).find(
+      { host: '', method: 'GET', path: '/a'.repeat(600), query: '', header: () => undefined },
+      work,
+    );
+    return work.isSpent;
+  };
+  assert.deepEqual([spent(1_000), spent(5_000)], [false, true]);
+});
+
+test('of repeated query parameters the first one counts', () => {
+  const queryParams = [{ name: 'a', value: '1' }];
+  const table = new RouteTable([route({ match: { path: { type: 'prefix', value: '/' }, queryParams } })]);
+  const finds = (query: string): boolean =>
+    table.find({ host: '', method: 'GET', path: '/', query, header: () => undefined }) !== undefined;
+  assert.deepEqual([finds('a=1&a=2'), finds('a=2&a=1'), finds('b=1')], [true, false, false]);
+});

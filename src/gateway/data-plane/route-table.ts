@@ -42,13 +42,14 @@ export class RouteTable {
 
   /** The result is meaningless once the work limit is exceeded. */
   find(request: MatchedRequest, work = new MatchWork()): Route | undefined {
-    const isExcepted = excludes(request.host);
+    const isExcepted = excludes(request.host, work);
     const ofHost = (host: string, isAllowed: (route: Route) => boolean): Route | undefined =>
       this.#byHost
         .get(host)
         ?.find(
           request.path,
           ({ route, matches }) => isAllowed(route) && !isExcepted(route.except) && matches(request, work),
+          work,
         )?.route;
     const exact = ofHost(request.host, () => true);
     if (exact !== undefined) return exact;
@@ -75,13 +76,16 @@ export class RouteTable {
 }
 
 /** Whether the host is among the names and wildcards of a list. Routes share lists, so each is checked once. */
-function excludes(host: string): (names: readonly string[] | undefined) => boolean {
+function excludes(host: string, work: MatchWork): (names: readonly string[] | undefined) => boolean {
   const exclusions = new Map<readonly string[], boolean>();
   return (names) => {
     if (names === undefined) return false;
-    const found = exclusions.get(names) ?? names.some((name) => name === host || isBelow(host, name));
-    exclusions.set(names, found);
-    return found;
+    let isExcluded = exclusions.get(names);
+    if (isExcluded === undefined) {
+      isExcluded = work.compare(names.length) && names.some((name) => name === host || isBelow(host, name));
+      exclusions.set(names, isExcluded);
+    }
+    return isExcluded;
   };
 }
 
@@ -95,12 +99,13 @@ function compileMatch({ match }: Route): CompiledRoute['matches'] {
     if (!path(request.path, work)) return false;
     for (const { name, test } of headers) {
       const value = request.header(name);
-      if (value === undefined || !test(value, work)) return false;
+      if (value === undefined || !work.compare(1) || !test(value, work)) return false;
     }
-    return params.every(({ name, test }) => {
+    for (const { name, test } of params) {
       const value = work.queryParams(request.query).get(name);
-      return value !== null && test(value, work);
-    });
+      if (value === undefined || !work.compare(1) || !test(value, work)) return false;
+    }
+    return true;
   };
 }
 

@@ -17,7 +17,7 @@ import type {
 import { answerText, type Exchange } from './exchange.ts';
 import { redirectLocation, rewrittenTarget, type MatchedTarget } from './filters.ts';
 import { forward } from './forward.ts';
-import { applyChanges, headerValue, requestLines, type HeaderLines } from './header-lines.ts';
+import { applyChanges, headerValues, requestLines, type HeaderLines } from './header-lines.ts';
 import { Mirrors, type Mirror } from './mirror.ts';
 import { hostOf, parseTarget } from './request-path.ts';
 import { MatchWork } from './match-work.ts';
@@ -136,11 +136,12 @@ export class Router {
     const host = requestAuthority === '' ? '' : hostOf(requestAuthority);
     if (target === undefined || host === undefined) return MALFORMED;
     const { method, headers, isTls } = asked;
-    const header = onceForEach((name) => headerValue(headers, name));
+    let values: ReadonlyMap<string, string> | undefined;
+    const header = (name: string): string | undefined => (values ??= headerValues(headers)).get(name);
     const work = new MatchWork();
     const route = this.#tables.get(port)?.find({ host, method, path: target.path, query: target.query, header }, work);
     if (work.isSpent) {
-      this.#deps.log.warn('a request matches no route in time: too many expressions', { host, port });
+      this.#deps.log.warn('a request matches no route in time: too many routes are compared with it', { host, port });
       return TOO_MUCH_WORK;
     }
     if (route === undefined) return NOT_FOUND;
@@ -188,16 +189,7 @@ const MAX_COUNTED_MIRRORS = 10_000;
 const NO_REDIRECT = { status: 404, text: 'a redirect switches no protocol' };
 const MALFORMED: Decision = { kind: 'answer', status: 400, text: 'malformed request' };
 const NOT_FOUND: Decision = { kind: 'answer', status: 404, text: 'no route for this host and path' };
-const TOO_MUCH_WORK: Decision = { kind: 'answer', status: 503, text: 'the routes have too many expressions' };
-
-/** Caches headers by name, because many routes may ask for the same header. */
-function onceForEach(find: (name: string) => string | undefined): (name: string) => string | undefined {
-  const found = new Map<string, string | undefined>();
-  return (name) => {
-    if (!found.has(name)) found.set(name, find(name));
-    return found.get(name);
-  };
-}
+const TOO_MUCH_WORK: Decision = { kind: 'answer', status: 503, text: 'too many routes are compared with the request' };
 
 function unavailable(status: 500 | 503): Decision {
   const text = status === 500 ? 'the route has no backend' : 'the backend has no ready endpoints';

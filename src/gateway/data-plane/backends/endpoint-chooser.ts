@@ -8,13 +8,24 @@ import type { Backend, Endpoint } from '../../snapshot/snapshot.ts';
 
 /** The time for which an unreachable endpoint is tried last. */
 const AVOIDED_MS = 5_000;
+/** The limit of unreachable endpoints that are remembered; each request goes past them. */
+const MAX_AVOIDED = 1_000;
 /** The limit of endpoints tried for one request. */
 const MAX_TRIES = 3;
+
+interface Candidate {
+  readonly endpoint: Endpoint;
+  readonly isAvoided: boolean;
+  readonly rank: number;
+}
 
 export class EndpointChooser {
   readonly #clock: Clock;
   #next = 0;
+  /** By key, the earliest first. */
   readonly #avoidedUntil = new Map<string, number>();
+  /** Hashes of the endpoints' keys, made once for each list: a list may be long. */
+  readonly #hashes = new WeakMap<readonly Endpoint[], Uint32Array>();
 
   constructor(clock: Clock) {
     this.#clock = clock;
@@ -23,26 +34,53 @@ export class EndpointChooser {
   /** The endpoints in the order in which they are tried. */
   order({ endpoints, isSticky }: Backend, clientAddress: string): readonly Endpoint[] {
     if (endpoints.length <= 1) return endpoints;
-    const ordered = isSticky === true ? byRank(endpoints, clientAddress) : this.#inTurn(endpoints);
-    if (this.#avoidedUntil.size === 0) return ordered.slice(0, MAX_TRIES);
-    const now = this.#clock.monotonicMs();
-    const isAvoided = (one: Endpoint): boolean => (this.#avoidedUntil.get(keyOf(one)) ?? 0) > now;
-    return [...ordered.filter((one) => !isAvoided(one)), ...ordered.filter(isAvoided)].slice(0, MAX_TRIES);
+    return isSticky === true ? this.#byRank(endpoints, clientAddress) : this.#inTurn(endpoints);
   }
 
   failed(endpoint: Endpoint): void {
     const now = this.#clock.monotonicMs();
-    for (const [key, untilMs] of this.#avoidedUntil) if (untilMs <= now) this.#avoidedUntil.delete(key);
-    this.#avoidedUntil.set(keyOf(endpoint), now + AVOIDED_MS);
+    const key = keyOf(endpoint);
+    this.#avoidedUntil.delete(key);
+    for (const [other, untilMs] of this.#avoidedUntil) {
+      if (untilMs > now && this.#avoidedUntil.size < MAX_AVOIDED) break;
+      this.#avoidedUntil.delete(other);
+    }
+    this.#avoidedUntil.set(key, now + AVOIDED_MS);
   }
 
   #inTurn(endpoints: readonly Endpoint[]): readonly Endpoint[] {
     const start = this.#next++ % endpoints.length;
-    const tries = Math.max(MAX_TRIES, this.#avoidedUntil.size + 1);
-    return Array.from(
-      { length: Math.min(tries, endpoints.length) },
-      (_, offset) => endpoints[(start + offset) % endpoints.length]!,
-    );
+    const tries = Math.min(Math.max(MAX_TRIES, this.#avoidedUntil.size + 1), endpoints.length);
+    const ordered = Array.from({ length: tries }, (_, offset) => endpoints[(start + offset) % endpoints.length]!);
+    const isAvoided = this.#avoidance();
+    return [...ordered.filter((one) => !isAvoided(one)), ...ordered.filter(isAvoided)].slice(0, MAX_TRIES);
+  }
+
+  #byRank(endpoints: readonly Endpoint[], client: string): readonly Endpoint[] {
+    const hashes = this.#hashesOf(endpoints);
+    const clientHash = fnv32a(client);
+    const isAvoided = this.#avoidance();
+    const best: Candidate[] = [];
+    for (let at = 0; at < endpoints.length; at++) {
+      const endpoint = endpoints[at]!;
+      insert(best, { endpoint, isAvoided: isAvoided(endpoint), rank: mixed(hashes[at]! ^ clientHash) });
+    }
+    return best.map(({ endpoint }) => endpoint);
+  }
+
+  #avoidance(): (endpoint: Endpoint) => boolean {
+    if (this.#avoidedUntil.size === 0) return () => false;
+    const now = this.#clock.monotonicMs();
+    return (endpoint) => (this.#avoidedUntil.get(keyOf(endpoint)) ?? 0) > now;
+  }
+
+  #hashesOf(endpoints: readonly Endpoint[]): Uint32Array {
+    let hashes = this.#hashes.get(endpoints);
+    if (hashes === undefined) {
+      hashes = Uint32Array.from(endpoints, (endpoint) => fnv32a(keyOf(endpoint)));
+      this.#hashes.set(endpoints, hashes);
+    }
+    return hashes;
   }
 }
 
@@ -50,9 +88,17 @@ function keyOf({ address, port }: Endpoint): string {
   return `${address} ${port}`;
 }
 
-function byRank(endpoints: readonly Endpoint[], client: string): readonly Endpoint[] {
-  const ranked = endpoints.map((endpoint) => ({ endpoint, rank: mixed(fnv32a(`${keyOf(endpoint)} ${client}`)) }));
-  return ranked.toSorted((a, b) => b.rank - a.rank).map(({ endpoint }) => endpoint);
+/** Keeps the best `MAX_TRIES` candidates in order. */
+function insert(best: Candidate[], candidate: Candidate): void {
+  let at = best.length;
+  while (at > 0 && isBetter(candidate, best[at - 1]!)) at--;
+  if (at >= MAX_TRIES) return;
+  best.splice(at, 0, candidate);
+  if (best.length > MAX_TRIES) best.pop();
+}
+
+function isBetter(one: Candidate, other: Candidate): boolean {
+  return one.isAvoided === other.isAvoided ? one.rank > other.rank : !one.isAvoided;
 }
 
 /** Spreads hashes of texts that differ in their last characters (the finalizer of MurmurHash3). */
