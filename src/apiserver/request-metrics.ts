@@ -54,7 +54,7 @@ export interface RequestTotals {
 }
 
 function noDurations(): Durations {
-  return { counts: BUCKETS.map(() => 0), sum: 0, total: 0 };
+  return { counts: new Array<number>(BUCKETS.length).fill(0), sum: 0, total: 0 };
 }
 
 function add(durations: Durations, seconds: number): void {
@@ -99,17 +99,17 @@ function scopeOf({ info }: RequestScope): string {
   return info.namespace === '' ? 'cluster' : 'namespace';
 }
 
-/** Copies, since the request's texts are substrings of its path. */
-function labelsOf(scope: RequestScope, place: string): Labels {
+/** Of what the registry does not have, copies: the request's texts are substrings of its path. */
+function labelsOf(scope: RequestScope, place: string, served: ResourceKey | undefined): Labels {
   const { info } = scope;
   return [
     ['component', 'apiserver'],
-    ['group', copyOf(info.apiGroup)],
-    ['resource', copyOf(info.resource)],
+    ['group', served?.group ?? copyOf(info.apiGroup)],
+    ['resource', served?.resource ?? copyOf(info.resource)],
     ['scope', scopeOf(scope)],
     ['subresource', copyOf(place)],
     ['verb', verbOf(scope)],
-    ['version', copyOf(info.apiVersion)],
+    ['version', served?.version ?? copyOf(info.apiVersion)],
   ];
 }
 
@@ -151,7 +151,7 @@ export class RequestMetrics {
     });
   }
 
-  /** The texts of the registry, since the labels are copies. */
+  /** In the registry's texts. */
   #servedResource({ info }: RequestScope): ResourceKey | undefined {
     const store = this.#registry.find(info.apiGroup, info.apiVersion, info.resource);
     if (store === undefined) return undefined;
@@ -175,9 +175,9 @@ export class RequestMetrics {
     const key = place === undefined ? '' : keyOf(scope, place);
     let series = this.#series.get(key);
     if (series === undefined) {
-      const labels = place === undefined ? UNKNOWN_LABELS : labelsOf(scope, place);
-      const served = place !== undefined && isLongRunning(scope) ? undefined : noDurations();
       const resource = place === undefined ? undefined : this.#servedResource(scope);
+      const labels = place === undefined ? UNKNOWN_LABELS : labelsOf(scope, place, resource);
+      const served = place !== undefined && isLongRunning(scope) ? undefined : noDurations();
       this.#series.set(key, (series = { labels, resource, codes: new Map(), whole: noDurations(), served }));
     }
     series.codes.set(answer.code, (series.codes.get(answer.code) ?? 0) + 1);

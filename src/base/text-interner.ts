@@ -20,7 +20,7 @@ export class TextInterner {
     if (text.length > LONGEST_KNOWN) return text;
     const recent = this.#recent.get(text);
     if (recent !== undefined) return recent;
-    const own = this.#earlier.get(text) ?? (isWhole || text.length < SHORTEST_PIECE ? text : copyOf(text));
+    const own = this.#earlier.get(text) ?? (isWhole ? text : copyOf(text));
     if (this.#recent.size >= KNOWN_TEXTS) [this.#earlier, this.#recent] = [this.#recent, new Map()];
     this.#recent.set(own, own);
     return own;
@@ -29,5 +29,5 @@ export class TextInterner {
 
 /** A text that is a piece of no other, which it would keep in memory. By UTF-16 units: UTF-8 cannot hold half a surrogate pair. */
 export function copyOf(text: string): string {
-  return Buffer.from(text, 'utf16le').toString('utf16le');
+  return text.length < SHORTEST_PIECE ? text : Buffer.from(text, 'utf16le').toString('utf16le');
 }
