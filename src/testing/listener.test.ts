@@ -85,6 +85,21 @@ describe('a real port', () => {
     assert.equal(attached.text(), 'later\n');
   });
 
+  it("reports an error of the test's command function to the client that runs the command", async () => {
+    await using cluster = await Cluster.start({ nodes: 1 });
+    cluster.image('app:1', { exec: ({ command }) => assert.fail(`no ${command.join(' ')} here`) });
+    const config = clientOf(await cluster.kubeconfig());
+    const spec = { containers: [{ name: 'app', image: 'app:1' }] };
+    await cluster.apply({ apiVersion: 'v1', kind: 'Pod', metadata: { name: 'p' }, spec });
+    await cluster.waitFor('pod/p', 'Ready');
+    const out = new PassThrough();
+    const status = await new Promise<V1Status>((resolve, reject) => {
+      new Exec(config).exec('default', 'p', 'app', ['ls'], out, out, null, false, resolve).catch(reject);
+    });
+    assert.equal(status.reason, 'InternalError');
+    assert.equal(status.message, 'Internal error occurred: error executing command in container: no ls here');
+  });
+
   it('publishes its certificate authority to pods', async () => {
     await using cluster = await Cluster.start({ nodes: 0 });
     const { kubeconfig } = await cluster.listen();

@@ -3,6 +3,8 @@
  * (remote command v4 and v5, binary). The image defines what commands do; attached clients get the lines that are logged from
  * then on. Input is dropped. Port-forward: `sim-port-forward.ts`. Upstream: the CRI streaming server.
  */
+import { internalError } from '../../api/status-error.ts';
+import { errorMessage } from '../../base/errors.ts';
 import type { FramePace } from '../../base/frame-input.ts';
 import { acceptHead } from '../../base/websocket-frames.ts';
 import type { HttpHandler, HttpResponse } from '../../platform/http.ts';
@@ -66,8 +68,8 @@ async function serveOverSpdy(
     `HTTP/1.1 101 Switching Protocols\r\nUpgrade: SPDY/3.1\r\nConnection: Upgrade\r\nX-Stream-Protocol-Version: ${SPDY_PROTOCOL}\r\n\r\n`,
   );
   await serveSpdy(connection, pending, async ({ write }) => {
-    const exitCode = await pending.run((stream, data) => write(stream, data));
-    await write('error', JSON.stringify(statusOf(exitCode)));
+    const status = await runToEnd(pending, (stream, data) => write(stream, data));
+    await write('error', JSON.stringify(status));
   });
 }
 
@@ -80,10 +82,10 @@ interface Session {
 async function serveWebSocket(socket: Duplex, { pending, head }: Session): Promise<void> {
   await socket.write(head);
   const reading = drain(socket);
-  const exitCode = await pending.run(async (stream, data) => {
+  const status = await runToEnd(pending, async (stream, data) => {
     if (pending[stream] && data !== '') await socket.write(channelMessage(CHANNEL[stream], Buffer.from(data)));
   });
-  await socket.write(channelMessage(CHANNEL.error, Buffer.from(JSON.stringify(statusOf(exitCode)))));
+  await socket.write(channelMessage(CHANNEL.error, Buffer.from(JSON.stringify(status))));
   await socket.write(closeMessage());
   await socket.end();
   await reading;
@@ -95,6 +97,15 @@ async function drain(socket: Duplex): Promise<void> {
     for await (const _ of socket.incoming);
   } catch {
     // The client disconnected.
+  }
+}
+
+/** Runs a command or attachment; the status in which it ended, also when it could not be run. */
+async function runToEnd(pending: PendingStream, write: WriteOutput): Promise<object> {
+  try {
+    return statusOf(await pending.run(write));
+  } catch (error) {
+    return internalError(`error executing command in container: ${errorMessage(error)}`).status;
   }
 }
 
