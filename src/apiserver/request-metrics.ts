@@ -19,6 +19,8 @@ const BUCKETS = [0.005, 0.025, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1, 1.25, 1.5, 2, 3
 /** The upper bounds of the buckets, in seconds, also used by `RequestTotals`. */
 export const DURATION_BUCKETS: readonly number[] = BUCKETS;
 
+const NO_COUNTS: readonly number[] = BUCKETS.map(() => 0);
+
 /** Formatted only when scraped: most series of a short-lived server never are. */
 type Labels = readonly (readonly [string, string])[];
 
@@ -54,7 +56,7 @@ export interface RequestTotals {
 }
 
 function noDurations(): Durations {
-  return { counts: new Array<number>(BUCKETS.length).fill(0), sum: 0, total: 0 };
+  return { counts: [...NO_COUNTS], sum: 0, total: 0 };
 }
 
 function add(durations: Durations, seconds: number): void {
