@@ -74,18 +74,20 @@ function* spellings({ info }: GenericStore): Generator<Spelling> {
   }
 }
 
-function bodyOf(store: GenericStore, { method, name, applies }: Spelling, turn: number): object | undefined {
+function bodyOf(store: GenericStore, { method, path, name, applies }: Spelling, turn: number): object | undefined {
   const labels = { turn: String(turn) };
   const more = { spec: { replicas: turn }, status: { replicas: turn } };
-  const { kind } = store.info;
-  if (applies) return { apiVersion: apiVersionOf(store.info), kind, metadata: { name, labels } };
+  const type = { apiVersion: apiVersionOf(store.info), kind: store.info.kind };
+  if (applies) return { ...type, metadata: { name, labels } };
   if (method === 'PATCH') return { metadata: { labels }, ...more };
-  if (method === 'POST') return { metadata: { name, labels }, ...more };
+  // Custom resources are not written without it, and a Scale has its own.
+  const head = store.definition.schema === undefined || path.endsWith('/scale') ? {} : type;
+  if (method === 'POST') return { ...head, metadata: { name, labels }, ...more };
   if (method !== 'PUT') return undefined;
   // Custom resources are not updated without it.
   const cell = store.definition.schema && store.cache.get(store.keyOf({ namespace: 'a', name }));
   const resourceVersion = cell && String(cell.revision);
-  return { metadata: { name, labels, ...(resourceVersion && { resourceVersion }) }, ...more };
+  return { ...head, metadata: { name, labels, ...(resourceVersion && { resourceVersion }) }, ...more };
 }
 
 /** The effects a verb may have. */

@@ -1,6 +1,6 @@
 /** Chooses the handler of a request: an aggregated API, a resource or a route. Upstream: server.director. */
 import { isReason, methodNotAllowed, noSuchPath } from '../api/status-error.ts';
-import { checkScope, dispatch, type DispatchDeps } from './dispatch.ts';
+import { checkScope, dispatch, type DispatchDeps, isOutOfScope } from './dispatch.ts';
 import type { Answer, Handler } from './filters/filter.ts';
 import type { ResourceRegistry } from './generic-registry/resource-registry.ts';
 import type { RouteTable } from './non-resource-routes.ts';
@@ -37,7 +37,7 @@ export function createDirector(deps: DirectorDeps): Director {
       if (aggregated !== undefined) return aggregated;
       if (info.isResourceRequest) {
         const store = registry.find(info.apiGroup, info.apiVersion, info.resource);
-        if (store !== undefined) return dispatch(store, scope, deps);
+        if (store !== undefined && !isOutOfScope(store, info)) return dispatch(store, scope, deps);
       }
       return namesApi(scope.request.path, registry) ? serveRoute(routes, scope) : serveOther(routes, scope);
     },

@@ -43,6 +43,12 @@ export function checkScope(store: GenericStore, { info, request }: RequestScope)
   }
 }
 
+/** Whether a path names custom objects outside of their scope. Upstream has no handler there. */
+export function isOutOfScope({ definition, info }: GenericStore, { namespace, verb }: RequestInfo): boolean {
+  if (definition.schema === undefined) return false;
+  return info.namespaced ? namespace === '' && verb !== 'list' && verb !== 'watch' : namespace !== '';
+}
+
 /** `/api/v1/namespaces/NAME` has its name for its namespace. */
 function isNamespaceItself({ apiGroup, resource, namespace, name }: RequestInfo): boolean {
   return apiGroup === '' && resource === 'namespaces' && namespace === name;

@@ -25,6 +25,7 @@ import { acceptNames, establishedBefore } from './accepted-names.ts';
 import { type ConditionState, isConditionTrue, withCondition, withoutCondition } from './conditions.ts';
 import { customDefinitions, customInfo, customPrefix, type CustomParts } from './custom-definition.ts';
 import { InstanceCleanup } from './instance-cleanup.ts';
+import { ownStatus } from './server-status.ts';
 import { background } from '../../platform/unexpected.ts';
 
 export interface CustomResourcesDeps {
@@ -183,7 +184,9 @@ export class CustomResources {
     change: (current: CustomResourceDefinition) => CustomResourceDefinition,
   ): Promise<Stored<CustomResourceDefinition> | undefined> {
     try {
-      return await this.#deps.objects.guaranteedUpdate(CustomResourceDefinitions, '', name, change);
+      return await this.#deps.objects.guaranteedUpdate(CustomResourceDefinitions, '', name, (current) =>
+        ownStatus(current, change(current), this.#now()),
+      );
     } catch (error) {
       if (isReason(error, 'NotFound')) return undefined;
       throw error;

@@ -87,3 +87,31 @@ test('formats that are not checked are warned of once, on updates the new ones',
   assert.equal(changed.status, 200, changed.text);
   assert.deepEqual(changed.headers['warning'], ['299 - "unrecognized format \\"other\\""']);
 });
+
+test('the status that the server writes has an entry of its own, as with upstream', async () => {
+  const { send } = await startCustomServer();
+  await send('POST', DEFINITIONS, widgetDefinition({ type: 'object' }));
+  await settle();
+  const { metadata } = (await send('GET', `${DEFINITIONS}/widgets.example.com`)).body;
+  const entry = metadata.managedFields.find(({ manager }: { manager: string }) => manager === 'kube-apiserver');
+  const { time, fieldsV1, ...rest } = entry;
+  assert.ok(time);
+  assert.deepEqual(rest, {
+    manager: 'kube-apiserver',
+    operation: 'Update',
+    apiVersion: 'apiextensions.k8s.io/v1',
+    fieldsType: 'FieldsV1',
+    subresource: 'status',
+  });
+  const condition = { '.': {}, ...Object.fromEntries(fieldsOf('lastTransitionTime message reason status type')) };
+  assert.deepEqual(fieldsV1, {
+    'f:status': {
+      'f:acceptedNames': Object.fromEntries(fieldsOf('categories kind listKind plural shortNames singular')),
+      'f:conditions': { 'k:{"type":"Established"}': condition, 'k:{"type":"NamesAccepted"}': condition },
+    },
+  });
+});
+
+function fieldsOf(names: string): [string, object][] {
+  return names.split(' ').map((name) => [`f:${name}`, {}]);
+}

@@ -9,7 +9,8 @@ import { applyConflict, badRequest, statusFailure } from '../../api/status-error
 import { applyFields } from '../generic-registry/field-tracking.ts';
 import type { UpdateRequest } from '../generic-registry/update.ts';
 import { isTrue } from '../request-info.ts';
-import { type ExpectedKind, shapeObject } from './body.ts';
+import { shapeObject } from './body.ts';
+import type { ExpectedKind } from './expected-kind.ts';
 import type { Call } from './endpoint.ts';
 import type { ReadPatch } from './patch-bodies.ts';
 import { checkName, expectedOf } from './write-verbs.ts';

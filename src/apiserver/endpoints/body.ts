@@ -1,34 +1,32 @@
 /** Decodes request bodies: JSON, YAML or protobuf into the canonical shape of the expected kind. Upstream: the decoders of endpoints/handlers. */
 import { keepReset } from '../../api/managed-fields/managed-entries.ts';
 import { JsonSyntaxError } from '../../api/codec/json-parser.ts';
+import { stringifyJson } from '../../api/codec/json.ts';
 import { isObject, type JsonObject } from '../../api/codec/own-property.ts';
 import { isLargeValue, parseClientJson, PartBudget } from '../../api/codec/parts.ts';
 import { withoutNulls } from '../../api/codec/without-nulls.ts';
-import { builtinSchema, decodeProtobuf, PbError } from '../../api/codec/protobuf.ts';
+import { decodeProtobuf, PbError } from '../../api/codec/protobuf.ts';
 import { readYaml } from '../../api/codec/yaml-codec.ts';
 import { DecodeError, decodeTyped, type FieldValidation } from '../../api/codec/typed.ts';
-import type { StructSchema } from '../../api/schema/type-schema.ts';
-import { badRequest, invalid, type StatusError, unsupportedMediaType } from '../../api/status-error.ts';
+import {
+  badRequest,
+  type FieldCause,
+  invalid,
+  type StatusError,
+  unsupportedMediaType,
+} from '../../api/status-error.ts';
 import { jsonKind } from '../../api/codec/scalars.ts';
 import type { ApiRequest } from '../../api/transport.ts';
 import { contentSerialization, type Serialization } from '../negotiation.ts';
 import { LARGE_BYTES } from '../request-context.ts';
 import type { RequestScope } from '../request-scope.ts';
+import { cannotHandle, checkKind, type ExpectedKind, isKindMissing, noKind, unrecognized } from './expected-kind.ts';
 
 /** As upstream: 3 MiB. */
 const MAX_BODY_BYTES = 3 * 1024 * 1024;
 
 /** Bodies that take a millisecond or more. */
 const MIDDLING_BYTES = 4096;
-
-/** The kind a body must be. */
-export interface ExpectedKind {
-  readonly apiVersion: string;
-  readonly kind: string;
-  readonly schema: StructSchema;
-  /** An API version of the same shape, taken as well. */
-  readonly olderVersion?: string | undefined;
-}
 
 /** The body's bytes. Rejects with BodyTooLargeError. */
 export async function readBytes(scope: RequestScope): Promise<Uint8Array> {
@@ -57,13 +55,6 @@ function bodySerialization(request: ApiRequest, isCustom = false): Serialization
 interface Parsed {
   readonly value: unknown;
   readonly duplicates: readonly string[];
-}
-
-/** The first bytes of a body, for error texts: of JSON as text, else as hexadecimal numbers. */
-function summary(bytes: Uint8Array): string {
-  if (bytes.length === 0) return '<empty>';
-  const text = Buffer.from(bytes.subarray(0, 30)).toString(bytes[0] === 0x7b ? 'utf8' : 'hex');
-  return bytes.length > 30 ? `${text} ...` : text;
 }
 
 const TYPE_META =
@@ -101,71 +92,6 @@ async function parseBody(
   }
 }
 
-function unrecognized({ kind }: ExpectedKind, why: string, bytes: Uint8Array): StatusError {
-  return badRequest(`the object provided is unrecognized (must be of type ${kind}): ${why} (${summary(bytes)})`);
-}
-
-/** Where upstream's types are registered, as its errors name it. */
-const SCHEME = 'k8s.io/kubernetes/pkg/api/legacyscheme/scheme.go:30';
-
-/** Upstream's error for a kind that no version has; undefined for a known kind. */
-export function unknownKind(apiVersion: string, kind: string): string | undefined {
-  if (builtinSchema(apiVersion, kind) !== undefined) return undefined;
-  return `no kind "${kind}" is registered for version "${apiVersion}" in scheme "${SCHEME}"`;
-}
-
-/** The group in upstream's names of internal types: `core.Pod`, `rbac.Role`. */
-function internalPackage(apiVersion: string): string {
-  return apiVersion.includes('/') ? apiVersion.slice(0, apiVersion.search(/[./]/)) : 'core';
-}
-
-/** Checks kind and version of a parsed body against what the endpoint takes; absent ones are filled in. Throws 400. */
-export function checkKind(value: JsonObject, expected: ExpectedKind): void {
-  const { apiVersion, kind } = value;
-  const known = apiVersion === expected.apiVersion || apiVersion === expected.olderVersion;
-  checkRegistered(value, expected);
-  const isOtherKind = typeof kind === 'string' && kind !== '' && kind !== expected.kind;
-  if (isOtherKind && expected.schema.custom !== true) throw otherKind(value, expected);
-  if (typeof apiVersion === 'string' && apiVersion !== '' && !known) {
-    throw badRequest(
-      `the API version in the data (${apiVersion}) does not match the expected API version (${expected.apiVersion})`,
-    );
-  }
-  if (isOtherKind) throw otherCustomKind(value, kind, expected);
-}
-
-/** Custom resources are decoded whatever their kind, which validation refuses. */
-function otherCustomKind({ metadata }: JsonObject, kind: string, expected: ExpectedKind): StatusError {
-  const name = isObject(metadata) && typeof metadata['name'] === 'string' ? metadata['name'] : '';
-  const text = `Invalid value: ${JSON.stringify(kind)}: must be ${expected.kind}`;
-  const [group = ''] = expected.apiVersion.split('/');
-  return invalid({ group, kind }, name, [{ reason: 'FieldValueInvalid', field: 'kind', text }]);
-}
-
-function otherKind({ apiVersion, kind }: JsonObject, expected: ExpectedKind): StatusError {
-  const own = textOr(apiVersion, expected.apiVersion);
-  const version = own.slice(own.indexOf('/') + 1);
-  const internal = `${internalPackage(expected.apiVersion)}.${expected.kind}`;
-  return badRequest(
-    `${String(kind)} in version ${JSON.stringify(version)} cannot be handled as a ${expected.kind}: converting (${version}.${String(kind)}) to (${internal}): unknown conversion`,
-  );
-}
-
-function checkRegistered(value: JsonObject, expected: ExpectedKind): void {
-  if (expected.schema.custom === true) return;
-  const apiVersion = textOr(value['apiVersion'], expected.apiVersion);
-  const kind = textOr(value['kind'], expected.kind);
-  if (kind === expected.kind && (apiVersion === expected.apiVersion || apiVersion === expected.olderVersion)) return;
-  const problem = unknownKind(apiVersion, kind);
-  if (problem === undefined) return;
-  const version = apiVersion.slice(apiVersion.indexOf('/') + 1);
-  throw badRequest(`${kind} in version ${JSON.stringify(version)} cannot be handled as a ${expected.kind}: ${problem}`);
-}
-
-function textOr(value: unknown, other: string): string {
-  return typeof value === 'string' && value !== '' ? value : other;
-}
-
 /** YAML's strict errors come as one text, a line for each. */
 function linesOf(text: string): readonly string[] {
   const [first = '', ...lines] = text.split('\n');
@@ -194,10 +120,7 @@ export function shapeObject(
     return object;
   } catch (error) {
     if (!(error instanceof DecodeError)) throw error;
-    const version = expected.apiVersion.slice(expected.apiVersion.indexOf('/') + 1);
-    throw badRequest(
-      `${expected.kind} in version ${JSON.stringify(version)} cannot be handled as a ${expected.kind}: ${error.message}`,
-    );
+    throw cannotHandle(expected, error.message);
   }
 }
 
@@ -211,6 +134,8 @@ export async function readObject(
   if (request.body.kind === 'object') {
     // Calls inside the process ignore warnings, so fields are only checked on request.
     const inside = mode === 'Strict' ? mode : 'Ignore';
+    if (isKindMissing(request.body.object, expected))
+      throw noKind(expected, stringifyJson(request.body.object), 'Ignore');
     if (isLargeValue(request.body.object, LARGE_BYTES)) scope.isLarge = true;
     if (scope.isLarge) await scope.pause();
     const object = shapeObject(request.body.object, expected, { mode: inside, duplicates: [], scope });
@@ -222,6 +147,7 @@ export async function readObject(
   const bytes = await readBytes(scope);
   const { value, duplicates } = await parseBody(request, bytes, { serialization, expected });
   if (scope.isLarge) await scope.pause();
+  if (isKindMissing(value, expected)) throw noKind(expected, Buffer.from(bytes).toString('utf8'), mode);
   const object = shapeObject(value, expected, { mode, duplicates, scope });
   if (scope.isLarge) await scope.pause();
   scope.audited?.takeRequestObject(object);

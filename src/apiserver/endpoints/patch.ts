@@ -13,7 +13,7 @@ import { stepByStep, type Steps } from '../../base/steps.ts';
 import { updateObject, type UpdateRequest } from '../generic-registry/update.ts';
 import type { RequestScope } from '../request-scope.ts';
 import { applyConfiguration, configurationOf } from './apply-configuration.ts';
-import { checkKind, unknownKind } from './body.ts';
+import { checkCustomKind, checkKind, missingKind, otherKindProblem, unknownKind } from './expected-kind.ts';
 import type { Call } from './endpoint.ts';
 import { fieldValidationOf } from './options.ts';
 import { patched, type PatchType, patchTypeOf, readPatch, type ReadPatch } from './patch-bodies.ts';
@@ -94,22 +94,31 @@ function patching(call: Call, patch: ReadPatch): UpdateRequest['next'] {
   return (current) => stepByStep(steps(current), () => scope.pause());
 }
 
-/** Strategic merge patches change no kind; what the others make must be of the kind as a body must. Throws DecodeError and 400. */
+/** Strategic merge patches change no kind; what the others make must be of the kind. Throws DecodeError, 400 and 422. */
 function checkPatchedKind(call: Call, { type }: ReadPatch, result: unknown): void {
   if (type === 'strategic' || !isObject(result)) return;
-  const { apiVersion, kind } = { ...expectedOf(call), ...result } as { apiVersion: unknown; kind: unknown };
-  const isCustom = call.store.definition.schema !== undefined;
-  const problem = isCustom ? undefined : unknownKind(shown(apiVersion ?? ''), shown(kind ?? ''));
+  const expected = expectedOf(call);
+  if (expected.schema.custom === true) {
+    const { kind } = result;
+    if (typeof kind !== 'string' || kind === '') throw new DecodeError(missingKind(sortedText(result)));
+    return checkCustomKind(result, expected);
+  }
+  const { apiVersion, kind } = { ...expected, ...result } as { apiVersion: unknown; kind: unknown };
+  const problem =
+    unknownKind(shown(apiVersion ?? ''), shown(kind ?? '')) ?? otherKindProblem(expected, apiVersion, kind);
   if (problem !== undefined && typeof apiVersion === 'string' && typeof kind === 'string')
     throw new DecodeError(problem);
-  checkKind(result, expectedOf(call));
+  checkKind(result, expected);
+}
+
+function sortedText(result: unknown): string {
+  return stringifyJson(isObject(result) ? sortedByKey(result) : result);
 }
 
 /** The error for a result that is no object of the kind: upstream shows the patch as Go prints it, or the result. */
 function patchedFailure({ type, value }: ReadPatch, result: unknown, error: unknown): unknown {
   if (!(error instanceof DecodeError)) return error;
-  const printed =
-    type === 'strategic' ? goPrint(value) : stringifyJson(isObject(result) ? sortedByKey(result) : result);
+  const printed = type === 'strategic' ? goPrint(value) : sortedText(result);
   const text = `Invalid value: ${JSON.stringify(printed)}: ${error.message}`;
   return invalid({ group: '', kind: '' }, '', [{ reason: 'FieldValueInvalid', field: 'patch', text }]);
 }

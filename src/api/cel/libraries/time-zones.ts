@@ -29,6 +29,8 @@ const OFFSET_COST = 20;
 /** Units of work for computing the parts of a timestamp. */
 const PART_COST = 20;
 const DAY_MS = 86_400_000;
+/** Go's name of the server's own zone, which is UTC, as in upstream's images. */
+const LOCAL = 'Local';
 
 /** Throws {@link FunctionError} for an unknown zone. */
 export function timestampParts(wallMs: number, zone: string): TimestampParts {
@@ -56,7 +58,7 @@ function parseYear(year: number): number {
 }
 
 function offsetMs(wallMs: number, zone: string): number {
-  if (zone === 'UTC' || zone === '') return 0;
+  if (zone === 'UTC' || zone === '' || zone === LOCAL) return 0;
   copyWork(zone.length);
   chargeWork(OFFSET_COST);
   if (zone.includes(':')) return fixedOffsetMs(zone);
