@@ -53,6 +53,13 @@ const rows: readonly Row[] = [
   ],
   [
     `PUT ${MAPS}/there`,
+    { ...map, metadata: { name: 'other', namespace: 'x' } },
+    {},
+    400,
+    'namespace sent on the request',
+  ],
+  [
+    `PUT ${MAPS}/there`,
     { ...map, metadata: { name: 'there', deletionTimestamp: '2026-01-01T00:00:00Z' } },
     {},
     422,
@@ -127,6 +134,22 @@ const accepted: readonly (readonly [body: unknown, headers: Record<string, strin
   ['null', strategic, { a: '1' }],
   [{ apiVersion: 'v9', kind: 'Foo' }, strategic, { a: '1' }],
 ];
+
+test('a namespace in the body of an object that has none is dropped', async () => {
+  const { send } = await startWithAll();
+  const named = { metadata: { name: 'a', namespace: 'x' } };
+  for (const path of ['/api/v1/namespaces', '/apis/storage.k8s.io/v1/storageclasses']) {
+    const body = { ...named, provisioner: 'p' };
+    const answers = [
+      await send('POST', path, body),
+      await send('PUT', `${path}/a`, body),
+      await send('PATCH', `${path}/a`, named, merge),
+      await send('GET', `${path}/a`),
+    ];
+    for (const { status, text, body: object } of answers)
+      assert.deepEqual([Math.floor(status / 100), object.metadata?.namespace], [2, undefined], `${path}: ${text}`);
+  }
+});
 
 test('patches that upstream accepts', async () => {
   const server = await startWithAll();

@@ -48,7 +48,7 @@ export function configurationOf(call: Call, patch: ReadPatch): JsonObject {
   const metadata = isObject(config['metadata']) ? config['metadata'] : {};
   const { name, namespace } = scope.info;
   config['metadata'] = { name, ...(namespace === '' ? {} : { namespace }), ...metadata };
-  checkName(objectOf(config), { name, namespace });
+  checkName(objectOf(config), scope.info);
   return config;
 }
 

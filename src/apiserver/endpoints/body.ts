@@ -8,13 +8,7 @@ import { withoutNulls } from '../../api/codec/without-nulls.ts';
 import { decodeProtobuf, PbError } from '../../api/codec/protobuf.ts';
 import { readYaml } from '../../api/codec/yaml-codec.ts';
 import { DecodeError, decodeTyped, type FieldValidation } from '../../api/codec/typed.ts';
-import {
-  badRequest,
-  type FieldCause,
-  invalid,
-  type StatusError,
-  unsupportedMediaType,
-} from '../../api/status-error.ts';
+import { badRequest, unsupportedMediaType } from '../../api/status-error.ts';
 import { jsonKind } from '../../api/codec/scalars.ts';
 import type { ApiRequest } from '../../api/transport.ts';
 import { contentSerialization, type Serialization } from '../negotiation.ts';

@@ -87,7 +87,7 @@ function patching(call: Call, patch: ReadPatch): UpdateRequest['next'] {
       throw patchedFailure(patch, result, error);
     }
     if (scope.isLarge) yield;
-    checkName(draft, { name: scope.info.name, namespace: scope.info.namespace });
+    checkName(draft, scope.info);
     store.definition.strategy.applyDefaults?.(draft);
     return draft;
   };

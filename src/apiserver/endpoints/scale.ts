@@ -55,12 +55,11 @@ export async function serveScale(call: Call, access: ScaleAccess<KubernetesObjec
   const type = verb === 'update' ? undefined : patchTypeOf(scope, store.definition.schema !== undefined);
   if (type === 'apply') return await applyScale(call, access, request);
   const wanted = type === undefined ? await fromBody(call) : await fromPatch(call, access, type);
-  const { name, namespace } = scope.info;
   const outcome = await updateObject(store, {
     ...scaleUpdateOf(call, request),
     next: (current) => {
       const scale = wanted(current!);
-      checkName(scale as KubernetesObject, { name, namespace });
+      checkName(scale as KubernetesObject, scope.info);
       return withReplicas(current!, scale, { call, access });
     },
   });
@@ -150,7 +149,7 @@ async function applyScale(
   request: WriteRequest,
 ): Promise<ApiResponse> {
   const { store, scope } = call;
-  const { name, namespace } = scope.info;
+  const { name } = scope.info;
   checkPatchOptions(scope, 'apply');
   const mode = fieldValidationOf(scope.params, 'PatchOptions');
   const { value, duplicates } = await readPatch(scope, 'apply');
@@ -161,7 +160,7 @@ async function applyScale(
       { mode, duplicates, scope, shape: 'sparse' },
     ),
   );
-  if (scale.metadata?.name !== undefined) checkName(scale as KubernetesObject, { name, namespace });
+  if (scale.metadata?.name !== undefined) checkName(scale as KubernetesObject, scope.info);
   const replicas = scale.spec?.replicas;
   if (replicas == null) throw badRequest('an applied scale must set spec.replicas');
   if (store.definition.schema === undefined) checkReplicas(replicas, name);

@@ -17,6 +17,7 @@ import type { ExpectedKind } from './expected-kind.ts';
 import type { Call } from './endpoint.ts';
 import { inTurns, listRequestOf, writeList } from './list.ts';
 import { checkDeleteOptions, deleteOptionsOfQuery, dryRunOf, fieldValidationOf, managerOf } from './options.ts';
+import type { RequestInfo } from '../request-context.ts';
 import { writeAny, writeObject } from './write-object.ts';
 
 /** The kind that the body must have. */
@@ -51,16 +52,18 @@ export async function serveCreate(call: Call): Promise<ApiResponse> {
   return await writeOutcome(call, outcome);
 }
 
-/** Throws 400 when the body names another object than the path. */
-export function checkName(object: KubernetesObject, { name, namespace }: { name: string; namespace: string }): void {
-  const own = object.metadata.name ?? '';
-  if (own === '')
-    throw badRequest(`the name of the object (${name} based on URL) was undeterminable: name must be provided`);
-  if (own !== name) throw badRequest(`the name of the object (${own}) does not match the name on the URL (${name})`);
-  const inside = object.metadata.namespace ?? '';
-  if (namespace !== '' && inside !== '' && inside !== namespace) {
+/** Throws 400 when the body names another object than the path. A namespace in an object that has none is removed. */
+export function checkName(object: KubernetesObject, info: RequestInfo): void {
+  const { metadata } = object;
+  const namespace = info.apiGroup === '' && info.resource === 'namespaces' ? '' : info.namespace;
+  if (namespace === '') delete metadata.namespace;
+  else if ((metadata.namespace ?? '') !== '' && metadata.namespace !== namespace)
     throw badRequest('the namespace of the provided object does not match the namespace sent on the request');
-  }
+  const own = metadata.name ?? '';
+  if (own === '')
+    throw badRequest(`the name of the object (${info.name} based on URL) was undeterminable: name must be provided`);
+  if (own !== info.name)
+    throw badRequest(`the name of the object (${own}) does not match the name on the URL (${info.name})`);
 }
 
 /** Serves PUT. */
@@ -75,7 +78,7 @@ export async function serveUpdate(call: Call): Promise<ApiResponse> {
   }
   const mode = fieldValidationOf(scope.params, 'UpdateOptions');
   const body = objectOf(await readObject(scope, expectedOf(call), mode));
-  checkName(body, { name, namespace });
+  checkName(body, scope.info);
   store.definition.strategy.applyDefaults?.(body);
   // The strategy changes the draft; only an update without resourceVersion can be run again and needs a fresh one.
   const mayRepeat = !body.metadata.resourceVersion;
