@@ -62,7 +62,7 @@ export class InProcessWatch implements AsyncIterableIterator<Batch> {
     this.#stop = linkedController(this.#request.signal);
     const response = await this.#send(this.#stop.signal);
     if (response.kind === 'stream' && response.status < 400) {
-      // Of an aggregated server it is not known that it ends the first objects by a bookmark.
+      // An aggregated server may not end the initial objects with a bookmark.
       if (/(^|&)sendInitialEvents=true(&|$)/.test(this.#request.query)) {
         this.#stop.abort(new Error('watch stopped'));
         throw statusFailure(422, 'Invalid', 'sendInitialEvents: the server of this API may not support it');

@@ -39,8 +39,11 @@ export async function serveStream(stream: StreamConnection): Promise<void> {
   }
 }
 
-/** True: the client has ended; false: it broke the protocol. `heard` is called at each message. */
-async function answerAll({ clock, connection, client, answer }: StreamConnection, heard: () => void): Promise<boolean> {
+/** True: the client has ended; false: it broke the protocol. `onMessage` is called at each message. */
+async function answerAll(
+  { clock, connection, client, answer }: StreamConnection,
+  onMessage: () => void,
+): Promise<boolean> {
   const input = new FrameInput(connection.incoming, {
     turn: () => clock.turn(client),
     yield: () => clock.yield(client),
@@ -51,7 +54,7 @@ async function answerAll({ clock, connection, client, answer }: StreamConnection
     if (length < MIN_QUERY || length > MAX_QUERY) return false;
     const message = await input.head(length);
     if (message === undefined) return true;
-    heard();
+    onMessage();
     const response = await answer(message);
     if (response !== undefined) await connection.write(frame(response));
   }

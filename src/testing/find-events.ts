@@ -1,3 +1,4 @@
+/** Selects events of a simulated cluster. */
 import type { Event } from '../api/gen/core-v1.ts';
 import { sortedEvents } from './describe.ts';
 import type { ObjectReference, ResolvedReference } from './references.ts';

@@ -125,7 +125,7 @@ describe('snapshots by a schedule', () => {
         ['--snapshot-schedule-cron=61 * * * *'],
         /--snapshot-schedule-cron: "61 \* \* \* \*": end of range \(61\) above/,
       ],
-      [['--snapshot-schedule-cron=0 0 31 2 *'], /it never comes/],
+      [['--snapshot-schedule-cron=0 0 31 2 *'], /it has no next time/],
       [['--snapshot-schedule-cron=@daily', '--store=memory'], /a store in memory has nothing to save/],
       [['--snapshot-schedule-cron=@daily', '--snapshot-retention=-1'], /-1 is not a number between/],
       [['--snapshot-schedule-cron=@daily', '--snapshot-name=../x'], /\.\.\/x is no base name/],

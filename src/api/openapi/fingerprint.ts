@@ -1,3 +1,4 @@
+/** Identifiers of the versions of OpenAPI documents. */
 import { allSteps, type Steps } from '../../base/steps.ts';
 
 const CHARS_OF_STEP = 512 * 1024;

@@ -1,3 +1,4 @@
+/** The media types that operations produce, as OpenAPI documents list them. */
 import type { ProducedFact } from './operation-facts.ts';
 
 /** The media types of objects. */

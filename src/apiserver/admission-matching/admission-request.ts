@@ -16,10 +16,10 @@ function optionsOf({ operation, options }: AdmissionAttributes): object | null {
   return { ...options, kind: OPTIONS_KINDS[operation], apiVersion: 'meta.k8s.io/v1' };
 }
 
-/** The AdmissionRequest of a request that matched as resource `as`; `kind` is the kind of its objects there. */
+/** The AdmissionRequest of a request that matched as resource `matched`; `kind` is the kind of its objects there. */
 export function admissionRequestOf(
   attributes: AdmissionAttributes,
-  { own, as }: MatchedResource,
+  { requested, matched }: MatchedResource,
   kind: Kind,
 ): Omit<AdmissionRequest, 'uid' | 'object' | 'oldObject'> {
   const { subresource, name, operation, dryRun, context } = attributes;
@@ -28,10 +28,10 @@ export function admissionRequestOf(
   const namespace = namespaceOf(attributes);
   return {
     kind: { ...kind },
-    resource: gvrOf(as.info),
+    resource: gvrOf(matched.info),
     ...sub,
-    requestKind: { ...kindFor(own, subresource) },
-    requestResource: gvrOf(own.info),
+    requestKind: { ...kindFor(requested, subresource) },
+    requestResource: gvrOf(requested.info),
     ...requestSub,
     ...(name === '' ? {} : { name }),
     ...(namespace === '' ? {} : { namespace }),

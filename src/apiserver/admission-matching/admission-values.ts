@@ -18,7 +18,7 @@ export async function requestValues(
   attributes: AdmissionAttributes,
   matched: MatchedResource,
 ): Promise<Record<string, unknown>> {
-  const view = reviewObjects(matched.own, matched.as, attributes.subresource);
+  const view = reviewObjects(matched.requested, matched.matched, attributes.subresource);
   const valueOf = async (object: KubernetesObject | undefined): Promise<unknown> =>
     object === undefined ? null : dynValue(await view.show(object));
   return {

@@ -92,7 +92,7 @@ test('selectors and policies of matching', async () => {
   ];
   for (const [name, criteria, resource, object, wanted] of cases) {
     const attributes = admissionAttributesOf(resource, { object });
-    assert.equal((await matchRequest(criteria, attributes, deps))?.as.info.version, wanted, name);
+    assert.equal((await matchRequest(criteria, attributes, deps))?.matched.info.version, wanted, name);
   }
 });
 
@@ -138,7 +138,7 @@ test('match conditions decide whether a webhook or policy is called', async () =
       const attributes = admissionAttributesOf(Pods, { object: pod, user: { name: 'ann', groups: ['devs'] } });
       const answer = slow ? async () => allow() : allow;
       assert.deepEqual(
-        await matchConditionsOf(conditions, policy).evaluate(attributes, { own, as: own }, answer),
+        await matchConditionsOf(conditions, policy).evaluate(attributes, { requested: own, matched: own }, answer),
         wanted,
         name,
       );

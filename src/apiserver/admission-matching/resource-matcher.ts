@@ -33,9 +33,9 @@ export interface MatchDeps {
 /** The resource as which a request matched a webhook or policy. */
 export interface MatchedResource {
   /** The request's resource. */
-  readonly own: GenericStore;
+  readonly requested: GenericStore;
   /** The version a rule names. */
-  readonly as: GenericStore;
+  readonly matched: GenericStore;
 }
 
 /** The match of a request, or undefined. Rejects with 404 when the namespace that a selector needs does not exist. */
@@ -44,17 +44,17 @@ export async function matchRequest(
   attributes: AdmissionAttributes,
   { registry, objects }: MatchDeps,
 ): Promise<MatchedResource | undefined> {
-  const own = registry.known(attributes.resource);
-  if (own === undefined) return undefined;
-  if (criteria === undefined) return { own, as: own };
+  const requested = registry.known(attributes.resource);
+  if (requested === undefined) return undefined;
+  if (criteria === undefined) return { requested, matched: requested };
   if (!objectSelected(compileLabelSelector(criteria.objectSelector ?? {}), attributes)) return undefined;
   const { resourceRules: rules = [], excludeResourceRules: excluded = [], matchPolicy } = criteria;
-  const place = { own, registry };
+  const place = { requested, registry };
   if (matchingVersion({ rules: excluded, matchPolicy }, attributes, place) !== undefined) return undefined;
-  const as = rules.length === 0 ? own : matchingVersion({ rules, matchPolicy }, attributes, place);
-  if (as === undefined) return undefined;
+  const matched = rules.length === 0 ? requested : matchingVersion({ rules, matchPolicy }, attributes, place);
+  if (matched === undefined) return undefined;
   const namespaces = compileLabelSelector(criteria.namespaceSelector ?? {});
-  return (await namespaceSelected(namespaces, attributes, objects())) ? { own, as } : undefined;
+  return (await namespaceSelected(namespaces, attributes, objects())) ? { requested, matched } : undefined;
 }
 
 /** The version of the resource some rule names: the request's own first. */
@@ -64,7 +64,7 @@ export function matchingVersion(
     matchPolicy,
   }: { readonly rules: readonly NamedRuleWithOperations[]; readonly matchPolicy: string | undefined },
   attributes: AdmissionAttributes,
-  { own, registry }: { readonly own: GenericStore; readonly registry: ResourceRegistry },
+  { requested, registry }: { readonly requested: GenericStore; readonly registry: ResourceRegistry },
 ): GenericStore | undefined {
   const { operation, subresource, name } = attributes;
   const namespace = namespaceOf(attributes);
@@ -75,10 +75,10 @@ export function matchingVersion(
     namespace,
     name,
   });
-  const subject = subjectOf(own);
-  if (rules.some((rule) => ruleMatches(rule, subject))) return own;
+  const subject = subjectOf(requested);
+  if (rules.some((rule) => ruleMatches(rule, subject))) return requested;
   if (matchPolicy === 'Exact' || rules.length === 0) return undefined;
-  const [, ...others] = equivalentsOf(registry, own);
+  const [, ...others] = equivalentsOf(registry, requested);
   for (const rule of rules) {
     const genericStore = others.find((other) => ruleMatches(rule, subjectOf(other)));
     if (genericStore !== undefined) return genericStore;

@@ -101,7 +101,9 @@ describe('metrics API', () => {
         usage: { cpu: '1500m', memory: '3Mi' },
       },
     ]);
-    assert.ok(log.entries.some(({ level, message }) => level === 'warn' && message === 'no usage of a node'));
+    assert.ok(
+      log.entries.some(({ level, message }) => level === 'warn' && message === 'Failed to read the usage of a node'),
+    );
   });
 
   it('returns the use of running pods by container', async () => {

@@ -38,7 +38,7 @@ const AT_ONCE = 32;
 const TIMEOUT_MS = 10_000;
 /** The size limit of a summary. One of some 500 containers has a tenth of it. */
 const MAX_BYTES = 8 * 1024 * 1024;
-/** The number of JSON values (about 12 per volume, 30 per container) that this many bytes can hold. */
+/** The number of JSON values (about 12 per volume, 30 per container) that `MAX_BYTES` can hold. */
 const MAX_PARTS = 500_000;
 
 /**
@@ -56,7 +56,7 @@ export async function readSummaries(
       try {
         await visit(name, await readSummary(deps, name));
       } catch (error) {
-        deps.log.warn('no usage of a node', { node: name, err: error });
+        deps.log.warn('Failed to read the usage of a node', { node: name, err: error });
       }
     }
   };

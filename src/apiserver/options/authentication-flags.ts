@@ -21,12 +21,12 @@ export const AUTHENTICATION_FLAGS: readonly Flag[] = [
   {
     name: 'authentication-token-webhook-cache-ttl',
     value: '<duration>',
-    description: 'how long its answers are kept (default 2m)',
+    description: 'how long the answers of the webhook are cached (default 2m)',
   },
   {
     name: 'authentication-token-webhook-version',
     value: '<version>',
-    description: 'version of TokenReview it is asked by: v1beta1 (default) or v1',
+    description: 'version of TokenReview that is sent to the webhook: v1beta1 (default) or v1',
   },
   { name: 'oidc-issuer-url', value: '<url>', description: 'issuer of OpenID Connect tokens; https only' },
   { name: 'oidc-client-id', value: '<id>', description: 'audience OpenID Connect tokens must be for' },
@@ -71,7 +71,7 @@ export const AUTHENTICATION_FLAGS: readonly Flag[] = [
   {
     name: 'requestheader-client-ca-file',
     value: '<file>',
-    description: 'authority of front proxies that say in headers for whom they ask',
+    description: 'authority of front proxies that name the user in request headers',
   },
   {
     name: 'requestheader-allowed-names',

@@ -36,7 +36,7 @@ export const authorizationFlags: readonly Flag[] = [
   {
     name: 'authorization-webhook-version',
     value: '<version>',
-    description: 'version of SubjectAccessReview it is asked by: v1beta1 (default) or v1',
+    description: 'version of SubjectAccessReview that is sent to the webhook: v1beta1 (default) or v1',
   },
 ];
 

@@ -131,7 +131,7 @@ async function checkSchedule(schedule: string): Promise<string> {
   const { parseSchedule } = await import('../../component-helpers/cron-schedule.ts');
   const { timeZone } = new Intl.DateTimeFormat().resolvedOptions();
   try {
-    if (parseSchedule(schedule, timeZone).nextMs(0) === undefined) throw new Error('it never comes');
+    if (parseSchedule(schedule, timeZone).nextMs(0) === undefined) throw new Error('it has no next time');
     return timeZone;
   } catch (error) {
     throw new UserError(`--snapshot-schedule-cron: ${JSON.stringify(schedule)}: ${errorMessage(error)}`, 2);

@@ -16,15 +16,10 @@ import { defaultIssuer } from '../instance/host-address.ts';
 import { listenAddress } from '../instance/server-addresses.ts';
 import { controllerSettings, serverSettings } from './option-settings.ts';
 import { consoleOf } from '../console/console-of.ts';
-import { endFormerDataPlane, freePorts } from '../gateway/former-data-plane.ts';
+import { freePorts } from '../gateway/former-data-plane.ts';
 import { NO_ROUTES } from '../gateway/nodes/protocol.ts';
 import { RouteFeed } from '../gateway/nodes/route-feed.ts';
-import { checkRoutePorts, readMachinePorts, type MachinePorts } from '../gateway/machine-ports.ts';
-import { nodePortUser } from '../gateway/route-ports.ts';
-import { createGateway, type Gateway } from '../gateway/run-gateway.ts';
-import { withdrawRoutes } from '../gateway/withdraw-routes.ts';
-import { createServerSnapshots } from '../snapshots/server-snapshots.ts';
-import type { Snapshots } from '../snapshots/run-snapshots.ts';
+import { checkRoutePorts, readMachinePorts } from '../gateway/machine-ports.ts';
 import { createSqliteHistory } from '../../storage/sqlite/history/sqlite-history.ts';
 import { backupStore, openOwnEtcdStore, openStore } from '../store/open-store.ts';
 import { createPausableStore, type PausableStore } from '../../storage/pausable-store.ts';
@@ -32,8 +27,8 @@ import type { StoreChoice } from '../store/store-options.ts';
 import type { MoveContext, MoveReport } from '../store/move/move-store.ts';
 import { PreflightError } from '../preflight-error.ts';
 import { nodesAndPods } from './nodes-and-pods.ts';
-import type { LedComponent } from './leadership.ts';
 import { ServerCertificates } from './server-certificates.ts';
+import { ServerClients } from './server-clients.ts';
 import type { LocalServerConfig, ServerStatus, ServerFiles, LocalServer } from './local-server-contract.ts';
 
 /** Both results, or a rejection after both have ended, so that cleanup finds everything. */
@@ -62,10 +57,9 @@ class Server implements LocalServer {
   #history: HistoryLog | undefined;
   #controlPlane: ControlPlane | undefined;
   #etcd: OwnEtcd | undefined;
-  #gateway: Gateway | undefined;
+  #clients: ServerClients | undefined;
   #providedKinds: Promise<unknown> | undefined;
   readonly #feed: RouteFeed;
-  #snapshots: Snapshots | undefined;
   readonly #certificates: ServerCertificates;
   #controllersEnd: Promise<void> = Promise.resolve();
 
@@ -147,12 +141,11 @@ class Server implements LocalServer {
     await this.#certificates.writeAdminKubeconfig(pki);
     signal.throwIfAborted();
     await this.#provideGatewayApi(controlPlane, signal);
-    this.#controllersEnd = this.#runClients(controlPlane, { machinePorts, caPem: pki.ca.certPem }, signal).then(
-      () => undefined,
-      (error: unknown) => {
-        if (!signal.aborted) this.#fail(error);
-      },
-    );
+    const clientDeps = { platform, controlPlane, store, feed: this.#feed, machinePorts, caPem: pki.ca.certPem };
+    this.#clients = new ServerClients(clientDeps, this.#config);
+    this.#controllersEnd = this.#clients.run(signal).catch((error: unknown) => {
+      if (!signal.aborted) this.#fail(error);
+    });
     return { controlPlane, pki };
   }
 
@@ -170,54 +163,6 @@ class Server implements LocalServer {
   async providedKinds(signal: AbortSignal): Promise<void> {
     if (this.#providedKinds === undefined) return;
     await Promise.race([this.#providedKinds, sleepUnlessAborted(this.#platform.clock, KINDS_PATIENCE_MS, signal)]);
-  }
-
-  /** Runs controllers, scheduler, addons and load balancers. Their code is loaded once the API server answers. */
-  async #runClients(
-    controlPlane: ControlPlane,
-    { machinePorts, caPem }: { readonly machinePorts: MachinePorts; readonly caPem: string },
-    signal: AbortSignal,
-  ): Promise<void> {
-    const { instance, options } = this.#config;
-    const { runLoadBalancers } = await import('./load-balancers.ts');
-    const { runAddons } = await import('../addons/run-addons.ts');
-    const { runHelm } = await import('../helm/run-helm.ts');
-    const { ledComponents } = await import('./leadership.ts');
-    const lead = await this.#leading(controlPlane);
-    signal.throwIfAborted();
-    const deps = { platform: this.#platform, controlPlane };
-    this.#gateway = this.#createGateway(controlPlane, machinePorts);
-    const ports = this.#gateway && options.gateway;
-    if (this.#gateway === undefined || options.disableAgent === true)
-      await endFormerDataPlane(this.#platform, instance);
-    this.#snapshots = await createServerSnapshots({ ...deps, store: this.#store }, this.#config);
-    const addons = { folder: `${instance.dataDir}/manifests`, server: instance.nodeName };
-    await Promise.all([
-      ...ledComponents(controlPlane).map((component) => lead(component, signal)),
-      runAddons(deps, addons, signal),
-      runHelm({ ...deps, lead }, { instance, options, caPem }, signal),
-      this.#gateway === undefined ? withdrawRoutes(deps, signal) : this.#gateway.run(signal),
-      this.#snapshots?.run(signal),
-      options.loadBalancer === 'none'
-        ? undefined
-        : runLoadBalancers(deps, () => nodePortUser(controlPlane.server.objects, { machinePorts, ports }), signal),
-    ]);
-  }
-
-  /** Returns a function that runs a component on only one of several servers over a store. */
-  async #leading(controlPlane: ControlPlane): Promise<(component: LedComponent, signal: AbortSignal) => Promise<void>> {
-    const { runLed } = await import('./leadership.ts');
-    const platform = this.#platform;
-    const { advertiseAddress, instance } = this.#config;
-    const deps = {
-      platform,
-      clientFor: controlPlane.clientFor,
-      shared: this.#store?.latestRevision !== undefined,
-      // The same after a restart, so that it need not wait for its own lease to expire; the instance's lock ensures
-      // that there is only one process.
-      identity: `${instance.nodeName}_${advertiseAddress}:${instance.httpsPort}_${instance.hash}`,
-    };
-    return (component, signal) => runLed(deps, component, signal);
   }
 
   async #openStore(signal: AbortSignal): Promise<Store> {
@@ -253,18 +198,8 @@ class Server implements LocalServer {
     return serverJoinRoute(this.#platform, { ...instance, encrypted: options.encryptionConfigFile !== undefined });
   }
 
-  #createGateway(controlPlane: ControlPlane, machinePorts: MachinePorts): Gateway | undefined {
-    const { instance, options } = this.#config;
-    if (options.gateway === undefined) return undefined;
-    const hasNode = options.disableAgent !== true;
-    return createGateway(
-      { platform: this.#platform, controlPlane },
-      { instance, ports: options.gateway, machinePorts, feed: this.#feed, hasNode },
-    );
-  }
-
   components(): readonly ComponentStatus[] {
-    const gateway = this.#gateway?.status() ?? [];
+    const gateway = this.#clients?.gateway?.status() ?? [];
     if (this.#etcd === undefined) return gateway;
     const healthy = this.#etcd.running();
     return [
@@ -301,7 +236,7 @@ class Server implements LocalServer {
     return {
       ...nodesAndPods(this.#controlPlane?.server.objects),
       store: (await this.#store?.status()) ?? NO_STORE,
-      snapshots: await this.#snapshots?.status(),
+      snapshots: await this.#clients?.snapshots?.status(),
     };
   }
 

@@ -18,7 +18,7 @@ import { ChartRemoval } from './chart-removal.ts';
 import { ChartProblem, sourceText } from './chart-source.ts';
 import { jobFailedStatus, refusedStatus, runningStatus, writeStatus } from './chart-status.ts';
 import { HelmChartConfigs, HelmCharts, type HelmChart } from './helm-kinds.ts';
-import { readRelease, requestHash, type Referenced } from './release-request.ts';
+import { readRelease, requestHash, type ReferencedObjects } from './release-request.ts';
 
 const UNSUPPORTED = { reason: 'Unsupported version', message: 'Only Helm v3 charts are supported' };
 
@@ -134,7 +134,7 @@ export class ChartReconciler {
     this.#deps.later(`${namespace}/${name}`, 0);
   }
 
-  #referenced(namespace: string, signal: AbortSignal): Referenced {
+  #referenced(namespace: string, signal: AbortSignal): ReferencedObjects {
     const { client, platform } = this.#deps;
     const decoded = (data: Readonly<Record<string, string>> = {}): Record<string, string> =>
       Object.fromEntries(Object.entries(data).map(([key, text]) => [key, Buffer.from(text, 'base64').toString()]));

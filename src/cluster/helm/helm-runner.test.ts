@@ -11,7 +11,7 @@ import type { ExecResult } from '../../platform/exec.ts';
 import { createSimPlatform } from '../../platform/sim/sim-platform.ts';
 import { createHelmRunner, runTimeoutMs } from './helm-runner.ts';
 import type { HelmChart, HelmChartSpec } from './helm-kinds.ts';
-import { readRelease, requestHash, setArguments, type Referenced } from './release-request.ts';
+import { readRelease, requestHash, setArguments, type ReferencedObjects } from './release-request.ts';
 
 const SECRETS: Record<string, Record<string, string>> = {
   auth: { username: 'me', password: 'secret' },
@@ -19,7 +19,7 @@ const SECRETS: Record<string, Record<string, string>> = {
   values: { a: 'x: 1', b: 'x: 2' },
   docker: { '.dockerconfigjson': '{}' },
 };
-const referenced: Referenced = {
+const referenced: ReferencedObjects = {
   secret: async (name) => SECRETS[name],
   configMap: async () => ({ b: 'CA-B', a: 'CA-A' }),
   chartFile: async () => 'RklMRQ==',

@@ -11,7 +11,7 @@ import { chartSource, ChartProblem, type ChartSource } from './chart-source.ts';
 import type { HelmChart, HelmChartConfig, HelmChartSpec, ValuesSecret } from './helm-kinds.ts';
 
 /** Reads the objects and files that a HelmChart refers to. */
-export interface Referenced {
+export interface ReferencedObjects {
   /** Decoded data of a Secret; undefined when it is missing. */
   secret(name: string): Promise<Readonly<Record<string, string>> | undefined>;
   configMap(name: string): Promise<Readonly<Record<string, string>> | undefined>;
@@ -48,16 +48,17 @@ export interface ReleaseRequest {
 export async function readRelease(
   chart: Stored<HelmChart>,
   config: HelmChartConfig | undefined,
-  referenced: Referenced,
+  referenced: ReferencedObjects,
   apiHost: string,
 ): Promise<ReleaseRequest> {
   const spec = chart.spec ?? {};
   const { name, namespace } = chart.metadata;
   const source = chartSource(spec, apiHost);
-  const own = `chart-values-${name}`;
+  // helm-controller itself writes a chart's values to a Secret of this name and therefore skips it.
+  const ownSecret = `chart-values-${name}`;
   const files = [
-    ...(await valuesOf([0, 'HelmChart'], spec, { referenced, own })),
-    ...(await valuesOf([1, 'HelmChartConfig'], config?.spec ?? {}, { referenced, own })),
+    ...(await valuesOf([0, 'HelmChart'], spec, { referenced, ownSecret })),
+    ...(await valuesOf([1, 'HelmChartConfig'], config?.spec ?? {}, { referenced, ownSecret })),
   ];
   return {
     name,
@@ -69,8 +70,8 @@ export async function readRelease(
     ignoredValues: files.filter(({ isIgnored }) => isIgnored).map(({ file }) => file),
     setArguments: setArguments(spec.set ?? {}),
     caPem: await authorities(spec, referenced),
-    auth: await needed('spec.authSecret', spec.authSecret?.name, referenced),
-    dockerConfig: (await needed('spec.dockerRegistrySecret', spec.dockerRegistrySecret?.name, referenced))?.[
+    auth: await requiredSecret('spec.authSecret', spec.authSecret?.name, referenced),
+    dockerConfig: (await requiredSecret('spec.dockerRegistrySecret', spec.dockerRegistrySecret?.name, referenced))?.[
       '.dockerconfigjson'
     ],
     timeoutMs: timeoutOf(spec),
@@ -103,7 +104,7 @@ interface ValuesFile {
 async function valuesOf(
   [rank, kind]: readonly [number, string],
   { valuesContent = '', values, valuesSecrets = [] }: Pick<HelmChartSpec, 'values' | 'valuesContent' | 'valuesSecrets'>,
-  { referenced, own }: { readonly referenced: Referenced; readonly own: string },
+  { referenced, ownSecret }: { readonly referenced: ReferencedObjects; readonly ownSecret: string },
 ): Promise<ValuesFile[]> {
   const files: ValuesFile[] = [];
   const add = (place: number, what: string, text: string, isIgnored = false): void => {
@@ -114,7 +115,7 @@ async function valuesOf(
   if (!isEmpty) add(1, 'Values', stringify(values, QUOTED));
   let place = 1;
   for (const secret of valuesSecrets) {
-    if ((secret.keys ?? []).length === 0 || secret.name === own) continue;
+    if ((secret.keys ?? []).length === 0 || secret.name === ownSecret) continue;
     const data = await referenced.secret(secret.name ?? '');
     for (const key of secret.keys ?? []) {
       place++;
@@ -139,10 +140,10 @@ function valueOf(
   );
 }
 
-async function needed(
+async function requiredSecret(
   where: string,
   name: string | undefined,
-  referenced: Referenced,
+  referenced: ReferencedObjects,
 ): Promise<Readonly<Record<string, string>> | undefined> {
   if (name === undefined || name === '') return undefined;
   const data = await referenced.secret(name);
@@ -150,15 +151,18 @@ async function needed(
   return data;
 }
 
-async function authorities({ repoCA = '', repoCAConfigMap }: HelmChartSpec, referenced: Referenced): Promise<string> {
+async function authorities(
+  { repoCA = '', repoCAConfigMap }: HelmChartSpec,
+  referenced: ReferencedObjects,
+): Promise<string> {
   const name = repoCAConfigMap?.name ?? '';
-  const more = name === '' ? {} : await referenced.configMap(name);
-  if (more === undefined) throw new ChartProblem(`spec.repoCAConfigMap: there is no ConfigMap ${name}`);
+  const data = name === '' ? {} : await referenced.configMap(name);
+  if (data === undefined) throw new ChartProblem(`spec.repoCAConfigMap: there is no ConfigMap ${name}`);
   return [
     repoCA,
-    ...Object.keys(more)
+    ...Object.keys(data)
       .sort()
-      .map((key) => more[key]!),
+      .map((key) => data[key]!),
   ]
     .filter((pem) => pem !== '')
     .join('\n');

@@ -42,44 +42,44 @@ export function createRemoteConnection(
   signal: AbortSignal,
 ): RemoteConnection {
   const { server, caPem, instance, bootstrapToken } = config;
-  const bases = { net: endingNet(measuredNet(platform.net, platform), signal), clock: platform.clock, server };
-  const stranger =
+  const connection = { net: endingNet(measuredNet(platform.net, platform), signal), clock: platform.clock, server };
+  const bootstrapClient =
     bootstrapToken === undefined
       ? undefined
-      : createRestClient({ ...bases, tls: { caPem }, token: bootstrapToken, userAgent: 'keelson-agent' });
+      : createRestClient({ ...connection, tls: { caPem }, token: bootstrapToken, userAgent: 'keelson-agent' });
   const clientFor = (userAgent: string): Client =>
     createRestClient({
-      ...bases,
+      ...connection,
       userAgent,
       tlsSource: () => Promise.resolve({ caPem, ...clientCertificate.current() }),
     });
   const kubelet = clientFor('kubelet');
-  const own = { nodeName: instance.nodeName, dir: instance.pkiDir, nodeIps: () => config.nodeIps };
+  const certificateConfig = { nodeName: instance.nodeName, dir: instance.pkiDir, nodeIps: () => config.nodeIps };
   const clientCertificate: CertificateManager = createNodeCertificate(
     platform,
-    { ...own, kind: 'kubelet-client', isRefusal: (error) => isReason(error, 'Unauthorized') },
-    () => (clientCertificate.current() === undefined ? (stranger ?? kubelet) : kubelet),
+    { ...certificateConfig, kind: 'kubelet-client', isRefusal: (error) => isReason(error, 'Unauthorized') },
+    () => (clientCertificate.current() === undefined ? (bootstrapClient ?? kubelet) : kubelet),
   );
-  const serving = createNodeCertificate(platform, { ...own, kind: 'kubelet-server' }, () => kubelet);
+  const serving = createNodeCertificate(platform, { ...certificateConfig, kind: 'kubelet-server' }, () => kubelet);
   return {
     kubelet,
     proxy: clientFor('kube-proxy'),
     server,
     caPem,
-    async open(opening) {
-      const isKept = await clientCertificate.load();
+    async open(openSignal) {
+      const isLoaded = await clientCertificate.load();
       const joined = await platform.files.exists(clientCertificate.file);
       const why = joined ? 'this machine’s certificate is over' : 'this machine has not joined yet';
-      if (!isKept && stranger === undefined)
+      if (!isLoaded && bootstrapClient === undefined)
         throw new PreflightError(`${why}; --token is needed (keelson token create, on a server)`);
-      await clientCertificate.ensure(opening).catch((error: unknown) => {
+      await clientCertificate.ensure(openSignal).catch((error: unknown) => {
         if (!isReason(error, 'Unauthorized')) throw error;
         const refused = 'the servers refuse the token, which is over or unknown';
         throw new PreflightError(`${why}, and ${refused}; a new --token is needed (keelson token create, on a server)`);
       });
     },
-    keep: async (keeping) => {
-      await Promise.all([clientCertificate.keep(keeping), keepServing(serving, keeping)]);
+    keep: async (keepSignal) => {
+      await Promise.all([clientCertificate.keep(keepSignal), keepServing(serving, keepSignal)]);
     },
     servingCertificate: (waiting) => serving.ensure(waiting),
     clientCertificate: () => Promise.resolve(clientCertificate.current()),

@@ -1,3 +1,4 @@
+/** Reads a streamed response by lines. */
 import { ApiError } from './http.ts';
 
 /** The lines of a response as they arrive. Rejects with `ApiError` when the response breaks off. */

@@ -10,46 +10,35 @@ import type { Node, Pod } from '../../api/gen/core-v1.ts';
 import { ControllerRevisions, DaemonSets, Nodes, Pods } from '../../api/gen/resources.ts';
 import { compileLabelSelector, type LabelMatcher } from '../../api/label-selector.ts';
 import type { Stored } from '../../api/object.ts';
-import { isReason } from '../../api/status-error.ts';
-import { KeyedBackoff } from '../../base/backoff.ts';
 import { deepEqual } from '../../base/equal.ts';
 import { stepByStep, StepMeter, type Steps } from '../../base/steps.ts';
 import type { Client } from '../../client/client.ts';
 import type { EventRecorder } from '../../client/event-recorder.ts';
 import type { Informer } from '../../client/informer.ts';
 import { keyOfObject, parseKey } from '../../client/object-store.ts';
-import { retryOnConflict } from '../../client/retry-on-conflict.ts';
 import { Expectations } from '../../component-helpers/expectations.ts';
 import { controllerOf } from '../../component-helpers/owner-references.ts';
-import { equalStatus } from '../../component-helpers/wire-equality.ts';
 import type { Clock } from '../../platform/clock.ts';
 import { background } from '../../platform/unexpected.ts';
 import { type ClaimConfig, claimObjects } from '../controller-ref-manager.ts';
-import {
-  type Controller,
-  type ControllerDeps,
-  createKeyedLoop,
-  informerList,
-  isNamespaceTerminating,
-  type KeyedLoop,
-} from '../controller.ts';
-import { createPodControl, type PodControl, slowStartBatch } from '../pod-control.ts';
+import { type Controller, type ControllerDeps, createKeyedLoop, informerList, type KeyedLoop } from '../controller.ts';
+import { createPodControl, type PodControl } from '../pod-control.ts';
 import { orphansOf, PODS_BY_CONTROLLER, watchPods } from '../pod-events.ts';
 import type { Tallies } from '../pod-tallies.ts';
 import { REQUIREMENTS_PER_TURN, selectedOf } from '../selecting-owners.ts';
-import { concernsDaemons, daemonPod, placementSize, shouldRun } from './daemon-sets.ts';
+import { concernsDaemons, placementSize, shouldRun } from './daemon-sets.ts';
 import { createDaemonTallies, type DaemonTally } from './daemon-tally.ts';
 import { cleanUpHistory, constructHistory, hashOf, type HistoryInput } from './history.ts';
+import { EndedPods } from './ended-pods.ts';
 import type { Moment } from './node-view.ts';
-import type { DaemonPlan } from './plan.ts';
 import type { RollingStep } from './rolling-update.ts';
 import { calculateStatus } from './status.ts';
+import { storeDaemonSetStatus } from './store-status.ts';
+import { syncNodes } from './sync-nodes.ts';
 
 const ACCOUNT = 'daemon-set-controller';
 const RECORDER = 'daemonset-controller';
 const WORKERS = 2;
-const BURST_REPLICAS = 250;
-const FAILED_BACKOFF = { initialMs: 1000, maxMs: 15 * 60_000 };
 
 export function createDaemonSetController(deps: ControllerDeps): Controller {
   return new DaemonSetsController(deps).loop;
@@ -67,7 +56,7 @@ class DaemonSetsController {
   readonly #nodes: Informer<Node>;
   readonly #podControl: PodControl;
   readonly #expectations: Expectations;
-  readonly #failed: KeyedBackoff;
+  readonly #endedPods: EndedPods;
   readonly #tallies: Tallies<DaemonTally, LabelMatcher>;
   readonly loop: KeyedLoop;
 
@@ -82,7 +71,6 @@ class DaemonSetsController {
     this.#nodes = deps.informers.informer(Nodes);
     this.#podControl = createPodControl(this.#client, this.#recorder);
     this.#expectations = new Expectations(this.#clock);
-    this.#failed = new KeyedBackoff(FAILED_BACKOFF);
     this.#tallies = createDaemonTallies(this.#pods, this.#nodes);
     this.loop = createKeyedLoop(deps, {
       name: 'daemonset-controller',
@@ -90,6 +78,11 @@ class DaemonSetsController {
       workers: WORKERS,
       informers: informerList(this.#sets, this.#revisions, this.#pods, this.#nodes),
       sync: (key, signal) => this.#syncDaemonSet(key, signal),
+    });
+    this.#endedPods = new EndedPods({
+      clock: this.#clock,
+      recorder: this.#recorder,
+      retryAfter: (key, delayMs) => this.loop.queue.addAfter(key, delayMs),
     });
     this.#addHandlers();
   }
@@ -130,11 +123,11 @@ class DaemonSetsController {
     await stepByStep(tally.updateSteps(moment()), pause);
     if (!this.#expectations.satisfied(key)) return await this.#writeStatus(moment(), { tally, observe: false }, signal);
     tally.update(moment());
-    let failure = await this.#apply(moment(), this.#remedies(set, tally.plan()), signal);
+    let failure = await this.#syncNodes(moment(), this.#endedPods.steps(set, tally.plan()), signal);
     if (failure === undefined && this.#expectations.satisfied(key)) {
       tally.update(moment());
       if (set.spec?.updateStrategy?.type === 'RollingUpdate')
-        failure = await this.#apply(moment(), tally.rollingStep(), signal);
+        failure = await this.#syncNodes(moment(), tally.rollingStep(), signal);
       await cleanUpHistory(history, old);
     }
     await this.#writeStatus(moment(), { tally, observe: true }, signal);
@@ -155,67 +148,9 @@ class DaemonSetsController {
     return tally;
   }
 
-  /**
-   * The pods to create and delete, apart from a rolling update. Failed pods are deleted after a back-off, so that a
-   * crashing daemon does not loop.
-   */
-  #remedies(set: Stored<DaemonSet>, plan: DaemonPlan): RollingStep {
-    const key = keyOfObject(set);
-    const remove = [...plan.remove];
-    for (const { pod, nodeName } of plan.failed) {
-      const backoffKey = `${set.metadata.uid}/${nodeName}`;
-      if (this.#failed.isInBackoffSinceUpdate(backoffKey, this.#clock.monotonicMs())) {
-        this.loop.queue.addAfter(key, this.#failed.getMs(backoffKey));
-        continue;
-      }
-      this.#failed.next(backoffKey, this.#clock.monotonicMs());
-      const message = `Found failed daemon pod ${keyOfObject(pod)} on node ${nodeName}, will try to kill it`;
-      this.#recorder.event(set, 'Warning', 'FailedDaemonPod', message);
-      remove.push(pod);
-    }
-    for (const { pod, nodeName } of plan.succeeded) {
-      const message = `Found succeeded daemon pod ${keyOfObject(pod)} on node ${nodeName}, will try to delete it`;
-      this.#recorder.event(set, 'Normal', 'SucceededDaemonPod', message);
-      remove.push(pod);
-    }
-    return { create: plan.create, remove };
-  }
-
-  /** Creates and deletes pods. The first failure is returned, as the status must be written anyway. */
-  async #apply({ set, hash }: Moment, step: RollingStep, signal: AbortSignal): Promise<unknown> {
-    if (step.create.length === 0 && step.remove.length === 0) return undefined;
-    const key = keyOfObject(set);
-    const create = step.create.slice(0, BURST_REPLICAS);
-    const remove = step.remove.slice(0, BURST_REPLICAS);
-    this.#expectations.expect(
-      key,
-      create.length,
-      remove.map((pod) => pod.metadata.uid),
-    );
-    const created = await slowStartBatch(
-      create.length,
-      async (index) => {
-        try {
-          await this.#podControl.create(set, daemonPod(set, hash, create[index] ?? ''), signal);
-        } catch (error) {
-          // The namespace is terminating, and the set with it: this is no failure.
-          if (!isNamespaceTerminating(error)) throw error;
-          this.#expectations.creationObserved(key);
-        }
-      },
-      this.#clock,
-    );
-    for (let missed = create.length - created.successes; missed > 0; missed--) this.#expectations.creationObserved(key);
-    let failure = created.error;
-    for (const pod of remove) {
-      try {
-        await this.#podControl.remove(set, pod, signal);
-      } catch (error) {
-        this.#expectations.deletionObserved(key, pod.metadata.uid);
-        if (!isReason(error, 'NotFound')) failure ??= error;
-      }
-    }
-    return failure;
+  #syncNodes(moment: Moment, step: RollingStep, signal: AbortSignal): Promise<unknown> {
+    const deps = { podControl: this.#podControl, expectations: this.#expectations, clock: this.#clock };
+    return syncNodes(deps, { moment, step }, signal);
   }
 
   async #writeStatus(
@@ -224,25 +159,10 @@ class DaemonSetsController {
     signal: AbortSignal,
   ): Promise<void> {
     const { set } = moment;
-    const { metadata } = set;
-    let current = set;
     tally.update(moment);
     const status = calculateStatus(set, tally.counts());
-    if (observe && metadata.generation !== undefined) status.observedGeneration = metadata.generation;
-    await retryOnConflict(
-      this.#clock,
-      async () => {
-        if (current.metadata.uid !== metadata.uid || equalStatus(status, current.status)) return;
-        try {
-          await this.#client.resource(DaemonSets).updateStatus({ ...current, status }, { signal });
-        } catch (error) {
-          if (isReason(error, 'Conflict'))
-            current = await this.#client.resource(DaemonSets).get(parseKey(keyOfObject(set)), { signal });
-          throw error;
-        }
-      },
-      signal,
-    );
+    if (observe && set.metadata.generation !== undefined) status.observedGeneration = set.metadata.generation;
+    await storeDaemonSetStatus({ client: this.#client, clock: this.#clock }, { set, status }, signal);
     const minReadySeconds = set.spec?.minReadySeconds ?? 0;
     if (minReadySeconds > 0 && status.numberReady !== status.numberAvailable)
       this.loop.queue.addAfter(keyOfObject(set), minReadySeconds * 1000);
@@ -291,7 +211,7 @@ class DaemonSetsController {
       },
       onDelete: (set) => {
         this.#forget(set);
-        this.#failed.collect(this.#clock.monotonicMs());
+        this.#endedPods.collect();
         this.#enqueue(set);
       },
     });

@@ -35,7 +35,7 @@ export async function expectedScale(
   signal: AbortSignal,
 ): Promise<{ readonly expected: number; readonly unmanaged: readonly Pod[] }> {
   const sizes = new Map<string, number>();
-  const direct = new Map<string, string>();
+  const counted = new Set<string>();
   const unmanaged: Pod[] = [];
   for (const pod of pods) {
     const reference = controllerOf(pod);
@@ -43,11 +43,11 @@ export async function expectedScale(
       unmanaged.push(pod);
       continue;
     }
-    if (direct.has(reference.uid)) continue;
-    const found = await sizeOf(deps, pod.metadata.namespace, { reference, signal });
-    if (found === undefined) throw new Error(`found no controllers for pod ${JSON.stringify(pod.metadata.name)}`);
-    direct.set(reference.uid, found.uid);
-    sizes.set(found.uid, found.size);
+    if (counted.has(reference.uid)) continue;
+    const owner = await sizeOf(deps, pod.metadata.namespace, { reference, signal });
+    if (owner === undefined) throw new Error(`found no controllers for pod ${JSON.stringify(pod.metadata.name)}`);
+    counted.add(reference.uid);
+    sizes.set(owner.uid, owner.size);
   }
   return { expected: [...sizes.values()].reduce((sum, size) => sum + size, 0), unmanaged };
 }

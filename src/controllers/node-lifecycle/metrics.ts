@@ -23,19 +23,27 @@ export function createNodeLifecycleMetrics(metrics: Metrics): NodeLifecycleMetri
   const unhealthy = gauge('unhealthy_nodes_in_zone', 'Nodes of a zone that are not ready.');
   const evictions = metrics.counter({
     name: 'node_collector_evictions_total',
-    help: 'Nodes that were emptied since the controller started.',
+    help: 'Node evictions since the controller started.',
     labels,
   });
   const histogram = (name: string, help: string, buckets: readonly number[]) =>
     metrics.histogram({ name: `node_collector_${name}`, help, buckets });
-  const one = histogram('update_node_health_duration_seconds', 'Time to look at one node.', SECONDS);
-  const all = histogram('update_all_nodes_health_duration_seconds', 'Time to look at all nodes.', ALL_SECONDS);
-  let known = new Set<string>();
+  const oneNode = histogram(
+    'update_node_health_duration_seconds',
+    'Duration of the health check of one node.',
+    SECONDS,
+  );
+  const allNodes = histogram(
+    'update_all_nodes_health_duration_seconds',
+    'Duration of the health check of all nodes.',
+    ALL_SECONDS,
+  );
+  let zonesBefore = new Set<string>();
   return {
     evicted: (zone) => evictions.inc({ zone }),
-    healthChecked: (seconds) => one.observe(seconds),
+    healthChecked: (seconds) => oneNode.observe(seconds),
     round(nodes, seconds) {
-      all.observe(seconds);
+      allNodes.observe(seconds);
       const zones = Map.groupBy(nodes, zoneKeyOf);
       for (const [zone, members] of zones) {
         const ready = members.filter(isNodeReady).length;
@@ -43,9 +51,9 @@ export function createNodeLifecycleMetrics(metrics: Metrics): NodeLifecycleMetri
         unhealthy.set(members.length - ready, { zone });
         health.set((100 * ready) / members.length, { zone });
       }
-      for (const zone of known)
+      for (const zone of zonesBefore)
         if (!zones.has(zone)) for (const each of [size, health, unhealthy]) each.remove({ zone });
-      known = new Set(zones.keys());
+      zonesBefore = new Set(zones.keys());
     },
   };
 }

@@ -1,11 +1,10 @@
-import { type DbusValue, Reader, Writer } from './dbus-wire.ts';
-
 /**
  * Encodes and decodes D-Bus messages, for method calls of systemd and their replies. Messages are written in
  * little-endian and read in both byte orders. A variant is written from a pair of type and value, and read as the
  * value alone. No file descriptors. Specification: dbus.freedesktop.org, "Message Protocol". By hand instead of
  * dbus-next or dbus-native: neither is maintained, and both open sockets without the network port.
  */
+import { type DbusValue, Reader, Writer } from './dbus-wire.ts';
 
 /** Kinds of messages. */
 export const MESSAGE_TYPES = { call: 1, answer: 2, error: 3, signal: 4 } as const;

@@ -87,19 +87,26 @@ export function createStatsProvider(deps: StatsProviderDeps, config: StatsProvid
   return {
     async summary({ onlyCpuAndMemory = false, withoutPressure = false } = {}): Promise<Summary> {
       const now = await snapshot();
-      const waits = withoutPressure ? undefined : await pressuresOf(now);
+      const pressures = withoutPressure ? undefined : await pressuresOf(now);
       rates.forgetBefore(now.nowMs - FORGET_RATES_MS);
       const space = onlyCpuAndMemory ? undefined : await readSpace({ config, files, runtime });
       const pods = await Promise.all(
-        now.pods.map(async (pod) => podSummary(await readPod({ now, pod, space, disk, config, waits }), rates)),
+        now.pods.map(async (pod) => podSummary(await readPod({ now, pod, space, disk, config, pressures }), rates)),
       );
       disk.keepOnly(new Set(now.pods.map(({ pod }) => podUid(pod))));
-      return { node: nodeSummary({ nodeName: deps.host.nodeName, startTime, now, space, rates, waits }), pods };
+      return { node: nodeSummary({ nodeName: deps.host.nodeName, startTime, now, space, rates, pressures }), pods };
     },
     async node() {
       const now = await takeNodeSnapshot({ platform: deps.platform, podCgroups: deps.podCgroups });
       const space = await readSpace({ config, files, runtime });
-      return nodeSummary({ nodeName: deps.host.nodeName, startTime, now, space, rates: nodeRates, waits: undefined });
+      return nodeSummary({
+        nodeName: deps.host.nodeName,
+        startTime,
+        now,
+        space,
+        rates: nodeRates,
+        pressures: undefined,
+      });
     },
     async kubeletMetrics() {
       const claiming = deps.host
@@ -115,8 +122,8 @@ export function createStatsProvider(deps: StatsProviderDeps, config: StatsProvid
     },
     async cadvisorMetrics() {
       const now = await snapshot();
-      const [currentPressures, counters] = await Promise.all([pressuresOf(now), readCounters(deps, now)]);
-      return cadvisorMetrics(now, { pressures: currentPressures, counters });
+      const [pressures, counters] = await Promise.all([pressuresOf(now), readCounters(deps, now)]);
+      return cadvisorMetrics(now, { pressures, counters });
     },
     async resourceMetrics() {
       try {
@@ -143,18 +150,17 @@ async function readSpace(input: {
   return { node, ...ofRuntime };
 }
 
-interface PodOrder {
+interface PodInput {
   readonly now: NodeSnapshot;
   readonly pod: PodReading;
   readonly space: Space | undefined;
   readonly disk: DiskUsage;
   readonly config: StatsProviderConfig;
-  readonly waits: NodePressures | undefined;
+  readonly pressures: NodePressures | undefined;
 }
 
-async function readPod({ now, pod, space, disk, config, waits }: PodOrder): Promise<PodReadings> {
-  const pressures = waits?.pods.get(podUid(pod.pod));
-  const read = { ...pod, nowMs: now.nowMs, pressures };
+async function readPod({ now, pod, space, disk, config, pressures }: PodInput): Promise<PodReadings> {
+  const read = { ...pod, nowMs: now.nowMs, pressures: pressures?.pods.get(podUid(pod.pod)) };
   if (space === undefined) return read;
   const logs = new Map<string, { bytes: number; files: number }>();
   const paths = { rootDir: config.kubeletRoot, podLogsDir: config.podLogsDir };
@@ -176,16 +182,16 @@ async function readPod({ now, pod, space, disk, config, waits }: PodOrder): Prom
   };
 }
 
-interface NodeOrder {
+interface NodeInput {
   readonly nodeName: string;
   readonly startTime: string;
   readonly now: NodeSnapshot;
   readonly space: Space | undefined;
   readonly rates: UsageRates;
-  readonly waits: NodePressures | undefined;
+  readonly pressures: NodePressures | undefined;
 }
 
-function nodeSummary({ nodeName, startTime, now, space, rates, waits }: NodeOrder): NodeStats {
+function nodeSummary({ nodeName, startTime, now, space, rates, pressures }: NodeInput): NodeStats {
   const { node, allPods, nowMs } = now;
   const time = formatTime(nowMs);
   const podsContainer =
@@ -200,7 +206,7 @@ function nodeSummary({ nodeName, startTime, now, space, rates, waits }: NodeOrde
                 cpu: cpuStats({ key: 'pods', timeMs: nowMs, usageNs: allPods.cpuUsageNs }, rates),
                 memory: cgroupMemory(allPods, nowMs),
               },
-              waits?.allPods,
+              pressures?.allPods,
               time,
             ),
           },
@@ -221,7 +227,7 @@ function nodeSummary({ nodeName, startTime, now, space, rates, waits }: NodeOrde
     nodeName,
     startTime,
     systemContainers: podsContainer,
-    ...withPressures(measured, waits?.node, time),
+    ...withPressures(measured, pressures?.node, time),
     fs: space && { time, ...spaceOf(space.node), ...used(space.node) },
     runtime: space?.imageFs && {
       imageFs: { time, ...space.imageFs },

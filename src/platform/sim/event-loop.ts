@@ -1,3 +1,4 @@
+/** The event loop of simulations. */
 import type { EventLoop } from '../event-loop.ts';
 
 /** Virtual time has no halts to report. */

@@ -1,3 +1,4 @@
+/** The threads of simulations. */
 import type { Threads } from '../threads.ts';
 
 /** No threads: their turns would not replay. */

@@ -14,15 +14,11 @@ import { type ClusterEvent, eventLabel } from './cluster-event.ts';
 import type { QueueConfig, QueueDeps, QueuePart, QueuePlace, SchedulingQueue } from './contract.ts';
 import { EventTurns } from './event-turns.ts';
 import type { Entry, GatedEntry, HappenedEvent } from './queue-entries.ts';
+import { createRequeueTest, type RequeueTest } from './queueing-hints.ts';
+import { setAside } from './set-aside.ts';
 import { UnschedulablePods } from './unschedulable-pods.ts';
 
 const FAILURE = 'ScheduleAttemptFailure';
-
-/**
- * Pods whose back-off ends within the same window enter the active queue together, at its end, in the profile's
- * order.
- */
-const WINDOW_MS = 1000;
 
 export function createSchedulingQueue(deps: QueueDeps, config: QueueConfig): SchedulingQueue {
   return new Queue(deps, config);
@@ -48,10 +44,12 @@ class Queue implements SchedulingQueue {
   #ready: () => void = () => undefined;
   readonly #cancelFlush: () => void;
   readonly #events: EventTurns<WaitingEvent>;
+  readonly #isWorthRequeuing: RequeueTest;
 
   constructor(deps: QueueDeps, config: QueueConfig) {
     this.#deps = deps;
     this.#config = config;
+    this.#isWorthRequeuing = createRequeueTest(deps);
     this.#active = new Heap(
       (e) => uidOf(e.pod),
       (a, b) => deps.less(a, b) < 0,
@@ -130,10 +128,10 @@ class Queue implements SchedulingQueue {
     const { entry, events, latest } = flying;
     entry.pod = latest ?? queued.pod;
     entry.rejectedBy = rejectedBy;
-    this.#setAside(entry);
+    setAside(entry, this.#config, this.#deps.clock.monotonicMs());
     if (rejectedBy.size === 0) return this.#wake(entry, FAILURE);
     this.#unschedulable.set(uid, entry);
-    if (!events.some((e) => this.#helps(entry, e))) return this.#deps.incoming?.(FAILURE, 'unschedulable');
+    if (!events.some((e) => this.#isWorthRequeuing(entry, e))) return this.#deps.incoming?.(FAILURE, 'unschedulable');
     this.#unschedulable.delete(uid);
     this.#wake(entry, FAILURE);
   }
@@ -229,7 +227,7 @@ class Queue implements SchedulingQueue {
     const gates = [...this.#gated.groups()].filter(([gate]) => wants(gate, event));
     for (const [uid, held] of gates.flatMap(([, entries]) => [...entries])) {
       const { entry, rejectedBy } = held;
-      if (this.#gated.get(uid) === held && this.#helps({ pod: entry.pod, rejectedBy }, happened))
+      if (this.#gated.get(uid) === held && this.#isWorthRequeuing({ pod: entry.pod, rejectedBy }, happened))
         this.#tryGate(entry, eventLabel(event));
       yield;
     }
@@ -245,7 +243,7 @@ class Queue implements SchedulingQueue {
   }
 
   #wakeIfHelped(entry: Entry, happened: HappenedEvent): void {
-    if (!this.#helps(entry, happened)) return;
+    if (!this.#isWorthRequeuing(entry, happened)) return;
     this.#unschedulable.delete(uidOf(entry.pod));
     this.#wake(entry, eventLabel(happened.event));
   }
@@ -265,18 +263,6 @@ class Queue implements SchedulingQueue {
     this.#gated.set(uidOf(entry.pod), { entry, rejectedBy: new Set([gate]), triedAtMs });
   }
 
-  /** Ends an attempt without a node: back-off starts now. */
-  #setAside(entry: Entry): void {
-    const { initialBackoffMs, maxBackoffMs } = this.#config;
-    const isError = entry.rejectedBy.size === 0;
-    if (!isError) entry.rejections++;
-    entry.errors = isError ? entry.errors + 1 : 0;
-    const times = isError ? entry.errors : entry.rejections;
-    entry.setAsideAtMs = this.#deps.clock.monotonicMs();
-    const endsMs = entry.setAsideAtMs + Math.min(initialBackoffMs * 2 ** (times - 1), maxBackoffMs);
-    entry.backoffEndsMs = isError ? endsMs : Math.ceil(endsMs / WINDOW_MS) * WINDOW_MS;
-  }
-
   /** Moves the pod to the active queue, or to the back-off queue while its back-off lasts. */
   #wake(entry: Entry, event: string): void {
     if (entry.backoffEndsMs <= this.#deps.clock.monotonicMs() || this.#deps.preEnqueue(entry.pod) !== undefined)
@@ -290,29 +276,6 @@ class Queue implements SchedulingQueue {
     const entry = this.#backoff.popRejected();
     if (entry !== undefined) this.#deps.incoming?.('PopFromBackoffQ', 'active');
     return entry;
-  }
-
-  #helps({ pod, rejectedBy }: Pick<Entry, 'pod' | 'rejectedBy'>, happened: HappenedEvent): boolean {
-    return this.#deps
-      .pluginsOf(pod)
-      .some(
-        (plugin) =>
-          rejectedBy.has(plugin.name) &&
-          (plugin.events ?? []).some(
-            ({ event, hint }) =>
-              event === happened.event &&
-              (hint === undefined || this.#hints(plugin.name, () => hint(pod, happened.oldObject, happened.newObject))),
-          ),
-      );
-  }
-
-  #hints(plugin: string, ask: () => boolean): boolean {
-    try {
-      return ask();
-    } catch (error) {
-      this.#deps.hintFailed?.(plugin, error);
-      return true;
-    }
   }
 
   /** Retries pods that have waited too long, in case a queueing hint was wrong. */

@@ -1,3 +1,4 @@
+/** Shares one read among callers that arrive while another runs. */
 import { createDeferred, type Deferred } from '../../base/deferred.ts';
 
 /** Runs one read at a time. Calls during a read share the result of the next one, which begins after all of them. */

@@ -131,7 +131,7 @@ class Mutations {
     ]);
     if (reinvocation.round === 1 && !this.#memory.again.has(key)) return;
     if (object !== undefined) {
-      const view = reviewObjects(matched.own, matched.as, subresource);
+      const view = reviewObjects(matched.requested, matched.matched, subresource);
       let changed = false;
       for (const mutation of compiled().mutations) {
         const outcome = await this.#mutate(mutation, { compiled: compiled(), invocation, view });

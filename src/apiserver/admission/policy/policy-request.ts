@@ -102,8 +102,8 @@ export class PolicyRequest {
 
   /** The values of all variables but `authorizer` and `variables`, from the current objects. */
   async values({ matched, param }: Pick<Invocation<unknown>, 'matched' | 'param'>): Promise<Activation> {
-    const known = this.#values.get(matched.as) ?? (await this.#makeValues(matched));
-    this.#values.set(matched.as, known);
+    const known = this.#values.get(matched.matched) ?? (await this.#makeValues(matched));
+    this.#values.set(matched.matched, known);
     return { ...known, params: param === undefined ? null : dynValue(param) };
   }
 

@@ -38,7 +38,7 @@ export async function reviewedObjects(
 
 export function createReview(
   attributes: AdmissionAttributes,
-  matched: Pick<Invocation, 'own' | 'as'>,
+  matched: Pick<Invocation, 'requested' | 'matched'>,
   { uid, reviewed }: { uid: string; reviewed: ReviewedObjects },
 ): object {
   const { kind, object, oldObject } = reviewed;

@@ -19,9 +19,9 @@ export interface InvocationDeps {
 export interface Invocation {
   readonly webhook: ConfiguredWebhook;
   /** The request's resource. */
-  readonly own: GenericStore;
+  readonly requested: GenericStore;
   /** The version a rule names. */
-  readonly as: GenericStore;
+  readonly matched: GenericStore;
 }
 
 /**
@@ -34,11 +34,14 @@ export async function invocationOf(
   deps: InvocationDeps,
 ): Promise<Invocation | undefined> {
   if (!objectSelected(webhook.objects, attributes)) return undefined;
-  const own = deps.registry.known(attributes.resource);
-  if (own === undefined) return undefined;
+  const requested = deps.registry.known(attributes.resource);
+  if (requested === undefined) return undefined;
   const { rules, matchPolicy } = webhook.hook;
-  const as = matchingVersion({ rules: rules ?? [], matchPolicy }, attributes, { own, registry: deps.registry });
-  if (as === undefined) return undefined;
+  const matched = matchingVersion({ rules: rules ?? [], matchPolicy }, attributes, {
+    requested,
+    registry: deps.registry,
+  });
+  if (matched === undefined) return undefined;
   if (!(await namespaceSelected(webhook.namespaces, attributes, deps.objects()))) return undefined;
-  return { webhook, own, as };
+  return { webhook, requested, matched };
 }

@@ -62,7 +62,7 @@ async function mutate(
     if (index % WEBHOOKS_PER_TURN === WEBHOOKS_PER_TURN - 1) await attributes.context.pause?.();
     const invocation = await invocationOf(webhook, attributes, deps);
     if (invocation === undefined || (reinvocation.round === 1 && !memory.again.has(webhook.uid))) continue;
-    const view = reviewObjects(invocation.own, invocation.as, attributes.subresource);
+    const view = reviewObjects(invocation.requested, invocation.matched, attributes.subresource);
     if (!(await conditionsHold(deps, { invocation, attributes, view }))) continue;
     const changed = await callMutatingHook(deps, { invocation, attributes, view, index });
     if (changed) {

@@ -62,9 +62,9 @@ async function viewOf(
   attributes: AdmissionAttributes,
   others: readonly DueWebhook[],
 ): Promise<ReviewedObjects> {
-  const same = others.find((other) => other.invocation.as === invocation.as);
+  const same = others.find((other) => other.invocation.matched === invocation.matched);
   if (same !== undefined) return same.reviewed;
-  return reviewedObjects(reviewObjects(invocation.own, invocation.as, attributes.subresource), attributes);
+  return reviewedObjects(reviewObjects(invocation.requested, invocation.matched, attributes.subresource), attributes);
 }
 
 async function callValidatingHook(

@@ -1,3 +1,4 @@
+/** Creates the node's subject: its status, and what ends pods for its sake. */
 import type { NodePressure } from '../../node-status/node-facts.ts';
 import { createNodeStatusManager, type NodeStatusManager } from '../../node-status/node-status-manager.ts';
 import { createNodeProtection, type NodeProtection } from './create-node-protection.ts';

@@ -1,3 +1,4 @@
+/** Creates the pods' subject: what should run, the sources of pods, and a worker for each. */
 import { nodePodInformer } from '../../config/apiserver-source.ts';
 import { createPodConfig } from '../../config/pod-config.ts';
 import { createSourcesReady } from '../../config/sources-ready.ts';

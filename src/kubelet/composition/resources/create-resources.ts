@@ -1,3 +1,4 @@
+/** Creates the resources' subject: devices, CPUs, memory and cgroups of pods, and the plugins that provide them. */
 import { isPodPhaseTerminal } from '../../../api/pod-phase.ts';
 import { createGrpcConnector } from '../../../grpc/grpc-connector.ts';
 import { createSocketServer } from '../../../grpc/socket-server.ts';

@@ -1,3 +1,4 @@
+/** Creates the runtime's subject: the container runtime, its health, and the PLEG. */
 import { createRuntimeMonitor } from '../../node-status/runtime-monitor.ts';
 import { createRuntimeState } from '../../node-status/runtime-state.ts';
 import { createGenericPleg } from '../../pleg/generic-pleg.ts';

@@ -1,3 +1,4 @@
+/** Creates the host that the kubelet's HTTP server reads from. */
 import type { Pod } from '../../../api/gen/core-v1.ts';
 import { podNodeState } from '../../pod/node-state.ts';
 import { podUid } from '../../types/pod-update.ts';

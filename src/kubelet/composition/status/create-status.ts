@@ -1,3 +1,4 @@
+/** Creates the status's subject: probes, and what is reported of pods. */
 import { createPodWorkCounts } from '../../metrics/pod-counts.ts';
 import { filterOutInactivePods } from '../../pod-workers/active-pods.ts';
 import { createProbeManager, type ProbeManager } from '../../prober/prober-manager.ts';

@@ -1,3 +1,4 @@
+/** Creates the sync's subject: the main loop, its handlers, and what syncs a pod. */
 import { createMirrorClient } from '../../pod/mirror-client.ts';
 import { createContainerDeletor } from '../../sync-loop/container-deletor.ts';
 import { createProbeSyncHandler } from '../../sync-loop/probe-sync.ts';

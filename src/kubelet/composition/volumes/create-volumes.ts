@@ -1,3 +1,4 @@
+/** Creates the volumes' subject. */
 import type { KubeletVolumes, KubeletVolumesDeps } from './types.ts';
 
 /** The caller of `createKubelet` decides which volume manager is used. */

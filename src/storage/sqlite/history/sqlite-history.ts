@@ -1,5 +1,5 @@
 /**
- * The history's file and its worker, which runs only while there is something to do: it starts with the first question
+ * The history's file and its worker, which runs only while there is something to do: it starts with the first call
  * and ends after a quiet time, so that an idle server holds no memory for it.
  */
 import { Worker } from 'node:worker_threads';
@@ -45,27 +45,27 @@ type Call = <Op extends keyof HistoryRequests>(
 ) => Promise<HistoryRequests[Op]['answer']>;
 
 /** The calls of the history, whether a worker or this thread serves them. */
-export interface Answerer {
+export interface HistoryCaller {
   readonly call: Call;
   end(): Promise<void>;
 }
 
 interface Running {
-  readonly answerer: Answerer;
+  readonly caller: HistoryCaller;
   readonly opened: Promise<HistoryStatus>;
 }
 
-/** Nothing is opened before the first question. */
+/** Nothing is opened before the first call. */
 export function createSqliteHistory(options: SqliteHistoryOptions): HistoryLog {
-  return createHistoryOver(options, () => workerAnswerer(options.clock));
+  return createHistoryOver(options, () => workerCaller(options.clock));
 }
 
 /** A history whose calls another part serves. */
-export function createHistoryOver(options: SqliteHistoryOptions, start: () => Answerer): HistoryLog {
+export function createHistoryOver(options: SqliteHistoryOptions, start: () => HistoryCaller): HistoryLog {
   return new SqliteHistory(options, start);
 }
 
-function workerAnswerer(clock: Clock): Answerer {
+function workerCaller(clock: Clock): HistoryCaller {
   const worker = new Worker(new URL('./history-worker.ts', import.meta.url), { name: 'keelson-history' });
   const client = new WorkerClient<HistoryRequests>(clock, worker);
   return {
@@ -82,7 +82,7 @@ function buffersOf(request: HistoryRequests[keyof HistoryRequests]['request']): 
 
 class SqliteHistory implements HistoryLog {
   readonly #options: SqliteHistoryOptions;
-  readonly #start: () => Answerer;
+  readonly #start: () => HistoryCaller;
   #running: Running | undefined;
   /** Buffers that the worker has returned: memory that is new to the process costs more than packing a batch. */
   #spares: Partial<Record<HistoryLane, ArrayBuffer>> = {};
@@ -94,7 +94,7 @@ class SqliteHistory implements HistoryLog {
   #ending: Promise<void> = Promise.resolve();
   #closed = false;
 
-  constructor(options: SqliteHistoryOptions, start: () => Answerer) {
+  constructor(options: SqliteHistoryOptions, start: () => HistoryCaller) {
     this.#options = options;
     this.#start = start;
   }
@@ -108,7 +108,7 @@ class SqliteHistory implements HistoryLog {
   async append({ records, gaps, covered }: HistoryBatch): Promise<HistoryStatus> {
     const request = { lanes: packLanes(records), gaps, covered, nowMs: this.#nowMs };
     if (covered > this.#nowRevision) [this.#nowRevision, this.#sinceMs] = [covered, request.nowMs];
-    const { spares, ...status } = await this.#with(({ answerer }) => answerer.call('append', request));
+    const { spares, ...status } = await this.#with(({ caller }) => caller.call('append', request));
     for (const lane of HISTORY_LANES) this.#keep(lane, spares[lane]);
     return status;
   }
@@ -125,27 +125,27 @@ class SqliteHistory implements HistoryLog {
   }
 
   async read(query: HistoryQuery): Promise<HistoryPage> {
-    const answer = await this.#with(({ answerer }) => answerer.call('read', { ...query, nowMs: this.#nowMs }));
+    const answer = await this.#with(({ caller }) => caller.call('read', { ...query, nowMs: this.#nowMs }));
     const { more, next, gaps, status } = answer;
     return { records: fromColumns(answer), more, next, gaps, status };
   }
 
   locate(query: Parameters<HistoryLog['locate']>[0]): Promise<HistoryMoment> {
-    return this.#with(({ answerer }) => answerer.call('locate', { ...query, nowMs: this.#nowMs }));
+    return this.#with(({ caller }) => caller.call('locate', { ...query, nowMs: this.#nowMs }));
   }
 
   async changedKeys(query: ChangedKeysQuery): Promise<HistoryFound> {
-    const answer = await this.#with(({ answerer }) => answerer.call('changedKeys', { ...query, nowMs: this.#nowMs }));
+    const answer = await this.#with(({ caller }) => caller.call('changedKeys', { ...query, nowMs: this.#nowMs }));
     return { records: fromColumns(answer), next: answer.next, bytes: answer.bytes };
   }
 
   async states(query: StatesQuery): Promise<HistoryFound> {
-    const answer = await this.#with(({ answerer }) => answerer.call('states', { ...query, nowMs: this.#nowMs }));
+    const answer = await this.#with(({ caller }) => caller.call('states', { ...query, nowMs: this.#nowMs }));
     return { records: fromColumns(answer), next: answer.next, bytes: answer.bytes };
   }
 
   prune(): Promise<HistoryStatus> {
-    return this.#with(({ answerer }) => answerer.call('prune', { nowMs: this.#nowMs }));
+    return this.#with(({ caller }) => caller.call('prune', { nowMs: this.#nowMs }));
   }
 
   async close(): Promise<void> {
@@ -176,20 +176,20 @@ class SqliteHistory implements HistoryLog {
   }
 
   #begin(): Running {
-    const answerer = this.#start();
-    return { answerer, opened: this.#open(answerer) };
+    const caller = this.#start();
+    return { caller, opened: this.#open(caller) };
   }
 
-  async #open(answerer: Answerer): Promise<HistoryStatus> {
+  async #open(caller: HistoryCaller): Promise<HistoryStatus> {
     const { path, limits, log } = this.#options;
     const request = { path, limits, nowRevision: this.#nowRevision, sinceMs: this.#sinceMs, nowMs: this.#nowMs };
     try {
-      const { discarded, ...status } = await answerer.call('open', request);
+      const { discarded, ...status } = await caller.call('open', request);
       if (discarded !== '') log.error('the history of objects was discarded and starts empty', { why: discarded });
       return status;
     } catch (error) {
       this.#running = undefined;
-      await answerer.end();
+      await caller.end();
       throw error;
     }
   }
@@ -206,7 +206,7 @@ class SqliteHistory implements HistoryLog {
     const running = this.#running;
     this.#running = undefined;
     this.#spares = {};
-    if (running !== undefined) this.#ending = this.#ending.then(() => endOf(running.answerer));
+    if (running !== undefined) this.#ending = this.#ending.then(() => endOf(running.caller));
     return this.#ending;
   }
 }
@@ -220,12 +220,12 @@ function packLanes(records: HistoryBatch['records']): Partial<Record<HistoryLane
   return lanes;
 }
 
-async function endOf(answerer: Answerer): Promise<void> {
+async function endOf(caller: HistoryCaller): Promise<void> {
   try {
-    await answerer.call('close', {});
+    await caller.call('close', {});
   } catch (error) {
     if (!(error instanceof StoreError)) throw error; // It is gone already.
   } finally {
-    await answerer.end();
+    await caller.end();
   }
 }
