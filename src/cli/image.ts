@@ -41,7 +41,11 @@ function buildCommand(): Command {
     .addOption(dataDirOption())
     .requiredOption('-t, --tag <name>', 'name of the image')
     .option('-f, --file <file>', 'the Dockerfile (default: Dockerfile in the context)')
-    .option('--build-arg <name=value...>', 'arguments of the build')
+    .addOption(
+      new Option('--build-arg <name=value>', 'argument of the build; may be given several times').argParser(
+        (text: string, before: readonly string[] = []) => [...before, text],
+      ),
+    )
     .option('--target <stage>', 'stage of the Dockerfile')
     .addOption(new Option('--builder <program>', 'which (default: the first that works)').choices(BUILDERS))
     .action((context: string, raw: RawOptions & Omit<BuildOptions, 'context'>) =>

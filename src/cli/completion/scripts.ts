@@ -129,15 +129,23 @@ export function fishScript(table: readonly CompletedCommand[]): string {
       ...(path.length === 0 ? [] : options.map((option) => fishOption(condition, option))),
     ];
   });
-  return `# fish completion of keelson: keelson completion fish | source\n${lines.join('\n')}\n`;
+  const paths = table.filter(({ path }) => path.length > 0).map(({ path }) => quoted(pathKey(path)));
+  return `# fish completion of keelson: keelson completion fish | source
+set -g __keelson_paths ${paths.join(' ')}
+# Whether the line has this command. Words that are values of options are no commands of another path.
+function __keelson_at
+  set -l path ''
+  for word in (commandline -opc)[2..-1]
+    contains -- "$path $word" $__keelson_paths; and set path "$path $word"
+  end
+  test "$path" = "$argv[1]"
+end
+${lines.join('\n')}
+`;
 }
 
-function conditionOf({ path, commands }: CompletedCommand): string {
-  if (path.length === 0) return '__fish_use_subcommand';
-  const seen = path.map((word) => `__fish_seen_subcommand_from ${word}`);
-  const below =
-    commands.length === 0 ? [] : [`not __fish_seen_subcommand_from ${commands.map(({ name }) => name).join(' ')}`];
-  return quoted([...seen, ...below].join('; and '));
+function conditionOf({ path }: CompletedCommand): string {
+  return `"__keelson_at '${pathKey(path)}'"`;
 }
 
 function fishOption(condition: string, { names, description, values }: CompletedOption): string {

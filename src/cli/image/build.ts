@@ -4,6 +4,7 @@ import { existsSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 import { errorMessage } from '../../base/errors.ts';
 import type { Images } from '../../cluster/images/machine-images.ts';
+import { wholeName } from '../../cri/images/image-name.ts';
 import { UserError } from '../usage-error.ts';
 import { loadText } from './with-machine-images.ts';
 
@@ -30,9 +31,10 @@ export async function buildImage(images: Images, options: BuildOptions): Promise
   const file = options.file === undefined ? join(options.context, 'Dockerfile') : options.file;
   if (!existsSync(file)) throw new UserError(`${file} is not there; name the Dockerfile by --file`);
   if (builder === 'buildctl') return buildByBuildctl(images, { ...options, file });
-  const args = ['build', '--tag', options.tag, '--file', file, ...sharedArgs(options), options.context];
-  await run(builder, args);
-  return loadText(images, `${builder}:${options.tag}`);
+  // Podman would call app:1 localhost/app:1, and pods would not find it.
+  const tag = builder === 'podman' ? wholeName(options.tag) : options.tag;
+  await run(builder, ['build', '--tag', tag, '--file', file, ...sharedArgs(options), options.context]);
+  return loadText(images, `${builder}:${tag}`);
 }
 
 /** Whether its program is installed and, for the client of a daemon, the daemon's socket exists. */

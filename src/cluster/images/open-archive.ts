@@ -92,13 +92,33 @@ function savedOverSocket(engine: Engine, socketPath: string, name: string): Prom
     const path = `/v1.40/images/${encodeURIComponent(name)}/get`;
     const asked = request({ socketPath, path, headers: { host: engine } }, (answer) => {
       if (answer.statusCode === 200) return resolve(answer);
-      answer.resume();
-      const why = answer.statusCode === 404 ? 'has no such image' : `answers ${answer.statusCode}`;
-      reject(new ImageArchiveError(`${engine} ${why}`));
+      const refuse = (why: string): void => reject(new ImageArchiveError(`${engine} ${why}`));
+      if (answer.statusCode === 404) {
+        answer.resume();
+        return refuse('has no such image');
+      }
+      engineMessage(answer).then(
+        (message) => refuse(`answers ${answer.statusCode}${message && `: ${message}`}`),
+        (error: unknown) => refuse(`answers ${answer.statusCode}: ${errorMessage(error)}`),
+      );
     });
     asked.on('error', (error) => reject(new ImageArchiveError(`${engine} cannot be reached: ${error.message}`)));
     asked.end();
   });
+}
+
+const MAX_MESSAGE_BYTES = 64 * 1024;
+
+/** Empty where the body is not the engine's error. */
+async function engineMessage(answer: AsyncIterable<Buffer>): Promise<string> {
+  let text = '';
+  for await (const chunk of answer) if (text.length < MAX_MESSAGE_BYTES) text += chunk.toString();
+  try {
+    const { message } = JSON.parse(text) as { readonly message?: unknown };
+    return typeof message === 'string' ? message : '';
+  } catch {
+    return '';
+  }
 }
 
 async function savedByProgram(engine: Engine, name: string): Promise<AsyncIterable<Uint8Array>> {
