@@ -89,6 +89,9 @@ export function malformedHttp2Head(headers: IncomingHttpHeaders, lines: HeaderLi
   if (headerCount(lines, 'host') > 1) return 'the request names several hosts';
   if (authority !== '' && headers.host !== undefined && headers.host !== authority)
     return 'the request names two different hosts';
+  const method = pseudo(headers, ':method');
+  // Node's client sends it in capitals, so that routes would see another method than the backend.
+  if (method !== method.toUpperCase()) return 'the method is not in capitals';
   return undefined;
 }
 

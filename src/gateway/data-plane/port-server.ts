@@ -1,7 +1,7 @@
 /**
  * One listening port: HTTP/1.1 and HTTP/2, chosen by ALPN over TLS, with certificates by server name; without TLS chosen by the
  * client's first bytes (prior knowledge). Changes of routes and certificates do not affect connections. Clients that send their
- * headers slowly, or open too many connections, are disconnected.
+ * headers slowly, or open too many connections, are disconnected. Requests begin in turns of the event loop, clients taking turns.
  */
 import type { EventEmitter } from 'node:events';
 import * as http from 'node:http';
@@ -12,8 +12,12 @@ import { TLSSocket, type SecureContext } from 'node:tls';
 import type { Clock } from '../../platform/clock.ts';
 import type { Log } from '../../platform/log.ts';
 import { Http2Sessions } from '../../platform/node/http2-sessions.ts';
+import { flowOf } from '../../platform/node/client-flow.ts';
 import { Pipelines } from '../../platform/node/pipelines.ts';
+import { readThrottle } from '../../platform/node/read-throttle.ts';
+import { requestTurn, serveInTurn } from '../../platform/node/request-turns.ts';
 import { contextOf } from '../../platform/node/sni.ts';
+import { background } from '../../platform/unexpected.ts';
 import { ClientHelloReader } from './client-hello.ts';
 import { answerText, type Exchange } from './exchange.ts';
 import { http2Detector, withFirstBytes } from './first-bytes.ts';
@@ -122,11 +126,24 @@ export class PortServer {
     message.on('error', () => undefined); // the end of the response shows the error
     this.#pipelines.enter(message, response, () => {
       const exchange = new Http1Exchange(message, response, this.#deps.clock);
-      const malformed = malformedHead(message);
-      if (malformed === undefined) return this.#serve(exchange, message.socket, response);
-      response.shouldKeepAlive = false;
-      answerText(exchange, 400, malformed);
+      const due = requestTurn(flowOf(message.socket));
+      const serve = (): void => {
+        if (!response.destroyed) this.#serveHttp1(exchange, message, response);
+      };
+      if (due === undefined) serve();
+      else this.#later(due.then(serve));
     });
+  }
+
+  #serveHttp1(exchange: Http1Exchange, message: http.IncomingMessage, response: http.ServerResponse): void {
+    const malformed = malformedHead(message);
+    if (malformed === undefined) return this.#serve(exchange, message.socket, response);
+    response.shouldKeepAlive = false;
+    answerText(exchange, 400, malformed);
+  }
+
+  #later(served: Promise<void> | undefined): void {
+    if (served !== undefined) background(this.#deps.log, 'a request could not be served', served);
   }
 
   /** `answer` closes when the request is over. */
@@ -149,10 +166,16 @@ export class PortServer {
     const refuse = (status: number, text: string): void => refuseUpgrade(socket, this.#deps.clock, { status, text });
     if (malformed !== undefined) return refuse(400, malformed);
     if (!this.#begin(socket.remoteAddress ?? '', socket)) return refuse(503, TOO_MANY);
-    this.#guard(socket, () => this.#deps.router.serveUpgrade(message, socket, head, this.#port));
+    const serve = (): void =>
+      this.#guard(socket, () => this.#deps.router.serveUpgrade(message, socket, head, this.#port));
+    const due = requestTurn(flowOf(socket));
+    if (due === undefined) serve();
+    else this.#later(due.then(serve));
   }
 
   #startHttp2(socket: Socket): void {
+    const flow = flowOf(socket);
+    readThrottle.add(socket, flow);
     const session = performServerHandshake(socket, {
       settings: { maxConcurrentStreams: MAX_STREAMS, enableConnectProtocol: false },
       maxSessionMemory: 32,
@@ -163,12 +186,16 @@ export class PortServer {
     session.on('stream', (stream, headers, ...[, lines]) => {
       this.#sessions.began(session, stream);
       stream.on('error', () => undefined); // the end of the response shows the error
-      this.#guard(socket, () => {
-        const exchange = new Http2Exchange(stream, headers, lines, peer);
-        const malformed = malformedHttp2Head(headers, lines);
-        if (malformed === undefined) this.#serve(exchange, socket, stream);
-        else answerText(exchange, 400, malformed);
-      });
+      const exchange = new Http2Exchange(stream, headers, lines, peer);
+      const serve = (): void =>
+        this.#guard(socket, () => {
+          const malformed = malformedHttp2Head(headers, lines);
+          if (malformed === undefined) this.#serve(exchange, socket, stream);
+          else answerText(exchange, 400, malformed);
+        });
+      const due = requestTurn(flow);
+      if (due === undefined) serve();
+      else this.#later(serveInTurn(stream, { flow, lines, due }, serve));
     });
   }
 
@@ -189,6 +216,7 @@ export class PortServer {
     server.on('connection', (socket: Socket) =>
       this.#whenKnown(socket, http2Detector(), (isHttp2) => {
         if (isHttp2) return this.#startHttp2(socket);
+        readThrottle.add(socket, flowOf(socket));
         startHttp1.call(server, socket);
         socket.resume();
       }),
@@ -219,8 +247,9 @@ export class PortServer {
     const startHttp1 = server.listeners('secureConnection').at(-1) as (socket: TLSSocket) => void;
     server.off('secureConnection', startHttp1);
     server.on('secureConnection', (socket: TLSSocket) => {
-      if (socket.alpnProtocol === 'h2') this.#startHttp2(socket);
-      else startHttp1.call(server, socket);
+      if (socket.alpnProtocol === 'h2') return this.#startHttp2(socket);
+      readThrottle.add(socket, flowOf(socket));
+      startHttp1.call(server, socket);
     });
     const startTls = server.listeners('connection').at(-1) as (socket: Socket) => void;
     server.off('connection', startTls);

@@ -9,6 +9,7 @@ import { headLines } from './backends/http1-backend.ts';
 import { tlsOptions } from './backends/verify-backend.ts';
 import { CONNECT_TIMEOUT_MS, type BackendRequest } from './backends/backend-call.ts';
 import type { Clock } from '../../platform/clock.ts';
+import { leaveAfterMany } from '../../platform/node/interim-answers.ts';
 import type { Backend, Endpoint, Route } from '../snapshot/snapshot.ts';
 import { destroyOnceSent, joinConnections } from './join-connections.ts';
 import { applyChanges, responseLines, type HeaderLines } from './header-lines.ts';
@@ -106,6 +107,7 @@ function tryEndpoint(deps: PumpDeps, { address, port }: Endpoint, upgrade: Upgra
         startAnswerTimer();
       }),
     );
+    client.on('information', leaveAfterMany);
     client.on('error', () => {
       cancel();
       socket.off('close', onClientGone);

@@ -6,6 +6,7 @@ import { onAbort } from '../../base/abort.ts';
 import { hasErrorCode } from '../../base/errors.ts';
 import type { HttpCall, HttpAnswer, HttpUpgrade } from '../net.ts';
 import { tlsOptions, waitFor, timeoutError, asError } from './client-connection.ts';
+import { leaveAfterMany } from './interim-answers.ts';
 import { readThrottle } from './read-throttle.ts';
 import { joinSmallChunks } from './small-chunks.ts';
 import { duplexOf } from './streams.ts';
@@ -29,14 +30,6 @@ function startRequest(call: HttpCall, agent: http.Agent | false): http.ClientReq
   // Answers of thousands of chunks at one instant are read little by little, as requests are.
   request.once('socket', (socket) => readThrottle.add(socket, `to ${url.host}`));
   return request;
-}
-
-/** The most interim responses (1xx) before the final one, as in Go's net/http. */
-const MAX_INTERIM = 5;
-/** Aborts after too many: Node.js itself accepts them forever. */
-function leaveAfterMany(this: http.ClientRequest & { interim?: number }): void {
-  this.interim = (this.interim ?? 0) + 1;
-  if (this.interim > MAX_INTERIM) this.destroy(new Error('too many 1xx informational responses'));
 }
 
 /** The length of the body, which Node.js omits for DELETE: the server would read the body as the next request. */

@@ -5,8 +5,7 @@ import type { HttpHandler, HttpResponse } from '../http.ts';
 import { background } from '../unexpected.ts';
 import { Pipelines } from './pipelines.ts';
 import { Http1Request, sendHttp1 } from './http1.ts';
-import { loopTurns } from './loop-turns.ts';
-import { readThrottle } from './read-throttle.ts';
+import { requestTurn } from './request-turns.ts';
 import { duplexOf, endUnread } from './streams.ts';
 import type { UnsentAnswers } from './unsent-answers.ts';
 import type { AnswerFailures } from './answer-failures.ts';
@@ -28,10 +27,9 @@ export class Http1Connections {
   onRequest(message: http.IncomingMessage, response: http.ServerResponse): void {
     goOnReading(message.socket);
     this.#pipelines.enter(message, response, () => {
-      const due = loopTurns.begin(flowOf(message.socket));
+      const due = requestTurn(flowOf(message.socket));
       if (due === undefined) this.#serve(message, response);
       else {
-        readThrottle.reportWaiting();
         const serve = (): void => {
           if (!response.destroyed) this.#serve(message, response);
         };

@@ -1,16 +1,14 @@
 /** Answers the streams of HTTP/2 connections. */
-import { constants, performServerHandshake, type ServerHttp2Stream } from 'node:http2';
+import { performServerHandshake, type ServerHttp2Stream } from 'node:http2';
 import { type TLSSocket } from 'node:tls';
 import type { HttpHandler, HttpResponse } from '../http.ts';
-import { type Http2Head, Http2Request, sendHttp2 } from './http2.ts';
+import { Http2Request, sendHttp2 } from './http2.ts';
 import { Http2Sessions } from './http2-sessions.ts';
-import { loopTurns } from './loop-turns.ts';
+import { requestTurn, serveInTurn } from './request-turns.ts';
 import type { UnsentAnswers } from './unsent-answers.ts';
 import type { AnswerFailures } from './answer-failures.ts';
 import { BROKEN_ANSWER } from './answer-failures.ts';
 import { flowOf } from './client-flow.ts';
-import { readThrottle } from './read-throttle.ts';
-import { waitingHeads } from './waiting-heads.ts';
 
 const DEFAULT_MAX_STREAMS = 250;
 
@@ -48,27 +46,14 @@ export class Http2Connections {
       stream.on('error', () => undefined); // reported by the request's signal and body
       if (socket.destroyed) return;
       const flow = flowOf(socket);
-      const due = loopTurns.begin(flow);
-      if (due !== undefined) return this.#serveLater(stream, due, { flow, head: { headers, lines, socket } });
-      this.#serveHttp2(stream, new Http2Request(stream, { headers, lines, socket }));
+      const due = requestTurn(flow);
+      const request = new Http2Request(stream, { headers, lines, socket });
+      if (due === undefined) return this.#serveHttp2(stream, request);
+      const served = serveInTurn(stream, { flow, lines, due }, () => {
+        if (!socket.destroyed) this.#serveHttp2(stream, request);
+      });
+      if (served !== undefined) this.#failures.watch(request, served);
     });
-  }
-
-  /** Serves a stream in its turn, or refuses it when too much waits: its client may retry, by RFC 9113 8.7. */
-  #serveLater(
-    stream: ServerHttp2Stream,
-    due: Promise<void>,
-    { flow, head }: { readonly flow: string | undefined; readonly head: Http2Head },
-  ): void {
-    readThrottle.reportWaiting();
-    const bytes = waitingHeads.enter(flow, head.lines);
-    if (bytes === undefined) return stream.close(constants.NGHTTP2_REFUSED_STREAM);
-    const request = new Http2Request(stream, head);
-    const serve = (): void => {
-      waitingHeads.leave(flow, bytes);
-      if (!stream.destroyed && !head.socket.destroyed) this.#serveHttp2(stream, request);
-    };
-    this.#failures.watch(request, due.then(serve));
   }
 
   #serveHttp2(stream: ServerHttp2Stream, request: Http2Request): void {

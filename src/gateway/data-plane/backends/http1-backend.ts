@@ -6,6 +6,9 @@ import { Agent, request as httpRequest, type ClientRequest, type IncomingMessage
 import { Agent as TlsAgent, request as httpsRequest } from 'node:https';
 import type { Socket } from 'node:net';
 import type { Clock } from '../../../platform/clock.ts';
+import { leaveAfterMany } from '../../../platform/node/interim-answers.ts';
+import { readThrottle } from '../../../platform/node/read-throttle.ts';
+import { joinSmallChunks } from '../../../platform/node/small-chunks.ts';
 import type { Backend, Endpoint } from '../../snapshot/snapshot.ts';
 import { tlsOptions } from './verify-backend.ts';
 import { headerCount } from '../header-lines.ts';
@@ -51,12 +54,16 @@ export class Http1Connector implements Connector {
         if (!isConnected) reject(new NotSentError(error));
         else reject(client.reusedSocket ? new StaleConnectionError(error) : error);
       });
-      client.once('response', (message) => resolve(answerOf(message, method)));
+      client.on('information', leaveAfterMany);
+      client.once('response', (message) => {
+        joinSmallChunks(message);
+        resolve(answerOf(message, method));
+      });
       client.once('upgrade', (_message, socket) => {
         socket.destroy();
         reject(new Error('the endpoint switched to another protocol unasked'));
       });
-      this.#whenConnected(client, () => {
+      this.#whenConnected(client, `to ${address}`, () => {
         isConnected = true;
         if (hasBody) request.sendBody(bodyTarget(client));
         else client.end();
@@ -65,8 +72,9 @@ export class Http1Connector implements Connector {
     return { answer, cancel: () => client.destroy() };
   }
 
-  #whenConnected(client: ClientRequest, callback: () => void): void {
+  #whenConnected(client: ClientRequest, flow: string, callback: () => void): void {
     client.once('socket', (socket: Socket) => {
+      readThrottle.add(socket, flow);
       if (!socket.connecting) return callback();
       const cancel = this.#clock.setTimer(CONNECT_TIMEOUT_MS, () => client.destroy(new Error('connect timed out')));
       socket.once(this.#isTls ? 'secureConnect' : 'connect', () => {

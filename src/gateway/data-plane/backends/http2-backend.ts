@@ -1,6 +1,7 @@
 /** HTTP/2 to endpoints, with or without TLS, for gRPC servers: requests share a few connections to each endpoint. */
 import { connect, constants, type ClientHttp2Session, type ClientHttp2Stream } from 'node:http2';
 import type { Clock } from '../../../platform/clock.ts';
+import { readThrottle } from '../../../platform/node/read-throttle.ts';
 import { headerObject, type HeaderLines } from '../header-lines.ts';
 import type { Backend, Endpoint } from '../../snapshot/snapshot.ts';
 import { tlsOptions, verificationId } from './verify-backend.ts';
@@ -95,7 +96,10 @@ export class Http2Connector implements Connector {
     session.setTimeout(IDLE_MS, () => session.close());
     const cancel = this.#clock.setTimer(CONNECT_TIMEOUT_MS, () => session.destroy(new Error('connect timed out')));
     const ready = new Promise<void>((resolve, reject) => {
-      session.once('connect', () => resolve());
+      session.once('connect', (_session, socket) => {
+        readThrottle.add(socket, `to ${address}`);
+        resolve();
+      });
       session.once('error', reject);
       session.once('close', () => reject(new Error('the connection has ended')));
     }).finally(cancel);
